@@ -1,0 +1,47 @@
+import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
+
+/** What the gateway says of an accepted push or renewal. Times are Unix milliseconds. */
+export interface Acknowledgement {
+  readonly clusterId: string;
+  readonly generation: number;
+  readonly expiresAt: number;
+}
+
+/** One cluster, for status pages, metrics and the JSON API. Times are Unix milliseconds. */
+export interface ClusterStatus {
+  readonly clusterId: string;
+  readonly generation: number;
+  readonly pushedAt: number;
+  readonly renewedAt: number;
+  readonly expiresAt: number;
+  readonly live: boolean;
+  readonly exports: number;
+  readonly imports: number;
+}
+
+/** What the gateway serves now. */
+export interface GatewayStatus {
+  /** True once a first snapshot is loaded and at least one cluster is live (or all left on purpose). */
+  readonly ready: boolean;
+  /** Content hash of the ZoneImage (hex), if there is one. */
+  readonly imageHash: string | undefined;
+  readonly imageBytes: number;
+  readonly services: number;
+  readonly clusters: readonly ClusterStatus[];
+  readonly conflicts: readonly Conflict[];
+  readonly findings: readonly ClusterFinding[];
+}
+
+/** A push that names a generation that the gateway does not hold: the worker sends a full snapshot next. */
+export class GenerationMismatch extends Error {
+  readonly code = "GENERATION_MISMATCH";
+  readonly current: number | undefined;
+  constructor(current: number | undefined) {
+    super(
+      current === undefined
+        ? "no snapshot of this cluster is held: send a full snapshot with PUT"
+        : `generation ${current} is held, not the one named: send a full snapshot with PUT`,
+    );
+    this.current = current;
+  }
+}

@@ -1,0 +1,83 @@
+import type { EndpointPort, Finding, ServicePort } from "../snapshot/schema.ts";
+
+/** An endpoint of a clusterset service that may be answered with: ready, or published although not ready. */
+export interface ClustersetEndpoint {
+  /** The cluster the endpoint runs in; from import mode it is the source-cluster label as it stands. */
+  readonly clusterId: string;
+  /** The cluster whose snapshot told of it: its lease bounds the answer. */
+  readonly toldBy: string;
+  readonly address: string;
+  readonly hostname?: string;
+  readonly zone?: string;
+  /** Where the endpoint listens (headless SRV ports come from here). */
+  readonly ports: readonly EndpointPort[];
+}
+
+/** Addresses for one asker, with the clusters whose snapshots they rest on. */
+export interface ClustersetAddresses {
+  readonly source: "ClusterSetIP" | "LoadBalancer" | "Endpoint" | "none";
+  readonly addresses: readonly string[];
+  readonly toldBy: readonly string[];
+}
+
+/** One service of the clusterset, derived by KEP-1645's rules from all live clusters. */
+export interface ClustersetService {
+  readonly namespace: string;
+  readonly name: string;
+  readonly type: "ClusterSetIP" | "Headless";
+  readonly ports: readonly ServicePort[];
+  readonly sessionAffinity?: string;
+  readonly sessionAffinityTimeoutSeconds?: number;
+  readonly internalTrafficPolicy?: string;
+  readonly trafficDistribution?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Clusters that export the service, oldest ServiceExport first. */
+  readonly exporters: readonly string[];
+  /** Clusters whose snapshots the service exists by (exporters, else importers). */
+  readonly toldBy: readonly string[];
+  /** ClusterSetIP only: what a query without a source cluster gets. */
+  readonly outside: ClustersetAddresses;
+  /** ClusterSetIP only: what a query from that cluster gets, for clusters where it differs from `outside`. */
+  readonly byCluster: ReadonlyMap<string, ClustersetAddresses>;
+  /** Headless: every endpoint to answer with, sorted by cluster id, then address, then hostname. Empty for ClusterSetIP. */
+  readonly endpoints: readonly ClustersetEndpoint[];
+}
+
+/** A property on which the exporters of one service disagree (KEP-1645, Constraints and Conflict Resolution). */
+export interface Conflict {
+  readonly namespace: string;
+  readonly name: string;
+  /** The condition reason of the MCS API, e.g. `PortConflict`, `TypeConflict`. */
+  readonly reason: string;
+  readonly property: string;
+  /** Whose value is used: the oldest ServiceExport's. */
+  readonly winner: string;
+  readonly value: string;
+  /** Clusters whose value was set aside. */
+  readonly disagree: readonly string[];
+  /** How many clusters export the service. */
+  readonly total: number;
+  /** In KEP-1645's words: `Conflicting type. Using "ClusterSetIP" from oldest service export in "cluster-1". 2/5 clusters disagree.` */
+  readonly message: string;
+}
+
+/** A finding with the cluster it comes from. */
+export interface ClusterFinding extends Finding {
+  readonly clusterId: string;
+}
+
+/** All live clusters taken together. */
+export interface Clusterset {
+  /** Sorted by cluster id. */
+  readonly clusters: readonly {
+    readonly clusterId: string;
+    readonly namespaces: ReadonlySet<string>;
+    readonly region?: string;
+    readonly zones: readonly string[];
+  }[];
+  /** Sorted by namespace, then name. */
+  readonly services: readonly ClustersetService[];
+  readonly conflicts: readonly Conflict[];
+  readonly findings: readonly ClusterFinding[];
+}

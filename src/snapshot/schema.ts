@@ -1,0 +1,135 @@
+import { z } from "zod";
+import { isClusterId } from "./cluster-id.ts";
+
+/** The version of the snapshot format that this code reads and writes. */
+export const SNAPSHOT_FORMAT_VERSION = 1;
+
+// Values that an API server can hold but DNS cannot (odd ports, odd addresses, long names) pass
+// this schema on purpose: zone/ turns them into findings, so that one bad object never costs the
+// others their answers.
+const text = (most: number) => z.string().max(most);
+const port = z.int().min(-2147483648).max(2147483647);
+
+const key = (pattern: RegExp, most: number, says: string) => z.string().max(most).regex(pattern, says);
+const objectKey = key(/^[^/_][^/]*\/[^/]+$/, 507, 'must be "<namespace>/<name>"');
+const namespaceKey = key(/^[a-z0-9][-a-z0-9]*$/, 63, "must be a namespace name");
+const labelKey = key(/^[A-Za-z0-9][-A-Za-z0-9_./]*$/, 317, "must be a label or annotation key");
+const portSetKey = key(/^[A-Za-z0-9*(][^\s]*$/, 4096, "must be a port set key");
+const endpointKey = key(/^[^\s_]+$/, 512, "must be an endpoint key");
+const sourceClusterKey = key(
+  /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/,
+  127,
+  "must be a label value",
+);
+const findingKey = key(/^[A-Za-z0-9][^\s]*$/, 1024, "must be a finding key");
+
+/** A cluster id (KEP-1645, Terminology). */
+export const ClusterId = z.string().refine(isClusterId, "must be one RFC 1123 label, or two joined by a dot");
+
+/** A port of a Service or a ServiceImport. An unnamed port has the name "". */
+export const ServicePort = z.strictObject({
+  name: text(63),
+  protocol: text(16),
+  port,
+  appProtocol: text(317).optional(),
+});
+
+/** A port of an EndpointSlice: where the endpoints really listen. */
+export const EndpointPort = z.strictObject({ name: text(63), protocol: text(16), port });
+
+/** One address of one endpoint. `ready`, `serving` absent mean true, `terminating` absent means false. */
+export const Endpoint = z.strictObject({
+  address: text(64),
+  hostname: text(253).optional(),
+  ready: z.boolean().optional(),
+  serving: z.boolean().optional(),
+  terminating: z.boolean().optional(),
+  zone: text(317).optional(),
+});
+
+/** Endpoints that share one set of ports; keyed by address, or `<address>#<hostname>`. */
+export const EndpointGroup = z.strictObject({
+  ports: z.array(EndpointPort).max(1000),
+  members: z.record(endpointKey, Endpoint),
+});
+
+/** Endpoint groups by port set key: the ports as `<name>/<protocol>/<number>`, sorted, joined by commas ("*" for none). */
+export const EndpointGroups = z.record(portSetKey, EndpointGroup);
+
+const globalProperties = {
+  ports: z.array(ServicePort).max(1000),
+  sessionAffinity: text(63).optional(),
+  /** `sessionAffinityConfig.clientIP.timeoutSeconds`. */
+  sessionAffinityTimeoutSeconds: z.int().optional(),
+  internalTrafficPolicy: text(63).optional(),
+  trafficDistribution: text(317).optional(),
+};
+
+/** A ServiceExport joined with its Service and that Service's EndpointSlices (KEP-1645, Exporting Services). */
+export const ExportedService = z.strictObject({
+  /** `metadata.creationTimestamp` of the ServiceExport, RFC 3339: decides conflicts, oldest first. */
+  exportedAt: z.iso.datetime({ offset: true }),
+  /** `spec.type` of the Service: ClusterIP, NodePort or LoadBalancer. */
+  serviceType: z.enum(["ClusterIP", "NodePort", "LoadBalancer"]),
+  headless: z.boolean(),
+  ...globalProperties,
+  ipFamilies: z
+    .array(z.enum(["IPv4", "IPv6"]))
+    .max(2)
+    .optional(),
+  exportedLabels: z.record(labelKey, text(63)).optional(),
+  exportedAnnotations: z.record(labelKey, text(262144)).optional(),
+  publishNotReadyAddresses: z.boolean().optional(),
+  clusterIPs: z.array(text(64)).max(2).optional(),
+  /** `status.loadBalancer.ingress`: an address or a host name each. */
+  loadBalancer: z
+    .array(z.strictObject({ ip: text(64).optional(), hostname: text(253).optional() }))
+    .max(100)
+    .optional(),
+  externalIPs: z.array(text(64)).max(100).optional(),
+  endpoints: EndpointGroups,
+});
+
+/** A ServiceImport that an MCS implementation keeps, with its EndpointSlices (KEP-1645, Importing Services). */
+export const ImportedService = z.strictObject({
+  /** `spec.type`; absent where the object has none. */
+  type: text(63).optional(),
+  ips: z.array(text(64)).max(16),
+  ...globalProperties,
+  /** By the value of the label `multicluster.kubernetes.io/source-cluster`, as it stands ("" allowed). */
+  endpoints: z.record(sourceClusterKey, EndpointGroups),
+});
+
+/** Something about one object that keeps it, or part of it, from being served. */
+export const Finding = z.strictObject({
+  /** Stable reason, e.g. `InvalidServiceType` (KEP-1645) or `NoService`. */
+  reason: text(63).min(1),
+  kind: text(63).min(1),
+  namespace: text(253).optional(),
+  name: text(253),
+  message: text(4096),
+});
+
+/** Everything the gateway knows of one cluster. */
+export const ClusterSnapshot = z.strictObject({
+  formatVersion: z.literal(SNAPSHOT_FORMAT_VERSION),
+  clusterId: ClusterId,
+  /** From the labels `topology.kubernetes.io/region` and `/zone` of the nodes. */
+  topology: z
+    .strictObject({ region: text(63).optional(), zones: z.array(text(63)).max(1000).optional() })
+    .optional(),
+  namespaces: z.record(namespaceKey, z.strictObject({})),
+  exports: z.record(objectKey, ExportedService),
+  imports: z.record(objectKey, ImportedService),
+  findings: z.record(findingKey, Finding),
+});
+
+export type ServicePort = z.infer<typeof ServicePort>;
+export type EndpointPort = z.infer<typeof EndpointPort>;
+export type Endpoint = z.infer<typeof Endpoint>;
+export type EndpointGroup = z.infer<typeof EndpointGroup>;
+export type EndpointGroups = z.infer<typeof EndpointGroups>;
+export type ExportedService = z.infer<typeof ExportedService>;
+export type ImportedService = z.infer<typeof ImportedService>;
+export type Finding = z.infer<typeof Finding>;
+export type ClusterSnapshot = z.infer<typeof ClusterSnapshot>;
