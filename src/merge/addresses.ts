@@ -1,0 +1,123 @@
+import { parseAddress } from "../dns/address.ts";
+import type { ClusterFinding, ClustersetAddresses, ClustersetEndpoint } from "./clusterset.ts";
+import type { Contribution } from "./declaration.ts";
+import { compareText } from "./order.ts";
+
+/** Where the addresses of a ClusterSetIP service can come from. */
+export type AddressSource = "ClusterSetIP" | "LoadBalancer" | "Endpoint";
+
+/** What outside askers get unless configured otherwise: the first source that has an address. */
+export const DEFAULT_OUTSIDE_ORDER: readonly AddressSource[] = ["ClusterSetIP", "LoadBalancer", "Endpoint"];
+
+// Another cluster's spec.ips are not in it: they need not route here (KEP-1645, ClusterSetIP).
+const INSIDE_ORDER: readonly AddressSource[] = ["LoadBalancer", "Endpoint"];
+
+/** Addresses per asker of a ClusterSetIP service, and the addresses that are none. */
+export interface ServiceAddresses {
+  readonly outside: ClustersetAddresses;
+  readonly byCluster: ReadonlyMap<string, ClustersetAddresses>;
+  readonly findings: readonly ClusterFinding[];
+}
+
+const NONE: ClustersetAddresses = { source: "none", addresses: [], toldBy: [] };
+
+/** What a service without addresses of its own has: a headless one. */
+export const NO_ADDRESSES: ServiceAddresses = { outside: NONE, byCluster: new Map(), findings: [] };
+
+/**
+ * Chooses the addresses of a ClusterSetIP service: for outside askers the first source of `order` that
+ * has an IP address, as a whole; for each cluster of `viewers` its own ServiceImport's `spec.ips`, else
+ * load-balancer addresses, else ready endpoints. `endpoints` is called only where they are needed.
+ */
+export function chooseAddresses(
+  service: { readonly namespace: string; readonly name: string },
+  contributions: readonly Contribution[],
+  viewers: readonly string[],
+  order: readonly AddressSource[],
+  endpoints: () => readonly ClustersetEndpoint[],
+): ServiceAddresses {
+  const findings: ClusterFinding[] = [];
+  const keepAddresses = (clusterId: string, kind: string, field: string, texts: readonly string[]) =>
+    texts.filter((text) => {
+      if (parseAddress(text) !== undefined) return true;
+      const message = `${field} holds ${JSON.stringify(text)}, which is not an IP address; it is left out`;
+      findings.push({ clusterId, reason: "InvalidAddress", kind, ...service, message });
+      return false;
+    });
+
+  const clusterSetIPs = new Map<string, ClustersetAddresses>();
+  const loadBalancers: Told[] = [];
+  for (const { clusterId, exported, imported } of contributions) {
+    if (imported !== undefined) {
+      const ips = keepAddresses(clusterId, "ServiceImport", "spec.ips", imported.ips);
+      if (ips.length > 0)
+        clusterSetIPs.set(clusterId, unite("ClusterSetIP", [{ clusterId, addresses: ips }]));
+    }
+    if (exported !== undefined && !exported.headless) {
+      const ingress = (exported.loadBalancer ?? []).flatMap(({ ip }) => (ip ? [ip] : []));
+      const addresses = [
+        ...keepAddresses(clusterId, "Service", "status.loadBalancer.ingress", ingress),
+        ...keepAddresses(clusterId, "Service", "spec.externalIPs", exported.externalIPs ?? []),
+      ];
+      loadBalancers.push({ clusterId, addresses });
+    }
+  }
+
+  let ready: ClustersetAddresses | undefined;
+  const addressesOf = (source: AddressSource): ClustersetAddresses => {
+    if (source === "LoadBalancer") return unite(source, loadBalancers);
+    if (source === "ClusterSetIP")
+      return unite(
+        source,
+        [...clusterSetIPs].map(([clusterId, { addresses }]) => ({ clusterId, addresses })),
+      );
+    ready ??= unite(
+      source,
+      endpoints().map(({ toldBy, address }) => ({
+        clusterId: toldBy,
+        addresses: keepAddresses(toldBy, "EndpointSlice", "endpoints.addresses", [address]),
+      })),
+    );
+    return ready;
+  };
+  const firstOf = (sources: readonly AddressSource[]): ClustersetAddresses => {
+    for (const source of sources) {
+      const found = addressesOf(source);
+      if (found.addresses.length > 0) return found;
+    }
+    return NONE;
+  };
+
+  const outside = firstOf(order);
+  const byCluster = new Map<string, ClustersetAddresses>();
+  let inside: ClustersetAddresses | undefined;
+  for (const viewer of viewers) {
+    let own = clusterSetIPs.get(viewer);
+    if (own === undefined) own = inside ??= firstOf(INSIDE_ORDER);
+    if (!sameAddresses(own, outside)) byCluster.set(viewer, own);
+  }
+  return { outside, byCluster, findings };
+}
+
+interface Told {
+  readonly clusterId: string;
+  readonly addresses: readonly string[];
+}
+
+function unite(source: AddressSource, told: readonly Told[]): ClustersetAddresses {
+  const addresses = new Set<string>();
+  const toldBy = new Set<string>();
+  for (const { clusterId, addresses: some } of told) {
+    for (const address of some) addresses.add(address);
+    if (some.length > 0) toldBy.add(clusterId);
+  }
+  return { source, addresses: [...addresses], toldBy: [...toldBy].sort(compareText) };
+}
+
+function sameAddresses(left: ClustersetAddresses, right: ClustersetAddresses): boolean {
+  return (
+    left === right ||
+    (left.addresses.length === right.addresses.length &&
+      left.addresses.every((address) => right.addresses.includes(address)))
+  );
+}

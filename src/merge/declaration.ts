@@ -1,0 +1,94 @@
+import type { ExportedService, ImportedService, ServicePort } from "../snapshot/schema.ts";
+import { compareText } from "./order.ts";
+
+/** What one cluster contributes to one service: its ServiceExport, its ServiceImport, or both. */
+export interface Contribution {
+  readonly clusterId: string;
+  readonly exported: ExportedService | undefined;
+  readonly imported: ImportedService | undefined;
+}
+
+/** What a ServiceExport or a ServiceImport says of the service's global properties, defaults filled in. */
+export interface Declaration {
+  readonly clusterId: string;
+  readonly type: "ClusterSetIP" | "Headless";
+  readonly ports: readonly ServicePort[];
+  readonly sessionAffinity: string;
+  /** Seconds; undefined without client affinity, since nothing reads it then. */
+  readonly sessionAffinityTimeoutSeconds: number | undefined;
+  readonly internalTrafficPolicy: string;
+  /** Empty for none. */
+  readonly trafficDistribution: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Empty for unknown. */
+  readonly ipFamilies: readonly string[];
+}
+
+/** What the Kubernetes API fills in where `sessionAffinity` is ClientIP without a timeout, in seconds. */
+const DEFAULT_AFFINITY_TIMEOUT = 10800;
+
+const NOTHING: Readonly<Record<string, string>> = Object.freeze({});
+
+/**
+ * The exporters' declarations in order of precedence: oldest ServiceExport first, by instant to the
+ * millisecond; equal instants by cluster id (KEP-1645, Global Properties).
+ */
+export function declareExports(contributions: readonly Contribution[]): Declaration[] {
+  const exporters: { at: number; clusterId: string; exported: ExportedService }[] = [];
+  for (const { clusterId, exported } of contributions) {
+    if (exported === undefined) continue;
+    const at = Date.parse(exported.exportedAt);
+    exporters.push({ at: Number.isNaN(at) ? Number.POSITIVE_INFINITY : at, clusterId, exported });
+  }
+  if (exporters.length > 1)
+    exporters.sort((left, right) =>
+      left.at === right.at ? compareText(left.clusterId, right.clusterId) : left.at - right.at,
+    );
+  return exporters.map(({ clusterId, exported }) => ({
+    ...declareGlobalProperties(clusterId, exported),
+    type: exported.headless ? "Headless" : "ClusterSetIP",
+    labels: exported.exportedLabels ?? NOTHING,
+    annotations: exported.exportedAnnotations ?? NOTHING,
+    ipFamilies: exported.ipFamilies ?? [],
+  }));
+}
+
+/**
+ * The importers' declarations by cluster id: a ServiceImport carries no creation time of an export.
+ * As in CoreDNS, everything that is not `Headless` is a ClusterSetIP service, a missing type too.
+ */
+export function declareImports(contributions: readonly Contribution[]): Declaration[] {
+  const declarations: Declaration[] = [];
+  for (const { clusterId, imported } of contributions) {
+    if (imported === undefined) continue;
+    declarations.push({
+      ...declareGlobalProperties(clusterId, imported),
+      type: imported.type === "Headless" ? "Headless" : "ClusterSetIP",
+      labels: NOTHING,
+      annotations: NOTHING,
+      ipFamilies: [],
+    });
+  }
+  return declarations.sort((left, right) => compareText(left.clusterId, right.clusterId));
+}
+
+function declareGlobalProperties(clusterId: string, said: ExportedService | ImportedService) {
+  const sessionAffinity = said.sessionAffinity || "None";
+  return {
+    clusterId,
+    ports: said.ports.map(fillProtocol),
+    sessionAffinity,
+    sessionAffinityTimeoutSeconds:
+      sessionAffinity === "None"
+        ? undefined
+        : (said.sessionAffinityTimeoutSeconds ?? DEFAULT_AFFINITY_TIMEOUT),
+    internalTrafficPolicy: said.internalTrafficPolicy || "Cluster",
+    trafficDistribution: said.trafficDistribution ?? "",
+  };
+}
+
+function fillProtocol(port: ServicePort): ServicePort {
+  const protocol = port.protocol.toUpperCase() || "TCP";
+  return protocol === port.protocol ? port : { ...port, protocol };
+}

@@ -1,0 +1,102 @@
+import { type AddressSource, chooseAddresses, NO_ADDRESSES } from "./addresses.ts";
+import type { ClusterFinding, ClustersetService, Conflict } from "./clusterset.ts";
+import { findConflicts } from "./conflicts.ts";
+import { type Contribution, type Declaration, declareExports, declareImports } from "./declaration.ts";
+import { gatherEndpoints } from "./endpoints.ts";
+import { describePort, unitePorts } from "./ports.ts";
+
+/** One service with what there is to say of it. */
+export interface MergedService {
+  readonly service: ClustersetService;
+  readonly conflicts: readonly Conflict[];
+  readonly findings: readonly ClusterFinding[];
+}
+
+/**
+ * Derives one service from what the live clusters contribute, in order of cluster id, at least one
+ * (KEP-1645, Constraints and Conflict Resolution). Exports decide; without any, the ServiceImports do.
+ * `viewers` are the clusters that have the namespace.
+ */
+export function mergeService(
+  namespace: string,
+  name: string,
+  contributions: readonly Contribution[],
+  viewers: readonly string[],
+  outsideOrder: readonly AddressSource[],
+): MergedService {
+  const exports = declareExports(contributions);
+  const exported = exports.length > 0;
+  const declarations = exported ? exports : declareImports(contributions);
+  const union = unitePorts(declarations);
+  const winner = declarations[0]!;
+  const headless = winner.type === "Headless";
+  const endpoints = headless ? gatherEndpoints(contributions) : [];
+  const chosen = headless
+    ? NO_ADDRESSES
+    : chooseAddresses({ namespace, name }, contributions, viewers, outsideOrder, () =>
+        gatherEndpoints(contributions),
+      );
+  const tellers = new Set(declarations.map(({ clusterId }) => clusterId));
+  const service: ClustersetService = {
+    namespace,
+    name,
+    type: winner.type,
+    ports: union.united.map(({ port }) => port),
+    ...statedProperties(winner),
+    labels: winner.labels,
+    annotations: winner.annotations,
+    exporters: exports.map(({ clusterId }) => clusterId),
+    toldBy: contributions.map(({ clusterId }) => clusterId).filter((clusterId) => tellers.has(clusterId)),
+    outside: chosen.outside,
+    byCluster: chosen.byCluster,
+    endpoints,
+  };
+  const subject = { namespace, name, declaredBy: exported ? "service export" : "service import" } as const;
+  const duplicates = union.duplicates.map(({ clusterId, port }) => ({
+    clusterId,
+    reason: "DuplicatePort",
+    kind: exported ? "Service" : "ServiceImport",
+    namespace,
+    name,
+    message: `port ${JSON.stringify(describePort(port))} repeats the name or the number of an earlier port; it is left out`,
+  }));
+  return {
+    service,
+    conflicts: findConflicts(subject, declarations, union),
+    findings: [...findUntyped(namespace, name, contributions), ...duplicates, ...chosen.findings],
+  };
+}
+
+/** The properties that differ from the default: absent and default mean the same. */
+function statedProperties(winner: Declaration) {
+  const { sessionAffinity, sessionAffinityTimeoutSeconds, internalTrafficPolicy, trafficDistribution } =
+    winner;
+  return {
+    ...(sessionAffinity === "None" ? {} : { sessionAffinity }),
+    ...(sessionAffinityTimeoutSeconds === undefined ? {} : { sessionAffinityTimeoutSeconds }),
+    ...(internalTrafficPolicy === "Cluster" ? {} : { internalTrafficPolicy }),
+    ...(trafficDistribution === "" ? {} : { trafficDistribution }),
+  };
+}
+
+function findUntyped(
+  namespace: string,
+  name: string,
+  contributions: readonly Contribution[],
+): ClusterFinding[] {
+  const findings: ClusterFinding[] = [];
+  for (const { clusterId, imported } of contributions) {
+    if (imported === undefined || imported.type === "ClusterSetIP" || imported.type === "Headless") continue;
+    const type = imported.type === undefined ? "no spec.type" : `spec.type ${JSON.stringify(imported.type)}`;
+    const message = `has ${type}, which is neither ClusterSetIP nor Headless; it is taken for ClusterSetIP`;
+    findings.push({
+      clusterId,
+      reason: "UnknownImportType",
+      kind: "ServiceImport",
+      namespace,
+      name,
+      message,
+    });
+  }
+  return findings;
+}
