@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isClusterId } from "./cluster-id.ts";
+import { CLUSTER_ID } from "./cluster-id.ts";
 
 /** The version of the snapshot format that this code reads and writes. */
 export const SNAPSHOT_FORMAT_VERSION = 1;
@@ -24,7 +24,7 @@ const sourceClusterKey = key(
 const findingKey = key(/^[A-Za-z0-9][^\s]*$/, 1024, "must be a finding key");
 
 /** A cluster id (KEP-1645, Terminology). */
-export const ClusterId = z.string().refine(isClusterId, "must be one RFC 1123 label, or two joined by a dot");
+export const ClusterId = z.string().regex(CLUSTER_ID, "must be one RFC 1123 label, or two joined by a dot");
 
 /** A port of a Service or a ServiceImport. An unnamed port has the name "". */
 export const ServicePort = z.strictObject({

@@ -1,0 +1,63 @@
+import type { z } from "zod";
+
+/** One thing that is wrong with a snapshot or a patch, e.g. at `exports["shop/web"].ports[0].port`. */
+export interface SnapshotIssue {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A step of a path: a member's name or an element's index. */
+export type PathStep = PropertyKey;
+
+/** How many issues an error lists at most. */
+export const MOST_ISSUES = 20;
+
+/** A snapshot or patch that does not have the format. `total` counts the issues that `issues` leaves out too. */
+export class SnapshotError extends Error {
+  readonly code = "INVALID_SNAPSHOT";
+  readonly issues: readonly SnapshotIssue[];
+  readonly total: number;
+
+  constructor(issues: readonly SnapshotIssue[]) {
+    const listed = issues.slice(0, MOST_ISSUES);
+    const more = issues.length > listed.length ? `; and ${issues.length - listed.length} more` : "";
+    super(listed.map(({ path, message }) => `${path || "the snapshot"}: ${message}`).join("; ") + more);
+    this.issues = listed;
+    this.total = issues.length;
+  }
+}
+
+const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;
+const MOST_NAME_CHARACTERS = 300;
+
+/** Writes a path the way JavaScript reaches the field; very long member names are cut. */
+export function formatPath(path: readonly PathStep[]): string {
+  let text = "";
+  for (const step of path) {
+    const name = String(step);
+    if (typeof step === "number") text += `[${step}]`;
+    else if (PLAIN_NAME.test(name)) text += text === "" ? name : `.${name}`;
+    else text += `[${JSON.stringify(name.slice(0, MOST_NAME_CHARACTERS))}]`;
+  }
+  return text;
+}
+
+/** The issues that zod found in the value at `path`, one for each unknown member. */
+export function collectIssues(error: z.ZodError, path: readonly PathStep[]): SnapshotIssue[] {
+  return error.issues.flatMap((issue) => {
+    const here = [...path, ...issue.path];
+    if (issue.code === "unrecognized_keys")
+      return issue.keys.map((name) => ({
+        path: formatPath([...here, name]),
+        message: "is not a known field",
+      }));
+    if (issue.code === "invalid_key")
+      return [
+        {
+          path: formatPath(here),
+          message: `is not a valid key: ${issue.issues[0]?.message ?? issue.message}`,
+        },
+      ];
+    return [{ path: formatPath(here), message: issue.message }];
+  });
+}

@@ -1,0 +1,78 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseSnapshot } from "../../src/snapshot/parse.ts";
+import { MOST_ISSUES, SnapshotError } from "../../src/snapshot/snapshot-error.ts";
+import { shopSnapshot, snapshots } from "./worlds.ts";
+
+function issuesOf(value: unknown) {
+  try {
+    parseSnapshot(value);
+  } catch (error) {
+    if (error instanceof SnapshotError) return error;
+    throw error;
+  }
+  throw new Error("the snapshot was taken");
+}
+
+/** A valid snapshot with one member changed along a path. */
+function changed(path: readonly (string | number)[], value: unknown): unknown {
+  const snapshot = structuredClone(shopSnapshot("west"));
+  let target: Record<string | number, unknown> = snapshot as never;
+  for (const step of path.slice(0, -1)) target = target[step] as never;
+  target[path.at(-1)!] = value;
+  return snapshot;
+}
+
+describe("parseSnapshot", () => {
+  test("takes any valid snapshot as it is", () => {
+    fc.assert(
+      fc.property(snapshots, (snapshot) => {
+        expect(parseSnapshot(snapshot)).toEqual(snapshot);
+      }),
+    );
+  });
+
+  test.each<[string, readonly (string | number)[], unknown, RegExp]>([
+    ['exports["shop/web"].ports[0].port', ["exports", "shop/web", "ports", 0, "port"], "80", /number/],
+    ["formatVersion", ["formatVersion"], 2, /1/],
+    ["clusterId", ["clusterId"], "Not_A_Label", /RFC 1123/],
+    ["clusterId", ["clusterId"], "a.b.c", /RFC 1123/],
+    ['namespaces["Shop!"]', ["namespaces", "Shop!"], {}, /not a valid key.*namespace name/],
+    ["extra", ["extra"], 1, /not a known field/],
+    ['exports["no-slash"]', ["exports", "no-slash"], {}, /not a valid key/],
+    ['exports["shop/web"].exportedAt', ["exports", "shop/web", "exportedAt"], "yesterday", /datetime/i],
+    [
+      'exports["shop/web"].endpoints["http/TCP/8080"].members["10.0.0.1"].redy',
+      ["exports", "shop/web", "endpoints", "http/TCP/8080", "members", "10.0.0.1", "redy"],
+      true,
+      /not a known field/,
+    ],
+  ])("names the field: %s", (name, path, value, message) => {
+    const error = issuesOf(changed(path, value));
+    expect(error.code).toBe("INVALID_SNAPSHOT");
+    const issue = error.issues.find(({ path }) => path === name);
+    expect(issue?.message).toMatch(message);
+    expect(error.message).toContain(name);
+  });
+
+  test.each([null, undefined, 1, "text", [], [{}]])("refuses %j", (value) => {
+    expect(issuesOf(value).issues.length).toBeGreaterThan(0);
+  });
+
+  test("lists no more issues than its bound, and says how many there were", () => {
+    const ports = Array.from({ length: 100 }, () => ({ name: 1, protocol: "TCP", port: 1 }));
+    const error = issuesOf(changed(["exports", "shop/web", "ports"], ports));
+    expect(error.issues).toHaveLength(MOST_ISSUES);
+    expect(error.total).toBe(100);
+    expect(error.message).toContain("80 more");
+  });
+
+  test("hostile keys change no prototype", () => {
+    const text = '{"namespaces":{"__proto__":{"polluted":true}},"exports":{"__proto__":{"polluted":true}}}';
+    const value = { ...shopSnapshot("west"), ...JSON.parse(text) };
+    const snapshot = parseSnapshot(value);
+    expect(Object.getPrototypeOf(snapshot.namespaces)).toBe(Object.prototype);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+    expect(issuesOf(JSON.parse('{"__proto__":{}}')).issues.map(({ path }) => path)).toContain("__proto__");
+  });
+});

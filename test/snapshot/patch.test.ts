@@ -1,0 +1,199 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { diffSnapshots } from "../../src/snapshot/diff.ts";
+import { parseSnapshot } from "../../src/snapshot/parse.ts";
+import { applyPatch, applyPatches, parsePatch, type SnapshotPatch } from "../../src/snapshot/patch.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { SnapshotError } from "../../src/snapshot/snapshot-error.ts";
+import { headlessExport, shopSnapshot, snapshots } from "./worlds.ts";
+
+function issuesOf(base: ClusterSnapshot, patch: SnapshotPatch) {
+  try {
+    applyPatch(base, patch);
+  } catch (error) {
+    if (error instanceof SnapshotError) return error.issues;
+    throw error;
+  }
+  throw new Error("the patch was taken");
+}
+
+function member(address: string, change: unknown): SnapshotPatch {
+  return { exports: { "shop/web": { endpoints: { "http/TCP/8080": { members: { [address]: change } } } } } };
+}
+
+describe("a patch between two snapshots", () => {
+  test("leads from one to the other, over JSON too, and is undefined only for equal ones", () => {
+    fc.assert(
+      fc.property(snapshots, snapshots, (from, to) => {
+        const before = structuredClone(from);
+        const patch = diffSnapshots(from, to);
+        if (patch === undefined) {
+          expect(from).toEqual(to);
+          return;
+        }
+        const patched = applyPatch(from, JSON.parse(JSON.stringify(patch)));
+        expect(patched).toEqual(to);
+        expect(parseSnapshot(patched)).toEqual(to);
+        expect(from).toEqual(before);
+      }),
+    );
+  });
+
+  test("no member of it can be left out", () => {
+    fc.assert(
+      fc.property(snapshots, snapshots, (from, to) => {
+        const patch = diffSnapshots(from, to) ?? {};
+        for (const path of leaves(patch)) {
+          const less = structuredClone(patch) as Record<string, unknown>;
+          removeAt(less, path);
+          let patched: unknown;
+          try {
+            patched = applyPatch(from, less);
+          } catch (error) {
+            expect(error).toBeInstanceOf(SnapshotError);
+            continue;
+          }
+          expect(patched).not.toEqual(to);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test("is undefined for the same snapshot and for an equal copy", () => {
+    const snapshot = shopSnapshot("west");
+    expect(diffSnapshots(snapshot, snapshot)).toBeUndefined();
+    expect(diffSnapshots(snapshot, structuredClone(snapshot))).toBeUndefined();
+  });
+
+  test("costs the bytes of the endpoint that changed, whatever the size of the service", () => {
+    const bytes = [1, 10, 1000].map((size) => {
+      const from = shopSnapshot("west", size);
+      const to = applyPatch(from, member("10.0.0.0", { ready: false }));
+      const patch = diffSnapshots(from, to);
+      expect(patch).toEqual(member("10.0.0.0", { ready: false }));
+      return JSON.stringify(patch).length;
+    });
+    expect(new Set(bytes).size).toBe(1);
+  });
+
+  test("does not lead to another cluster", () => {
+    expect(() => diffSnapshots(shopSnapshot("west"), shopSnapshot("east"))).toThrow(RangeError);
+  });
+});
+
+describe("applyPatch", () => {
+  test("keeps the identity of what it does not change", () => {
+    const base: ClusterSnapshot = {
+      ...shopSnapshot("west"),
+      exports: { "shop/web": headlessExport(2), "shop/db": headlessExport(1) },
+    };
+    const patched = applyPatch(base, member("10.0.0.1", { ready: false }));
+    expect(patched.exports["shop/db"]).toBe(base.exports["shop/db"]);
+    expect(patched.exports["shop/web"]).not.toBe(base.exports["shop/web"]);
+    expect(patched.namespaces).toBe(base.namespaces);
+    expect(patched.imports).toBe(base.imports);
+  });
+
+  test("gives back the base for a patch that changes nothing", () => {
+    const base = shopSnapshot("west");
+    expect(applyPatch(base, {})).toBe(base);
+    expect(applyPatch(base, member("10.0.0.1", { ready: true }))).toBe(base);
+    expect(applyPatch(base, { exports: { "shop/gone": null } })).toBe(base);
+  });
+
+  test("removes a member by null, and a whole entry (RFC 7396 section 2)", () => {
+    const base = shopSnapshot("west");
+    const less = applyPatch(base, member("10.0.0.1", null));
+    expect(Object.keys(less.exports["shop/web"]!.endpoints["http/TCP/8080"]!.members)).toEqual(["10.0.0.0"]);
+    expect(applyPatch(base, { exports: { "shop/web": null } }).exports).toEqual({});
+    expect(applyPatch({ ...base, topology: { region: "eu" } }, { topology: null })).not.toHaveProperty(
+      "topology",
+    );
+  });
+
+  test("does not look at entries that it does not touch", () => {
+    const base = shopSnapshot("west");
+    const odd = { ...base, exports: { ...base.exports, "shop/odd": { broken: true } as never } };
+    const patched = applyPatch(odd, { namespaces: { more: {} } });
+    expect(patched.exports).toBe(odd.exports);
+    expect(issuesOf(odd, { exports: { "shop/odd": { headless: true } } })).not.toHaveLength(0);
+  });
+
+  test.each<[string, SnapshotPatch, RegExp]>([
+    ["clusterId", { clusterId: "east" }, /cannot be changed/],
+    ["formatVersion", { formatVersion: 1 }, /cannot be changed/],
+    ["services", { services: {} }, /not a known field/],
+    ["exports", { exports: null }, /must be an object/],
+    ["imports", { imports: [] }, /must be an object/],
+    ['exports["shop/web"].ports', { exports: { "shop/web": { ports: null } } }, /array/],
+    [
+      'exports["shop/web"].ports[0].port',
+      { exports: { "shop/web": { ports: [{ name: "", protocol: "TCP", port: 0.5 }] } } },
+      /int/,
+    ],
+    ['exports["shop/web"]', { exports: { "shop/web": 5 } }, /object/],
+    ['exports["shop/new"].exportedAt', { exports: { "shop/new": { headless: true } } }, /string/],
+    ['exports["no-slash"]', { exports: { "no-slash": headlessExport(1) } }, /not a valid key/],
+    ["topology.zones", { topology: { zones: "a" } }, /array/],
+  ])("refuses a patch by the field %s", (path, patch, message) => {
+    const issue = issuesOf(shopSnapshot("west"), patch).find((one) => one.path === path);
+    expect(issue?.message).toMatch(message);
+  });
+
+  test.each([
+    '{"__proto__":{"polluted":1}}',
+    '{"exports":{"__proto__":{"polluted":1}}}',
+    '{"exports":{"shop/web":{"__proto__":{"polluted":1}}}}',
+    '{"exports":{"shop/web":{"endpoints":{"http/TCP/8080":{"members":{"__proto__":{"address":"10.9.9.9"}}}}}}}',
+    '{"exports":{"shop/web":{"constructor":{"prototype":{"polluted":1}}}}}',
+    '{"topology":{"__proto__":{"region":"x"}}}',
+  ])("refuses the hostile patch %s and changes no prototype", (text) => {
+    const base = shopSnapshot("west");
+    expect(issuesOf(base, JSON.parse(text)).length).toBeGreaterThan(0);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+    expect(Object.getPrototypeOf(base.exports)).toBe(Object.prototype);
+  });
+
+  test("keeps keys that every object inherits apart from its own", () => {
+    const patched = applyPatch(shopSnapshot("west"), { namespaces: { constructor: {} } });
+    expect(Object.keys(patched.namespaces)).toEqual(["shop", "constructor"]);
+    const again = applyPatch(patched, { namespaces: { constructor: null } });
+    expect(Object.keys(again.namespaces)).toEqual(["shop"]);
+  });
+
+  test("refuses endless nesting instead of running out of stack", () => {
+    let deep: unknown = {};
+    for (let level = 0; level < 100_000; level++) deep = { a: deep };
+    const issues = issuesOf(shopSnapshot("west"), { exports: { "shop/web": deep } });
+    expect(issues[0]?.message).toMatch(/nested too deeply/);
+  });
+
+  test("many patches at once give what they give one by one", () => {
+    fc.assert(
+      fc.property(fc.array(snapshots, { minLength: 2, maxLength: 4 }), (states) => {
+        const patches = states.slice(1).map((to, index) => diffSnapshots(states[index]!, to) ?? {});
+        expect(applyPatches(states[0]!, patches)).toEqual(states.at(-1));
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+test.each([null, [], "x", 1])("parsePatch refuses %j", (value) => {
+  expect(() => parsePatch(value)).toThrow(SnapshotError);
+});
+
+function leaves(value: unknown, path: readonly string[] = []): (readonly string[])[] {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [path];
+  const names = Object.entries(value);
+  return names.length === 0 && path.length > 0
+    ? [path]
+    : names.flatMap(([name, below]) => leaves(below, [...path, name]));
+}
+
+function removeAt(value: Record<string, unknown>, path: readonly string[]): void {
+  let target = value;
+  for (const step of path.slice(0, -1)) target = target[step] as Record<string, unknown>;
+  delete target[path.at(-1)!];
+}
