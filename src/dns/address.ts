@@ -1,0 +1,75 @@
+const V4 = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/;
+
+/**
+ * Reads a textual IP address into its 4 or 16 octets; undefined when it is neither.
+ * Strict on purpose: no leading zeros, no zone index, IPv6 by RFC 4291 section 2.2.
+ */
+export function parseAddress(text: string): Uint8Array | undefined {
+  return text.includes(":") ? parseV6(text) : parseV4(text);
+}
+
+function parseV4(text: string): Uint8Array | undefined {
+  const match = V4.exec(text);
+  if (match === null) return undefined;
+  const octets = new Uint8Array(4);
+  for (let index = 0; index < 4; index++) {
+    const value = Number(match[index + 1]);
+    if (value > 255) return undefined;
+    octets[index] = value;
+  }
+  return octets;
+}
+
+function parseV6(text: string): Uint8Array | undefined {
+  if (text.length > 45) return undefined;
+  const halves = text.split("::");
+  if (halves.length > 2) return undefined;
+  const head = parseGroups(halves[0] ?? "", halves.length === 1);
+  if (head === undefined) return undefined;
+  if (halves.length === 1) return head.length === 16 ? Uint8Array.from(head) : undefined;
+  const tail = parseGroups(halves[1] ?? "", true);
+  if (tail === undefined || head.length + tail.length > 14) return undefined;
+  const octets = new Uint8Array(16);
+  octets.set(head, 0);
+  octets.set(tail, 16 - tail.length);
+  return octets;
+}
+
+function parseGroups(text: string, mayEndInV4: boolean): number[] | undefined {
+  if (text === "") return [];
+  const octets: number[] = [];
+  const groups = text.split(":");
+  for (const [index, group] of groups.entries()) {
+    if (mayEndInV4 && index === groups.length - 1 && group.includes(".")) {
+      const v4 = parseV4(group);
+      if (v4 === undefined) return undefined;
+      octets.push(...v4);
+    } else {
+      if (!/^[0-9a-fA-F]{1,4}$/.test(group)) return undefined;
+      const value = Number.parseInt(group, 16);
+      octets.push(value >> 8, value & 0xff);
+    }
+  }
+  return octets.length <= 16 ? octets : undefined;
+}
+
+/** Writes 4 or 16 octets as text; IPv6 by RFC 5952. */
+export function formatAddress(octets: Uint8Array): string {
+  if (octets.length === 4) return octets.join(".");
+  const groups: number[] = [];
+  for (let index = 0; index < 16; index += 2) groups.push((octets[index]! << 8) | octets[index + 1]!);
+  let bestStart = -1;
+  let bestLength = 1;
+  for (let start = 0; start < 8; start++) {
+    let end = start;
+    while (end < 8 && groups[end] === 0) end++;
+    if (end - start > bestLength) {
+      bestStart = start;
+      bestLength = end - start;
+    }
+    if (end > start) start = end;
+  }
+  const hex = groups.map((group) => group.toString(16));
+  if (bestStart === -1) return hex.join(":");
+  return `${hex.slice(0, bestStart).join(":")}::${hex.slice(bestStart + bestLength).join(":")}`;
+}

@@ -1,0 +1,89 @@
+import { MAX_LABEL_BYTES, MAX_NAME_BYTES } from "./codes.ts";
+
+/** `FOLD[octet]` is the octet with ASCII letters in lower case (RFC 4343 section 3). */
+export const FOLD: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
+  octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet,
+);
+
+/** A textual name that cannot be a DNS name; `message` says why. */
+export class NameError extends Error {
+  readonly code = "INVALID_NAME";
+}
+
+/**
+ * Reads a name in master-file form (RFC 1035 section 5.1: `\.` and `\DDD` escapes, trailing dot
+ * optional) into wire format, case kept. Characters beyond ASCII are refused: use an A-label.
+ * @throws {NameError} naming the label that is empty, too long or malformed.
+ */
+export function parseName(text: string): Uint8Array<ArrayBuffer> {
+  if (text === ".") return Uint8Array.of(0);
+  if (text === "") throw new NameError("a name is empty; the root is written as a dot");
+  const octets: number[] = [];
+  let label: number[] = [];
+  const endLabel = () => {
+    if (label.length === 0) throw new NameError(`${JSON.stringify(text)} has an empty label`);
+    if (label.length > MAX_LABEL_BYTES)
+      throw new NameError(
+        `${JSON.stringify(text)} has a label of ${label.length} octets; ${MAX_LABEL_BYTES} is the most`,
+      );
+    octets.push(label.length, ...label);
+    label = [];
+  };
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index]!;
+    if (character === ".") {
+      endLabel();
+    } else if (character === "\\") {
+      const decimal = /^\d{3}/.exec(text.slice(index + 1, index + 4));
+      const value = decimal ? Number(decimal[0]) : text.charCodeAt(index + 1);
+      if (Number.isNaN(value) || value > 255)
+        throw new NameError(`${JSON.stringify(text)} has a malformed escape at position ${index}`);
+      label.push(value);
+      index += decimal ? 3 : 1;
+    } else {
+      const code = character.charCodeAt(0);
+      if (code > 0x7e || code < 0x21)
+        throw new NameError(
+          `${JSON.stringify(text)} has a character at position ${index} that a name cannot hold; write it as \\DDD, or an international name as its A-label (xn--…)`,
+        );
+      label.push(code);
+    }
+  }
+  if (label.length > 0) endLabel();
+  octets.push(0);
+  if (octets.length > MAX_NAME_BYTES)
+    throw new NameError(
+      `${JSON.stringify(text.slice(0, 64))}… takes ${octets.length} octets; ${MAX_NAME_BYTES} is the most`,
+    );
+  return Uint8Array.from(octets);
+}
+
+/** Writes an uncompressed wire name in master-file form with the trailing dot, escaping what needs it. */
+export function formatName(wire: Uint8Array, start = 0): string {
+  if (wire[start] === 0) return ".";
+  let text = "";
+  let position = start;
+  for (let length = wire[position]!; length !== 0; length = wire[position]!) {
+    for (let index = position + 1; index <= position + length; index++) {
+      const octet = wire[index]!;
+      const character = String.fromCharCode(octet);
+      if (octet < 0x21 || octet > 0x7e) text += `\\${String(octet).padStart(3, "0")}`;
+      else text += /[."\\;()@$]/.test(character) ? `\\${character}` : character;
+    }
+    text += ".";
+    position += length + 1;
+  }
+  return text;
+}
+
+/** A copy with ASCII letters in lower case: the form in which names are compared (RFC 4343). */
+export function foldName(wire: Uint8Array): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(wire, (octet) => FOLD[octet]!);
+}
+
+/** How many labels a wire name has, the root label not counted. */
+export function countLabels(wire: Uint8Array): number {
+  let count = 0;
+  for (let position = 0; wire[position] !== 0; position += wire[position]! + 1) count++;
+  return count;
+}

@@ -1,0 +1,65 @@
+// The wire forms of in-addr.arpa and ip6.arpa (RFC 1035 section 3.5, RFC 3596 section 2.5), in lower case.
+const IN_ADDR_ARPA = Uint8Array.from([7, 105, 110, 45, 97, 100, 100, 114, 4, 97, 114, 112, 97, 0]);
+const IP6_ARPA = Uint8Array.from([3, 105, 112, 54, 4, 97, 114, 112, 97, 0]);
+const IP6_NAME_BYTES = 32 * 2 + IP6_ARPA.length;
+const ZERO = 0x30;
+
+/**
+ * Reads the address that a folded wire name is the reverse name of, into `into` (16 octets).
+ * Returns 4 or 16, the address's length, or 0 when the name is no complete, canonical reverse name.
+ */
+export function readReverseName(name: Uint8Array, length: number, into: Uint8Array): 0 | 4 | 16 {
+  if (length === IP6_NAME_BYTES && endsWith(name, length, IP6_ARPA)) return readNibbles(name, into);
+  if (length > IN_ADDR_ARPA.length && endsWith(name, length, IN_ADDR_ARPA))
+    return readOctets(name, length - IN_ADDR_ARPA.length, into);
+  return 0;
+}
+
+function endsWith(name: Uint8Array, length: number, suffix: Uint8Array): boolean {
+  const start = length - suffix.length;
+  for (let index = 0; index < suffix.length; index++) if (name[start + index] !== suffix[index]) return false;
+  return true;
+}
+
+function readNibbles(name: Uint8Array, into: Uint8Array): 0 | 16 {
+  for (let index = 0; index < 32; index++) {
+    if (name[index * 2] !== 1) return 0;
+    const character = name[index * 2 + 1]!;
+    let nibble = character - ZERO;
+    if (nibble < 0 || nibble > 9) {
+      nibble = character - 0x61 + 10;
+      if (nibble < 10 || nibble > 15) return 0;
+    }
+    const octet = 15 - (index >> 1);
+    into[octet] = index % 2 === 0 ? nibble : into[octet]! | (nibble << 4);
+  }
+  return 16;
+}
+
+function readOctets(name: Uint8Array, end: number, into: Uint8Array): 0 | 4 {
+  let position = 0;
+  for (let octet = 3; octet >= 0; octet--) {
+    if (position >= end) return 0;
+    const digits = name[position]!;
+    if (digits < 1 || digits > 3) return 0;
+    if (digits > 1 && name[position + 1] === ZERO) return 0;
+    let value = 0;
+    for (let index = 1; index <= digits; index++) {
+      const digit = name[position + index]! - ZERO;
+      if (digit < 0 || digit > 9) return 0;
+      value = value * 10 + digit;
+    }
+    if (value > 255) return 0;
+    into[octet] = value;
+    position += digits + 1;
+  }
+  return position === end ? 4 : 0;
+}
+
+/** The reverse name of an address of 4 or 16 octets, in text with the trailing dot. */
+export function formatReverseName(address: Uint8Array): string {
+  if (address.length === 4) return `${[...address].reverse().join(".")}.in-addr.arpa.`;
+  const nibbles: string[] = [];
+  for (const octet of address) nibbles.push((octet >> 4).toString(16), (octet & 15).toString(16));
+  return `${nibbles.reverse().join(".")}.ip6.arpa.`;
+}

@@ -1,0 +1,15 @@
+/** The longest DNS message in octets: what `application/dns-message` can carry (RFC 8484 section 6). */
+export const MAX_MESSAGE_BYTES = 65535;
+
+/**
+ * The longest answer with addresses for a client that sends no OPT record. Such clients are simple ones: curl
+ * reads 3,000 octets with its own terminator and refuses the rest. The addresses beyond are left out, which
+ * KEP-1645 (DNS) allows: "the entire set or the subset of ready pod IPs, depending on … endpoint count".
+ */
+export const PLAIN_CLIENT_BYTES = 2999;
+
+/** Answers to padded queries are padded to a multiple of this (RFC 8467 section 4.1). */
+export const PADDING_BLOCK_BYTES = 468;
+
+/** The UDP payload size announced in our OPT record (RFC 9715). */
+export const ANNOUNCED_PAYLOAD_BYTES = 1232;

@@ -1,0 +1,121 @@
+import { CLASS_IN, EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../dns/codes.ts";
+import { ANNOUNCED_PAYLOAD_BYTES, MAX_MESSAGE_BYTES, PADDING_BLOCK_BYTES } from "./limits.ts";
+import type { Query } from "./query.ts";
+
+const OPT_BYTES = 11;
+
+/** Writes one answer after the other into the same octets; nothing here is asynchronous, so one is enough. */
+class MessageWriter {
+  readonly bytes = new Uint8Array(MAX_MESSAGE_BYTES);
+  position = 0;
+  /** Octets that records may fill; the rest is kept for the OPT record. */
+  limit = 0;
+  answers = 0;
+  authorities = 0;
+  additionals = 0;
+  truncated = false;
+  /** The smallest TTL written to the answer section. */
+  smallestTtl = 0xffffffff;
+
+  /** Starts an answer: header space, and the question as it was asked (RFC 4343: case kept). */
+  begin(message: Uint8Array, query: Query): void {
+    for (let index = HEADER_BYTES; index < query.questionEnd; index++) this.bytes[index] = message[index]!;
+    this.position = query.questionEnd;
+    this.limit = MAX_MESSAGE_BYTES - (query.edns === undefined ? 0 : OPT_BYTES);
+    this.answers = 0;
+    this.authorities = 0;
+    this.additionals = 0;
+    this.truncated = false;
+    this.smallestTtl = 0xffffffff;
+  }
+
+  write16(value: number): void {
+    const { bytes, position } = this;
+    bytes[position] = value >>> 8;
+    bytes[position + 1] = value;
+    this.position = position + 2;
+  }
+
+  write32(value: number): void {
+    const { bytes, position } = this;
+    bytes[position] = value >>> 24;
+    bytes[position + 1] = value >>> 16;
+    bytes[position + 2] = value >>> 8;
+    bytes[position + 3] = value;
+    this.position = position + 4;
+  }
+
+  writeOctets(from: Uint8Array, start: number, end: number): void {
+    const { bytes } = this;
+    let { position } = this;
+    for (let index = start; index < end; index++) bytes[position++] = from[index]!;
+    this.position = position;
+  }
+
+  /** Writes owner (as a compression pointer), type, class IN, TTL and RDLENGTH. */
+  writeRecordHeader(owner: number, type: number, ttl: number, dataBytes: number): void {
+    this.write16(0xc000 | owner);
+    this.write16(type);
+    this.write16(CLASS_IN);
+    this.write32(ttl);
+    this.write16(dataBytes);
+  }
+
+  /** Writes the OPT record (RFC 6891 section 6.1) with what belongs into it, padding last (RFC 7830). */
+  writeOpt(query: Query, rcode: number, extendedError: number): void {
+    const { edns } = query;
+    if (edns === undefined) return;
+    this.bytes[this.position++] = 0;
+    this.write16(RecordType.OPT);
+    this.write16(ANNOUNCED_PAYLOAD_BYTES);
+    this.bytes[this.position++] = rcode >> 4;
+    this.bytes[this.position++] = 0;
+    this.write16(edns.dnssecOk ? 0x8000 : 0);
+    const lengthAt = this.position;
+    this.position += 2;
+    if (extendedError >= 0) {
+      this.write16(EdnsOption.EXTENDED_ERROR);
+      this.write16(2);
+      this.write16(extendedError);
+    }
+    if (edns.padding) {
+      const unpadded = this.position + 4;
+      const whole = Math.ceil(unpadded / PADDING_BLOCK_BYTES) * PADDING_BLOCK_BYTES;
+      const zeros = Math.min(whole, MAX_MESSAGE_BYTES) - unpadded;
+      if (zeros >= 0) {
+        this.write16(EdnsOption.PADDING);
+        this.write16(zeros);
+        this.bytes.fill(0, this.position, this.position + zeros);
+        this.position += zeros;
+      }
+    }
+    const length = this.position - lengthAt - 2;
+    this.bytes[lengthAt] = length >>> 8;
+    this.bytes[lengthAt + 1] = length;
+    this.additionals++;
+  }
+
+  /** Writes the header and hands out a copy of the finished message. */
+  finish(query: Query, rcode: number, authoritative: boolean): Uint8Array<ArrayBuffer> {
+    const { bytes } = this;
+    const end = this.position;
+    const copied = query.flags & (HeaderFlag.RD | HeaderFlag.CD);
+    const flags =
+      HeaderFlag.QR |
+      copied |
+      (authoritative ? HeaderFlag.AA : 0) |
+      (this.truncated ? HeaderFlag.TC : 0) |
+      (rcode & 0x0f);
+    this.position = 0;
+    this.write16(query.id);
+    this.write16(flags);
+    this.write16(1);
+    this.write16(this.answers);
+    this.write16(this.authorities);
+    this.write16(this.additionals);
+    return bytes.slice(0, end);
+  }
+}
+
+/** The one writer. */
+export const writer = new MessageWriter();

@@ -1,0 +1,206 @@
+import { HEADER_BYTES, MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
+import type { ImageZone, ZoneImage } from "../zone/image.ts";
+import { SET_HEADER_BYTES } from "../zone/layout.ts";
+import { findSet, fixedDataBytes, read16, read32 } from "../zone/record-block.ts";
+import { PLAIN_CLIENT_BYTES } from "./limits.ts";
+import { writer } from "./message-writer.ts";
+
+/** Octets of a record before its data when the owner is a compression pointer. */
+const RECORD_HEADER_BYTES = 12;
+/** Priority (always 0) and weight and port of an SRV record. */
+const SRV_FIXED_BYTES = 6;
+/** The highest offset that a compression pointer can name (RFC 1035 section 4.1.4). */
+const MAX_POINTER = 0x3fff;
+
+/** What writing records needs besides the set: image, asked zone, leases, time. */
+export interface RecordContext {
+  readonly image: ZoneImage;
+  /** Unix milliseconds at which the first cluster of each lease group runs out. */
+  readonly leaseExpiry: Float64Array;
+  readonly now: number;
+  /** Picks the record that comes first where the order means nothing (RFC 1794). */
+  readonly rotation: number;
+}
+
+/** A TTL in seconds that does not outlive the lease it rests on. */
+export function boundedTtl(context: RecordContext, ttlIndex: number, leaseGroup: number): number {
+  const ttl = context.image.ttls[ttlIndex]!;
+  if (leaseGroup === 0) return ttl;
+  const left = (context.leaseExpiry[leaseGroup]! - context.now) / 1000;
+  return left >= ttl ? ttl : Math.max(0, Math.floor(left));
+}
+
+function setTtl(context: RecordContext, set: number): number {
+  const { heap } = context.image;
+  return boundedTtl(context, heap[set + 2]!, read16(heap, set + 3));
+}
+
+/**
+ * Writes a set to the answer section, rotated. Addresses that do not fit are left out, which KEP-1645 allows;
+ * any other set that does not fit is cut with TC (RFC 2181 section 9).
+ */
+export function writeAnswerSet(
+  context: RecordContext,
+  set: number,
+  zone: ImageZone,
+  plainClient: boolean,
+  targets: Map<number, number> | undefined,
+): void {
+  const { heap } = context.image;
+  const type = read16(heap, set);
+  const count = read16(heap, set + 5);
+  const data = set + SET_HEADER_BYTES;
+  const ttl = setTtl(context, set);
+  const start = count > 1 ? context.rotation % count : 0;
+  const owner = HEADER_BYTES;
+  if (type === RecordType.A || type === RecordType.AAAA) {
+    const size = fixedDataBytes(type);
+    const limit = plainClient ? Math.min(writer.limit, PLAIN_CLIENT_BYTES) : writer.limit;
+    const fitting = Math.floor((limit - writer.position) / (RECORD_HEADER_BYTES + size));
+    writer.answers += writeAddresses(
+      heap,
+      data,
+      owner,
+      type,
+      size,
+      ttl,
+      count,
+      start,
+      Math.min(count, fitting),
+    );
+  } else if (type === RecordType.SRV) {
+    const weight = Math.max(1, Math.floor(100 / count));
+    for (let index = 0; index < count; index++) {
+      const at = data + ((start + index) % count) * 6;
+      if (!writeService(context.image, at, zone, ttl, weight, targets)) break;
+    }
+  } else {
+    let at = data;
+    for (let index = 0; index < count; index++) {
+      const length = read16(heap, at);
+      if (writer.position + RECORD_HEADER_BYTES + length > writer.limit) {
+        writer.truncated = true;
+        break;
+      }
+      writer.writeRecordHeader(owner, type, ttl, length);
+      writer.writeOctets(heap, at + 2, at + 2 + length);
+      writer.answers++;
+      at += 2 + length;
+    }
+  }
+  if (ttl < writer.smallestTtl) writer.smallestTtl = ttl;
+}
+
+function writeAddresses(
+  heap: Uint8Array,
+  data: number,
+  owner: number,
+  type: number,
+  size: number,
+  ttl: number,
+  count: number,
+  start: number,
+  most: number,
+): number {
+  for (let index = 0; index < most; index++) {
+    const at = data + ((start + index) % count) * size;
+    writer.writeRecordHeader(owner, type, ttl, size);
+    writer.writeOctets(heap, at, at + size);
+  }
+  return Math.max(0, most);
+}
+
+/** Writes one SRV record, or none where the target is too long for this zone; false when the message is full. */
+function writeService(
+  image: ZoneImage,
+  at: number,
+  zone: ImageZone,
+  ttl: number,
+  weight: number,
+  targets: Map<number, number> | undefined,
+): boolean {
+  const { heap } = image;
+  const node = read32(heap, at + 2);
+  const targetBytes = nameBytes(image, node, zone);
+  if (targetBytes > MAX_NAME_BYTES) return true;
+  if (writer.position + RECORD_HEADER_BYTES + SRV_FIXED_BYTES + targetBytes > writer.limit) {
+    writer.truncated = true;
+    return false;
+  }
+  writer.answers++;
+  writer.writeRecordHeader(HEADER_BYTES, RecordType.SRV, ttl, SRV_FIXED_BYTES + targetBytes);
+  writer.write16(0);
+  writer.write16(weight);
+  writer.write16(read16(heap, at));
+  const targetAt = writer.position;
+  writeName(image, node, zone);
+  if (targets !== undefined && targetAt <= MAX_POINTER && !targets.has(node)) targets.set(node, targetAt);
+  return true;
+}
+
+/** Octets of a node's name below a zone. */
+export function nameBytes(
+  { heap, nodeLabel, nodeParent }: ZoneImage,
+  start: number,
+  zone: ImageZone,
+): number {
+  let bytes = zone.wire.length;
+  for (let node = start; node !== 0; node = nodeParent[node]!) bytes += heap[nodeLabel[node]!]! + 1;
+  return bytes;
+}
+
+/** Writes a node's name below a zone, uncompressed (RFC 2782 forbids compression in SRV). */
+export function writeName({ heap, nodeLabel, nodeParent }: ZoneImage, start: number, zone: ImageZone): void {
+  for (let node = start; node !== 0; node = nodeParent[node]!) {
+    const at = nodeLabel[node]!;
+    writer.writeOctets(heap, at, at + 1 + heap[at]!);
+  }
+  writer.writeOctets(zone.wire, 0, zone.wire.length);
+}
+
+/**
+ * Writes the addresses of SRV targets to the additional section, whole RRsets only, as long as they fit
+ * (RFC 2782; specification 2.3.2, 2.4.2).
+ */
+export function writeTargetAddresses(
+  context: RecordContext,
+  targets: ReadonlyMap<number, number>,
+  view: number,
+): void {
+  const { image } = context;
+  for (const [node, owner] of targets) {
+    const list = image.setListOf(node, view);
+    if (list === 0) continue;
+    for (const type of [RecordType.A, RecordType.AAAA]) {
+      const set = findSet(image.heap, list, type);
+      if (set !== 0 && !writeAdditionalSet(context, set, owner, type)) return;
+    }
+  }
+}
+
+/** Writes a whole address set to the additional section; false when it does not fit. */
+export function writeAdditionalSet(
+  context: RecordContext,
+  set: number,
+  owner: number,
+  type: number,
+): boolean {
+  const { heap } = context.image;
+  const count = read16(heap, set + 5);
+  const size = fixedDataBytes(type);
+  if (writer.position + count * (RECORD_HEADER_BYTES + size) > writer.limit) return false;
+  const data = set + SET_HEADER_BYTES;
+  const start = context.rotation % count;
+  writer.additionals += writeAddresses(
+    heap,
+    data,
+    owner,
+    type,
+    size,
+    setTtl(context, set),
+    count,
+    start,
+    count,
+  );
+  return true;
+}

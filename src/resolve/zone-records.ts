@@ -1,0 +1,53 @@
+import { RecordType } from "../dns/codes.ts";
+import type { ImageZone, ZoneImage } from "../zone/image.ts";
+import { writer } from "./message-writer.ts";
+
+// ns.dns and hostmaster, the labels below the zone in its SOA and NS records: the names that CoreDNS uses.
+const NAME_SERVER = Uint8Array.from([2, 110, 115, 3, 100, 110, 115]);
+const MAILBOX = Uint8Array.from([10, 104, 111, 115, 116, 109, 97, 115, 116, 101, 114]);
+// Seconds, as RFC 1912 section 2.2 would have them; nobody transfers this zone.
+const REFRESH = 7200;
+const RETRY = 1800;
+const EXPIRE = 86400;
+
+/** Octets of the SOA and NS data with a compression pointer to the zone. */
+const POINTER_BYTES = 2;
+const SOA_DATA_BYTES = NAME_SERVER.length + POINTER_BYTES + MAILBOX.length + POINTER_BYTES + 20;
+
+/** Writes the SOA record (RFC 1035 section 3.3.13) of the zone whose name stands at `apexAt` in the message. */
+export function writeSoa(image: ZoneImage, apexAt: number): void {
+  writer.writeRecordHeader(apexAt, RecordType.SOA, image.negativeTtl, SOA_DATA_BYTES);
+  writer.writeOctets(NAME_SERVER, 0, NAME_SERVER.length);
+  writer.write16(0xc000 | apexAt);
+  writer.writeOctets(MAILBOX, 0, MAILBOX.length);
+  writer.write16(0xc000 | apexAt);
+  writer.write32(image.serial);
+  writer.write32(REFRESH);
+  writer.write32(RETRY);
+  writer.write32(EXPIRE);
+  writer.write32(image.negativeTtl);
+}
+
+/** Writes the NS record of the zone whose name stands at `apexAt`; returns where its target stands. */
+export function writeNs(image: ZoneImage, apexAt: number): number {
+  writer.writeRecordHeader(apexAt, RecordType.NS, image.negativeTtl, NAME_SERVER.length + POINTER_BYTES);
+  const target = writer.position;
+  writer.writeOctets(NAME_SERVER, 0, NAME_SERVER.length);
+  writer.write16(0xc000 | apexAt);
+  return target;
+}
+
+/** The SOA of a reverse name that stands alone in its own zone, because the zone around it is not ours. */
+export function writeReverseSoa(image: ZoneImage, zone: ImageZone, apexAt: number): void {
+  const names = NAME_SERVER.length + MAILBOX.length + 2 * zone.wire.length;
+  writer.writeRecordHeader(apexAt, RecordType.SOA, image.negativeTtl, names + 20);
+  writer.writeOctets(NAME_SERVER, 0, NAME_SERVER.length);
+  writer.writeOctets(zone.wire, 0, zone.wire.length);
+  writer.writeOctets(MAILBOX, 0, MAILBOX.length);
+  writer.writeOctets(zone.wire, 0, zone.wire.length);
+  writer.write32(image.serial);
+  writer.write32(REFRESH);
+  writer.write32(RETRY);
+  writer.write32(EXPIRE);
+  writer.write32(image.negativeTtl);
+}

@@ -1,0 +1,56 @@
+/** A growing byte array with big-endian writes. Offset 0 is kept unused, so that 0 can mean "none". */
+export class HeapWriter {
+  #bytes = new Uint8Array(1 << 16);
+  #length = 1;
+
+  /** Octets written so far: the offset of the next one. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The octets behind the heap; valid until the next write. */
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  #reserve(count: number): number {
+    const at = this.#length;
+    this.#length += count;
+    if (this.#length > this.#bytes.length) {
+      const grown = new Uint8Array(Math.max(this.#bytes.length * 2, this.#length));
+      grown.set(this.#bytes);
+      this.#bytes = grown;
+    }
+    return at;
+  }
+
+  write8(value: number): void {
+    const at = this.#reserve(1);
+    this.#bytes[at] = value;
+  }
+
+  write16(value: number): void {
+    const at = this.#reserve(2);
+    this.#bytes[at] = value >>> 8;
+    this.#bytes[at + 1] = value;
+  }
+
+  write32(value: number): void {
+    const at = this.#reserve(4);
+    this.#bytes[at] = value >>> 24;
+    this.#bytes[at + 1] = value >>> 16;
+    this.#bytes[at + 2] = value >>> 8;
+    this.#bytes[at + 3] = value;
+  }
+
+  writeOctets(octets: Uint8Array): void {
+    const at = this.#reserve(octets.length);
+    this.#bytes.set(octets, at);
+  }
+
+  /** Writes ASCII text without a length. */
+  writeAscii(text: string): void {
+    const at = this.#reserve(text.length);
+    for (let index = 0; index < text.length; index++) this.#bytes[at + index] = text.charCodeAt(index);
+  }
+}

@@ -1,0 +1,77 @@
+/*
+ * The ZoneImage on bytes. All 32-bit words are little-endian and 4-aligned, so that sections are typed-array
+ * views and loading parses nothing but the small tables.
+ *
+ *   header        HEADER_WORDS words, see `Header`
+ *   slots         u32[], a power of two of them: node index + 1, or 0; linear probing from spread(hash)
+ *   nodeParent    u32[nodes]: index of the parent; node 0 is the apex
+ *   nodeLabel     u32[nodes]: offset in the heap of the label (length octet, octets, case kept)
+ *   nodeRecords   u32[nodes]: offset in the heap of the node's record block; 0 for an empty non-terminal
+ *   reverseSlots  u32[], a power of two of them: offset in the heap of a reverse entry, or 0
+ *   nodeNamespace u16[nodes]: namespace index + 1, or 0 for names that belong to no namespace
+ *   lacking       u8[views][ceil(namespaces / 8)]: bit set where the view's cluster lacks the namespace
+ *   tables        ASCII JSON: `ImageTables`
+ *   heap          labels, record blocks, reverse entries; offset 0 is unused
+ *
+ * Names are stored relative to the zone, so that every alias zone is served from the same bytes.
+ *
+ *   record block  setCount u8, sets; variantCount u8, variants (view u16, setCount u8, sets; by ascending view)
+ *   set           type u16, ttl u8 (index into `ttls`), leaseGroup u16, count u16, data
+ *   set data      A 4, AAAA 16, SRV 6 (port u16, target node u32) octets for each record;
+ *                 other types: length u16 and RDATA for each
+ *   reverse entry length u8 (4 or 16), octets, count u8, targets (asker u16, ttl u8, leaseGroup u16, node u32)
+ *
+ * Multi-octet numbers in the heap are big-endian, as in DNS.
+ */
+
+/** "CDZI" read as a little-endian word. */
+export const IMAGE_MAGIC = 0x495a4443;
+/** An image of another version is refused when it is loaded. */
+export const IMAGE_FORMAT_VERSION = 1;
+/** Words of the header. */
+export const HEADER_WORDS = 21;
+
+/** Word index of each header field; offsets and sizes are in octets, counts in entries. */
+export const Header = {
+  magic: 0,
+  version: 1,
+  totalBytes: 2,
+  /** 128-bit content hash over everything but the header. */
+  contentHash: 3,
+  serial: 7,
+  nodes: 8,
+  slots: 9,
+  reverseSlots: 10,
+  namespaces: 11,
+  slotsAt: 12,
+  nodesAt: 13,
+  reverseSlotsAt: 14,
+  nodeNamespaceAt: 15,
+  lackingAt: 16,
+  tablesAt: 17,
+  tablesBytes: 18,
+  heapAt: 19,
+  nameServerNode: 20,
+} as const;
+
+/** Octets of a set before its data. */
+export const SET_HEADER_BYTES = 7;
+/** Octets of one target of a reverse entry. */
+export const REVERSE_TARGET_BYTES = 9;
+
+/** Who a reverse target answers: everybody; one view is its index + 1, and goes before everybody. */
+export const ANY_ASKER = 0;
+
+/** The small tables of an image. */
+export interface ImageTables {
+  /** Zone names in text with the trailing dot; the first is canonical and owns PTR targets. */
+  readonly zones: readonly string[];
+  /** Cluster ids in the order of view indices. */
+  readonly views: readonly string[];
+  /** Cluster ids that the records of each lease group rest on; group 0 rests on none. */
+  readonly leaseGroups: readonly (readonly string[])[];
+  /** TTLs in seconds, by index. */
+  readonly ttls: readonly number[];
+  /** Negative TTL and SOA MINIMUM in seconds (RFC 2308). */
+  readonly negativeTtl: number;
+}

@@ -1,0 +1,31 @@
+import { FOLD } from "../dns/name.ts";
+
+const PRIME = 0x01000193;
+
+/** The hash of the empty relative name: the zone's apex. */
+export const APEX_HASH = 0x811c9dc5 | 0;
+
+/**
+ * Extends the hash of a parent name by one label of `length` octets at `start`, letters folded (FNV-1a,
+ * labels from the root leftwards, so that a child costs its own label only).
+ */
+export function hashLabel(parentHash: number, bytes: Uint8Array, start: number, length: number): number {
+  let hash = Math.imul(parentHash ^ length, PRIME);
+  for (let index = start; index < start + length; index++)
+    hash = Math.imul(hash ^ FOLD[bytes[index]!]!, PRIME);
+  return hash;
+}
+
+/** Spreads a hash over the low bits, from which the slot is taken. */
+export function spread(hash: number): number {
+  let mixed = hash ^ (hash >>> 16);
+  mixed = Math.imul(mixed, 0x85ebca6b);
+  return mixed ^ (mixed >>> 13);
+}
+
+/** Hashes `length` octets of an address. */
+export function hashAddress(octets: Uint8Array, start: number, length: number): number {
+  let hash = APEX_HASH;
+  for (let index = start; index < start + length; index++) hash = Math.imul(hash ^ octets[index]!, PRIME);
+  return hash;
+}

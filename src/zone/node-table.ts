@@ -1,0 +1,128 @@
+import { FOLD } from "../dns/name.ts";
+import type { HeapWriter } from "./heap-writer.ts";
+import { APEX_HASH, hashLabel, spread } from "./name-hash.ts";
+
+const FIRST_SLOTS = 1 << 10;
+
+/** The tree of names while an image is built: node 0 is the apex, every other node has a parent and a label. */
+export class NodeTable {
+  readonly #heap: HeapWriter;
+  readonly #labels = new Map<string, number>();
+  #parent = new Uint32Array(FIRST_SLOTS);
+  #label = new Uint32Array(FIRST_SLOTS);
+  #records = new Uint32Array(FIRST_SLOTS);
+  #namespace = new Uint16Array(FIRST_SLOTS);
+  #hash = new Int32Array(FIRST_SLOTS);
+  #nameBytes = new Uint8Array(FIRST_SLOTS);
+  #slots = new Uint32Array(FIRST_SLOTS);
+  #count = 1;
+
+  constructor(heap: HeapWriter) {
+    this.#heap = heap;
+    this.#hash[0] = APEX_HASH;
+    this.#slots[spread(APEX_HASH) & (FIRST_SLOTS - 1)] = 1;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Octets of the node's relative name on the wire, without the zone. */
+  nameBytes(node: number): number {
+    return this.#nameBytes[node]!;
+  }
+
+  /** The node for `label` below `parent`, added when it is new; the first spelling of a label is kept. */
+  child(parent: number, label: string, namespace: number): number {
+    const labelAt = this.#labelOffset(label);
+    const bytes = this.#heap.bytes;
+    const hash = hashLabel(this.#hash[parent]!, bytes, labelAt + 1, label.length);
+    const mask = this.#slots.length - 1;
+    let slot = spread(hash) & mask;
+    for (let entry = this.#slots[slot]!; entry !== 0; entry = this.#slots[slot]!) {
+      if (
+        this.#parent[entry - 1] === parent &&
+        entry !== 1 &&
+        sameLabel(bytes, this.#label[entry - 1]!, labelAt)
+      )
+        return entry - 1;
+      slot = (slot + 1) & mask;
+    }
+    if (this.#count === this.#parent.length) this.#growNodes();
+    const node = this.#count++;
+    this.#parent[node] = parent;
+    this.#label[node] = labelAt;
+    this.#namespace[node] = namespace;
+    this.#hash[node] = hash;
+    this.#nameBytes[node] = this.#nameBytes[parent]! + 1 + label.length;
+    this.#slots[slot] = node + 1;
+    if (this.#count * 4 > this.#slots.length * 3) this.#growSlots();
+    return node;
+  }
+
+  /** Says where in the heap the node's record block starts. */
+  setRecords(node: number, block: number): void {
+    this.#records[node] = block;
+  }
+
+  /** The sections of the image, as exact copies. */
+  sections(): {
+    slots: Uint32Array;
+    parent: Uint32Array;
+    label: Uint32Array;
+    records: Uint32Array;
+    namespace: Uint16Array;
+  } {
+    return {
+      slots: this.#slots,
+      parent: this.#parent.subarray(0, this.#count),
+      label: this.#label.subarray(0, this.#count),
+      records: this.#records.subarray(0, this.#count),
+      namespace: this.#namespace.subarray(0, this.#count),
+    };
+  }
+
+  #labelOffset(label: string): number {
+    const known = this.#labels.get(label);
+    if (known !== undefined) return known;
+    const at = this.#heap.length;
+    this.#heap.write8(label.length);
+    this.#heap.writeAscii(label);
+    this.#labels.set(label, at);
+    return at;
+  }
+
+  #growNodes(): void {
+    const size = this.#parent.length * 2;
+    const grow = <T extends Uint32Array | Uint16Array | Int32Array | Uint8Array>(from: T, into: T): T => {
+      into.set(from);
+      return into;
+    };
+    this.#parent = grow(this.#parent, new Uint32Array(size));
+    this.#label = grow(this.#label, new Uint32Array(size));
+    this.#records = grow(this.#records, new Uint32Array(size));
+    this.#namespace = grow(this.#namespace, new Uint16Array(size));
+    this.#hash = grow(this.#hash, new Int32Array(size));
+    this.#nameBytes = grow(this.#nameBytes, new Uint8Array(size));
+  }
+
+  #growSlots(): void {
+    const slots = new Uint32Array(this.#slots.length * 2);
+    const mask = slots.length - 1;
+    for (let node = 0; node < this.#count; node++) {
+      let slot = spread(this.#hash[node]!) & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = node + 1;
+    }
+    this.#slots = slots;
+  }
+}
+
+function sameLabel(bytes: Uint8Array, one: number, other: number): boolean {
+  if (one === other) return true;
+  const length = bytes[one]!;
+  if (length !== bytes[other]) return false;
+  for (let index = 1; index <= length; index++)
+    if (FOLD[bytes[one + index]!] !== FOLD[bytes[other + index]!]) return false;
+  return true;
+}

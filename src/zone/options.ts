@@ -1,0 +1,25 @@
+/** Settings of a compilation. TTLs in seconds. */
+export interface ZoneOptions {
+  /**
+   * Zone names in text; the first is canonical and owns PTR targets. Names below each of them answer alike,
+   * with SRV targets in the zone that was asked.
+   */
+  readonly zones: readonly string[];
+  /** TTL of A, AAAA, SRV and PTR records. */
+  readonly ttl: number;
+  /** Negative TTL, as SOA MINIMUM (RFC 2308). */
+  readonly negativeTtl: number;
+  /** SOA serial of this image. */
+  readonly serial: number;
+  /** Addresses of `ns.dns.<zone>`, the zone's name server; none where nobody asks it directly. */
+  readonly nameServerAddresses: readonly string[];
+}
+
+/** What is used where a setting is not given. */
+export const DEFAULT_ZONE_OPTIONS: ZoneOptions = {
+  zones: ["clusterset.local."],
+  ttl: 5,
+  negativeTtl: 5,
+  serial: 1,
+  nameServerAddresses: [],
+};

@@ -1,0 +1,88 @@
+import { formatAddress, parseAddress } from "../dns/address.ts";
+import { MAX_LABEL_BYTES } from "../dns/codes.ts";
+import type { EndpointPort, ServicePort } from "../snapshot/schema.ts";
+
+const LABEL = /^[A-Za-z0-9](?:[-A-Za-z0-9]*[A-Za-z0-9])?$/;
+const PROTOCOLS: ReadonlyMap<string, string> = new Map([
+  ["", "_tcp"],
+  ["TCP", "_tcp"],
+  ["UDP", "_udp"],
+  ["SCTP", "_sctp"],
+]);
+
+/** Whether text can be one label of a host name: RFC 1123 section 2.1, at most 63 octets. */
+export function isHostLabel(text: string): boolean {
+  return text.length <= MAX_LABEL_BYTES && LABEL.test(text);
+}
+
+/**
+ * The labels of a cluster id: one, or two joined by a dot (KEP-1645). A label value of Kubernetes can hold
+ * underscores, too: a DNS label can as well, so they are kept. Undefined for anything else.
+ */
+export function clusterIdLabels(clusterId: string): readonly string[] | undefined {
+  const labels = clusterId.split(".");
+  return labels.length <= 2 && labels.every((label) => isHostLabel(label.replaceAll("_", "x")))
+    ? labels
+    : undefined;
+}
+
+/** The labels `_<port>._<protocol>` and the number of a port (specification 2.3.2), or why it has none. */
+export type PortLabels =
+  | {
+      readonly kind: "named";
+      readonly portLabel: string;
+      readonly protocolLabel: string;
+      readonly number: number;
+    }
+  | { readonly kind: "unnamed" }
+  | { readonly kind: "odd"; readonly reason: string; readonly message: string };
+
+/** Judges a port. Protocol defaults to TCP, as the API server would do for a Service. */
+export function portLabels({ name, protocol, port }: ServicePort | EndpointPort): PortLabels {
+  const shown = `port ${JSON.stringify(name)} (${protocol || "TCP"} ${port})`;
+  if (port < 1 || port > 65535)
+    return {
+      kind: "odd",
+      reason: "InvalidPortNumber",
+      message: `${shown} is outside 1 to 65535: it gets no SRV record`,
+    };
+  if (name === "") return { kind: "unnamed" };
+  const protocolLabel = PROTOCOLS.get(protocol.toUpperCase());
+  if (protocolLabel === undefined)
+    return {
+      kind: "odd",
+      reason: "InvalidProtocol",
+      message: `${shown} has a protocol that is not TCP, UDP or SCTP: it gets no SRV record`,
+    };
+  if (!isHostLabel(name) || name.length + 1 > MAX_LABEL_BYTES)
+    return {
+      kind: "odd",
+      reason: "InvalidPortName",
+      message: `${shown} has a name that cannot be a DNS label: it gets no SRV record`,
+    };
+  return { kind: "named", portLabel: `_${name.toLowerCase()}`, protocolLabel, number: port };
+}
+
+/**
+ * The octets of an address that can be answered with; undefined for text that is no address, for the
+ * unspecified address, and for IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2), which belongs in no A or AAAA record.
+ */
+export function usableAddress(text: string): Uint8Array | undefined {
+  const octets = parseAddress(text);
+  if (octets === undefined || octets.every((octet) => octet === 0)) return undefined;
+  const mapped =
+    octets.length === 16 &&
+    octets[10] === 0xff &&
+    octets[11] === 0xff &&
+    octets.subarray(0, 10).every((octet) => octet === 0);
+  return mapped ? undefined : octets;
+}
+
+/**
+ * The label of an endpoint that has no hostname: its address with dashes, as CoreDNS writes it (an IPv6
+ * address that ends in a dash gets a zero behind it).
+ */
+export function addressLabel(octets: Uint8Array): string {
+  const label = formatAddress(octets).replaceAll(/[.:]/g, "-");
+  return label.endsWith("-") ? `${label}0` : label;
+}
