@@ -1,0 +1,98 @@
+import { Hono } from "hono";
+import { type AllowedOrigins, preflight } from "./cross-origin.ts";
+import { createDnsRoute, LONGEST_MESSAGE } from "./dns-route.ts";
+import type { DohGateway } from "./doh-gateway.ts";
+import { createHealthRoutes, type MetricsSource } from "./health-routes.ts";
+import { createJsonRoute } from "./json-route.ts";
+import { QueryCounters } from "./query-counters.ts";
+import { createRefuse } from "./refusal.ts";
+import { createStartPage } from "./start-page.ts";
+
+/** What the HTTP application is put together from. */
+export interface AppDependencies {
+  readonly gateway: DohGateway;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+  /** The zones that are served, for the start page. */
+  readonly zones: readonly string[];
+  readonly version: string;
+  /** The push API, mounted at `/api/v1/clusters`. */
+  readonly pushRoutes?: Hono;
+  /** Default: every origin. */
+  readonly allowedOrigins?: AllowedOrigins;
+  /** The longest DNS query that is read, in octets. Default and most: 65,535. */
+  readonly longestQuery?: number;
+  readonly counters?: QueryCounters;
+  readonly metrics?: MetricsSource;
+  /** Told of every error that became a 500. */
+  readonly onError?: (error: Error) => void;
+}
+
+/**
+ * The HTTP application: the DNS resource (RFC 8484), its JSON forms, the push API, health, metrics.
+ * Paths with a cluster id answer as that cluster sees the clusterset.
+ */
+export function createApp(dependencies: AppDependencies): Hono {
+  const { gateway, clock, allowedOrigins = "*", counters = new QueryCounters() } = dependencies;
+  const longestQuery = Math.min(dependencies.longestQuery ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
+  const refuse = createRefuse(allowedOrigins, counters);
+  const answerJson = createJsonRoute({ gateway, clock, counters, allowedOrigins, refuse });
+  const answerDns = createDnsRoute({
+    gateway,
+    clock,
+    counters,
+    allowedOrigins,
+    longestQuery,
+    refuse,
+    answerJson,
+  });
+
+  // Google's JSON endpoint answers HEAD with 400 and other methods with 501.
+  const resolveJson = (request: Request, view: string | undefined): Response => {
+    if (request.method === "GET") return answerJson(request, view);
+    if (request.method === "OPTIONS") return preflight(request, "GET, OPTIONS", allowedOrigins);
+    if (request.method === "HEAD") return refuse(request, 400, "HEAD is not for /resolve: GET");
+    return refuse(request, 501, `${request.method} is not implemented for /resolve: GET`);
+  };
+
+  const ofCluster =
+    <Result>(route: (request: Request, view: string) => Result) =>
+    (request: Request, clusterId: string): Result | Response =>
+      gateway.hasCluster(clusterId)
+        ? route(request, clusterId)
+        : refuse(
+            request,
+            404,
+            "no cluster of that id has pushed to this gateway; /dns-query answers as seen from outside",
+          );
+  const answerDnsOf = ofCluster(answerDns);
+  const resolveJsonOf = ofCluster(resolveJson);
+
+  // One handler per path and no middleware: with a second match Hono leaves its synchronous path.
+  const app = new Hono();
+  app.all("/dns-query", (c) => answerDns(c.req.raw, undefined));
+  app.all("/resolve", (c) => resolveJson(c.req.raw, undefined));
+  app.all("/clusters/:clusterId/dns-query", (c) => answerDnsOf(c.req.raw, c.req.param("clusterId")));
+  app.all("/clusters/:clusterId/resolve", (c) => resolveJsonOf(c.req.raw, c.req.param("clusterId")));
+  if (dependencies.pushRoutes !== undefined) {
+    app.use("/api/v1/clusters/*", async (c, next) => {
+      await next();
+      counters.pushed(c.req.method, c.res.status);
+    });
+    app.route("/api/v1/clusters", dependencies.pushRoutes);
+  }
+  app.route("/", createHealthRoutes(gateway, dependencies.metrics));
+  app.route("/", createStartPage(dependencies.zones, dependencies.version));
+  app.notFound((c) =>
+    refuse(
+      c.req.raw,
+      404,
+      "there is nothing here; DNS is at /dns-query, JSON at /resolve, the view of one cluster at /clusters/<cluster id>/dns-query",
+    ),
+  );
+  app.onError((error, c) => {
+    dependencies.onError?.(error);
+    return refuse(c.req.raw, 500, "the gateway failed to answer; its log says why");
+  });
+  return app;
+}

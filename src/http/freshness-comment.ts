@@ -1,0 +1,27 @@
+import type { GatewayStatus } from "../gateway/gateway-types.ts";
+
+/** Clusters that are named one by one; more than that are summed up. */
+const NAMED_CLUSTERS = 5;
+
+/**
+ * Says in words whom an answer is for and how fresh the knowledge behind it is:
+ * `seen from outside; 1 of 2 clusters live; cluster-a heard 3 s ago; cluster-b silent for 95 s, withdrawn`.
+ */
+export function describeFreshness(status: GatewayStatus, view: string | undefined, now: number): string {
+  const clusters = status.clusters.toSorted((one, other) => one.renewedAt - other.renewedAt);
+  const live = clusters.filter((cluster) => cluster.live).length;
+  const parts = [
+    view === undefined ? "seen from outside" : `seen from ${view}`,
+    `${live} of ${clusters.length} ${clusters.length === 1 ? "cluster" : "clusters"} live`,
+  ];
+  for (const cluster of clusters.slice(0, NAMED_CLUSTERS)) {
+    const age = Math.max(0, Math.round((now - cluster.renewedAt) / 1000));
+    parts.push(
+      cluster.live
+        ? `${cluster.clusterId} heard ${age} s ago`
+        : `${cluster.clusterId} silent for ${age} s, withdrawn`,
+    );
+  }
+  if (clusters.length > NAMED_CLUSTERS) parts.push("the others more recently");
+  return parts.join("; ");
+}

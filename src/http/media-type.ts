@@ -1,0 +1,34 @@
+export const DNS_MESSAGE = "application/dns-message";
+export const DNS_JSON = "application/dns-json";
+export const JSON_TYPE = "application/json";
+
+/** The type of a Content-Type field without its parameters, in lower case. */
+export function essence(contentType: string): string {
+  const semicolon = contentType.indexOf(";");
+  return (semicolon === -1 ? contentType : contentType.slice(0, semicolon)).trim().toLowerCase();
+}
+
+/**
+ * How much an Accept field (RFC 9110 section 12.5.1) wants a media type: its quality, from the most
+ * specific range that matches; 0 where it is excluded. An absent or empty field takes everything.
+ */
+export function acceptQuality(accept: string | null, mediaType: string): number {
+  if (accept === null || accept === "" || accept === "*/*" || accept === mediaType) return 1;
+  const group = mediaType.slice(0, mediaType.indexOf("/") + 1) + "*";
+  let quality = 0;
+  let specificity = -1;
+  for (const range of accept.split(",")) {
+    const type = essence(range);
+    const matched = type === mediaType ? 2 : type === group ? 1 : type === "*/*" ? 0 : -1;
+    if (matched <= specificity) continue;
+    specificity = matched;
+    const weight = /;\s*q\s*=\s*([0-9.]+)/i.exec(range)?.[1];
+    quality = weight === undefined ? 1 : Math.min(1, Number(weight) || 0);
+  }
+  return quality;
+}
+
+/** Whether an Accept field names this very media type, rather than matching it by a wildcard. */
+export function namesMediaType(accept: string | null, mediaType: string): boolean {
+  return accept?.split(",").some((range) => essence(range) === mediaType) ?? false;
+}

@@ -1,0 +1,149 @@
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type MetricValueWithName,
+  Registry,
+} from "prom-client";
+import type { ClusterStatus } from "../gateway/gateway-types.ts";
+import type { DohGateway } from "./doh-gateway.ts";
+import type { MetricsSource } from "./health-routes.ts";
+import { DURATION_BOUNDS, type QueryCounters } from "./query-counters.ts";
+
+/**
+ * Metrics for Prometheus. Nothing is done while queries are answered: the counters and the gateway's
+ * status are read when `/metrics` is asked for. Only for hosts that prom-client runs on.
+ * @param clock Unix milliseconds
+ */
+export function createPrometheusMetrics(
+  gateway: DohGateway,
+  counters: QueryCounters,
+  clock: () => number,
+): MetricsSource {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  registerCounters(registry, counters);
+  registerStatus(registry, gateway, clock);
+  return { contentType: registry.contentType, render: () => registry.metrics() };
+}
+
+function registerCounters(registry: Registry, counters: QueryCounters): void {
+  const registers = [registry];
+  new Counter({
+    name: "clusterset_doh_queries_total",
+    help: "DNS queries answered, by outcome, type and whom the answer was for.",
+    labelNames: ["view", "outcome", "type"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { count, ...labels } of counters.queries()) this.inc(labels, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_rejected_requests_total",
+    help: "Requests refused by HTTP status before they became DNS queries.",
+    labelNames: ["status"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [status, count] of counters.rejections()) this.inc({ status }, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_pushes_total",
+    help: "Requests to the push API, by method and HTTP status.",
+    labelNames: ["method", "status"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { count, ...labels } of counters.pushes()) this.inc(labels, count);
+    },
+  });
+  new QueryDurations(registry, counters);
+}
+
+const DURATION = "clusterset_doh_query_duration_seconds";
+const DURATION_HELP = "Time from a decoded query to its answer in wire format.";
+
+/** prom-client's histogram with the buckets that QueryCounters has filled. */
+class QueryDurations extends Histogram<"le"> {
+  readonly #counters: QueryCounters;
+
+  constructor(registry: Registry, counters: QueryCounters) {
+    super({
+      name: DURATION,
+      help: DURATION_HELP,
+      buckets: [...DURATION_BOUNDS],
+      registers: [registry],
+    });
+    this.#counters = counters;
+  }
+
+  /** What the registry renders as text. */
+  async getForPromString() {
+    const { buckets, sum } = this.#counters.durations();
+    const values: MetricValueWithName<"le">[] = [];
+    let count = 0;
+    for (const [index, held] of buckets.entries()) {
+      count += held;
+      values.push({
+        metricName: `${DURATION}_bucket`,
+        labels: { le: DURATION_BOUNDS[index] ?? "+Inf" },
+        value: count,
+      });
+    }
+    values.push({ metricName: `${DURATION}_sum`, labels: {}, value: sum });
+    values.push({ metricName: `${DURATION}_count`, labels: {}, value: count });
+    return { name: DURATION, help: DURATION_HELP, type: "histogram", values };
+  }
+}
+
+function registerStatus(registry: Registry, gateway: DohGateway, clock: () => number): void {
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name: `clusterset_doh_${name}`,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  const clusterGauge = (name: string, help: string, read: (cluster: ClusterStatus) => number) =>
+    new Gauge({
+      name: `clusterset_doh_cluster_${name}`,
+      help,
+      labelNames: ["cluster"],
+      registers,
+      collect() {
+        this.reset();
+        for (const cluster of gateway.status().clusters)
+          this.set({ cluster: cluster.clusterId }, read(cluster));
+      },
+    });
+  gauge("ready", "1 when queries are answered from a loaded image.", () => Number(gateway.status().ready));
+  gauge("image_bytes", "Size of the zone image.", () => gateway.status().imageBytes);
+  gauge("services", "Services in the zone image.", () => gateway.status().services);
+  gauge(
+    "conflicts",
+    "Properties on which exporting clusters disagree.",
+    () => gateway.status().conflicts.length,
+  );
+  gauge(
+    "findings",
+    "Objects, or parts of them, that are not served.",
+    () => gateway.status().findings.length,
+  );
+  clusterGauge("live", "1 while the cluster's lease runs.", (cluster) => Number(cluster.live));
+  clusterGauge(
+    "snapshot_age_seconds",
+    "Time since the cluster's last accepted push.",
+    (cluster) => (clock() - cluster.pushedAt) / 1000,
+  );
+  clusterGauge(
+    "lease_remaining_seconds",
+    "Time until the cluster's lease runs out; negative after that.",
+    (cluster) => (cluster.expiresAt - clock()) / 1000,
+  );
+}

@@ -1,0 +1,84 @@
+import { decode, encode, type Packet } from "dns-packet";
+import type { ClusterStatus, GatewayStatus } from "../../src/gateway/gateway-types.ts";
+import type { DohGateway } from "../../src/http/doh-gateway.ts";
+import type { Answer } from "../../src/resolve/answer.ts";
+
+/** The time at which the fake gateway lives, Unix milliseconds. */
+export const NOW = Date.UTC(2026, 10, 21);
+
+/** What the fake says for every query. */
+export interface FakeAnswer extends Packet {
+  readonly freshness?: number;
+  readonly outcome?: Answer["outcome"];
+  readonly rcode?: number;
+}
+
+export const cluster = (clusterId: string, changes: Partial<ClusterStatus> = {}): ClusterStatus => ({
+  clusterId,
+  generation: 1,
+  pushedAt: NOW - 60_000,
+  renewedAt: NOW - 3_000,
+  expiresAt: NOW + 27_000,
+  live: true,
+  exports: 1,
+  imports: 0,
+  ...changes,
+});
+
+/** A gateway of two clusters that answers every query alike, and remembers what it was asked. */
+export class FakeGateway implements DohGateway {
+  readonly asked: { query: Uint8Array; view: string | undefined }[] = [];
+  reply: FakeAnswer = {
+    answers: [{ type: "A", name: "web.shop.svc.clusterset.test", ttl: 5, data: "10.1.0.1" }],
+  };
+  state: GatewayStatus = {
+    ready: true,
+    imageHash: "00",
+    imageBytes: 4096,
+    services: 2,
+    clusters: [cluster("cluster-a"), cluster("cluster-b", { renewedAt: NOW - 5_000 })],
+    conflicts: [],
+    findings: [],
+  };
+
+  answer(query: Uint8Array, view: string | undefined, _now: number): Answer | undefined {
+    if (query.length < 12 || (query[2]! & 0x80) !== 0) return undefined;
+    this.asked.push({ query: query.slice(), view });
+    const { freshness = 5, outcome = "answer", rcode = 0, ...packet } = this.reply;
+    const asked = decode(Buffer.from(query));
+    const encoded = encode({
+      type: "response",
+      id: asked.id,
+      flags: 0x0500,
+      questions: asked.questions,
+      ...packet,
+    });
+    const bytes = new Uint8Array(encoded.length);
+    bytes.set(encoded);
+    bytes[3] = bytes[3]! | rcode;
+    return { bytes, outcome, freshness };
+  }
+
+  hasCluster(clusterId: string): boolean {
+    return this.state.clusters.some((one) => one.clusterId === clusterId);
+  }
+
+  status(): GatewayStatus {
+    return this.state;
+  }
+}
+
+/** A query in wire format. */
+export function query(name: string, type = "A", id = 0): Uint8Array<ArrayBuffer> {
+  const encoded = encode({
+    type: "query",
+    id,
+    flags: 0x0100,
+    questions: [{ name, type: type as "A" }],
+  });
+  const bytes = new Uint8Array(encoded.length);
+  bytes.set(encoded);
+  return bytes;
+}
+
+export const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64url");

@@ -1,0 +1,99 @@
+import { Hono } from "hono";
+import { describe, expect, it } from "vitest";
+import { createApp } from "../../src/http/app.ts";
+import { createPrometheusMetrics } from "../../src/http/prometheus.ts";
+import { QueryCounters } from "../../src/http/query-counters.ts";
+import { base64url, cluster, FakeGateway, NOW, query } from "./fake-gateway.ts";
+
+function start() {
+  const gateway = new FakeGateway();
+  const counters = new QueryCounters();
+  const metrics = createPrometheusMetrics(gateway, counters, () => NOW);
+  const pushRoutes = new Hono().put("/:clusterId", (c) =>
+    c.body(null, c.req.param("clusterId") === "a" ? 204 : 401),
+  );
+  const zones = ["clusterset.local", "clusterset.test"];
+  const app = createApp({
+    gateway,
+    counters,
+    metrics,
+    pushRoutes,
+    clock: () => NOW,
+    zones,
+    version: "1.2.3",
+  });
+  return { app, gateway };
+}
+
+describe("/healthz and /readyz", () => {
+  it("are ok and ready while clusters are live", async () => {
+    const { app } = start();
+    expect((await app.request("/healthz")).status).toBe(200);
+    const response = await app.request("/readyz");
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe("ready: 2 of 2 clusters live, 2 services\n");
+  });
+
+  it("say why they are not ready", async () => {
+    const { app, gateway } = start();
+    gateway.state = { ...gateway.state, ready: false, clusters: [] };
+    const empty = await app.request("/readyz");
+    expect(empty.status).toBe(503);
+    expect(await empty.text()).toContain("no cluster has pushed");
+    gateway.state = { ...gateway.state, clusters: [cluster("a", { live: false })] };
+    expect(await (await app.request("/readyz")).text()).toContain("0 of 1 clusters live");
+    expect((await app.request("/healthz")).status).toBe(200);
+  });
+});
+
+describe("/metrics", () => {
+  it("tells queries, durations, pushes, refusals and the clusters", async () => {
+    const { app } = start();
+    const wire = `/dns-query?dns=${base64url(query("web.shop.svc.clusterset.test"))}`;
+    await app.request(wire);
+    await app.request(wire);
+    await app.request("/dns-query");
+    await app.request("/api/v1/clusters/a", { method: "PUT" });
+    await app.request("/api/v1/clusters/b", { method: "PUT" });
+    for (const scrape of [1, 2]) {
+      const response = await app.request("/metrics");
+      expect(response.headers.get("content-type")).toContain("text/plain; version=0.0.4");
+      const lines = (await response.text()).split("\n");
+      expect(lines, `scrape ${scrape}`).toEqual(
+        expect.arrayContaining([
+          'clusterset_doh_queries_total{view="outside",outcome="answer",type="A"} 2',
+          'clusterset_doh_query_duration_seconds_bucket{le="+Inf"} 2',
+          "clusterset_doh_query_duration_seconds_count 2",
+          'clusterset_doh_rejected_requests_total{status="400"} 1',
+          'clusterset_doh_pushes_total{method="PUT",status="204"} 1',
+          'clusterset_doh_pushes_total{method="PUT",status="401"} 1',
+          "clusterset_doh_ready 1",
+          "clusterset_doh_image_bytes 4096",
+          "clusterset_doh_services 2",
+          "clusterset_doh_conflicts 0",
+          "clusterset_doh_findings 0",
+          'clusterset_doh_cluster_live{cluster="cluster-a"} 1',
+          'clusterset_doh_cluster_snapshot_age_seconds{cluster="cluster-a"} 60',
+          'clusterset_doh_cluster_lease_remaining_seconds{cluster="cluster-b"} 27',
+        ]),
+      );
+    }
+  });
+
+  it("is absent where the host brings no source", async () => {
+    const app = createApp({ gateway: new FakeGateway(), clock: () => NOW, zones: [], version: "0" });
+    expect((await app.request("/metrics")).status).toBe(404);
+  });
+});
+
+describe("/", () => {
+  it("shows how to ask, with a zone that browsers do not keep to themselves, and revalidates", async () => {
+    const { app } = start();
+    const response = await app.request("https://doh.example:8443/");
+    const text = await response.text();
+    expect(text).toContain("https://doh.example:8443/resolve?name=dns-version.clusterset.test&amp;type=TXT");
+    const etag = response.headers.get("etag")!;
+    const again = await app.request("https://doh.example:8443/", { headers: { "if-none-match": etag } });
+    expect(again.status).toBe(304);
+  });
+});
