@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { createMerger, mergeClusterset } from "../../src/merge/merge.ts";
+import { exported, exporting, imported, importing, snapshot } from "./fixtures.ts";
+
+describe("KEP-1645 Terminology: namespace sameness", () => {
+  it("one namespaced name is one service, others are others", () => {
+    const a = snapshot("a", {
+      namespaces: { shop: {}, "shop-b": {} },
+      exports: { "shop-b/web": exported(), "shop/web": exported(), "shop/api": exported() },
+    });
+    const { services } = mergeClusterset([exporting("b"), a]);
+    expect(services.map(({ namespace, name, exporters }) => [namespace, name, exporters])).toEqual([
+      ["shop", "api", ["a"]],
+      ["shop", "web", ["a", "b"]],
+      ["shop-b", "web", ["a"]],
+    ]);
+  });
+
+  it("what lies in a namespace that the cluster has no more is gone, with a finding", () => {
+    const gone = { ...exporting("a"), namespaces: {}, imports: { "shop/db": imported() } };
+    const merged = mergeClusterset([gone, exporting("b")]);
+    expect(merged.services.map(({ name, exporters }) => [name, exporters])).toEqual([["web", ["b"]]]);
+    expect(merged.findings).toMatchObject([
+      { clusterId: "a", reason: "NoNamespace", kind: "ServiceImport", namespace: "shop", name: "db" },
+      { clusterId: "a", reason: "NoNamespace", kind: "ServiceExport", namespace: "shop", name: "web" },
+    ]);
+  });
+});
+
+describe("KEP-1645 Importing Services: the last un-export removes the service", () => {
+  it("while anyone exports, it is there", () => {
+    const merge = createMerger();
+    expect(merge([exporting("a"), exporting("b")]).services).toHaveLength(1);
+    expect(merge([snapshot("a"), exporting("b")]).services).toMatchObject([
+      { exporters: ["b"], toldBy: ["b"] },
+    ]);
+    expect(merge([snapshot("a"), snapshot("b")]).services).toEqual([]);
+  });
+
+  it("the next oldest decides after the oldest has left (Service Types, note)", () => {
+    const older = exporting("a", { exportedAt: "2025-01-01T00:00:00Z", headless: true });
+    expect(mergeClusterset([older, exporting("b")]).services[0]!.type).toBe("Headless");
+    expect(mergeClusterset([exporting("b")]).services[0]!.type).toBe("ClusterSetIP");
+  });
+});
+
+describe("clusters and findings", () => {
+  it("clusters come sorted by code unit, with namespaces and topology", () => {
+    const a = snapshot("a", { topology: { region: "eu", zones: ["b", "Z", "a"] } });
+    const { clusters } = mergeClusterset([snapshot("b"), a, snapshot("a-b"), snapshot("a.b")]);
+    expect(clusters.map(({ clusterId }) => clusterId)).toEqual(["a", "a-b", "a.b", "b"]);
+    expect(clusters[0]).toEqual({
+      clusterId: "a",
+      namespaces: new Set(["shop"]),
+      region: "eu",
+      zones: ["Z", "a", "b"],
+    });
+    expect(clusters[1]).not.toHaveProperty("region");
+  });
+
+  it("findings pass through with their cluster id", () => {
+    const finding = {
+      reason: "NoService",
+      kind: "ServiceExport",
+      namespace: "shop",
+      name: "x",
+      message: "m",
+    };
+    const world = [snapshot("b", { findings: { k: finding } }), snapshot("a", { findings: { k: finding } })];
+    expect(mergeClusterset(world).findings).toEqual([
+      { ...finding, clusterId: "a" },
+      { ...finding, clusterId: "b" },
+    ]);
+  });
+
+  it("no cluster makes an empty clusterset", () => {
+    expect(mergeClusterset([])).toEqual({ clusters: [], services: [], conflicts: [], findings: [] });
+  });
+});
+
+describe("createMerger", () => {
+  const a = snapshot("a", { exports: { "shop/web": exported(), "shop/api": exported() } });
+  const find = (services: readonly { name: string }[], name: string) =>
+    services.find((service) => service.name === name);
+
+  it("takes over services whose entries are the same objects", () => {
+    const merge = createMerger();
+    const before = merge([a, snapshot("b")]).services;
+    const changed = { ...a, exports: { ...a.exports, "shop/web": exported({ headless: true }) } };
+    const after = merge([changed, snapshot("b")]).services;
+    expect(find(after, "api")).toBe(find(before, "api"));
+    expect(find(after, "web")).not.toBe(find(before, "web"));
+    expect(find(after, "web")).toMatchObject({ type: "Headless" });
+  });
+
+  it("merges anew when a cluster joins that has the namespace: it is a new view", () => {
+    const merge = createMerger();
+    const ip = importing("a", { ips: ["172.16.0.1"] });
+    expect([...merge([ip]).services[0]!.byCluster.keys()]).toEqual([]);
+    expect([...merge([ip, snapshot("b")]).services[0]!.byCluster.keys()]).toEqual(["b"]);
+    expect([...merge([ip, snapshot("b", { namespaces: {} })]).services[0]!.byCluster.keys()]).toEqual([]);
+  });
+
+  it("an entry that another cluster holds is another contribution", () => {
+    const merge = createMerger();
+    const entry = exporting("a");
+    expect(merge([entry]).services[0]!.exporters).toEqual(["a"]);
+    expect(merge([{ ...entry, clusterId: "b" }]).services[0]!.exporters).toEqual(["b"]);
+  });
+});

@@ -1,0 +1,193 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ClustersetService } from "../../src/merge/clusterset.ts";
+import { createMerger, mergeClusterset } from "../../src/merge/merge.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import {
+  arbitraryClusterId,
+  arbitraryExport,
+  arbitraryImport,
+  arbitraryNamespaces,
+  arbitraryServiceKey,
+  arbitrarySnapshot,
+  arbitraryWorld,
+} from "../worlds/arbitrary.ts";
+
+type Step = (world: readonly ClusterSnapshot[]) => ClusterSnapshot[];
+
+const at =
+  (clusterId: string, change: (snapshot: ClusterSnapshot) => ClusterSnapshot): Step =>
+  (world) =>
+    world.map((one) => (one.clusterId === clusterId ? change(one) : one));
+
+const without = (world: readonly ClusterSnapshot[], clusterId: string) =>
+  world.filter((one) => one.clusterId !== clusterId);
+
+function omit<T>(entries: Record<string, T>, key: string): Record<string, T> {
+  const { [key]: _, ...rest } = entries;
+  return rest;
+}
+
+/** A change as pushes bring it: one entry set or removed, other namespaces, a cluster joins or leaves. */
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc
+    .tuple(arbitraryClusterId, arbitraryServiceKey, arbitraryExport)
+    .map(([id, key, entry]) => at(id, (one) => ({ ...one, exports: { ...one.exports, [key]: entry } }))),
+  fc
+    .tuple(arbitraryClusterId, arbitraryServiceKey, arbitraryImport)
+    .map(([id, key, entry]) => at(id, (one) => ({ ...one, imports: { ...one.imports, [key]: entry } }))),
+  fc
+    .tuple(arbitraryClusterId, arbitraryServiceKey)
+    .map(([id, key]) =>
+      at(id, (one) => ({ ...one, exports: omit(one.exports, key), imports: omit(one.imports, key) })),
+    ),
+  fc
+    .tuple(arbitraryClusterId, arbitraryNamespaces)
+    .map(([id, namespaces]) => at(id, (one) => ({ ...one, namespaces }))),
+  arbitraryClusterId.map(
+    (id): Step =>
+      (world) =>
+        without(world, id),
+  ),
+  arbitrarySnapshot().map(
+    (joining): Step =>
+      (world) => [...without(world, joining.clusterId), joining],
+  ),
+);
+
+const addressesOf = ({ outside, byCluster }: ClustersetService) => [outside, ...byCluster.values()];
+
+describe("mergeClusterset", () => {
+  it("does not depend on the order of clusters, nor on that of entries", () => {
+    const reversed = <T>(entries: Record<string, T>) => Object.fromEntries(Object.entries(entries).reverse());
+    fc.assert(
+      fc.property(arbitraryWorld, (world) => {
+        const other = world
+          .map((one) => ({ ...one, exports: reversed(one.exports), imports: reversed(one.imports) }))
+          .reverse();
+        expect(mergeClusterset(other)).toEqual(mergeClusterset(world));
+      }),
+    );
+  });
+
+  it("gives the same afresh as from memory, after any changes", () => {
+    fc.assert(
+      fc.property(arbitraryWorld, fc.array(step, { maxLength: 8 }), (start, steps) => {
+        const merge = createMerger();
+        let world: ClusterSnapshot[] = start;
+        expect(merge(world)).toEqual(mergeClusterset(world));
+        for (const change of steps) {
+          world = change(world);
+          expect(merge(world)).toEqual(mergeClusterset(world));
+        }
+      }),
+    );
+  });
+
+  it("a cluster that left leaves nothing behind", () => {
+    fc.assert(
+      fc.property(arbitraryWorld, arbitraryClusterId, (world, leaving) => {
+        const merge = createMerger();
+        merge(world);
+        const after = merge(without(world, leaving));
+        expect(after).toEqual(mergeClusterset(without(world, leaving)));
+        for (const service of after.services) {
+          expect(service.toldBy).not.toContain(leaving);
+          expect(service.exporters).not.toContain(leaving);
+          expect(service.endpoints.map(({ toldBy }) => toldBy)).not.toContain(leaving);
+          for (const { toldBy } of addressesOf(service)) expect(toldBy).not.toContain(leaving);
+        }
+      }),
+    );
+  });
+
+  it("a service is there exactly while a cluster that has its namespace exports or imports it", () => {
+    fc.assert(
+      fc.property(arbitraryWorld, (world) => {
+        const expected = world.flatMap(({ namespaces, exports, imports }) =>
+          Object.keys({ ...exports, ...imports }).filter((key) =>
+            Object.hasOwn(namespaces, key.split("/")[0]!),
+          ),
+        );
+        const found = mergeClusterset(world).services.map(({ namespace, name }) => `${namespace}/${name}`);
+        expect([...found].sort()).toEqual([...new Set(expected)].sort());
+      }),
+    );
+  });
+
+  it("no port name and no protocol with number twice; nothing declared is lost without a conflict or finding", () => {
+    fc.assert(
+      fc.property(arbitraryWorld, (world) => {
+        const { services, conflicts, findings } = mergeClusterset(world);
+        for (const { namespace, name, ports, exporters, toldBy } of services) {
+          const names = ports.map((port) => port.name);
+          const numbers = ports.map(({ protocol, port }) => `${port}/${protocol}`);
+          expect(new Set(names).size).toBe(names.length);
+          expect(new Set(numbers).size).toBe(numbers.length);
+          for (const clusterId of toldBy) {
+            const one = world.find((snapshot) => snapshot.clusterId === clusterId)!;
+            const declared = (exporters.length > 0 ? one.exports : one.imports)[`${namespace}/${name}`]!
+              .ports;
+            const lost = declared.filter(
+              (port) =>
+                !ports.some(
+                  (kept) =>
+                    kept.name === port.name &&
+                    kept.port === port.port &&
+                    kept.protocol === (port.protocol || "TCP").toUpperCase() &&
+                    kept.appProtocol === port.appProtocol,
+                ),
+            );
+            const explained =
+              conflicts.some(
+                (conflict) =>
+                  conflict.namespace === namespace &&
+                  conflict.name === name &&
+                  conflict.property === "port" &&
+                  conflict.disagree.includes(clusterId),
+              ) ||
+              findings.some(
+                (one) =>
+                  one.reason === "DuplicatePort" &&
+                  one.clusterId === clusterId &&
+                  one.namespace === namespace &&
+                  one.name === name,
+              );
+            if (lost.length > 0) expect(explained).toBe(true);
+          }
+        }
+      }),
+    );
+  });
+
+  it("conflicts name a winner that does not disagree, out of as many clusters as take part", () => {
+    fc.assert(
+      fc.property(arbitraryWorld, (world) => {
+        const { services, conflicts } = mergeClusterset(world);
+        for (const { namespace, name, winner, disagree, total } of conflicts) {
+          const { toldBy } = services.find((one) => one.namespace === namespace && one.name === name)!;
+          expect(total).toBe(toldBy.length);
+          expect(toldBy).toEqual(expect.arrayContaining([winner, ...disagree]));
+          expect(disagree).not.toContain(winner);
+          expect(new Set(disagree).size).toBe(disagree.length);
+        }
+      }),
+    );
+  });
+
+  it("every endpoint is told by a live cluster, once, and ClusterSetIP services have none", () => {
+    fc.assert(
+      fc.property(arbitraryWorld, (world) => {
+        const live = world.map(({ clusterId }) => clusterId);
+        for (const { type, endpoints } of mergeClusterset(world).services) {
+          if (type === "ClusterSetIP") expect(endpoints).toEqual([]);
+          const identities = endpoints.map(({ clusterId, address, hostname, ports }) =>
+            JSON.stringify([clusterId.toLowerCase(), address, hostname, ports]),
+          );
+          expect(new Set(identities).size).toBe(identities.length);
+          for (const { toldBy } of endpoints) expect(live).toContain(toldBy);
+        }
+      }),
+    );
+  });
+});
