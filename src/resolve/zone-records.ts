@@ -1,14 +1,11 @@
 import { RecordType } from "../dns/codes.ts";
 import type { ImageZone, ZoneImage } from "../zone/image.ts";
+import { SOA_TIMERS } from "../zone/soa-timers.ts";
 import { writer } from "./message-writer.ts";
 
 // ns.dns and hostmaster, the labels below the zone in its SOA and NS records: the names that CoreDNS uses.
 const NAME_SERVER = Uint8Array.from([2, 110, 115, 3, 100, 110, 115]);
 const MAILBOX = Uint8Array.from([10, 104, 111, 115, 116, 109, 97, 115, 116, 101, 114]);
-// Seconds, as RFC 1912 section 2.2 would have them; nobody transfers this zone.
-const REFRESH = 7200;
-const RETRY = 1800;
-const EXPIRE = 86400;
 
 /** Octets of the SOA and NS data with a compression pointer to the zone. */
 const POINTER_BYTES = 2;
@@ -21,11 +18,7 @@ export function writeSoa(image: ZoneImage, apexAt: number): void {
   writer.write16(0xc000 | apexAt);
   writer.writeOctets(MAILBOX, 0, MAILBOX.length);
   writer.write16(0xc000 | apexAt);
-  writer.write32(image.serial);
-  writer.write32(REFRESH);
-  writer.write32(RETRY);
-  writer.write32(EXPIRE);
-  writer.write32(image.negativeTtl);
+  writeSoaNumbers(image);
 }
 
 /** Writes the NS record of the zone whose name stands at `apexAt`; returns where its target stands. */
@@ -45,9 +38,13 @@ export function writeReverseSoa(image: ZoneImage, zone: ImageZone, apexAt: numbe
   writer.writeOctets(zone.wire, 0, zone.wire.length);
   writer.writeOctets(MAILBOX, 0, MAILBOX.length);
   writer.writeOctets(zone.wire, 0, zone.wire.length);
+  writeSoaNumbers(image);
+}
+
+function writeSoaNumbers(image: ZoneImage): void {
   writer.write32(image.serial);
-  writer.write32(REFRESH);
-  writer.write32(RETRY);
-  writer.write32(EXPIRE);
+  writer.write32(SOA_TIMERS.refresh);
+  writer.write32(SOA_TIMERS.retry);
+  writer.write32(SOA_TIMERS.expire);
   writer.write32(image.negativeTtl);
 }

@@ -5,6 +5,7 @@ import { formatReverseName } from "../dns/reverse.ts";
 import type { ZoneImage } from "./image.ts";
 import { SET_HEADER_BYTES } from "./layout.ts";
 import { fixedDataBytes, read16, read32, setEnd } from "./record-block.ts";
+import { SOA_TIMERS } from "./soa-timers.ts";
 
 /** One record in presentation form (RFC 1035 section 5.1). `ttl` in seconds, names absolute. */
 export interface ListedRecord {
@@ -35,7 +36,8 @@ export function* listRecords(
     throw new RangeError(`no cluster ${JSON.stringify(view)} is known`);
   const server = `ns.dns.${zoneName}`;
   const { negativeTtl } = image;
-  const timers = `${image.serial} 7200 1800 86400 ${negativeTtl}`;
+  const { refresh, retry, expire } = SOA_TIMERS;
+  const timers = `${image.serial} ${refresh} ${retry} ${expire} ${negativeTtl}`;
   yield {
     name: zoneName,
     ttl: negativeTtl,

@@ -1,0 +1,97 @@
+import { Agent, request } from "undici";
+import { type KubeObject, pathOf } from "./objects.ts";
+
+/** An answer of an API server other than 2xx. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly body: string;
+
+  /** Says what was asked and what the API server answered. */
+  constructor(what: string, status: number, body: string) {
+    super(`${what}: ${status} ${body}`);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+/** A small Kubernetes client that speaks with one API server as one user. */
+export class ApiClient {
+  readonly #url: string;
+  readonly #token: string;
+  readonly #agent: Agent;
+
+  /** `ca` is the PEM text that the server's certificate is checked against. */
+  constructor(url: string, ca: string, token: string) {
+    this.#url = url;
+    this.#token = token;
+    this.#agent = new Agent({ connect: { ca } });
+  }
+
+  /** Sends one request and returns the JSON of the answer; an answer other than 2xx is an ApiError. */
+  async api<T = KubeObject>(
+    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
+    path: string,
+    body?: unknown,
+    contentType = "application/json",
+  ): Promise<T> {
+    const answer = await request(this.#url + path, {
+      method,
+      dispatcher: this.#agent,
+      headers: { authorization: `Bearer ${this.#token}`, "content-type": contentType, accept: "*/*" },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode >= 300) throw new ApiError(`${method} ${path}`, answer.statusCode, text);
+    return (answer.headers["content-type"]?.includes("json") ? JSON.parse(text) : text) as T;
+  }
+
+  /** Reads the object of that kind and name. */
+  get(object: KubeObject): Promise<KubeObject> {
+    return this.api("GET", pathOf(object));
+  }
+
+  /** Creates or changes each object by server-side apply, in order, and returns what the server made of them. */
+  async apply(...objects: KubeObject[]): Promise<KubeObject[]> {
+    const applied: KubeObject[] = [];
+    for (const object of objects) {
+      const path = `${pathOf(object)}?fieldManager=e2e&force=true`;
+      applied.push(await this.api("PATCH", path, object, "application/apply-patch+yaml"));
+    }
+    return applied;
+  }
+
+  /** Merges `patch` into an object. */
+  patch(object: KubeObject, patch: unknown): Promise<KubeObject> {
+    return this.api("PATCH", pathOf(object), patch, "application/merge-patch+json");
+  }
+
+  /** Merges `status` into the status of an object. */
+  patchStatus(object: KubeObject, status: unknown): Promise<KubeObject> {
+    return this.api("PATCH", `${pathOf(object)}/status`, { status }, "application/merge-patch+json");
+  }
+
+  /** Deletes each object; one that is not there is no error. */
+  async remove(...objects: KubeObject[]): Promise<void> {
+    for (const object of objects) {
+      await this.api("DELETE", pathOf(object)).catch((error: unknown) => {
+        if (!(error instanceof ApiError && error.status === 404)) throw error;
+      });
+    }
+  }
+
+  /** Begins the deletion of a namespace, which stays Terminating: no controller runs that would finish it. */
+  terminateNamespace(name: string): Promise<KubeObject> {
+    return this.api("DELETE", `/api/v1/namespaces/${name}`);
+  }
+
+  /** Deletes a namespace altogether. Objects that were left in it stay behind, as after a failed clean-up. */
+  async deleteNamespace(name: string): Promise<void> {
+    const namespace = await this.terminateNamespace(name);
+    await this.api("PUT", `/api/v1/namespaces/${name}/finalize`, { ...namespace, spec: { finalizers: [] } });
+  }
+
+  /** Closes the connections. */
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+}

@@ -1,0 +1,139 @@
+import { randomInt } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { connect } from "node:net";
+import {
+  AUTHORITATIVE_ANSWER,
+  type DecodedPacket,
+  decode,
+  encode,
+  type Packet,
+  RECURSION_DESIRED,
+  type RecordType,
+  streamDecode,
+  TRUNCATED_RESPONSE,
+} from "dns-packet";
+import { Agent, request } from "undici";
+
+/** A question, or a whole query as wire bytes. */
+export type Query =
+  | { name: string; type: RecordType; edns?: boolean; recursionDesired?: boolean }
+  | Uint8Array;
+
+/** An answer as bytes and as dns-packet decodes it. */
+export interface DnsAnswer {
+  raw: Buffer;
+  message: DecodedPacket;
+  /** NOERROR, NXDOMAIN, … */
+  rcode: string;
+  aa: boolean;
+  tc: boolean;
+}
+
+const timeoutMs = 5_000;
+
+/** The wire bytes of a query; DoH asks for ID 0, the other transports for a random one. */
+export function queryBytes(query: Query, id = randomInt(0x10000)): Buffer {
+  if (query instanceof Uint8Array) return Buffer.from(query);
+  const { name, type, edns = false, recursionDesired = true } = query;
+  const packet: Packet = {
+    type: "query",
+    id,
+    flags: recursionDesired ? RECURSION_DESIRED : 0,
+    questions: [{ name, type, class: "IN" }],
+    additionals: edns
+      ? [
+          {
+            type: "OPT",
+            name: ".",
+            udpPayloadSize: 1232,
+            extendedRcode: 0,
+            ednsVersion: 0,
+            flags: 0,
+            flag_do: false,
+            options: [],
+          },
+        ]
+      : [],
+  };
+  return encode(packet);
+}
+
+/** Asks 127.0.0.1:`port` over UDP; a truncated answer is returned as it is. */
+export async function queryUdp(port: number, query: Query): Promise<DnsAnswer> {
+  const socket = createSocket("udp4");
+  try {
+    socket.connect(port, "127.0.0.1");
+    await once(socket, "connect");
+    socket.send(queryBytes(query));
+    const [raw] = (await once(socket, "message", { signal: AbortSignal.timeout(timeoutMs) })) as [Buffer];
+    return answerOf(raw);
+  } finally {
+    socket.close();
+  }
+}
+
+/** Asks 127.0.0.1:`port` over TCP. */
+export async function queryTcp(port: number, query: Query): Promise<DnsAnswer> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect", { signal: AbortSignal.timeout(timeoutMs) });
+    const bytes = queryBytes(query);
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(bytes.length);
+    socket.write(Buffer.concat([length, bytes]));
+    let received = Buffer.alloc(0);
+    socket.setTimeout(timeoutMs, () => socket.destroy(new Error("no DNS answer over TCP in time")));
+    for await (const chunk of socket) {
+      received = Buffer.concat([received, chunk as Buffer]);
+      if (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) break;
+    }
+    if (!streamDecode(received)) throw new Error("the connection ended within the answer");
+    return answerOf(received.subarray(2, 2 + received.readUInt16BE(0)));
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Asks by DoH with POST; an HTTP status other than 200 is an error. */
+export async function queryDoh(
+  url: string,
+  query: Query,
+  options: { ca?: string; headers?: Record<string, string> } = {},
+): Promise<DnsAnswer> {
+  const connectOptions = options.ca === undefined ? {} : { ca: options.ca };
+  const dispatcher = new Agent({ connect: connectOptions, allowH2: true });
+  try {
+    const { statusCode, headers, body } = await request(url, {
+      method: "POST",
+      dispatcher,
+      headers: {
+        "content-type": "application/dns-message",
+        accept: "application/dns-message",
+        ...options.headers,
+      },
+      body: queryBytes(query, 0),
+    });
+    const raw = Buffer.from(await body.arrayBuffer());
+    if (statusCode !== 200 || headers["content-type"] !== "application/dns-message") {
+      throw new Error(`${url}: ${statusCode} ${headers["content-type"]} ${raw.toString("utf8")}`);
+    }
+    return answerOf(raw);
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+function answerOf(raw: Buffer): DnsAnswer {
+  const message = decode(raw);
+  const flags = message.flags ?? 0;
+  // @types/dns-packet leaves the rcode out, which dns-packet decodes.
+  const { rcode } = message as DecodedPacket & { rcode: string };
+  return {
+    raw,
+    message,
+    rcode,
+    aa: (flags & AUTHORITATIVE_ANSWER) !== 0,
+    tc: (flags & TRUNCATED_RESPONSE) !== 0,
+  };
+}

@@ -1,0 +1,75 @@
+import { copyFile, readdir } from "node:fs/promises";
+import { arch, platform } from "node:os";
+import { join } from "node:path";
+import { findProgram } from "./apt.ts";
+import { cached } from "./cache.ts";
+import { type Report, run } from "./run.ts";
+
+/** The versions under test. A new one gets its own folder in the cache. */
+export const versions = {
+  /** As in go/kube-apiserver/go.mod. */
+  kubernetes: "v1.36.3",
+  coredns: "v1.15.0",
+  mcsApi: "v0.5.2",
+} as const;
+
+const machine = `${platform()}-${arch()}`;
+const minimumGo = [1, 26] as const;
+
+/** Builds kube-apiserver from its Go module; returns the program's path. */
+export async function buildKubeApiserver(report: Report): Promise<string> {
+  const folder = await cached(`kube-apiserver-${versions.kubernetes}-${machine}`, async (target) => {
+    report(`building kube-apiserver ${versions.kubernetes} (some minutes)`);
+    await goCommand(
+      [
+        "build",
+        "-mod=readonly",
+        "-trimpath",
+        "-ldflags=-s -w",
+        "-o",
+        target,
+        "k8s.io/kubernetes/cmd/kube-apiserver",
+      ],
+      { cwd: join(import.meta.dirname, "go", "kube-apiserver") },
+    );
+  });
+  return join(folder, "kube-apiserver");
+}
+
+/** Builds CoreDNS from its Go module; returns the program's path. */
+export async function buildCoreDns(report: Report): Promise<string> {
+  const folder = await cached(`coredns-${versions.coredns}-${machine}`, async (target) => {
+    report(`building CoreDNS ${versions.coredns} (some minutes)`);
+    await goCommand(
+      ["install", "-trimpath", "-ldflags=-s -w", `github.com/coredns/coredns@${versions.coredns}`],
+      {
+        env: { GOBIN: target },
+      },
+    );
+  });
+  return join(folder, "coredns");
+}
+
+/** Fetches the CRD manifests of the MCS API; returns their paths. */
+export async function fetchMcsCrds(report: Report): Promise<string[]> {
+  const folder = await cached(`mcs-api-${versions.mcsApi}`, async (target) => {
+    report(`fetching the CRDs of mcs-api ${versions.mcsApi}`);
+    const answer = await goCommand(["mod", "download", "-json", `sigs.k8s.io/mcs-api@${versions.mcsApi}`]);
+    const crds = join((JSON.parse(answer) as { Dir: string }).Dir, "config", "crd");
+    const manifests = (await readdir(crds)).filter((name) => name.endsWith(".yaml"));
+    if (manifests.length === 0) throw new Error(`mcs-api ${versions.mcsApi} holds no CRDs`);
+    for (const name of manifests) await copyFile(join(crds, name), join(target, name));
+  });
+  return (await readdir(folder)).sort().map((name) => join(folder, name));
+}
+
+async function goCommand(args: string[], options: Parameters<typeof run>[2] = {}): Promise<string> {
+  const needed = `Go ${minimumGo.join(".")} or newer is needed to build the servers under test`;
+  if (!findProgram("go")) throw new Error(`${needed}, and there is no go on PATH`);
+  const found = (await run("go", ["env", "GOVERSION"])).trim();
+  const [major = 0, minor = 0] = found.replace("go", "").split(".").map(Number);
+  if (major < minimumGo[0] || (major === minimumGo[0] && minor < minimumGo[1])) {
+    throw new Error(`${needed}, and this is ${found}`);
+  }
+  return run("nice", ["-n", "10", "go", ...args], options);
+}

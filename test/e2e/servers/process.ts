@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { waitFor } from "./wait.ts";
+
+/** What to start, and how to tell that it serves. */
+export interface ServerSpec {
+  /** For messages and for the name of the log. */
+  name: string;
+  command: string;
+  args: readonly string[];
+  /** The log goes here, as `<name>.log`. */
+  folder: string;
+  env?: Record<string, string>;
+  cwd?: string;
+  /** Returns true once the server serves; false and an error both mean "not yet". */
+  ready: () => Promise<boolean>;
+  /** How long it may take to become ready; 60 s unless told. */
+  deadlineMs?: number;
+}
+
+/** A server program in its own process, which never outlives this one. */
+export class ServerProcess {
+  readonly spec: ServerSpec;
+  #child: ChildProcess | undefined;
+
+  /** Takes the spec only; `start` starts the process. */
+  constructor(spec: ServerSpec) {
+    this.spec = spec;
+  }
+
+  /** Starts a process for `spec` and waits until it is ready. */
+  static async start(spec: ServerSpec): Promise<ServerProcess> {
+    const server = new ServerProcess(spec);
+    await server.start();
+    return server;
+  }
+
+  /** The process id while it runs. */
+  get pid(): number | undefined {
+    return this.isRunning ? this.#child?.pid : undefined;
+  }
+
+  /** False before the start and once the process has ended, for whatever reason. */
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Everything that the server has written, over all of its starts. */
+  log(): string {
+    return readFileSync(this.#logPath, "utf8");
+  }
+
+  /** Starts the process, without waiting for it to serve. */
+  spawn(): void {
+    if (this.isRunning) throw new Error(`${this.spec.name} runs already`);
+    const { command, args, env, cwd } = this.spec;
+    const log = openSync(this.#logPath, "a");
+    // setpriv executes the program in its own place, and the kernel ends it when this process dies.
+    this.#child = spawn("setpriv", ["--pdeathsig", "KILL", "--", command, ...args], {
+      cwd: cwd ?? this.spec.folder,
+      env: { ...process.env, ...env },
+      stdio: ["ignore", log, log],
+    });
+    this.#child.once("error", () => {}); // `start` reports it: the process is not running
+    closeSync(log);
+  }
+
+  /** Starts the process and waits until it is ready; if it ends before that, the error carries the end of its log. */
+  async start(): Promise<void> {
+    this.spawn();
+    const deadlineMs = this.spec.deadlineMs ?? 60_000;
+    const outcome = await waitFor(
+      `${this.spec.name} ready`,
+      async () => (!this.isRunning ? "ended" : (await this.spec.ready()) && "ready"),
+      deadlineMs,
+    ).catch(() => "late");
+    if (outcome === "ready") return;
+    await this.kill();
+    const lastLines = this.log().trim().split("\n").slice(-20).join("\n");
+    throw new Error(`${this.spec.name} did not become ready (${outcome}):\n${lastLines}`);
+  }
+
+  /** Asks the process to end, and kills it if it does not within `graceMs`. */
+  async stop(graceMs = 10_000): Promise<void> {
+    if (!this.isRunning) return;
+    this.#child?.kill("SIGTERM");
+    await Promise.race([this.#ended(), sleep(graceMs, undefined, { ref: false })]);
+    await this.kill();
+  }
+
+  /** Kills the process without giving it a chance to react (`kill -9`). */
+  async kill(): Promise<void> {
+    if (!this.isRunning) return;
+    this.#child?.kill("SIGKILL");
+    await this.#ended();
+  }
+
+  /** Stops the process if it runs and starts it again with the same arguments, so with the same ports and files. */
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  get #logPath(): string {
+    return join(this.spec.folder, `${this.spec.name}.log`);
+  }
+
+  #ended(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.isRunning) this.#child?.once("exit", () => resolve());
+      else resolve();
+    });
+  }
+}

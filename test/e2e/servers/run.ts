@@ -1,0 +1,40 @@
+import { spawn } from "node:child_process";
+
+/** Where progress lines go. */
+export type Report = (line: string) => void;
+
+/** What `run` may be told beside the command line. */
+export interface RunOptions {
+  cwd?: string;
+  env?: Record<string, string>;
+}
+
+/** Runs a program to its end and returns its standard output; a non-zero exit is an error that says why. */
+export async function run(
+  command: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<string> {
+  const child = spawn(command, args, {
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const ending = await new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code, signal) => resolve(code === 0 ? "" : `exit ${code ?? signal}`));
+  });
+  if (ending !== "") {
+    const lastLines = (stderr || stdout).trim().split("\n").slice(-15).join("\n");
+    throw new Error(`${command} ${args.join(" ")}: ${ending}\n${lastLines}`);
+  }
+  return stdout;
+}

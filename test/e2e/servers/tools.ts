@@ -1,0 +1,33 @@
+import { ensurePackages, findProgram } from "./apt.ts";
+import { buildCoreDns, buildKubeApiserver, fetchMcsCrds } from "./go-tools.ts";
+import type { Report } from "./run.ts";
+
+/** Where the programs and manifests of the servers under test are. */
+export interface Tools {
+  etcd: string;
+  kubeApiserver: string;
+  coredns: string;
+  /** The manifests of the MCS CRDs. */
+  mcsCrds: string[];
+}
+
+let ready: Promise<Tools> | undefined;
+
+/**
+ * Installs, builds or fetches everything that is missing and says where it is. Once all is there this takes
+ * milliseconds. A part that cannot be had is an error, never a reason to leave a test out.
+ */
+export function ensureTools(report: Report = (line) => console.error(line)): Promise<Tools> {
+  ready ??= install(report);
+  return ready;
+}
+
+async function install(report: Report): Promise<Tools> {
+  await ensurePackages(report);
+  const etcd = findProgram("etcd");
+  if (!etcd) throw new Error("etcd is not on PATH");
+  const mcsCrds = await fetchMcsCrds(report);
+  const coredns = await buildCoreDns(report);
+  const kubeApiserver = await buildKubeApiserver(report);
+  return { etcd, kubeApiserver, coredns, mcsCrds };
+}
