@@ -16,6 +16,7 @@ export interface ClustersetEndpoint {
 /** Addresses for one asker, with the clusters whose snapshots they rest on. */
 export interface ClustersetAddresses {
   readonly source: "ClusterSetIP" | "LoadBalancer" | "Endpoint" | "none";
+  /** Distinct IP addresses as they were told; what is none became a finding. */
   readonly addresses: readonly string[];
   readonly toldBy: readonly string[];
 }
@@ -25,7 +26,9 @@ export interface ClustersetService {
   readonly namespace: string;
   readonly name: string;
   readonly type: "ClusterSetIP" | "Headless";
+  /** The union (KEP-1645, Service Port): protocol never empty, no name and no protocol with number twice. */
   readonly ports: readonly ServicePort[];
+  /** This and the next three are absent where they have the Kubernetes API's default. */
   readonly sessionAffinity?: string;
   readonly sessionAffinityTimeoutSeconds?: number;
   readonly internalTrafficPolicy?: string;
@@ -51,12 +54,13 @@ export interface Conflict {
   /** The condition reason of the MCS API, e.g. `PortConflict`, `TypeConflict`. */
   readonly reason: string;
   readonly property: string;
-  /** Whose value is used: the oldest ServiceExport's. */
+  /** Whose value is used: the oldest ServiceExport's; without exports, that of the importer with the smallest id. */
   readonly winner: string;
+  /** At most 256 UTF-16 code units; for the properties `ports` and `ipFamilies` the union. */
   readonly value: string;
   /** Clusters whose value was set aside. */
   readonly disagree: readonly string[];
-  /** How many clusters export the service. */
+  /** How many clusters export the service; without exports, how many import it. */
   readonly total: number;
   /** In KEP-1645's words: `Conflicting type. Using "ClusterSetIP" from oldest service export in "cluster-1". 2/5 clusters disagree.` */
   readonly message: string;
@@ -79,5 +83,6 @@ export interface Clusterset {
   /** Sorted by namespace, then name. */
   readonly services: readonly ClustersetService[];
   readonly conflicts: readonly Conflict[];
+  /** Sorted by cluster id, namespace, name, kind, reason. */
   readonly findings: readonly ClusterFinding[];
 }

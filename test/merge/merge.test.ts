@@ -101,10 +101,17 @@ describe("createMerger", () => {
     expect([...merge([ip, snapshot("b", { namespaces: {} })]).services[0]!.byCluster.keys()]).toEqual([]);
   });
 
+  it("merges anew when one cluster takes another's place", () => {
+    const merge = createMerger();
+    const ip = importing("a", { ips: ["172.16.0.1"] });
+    expect([...merge([ip, snapshot("b")]).services[0]!.byCluster.keys()]).toEqual(["b"]);
+    expect([...merge([ip, snapshot("c")]).services[0]!.byCluster.keys()]).toEqual(["c"]);
+  });
+
   it("an entry that another cluster holds is another contribution", () => {
     const merge = createMerger();
-    const entry = exporting("a");
-    expect(merge([entry]).services[0]!.exporters).toEqual(["a"]);
-    expect(merge([{ ...entry, clusterId: "b" }]).services[0]!.exporters).toEqual(["b"]);
+    const { exports } = exporting("a");
+    expect(merge([snapshot("a", { exports }), snapshot("b")]).services[0]!.exporters).toEqual(["a"]);
+    expect(merge([snapshot("a"), snapshot("b", { exports })]).services[0]!.exporters).toEqual(["b"]);
   });
 });
