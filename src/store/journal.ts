@@ -1,0 +1,53 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { encodeLine } from "./checksum-line.ts";
+import { syncDirectory } from "./durable-file.ts";
+import type { JournalRecord } from "./stored-record.ts";
+
+/** The file to which the changes since a full snapshot are appended. */
+export class Journal {
+  readonly #path: string;
+  #file: FileHandle | undefined;
+  #bytes: number;
+  #torn = false;
+
+  /** @param bytes the length of the file now; 0 where it does not exist yet. */
+  constructor(path: string, bytes: number) {
+    this.#path = path;
+    this.#bytes = bytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Whether an append failed, so that nothing that follows could be read again. */
+  get torn(): boolean {
+    return this.#torn;
+  }
+
+  /** Appends a record; a delta is on the disk when the promise resolves, a renewal with the system. */
+  async append(record: JournalRecord): Promise<void> {
+    const line = encodeLine(record);
+    try {
+      const file = this.#file ?? (await this.#open());
+      await file.appendFile(line);
+      if (record.kind === "patch") await file.datasync();
+    } catch (error) {
+      this.#torn = true;
+      throw error;
+    }
+    this.#bytes += line.length;
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close();
+    this.#file = undefined;
+  }
+
+  async #open(): Promise<FileHandle> {
+    this.#file = await open(this.#path, "a", 0o600);
+    if (this.#bytes === 0) await syncDirectory(dirname(this.#path));
+    return this.#file;
+  }
+}

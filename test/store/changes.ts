@@ -1,0 +1,24 @@
+import { diffSnapshots } from "../../src/snapshot/diff.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import type { ClusterMeta, SnapshotStore, StoreChange, StoredCluster } from "../../src/store/store.ts";
+import { shopSnapshot } from "../snapshot/worlds.ts";
+
+/** The meta of a generation, with times that can be told apart. */
+export function metaOf(generation: number, expiresAt = generation + 60_000): ClusterMeta {
+  return { generation, pushedAt: generation, renewedAt: generation, expiresAt };
+}
+
+/** The change from one kept cluster to the next, as the gateway would make it. */
+export function patchTo(from: ClusterSnapshot, to: ClusterSnapshot, meta: ClusterMeta): StoreChange {
+  return { kind: "patch", patch: diffSnapshots(from, to) ?? {}, snapshot: to, meta };
+}
+
+/** A snapshot of `clusterId` that generation `generation` can be told by. */
+export function snapshotOf(clusterId: string, generation: number): ClusterSnapshot {
+  return { ...shopSnapshot(clusterId), topology: { region: `generation-${generation}` } };
+}
+
+/** What is loaded, by cluster id. */
+export async function loadAll(store: SnapshotStore): Promise<Record<string, StoredCluster>> {
+  return Object.fromEntries((await store.load()).map((cluster) => [cluster.snapshot.clusterId, cluster]));
+}
