@@ -1,0 +1,135 @@
+import type { Endpoint, EndpointGroups, EndpointPort } from "../snapshot/schema.ts";
+import { compareText, quote, readBoundedText, readList, readText } from "./fields.ts";
+import type { FindingCollector, Report } from "./findings.ts";
+import type { EndpointSlice, SliceEndpoint } from "./objects.ts";
+import { portSetKeys, portSetText, readEndpointPorts } from "./ports.ts";
+
+/** An EndpointSlice with its name, by which findings about it are told. */
+export interface NamedSlice {
+  readonly namespace: string;
+  readonly name: string;
+  readonly slice: EndpointSlice;
+}
+
+interface Group {
+  readonly ports: EndpointPort[];
+  readonly members: Map<string, Endpoint>;
+}
+
+/**
+ * All slices of one service taken together, grouped by their ports, sorted, duplicates removed. While a
+ * pod moves from one slice to another both hold it: it is ready if one of them says so, and terminating
+ * only if both do.
+ */
+export function mergeSlices(slices: Iterable<NamedSlice>, findings: FindingCollector): EndpointGroups {
+  const groups = new Map<string, Group>();
+  const ordered = [...slices].sort((left, right) => compareText(left.name, right.name));
+  for (const { namespace, name, slice } of ordered) {
+    const report = findings.about({ kind: "EndpointSlice", namespace, name });
+    if (slice.addressType !== "IPv4" && slice.addressType !== "IPv6") {
+      report(
+        "UnsupportedAddressType",
+        `addressType is ${quote(slice.addressType)}, neither IPv4 nor IPv6; the slice is left out`,
+      );
+      continue;
+    }
+    const ports = readEndpointPorts(report, slice.ports);
+    const text = portSetText(ports);
+    let group = groups.get(text);
+    if (group === undefined) {
+      group = { ports, members: new Map() };
+      groups.set(text, group);
+    }
+    for (const [index, endpoint] of readList(slice.endpoints).entries())
+      addEndpoint(group.members, report, `endpoints[${index}]`, endpoint as SliceEndpoint | null | undefined);
+  }
+  return toRecord(groups);
+}
+
+function toRecord(groups: ReadonlyMap<string, Group>): EndpointGroups {
+  const filled = [...groups].filter(([, { members }]) => members.size > 0);
+  const keys = portSetKeys(filled.map(([text]) => text));
+  const record: EndpointGroups = {};
+  for (const [text, { ports, members }] of filled.sort(([left], [right]) => compareText(left, right))) {
+    const sorted = [...members].sort(([left], [right]) => compareText(left, right));
+    record[keys.get(text)!] = { ports, members: Object.fromEntries(sorted) };
+  }
+  return record;
+}
+
+function addEndpoint(
+  members: Map<string, Endpoint>,
+  report: Report,
+  field: string,
+  endpoint: SliceEndpoint | null | undefined,
+): void {
+  const addresses = readList(endpoint?.addresses);
+  if (addresses.length === 0) {
+    report("InvalidEndpoint", `${field} has no addresses; it is left out`);
+    return;
+  }
+  const conditions = readConditions(report, field, endpoint?.conditions);
+  if (conditions === undefined) return;
+  const hostname = readHostname(report, field, endpoint?.hostname);
+  const zone = readBoundedText(report, `${field}.zone`, endpoint?.zone, 317);
+  for (const address of addresses) {
+    if (typeof address !== "string" || !/^[^\s_#]{1,64}$/.test(address)) {
+      report("InvalidEndpoint", `${field}.addresses holds ${quote(address)}; it is left out`);
+      continue;
+    }
+    const key = hostname === undefined ? address : `${address}#${hostname}`;
+    const before = members.get(key);
+    const merged = before === undefined ? conditions : uniteConditions(before, conditions);
+    const where = before?.zone ?? zone;
+    members.set(key, {
+      address,
+      ...(hostname === undefined ? {} : { hostname }),
+      ...merged,
+      ...(where === undefined ? {} : { zone: where }),
+    });
+  }
+}
+
+/** Only what differs from the defaults of a snapshot. */
+type Conditions = Pick<Endpoint, "ready" | "serving" | "terminating">;
+
+function uniteConditions(before: Conditions, after: Conditions): Conditions {
+  return {
+    ...(before.ready === false && after.ready === false ? { ready: false } : {}),
+    ...(before.serving === false && after.serving === false ? { serving: false } : {}),
+    ...(before.terminating === true && after.terminating === true ? { terminating: true } : {}),
+  };
+}
+
+// discovery.k8s.io/v1: a condition that is absent is unknown, to be read as ready, serving, not terminating.
+function readConditions(
+  report: Report,
+  field: string,
+  conditions: SliceEndpoint["conditions"],
+): Conditions | undefined {
+  const { ready, serving, terminating } = conditions ?? {};
+  for (const [name, value] of Object.entries({ ready, serving, terminating })) {
+    if (value === undefined || value === null || typeof value === "boolean") continue;
+    report(
+      "InvalidEndpoint",
+      `${field}.conditions.${name} is ${quote(value)}, neither true nor false; the endpoint is left out`,
+    );
+    return undefined;
+  }
+  return {
+    ...(ready === false ? { ready } : {}),
+    ...(serving === false ? { serving } : {}),
+    ...(terminating === true ? { terminating } : {}),
+  };
+}
+
+function readHostname(report: Report, field: string, value: unknown): string | undefined {
+  if (value === undefined || value === null || value === "") return undefined;
+  const hostname = readText(value);
+  if (hostname !== undefined && /^[^\s_]{1,253}$/.test(hostname)) return hostname;
+  report(
+    "InvalidEndpoint",
+    `${field}.hostname holds ${quote(value)}, which is no host name; the endpoint is kept without it`,
+  );
+  return undefined;
+}

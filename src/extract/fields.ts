@@ -1,0 +1,98 @@
+import type { Report } from "./findings.ts";
+
+/** The text of a field that nobody has checked; undefined where it is absent, null or empty. */
+export function readText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** The elements of a field that nobody has checked; none where it is no list. */
+export function readList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The members of a field that nobody has checked; none where it is no mapping. */
+export function readMapping(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : {};
+}
+
+/** The value of a label; undefined where the object does not have it. */
+export function readLabel(labels: unknown, key: string): string | undefined {
+  const mapping = readMapping(labels);
+  if (!Object.hasOwn(mapping, key)) return undefined;
+  const value = mapping[key];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** A value as findings quote it: JSON, cut to 80 characters. */
+export function quote(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
+}
+
+/** Reads an optional text of at most `most` characters; what does not fit becomes an `InvalidField` finding. */
+export function readBoundedText(
+  report: Report,
+  field: string,
+  value: unknown,
+  most: number,
+): string | undefined {
+  if (value === undefined || value === null || value === "") return undefined;
+  if (typeof value === "string" && value.length <= most) return value;
+  report(
+    "InvalidField",
+    `${field} holds ${quote(value)}, which is no text of up to ${most} characters; it is left out`,
+  );
+  return undefined;
+}
+
+/** Reads a list of texts; elements that do not fit, and those past `mostElements`, become findings. */
+export function readTexts(
+  report: Report,
+  field: string,
+  value: unknown,
+  most: number,
+  mostElements: number,
+): string[] {
+  const texts = readList(value).flatMap(
+    (element, index) => readBoundedText(report, `${field}[${index}]`, element, most) ?? [],
+  );
+  return keepFirst(report, field, texts, mostElements);
+}
+
+/** The first `most` elements; more than that becomes a `TooMany` finding. */
+export function keepFirst<Element>(
+  report: Report,
+  field: string,
+  elements: Element[],
+  most: number,
+): Element[] {
+  if (elements.length <= most) return elements;
+  report(
+    "TooMany",
+    `${field} has ${elements.length} elements; the first ${most} are kept, the others left out`,
+  );
+  return elements.slice(0, most);
+}
+
+type Optional<Members> = {
+  [Name in keyof Members as undefined extends Members[Name] ? never : Name]: Members[Name];
+} & {
+  [Name in keyof Members as undefined extends Members[Name] ? Name : never]?: Exclude<
+    Members[Name],
+    undefined
+  >;
+};
+
+/** The members of an object without those that are undefined. */
+export function omitUndefined<Members extends object>(members: Members): Optional<Members> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as Optional<Members>;
+}
+
+/** Orders text by UTF-16 code unit, so that no locale ever changes a snapshot. */
+export function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

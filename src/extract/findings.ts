@@ -1,0 +1,70 @@
+import type { Finding } from "../snapshot/schema.ts";
+
+/** Says that something about the object at hand keeps it, or part of it, from being served. */
+export type Report = (reason: string, message: string) => void;
+
+/** The object that a finding is about. */
+export interface FindingSubject {
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+const MOST_CHARACTERS = 4096;
+const MOST_NAME = 253;
+const MOST_LISTED = 10;
+
+/**
+ * Gathers what is found about objects: one finding for each object and reason, the messages in order,
+ * duplicates removed.
+ */
+export class FindingCollector {
+  readonly #messages = new Map<string, { finding: Omit<Finding, "message">; messages: Set<string> }>();
+
+  /** A {@link Report} for one object. */
+  about(subject: FindingSubject): Report {
+    return (reason, message) => {
+      const key = findingKey(subject, reason);
+      let entry = this.#messages.get(key);
+      if (entry === undefined) {
+        const { kind, namespace, name } = subject;
+        const finding = {
+          reason,
+          kind,
+          ...(namespace === undefined ? {} : { namespace: namespace.slice(0, MOST_NAME) }),
+          name: name.slice(0, MOST_NAME),
+        };
+        entry = { finding, messages: new Set() };
+        this.#messages.set(key, entry);
+      }
+      entry.messages.add(message);
+    };
+  }
+
+  /** The findings by key; empty where all is well. */
+  collect(): [key: string, finding: Finding][] {
+    return Array.from(this.#messages, ([key, { finding, messages }]) => [
+      key,
+      { ...finding, message: joinMessages([...messages]) },
+    ]);
+  }
+}
+
+function joinMessages(messages: readonly string[]): string {
+  const listed = messages.slice(0, MOST_LISTED).join("; ");
+  const more = messages.length > MOST_LISTED ? `; and ${messages.length - MOST_LISTED} more` : "";
+  return (listed + more).slice(0, MOST_CHARACTERS);
+}
+
+// Names that no API server admits are escaped, so that a key has no white space and stays unique in practice.
+function findingKey({ kind, namespace, name }: FindingSubject, reason: string): string {
+  const place = namespace === undefined ? "" : `${escapeName(namespace)}/`;
+  return `${kind}/${place}${escapeName(name)}/${reason}`;
+}
+
+function escapeName(name: string): string {
+  return name
+    .slice(0, MOST_NAME)
+    .replace(/[^-A-Za-z0-9.:_]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)
+    .slice(0, 400);
+}

@@ -1,0 +1,90 @@
+import { readLabel, readText } from "./fields.ts";
+import type { EndpointSlice, KubernetesObject } from "./objects.ts";
+
+/** The label that ties an EndpointSlice to a Service of its own cluster. */
+export const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
+/** The label that ties an EndpointSlice to a ServiceImport (KEP-1645). */
+export const MULTICLUSTER_SERVICE_NAME_LABEL = "multicluster.kubernetes.io/service-name";
+/** The label that names the cluster that an imported EndpointSlice's endpoints run in (KEP-1645). */
+export const SOURCE_CLUSTER_LABEL = "multicluster.kubernetes.io/source-cluster";
+
+/** API groups that serve ServiceExport and ServiceImport; the first that has an object of a name wins. */
+export const MULTICLUSTER_GROUPS: readonly string[] = ["multicluster.x-k8s.io", "net.gke.io"];
+/** The API group of ClusterProperty (KEP-2149). */
+export const ABOUT_GROUP = "about.k8s.io";
+
+const KINDS: ReadonlyMap<string, { readonly groups: readonly string[]; readonly namespaced: boolean }> =
+  new Map([
+    ["Namespace", { groups: [""], namespaced: false }],
+    ["Node", { groups: [""], namespaced: false }],
+    ["Service", { groups: [""], namespaced: true }],
+    ["EndpointSlice", { groups: ["discovery.k8s.io"], namespaced: true }],
+    ["ServiceExport", { groups: MULTICLUSTER_GROUPS, namespaced: true }],
+    ["ServiceImport", { groups: MULTICLUSTER_GROUPS, namespaced: true }],
+    ["ClusterProperty", { groups: [ABOUT_GROUP], namespaced: false }],
+  ]);
+
+/** The kinds that a snapshot is made of. */
+export type ObjectKind =
+  | "Namespace"
+  | "Node"
+  | "Service"
+  | "EndpointSlice"
+  | "ServiceExport"
+  | "ServiceImport"
+  | "ClusterProperty";
+
+/** What tells one object from every other; the version of its API group does not count. */
+export interface ObjectIdentity {
+  readonly kind: ObjectKind;
+  readonly group: string;
+  /** "" for kinds that are not namespaced. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Whose endpoints an EndpointSlice holds. */
+export type SliceOwner =
+  /** A Service of this cluster. */
+  | { readonly side: "local"; readonly service: string }
+  /** A ServiceImport: endpoints of another cluster. */
+  | { readonly side: "imported"; readonly service: string }
+  /** Nothing that is read here: another cluster's endpoints, joined to a Service of this one. */
+  | { readonly side: "foreign" }
+  /** Unknown: the label that would say it is missing or empty. */
+  | { readonly side: "unlabelled"; readonly label: string };
+
+/**
+ * The identity of an object of a kind that a snapshot is made of, undefined for every other. As kubectl
+ * does, an object without a namespace is taken into "default".
+ */
+export function identifyObject(object: KubernetesObject | null | undefined): ObjectIdentity | undefined {
+  const kind = readText(object?.kind);
+  const apiVersion = readText(object?.apiVersion);
+  if (kind === undefined || apiVersion === undefined) return undefined;
+  const known = KINDS.get(kind);
+  const slash = apiVersion.indexOf("/");
+  const group = slash < 0 ? "" : apiVersion.slice(0, slash);
+  if (!known?.groups.includes(group)) return undefined;
+  const name = readText(object?.metadata?.name);
+  if (name === undefined) return undefined;
+  const namespace = known.namespaced ? (readText(object?.metadata?.namespace) ?? "default") : "";
+  return { kind: kind as ObjectKind, group, namespace, name };
+}
+
+/**
+ * Whose endpoints a slice holds. A slice with one of the multicluster labels never counts as a Service's
+ * own, although implementations (Cilium, GKE) also label it with the Service that they derive.
+ */
+export function findSliceOwner(slice: EndpointSlice): SliceOwner {
+  const labels = slice.metadata?.labels;
+  const imported = readLabel(labels, MULTICLUSTER_SERVICE_NAME_LABEL);
+  if (imported) return { side: "imported", service: imported };
+  const local = readLabel(labels, SERVICE_NAME_LABEL);
+  const fromElsewhere = imported !== undefined || readLabel(labels, SOURCE_CLUSTER_LABEL) !== undefined;
+  if (local) return fromElsewhere ? { side: "foreign" } : { side: "local", service: local };
+  return {
+    side: "unlabelled",
+    label: fromElsewhere ? MULTICLUSTER_SERVICE_NAME_LABEL : SERVICE_NAME_LABEL,
+  };
+}

@@ -1,0 +1,385 @@
+import { describe, expect, test } from "vitest";
+import { UNDATED_EXPORT } from "../../src/extract/exported-service.ts";
+import { extractSnapshot } from "../../src/extract/extract.ts";
+import type { KubernetesObject } from "../../src/extract/objects.ts";
+import { parseSnapshot } from "../../src/snapshot/parse.ts";
+import {
+  clusterProperty,
+  namespace,
+  node,
+  object,
+  ofImport,
+  ofService,
+  service,
+  serviceExport,
+  serviceImport,
+  slice,
+} from "./objects.ts";
+
+function extract(...objects: KubernetesObject[]) {
+  const snapshot = extractSnapshot([namespace("shop"), ...objects], { clusterId: "east" });
+  expect(parseSnapshot(snapshot)).toEqual(snapshot);
+  return snapshot;
+}
+
+function findings(...objects: KubernetesObject[]): string[] {
+  return Object.keys(extract(...objects).findings);
+}
+
+describe("exports (KEP-1645, Exporting Services)", () => {
+  test("a ServiceExport is joined with its Service and that Service's slices", () => {
+    const { exports, findings } = extract(
+      service(
+        "shop/web",
+        {
+          type: "LoadBalancer",
+          clusterIP: "10.96.0.10",
+          clusterIPs: ["10.96.0.10", "fd00::10"],
+          ipFamilies: ["IPv4", "IPv6"],
+          externalIPs: ["192.0.2.9"],
+          sessionAffinity: "ClientIP",
+          sessionAffinityConfig: { clientIP: { timeoutSeconds: 600 } },
+          internalTrafficPolicy: "Cluster",
+          trafficDistribution: "PreferSameZone",
+          ports: [
+            { name: "http", protocol: "TCP", port: 80, appProtocol: "http" },
+            { name: "dns", protocol: "UDP", port: 53 },
+          ],
+        },
+        { loadBalancer: { ingress: [{ ip: "192.0.2.1", ipMode: "VIP" }, { hostname: "lb.example" }] } },
+      ),
+      serviceExport("shop/web", { exportedLabels: { tier: "front" }, exportedAnnotations: { "a/b": "c d" } }),
+      slice("shop/web-1", ofService("web"), [
+        { addresses: ["10.0.0.1"], conditions: { ready: true, serving: true }, zone: "east-a" },
+      ]),
+    );
+    expect(findings).toEqual({});
+    expect(exports["shop/web"]).toEqual({
+      exportedAt: "2026-01-02T03:04:05Z",
+      serviceType: "LoadBalancer",
+      headless: false,
+      ports: [
+        { name: "http", protocol: "TCP", port: 80, appProtocol: "http" },
+        { name: "dns", protocol: "UDP", port: 53 },
+      ],
+      sessionAffinity: "ClientIP",
+      sessionAffinityTimeoutSeconds: 600,
+      internalTrafficPolicy: "Cluster",
+      trafficDistribution: "PreferSameZone",
+      ipFamilies: ["IPv4", "IPv6"],
+      exportedLabels: { tier: "front" },
+      exportedAnnotations: { "a/b": "c d" },
+      clusterIPs: ["10.96.0.10", "fd00::10"],
+      loadBalancer: [{ ip: "192.0.2.1" }, { hostname: "lb.example" }],
+      externalIPs: ["192.0.2.9"],
+      endpoints: {
+        "http/TCP/8080": {
+          ports: [{ name: "http", protocol: "TCP", port: 8080 }],
+          members: { "10.0.0.1": { address: "10.0.0.1", zone: "east-a" } },
+        },
+      },
+    });
+  });
+
+  test("a headless Service keeps hostnames and publishNotReadyAddresses", () => {
+    const { exports } = extract(
+      service("shop/db", { clusterIP: "None", clusterIPs: ["None"], publishNotReadyAddresses: true }),
+      serviceExport("shop/db"),
+      slice("shop/db-1", ofService("db"), [
+        { addresses: ["10.0.0.1"], hostname: "db-0", conditions: { ready: false, terminating: true } },
+      ]),
+    );
+    expect(exports["shop/db"]).toMatchObject({ headless: true, publishNotReadyAddresses: true });
+    expect(exports["shop/db"]).not.toHaveProperty("clusterIPs");
+    expect(exports["shop/db"]!.endpoints["http/TCP/8080"]!.members).toEqual({
+      "10.0.0.1#db-0": { address: "10.0.0.1", hostname: "db-0", ready: false, terminating: true },
+    });
+  });
+
+  test.each([
+    ["no Service", "NoService", [serviceExport("shop/web")]],
+    [
+      "an ExternalName Service (KEP-1645, Service Types)",
+      "InvalidServiceType",
+      [service("shop/web", { type: "ExternalName" }), serviceExport("shop/web")],
+    ],
+    [
+      "a ServiceExport that is being deleted",
+      "Terminating",
+      [service("shop/web"), serviceExport("shop/web", {}, { deletionTimestamp: "2026-01-02T03:04:06Z" })],
+    ],
+  ])("%s is a finding, not an export", (_, reason, objects) => {
+    const snapshot = extract(...objects);
+    expect(snapshot.exports).toEqual({});
+    expect(snapshot.findings).toEqual({
+      [`ServiceExport/shop/web/${reason}`]: expect.objectContaining({
+        reason,
+        kind: "ServiceExport",
+        namespace: "shop",
+        name: "web",
+      }),
+    });
+  });
+
+  test("a Service without ServiceExport is not exported", () => {
+    expect(extract(service("shop/web")).exports).toEqual({});
+  });
+
+  test("an export without creationTimestamp is the youngest of all", () => {
+    const { exports } = extract(
+      service("shop/web"),
+      serviceExport("shop/web", {}, { creationTimestamp: undefined }),
+    );
+    expect(exports["shop/web"]!.exportedAt).toBe(UNDATED_EXPORT);
+  });
+
+  test("both versions of one ServiceExport are one object; both groups are one export, the older date stands", () => {
+    const { exports } = extract(
+      service("shop/web"),
+      serviceExport("shop/web", {}, {}, "multicluster.x-k8s.io/v1alpha1"),
+      serviceExport("shop/web", {}, {}, "multicluster.x-k8s.io/v1beta1"),
+      serviceExport("shop/web", {}, { creationTimestamp: "2025-01-01T00:00:00Z" }, "net.gke.io/v1"),
+    );
+    expect(exports["shop/web"]!.exportedAt).toBe("2025-01-01T00:00:00Z");
+  });
+});
+
+describe("endpoints (discovery.k8s.io/v1)", () => {
+  const exported = [service("shop/web"), serviceExport("shop/web")];
+  const endpointsOf = (...slices: KubernetesObject[]) =>
+    extract(...exported, ...slices).exports["shop/web"]!.endpoints;
+
+  test.each([
+    [{}, {}],
+    [undefined, {}],
+    [null, {}],
+    [{ ready: null, serving: null, terminating: null }, {}],
+    [{ ready: true, serving: true, terminating: false }, {}],
+    [{ ready: false }, { ready: false }],
+    [
+      { ready: false, serving: true, terminating: true },
+      { ready: false, terminating: true },
+    ],
+    [
+      { ready: false, serving: false, terminating: true },
+      { ready: false, serving: false, terminating: true },
+    ],
+  ])("conditions %j are kept as %j: absent means ready, serving, not terminating", (conditions, kept) => {
+    const endpoints = endpointsOf(
+      slice("shop/web-1", ofService("web"), [{ addresses: ["10.0.0.1"], conditions }]),
+    );
+    expect(endpoints["http/TCP/8080"]!.members).toEqual({ "10.0.0.1": { address: "10.0.0.1", ...kept } });
+  });
+
+  test("all slices are merged, by their ports; an endpoint in two slices is one, ready if one says so", () => {
+    const other = { ports: [{ name: "http", protocol: "TCP", port: 9090 }] };
+    const endpoints = endpointsOf(
+      slice("shop/web-1", ofService("web"), [
+        { addresses: ["10.0.0.2"], conditions: { ready: false, terminating: true }, zone: "a" },
+        { addresses: ["10.0.0.1"] },
+      ]),
+      slice("shop/web-2", ofService("web"), [{ addresses: ["10.0.0.2"], conditions: { ready: true } }]),
+      slice("shop/web-3", ofService("web"), [{ addresses: ["fd00::1"] }], { addressType: "IPv6" }),
+      slice("shop/web-4", ofService("web"), [{ addresses: ["10.0.0.3"] }], other),
+    );
+    expect(Object.keys(endpoints)).toEqual(["http/TCP/8080", "http/TCP/9090"]);
+    expect(endpoints["http/TCP/8080"]!.members).toEqual({
+      "10.0.0.1": { address: "10.0.0.1" },
+      "10.0.0.2": { address: "10.0.0.2", zone: "a" },
+      "fd00::1": { address: "fd00::1" },
+    });
+    expect(Object.keys(endpoints["http/TCP/9090"]!.members)).toEqual(["10.0.0.3"]);
+  });
+
+  test.each([
+    ["unnamed, without protocol", [{ port: 53 }], "(unnamed)/TCP/53"],
+    ["without number: every port", [{ name: "any", protocol: "TCP", port: null }], "*"],
+    ["none", null, "*"],
+    [
+      "in any order, twice",
+      [
+        { name: "b", port: 2 },
+        { name: "a", port: 1 },
+        { name: "b", port: 2, protocol: "TCP" },
+      ],
+      "a/TCP/1,b/TCP/2",
+    ],
+  ])("ports %s", (_, ports, key) => {
+    const endpoints = endpointsOf(
+      slice("shop/web-1", ofService("web"), [{ addresses: ["10.0.0.1"] }], { ports }),
+    );
+    expect(Object.keys(endpoints)).toEqual([key]);
+  });
+
+  test("a set of ports too long for a key stays apart from others of the same beginning", () => {
+    const many = Array.from({ length: 400 }, (_, index) => ({ name: `port-${index}`, port: 1000 + index }));
+    const endpoints = endpointsOf(
+      slice("shop/web-1", ofService("web"), [{ addresses: ["10.0.0.1"] }], { ports: many }),
+      slice("shop/web-2", ofService("web"), [{ addresses: ["10.0.0.2"] }], { ports: many.slice(0, -1) }),
+    );
+    expect(
+      Object.values(endpoints).map(({ ports, members }) => [ports.length, Object.keys(members)]),
+    ).toEqual([
+      [400, ["10.0.0.1"]],
+      [399, ["10.0.0.2"]],
+    ]);
+  });
+
+  test("slices of imports are not the Service's, whatever else they are labelled with (Cilium, GKE)", () => {
+    const endpoints = endpointsOf(
+      slice("shop/a", { ...ofService("web"), ...ofImport("web", "west") }, [{ addresses: ["10.1.0.1"] }]),
+      slice("shop/b", { ...ofService("web"), "multicluster.kubernetes.io/source-cluster": "west" }, [
+        { addresses: ["10.1.0.2"] },
+      ]),
+    );
+    expect(endpoints).toEqual({});
+  });
+
+  test.each([
+    ["FQDN addresses", "UnsupportedAddressType", { addressType: "FQDN" }],
+    ["no address type", "UnsupportedAddressType", { addressType: undefined }],
+    ["a port over 32 bits", "InvalidPort", { ports: [{ port: 2 ** 40 }] }],
+    ["a port name over 63 characters", "InvalidPort", { ports: [{ port: 1, name: "x".repeat(64) }] }],
+    ["an endpoint without addresses", "InvalidEndpoint", { endpoints: [{}] }],
+    ["null for an endpoint", "InvalidEndpoint", { endpoints: [null] }],
+    ["an address with white space", "InvalidEndpoint", { endpoints: [{ addresses: ["10.0.0.1 "] }] }],
+    [
+      "a condition that is text",
+      "InvalidEndpoint",
+      { endpoints: [{ addresses: ["10.0.0.9"], conditions: { ready: "no" } }] },
+    ],
+  ])("%s: a finding about that slice; its neighbour stands", (_, reason, fields) => {
+    const snapshot = extract(
+      ...exported,
+      slice("shop/bad", ofService("web"), [], fields),
+      slice("shop/good", ofService("web"), [{ addresses: ["10.0.0.1"] }]),
+    );
+    expect(Object.keys(snapshot.findings)).toEqual([`EndpointSlice/shop/bad/${reason}`]);
+    expect(Object.keys(snapshot.exports["shop/web"]!.endpoints["http/TCP/8080"]!.members)).toEqual([
+      "10.0.0.1",
+    ]);
+  });
+
+  test("odd values that a snapshot can hold pass untouched", () => {
+    const odd = slice("shop/web-1", ofService("web"), [{ addresses: ["999.1.1.1"], hostname: "a..B" }], {
+      ports: [{ name: "a.b", port: 99999 }],
+    });
+    expect(endpointsOf(odd)["a.b/TCP/99999"]!.members).toEqual({
+      "999.1.1.1#a..B": { address: "999.1.1.1", hostname: "a..B" },
+    });
+  });
+});
+
+describe("imports (KEP-1645, Importing Services)", () => {
+  test("a ServiceImport with its slices by source cluster, as the label stands", () => {
+    const { imports, exports } = extract(
+      serviceImport("shop/web", { sessionAffinity: "None" }),
+      slice("shop/w-1", ofImport("web", "West_1"), [{ addresses: ["10.1.0.1"] }]),
+      slice("shop/w-2", ofImport("web", ""), [{ addresses: ["10.1.0.2"] }]),
+      slice("shop/local", ofService("web"), [{ addresses: ["10.0.0.1"] }]),
+    );
+    expect(exports).toEqual({});
+    expect(imports["shop/web"]).toMatchObject({
+      type: "ClusterSetIP",
+      ips: ["10.42.0.1"],
+      ports: [{ name: "", protocol: "TCP", port: 80 }],
+      sessionAffinity: "None",
+    });
+    expect(
+      Object.entries(imports["shop/web"]!.endpoints).map(([source, groups]) => [
+        source,
+        Object.keys(groups["http/TCP/8080"]!.members),
+      ]),
+    ).toEqual([
+      ["", ["10.1.0.2"]],
+      ["West_1", ["10.1.0.1"]],
+    ]);
+  });
+
+  test.each([undefined, null, {}, { ports: [] }])("spec %j is kept as far as it goes", (spec) => {
+    const { imports } = extract(object("multicluster.x-k8s.io/v1beta1", "ServiceImport", "shop/x", { spec }));
+    expect(imports["shop/x"]).toEqual({ ips: [], ports: [], endpoints: {} });
+  });
+
+  test("of two API groups multicluster.x-k8s.io stands", () => {
+    const { imports } = extract(
+      serviceImport("shop/web", { ips: ["10.42.0.2"] }, "net.gke.io/v1"),
+      serviceImport("shop/web"),
+    );
+    expect(imports["shop/web"]!.ips).toEqual(["10.42.0.1"]);
+  });
+
+  test.each([
+    ["NoSourceCluster", { "multicluster.kubernetes.io/service-name": "web" }],
+    ["InvalidSourceCluster", ofImport("web", "no label value!")],
+    ["NoServiceName", { "multicluster.kubernetes.io/source-cluster": "west" }],
+    ["NoServiceName", ofImport("", "west")],
+    ["NoServiceName", {}],
+  ])("a slice without its labels: %s", (reason, labels) => {
+    expect(
+      findings(serviceImport("shop/web"), slice("shop/s", labels, [{ addresses: ["10.1.0.1"] }])),
+    ).toEqual([`EndpointSlice/shop/s/${reason}`]);
+  });
+});
+
+describe("namespaces, topology, cluster id", () => {
+  test("a Terminating namespace still counts; without the namespace its objects are leftovers", () => {
+    const web = [service("gone/web"), serviceExport("gone/web"), serviceExport("gone/lonely")];
+    const terminating = extract(...web, namespace("gone", { deletionTimestamp: "2026-01-02T03:04:06Z" }));
+    expect(Object.keys(terminating.exports)).toEqual(["gone/web"]);
+    expect(Object.keys(terminating.findings)).toEqual(["ServiceExport/gone/lonely/NoService"]);
+    const leftover = extract(...web);
+    expect([leftover.exports, leftover.findings]).toEqual([{}, {}]);
+  });
+
+  test("region of most nodes, zones of all", () => {
+    const at = (region: string, zone: string) => ({
+      "topology.kubernetes.io/region": region,
+      "topology.kubernetes.io/zone": zone,
+    });
+    expect(
+      extract(node("n1", at("eu", "eu-b")), node("n2", at("us", "us-a")), node("n3", at("us", "us-a")))
+        .topology,
+    ).toEqual({ region: "us", zones: ["eu-b", "us-a"] });
+    expect(extract(node("n1", {}))).not.toHaveProperty("topology");
+  });
+
+  test.each([
+    ["given", "east", "west", "uid-1", "east"],
+    ["the ClusterProperty", undefined, "west.registry", "uid-1", "west.registry"],
+    [
+      "the UID of kube-system",
+      undefined,
+      undefined,
+      "721ab723-13bc-11e5-aec2-42010af0021e",
+      "721ab723-13bc-11e5-aec2-42010af0021e",
+    ],
+  ])("the cluster id is %s (KEP-2149)", (_, given, property, uid, clusterId) => {
+    const objects = [
+      namespace("kube-system", { uid }),
+      clusterProperty("clusterset.k8s.io", "not this one"),
+      ...(property === undefined ? [] : [clusterProperty("cluster.clusterset.k8s.io", property)]),
+    ];
+    const options = given === undefined ? {} : { clusterId: given };
+    expect(extractSnapshot(objects, options).clusterId).toBe(clusterId);
+  });
+
+  test.each([
+    ["CLUSTER_ID_UNKNOWN", []],
+    [
+      "CLUSTER_ID_INVALID",
+      [clusterProperty("cluster.clusterset.k8s.io", "Not An Id"), namespace("kube-system", { uid: "uid-1" })],
+    ],
+  ])("%s names the next step", (code, objects) => {
+    expect(() => extractSnapshot(objects)).toThrow(
+      expect.objectContaining({ code, message: expect.stringContaining("--cluster-id") }),
+    );
+  });
+
+  test("objects of other kinds and API groups do not count", () => {
+    const knative = object("serving.knative.dev/v1", "Service", "shop/web");
+    expect(extract(knative, serviceExport("shop/web")).findings).toHaveProperty([
+      "ServiceExport/shop/web/NoService",
+    ]);
+  });
+});

@@ -1,0 +1,208 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { SnapshotAssembler } from "../../src/extract/assembler.ts";
+import { extractSnapshot } from "../../src/extract/extract.ts";
+import type { KubernetesObject } from "../../src/extract/objects.ts";
+import { diffSnapshots } from "../../src/snapshot/diff.ts";
+import { parseSnapshot } from "../../src/snapshot/parse.ts";
+import {
+  namespace,
+  node,
+  ofImport,
+  ofService,
+  service,
+  serviceExport,
+  serviceImport,
+  slice,
+} from "./objects.ts";
+
+const options = { clusterId: "east" };
+const ports = [{ name: "http", protocol: "TCP", port: 8080 }, { port: 53 }];
+const endpoints = [
+  { addresses: ["10.0.0.1"], hostname: "a-0", zone: "z", conditions: { ready: false } },
+  { addresses: ["10.0.0.2"], conditions: {} },
+];
+
+const named = fc.constantFrom("a", "b", "c");
+const place = fc.tuple(fc.constantFrom("x", "y"), named).map(([space, name]) => `${space}/${name}`);
+const spec = fc.constantFrom(
+  {},
+  { type: "ExternalName" },
+  { clusterIP: "None", clusterIPs: ["None"] },
+  { ports: ports.map((port) => ({ ...port, appProtocol: "http" })), externalIPs: ["192.0.2.1"] },
+);
+const labels = fc.oneof(
+  named.map(ofService),
+  fc.tuple(named, fc.constantFrom("west", "")).map(([name, cluster]) => ofImport(name, cluster)),
+  fc.constantFrom({}, { "multicluster.kubernetes.io/service-name": "a" }),
+);
+const wellFormed: fc.Arbitrary<KubernetesObject> = fc.oneof(
+  fc.constantFrom(namespace("x"), namespace("y"), node("n", { "topology.kubernetes.io/zone": "z" })),
+  fc.tuple(place, spec).map(([where, what]) => service(where, what)),
+  fc
+    .tuple(
+      place,
+      fc.constantFrom("multicluster.x-k8s.io/v1beta1", "multicluster.x-k8s.io/v1alpha1", "net.gke.io/v1"),
+    )
+    .map(([where, version]) => serviceExport(where, { exportedLabels: { tier: where } }, {}, version)),
+  place.map((where) => serviceImport(where)),
+  fc
+    .tuple(place, labels, fc.constantFrom("IPv4", "IPv6", "FQDN"), fc.subarray(endpoints), fc.subarray(ports))
+    .map(([where, what, addressType, some, open]) => slice(where, what, some, { addressType, ports: open })),
+);
+
+const hostile = fc.oneof(
+  fc.jsonValue({ maxDepth: 2 }),
+  fc.string({ minLength: 60, maxLength: 400, unit: "binary" }),
+  fc.constantFrom(
+    "__proto__",
+    "",
+    " ",
+    "a b",
+    1e99,
+    -1,
+    2 ** 40,
+    1.5,
+    null,
+    "constructor",
+    ["None"],
+    [null, 7],
+  ),
+);
+
+/** Replaces some of the values inside, at any depth; `kind` and `apiVersion` stay so that extraction looks at it. */
+function mangle(value: unknown, path: string, chooser: () => number, replacement: () => unknown): unknown {
+  if (path !== "" && path !== ".kind" && path !== ".apiVersion" && chooser() === 0) return replacement();
+  if (Array.isArray(value))
+    return value.map((element, index) => mangle(element, `${path}[${index}]`, chooser, replacement));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      mangle(member, `${path}.${key}`, chooser, replacement),
+    ]),
+  );
+}
+
+const mangled = fc.tuple(fc.array(wellFormed, { maxLength: 12 }), fc.gen()).map(
+  ([objects, gen]) =>
+    objects.map((object) =>
+      mangle(
+        object,
+        "",
+        () => gen(fc.nat, { max: 6 }),
+        () => gen(() => hostile),
+      ),
+    ) as KubernetesObject[],
+);
+
+test("whatever the objects hold, the snapshot has the format and the neighbours stand", () => {
+  const good = [
+    namespace("safe"),
+    service("safe/web"),
+    serviceExport("safe/web"),
+    slice("safe/web-1", ofService("web"), endpoints),
+  ];
+  const alone = extractSnapshot(good, options).exports["safe/web"];
+  fc.assert(
+    fc.property(mangled, fc.array(fc.jsonValue(), { maxLength: 2 }), (objects, noise) => {
+      const snapshot = extractSnapshot(
+        [...good, ...objects, ...(noise as KubernetesObject[]), namespace("x")],
+        options,
+      );
+      expect(parseSnapshot(snapshot)).toEqual(snapshot);
+      expect(snapshot.exports["safe/web"]).toEqual(alone);
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test("the order of the objects does not matter", () => {
+  const shuffled = fc
+    .array(wellFormed, { maxLength: 25 })
+    .chain((objects) =>
+      fc.tuple(
+        fc.constant(objects),
+        fc.shuffledSubarray(objects, { minLength: objects.length, maxLength: objects.length }),
+      ),
+    );
+  fc.assert(
+    fc.property(shuffled, ([objects, other]) => {
+      expect(JSON.stringify(extractSnapshot(other, options))).toBe(
+        JSON.stringify(extractSnapshot(objects, options)),
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
+
+const change = fc.record({
+  object: wellFormed,
+  verb: fc.constantFrom("upsert", "upsert", "delete" as const),
+  look: fc.boolean(),
+});
+
+test("changes told one by one lead to the snapshot of what is left", () => {
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
+      const assembler = new SnapshotAssembler(options);
+      const left = new Map<string, KubernetesObject>();
+      for (const { object, verb, look } of changes) {
+        const group = String(object.apiVersion).replace(/\/?v1(alpha1|beta1)?$/, "");
+        const { namespace: space, name } = object.metadata!;
+        const key = `${object.kind}|${group}|${space}|${name}`;
+        if (verb === "upsert") {
+          left.set(key, object);
+          assembler.upsert(object);
+        } else {
+          left.delete(key);
+          assembler.delete(object);
+        }
+        if (look) assembler.snapshot();
+      }
+      expect(assembler.snapshot()).toEqual(extractSnapshot(left.values(), options));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("a change costs its own service only: everything else keeps its identity", () => {
+  const assembler = new SnapshotAssembler(options);
+  for (const object of [
+    namespace("x"),
+    service("x/a"),
+    service("x/b"),
+    serviceExport("x/a"),
+    serviceExport("x/b"),
+  ])
+    assembler.upsert(object);
+  const before = assembler.snapshot();
+  assembler.upsert(service("x/a", {}, { loadBalancer: {} }));
+  expect(assembler.snapshot()).toBe(before);
+
+  assembler.upsert(slice("x/a-1", ofService("a"), endpoints));
+  const after = assembler.snapshot();
+  expect(after).not.toBe(before);
+  expect(after.exports["x/b"]).toBe(before.exports["x/b"]);
+  expect(after.namespaces).toBe(before.namespaces);
+  expect(after.imports).toBe(before.imports);
+  expect(Object.keys((diffSnapshots(before, after) as { exports: object }).exports)).toEqual(["x/a"]);
+});
+
+test("a slice that moves to another service takes its finding along", () => {
+  const assembler = new SnapshotAssembler(options);
+  const bad = (name: string) => slice("x/s", ofService(name), endpoints, { addressType: "FQDN" });
+  for (const object of [
+    namespace("x"),
+    service("x/a"),
+    service("x/b"),
+    serviceExport("x/a"),
+    serviceExport("x/b"),
+    bad("b"),
+  ])
+    assembler.upsert(object);
+  expect(Object.keys(assembler.snapshot().findings)).toEqual(["EndpointSlice/x/s/UnsupportedAddressType"]);
+  assembler.upsert(service("x/a", { ports: [] }));
+  assembler.upsert(bad("a"));
+  expect(Object.keys(assembler.snapshot().findings)).toEqual(["EndpointSlice/x/s/UnsupportedAddressType"]);
+});
