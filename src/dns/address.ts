@@ -53,6 +53,21 @@ function parseGroups(text: string, mayEndInV4: boolean): number[] | undefined {
   return octets.length <= 16 ? octets : undefined;
 }
 
+/**
+ * The octets of an address that can be answered with; undefined for text that is no address, for the
+ * unspecified address, and for IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2), which belongs in no A or AAAA record.
+ */
+export function usableAddress(text: string): Uint8Array | undefined {
+  const octets = parseAddress(text);
+  if (octets === undefined || octets.every((octet) => octet === 0)) return undefined;
+  const mapped =
+    octets.length === 16 &&
+    octets[10] === 0xff &&
+    octets[11] === 0xff &&
+    octets.subarray(0, 10).every((octet) => octet === 0);
+  return mapped ? undefined : octets;
+}
+
 /** Writes 4 or 16 octets as text; IPv6 by RFC 5952. */
 export function formatAddress(octets: Uint8Array): string {
   if (octets.length === 4) return octets.join(".");

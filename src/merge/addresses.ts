@@ -1,4 +1,4 @@
-import { parseAddress } from "../dns/address.ts";
+import { usableAddress } from "../dns/address.ts";
 import type { ClusterFinding, ClustersetAddresses, ClustersetEndpoint } from "./clusterset.ts";
 import type { Contribution } from "./declaration.ts";
 import { compareText } from "./order.ts";
@@ -39,7 +39,7 @@ export function chooseAddresses(
   const findings: ClusterFinding[] = [];
   const keepAddresses = (clusterId: string, kind: string, field: string, texts: readonly string[]) =>
     texts.filter((text) => {
-      if (parseAddress(text) !== undefined) return true;
+      if (usableAddress(text) !== undefined) return true;
       const message = `${field} holds ${JSON.stringify(text)}, which is not an IP address; it is left out`;
       findings.push({ clusterId, reason: "InvalidAddress", kind, ...service, message });
       return false;

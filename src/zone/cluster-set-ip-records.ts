@@ -10,6 +10,7 @@ export function compileClusterSetIP(scope: ServiceScope, node: number): void {
   const speaker = service.toldBy[0] ?? "";
   const existence = zone.builder.leaseGroup(service.toldBy);
   const services = new RecordSets();
+  const byPort = new Map<number, RecordSets>();
   for (const port of service.ports) {
     const labels = portLabels(port);
     if (labels.kind === "odd") scope.report(speaker, labels.reason, labels.message);
@@ -17,10 +18,11 @@ export function compileClusterSetIP(scope: ServiceScope, node: number): void {
     services.addService(labels.number, node, zone.ttl, existence);
     const own = scope.name(node, [labels.portLabel, labels.protocolLabel], speaker);
     if (own === undefined) continue;
-    const sets = new RecordSets();
+    const sets = byPort.get(own) ?? new RecordSets();
+    byPort.set(own, sets);
     sets.addService(labels.number, node, zone.ttl, existence);
-    scope.write(own, sets);
   }
+  for (const [own, sets] of byPort) scope.write(own, sets);
   const outside = addressSets(scope, node, service.outside, ANY_ASKER);
   const variants = new Map<number, RecordSets>();
   for (const [clusterId, addresses] of service.byCluster) {

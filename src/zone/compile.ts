@@ -1,3 +1,4 @@
+import { usableAddress } from "../dns/address.ts";
 import { RecordType } from "../dns/codes.ts";
 import { foldName, formatName, parseName } from "../dns/name.ts";
 import type { ClusterFinding, Clusterset, ClustersetService } from "../merge/clusterset.ts";
@@ -7,7 +8,7 @@ import { ZoneImage } from "./image.ts";
 import { ImageBuilder } from "./image-builder.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "./options.ts";
 import { RecordSets } from "./record-sets.ts";
-import { isHostLabel, usableAddress } from "./service-labels.ts";
+import { isObjectLabel } from "./service-labels.ts";
 import { ServiceScope, type ZoneScope } from "./service-scope.ts";
 
 /** TTL of the schema version record in seconds, as the specification prints it (2.2). */
@@ -75,7 +76,7 @@ function compileZoneItself({ builder, ttl }: ZoneScope, options: ZoneOptions): n
 function compileService(zone: ZoneScope, service: ClustersetService): void {
   const { namespace, name } = service;
   const scope = new ServiceScope(zone, service);
-  if (!isHostLabel(name) || !isHostLabel(namespace)) {
+  if (!isObjectLabel(name) || !isObjectLabel(namespace)) {
     scope.report(
       service.toldBy[0] ?? "",
       "InvalidName",

@@ -1,4 +1,4 @@
-import { formatAddress, parseAddress } from "../dns/address.ts";
+import { formatAddress } from "../dns/address.ts";
 import { MAX_LABEL_BYTES } from "../dns/codes.ts";
 import type { EndpointPort, ServicePort } from "../snapshot/schema.ts";
 
@@ -24,6 +24,11 @@ export function clusterIdLabels(clusterId: string): readonly string[] | undefine
   return labels.length <= 2 && labels.every((label) => isHostLabel(label.replaceAll("_", "x")))
     ? labels
     : undefined;
+}
+
+/** Whether text can be the name of a namespace or a Service: a label in lower case (RFC 1123; Kubernetes, Names). */
+export function isObjectLabel(text: string): boolean {
+  return isHostLabel(text) && text === text.toLowerCase();
 }
 
 /** The labels `_<port>._<protocol>` and the number of a port (specification 2.3.2), or why it has none. */
@@ -61,21 +66,6 @@ export function portLabels({ name, protocol, port }: ServicePort | EndpointPort)
       message: `${shown} has a name that cannot be a DNS label: it gets no SRV record`,
     };
   return { kind: "named", portLabel: `_${name.toLowerCase()}`, protocolLabel, number: port };
-}
-
-/**
- * The octets of an address that can be answered with; undefined for text that is no address, for the
- * unspecified address, and for IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2), which belongs in no A or AAAA record.
- */
-export function usableAddress(text: string): Uint8Array | undefined {
-  const octets = parseAddress(text);
-  if (octets === undefined || octets.every((octet) => octet === 0)) return undefined;
-  const mapped =
-    octets.length === 16 &&
-    octets[10] === 0xff &&
-    octets[11] === 0xff &&
-    octets.subarray(0, 10).every((octet) => octet === 0);
-  return mapped ? undefined : octets;
 }
 
 /**

@@ -1,8 +1,8 @@
+import { usableAddress } from "../dns/address.ts";
 import { MAX_NAME_BYTES } from "../dns/codes.ts";
 import type { ClusterFinding, ClustersetService } from "../merge/clusterset.ts";
 import type { ImageBuilder } from "./image-builder.ts";
 import type { RecordSets } from "./record-sets.ts";
-import { usableAddress } from "./service-labels.ts";
 
 /** What is needed to compile services, the same for all of them. */
 export interface ZoneScope {

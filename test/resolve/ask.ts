@@ -1,0 +1,119 @@
+import dnsPacket from "dns-packet";
+import { formatName } from "../../src/dns/name.ts";
+import { mergeClusterset } from "../../src/merge/merge.ts";
+import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { compileZoneImage } from "../../src/zone/compile.ts";
+import type { ZoneOptions } from "../../src/zone/options.ts";
+
+/** A record of an answer in text: `<name> <ttl> <type> <data>`. */
+export interface Decoded {
+  readonly rcode: string;
+  readonly authoritative: boolean;
+  readonly truncated: boolean;
+  readonly answer: readonly string[];
+  readonly authority: readonly string[];
+  readonly additional: readonly string[];
+}
+
+/** The clusterset of these snapshots, compiled and ready to be asked. */
+export function compileWorld(
+  snapshots: readonly ClusterSnapshot[],
+  options: Partial<ZoneOptions> = {},
+  context: Partial<ResolveContext> = {},
+): ResolveContext {
+  const { image } = compileZoneImage(mergeClusterset(snapshots), { ...options });
+  return {
+    image,
+    leaseExpiry: new Float64Array(image.leaseGroups.length).fill(Number.POSITIVE_INFINITY),
+    now: 0,
+    rotation: 0,
+    view: undefined,
+    outside: "refuse",
+    ...context,
+  };
+}
+
+/** A query in wire format; `edns` adds an OPT record. */
+export function encodeQuery(name: string, type: string, edns = true, id = 0): Uint8Array {
+  return new Uint8Array(
+    dnsPacket.encode({
+      type: "query",
+      id,
+      flags: dnsPacket.RECURSION_DESIRED,
+      questions: [{ name, type: type as dnsPacket.RecordType }],
+      additionals: edns
+        ? [
+            {
+              type: "OPT",
+              name: ".",
+              udpPayloadSize: 4096,
+              extendedRcode: 0,
+              ednsVersion: 0,
+              flags: 0,
+              flag_do: false,
+              options: [],
+            },
+          ]
+        : [],
+    }),
+  );
+}
+
+/** Asks and decodes. */
+export function ask(context: ResolveContext, name: string, type: string, edns = true): Decoded {
+  const answer = resolve(encodeQuery(name, type, edns), context);
+  if (answer === undefined) throw new Error("no answer");
+  return decode(answer.bytes);
+}
+
+/** Decodes an answer by dns-packet, the oracle of these tests. */
+export function decode(bytes: Uint8Array): Decoded {
+  const message = dnsPacket.decode(Buffer.from(bytes)) as dnsPacket.DecodedPacket & {
+    rcode: string;
+    flag_aa: boolean;
+    flag_tc: boolean;
+  };
+  const show = (records: readonly dnsPacket.Answer[] | undefined) =>
+    (records ?? []).filter(({ type }) => type !== "OPT").map(showRecord);
+  return {
+    rcode: message.rcode,
+    authoritative: message.flag_aa,
+    truncated: message.flag_tc,
+    answer: show(message.answers),
+    authority: show(message.authorities),
+    additional: show(message.additionals),
+  };
+}
+
+function showRecord(record: dnsPacket.Answer): string {
+  if (record.type === "OPT") return "OPT";
+  return `${record.name} ${record.ttl ?? ""} ${record.type} ${showData(record)}`;
+}
+
+function showData(record: Exclude<dnsPacket.Answer, { type: "OPT" }>): string {
+  switch (record.type) {
+    case "SRV": {
+      const { priority, weight, port, target } = record.data;
+      return `${priority} ${weight} ${port} ${target}`;
+    }
+    case "SOA": {
+      const { mname, rname, serial, refresh, retry, expire, minimum } = record.data;
+      return `${mname} ${rname} ${serial} ${refresh} ${retry} ${expire} ${minimum}`;
+    }
+    case "TXT":
+      return [record.data]
+        .flat()
+        .map((text) => JSON.stringify(text.toString()))
+        .join(" ");
+    case "HINFO":
+      return `${record.data.cpu} ${record.data.os}`;
+    default:
+      return String(record.data);
+  }
+}
+
+/** The owner name of the first question, as it stands in the message. */
+export function echoedName(bytes: Uint8Array): string {
+  return formatName(bytes, 12);
+}

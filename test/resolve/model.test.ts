@@ -1,0 +1,119 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { mergeClusterset } from "../../src/merge/merge.ts";
+import { resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
+import { arbitraryWorld } from "../worlds/arbitrary.ts";
+import { ask, compileWorld, encodeQuery } from "./ask.ts";
+import { modelAnswer, modelRecords } from "./model.ts";
+
+const ZONE = "clusterset.local";
+const TYPES = ["A", "AAAA", "SRV", "TXT", "MX"];
+
+/** Names worth asking: all that exist, what lies above and below them, and near misses. */
+function interestingNames(names: readonly string[]): string[] {
+  const asked = new Set<string>([ZONE, `svc.${ZONE}`, `nothing.${ZONE}`, `ns.dns.${ZONE}`, `dns.${ZONE}`]);
+  for (const name of names) {
+    const labels = name.split(".");
+    for (let cut = 0; cut < labels.length - 2; cut++) asked.add(labels.slice(cut).join("."));
+    asked.add(`nothing.${name}`);
+    asked.add(labels.with(0, "nothing").join("."));
+    asked.add(name.toUpperCase());
+  }
+  return [...asked].filter((name) => name.length <= 253);
+}
+
+describe("resolve agrees with the slow model", () => {
+  it("for random worlds, views, names and types", () => {
+    let compared = 0;
+    fc.assert(
+      fc.property(arbitraryWorld, fc.nat(), (snapshots, seed) => {
+        const clusterset = mergeClusterset(snapshots);
+        const view = [undefined, ...clusterset.clusters.map(({ clusterId }) => clusterId)][
+          seed % (clusterset.clusters.length + 1)
+        ];
+        const context = compileWorld(snapshots, {}, { view, rotation: seed });
+        const records = modelRecords(clusterset, ZONE, view);
+        const namespaces = clusterset.clusters.find(({ clusterId }) => clusterId === view)?.namespaces;
+        for (const name of interestingNames(records.map((record) => record.name))) {
+          for (const type of TYPES) {
+            const seen = ask(context, name, type);
+            const answer = seen.answer
+              .map((record) => record.split(" ").slice(3).join(" ").toLowerCase())
+              .map((rdata) => (type === "SRV" ? rdata.split(" ").slice(2).join(" ") : rdata))
+              .sort();
+            const model = modelAnswer(records, ZONE, namespaces, name, type);
+            expect({ name, type, rcode: seen.rcode, answer }).toEqual({ name, type, ...model });
+            compared++;
+          }
+        }
+      }),
+      { numRuns: 150 },
+    );
+    expect(compared).toBeGreaterThan(10_000);
+  });
+
+  it("adds to an SRV answer just the addresses of its targets (RFC 2782)", () => {
+    fc.assert(
+      fc.property(arbitraryWorld, (snapshots) => {
+        const context = compileWorld(snapshots);
+        const names = modelRecords(mergeClusterset(snapshots), ZONE, undefined).map(({ name }) => name);
+        for (const name of new Set(names)) {
+          const { answer, additional } = ask(context, name, "SRV");
+          const targets = new Set(answer.map((record) => record.split(" ")[6]!.toLowerCase()));
+          const expected = [...targets].flatMap((target) => [
+            ...ask(context, target, "A").answer,
+            ...ask(context, target, "AAAA").answer,
+          ]);
+          expect(additional.map((record) => record.toLowerCase()).sort()).toEqual(
+            expected.map((record) => record.toLowerCase()).sort(),
+          );
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe("the plain reader and the strict reader", () => {
+  it("give the same octets for whatever the plain one takes", () => {
+    const context = compileWorld([]);
+    const label = fc.string({ minLength: 1, maxLength: 12 });
+    const name = fc
+      .array(label, { maxLength: 4 })
+      .map((labels) => [...labels, "clusterset", "local"].join("."));
+    fc.assert(
+      fc.property(
+        name,
+        fc.constantFrom(...TYPES, "ANY", "SOA", "AXFR"),
+        fc.boolean(),
+        fc.nat(65535),
+        (qname, type, edns, id) => {
+          let query: Uint8Array;
+          try {
+            query = encodeQuery(qname, type, edns, id);
+          } catch {
+            return;
+          }
+          expect(resolve(query, context)).toEqual(resolveStrictly(query, context));
+        },
+      ),
+    );
+  });
+
+  it("give the same octets for mutated queries, keep the ID, and never throw", () => {
+    const context = compileWorld([]);
+    const change = fc.tuple(fc.nat(60), fc.nat(255));
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 4 }), fc.nat(60), fc.boolean(), (changes, cut, edns) => {
+        const query = encodeQuery("web.shop.svc.clusterset.local", "A", edns, 4711);
+        for (const [at, octet] of changes) if (at < query.length) query[at] = octet;
+        const message = query.subarray(0, query.length - (cut < query.length ? cut % 20 : 0));
+        const answer = resolve(message, context);
+        expect(answer).toEqual(resolveStrictly(message, context));
+        if (answer !== undefined)
+          expect([...answer.bytes.subarray(0, 2)]).toEqual([...message.subarray(0, 2)]);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+});

@@ -1,0 +1,117 @@
+import { formatAddress, parseAddress } from "../../src/dns/address.ts";
+import type { Clusterset, ClustersetService } from "../../src/merge/clusterset.ts";
+
+/**
+ * The specification written down the slow, obvious way: every record of a clusterset as text, and answers found
+ * by looking through all of them. It shares no code with zone/ and resolve/ but the reading of addresses.
+ */
+export interface ModelRecord {
+  readonly name: string;
+  readonly type: string;
+  readonly rdata: string;
+  /** Namespace that a view's cluster must have. */
+  readonly namespace: string | undefined;
+}
+
+const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/i;
+const isLabel = (text: string) => text.length <= 63 && LABEL.test(text);
+const fitsName = (name: string) => name.length <= 253;
+
+function usable(text: string): Uint8Array | undefined {
+  const octets = parseAddress(text);
+  if (octets === undefined || octets.every((octet) => octet === 0)) return undefined;
+  return formatAddress(octets).startsWith("::ffff:") ? undefined : octets;
+}
+
+/** All records of one zone for one view, PTR records aside. */
+export function modelRecords(clusterset: Clusterset, zone: string, view: string | undefined): ModelRecord[] {
+  const records: ModelRecord[] = [
+    { name: `dns-version.${zone}`, type: "TXT", rdata: '"1.0.0"', namespace: undefined },
+  ];
+  for (const service of clusterset.services) {
+    if (![service.name, service.namespace].every((text) => isLabel(text) && !/[A-Z]/.test(text))) continue;
+    const own = `${service.name}.${service.namespace}.svc.${zone}`;
+    const add = (name: string, type: string, rdata: string) => {
+      if (fitsName(name))
+        records.push({ name: name.toLowerCase(), type, rdata, namespace: service.namespace });
+    };
+    if (service.type === "ClusterSetIP") clusterSetIP(service, own, view, add);
+    else headless(service, own, add);
+  }
+  const seen = new Set<string>();
+  return records.filter(({ name, type, rdata }) => {
+    const key = `${name} ${type} ${rdata.toLowerCase()}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+type Add = (name: string, type: string, rdata: string) => void;
+
+function addAddress(add: Add, name: string, octets: Uint8Array): void {
+  add(name, octets.length === 4 ? "A" : "AAAA", formatAddress(octets));
+}
+
+function portPrefix(port: { name: string; protocol: string; port: number }): string | undefined {
+  const protocol = port.protocol === "" ? "tcp" : port.protocol.toLowerCase();
+  if (port.name === "" || !isLabel(port.name) || port.name.length > 62) return undefined;
+  if (port.port < 1 || port.port > 65535 || !["tcp", "udp", "sctp"].includes(protocol)) return undefined;
+  return `_${port.name.toLowerCase()}._${protocol}`;
+}
+
+function clusterSetIP(service: ClustersetService, own: string, view: string | undefined, add: Add): void {
+  const { addresses } = (view === undefined ? undefined : service.byCluster.get(view)) ?? service.outside;
+  for (const text of addresses) {
+    const octets = usable(text);
+    if (octets !== undefined) addAddress(add, own, octets);
+  }
+  for (const port of service.ports) {
+    const prefix = portPrefix(port);
+    if (prefix === undefined) continue;
+    add(own, "SRV", `${port.port} ${own}`);
+    add(`${prefix}.${own}`, "SRV", `${port.port} ${own}`);
+  }
+}
+
+function headless(service: ClustersetService, own: string, add: Add): void {
+  for (const endpoint of service.endpoints) {
+    const octets = usable(endpoint.address);
+    if (octets === undefined) continue;
+    addAddress(add, own, octets);
+    const labels = endpoint.clusterId.split(".");
+    if (labels.length > 2 || !labels.every((label) => isLabel(label.replaceAll("_", "x")))) continue;
+    const dashes = formatAddress(octets).replaceAll(/[.:]/g, "-");
+    const assigned = dashes.endsWith("-") ? `${dashes}0` : dashes;
+    const { hostname } = endpoint;
+    const host = hostname !== undefined && isLabel(hostname) ? hostname : assigned;
+    const target = `${host}.${endpoint.clusterId}.${own}`;
+    if (!fitsName(target)) continue;
+    addAddress(add, target, octets);
+    for (const port of endpoint.ports) {
+      const prefix = portPrefix(port);
+      if (prefix === undefined) continue;
+      add(own, "SRV", `${port.port} ${target}`);
+      add(`${prefix}.${own}`, "SRV", `${port.port} ${target}`);
+    }
+  }
+}
+
+/** What the model answers: rcode and the records of the answer section, sorted, letters folded. */
+export function modelAnswer(
+  records: readonly ModelRecord[],
+  zone: string,
+  namespaces: ReadonlySet<string> | undefined,
+  name: string,
+  type: string,
+): { readonly rcode: string; readonly answer: readonly string[] } {
+  const asked = name.toLowerCase();
+  const visible = records.filter(
+    ({ namespace }) => namespace === undefined || namespaces === undefined || namespaces.has(namespace),
+  );
+  const fixed = [zone, `svc.${zone}`, `ns.dns.${zone}`];
+  const exists = [...visible.map((record) => record.name), ...fixed].some(
+    (existing) => existing === asked || existing.endsWith(`.${asked}`),
+  );
+  if (!exists) return { rcode: "NXDOMAIN", answer: [] };
+  const answer = visible.filter((record) => record.name === asked && record.type === type);
+  return { rcode: "NOERROR", answer: answer.map(({ rdata }) => rdata.toLowerCase()).sort() };
+}

@@ -1,0 +1,317 @@
+import dnsPacket from "dns-packet";
+import { describe, expect, it } from "vitest";
+import { notReady } from "../../src/resolve/faults.ts";
+import { resolve } from "../../src/resolve/resolve.ts";
+import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { ask, compileWorld, decode, echoedName, encodeQuery } from "./ask.ts";
+import { twoClusters } from "./world.ts";
+
+const world = compileWorld(twoClusters());
+const NAME = "web.shop.svc.clusterset.local";
+
+/** Rcode, section counts and header flags of an answer. */
+function header(bytes: Uint8Array) {
+  const word = (at: number) => (bytes[at]! << 8) | bytes[at + 1]!;
+  return { id: word(0), flags: word(2), rcode: word(2) & 15, counts: [word(4), word(6), word(8), word(10)] };
+}
+
+const answered = (query: Uint8Array) => resolve(query, world)!.bytes;
+
+/** An OPT record: version, flags, options. */
+function opt(version = 0, flags = 0, options: readonly number[] = []): number[] {
+  return [
+    0,
+    0,
+    41,
+    16,
+    0,
+    0,
+    version,
+    flags >> 8,
+    flags & 255,
+    options.length >> 8,
+    options.length & 255,
+    ...options,
+  ];
+}
+
+function withOpt(...records: number[][]): Uint8Array {
+  const query = encodeQuery(NAME, "A", false);
+  query[11] = records.length;
+  return Uint8Array.from([...query, ...records.flat()]);
+}
+
+describe("messages that are no queries", () => {
+  it.each([
+    ["nothing", new Uint8Array(0)],
+    ["11 octets", new Uint8Array(11)],
+    ["an answer", Uint8Array.of(0, 0, 0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0)],
+  ])("%s is no query", (_, bytes) => {
+    expect(resolve(bytes, world)).toBeUndefined();
+    expect(notReady(bytes)).toBeUndefined();
+  });
+});
+
+describe("malformed queries get FORMERR (RFC 1035 section 4.1.1)", () => {
+  const base = encodeQuery(NAME, "A", false);
+  const set = (changes: Record<number, number>) => {
+    const copy = Uint8Array.from(base);
+    for (const [at, octet] of Object.entries(changes)) copy[Number(at)] = octet;
+    return copy;
+  };
+  it.each([
+    ["no question", set({ 5: 0 })],
+    ["two questions (RFC 9619)", set({ 5: 2 })],
+    ["65,535 questions", set({ 4: 255, 5: 255 })],
+    ["an answer section", set({ 7: 1 })],
+    ["forged counts", set({ 6: 255, 7: 255, 8: 255, 9: 255, 10: 255, 11: 255 })],
+    ["an additional record that is not there", set({ 11: 1 })],
+    ["octets behind the question", Uint8Array.from([...base, 0])],
+    ["cut inside the name", base.subarray(0, 20)],
+    ["cut inside the type", base.subarray(0, base.length - 3)],
+    ["a compression pointer in the question", set({ 12: 0xc0, 13: 12 })],
+    ["a label type that was withdrawn (RFC 6891 section 5)", set({ 12: 0x41 })],
+    ["a header alone", base.subarray(0, 12)],
+    ["two OPT records (RFC 6891 section 6.1.1)", withOpt(opt(), opt())],
+    ["OPT below a name", withOpt([1, 97, ...opt()])],
+    ["an option longer than the OPT record", withOpt(opt(0, 0, [0, 12, 0, 9, 0]))],
+    ["half an option", withOpt(opt(0, 0, [0, 12, 0]))],
+    ["OPT as the question's type", encodeQuery(NAME, "OPT", false)],
+  ])("%s", (_, query) => {
+    const { rcode, counts, flags } = header(answered(query));
+    expect({ rcode, counts, response: flags >> 15 }).toEqual({ rcode: 1, counts: [0, 0, 0, 0], response: 1 });
+  });
+
+  it("a name of 256 octets", () => {
+    const labels = Array.from({ length: 4 }, () => [62, ...new Array<number>(62).fill(97)]).flat();
+    const head = [0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    const fits = Uint8Array.from([...head, ...labels, 1, 97, 0, 0, 1, 0, 1]);
+    const tooLong = Uint8Array.from([...head, ...labels, 2, 97, 97, 0, 0, 1, 0, 1]);
+    expect(header(answered(fits)).rcode).toBe(5);
+    expect(header(answered(tooLong)).rcode).toBe(1);
+  });
+});
+
+describe("what is not done", () => {
+  it.each([1, 2, 4, 5, 6, 15])(
+    "opcode %i is NOTIMP (RFC 1035 section 4.1.1), UPDATE (RFC 2136) too",
+    (opcode) => {
+      const query = encodeQuery(NAME, "A");
+      query[2] = opcode << 3;
+      const { rcode, flags } = header(answered(query));
+      expect({ rcode, opcode: (flags >> 11) & 15 }).toEqual({ rcode: 4, opcode });
+    },
+  );
+
+  it.each(["AXFR", "IXFR"])("%s is refused (RFC 5936)", (type) => {
+    const { rcode, answer } = ask(world, "clusterset.local", type);
+    expect({ rcode, answer }).toEqual({ rcode: "REFUSED", answer: [] });
+  });
+
+  it("class CH is refused, class ANY is answered", () => {
+    const query = encodeQuery(NAME, "A", false);
+    query[query.length - 1] = 3;
+    expect(header(answered(query)).rcode).toBe(5);
+    query[query.length - 1] = 255;
+    expect(header(answered(query)).counts).toEqual([1, 2, 0, 0]);
+  });
+
+  it.each([
+    "www.example.com",
+    ".",
+    "local",
+    "xclusterset.local",
+    "clusterset.local.example",
+    "8.8.8.8.in-addr.arpa",
+  ])("%s is outside every zone", (name) => {
+    expect(ask(world, name, "A")).toMatchObject({ rcode: "REFUSED", authoritative: false, authority: [] });
+    expect(ask({ ...world, outside: "nxdomain" }, name, "A")).toMatchObject({
+      rcode: "NXDOMAIN",
+      authoritative: false,
+    });
+  });
+
+  it("a label that contains the zone's octets is not the zone", () => {
+    // One label of 18 octets that ends as `\x0aclusterset` does, then `local`.
+    const octets = [...Buffer.from("aaaaaaa"), 10, ...Buffer.from("clusterset")];
+    const query = Uint8Array.from([
+      0,
+      0,
+      1,
+      0,
+      0,
+      1,
+      0,
+      0,
+      0,
+      0,
+      0,
+      0,
+      octets.length,
+      ...octets,
+      5,
+      ...Buffer.from("local"),
+      0,
+      0,
+      1,
+      0,
+      1,
+    ]);
+    expect(header(answered(query)).rcode).toBe(5);
+  });
+});
+
+describe("EDNS", () => {
+  it("answers without OPT to queries without (RFC 6891 section 7)", () => {
+    expect(header(answered(encodeQuery(NAME, "A", false))).counts).toEqual([1, 2, 0, 0]);
+    expect(header(answered(encodeQuery(NAME, "A", true))).counts).toEqual([1, 2, 0, 1]);
+  });
+
+  it("answers version 1 with BADVERS (RFC 6891 section 6.1.3)", () => {
+    const bytes = answered(withOpt(opt(1)));
+    expect({ ...header(bytes), extended: bytes[bytes.length - 6] }).toMatchObject({
+      rcode: 0,
+      counts: [1, 0, 0, 1],
+      extended: 1,
+    });
+  });
+
+  it("copies the DO bit (RFC 3225 section 3)", () => {
+    const bytes = answered(withOpt(opt(0, 0x8000)));
+    expect(bytes[bytes.length - 4]).toBe(0x80);
+  });
+
+  it("accepts options it does not know, and ignores them (RFC 6891 section 6.1.2)", () => {
+    const cookie = [0, 10, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8];
+    const subnet = [0, 8, 0, 4, 0, 1, 0, 0];
+    expect(decode(answered(withOpt(opt(0, 0, [...cookie, ...subnet])))).answer).toHaveLength(2);
+  });
+
+  it("pads to 468 octets what asks padded (RFC 8467 section 4.1), and nothing else", () => {
+    const padded = answered(withOpt(opt(0, 0, [0, 12, 0, 0])));
+    expect(padded.length % 468).toBe(0);
+    expect(dnsPacket.decode(Buffer.from(padded)).answers).toHaveLength(2);
+    expect(answered(withOpt(opt())).length).toBeLessThan(100);
+  });
+
+  it.each([
+    ["not authoritative", encodeQuery("example.com", "A"), 20],
+    ["no transfers", encodeQuery("clusterset.local", "AXFR"), 21],
+  ])("says why: %s (RFC 8914)", (_, query, code) => {
+    const bytes = answered(query);
+    expect([...bytes.subarray(-6)]).toEqual([0, 15, 0, 2, 0, code]);
+  });
+
+  it("is SERVFAIL with Not Ready while nothing is synced, without records", () => {
+    const bytes = notReady(encodeQuery(NAME, "A", true, 77))!.bytes;
+    expect(header(bytes)).toMatchObject({ id: 77, rcode: 2, counts: [1, 0, 0, 1] });
+    expect([...bytes.subarray(-6)]).toEqual([0, 15, 0, 2, 0, 14]);
+    expect(header(notReady(encodeQuery(NAME, "A", false))!.bytes)).toMatchObject({
+      rcode: 2,
+      counts: [1, 0, 0, 0],
+    });
+  });
+});
+
+describe("the header", () => {
+  it("echoes ID, RD and CD, sets AA, never RA (RFC 1035 section 4.1.1, RFC 4035 section 3.2.2)", () => {
+    const query = encodeQuery(NAME, "A", false, 0xcafe);
+    query[2] = 1;
+    query[3] = 0x30;
+    expect(header(answered(query))).toMatchObject({ id: 0xcafe, flags: 0x8510 });
+    query[2] = 0;
+    query[3] = 0;
+    expect(header(answered(query)).flags).toBe(0x8400);
+  });
+
+  it("echoes the case of the question and finds the name in any (RFC 4343)", () => {
+    const bytes = answered(encodeQuery("WeB.sHoP.SVC.clusterSET.LOCAL", "A"));
+    expect(echoedName(bytes)).toBe("WeB.sHoP.SVC.clusterSET.LOCAL.");
+    expect(header(bytes).counts).toEqual([1, 2, 0, 1]);
+  });
+});
+
+describe("large answers", () => {
+  const many = (count: number) =>
+    compileWorld([
+      snapshot("east", {
+        exports: {
+          "shop/big": exported({
+            headless: true,
+            endpoints: endpoints(
+              ...Array.from({ length: count }, (_, n) => ({ address: `10.3.${n >> 8}.${n & 255}` })),
+            ),
+          }),
+        },
+      }),
+    ]);
+  const big = "big.shop.svc.clusterset.local";
+
+  it("gives clients without EDNS as many addresses as curl reads, a different part each time", () => {
+    const context = many(400);
+    const bytes = resolve(encodeQuery(big, "A", false), context)!.bytes;
+    expect(bytes.length).toBeLessThan(3000);
+    expect(bytes.length).toBeGreaterThan(2980);
+    const seen = new Set(
+      [0, 100, 200, 300].flatMap((rotation) => ask({ ...context, rotation }, big, "A", false).answer),
+    );
+    expect(seen.size).toBe(400);
+    expect(ask(context, big, "A", false).truncated).toBe(false);
+  });
+
+  it("gives clients with EDNS all of them", () => {
+    expect(ask(many(400), big, "A").answer).toHaveLength(400);
+  });
+
+  it("never exceeds 65,535 octets (RFC 8484 section 6); an SRV set that is cut says so", () => {
+    const context = many(5000);
+    const addresses = resolve(encodeQuery(big, "A"), context)!;
+    expect(addresses.bytes.length).toBeLessThanOrEqual(65535);
+    expect(addresses.bytes.length).toBeGreaterThan(65500);
+    expect(decode(addresses.bytes).truncated).toBe(false);
+    const services = resolve(encodeQuery(`_http._tcp.${big}`, "SRV"), context)!;
+    expect(services.bytes.length).toBeLessThanOrEqual(65535);
+    expect(services.freshness).toBe(0);
+    expect(decode(services.bytes)).toMatchObject({ truncated: true, additional: [] });
+  });
+
+  it("leaves additional addresses out as whole RRsets when they do not fit", () => {
+    const { answer, additional, truncated } = ask(many(600), `_http._tcp.${big}`, "SRV");
+    expect({ answers: answer.length, truncated }).toEqual({ answers: 600, truncated: false });
+    expect(additional.length).toBeLessThan(600);
+  });
+});
+
+describe("time", () => {
+  const context = compileWorld(twoClusters());
+  const { image } = context;
+  const expiring = (clusterId: string, at: number) => ({
+    ...context,
+    leaseExpiry: Float64Array.from(image.leaseGroups, (members) =>
+      members.includes(clusterId) ? at : Number.POSITIVE_INFINITY,
+    ),
+  });
+
+  it("bounds TTL and freshness by the lease of the clusters that an answer rests on, only of those", () => {
+    const soon = expiring("west", 2900);
+    expect(ask(soon, "db-0.west.db.shop.svc.clusterset.local", "A").answer).toEqual([
+      "db-0.west.db.shop.svc.clusterset.local 2 A 10.2.0.1",
+    ]);
+    expect(resolve(encodeQuery("db-0.west.db.shop.svc.clusterset.local", "A"), soon)!.freshness).toBe(2);
+    expect(ask(soon, "db.shop.svc.clusterset.local", "A").answer[0]).toContain(" 2 A ");
+    expect(ask(soon, "db-0.east.db.shop.svc.clusterset.local", "A").answer[0]).toContain(" 5 A ");
+    expect(ask(soon, "2.0.2.10.in-addr.arpa", "PTR").answer[0]).toContain(" 2 PTR ");
+    expect(ask(expiring("west", -5000), "db-0.west.db.shop.svc.clusterset.local", "A").answer[0]).toContain(
+      " 0 A ",
+    );
+    expect(ask(soon, "dns-version.clusterset.local", "TXT").answer[0]).toContain(" 28800 TXT ");
+  });
+
+  it("says how long an answer is fresh (RFC 8484 section 5.1)", () => {
+    const freshness = (name: string, type: string) => resolve(encodeQuery(name, type), world)!.freshness;
+    expect(freshness(NAME, "A")).toBe(5);
+    expect(freshness("dns-version.clusterset.local", "TXT")).toBe(28800);
+    expect(freshness("nothing.clusterset.local", "A")).toBe(5);
+    expect(freshness("example.com", "A")).toBe(0);
+  });
+});
