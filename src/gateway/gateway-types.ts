@@ -7,7 +7,7 @@ export interface Acknowledgement {
   readonly expiresAt: number;
 }
 
-/** One cluster, for status pages, metrics and the JSON API. Times are Unix milliseconds. */
+/** One cluster, live or with its lease run out, for status pages, metrics and the JSON API. Times are Unix milliseconds. */
 export interface ClusterStatus {
   readonly clusterId: string;
   readonly generation: number;
@@ -30,6 +30,8 @@ export interface GatewayStatus {
   readonly clusters: readonly ClusterStatus[];
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
+  /** Why the newest state could not be compiled: an older image is served, or none. */
+  readonly compileError?: string;
 }
 
 /** A push that names a generation that the gateway does not hold: the worker sends a full snapshot next. */

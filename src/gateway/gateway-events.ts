@@ -1,0 +1,25 @@
+/** What the gateway tells logs and metrics. */
+export type GatewayEvent =
+  | {
+      readonly event: "pushed";
+      readonly clusterId: string;
+      readonly generation: number;
+      readonly kind: "snapshot" | "patch";
+    }
+  | { readonly event: "left"; readonly clusterId: string }
+  | { readonly event: "lease-ran-out"; readonly clusterId: string; readonly expiredAt: number }
+  | {
+      readonly event: "compiled";
+      /** Whether the image differs from the one before. */
+      readonly changed: boolean;
+      readonly contentHash: string;
+      readonly imageBytes: number;
+      readonly services: number;
+      readonly milliseconds: number;
+    }
+  | { readonly event: "compile-failed"; readonly error: unknown }
+  /** An expired cluster stays in the store until the next start. */
+  | { readonly event: "removal-failed"; readonly clusterId: string; readonly error: unknown };
+
+/** Takes the gateway's events; must not throw. */
+export type OnGatewayEvent = (event: GatewayEvent) => void;

@@ -1,0 +1,54 @@
+import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import type { ClusterMeta } from "../store/store.ts";
+import type { Acknowledgement, ClusterStatus } from "./gateway-types.ts";
+
+/** A live cluster. */
+export class HeldCluster {
+  readonly snapshot: ClusterSnapshot;
+  readonly exports: number;
+  readonly imports: number;
+  meta: ClusterMeta;
+  /** An upper bound on the snapshot's length as JSON; undefined until a delta makes it matter. */
+  charactersAtMost: number | undefined;
+
+  constructor(snapshot: ClusterSnapshot, meta: ClusterMeta, charactersAtMost?: number) {
+    this.snapshot = snapshot;
+    this.meta = meta;
+    this.charactersAtMost = charactersAtMost;
+    this.exports = Object.keys(snapshot.exports).length;
+    this.imports = Object.keys(snapshot.imports).length;
+  }
+
+  acknowledgement(): Acknowledgement {
+    const { generation, expiresAt } = this.meta;
+    return { clusterId: this.snapshot.clusterId, generation, expiresAt };
+  }
+
+  status(live: boolean): ClusterStatus {
+    const { exports, imports } = this;
+    return { clusterId: this.snapshot.clusterId, ...this.meta, live, exports, imports };
+  }
+}
+
+/**
+ * When each lease group's first lease runs out. A cluster that is no longer held counts as run out: what
+ * rests on it may be answered once more, but not be cached.
+ */
+export function leaseExpiry(
+  groups: readonly (readonly string[])[],
+  clusters: ReadonlyMap<string, HeldCluster>,
+): Float64Array {
+  return Float64Array.from(groups, (group) =>
+    group.reduce(
+      (first, id) => Math.min(first, clusters.get(id)?.meta.expiresAt ?? 0),
+      Number.POSITIVE_INFINITY,
+    ),
+  );
+}
+
+/** When the first lease of all runs out; Infinity where there is no cluster. */
+export function firstExpiry(clusters: ReadonlyMap<string, HeldCluster>): number {
+  let first = Number.POSITIVE_INFINITY;
+  for (const { meta } of clusters.values()) first = Math.min(first, meta.expiresAt);
+  return first;
+}

@@ -1,0 +1,35 @@
+import type { Clock } from "./clock.ts";
+
+/** The longest delay that timers take; a later time is reached in steps. */
+const LONGEST_DELAY = 2 ** 31 - 1;
+
+/** Calls when the next lease runs out. */
+export class LeaseTimer {
+  readonly #clock: Clock;
+  readonly #onDue: () => void;
+  #set: { readonly at: number; readonly cancel: () => void } | undefined;
+
+  /** @param onDue drops what is over and calls `watch` again; may be called too early. */
+  constructor(clock: Clock, onDue: () => void) {
+    this.#clock = clock;
+    this.#onDue = onDue;
+  }
+
+  /** Sees to a call at `at` (Unix milliseconds, Infinity for never), or before. */
+  watch(at: number): void {
+    if (this.#set !== undefined && this.#set.at <= at) return;
+    this.stop();
+    if (at === Number.POSITIVE_INFINITY) return;
+    const delay = Math.min(Math.max(0, at - this.#clock.now()), LONGEST_DELAY);
+    const cancel = this.#clock.setTimer(delay, () => {
+      this.#set = undefined;
+      this.#onDue();
+    });
+    this.#set = { at, cancel };
+  }
+
+  stop(): void {
+    this.#set?.cancel();
+    this.#set = undefined;
+  }
+}

@@ -1,0 +1,59 @@
+import type { SnapshotPatch } from "../snapshot/patch.ts";
+import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import type { HeldCluster } from "./held-cluster.ts";
+import { PushRefused } from "./push-refused.ts";
+
+/** Bounds on what clusters may ask of a gateway. */
+export interface GatewayLimits {
+  readonly leastLeaseSeconds: number;
+  readonly mostLeaseSeconds: number;
+  /** The lease of a push that asks for none. */
+  readonly leaseSeconds: number;
+  readonly mostClusters: number;
+  /** Bound on one cluster's snapshot as JSON, in characters: deltas must not grow it without end. */
+  readonly mostSnapshotCharacters: number;
+}
+
+/** What holds where nothing else is configured. */
+export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
+  leastLeaseSeconds: 5,
+  mostLeaseSeconds: 3600,
+  leaseSeconds: 60,
+  mostClusters: 1000,
+  mostSnapshotCharacters: 64 * 1024 * 1024,
+};
+
+/**
+ * The length of a lease in milliseconds; the default where none is asked for.
+ * @throws {PushRefused} LEASE_OUT_OF_RANGE
+ */
+export function leaseMilliseconds(limits: GatewayLimits, leaseSeconds = limits.leaseSeconds): number {
+  const { leastLeaseSeconds, mostLeaseSeconds } = limits;
+  if (leaseSeconds >= leastLeaseSeconds && leaseSeconds <= mostLeaseSeconds)
+    return Math.round(leaseSeconds * 1000);
+  throw new PushRefused(
+    "LEASE_OUT_OF_RANGE",
+    `a lease has ${leastLeaseSeconds} to ${mostLeaseSeconds} seconds, not ${leaseSeconds}`,
+  );
+}
+
+/**
+ * An upper bound on the length of `snapshot`, which `patch` on `held` leads to, as JSON. Counts what is
+ * added, and measures the whole only when that sum passes the limit.
+ * @throws {PushRefused} SNAPSHOT_TOO_LARGE
+ */
+export function charactersAfter(
+  { mostSnapshotCharacters }: GatewayLimits,
+  held: HeldCluster,
+  patch: SnapshotPatch,
+  snapshot: ClusterSnapshot,
+): number {
+  held.charactersAtMost ??= JSON.stringify(held.snapshot).length;
+  const bound = held.charactersAtMost + JSON.stringify(patch).length;
+  const characters = bound <= mostSnapshotCharacters ? bound : JSON.stringify(snapshot).length;
+  if (characters <= mostSnapshotCharacters) return characters;
+  throw new PushRefused(
+    "SNAPSHOT_TOO_LARGE",
+    `with this delta the snapshot would have ${characters} characters; the most is ${mostSnapshotCharacters}`,
+  );
+}

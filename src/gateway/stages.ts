@@ -1,0 +1,38 @@
+import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
+import type { Answer } from "../resolve/answer.ts";
+import type { ClusterSnapshot } from "../snapshot/schema.ts";
+
+/** What the gateway needs to know of a ZoneImage. */
+export interface ServedImage {
+  /** Hex; equal for equal content. */
+  readonly contentHash: string;
+  readonly bytes: Uint8Array;
+  /** The cluster ids that each lease group rests on; group 0 rests on none. */
+  readonly leaseGroups: readonly (readonly string[])[];
+}
+
+/** What a query is answered from. */
+export interface AnswerContext<Image> {
+  readonly image: Image;
+  /** For each lease group when the first of its clusters' leases runs out, in Unix milliseconds; Infinity for none. */
+  readonly leaseExpiry: Float64Array;
+  /** The cluster id of the asker, undefined for outside. */
+  readonly view: string | undefined;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+/** The pure stages that the gateway joins, with their settings applied. */
+export interface GatewayStages<Image extends ServedImage> {
+  /** `snapshots` are sorted by cluster id; entries that did not change are the same objects as before. */
+  merge(snapshots: readonly ClusterSnapshot[]): Clusterset;
+  /** @param now Unix milliseconds, for the SOA serial */
+  compile(
+    clusterset: Clusterset,
+    now: number,
+  ): { readonly image: Image; readonly findings: readonly ClusterFinding[] };
+  /** Undefined where `query` is no DNS query at all. */
+  resolve(query: Uint8Array, context: AnswerContext<Image>): Answer | undefined;
+  /** The answer while nothing is known: SERVFAIL. Undefined where `query` is no DNS query at all. */
+  notReady(query: Uint8Array): Answer | undefined;
+}

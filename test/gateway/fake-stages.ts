@@ -1,0 +1,110 @@
+import { Gateway } from "../../src/gateway/gateway.ts";
+import type { GatewayEvent } from "../../src/gateway/gateway-events.ts";
+import type { GatewayLimits } from "../../src/gateway/limits.ts";
+import type { GatewayStages, ServedImage } from "../../src/gateway/stages.ts";
+import type { Clusterset } from "../../src/merge/clusterset.ts";
+import type { Answer } from "../../src/resolve/answer.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { createMemoryStore } from "../../src/store/memory-store.ts";
+import type { SnapshotStore } from "../../src/store/store.ts";
+import { FakeClock } from "./fake-clock.ts";
+
+/** An image whose content is readable: `<cluster>:<region>` of each live cluster. */
+export interface TextImage extends ServedImage {
+  readonly text: string;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+function answerOf(text: string): Answer {
+  return { bytes: encoder.encode(text), outcome: text === "SERVFAIL" ? "servfail" : "answer", freshness: 0 };
+}
+
+/** Stages that count their runs, can be made to fail, and take time on the clock. */
+export class FakeStages implements GatewayStages<TextImage> {
+  readonly merged: (readonly ClusterSnapshot[])[] = [];
+  fails: Error | undefined;
+  takes = 0;
+  readonly #clock: FakeClock;
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+  }
+
+  merge(snapshots: readonly ClusterSnapshot[]): Clusterset {
+    this.merged.push(snapshots);
+    this.#clock.stall(this.takes);
+    if (this.fails !== undefined) throw this.fails;
+    const clusters = snapshots.map(({ clusterId, topology, namespaces }) => ({
+      clusterId,
+      namespaces: new Set(Object.keys(namespaces)),
+      zones: [],
+      ...(topology?.region === undefined ? {} : { region: topology.region }),
+    }));
+    return { clusters, services: [], conflicts: [], findings: [] };
+  }
+
+  compile({ clusters }: Clusterset) {
+    const text = clusters.map(({ clusterId, region }) => `${clusterId}:${region ?? "-"}`).join(" ");
+    const image: TextImage = {
+      text,
+      contentHash: text,
+      bytes: encoder.encode(text),
+      leaseGroups: [[], ...clusters.map(({ clusterId }) => [clusterId])],
+    };
+    return { image, findings: [] };
+  }
+
+  resolve(
+    _query: Uint8Array,
+    { image, leaseExpiry }: { image: TextImage; leaseExpiry: Float64Array },
+  ): Answer {
+    return answerOf(`${image.text} | ${[...leaseExpiry].slice(1).join(" ")}`);
+  }
+
+  notReady(): Answer {
+    return answerOf("SERVFAIL");
+  }
+}
+
+/** A gateway with everything around it in the test's hands. */
+export async function openGateway(
+  given: { store?: SnapshotStore; clock?: FakeClock; limits?: Partial<GatewayLimits> } = {},
+) {
+  const { store = createMemoryStore(), clock = new FakeClock(), limits = {} } = given;
+  const stages = new FakeStages(clock);
+  const events: GatewayEvent[] = [];
+  const open = () =>
+    Gateway.open({ store, stages, clock, limits, onEvent: (event) => void events.push(event) });
+  const gateway = await open();
+  /** What is served, without the lease times. */
+  const served = (of = gateway) => {
+    const answer = of.answer(new Uint8Array(), undefined, clock.now());
+    return decoder.decode(answer?.bytes).split(" | ")[0];
+  };
+  const leases = () => {
+    const answer = gateway.answer(new Uint8Array(), undefined, clock.now());
+    return decoder.decode(answer?.bytes).split(" | ")[1]?.split(" ").map(Number);
+  };
+  /** Waits for a push, letting the timers that are due now run. */
+  const done = async <Result>(promise: Promise<Result>): Promise<Result> => {
+    promise.catch(() => {});
+    await clock.advance(0);
+    return promise;
+  };
+  return { gateway, store, clock, stages, events, open, served, leases, done };
+}
+
+/** A snapshot that the fake stages tell from others by `region`. */
+export function regional(clusterId: string, region: string): ClusterSnapshot {
+  return {
+    formatVersion: 1,
+    clusterId,
+    topology: { region },
+    namespaces: {},
+    exports: {},
+    imports: {},
+    findings: {},
+  };
+}

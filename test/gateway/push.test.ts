@@ -1,0 +1,242 @@
+import { describe, expect, test } from "vitest";
+import { GenerationMismatch } from "../../src/gateway/gateway-types.ts";
+import { SnapshotError } from "../../src/snapshot/snapshot-error.ts";
+import { createMemoryStore } from "../../src/store/memory-store.ts";
+import type { SnapshotStore } from "../../src/store/store.ts";
+import { openGateway, regional } from "./fake-stages.ts";
+
+/** A store whose next calls wait until they are let go, or fail. */
+function gatedStore() {
+  const inner = createMemoryStore();
+  const waiting: (() => void)[] = [];
+  const gate = { closed: false, fails: undefined as Error | undefined };
+  const pass = async () => {
+    if (gate.closed) await new Promise<void>((resolve) => waiting.push(resolve));
+    if (gate.fails !== undefined) throw gate.fails;
+  };
+  const store: SnapshotStore = {
+    load: () => inner.load(),
+    keep: async (clusterId, change) => {
+      await pass();
+      await inner.keep(clusterId, change);
+    },
+    remove: async (clusterId) => {
+      await pass();
+      await inner.remove(clusterId);
+    },
+    close: () => inner.close(),
+  };
+  return { store, gate, letGo: () => waiting.shift()?.() };
+}
+
+describe("replace", () => {
+  test("is answered from when its promise resolves, and kept", async () => {
+    const { gateway, served, done, store, clock } = await openGateway();
+    expect(served()).toBe("SERVFAIL");
+    const acknowledgement = await done(gateway.replace("west", regional("west", "a"), 30));
+    expect(acknowledgement).toEqual({
+      clusterId: "west",
+      generation: clock.now(),
+      expiresAt: clock.now() + 30_000,
+    });
+    expect(served()).toBe("west:a");
+    expect((await store.load()).map(({ snapshot }) => snapshot)).toEqual([regional("west", "a")]);
+    expect(gateway.status()).toMatchObject({ ready: true, clusters: [{ clusterId: "west", live: true }] });
+  });
+
+  test("is neither acknowledged nor served before the store has kept it", async () => {
+    const { store, gate, letGo } = gatedStore();
+    const { gateway, served, clock } = await openGateway({ store });
+    gate.closed = true;
+    let acknowledged = false;
+    const push = gateway.replace("west", regional("west", "a")).then(() => {
+      acknowledged = true;
+    });
+    await clock.advance(1000);
+    expect([acknowledged, served()]).toEqual([false, "SERVFAIL"]);
+    letGo();
+    await clock.advance(0);
+    await push;
+    expect(served()).toBe("west:a");
+  });
+
+  test("that the store cannot keep changes nothing", async () => {
+    const { store, gate } = gatedStore();
+    const { gateway, served, done } = await openGateway({ store });
+    const { generation } = await done(gateway.replace("west", regional("west", "a")));
+    gate.fails = new Error("disk full");
+    await expect(done(gateway.replace("west", regional("west", "b")))).rejects.toThrow("disk full");
+    await expect(done(gateway.leave("west"))).rejects.toThrow("disk full");
+    gate.fails = undefined;
+    expect(served()).toBe("west:a");
+    await done(gateway.patch("west", generation, { topology: { region: "c" } }));
+    expect(served()).toBe("west:c");
+  });
+
+  test("generations grow, also when the clock is set back, and are never below the clock", async () => {
+    const { gateway, done, clock } = await openGateway();
+    const first = await done(gateway.replace("west", regional("west", "a")));
+    const second = await done(gateway.replace("west", regional("west", "b")));
+    expect(second.generation).toBe(first.generation + 1);
+    clock.stall(-5000);
+    const third = await done(gateway.replace("west", regional("west", "c")));
+    expect(third.generation).toBe(second.generation + 1);
+    clock.stall(20_000);
+    const fourth = await done(gateway.replace("west", regional("west", "d")));
+    expect(fourth.generation).toBe(clock.now());
+  });
+
+  test.each([
+    ["CLUSTER_ID_MISMATCH", "east", 60],
+    ["LEASE_OUT_OF_RANGE", "west", 4],
+    ["LEASE_OUT_OF_RANGE", "west", 3601],
+    ["LEASE_OUT_OF_RANGE", "west", Number.NaN],
+  ])("refuses %s", async (code, clusterId, leaseSeconds) => {
+    const { gateway } = await openGateway();
+    await expect(gateway.replace(clusterId, regional("west", "a"), leaseSeconds)).rejects.toMatchObject({
+      code,
+    });
+    expect(gateway.status().clusters).toEqual([]);
+  });
+
+  test("refuses more clusters than the bound, at once too, and has room again when one leaves", async () => {
+    const { gateway, done, served } = await openGateway({ limits: { mostClusters: 2 } });
+    const pushes = ["a", "b", "c"].map((id) => gateway.replace(id, regional(id, "x")));
+    const results = await done(Promise.allSettled(pushes));
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
+    await done(gateway.replace("a", regional("a", "y")));
+    await done(gateway.leave("b"));
+    await done(gateway.replace("c", regional("c", "z")));
+    expect(served()).toBe("a:y c:z");
+  });
+});
+
+describe("patch", () => {
+  test("applies to the generation that it names, and to no other", async () => {
+    const { gateway, served, done } = await openGateway();
+    const first = await done(gateway.replace("west", regional("west", "a")));
+    const second = await done(gateway.patch("west", first.generation, { topology: { region: "b" } }, 20));
+    expect(served()).toBe("west:b");
+    expect(second.generation).toBeGreaterThan(first.generation);
+    const stale = gateway.patch("west", first.generation, { topology: { region: "c" } });
+    await expect(stale).rejects.toBeInstanceOf(GenerationMismatch);
+    await expect(stale).rejects.toMatchObject({ current: second.generation });
+    expect(served()).toBe("west:b");
+    await expect(gateway.patch("east", 1, {})).rejects.toMatchObject({ current: undefined });
+  });
+
+  test("of two on the same generation only the first is taken", async () => {
+    const { gateway, served, done } = await openGateway();
+    const { generation } = await done(gateway.replace("west", regional("west", "a")));
+    const patches = ["b", "c"].map((region) => gateway.patch("west", generation, { topology: { region } }));
+    const results = await done(Promise.allSettled(patches));
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    expect(served()).toBe("west:b");
+  });
+
+  test("that is invalid changes nothing", async () => {
+    const { gateway, served, done } = await openGateway();
+    const { generation } = await done(gateway.replace("west", regional("west", "a")));
+    await expect(gateway.patch("west", generation, { topology: 5 })).rejects.toBeInstanceOf(SnapshotError);
+    await done(gateway.patch("west", generation, { topology: { region: "b" } }));
+    expect(served()).toBe("west:b");
+  });
+
+  test("may not grow a snapshot beyond the bound, however many there are", async () => {
+    const { gateway, done } = await openGateway({ limits: { mostSnapshotCharacters: 1000 } });
+    let { generation } = await done(gateway.replace("west", regional("west", "a")));
+    // Changing the same field again and again is fine: only what the snapshot holds counts.
+    for (let round = 0; round < 50; round++)
+      ({ generation } = await done(
+        gateway.patch("west", generation, { topology: { region: `region-${round}` } }),
+      ));
+    const grow = async () => {
+      for (let round = 0; round < 100; round++)
+        ({ generation } = await done(
+          gateway.patch("west", generation, { namespaces: { [`namespace-${round}`]: {} } }),
+        ));
+    };
+    await expect(grow()).rejects.toMatchObject({ code: "SNAPSHOT_TOO_LARGE" });
+    await done(gateway.patch("west", generation, { topology: null }));
+  });
+
+  test("hands the entries that it leaves alone to the merge as the same objects", async () => {
+    const { gateway, stages, done } = await openGateway();
+    const snapshot = { ...regional("west", "a"), namespaces: { shop: {} } };
+    const { generation } = await done(gateway.replace("west", snapshot));
+    await done(gateway.patch("west", generation, { topology: { region: "b" } }));
+    expect(stages.merged.at(-1)?.[0]?.namespaces).toBe(snapshot.namespaces);
+  });
+});
+
+describe("leave", () => {
+  test("of the last cluster leaves an empty zone that is answered from", async () => {
+    const { gateway, served, done, store } = await openGateway();
+    await done(gateway.replace("west", regional("west", "a")));
+    expect(await done(gateway.leave("west"))).toBe(true);
+    expect(served()).toBe("");
+    expect(gateway.status()).toMatchObject({ ready: true, clusters: [] });
+    expect(await store.load()).toEqual([]);
+    expect(gateway.hasCluster("west")).toBe(false);
+  });
+
+  test("of an unknown cluster changes nothing", async () => {
+    const { gateway, served, done } = await openGateway();
+    expect(await done(gateway.leave("west"))).toBe(false);
+    expect(served()).toBe("SERVFAIL");
+  });
+});
+
+describe("compiling", () => {
+  test("happens once for many pushes at once", async () => {
+    const { gateway, stages, served, done } = await openGateway();
+    const ids = Array.from({ length: 20 }, (_, index) => `c${String(index).padStart(2, "0")}`);
+    await done(Promise.all(ids.map((id) => gateway.replace(id, regional(id, "x")))));
+    expect(stages.merged).toHaveLength(1);
+    expect(served()?.split(" ")).toHaveLength(20);
+  });
+
+  test("takes no more than half of the time under churn", async () => {
+    const { gateway, stages, clock, done } = await openGateway();
+    stages.takes = 100;
+    let { generation } = await done(gateway.replace("west", regional("west", "start")));
+    const before = stages.merged.length;
+    const startedAt = clock.now();
+    for (let round = 0; round < 200; round++) {
+      const patch = gateway.patch("west", generation, { topology: { region: `r${round}` } });
+      await clock.advance(10);
+      patch.then(
+        (acknowledgement) => {
+          generation = acknowledgement.generation;
+        },
+        () => {},
+      );
+    }
+    const compiled = (stages.merged.length - before) * 100;
+    expect(compiled).toBeGreaterThan(0);
+    expect(compiled / (clock.now() - startedAt)).toBeLessThanOrEqual(0.5);
+  });
+
+  test("that fails leaves the last good image, says so, and recovers with the next push", async () => {
+    const { gateway, stages, served, done, events } = await openGateway();
+    await done(gateway.replace("west", regional("west", "a")));
+    stages.fails = new Error("cannot compile this");
+    await done(gateway.replace("west", regional("west", "b")));
+    expect(served()).toBe("west:a");
+    expect(gateway.status()).toMatchObject({ ready: true, compileError: "cannot compile this" });
+    expect(events).toContainEqual({ event: "compile-failed", error: stages.fails });
+    stages.fails = undefined;
+    await done(gateway.replace("west", regional("west", "c")));
+    expect(served()).toBe("west:c");
+    expect(gateway.status()).not.toHaveProperty("compileError");
+  });
+
+  test("to the same content keeps the image that is served", async () => {
+    const { gateway, done, events, clock } = await openGateway();
+    await done(gateway.replace("west", regional("west", "a")));
+    const { image } = gateway.current(clock.now())!;
+    await done(gateway.replace("west", { ...regional("west", "a"), namespaces: { unseen: {} } }));
+    expect(gateway.current(clock.now())?.image).toBe(image);
+    expect(events.findLast(({ event }) => event === "compiled")).toMatchObject({ changed: false });
+  });
+});
