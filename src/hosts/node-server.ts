@@ -1,0 +1,140 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import type { AddressInfo, Server } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { ConnectionGuard } from "./connection-guard.ts";
+import type { ListenAddress } from "./listen-address.ts";
+import type { TlsIdentity } from "./tls.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Bounds on what strangers may take. Times in milliseconds. */
+export interface ServerLimits {
+  readonly connections: number;
+  readonly streamsPerConnection: number;
+  readonly headerBytes: number;
+  readonly handshakeTimeout: number;
+  readonly requestTimeout: number;
+  readonly idleTimeout: number;
+}
+
+export const DEFAULT_SERVER_LIMITS: ServerLimits = {
+  connections: 10_000,
+  streamsPerConnection: 128,
+  headerBytes: 16_384,
+  handshakeTimeout: 10_000,
+  requestTimeout: 20_000,
+  idleTimeout: 120_000,
+};
+
+/** What a Node server is started with. */
+export interface NodeServerOptions {
+  readonly listen: ListenAddress;
+  /** TLS with HTTP/2 and HTTP/1.1; without it HTTP/1.1 in clear, for a proxy in front. */
+  readonly tls: TlsIdentity | undefined;
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+  readonly limits: ServerLimits;
+}
+
+/** A server that listens. */
+export interface NodeServer {
+  readonly address: AddressInfo;
+  /** Takes another certificate for new connections. */
+  renew(identity: TlsIdentity): void;
+  /** Stops accepting, lets requests that run finish, and cuts off what is left after `grace` milliseconds. */
+  stop(grace: number): Promise<void>;
+}
+
+type Incoming = IncomingMessage | Http2ServerRequest;
+type Outgoing = ServerResponse | Http2ServerResponse;
+
+/** @throws {UsageError} where the address cannot be listened on */
+export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
+  const { limits, tls } = options;
+  const respond = getRequestListener(options.fetch);
+  const listener = (incoming: Incoming, outgoing: Outgoing): void => {
+    if (incoming.httpVersionMajor === 2) guard.began(incoming as Http2ServerRequest);
+    if (incoming.httpVersionMajor === 1 && hasTwoHosts(incoming.rawHeaders))
+      refuseTwoHosts(outgoing as ServerResponse);
+    else void respond(incoming, outgoing);
+  };
+  // Node closes slow HTTP/1.1 requests only at these intervals.
+  const http1 = {
+    headersTimeout: limits.requestTimeout,
+    requestTimeout: limits.requestTimeout,
+    keepAliveTimeout: limits.idleTimeout,
+    connectionsCheckingInterval: Math.min(2000, limits.requestTimeout),
+    maxHeaderSize: limits.headerBytes,
+    noDelay: true,
+  };
+  const secure =
+    tls === undefined
+      ? undefined
+      : createSecureServer(
+          {
+            ...http1,
+            allowHTTP1: true,
+            cert: tls.cert,
+            key: tls.key,
+            minVersion: "TLSv1.2",
+            handshakeTimeout: limits.handshakeTimeout,
+            maxHeaderListPairs: 64,
+            maxSessionInvalidFrames: 100,
+            maxSessionRejectedStreams: 100,
+            settings: {
+              maxConcurrentStreams: limits.streamsPerConnection,
+              maxHeaderListSize: limits.headerBytes,
+              enablePush: false,
+            },
+          },
+          listener,
+        );
+  const server: Server = secure ?? createServer(http1, listener);
+  server.maxConnections = limits.connections;
+  const guard = new ConnectionGuard(server, limits);
+  // Handshakes that fail and clients that vanish are the network's daily life.
+  server.on("tlsClientError", (_error, socket) => socket.destroy());
+  server.on("sessionError", () => {});
+  await listen(server, options.listen);
+
+  return {
+    address: server.address() as AddressInfo,
+    renew: (identity) => secure?.setSecureContext({ cert: identity.cert, key: identity.key }),
+    stop: (grace) =>
+      new Promise((resolve) => {
+        const cutOff = setTimeout(() => guard.destroyAll(), grace);
+        server.close(() => {
+          clearTimeout(cutOff);
+          resolve();
+        });
+      }),
+  };
+}
+
+function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const place = `${host ?? "every address"}, port ${port}`;
+      if (error.code === "EADDRINUSE")
+        reject(new UsageError(`${place}: another program listens there; stop it or choose another --listen`));
+      else if (error.code === "EACCES")
+        reject(new UsageError(`${place}: not allowed; choose a port above 1023 with --listen`));
+      else reject(new UsageError(`cannot listen on ${place}: ${error.message}`));
+    });
+    server.listen({ port, ...(host !== undefined && { host }) }, resolve);
+  });
+}
+
+/** RFC 9112 section 3.2: a request with two Host fields is answered with 400; Node's parser takes it. */
+function hasTwoHosts(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+  }
+  return hosts > 1;
+}
+
+function refuseTwoHosts(outgoing: ServerResponse): void {
+  outgoing.writeHead(400, { "content-type": "text/plain", connection: "close" });
+  outgoing.end("a request has one Host field (RFC 9112 section 3.2)\n");
+}

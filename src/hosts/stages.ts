@@ -1,0 +1,40 @@
+import type { GatewayStages } from "../gateway/stages.ts";
+import type { AddressSource } from "../merge/addresses.ts";
+import { createMerger } from "../merge/merge.ts";
+import { notReady } from "../resolve/faults.ts";
+import { resolve } from "../resolve/resolve.ts";
+import { compileZoneImage } from "../zone/compile.ts";
+import type { ZoneImage } from "../zone/image.ts";
+
+/** Settings of the pure stages. TTLs in seconds. */
+export interface StageSettings {
+  readonly zones: readonly string[];
+  readonly ttlSeconds: number;
+  readonly negativeTtlSeconds: number;
+  readonly outsideOrder: readonly AddressSource[];
+  readonly outsideZones: "refuse" | "nxdomain";
+}
+
+const MOST_ROTATION = 0x3fffffff;
+
+/** The pure stages with their settings applied, for the gateway to join. */
+export function createStages(settings: StageSettings): GatewayStages<ZoneImage> {
+  const { zones, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones } = settings;
+  let rotation = 0;
+  return {
+    merge: createMerger({ outsideOrder }),
+    // The serial is the time in seconds: it grows over restarts too (RFC 1982).
+    compile: (clusterset, now) =>
+      compileZoneImage(clusterset, {
+        zones,
+        ttl: ttlSeconds,
+        negativeTtl: negativeTtlSeconds,
+        serial: Math.floor(now / 1000) % 2 ** 32,
+      }),
+    resolve: (query, { image, leaseExpiry, view, now }) => {
+      rotation = (rotation + 1) & MOST_ROTATION;
+      return resolve(query, { image, leaseExpiry, view, now, rotation, outside: outsideZones });
+    },
+    notReady,
+  };
+}

@@ -1,0 +1,106 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { join } from "node:path";
+import { generate } from "selfsigned";
+import { UsageError } from "./usage-error.ts";
+
+/** A certificate and its key in PEM. */
+export interface TlsIdentity {
+  readonly cert: string;
+  readonly key: string;
+}
+
+const DAY = 86_400_000;
+/** Apple's systems refuse server certificates that are valid for longer than 825 days. */
+const VALID_DAYS = 397;
+const RENEW_BEFORE_DAYS = 30;
+
+/**
+ * The self-signed certificate of a state folder: made when there is none, or when the one that is
+ * there ends within 30 days or does not name `host`.
+ * @param now Unix milliseconds
+ */
+export async function keepSelfSigned(
+  stateDirectory: string,
+  host: string | undefined,
+  now: number,
+): Promise<TlsIdentity & { readonly certificateFile: string }> {
+  const directory = join(stateDirectory, "tls");
+  const certificateFile = join(directory, "self-signed.crt");
+  const keyFile = join(directory, "self-signed.key");
+  const kept = await readIdentity(certificateFile, keyFile).catch(() => undefined);
+  if (kept !== undefined && isUsable(kept, host, now)) return { ...kept, certificateFile };
+  const made = await makeSelfSigned(host, now);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await replaceFile(keyFile, made.key, 0o600);
+  await replaceFile(certificateFile, made.cert, 0o644);
+  return { ...made, certificateFile };
+}
+
+/**
+ * Reads a certificate chain and its key.
+ * @throws {UsageError} naming the file that cannot be read, or that does not fit the other
+ */
+export async function readIdentity(certificateFile: string, keyFile: string): Promise<TlsIdentity> {
+  const [cert, key] = await Promise.all([readPem(certificateFile), readPem(keyFile)]);
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(cert);
+  } catch (error) {
+    throw new UsageError(`${certificateFile} holds no PEM certificate: ${(error as Error).message}`);
+  }
+  try {
+    if (certificate.checkPrivateKey(createPrivateKey(key))) return { cert, key };
+  } catch (error) {
+    throw new UsageError(`${keyFile} holds no PEM private key: ${(error as Error).message}`);
+  }
+  throw new UsageError(`the key in ${keyFile} is not that of the certificate in ${certificateFile}`);
+}
+
+async function readPem(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`cannot read ${file}: ${(error as Error).message}`);
+  }
+}
+
+function isUsable({ cert }: TlsIdentity, host: string | undefined, now: number): boolean {
+  const certificate = new X509Certificate(cert);
+  if (Date.parse(certificate.validTo) - now < RENEW_BEFORE_DAYS * DAY) return false;
+  if (host === undefined) return true;
+  return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
+}
+
+async function makeSelfSigned(host: string | undefined, now: number): Promise<TlsIdentity> {
+  const names = new Set(["localhost", ...(host !== undefined && isIP(host) === 0 ? [host] : [])]);
+  const addresses = new Set(["127.0.0.1", "::1", ...(host !== undefined && isIP(host) !== 0 ? [host] : [])]);
+  const made = await generate([{ name: "commonName", value: host ?? "localhost" }], {
+    keyType: "ec",
+    curve: "P-256",
+    algorithm: "sha256",
+    notBeforeDate: new Date(now - DAY),
+    notAfterDate: new Date(now + VALID_DAYS * DAY),
+    extensions: [
+      // Firefox refuses a CA certificate as a server's own.
+      { name: "basicConstraints", cA: false, critical: true },
+      { name: "keyUsage", digitalSignature: true, critical: true },
+      { name: "extKeyUsage", serverAuth: true },
+      {
+        name: "subjectAltName",
+        altNames: [
+          ...[...names].map((value) => ({ type: 2 as const, value })),
+          ...[...addresses].map((ip) => ({ type: 7 as const, ip })),
+        ],
+      },
+    ],
+  });
+  return { cert: made.cert, key: made.private };
+}
+
+async function replaceFile(path: string, text: string, mode: number): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`;
+  await writeFile(temporary, text, { mode });
+  await rename(temporary, path);
+}

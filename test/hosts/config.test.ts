@@ -1,0 +1,181 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readServeConfig, withAlwaysServed } from "../../src/hosts/config.ts";
+import { formatListenAddress, parseListenAddress } from "../../src/hosts/listen-address.ts";
+import { UsageError } from "../../src/hosts/usage-error.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-config-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function file(text: string): string {
+  const path = join(folder, "gateway.yaml");
+  writeFileSync(path, text);
+  return path;
+}
+
+function complaint(text: string): string {
+  const config = file(text);
+  try {
+    readServeConfig({ config });
+  } catch (error) {
+    expect(error).toBeInstanceOf(UsageError);
+    return (error as Error).message.replaceAll(`${folder}/`, "");
+  }
+  throw new Error("the config file was taken");
+}
+
+describe("settings", () => {
+  it("need no file", () => {
+    expect(readServeConfig({})).toMatchObject({
+      listen: "localhost:8443",
+      stateDirectory: ".clusterset-doh",
+      zones: ["clusterset.local"],
+      tls: true,
+      outsideZones: "refuse",
+      outsideOrder: ["ClusterSetIP", "LoadBalancer", "Endpoint"],
+      push: { credentials: [] },
+      cors: { origins: "*" },
+      lease: { minimumSeconds: 5, defaultSeconds: 60, maximumSeconds: 3600 },
+      limits: { queryBytes: 65535 },
+    });
+  });
+
+  it("come from YAML, with paths counted from the file", () => {
+    const config = file(`
+listen: ":443"
+stateDirectory: state
+zones: [clusterset.example.org, clusterset.local]
+tls: { certificateFile: tls.crt, keyFile: /etc/tls.key }
+push:
+  credentials:
+    - { clusterId: cluster-a, tokenFile: a.token }
+    - clusterId: cluster-b
+      tokenSha256: ${"0f".repeat(32)}
+`);
+    expect(readServeConfig({ config })).toMatchObject({
+      listen: ":443",
+      stateDirectory: join(folder, "state"),
+      zones: ["clusterset.example.org", "clusterset.local"],
+      tls: { certificateFile: join(folder, "tls.crt"), keyFile: "/etc/tls.key" },
+      push: {
+        credentials: [
+          { clusterId: "cluster-a", tokenFile: join(folder, "a.token") },
+          { clusterId: "cluster-b", tokenSha256: "0f".repeat(32) },
+        ],
+      },
+    });
+  });
+
+  it("come from JSON, which is YAML", () => {
+    expect(readServeConfig({ config: file('{"ttlSeconds": 30}') }).ttlSeconds).toBe(30);
+  });
+
+  it("take an empty file", () => {
+    expect(readServeConfig({ config: file("") }).ttlSeconds).toBe(5);
+  });
+
+  it("are overruled by flags; zones and tokens add up", () => {
+    const config = file(
+      "{listen: ':1', stateDirectory: x, zones: [a.example], push: {credentials: [{clusterId: a, tokenFile: /a}]}}",
+    );
+    expect(
+      readServeConfig({
+        config,
+        listen: ":2",
+        stateDir: "y",
+        zone: ["B.example."],
+        tls: false,
+        clusterToken: ["b=/tmp/b=1"],
+      }),
+    ).toMatchObject({
+      listen: ":2",
+      stateDirectory: "y",
+      zones: ["clusterset.local", "a.example", "b.example"],
+      tls: false,
+      push: {
+        credentials: [
+          { clusterId: "a", tokenFile: "/a" },
+          { clusterId: "b", tokenFile: "/tmp/b=1" },
+        ],
+      },
+    });
+  });
+
+  it("always serve clusterset.local, once", () => {
+    expect(withAlwaysServed([])).toEqual(["clusterset.local"]);
+    expect(withAlwaysServed(["a.example", "A.EXAMPLE."])).toEqual(["clusterset.local", "a.example"]);
+    expect(withAlwaysServed(["a.example", "clusterset.LOCAL."])).toEqual(["a.example", "clusterset.local"]);
+  });
+});
+
+describe("a mistake in the config file is told with its place", () => {
+  it.each([
+    ["listen: ':1'\nlimits:\n  connections: none\n", "gateway.yaml:3: limits.connections: "],
+    ["listen: ':1'\nlimit:\n  connections: 1\n", "gateway.yaml:2: limit: there is no such key"],
+    ["limits:\n  conections: 1\n", "gateway.yaml:2: limits.conections: there is no such key"],
+    ["zones:\n  - a.example\n  - 'not a zone'\n", "gateway.yaml:3: zones[1]: must be a domain name"],
+    [
+      "push:\n  credentials:\n    - clusterId: UPPER\n      tokenFile: x\n",
+      "gateway.yaml:3: push.credentials[0].clusterId: ",
+    ],
+    [
+      "push:\n  credentials:\n    - clusterId: a\n",
+      "gateway.yaml:3: push.credentials[0]: must have one of tokenSha256 and tokenFile",
+    ],
+    ["lease:\n  minimumSeconds: 100\n", "gateway.yaml:1: lease: must have minimumSeconds <= defaultSeconds"],
+    ["outsideZones: forward\n", "gateway.yaml:1: outsideZones: "],
+    ["- a\n- b\n", "gateway.yaml:1: a config file holds keys"],
+    ["a: [\n", "gateway.yaml:"],
+    ["a: 1\na: 2\n", "gateway.yaml:2: "],
+  ])("%j", (text, expected) => {
+    expect(complaint(text)).toContain(expected);
+  });
+
+  it("tells every mistake", () => {
+    expect(complaint("listen: 1\nttlSeconds: -1\n").split("\n")).toHaveLength(2);
+  });
+
+  it("tells of a file that is not there", () => {
+    expect(() => readServeConfig({ config: join(folder, "none.yaml") })).toThrow(
+      /cannot read the config file/,
+    );
+  });
+});
+
+describe("a mistake in a flag is told", () => {
+  it.each([
+    [{ zone: ["not a zone"] }, /--zone/],
+    [{ clusterToken: ["a"] }, /--cluster-token "a" is not CLUSTER_ID=FILE/],
+    [{ clusterToken: ["=file"] }, /--cluster-token/],
+    [{ clusterToken: ["a="] }, /--cluster-token/],
+    [{ clusterToken: ["Upper=file"] }, /--cluster-token/],
+    [{ tlsCert: "x" }, /--tls-cert and --tls-key go together/],
+  ])("%j", (flags, expected) => {
+    expect(() => readServeConfig(flags)).toThrow(expected);
+  });
+});
+
+describe("listen addresses", () => {
+  it.each([
+    ["localhost:8443", "localhost", 8443],
+    ["127.0.0.1:0", "127.0.0.1", 0],
+    ["[::1]:443", "::1", 443],
+    ["[::]:65535", "::", 65535],
+    [":8443", undefined, 8443],
+  ])("%s", (text, host, port) => {
+    expect(parseListenAddress(text)).toEqual({ host, port });
+    if (host !== undefined) expect(formatListenAddress(host, port)).toBe(text);
+  });
+
+  it.each(["", "localhost", "8443", "localhost:", ":65536", "::1:443", "http://a:1", "a b:1", "[a]:x"])(
+    "refuses %j",
+    (text) => {
+      expect(() => parseListenAddress(text)).toThrow(UsageError);
+    },
+  );
+});

@@ -1,0 +1,74 @@
+import { X509Certificate } from "node:crypto";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { keepSelfSigned, readIdentity } from "../../src/hosts/tls.ts";
+import { UsageError } from "../../src/hosts/usage-error.ts";
+
+const DAY = 86_400_000;
+const NOW = Date.UTC(2026, 10, 21);
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-tls-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const names = (cert: string) => new X509Certificate(cert).subjectAltName;
+
+describe("the self-signed certificate", () => {
+  it("names localhost, loopback and the host, and is no CA", async () => {
+    const { cert, key, certificateFile } = await keepSelfSigned(folder, "doh.example", NOW);
+    const certificate = new X509Certificate(cert);
+    expect(names(cert)).toBe(
+      "DNS:localhost, DNS:doh.example, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1",
+    );
+    expect(certificate.ca).toBe(false);
+    expect(certificate.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
+    expect(certificate.issuer).toBe(certificate.subject);
+    expect(Date.parse(certificate.validTo) - NOW).toBeLessThan(398 * DAY);
+    expect(await readIdentity(certificateFile, join(folder, "tls", "self-signed.key"))).toEqual({
+      cert,
+      key,
+    });
+  });
+
+  it("names an address to listen on as an address", async () => {
+    expect(names((await keepSelfSigned(folder, "192.0.2.1", NOW)).cert)).toContain("IP Address:192.0.2.1");
+  });
+
+  it("keeps its key to its owner", async () => {
+    await keepSelfSigned(folder, "localhost", NOW);
+    expect(statSync(join(folder, "tls", "self-signed.key")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, "tls")).mode & 0o777).toBe(0o700);
+  });
+
+  it("is kept, until it is near its end, damaged, or for another host", async () => {
+    const first = await keepSelfSigned(folder, "localhost", NOW);
+    expect((await keepSelfSigned(folder, "localhost", NOW + 366 * DAY)).cert).toBe(first.cert);
+    expect((await keepSelfSigned(folder, undefined, NOW)).cert).toBe(first.cert);
+    const later = await keepSelfSigned(folder, "localhost", NOW + 368 * DAY);
+    expect(later.cert).not.toBe(first.cert);
+    const other = await keepSelfSigned(folder, "doh.example", NOW + 368 * DAY);
+    expect(other.cert).not.toBe(later.cert);
+    writeFileSync(other.certificateFile, "damaged");
+    expect((await keepSelfSigned(folder, "doh.example", NOW + 368 * DAY)).cert).not.toBe(other.cert);
+  });
+});
+
+describe("a certificate from files", () => {
+  it("is refused by name where a file is missing, is no PEM, or does not fit the other", async () => {
+    const { certificateFile } = await keepSelfSigned(folder, "localhost", NOW);
+    const keyFile = join(folder, "tls", "self-signed.key");
+    const otherFolder = join(folder, "other");
+    await keepSelfSigned(otherFolder, "localhost", NOW);
+    const none = join(folder, "none.pem");
+    await expect(readIdentity(none, keyFile)).rejects.toThrow(/cannot read .*none\.pem/);
+    await expect(readIdentity(keyFile, keyFile)).rejects.toThrow(/holds no PEM certificate/);
+    await expect(readIdentity(certificateFile, certificateFile)).rejects.toThrow(/holds no PEM private key/);
+    const mismatch = readIdentity(certificateFile, join(otherFolder, "tls", "self-signed.key"));
+    await expect(mismatch).rejects.toThrow(/is not that of the certificate/);
+    await expect(mismatch).rejects.toThrow(UsageError);
+  });
+});
