@@ -95,25 +95,30 @@ export async function queryTcp(port: number, query: Query): Promise<DnsAnswer> {
   }
 }
 
-/** Asks by DoH with POST; an HTTP status other than 200 is an error. */
+/** Asks by DoH, with POST unless told; an HTTP status other than 200 is an error. */
 export async function queryDoh(
   url: string,
   query: Query,
-  options: { ca?: string; headers?: Record<string, string> } = {},
+  options: { ca?: string; headers?: Record<string, string>; method?: "GET" | "POST" } = {},
 ): Promise<DnsAnswer> {
+  const bytes = queryBytes(query, 0);
+  const viaGet = options.method === "GET";
   const connectOptions = options.ca === undefined ? {} : { ca: options.ca };
   const dispatcher = new Agent({ connect: connectOptions, allowH2: true });
   try {
-    const { statusCode, headers, body } = await request(url, {
-      method: "POST",
-      dispatcher,
-      headers: {
-        "content-type": "application/dns-message",
-        accept: "application/dns-message",
-        ...options.headers,
+    const { statusCode, headers, body } = await request(
+      viaGet ? `${url}?dns=${bytes.toString("base64url")}` : url,
+      {
+        method: viaGet ? "GET" : "POST",
+        dispatcher,
+        headers: {
+          ...(viaGet ? {} : { "content-type": "application/dns-message" }),
+          accept: "application/dns-message",
+          ...options.headers,
+        },
+        body: viaGet ? null : bytes,
       },
-      body: queryBytes(query, 0),
-    });
+    );
     const raw = Buffer.from(await body.arrayBuffer());
     if (statusCode !== 200 || headers["content-type"] !== "application/dns-message") {
       throw new Error(`${url}: ${statusCode} ${headers["content-type"]} ${raw.toString("utf8")}`);

@@ -47,6 +47,16 @@ export class ServerProcess {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
+  /** The exit code once the process has ended by itself; null while it runs and after a signal ended it. */
+  get exitCode(): number | null {
+    return this.#child?.exitCode ?? null;
+  }
+
+  /** Resolves when the process has ended, for whatever reason. */
+  ended(): Promise<void> {
+    return this.#ended();
+  }
+
   /** Everything that the server has written, over all of its starts. */
   log(): string {
     return readFileSync(this.#logPath, "utf8");

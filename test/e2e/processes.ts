@@ -1,0 +1,296 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { RecordType } from "dns-packet";
+import { Agent, type Dispatcher, request } from "undici";
+import { type DnsAnswer, queryDoh } from "./servers/dns.ts";
+import { temporaryFolder } from "./servers/folders.ts";
+import { freePort } from "./servers/ports.ts";
+import { ServerProcess } from "./servers/process.ts";
+
+/** The root of the checkout. */
+export const checkout = fileURLToPath(new URL("../..", import.meta.url));
+/** The command line under test; `process.execPath` runs it as it stands. */
+export const cliPath = join(checkout, "src/hosts/cli.ts");
+
+/** How a gateway under test is set up. */
+export interface GatewayOptions {
+  /** A new temporary folder unless told. */
+  stateDir?: string;
+  /** Clusters that may push, each with a token of its own. */
+  clusters?: string[];
+  /** Zones beside `clusterset.local`. */
+  zones?: string[];
+  /** HTTP/1.1 in clear if false. */
+  tls?: boolean;
+  /** The lease of a push that asks for none; it is also made the shortest that is allowed. */
+  leaseSeconds?: number;
+  /** Further keys of the config file. */
+  config?: Record<string, unknown>;
+  /** A free port unless told. */
+  port?: number;
+}
+
+/** What may vary between questions: who asks, and how. */
+export interface AskOptions {
+  /** The cluster that asks; outside unless told. */
+  view?: string;
+  method?: "GET" | "POST";
+}
+
+/** An HTTP answer, read to its end. */
+export interface HttpAnswer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+  /** The body as JSON. */
+  json: <T>() => T;
+}
+
+/** An answer section in short: `values` sorted, with one SRV as `<priority> <weight> <port> <target>`. */
+export interface Lookup {
+  rcode: string;
+  values: string[];
+  ttls: number[];
+}
+
+/** `clusterset-doh serve` in its own process. */
+export interface GatewayProcess {
+  /** `https://127.0.0.1:PORT`. */
+  url: string;
+  /** The PEM text and file that the certificate is checked against; both empty without TLS. */
+  ca: string;
+  caFile: string;
+  stateDir: string;
+  process: ServerProcess;
+  /** The file with the push token of one of `clusters`. */
+  tokenFileFor(clusterId: string): string;
+  tokenFor(clusterId: string): string;
+  query(name: string, type: RecordType, options?: AskOptions): Promise<DnsAnswer>;
+  /** `query` in short. */
+  lookup(name: string, type: RecordType, options?: AskOptions): Promise<Lookup>;
+  /** The JSON form, by `/resolve`. */
+  json(name: string, type: string, options?: AskOptions): Promise<Record<string, unknown>>;
+  /** Any request to the gateway; a status other than 2xx is no error. */
+  http(
+    path: string,
+    options?: { method?: string; headers?: Record<string, string>; body?: string | Buffer },
+  ): Promise<HttpAnswer>;
+  /** `GET /api/v1/clusters/{id}` with that cluster's own token. */
+  clusterStatus<T = Record<string, unknown>>(clusterId: string): Promise<T>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** Starts again on the same port and state folder, after stopping it if it runs. */
+  restart(): Promise<void>;
+}
+
+/** Starts `clusterset-doh serve` and waits until it answers; `/readyz` may still say no. */
+export async function startGateway(options: GatewayOptions = {}): Promise<GatewayProcess> {
+  const { clusters = [], zones = [], tls = true, leaseSeconds, config = {} } = options;
+  const folder = temporaryFolder("gateway");
+  const stateDir = options.stateDir ?? join(folder, "state");
+  const port = options.port ?? (await freePort());
+  const url = `${tls ? "https" : "http"}://127.0.0.1:${port}`;
+  const tokenFileFor = (clusterId: string) => join(folder, `${clusterId}.token`);
+  for (const id of clusters)
+    writeFileSync(tokenFileFor(id), `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600 });
+  const lease =
+    leaseSeconds === undefined
+      ? {}
+      : { lease: { minimumSeconds: leaseSeconds, defaultSeconds: leaseSeconds, maximumSeconds: 600 } };
+  const configFile = join(folder, "config.yaml");
+  writeFileSync(configFile, JSON.stringify({ ...lease, ...config }));
+  const caFile = tls ? join(stateDir, "tls", "self-signed.crt") : "";
+  const readCa = () => (tls ? readFileSync(caFile, "utf8") : "");
+
+  const http: GatewayProcess["http"] = async (path, { method = "GET", headers = {}, body } = {}) => {
+    const dispatcher = new Agent({ connect: { ca: readCa() } });
+    try {
+      const answer = await request(url + path, {
+        method: method as Dispatcher.HttpMethod,
+        dispatcher,
+        headers,
+        body: body ?? null,
+      });
+      const text = await answer.body.text();
+      return { status: answer.statusCode, headers: answer.headers, text, json: () => JSON.parse(text) };
+    } finally {
+      await dispatcher.destroy();
+    }
+  };
+
+  const server = await ServerProcess.start({
+    name: "gateway",
+    command: process.execPath,
+    args: [
+      ...[cliPath, "serve", "--listen", `127.0.0.1:${port}`, "--state-dir", stateDir, "--config", configFile],
+      ...zones.flatMap((zone) => ["--zone", zone]),
+      ...(tls ? [] : ["--no-tls"]),
+      ...clusters.flatMap((id) => ["--cluster-token", `${id}=${tokenFileFor(id)}`]),
+    ],
+    folder,
+    ready: async () => (await http("/healthz")).status === 200,
+  });
+
+  const query: GatewayProcess["query"] = (name, type, { view, method = "POST" } = {}) =>
+    queryDoh(
+      `${url}${pathOfView(view)}/dns-query`,
+      { name, type, edns: true },
+      { method, ...(tls && { ca: readCa() }) },
+    );
+  const tokenFor = (clusterId: string) => readFileSync(tokenFileFor(clusterId), "utf8").trim();
+  return {
+    url,
+    ca: readCa(),
+    caFile,
+    stateDir,
+    process: server,
+    tokenFileFor,
+    tokenFor,
+    query,
+    lookup: async (name, type, options) => shorten(await query(name, type, options)),
+    json: async (name, type, { view } = {}) => {
+      const path = `${pathOfView(view)}/resolve?name=${encodeURIComponent(name)}&type=${type}`;
+      return (await http(path)).json();
+    },
+    http,
+    clusterStatus: async (clusterId) => {
+      const headers = { authorization: `Bearer ${tokenFor(clusterId)}` };
+      const answer = await http(`/api/v1/clusters/${clusterId}`, { headers });
+      if (answer.status !== 200) throw new Error(`status of ${clusterId}: ${answer.status} ${answer.text}`);
+      return answer.json();
+    },
+    stop: () => stopCleanly(server),
+    kill: () => server.kill(),
+    restart: () => server.restart(),
+  };
+}
+
+/** Where a sync worker reads from, and whom it tells. */
+export interface SyncOptions {
+  /** Either this, or `manifests`. */
+  kubeconfig?: string;
+  /** A folder of YAML files. */
+  manifests?: string;
+  clusterId?: string;
+  gateways: GatewayProcess[];
+  /** The file of the first gateway for `clusterId` unless told. */
+  tokenFile?: string;
+  /** Further flags. */
+  args?: string[];
+}
+
+/** `clusterset-doh sync` in its own process. */
+export interface SyncProcess {
+  process: ServerProcess;
+  /** Everything it has written. */
+  log(): string;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** Starts it again, after stopping it if it runs. */
+  restart(): Promise<void>;
+}
+
+/** Starts `clusterset-doh sync` and returns at once; what it does shows in the gateway's answers. */
+export function startSync(options: SyncOptions): SyncProcess {
+  const server = new ServerProcess({
+    name: `sync-${options.clusterId ?? "unnamed"}`,
+    command: process.execPath,
+    args: [cliPath, ...syncArguments(options)],
+    folder: temporaryFolder("sync"),
+    ready: async () => true,
+  });
+  server.spawn();
+  return {
+    process: server,
+    log: () => server.log(),
+    stop: () => stopCleanly(server),
+    kill: () => server.kill(),
+    restart: async () => {
+      await server.stop();
+      server.spawn();
+    },
+  };
+}
+
+/** The arguments of `clusterset-doh` for a sync worker. */
+export function syncArguments(options: SyncOptions): string[] {
+  const { kubeconfig, manifests, clusterId, gateways, args = [] } = options;
+  const first = gateways[0];
+  const tokenFile = options.tokenFile ?? (clusterId ? first?.tokenFileFor(clusterId) : undefined);
+  return [
+    "sync",
+    ...(kubeconfig ? ["--kubeconfig", kubeconfig] : []),
+    ...(manifests ? ["--manifests", manifests] : []),
+    ...(clusterId ? ["--cluster-id", clusterId] : []),
+    ...gateways.flatMap(({ url }) => ["--gateway", url]),
+    ...(tokenFile ? ["--token-file", tokenFile] : []),
+    ...(first?.caFile ? ["--ca-file", first.caFile] : []),
+    ...args,
+  ];
+}
+
+/** What a command that ran to its end has left. */
+export interface Finished {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs `clusterset-doh` with these arguments to its end; a non-zero exit is no error. */
+export function runCli(args: string[], options: { cwd?: string } = {}): Promise<Finished> {
+  const child = spawn("setpriv", ["--pdeathsig", "KILL", "--", process.execPath, cliPath, ...args], {
+    cwd: options.cwd ?? checkout,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const finished = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    finished.stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    finished.stderr += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code, ...finished }));
+  });
+}
+
+/** Runs `clusterset-doh check` to its end. */
+export function runCheck(args: string[]): Promise<Finished> {
+  return runCli(["check", ...args]);
+}
+
+/** An answer section in short. */
+export function shorten(answer: DnsAnswer): Lookup {
+  const records = answer.message.answers ?? [];
+  const values = records.map((record) => {
+    if (record.type === "SRV") {
+      const { priority, weight, port, target } = record.data;
+      return `${priority} ${weight} ${port} ${target}`;
+    }
+    if (record.type === "TXT") return String(record.data);
+    return "data" in record
+      ? typeof record.data === "string"
+        ? record.data
+        : JSON.stringify(record.data)
+      : "";
+  });
+  const ttls = records.map((record) => ("ttl" in record ? (record.ttl ?? 0) : 0));
+  return { rcode: answer.rcode, values: values.sort(), ttls };
+}
+
+async function stopCleanly(server: ServerProcess): Promise<number | null> {
+  await server.stop();
+  return server.exitCode;
+}
+
+function pathOfView(view: string | undefined): string {
+  return view === undefined ? "" : `/clusters/${view}`;
+}
