@@ -120,12 +120,3 @@ function parseTopology(value: unknown, issues: SnapshotIssue[]): ClusterSnapshot
   if (!result.success) issues.push(...collectIssues(result.error, ["topology"]));
   return result.data;
 }
-
-/**
- * Takes a JSON value as a patch; its members are looked at by `applyPatch`.
- * @throws {SnapshotError} when it is no object.
- */
-export function parsePatch(value: unknown): SnapshotPatch {
-  if (isJsonObject(value)) return value;
-  throw new SnapshotError([{ path: "patch", message: "must be an object (an RFC 7396 merge patch)" }]);
-}

@@ -21,7 +21,7 @@ export class SnapshotError extends Error {
   constructor(issues: readonly SnapshotIssue[]) {
     const listed = issues.slice(0, MOST_ISSUES);
     const more = issues.length > listed.length ? `; and ${issues.length - listed.length} more` : "";
-    super(listed.map(({ path, message }) => `${path || "the snapshot"}: ${message}`).join("; ") + more);
+    super(listed.map(({ path, message }) => `${path || "the whole value"}: ${message}`).join("; ") + more);
     this.issues = listed;
     this.total = issues.length;
   }

@@ -1,0 +1,55 @@
+/** Lets whoever holds a token write one cluster. Several may name the same cluster, for rotation. */
+export interface ClusterCredential {
+  readonly clusterId: string;
+  /** SHA-256 of the token (UTF-8), 64 hex digits. */
+  readonly tokenSha256: string;
+}
+
+/** Tells whom a request is from. */
+export interface Credentials {
+  /**
+   * The clusters that the bearer token of an Authorization field (RFC 6750) stands for: none for an
+   * unknown token. Undefined where the field is absent or holds no bearer token.
+   */
+  clustersOf(authorization: string | undefined): Promise<ReadonlySet<string> | undefined>;
+}
+
+const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]{1,4096}=*) *$/i;
+const DIGEST = /^[0-9a-f]{64}$/i;
+
+/**
+ * Credentials from a list. A token is compared with every credential, in a time that says nothing of how
+ * close it came.
+ * @throws {RangeError} when a `tokenSha256` is not 64 hex digits.
+ */
+export function createCredentials(list: readonly ClusterCredential[]): Credentials {
+  const known = list.map(({ clusterId, tokenSha256 }) => ({
+    clusterId,
+    digest: parseDigest(clusterId, tokenSha256),
+  }));
+  return {
+    async clustersOf(authorization) {
+      const token = BEARER.exec(authorization ?? "")?.[1];
+      if (token === undefined) return undefined;
+      const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token)));
+      const clusters = new Set<string>();
+      for (const credential of known)
+        if (equalDigests(credential.digest, digest)) clusters.add(credential.clusterId);
+      return clusters;
+    },
+  };
+}
+
+function parseDigest(clusterId: string, hex: string): Uint8Array {
+  if (!DIGEST.test(hex))
+    throw new RangeError(`the credential of cluster "${clusterId}" needs a tokenSha256 of 64 hex digits`);
+  return Uint8Array.from({ length: 32 }, (_, index) =>
+    Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16),
+  );
+}
+
+function equalDigests(one: Uint8Array, other: Uint8Array): boolean {
+  let difference = one.length ^ other.length;
+  for (let index = 0; index < one.length; index++) difference |= one[index]! ^ other[index]!;
+  return difference === 0;
+}

@@ -1,0 +1,88 @@
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Follows how deeply the JSON text in UTF-8 octets is nested, part by part. */
+export class JsonDepth {
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+
+  /** Takes the next part; gives the deepest level in it. */
+  feed(part: Uint8Array): number {
+    let depth = this.#depth;
+    let inString = this.#inString;
+    let escaped = this.#escaped;
+    let deepest = depth;
+    for (let index = 0; index < part.length; index++) {
+      const octet = part[index]!;
+      if (inString) {
+        if (escaped) escaped = false;
+        else if (octet === BACKSLASH) escaped = true;
+        else if (octet === QUOTE) inString = false;
+      } else if (octet === QUOTE) inString = true;
+      // "[" and "{" differ in one bit, and so do "]" and "}".
+      else if ((octet | 0x20) === 0x7b) deepest = Math.max(deepest, ++depth);
+      else if ((octet | 0x20) === 0x7d) depth--;
+    }
+    this.#depth = depth;
+    this.#inString = inString;
+    this.#escaped = escaped;
+    return deepest;
+  }
+}
+
+const SPACE = /[\t\n\r ]*/y;
+// Unescaped characters are all but controls, the quote and the backslash (RFC 8259 section 7).
+const STRING = /"[ !#-[\]-\u{10ffff}]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\u{10ffff}]*)*"/uy;
+const SCALAR = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w.+-])/y;
+
+/**
+ * Where a text that is no JSON (RFC 8259) stops being it: the offset of the first token that does not
+ * fit. The text's nesting must be bounded.
+ */
+export function findJsonError(text: string): number {
+  let at = 0;
+  const take = (token: RegExp): boolean => {
+    token.lastIndex = at;
+    const found = token.test(text);
+    if (found) at = token.lastIndex;
+    return found;
+  };
+  const takeCharacter = (character: string): boolean => {
+    take(SPACE);
+    if (text[at] !== character) return false;
+    at++;
+    return true;
+  };
+  const takeList = (end: string, takeItem: () => boolean): boolean => {
+    if (takeCharacter(end)) return true;
+    do if (!takeItem()) return false;
+    while (takeCharacter(","));
+    return takeCharacter(end);
+  };
+  const takeMember = (): boolean => {
+    take(SPACE);
+    return take(STRING) && takeCharacter(":") && takeValue();
+  };
+  const takeValue = (): boolean => {
+    if (takeCharacter("{")) return takeList("}", takeMember);
+    if (takeCharacter("[")) return takeList("]", takeValue);
+    return take(STRING) || take(SCALAR);
+  };
+  if (takeValue()) take(SPACE);
+  return at;
+}
+
+/** The line and column (both from 1) of an offset in a text. */
+export function lineAndColumn(
+  text: string,
+  offset: number,
+): { readonly line: number; readonly column: number } {
+  let line = 1;
+  let start = 0;
+  for (let end = text.indexOf("\n"); end !== -1 && end < offset; end = text.indexOf("\n", start)) {
+    line++;
+    start = end + 1;
+  }
+  return { line, column: offset - start + 1 };
+}
