@@ -1,19 +1,13 @@
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { RecordType } from "dns-packet";
 import { Agent, type Dispatcher, request } from "undici";
+import { cliPath } from "./cli.ts";
 import { type DnsAnswer, queryDoh } from "./servers/dns.ts";
 import { temporaryFolder } from "./servers/folders.ts";
 import { freePort } from "./servers/ports.ts";
 import { ServerProcess } from "./servers/process.ts";
-
-/** The root of the checkout. */
-export const checkout = fileURLToPath(new URL("../..", import.meta.url));
-/** The command line under test; `process.execPath` runs it as it stands. */
-export const cliPath = join(checkout, "src/hosts/cli.ts");
 
 /** How a gateway under test is set up. */
 export interface GatewayOptions {
@@ -21,6 +15,8 @@ export interface GatewayOptions {
   stateDir?: string;
   /** Clusters that may push, each with a token of its own. */
   clusters?: string[];
+  /** A gateway with the same `clusters`, to use its tokens. */
+  tokensOf?: GatewayProcess;
   /** Zones beside `clusterset.local`. */
   zones?: string[];
   /** HTTP/1.1 in clear if false. */
@@ -97,7 +93,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const url = `${tls ? "https" : "http"}://127.0.0.1:${port}`;
   const tokenFileFor = (clusterId: string) => join(folder, `${clusterId}.token`);
   for (const id of clusters)
-    writeFileSync(tokenFileFor(id), `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600 });
+    writeFileSync(
+      tokenFileFor(id),
+      `${options.tokensOf?.tokenFor(id) ?? randomBytes(32).toString("base64url")}\n`,
+      { mode: 0o600 },
+    );
   const lease =
     leaseSeconds === undefined
       ? {}
@@ -199,11 +199,12 @@ export interface SyncProcess {
 
 /** Starts `clusterset-doh sync` and returns at once; what it does shows in the gateway's answers. */
 export function startSync(options: SyncOptions): SyncProcess {
+  const folder = temporaryFolder("sync");
   const server = new ServerProcess({
     name: `sync-${options.clusterId ?? "unnamed"}`,
     command: process.execPath,
-    args: [cliPath, ...syncArguments(options)],
-    folder: temporaryFolder("sync"),
+    args: [cliPath, ...syncArguments(options, folder)],
+    folder,
     ready: async () => true,
   });
   server.spawn();
@@ -219,11 +220,13 @@ export function startSync(options: SyncOptions): SyncProcess {
   };
 }
 
-/** The arguments of `clusterset-doh` for a sync worker. */
-export function syncArguments(options: SyncOptions): string[] {
+/** The arguments of `clusterset-doh` for a sync worker; the gateways' certificates are gathered in a file in `folder`. */
+export function syncArguments(options: SyncOptions, folder = temporaryFolder("sync")): string[] {
   const { kubeconfig, manifests, clusterId, gateways, args = [] } = options;
-  const first = gateways[0];
-  const tokenFile = options.tokenFile ?? (clusterId ? first?.tokenFileFor(clusterId) : undefined);
+  const tokenFile = options.tokenFile ?? (clusterId ? gateways[0]?.tokenFileFor(clusterId) : undefined);
+  const certificates = gateways.map(({ ca }) => ca).join("");
+  const caFile = join(folder, "gateways.crt");
+  if (certificates !== "") writeFileSync(caFile, certificates);
   return [
     "sync",
     ...(kubeconfig ? ["--kubeconfig", kubeconfig] : []),
@@ -231,40 +234,9 @@ export function syncArguments(options: SyncOptions): string[] {
     ...(clusterId ? ["--cluster-id", clusterId] : []),
     ...gateways.flatMap(({ url }) => ["--gateway", url]),
     ...(tokenFile ? ["--token-file", tokenFile] : []),
-    ...(first?.caFile ? ["--ca-file", first.caFile] : []),
+    ...(certificates !== "" ? ["--ca-file", caFile] : []),
     ...args,
   ];
-}
-
-/** What a command that ran to its end has left. */
-export interface Finished {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
-/** Runs `clusterset-doh` with these arguments to its end; a non-zero exit is no error. */
-export function runCli(args: string[], options: { cwd?: string } = {}): Promise<Finished> {
-  const child = spawn("setpriv", ["--pdeathsig", "KILL", "--", process.execPath, cliPath, ...args], {
-    cwd: options.cwd ?? checkout,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const finished = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    finished.stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    finished.stderr += text;
-  });
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code, ...finished }));
-  });
-}
-
-/** Runs `clusterset-doh check` to its end. */
-export function runCheck(args: string[]): Promise<Finished> {
-  return runCli(["check", ...args]);
 }
 
 /** An answer section in short. */

@@ -100,6 +100,11 @@ export class ServerProcess {
     await this.kill();
   }
 
+  /** Sends a signal, such as SIGSTOP, which halts the process until SIGCONT. */
+  signal(name: NodeJS.Signals): void {
+    this.#child?.kill(name);
+  }
+
   /** Kills the process without giving it a chance to react (`kill -9`). */
   async kill(): Promise<void> {
     if (!this.isRunning) return;

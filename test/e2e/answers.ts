@@ -1,0 +1,61 @@
+import type { RecordType } from "dns-packet";
+import { expect } from "vitest";
+import type { AskOptions, GatewayProcess } from "./processes.ts";
+
+/** The values of an answer, sorted; without values "NODATA", or the rcode if it is not NOERROR. */
+export type Answered = string[] | string;
+
+/** `name` without `.svc.clusterset.local`: `web.shop`, `db-0.cluster-a.db.shop`. */
+export async function answered(
+  gateway: GatewayProcess,
+  name: string,
+  type: RecordType = "A",
+  options: AskOptions = {},
+): Promise<Answered> {
+  const { rcode, values } = await gateway.lookup(`${name}.svc.clusterset.local`, type, options);
+  if (rcode !== "NOERROR") return rcode;
+  return values.length > 0 ? values : "NODATA";
+}
+
+/** An expectation that is tried again, errors included, until it holds or a generous deadline has passed. */
+export function eventually<T>(probe: () => Promise<T> | T) {
+  return expect.poll(probe, { timeout: 40_000, interval: 50 });
+}
+
+/** What the gateway answers before long: `await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"])`. */
+export function eventualAnswer(
+  gateway: GatewayProcess,
+  name: string,
+  type: RecordType = "A",
+  options: AskOptions = {},
+) {
+  return eventually(() => answered(gateway, name, type, options));
+}
+
+/** The value of a metric with exactly these labels, in any order; 0 where it was never counted. */
+export async function metric(
+  gateway: GatewayProcess,
+  name: string,
+  labels: Record<string, string> = {},
+): Promise<number> {
+  const { text } = await gateway.http("/metrics");
+  const wanted = Object.entries(labels)
+    .map(([label, value]) => `${label}="${value}"`)
+    .sort()
+    .join();
+  for (const line of text.split("\n")) {
+    const match = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line);
+    if (match?.[1] !== name) continue;
+    if ((match[2] ?? "").split(",").sort().join() === wanted) return Number(match[3]);
+  }
+  return 0;
+}
+
+/** How many deltas and full snapshots the gateway has accepted. */
+export async function acceptedPushes(gateway: GatewayProcess): Promise<{ full: number; delta: number }> {
+  const name = "clusterset_doh_pushes_total";
+  return {
+    full: await metric(gateway, name, { method: "PUT", status: "200" }),
+    delta: await metric(gateway, name, { method: "PATCH", status: "200" }),
+  };
+}

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { acceptedPushes, answered, eventualAnswer } from "./answers.ts";
+import { exported, slices, world } from "./exported.ts";
+import { kubeconfigOfWorker } from "./infra.ts";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "./processes.ts";
+import { type ApiServer, startApiServer } from "./servers/api-server.ts";
+import { serviceExport } from "./servers/objects.ts";
+import { waitFor } from "./servers/wait.ts";
+
+describe("a worker outlives what happens to its API server", () => {
+  let server: ApiServer;
+  let gateway: GatewayProcess;
+  let worker: SyncProcess;
+
+  beforeAll(async () => {
+    [server, gateway] = await Promise.all([startApiServer(), startGateway({ clusters: ["east"] })]);
+    await server.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } }));
+    const kubeconfig = await kubeconfigOfWorker(server);
+    worker = startSync({ clusterId: "east", kubeconfig, gateways: [gateway] });
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
+  });
+
+  afterAll(async () => {
+    await worker?.stop();
+    await Promise.all([gateway?.stop(), server?.stop()]);
+  });
+
+  const serve = (...endpoints: string[]) => server.admin.apply(...slices("shop", "web", { endpoints }));
+
+  test("a restart on the same port: changes are seen again, without a full push", async () => {
+    const before = await acceptedPushes(gateway);
+    await server.restart();
+    await serve("10.1.0.2");
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.2"]);
+    expect((await acceptedPushes(gateway)).full).toBe(before.full);
+  });
+
+  test("while it is down, answers stay and the log says what is wrong; what changed is seen when it is back", async () => {
+    const logged = worker.log().length;
+    await server.process.kill();
+    await waitFor("a log line about the API server", () =>
+      /ECONNREFUSED|"api-server|watch/.test(worker.log().slice(logged)),
+    );
+    expect(await answered(gateway, "web.shop")).toEqual(["10.1.0.2"]);
+    await server.process.start();
+    await serve("10.1.0.3");
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.3"]);
+  });
+
+  test("objects that were created and deleted while it could not watch, with its history compacted (410 Gone)", async () => {
+    await server.admin.apply(...exported("shop", "before", { endpoints: ["10.1.0.10"] }));
+    await eventualAnswer(gateway, "before.shop").toEqual(["10.1.0.10"]);
+    // Halted, the worker cannot watch again after the restart; when it can, the versions it knows are history.
+    worker.process.signal("SIGSTOP");
+    await server.restart();
+    await server.admin.remove(serviceExport("shop", "before"));
+    await server.admin.apply(...exported("shop", "after", { endpoints: ["10.1.0.11"] }));
+    await serve("10.1.0.4");
+    await server.process.kill();
+    await server.compactEtcd();
+    await server.process.start();
+    worker.process.signal("SIGCONT");
+    await eventualAnswer(gateway, "after.shop").toEqual(["10.1.0.11"]);
+    await eventualAnswer(gateway, "before.shop").toBe("NXDOMAIN");
+    expect(await answered(gateway, "web.shop")).toEqual(["10.1.0.4"]);
+    await serve("10.1.0.5");
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.5"]);
+  });
+});
+
+describe("a worker whose watches the API server closes after a few seconds", () => {
+  let server: ApiServer;
+  let gateway: GatewayProcess;
+  let worker: SyncProcess;
+
+  beforeAll(async () => {
+    // The API server ends each watch after one to two times this many seconds.
+    [server, gateway] = await Promise.all([
+      startApiServer({ args: ["--min-request-timeout=1"] }),
+      startGateway({ clusters: ["east"] }),
+    ]);
+    await server.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } }));
+    const kubeconfig = await kubeconfigOfWorker(server);
+    worker = startSync({ clusterId: "east", kubeconfig, gateways: [gateway] });
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
+  });
+
+  afterAll(async () => {
+    await worker?.stop();
+    await Promise.all([gateway?.stop(), server?.stop()]);
+  });
+
+  test("misses nothing and sends no full snapshot again", async () => {
+    const before = await acceptedPushes(gateway);
+    for (let number = 2; number <= 12; number++) {
+      await server.admin.apply(...slices("shop", "web", { endpoints: [`10.1.0.${number}`] }));
+      await eventualAnswer(gateway, "web.shop").toEqual([`10.1.0.${number}`]);
+      await waitFor("watches that the server has closed", async () => (await closedWatches(server)) > number);
+    }
+    expect((await acceptedPushes(gateway)).full).toBe(before.full);
+  });
+});
+
+/** How many watches of Services, slices and exports the API server has answered to their end. */
+async function closedWatches(server: ApiServer): Promise<number> {
+  const text = await server.admin.api<string>("GET", "/metrics");
+  let ended = 0;
+  for (const line of text.split("\n")) {
+    if (!line.startsWith("apiserver_request_total{") || !line.includes('verb="WATCH"')) continue;
+    if (/resource="(?:endpointslices|serviceexports|services)"/.test(line))
+      ended += Number(line.split(" ").at(-1));
+  }
+  return ended;
+}

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { acceptedPushes, answered, eventualAnswer, eventually } from "./answers.ts";
+import { exported, slices, world } from "./exported.ts";
+import { kubeconfigOfWorker } from "./infra.ts";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "./processes.ts";
+import { type ApiServer, startApiServer } from "./servers/api-server.ts";
+import { serviceExport } from "./servers/objects.ts";
+
+const pg = { name: "pg", port: 5432 };
+
+describe("changes in two clusters reach the answers as deltas", () => {
+  let east: ApiServer;
+  let west: ApiServer;
+  let gateway: GatewayProcess;
+  const workers: SyncProcess[] = [];
+
+  beforeAll(async () => {
+    [east, west, gateway] = await Promise.all([
+      startApiServer({ name: "east" }),
+      startApiServer({ name: "west" }),
+      startGateway({ clusters: ["east", "west"] }),
+    ]);
+    for (const [clusterId, server, net] of [
+      ["east", east, "10.1"],
+      ["west", west, "10.2"],
+    ] as const) {
+      await server.admin.apply(
+        ...world("shop", {
+          web: { endpoints: [`${net}.0.1`, `${net}.0.2`] },
+          db: { headless: true, port: pg, endpoints: [`${net}.0.10`, `${net}.0.11`] },
+          early: {
+            headless: true,
+            spec: { publishNotReadyAddresses: true },
+            endpoints: [{ address: `${net}.0.30`, ready: false }],
+          },
+        }),
+        ...world("doomed", { left: { endpoints: [`${net}.0.40`] } }),
+      );
+      const kubeconfig = await kubeconfigOfWorker(server);
+      workers.push(startSync({ clusterId, kubeconfig, gateways: [gateway] }));
+    }
+    await eventually(async () => (await gateway.http("/readyz")).text).toContain("2 of 2 clusters live");
+  });
+
+  afterAll(async () => {
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await Promise.all([gateway?.stop(), east?.stop(), west?.stop()]);
+  });
+
+  test("an address leaves when it is not ready and comes back, by deltas alone", async () => {
+    const before = await acceptedPushes(gateway);
+    const options = { headless: true, port: pg };
+    const flip = (ready: boolean) => [{ address: "10.1.0.10", ready }, "10.1.0.11"];
+    expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.10", "10.1.0.11", "10.2.0.10", "10.2.0.11"]);
+    await east.admin.apply(...slices("shop", "db", { ...options, endpoints: flip(false) }));
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.11", "10.2.0.10", "10.2.0.11"]);
+    expect(await answered(gateway, "10-1-0-10.east.db.shop")).toBe("NXDOMAIN");
+    await east.admin.apply(...slices("shop", "db", { ...options, endpoints: flip(true) }));
+    await eventualAnswer(gateway, "10-1-0-10.east.db.shop").toEqual(["10.1.0.10"]);
+    const after = await acceptedPushes(gateway);
+    expect(after.full).toBe(before.full);
+    expect(after.delta).toBeGreaterThanOrEqual(before.delta + 2);
+  });
+
+  test("publishNotReadyAddresses keeps an address that is not ready", async () => {
+    expect(await answered(gateway, "early.shop")).toEqual(["10.1.0.30", "10.2.0.30"]);
+  });
+
+  test("endpoints that are added and removed", async () => {
+    const options = { headless: true, port: pg };
+    const three = ["10.2.0.10", "10.2.0.11", "10.2.0.12"];
+    await west.admin.apply(...slices("shop", "db", { ...options, endpoints: three }));
+    await eventualAnswer(gateway, "10-2-0-12.west.db.shop").toEqual(["10.2.0.12"]);
+    await west.admin.apply(...slices("shop", "db", { ...options, endpoints: ["10.2.0.12"] }));
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.10", "10.1.0.11", "10.2.0.12"]);
+  });
+
+  test("no ready endpoint at all: a headless name is not there, a ClusterSetIP name has no address", async () => {
+    const none = (net: string) => [{ address: `${net}.0.10`, ready: false }];
+    for (const [server, net] of [
+      [east, "10.1"],
+      [west, "10.2"],
+    ] as const)
+      await server.admin.apply(
+        ...slices("shop", "db", { headless: true, port: pg, endpoints: none(net) }),
+        ...slices("shop", "web", { endpoints: none(net) }),
+      );
+    await eventualAnswer(gateway, "db.shop").toBe("NXDOMAIN");
+    await eventualAnswer(gateway, "web.shop").toBe("NODATA");
+    expect(await answered(gateway, "_http._tcp.web.shop", "SRV")).toHaveLength(1);
+  });
+
+  test("un-export by one cluster leaves the other's addresses; by the last one, NXDOMAIN", async () => {
+    await east.admin.apply(...exported("shop", "gone", { endpoints: ["10.1.0.50"] }));
+    await west.admin.apply(...exported("shop", "gone", { endpoints: ["10.2.0.50"] }));
+    await eventualAnswer(gateway, "gone.shop").toEqual(["10.1.0.50", "10.2.0.50"]);
+    await east.admin.remove(serviceExport("shop", "gone"));
+    await eventualAnswer(gateway, "gone.shop").toEqual(["10.2.0.50"]);
+    await west.admin.remove(serviceExport("shop", "gone"));
+    await eventualAnswer(gateway, "gone.shop").toBe("NXDOMAIN");
+  });
+
+  test("a Terminating namespace answers and takes updates; once it is gone so are its names, leftovers or not", async () => {
+    await east.admin.terminateNamespace("doomed");
+    const phase = (await east.admin.api("GET", "/api/v1/namespaces/doomed")).status;
+    expect(phase).toMatchObject({ phase: "Terminating" });
+    await east.admin.apply(...slices("doomed", "left", { endpoints: ["10.1.0.41"] }));
+    await eventualAnswer(gateway, "left.doomed").toEqual(["10.1.0.41", "10.2.0.40"]);
+    await east.admin.deleteNamespace("doomed");
+    await eventualAnswer(gateway, "left.doomed").toEqual(["10.2.0.40"]);
+    await west.admin.deleteNamespace("doomed");
+    await eventualAnswer(gateway, "left.doomed").toBe("NXDOMAIN");
+    expect(await west.admin.get(serviceExport("doomed", "left"))).toBeDefined();
+  });
+});

@@ -1,0 +1,117 @@
+import { randomBytes } from "node:crypto";
+import { appendFileSync, globSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { acceptedPushes, answered, eventualAnswer, eventually } from "./answers.ts";
+import { slices, world } from "./exported.ts";
+import { kubeconfigOfWorker } from "./infra.ts";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "./processes.ts";
+import { type ApiServer, startApiServer } from "./servers/api-server.ts";
+
+describe("what a gateway has acknowledged survives", () => {
+  let server: ApiServer;
+  let gateway: GatewayProcess;
+  let worker: SyncProcess;
+
+  beforeAll(async () => {
+    [server, gateway] = await Promise.all([startApiServer(), startGateway({ clusters: ["east"] })]);
+    await server.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } }));
+    const kubeconfig = await kubeconfigOfWorker(server);
+    worker = startSync({ clusterId: "east", kubeconfig, gateways: [gateway] });
+  });
+
+  afterAll(async () => {
+    await worker?.stop();
+    await Promise.all([gateway?.stop(), server?.stop()]);
+  });
+
+  const serve = (...endpoints: string[]) => server.admin.apply(...slices("shop", "web", { endpoints }));
+
+  beforeEach(async () => {
+    if (!gateway.process.isRunning) await gateway.restart();
+    if (!worker.process.isRunning) await worker.restart();
+    await serve("10.1.0.1");
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
+  });
+
+  test("kill -9 right after an acknowledged delta: the restarted gateway answers from it with no worker running", async () => {
+    await serve("10.1.0.2");
+    await eventually(async () => (await statusOf(gateway)).generation).toBeGreaterThan(0);
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.2"]);
+    await gateway.kill();
+    await worker.kill();
+    await gateway.restart();
+    expect(await answered(gateway, "web.shop")).toEqual(["10.1.0.2"]);
+    expect((await gateway.http("/readyz")).status).toBe(200);
+  });
+
+  test("kill -9 again and again while deltas arrive: never older than what was acknowledged", async () => {
+    for (let round = 10; round < 14; round++) {
+      await serve(`10.1.0.${round}`, "10.1.1.1");
+      await eventualAnswer(gateway, "web.shop").toContain(`10.1.0.${round}`);
+      const { generation } = await statusOf(gateway);
+      await Promise.all([serve(`10.1.0.${round}`, "10.1.1.2"), gateway.kill()]);
+      await gateway.restart();
+      expect((await statusOf(gateway)).generation).toBeGreaterThanOrEqual(generation);
+      expect(await answered(gateway, "web.shop")).toContain(`10.1.0.${round}`);
+      await eventualAnswer(gateway, "web.shop").toEqual([`10.1.0.${round}`, "10.1.1.2"]);
+    }
+  });
+
+  test("a torn tail of the journal is dropped, what stands before it is served, and pushes go on", async () => {
+    await serve("10.1.0.3");
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.3"]);
+    await worker.kill();
+    await gateway.kill();
+    const journals = globSync(join(gateway.stateDir, "**/*journal*"), { withFileTypes: true }).filter(
+      (entry) => entry.isFile(),
+    );
+    expect(journals).not.toHaveLength(0);
+    for (const { parentPath, name } of journals) appendFileSync(join(parentPath, name), randomBytes(100));
+    await gateway.restart();
+    expect(await answered(gateway, "web.shop")).toEqual(["10.1.0.3"]);
+    await worker.restart();
+    await serve("10.1.0.4");
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.4"]);
+  });
+
+  test("while the gateway is down the worker keeps the state and delivers it afterwards", async () => {
+    await gateway.kill();
+    const logged = worker.log().length;
+    await serve("10.1.0.5");
+    await eventually(() => worker.log().slice(logged)).toMatch(/ECONNREFUSED/);
+    await serve("10.1.0.6");
+    await gateway.restart();
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.6"]);
+  });
+
+  test("a gateway that lost its state says so with 409 and gets a full snapshot", async () => {
+    await gateway.kill();
+    rmSync(join(gateway.stateDir, "snapshots"), { recursive: true });
+    await gateway.restart();
+    expect((await gateway.http("/readyz")).status).toBe(503);
+    expect(await answered(gateway, "web.shop")).toBe("SERVFAIL");
+    await serve("10.1.0.7");
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.7"]);
+    expect((await acceptedPushes(gateway)).full).toBe(1);
+  });
+
+  test("one worker, two gateways: one that is down does not hold up the other, and catches up", async () => {
+    const other = await startGateway({ clusters: ["east"], tokensOf: gateway });
+    const both = [gateway, other];
+    const shared = startSync({ clusterId: "east", kubeconfig: server.kubeconfig(), gateways: both });
+    await worker.kill();
+    for (const each of both) await eventualAnswer(each, "web.shop").toEqual(["10.1.0.1"]);
+    await gateway.kill();
+    await serve("10.1.0.8");
+    await eventualAnswer(other, "web.shop").toEqual(["10.1.0.8"]);
+    await gateway.restart();
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.8"]);
+    expect(await shared.stop()).toBe(0);
+    expect(await other.stop()).toBe(0);
+  });
+});
+
+function statusOf(gateway: GatewayProcess) {
+  return gateway.clusterStatus<{ generation: number }>("east");
+}
