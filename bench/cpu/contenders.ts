@@ -1,0 +1,107 @@
+import { join } from "node:path";
+import { Agent, request } from "undici";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { type GatewayProcess, startGateway } from "../../test/e2e/processes.ts";
+import { startApiServer } from "../../test/e2e/servers/api-server.ts";
+import { kubernetesPlugin, startCoreDns } from "../../test/e2e/servers/coredns.ts";
+import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
+import { freePort } from "../../test/e2e/servers/ports.ts";
+import { ServerProcess } from "../../test/e2e/servers/process.ts";
+import { applyObjects, importObjects } from "../kubernetes-objects.ts";
+import { LONG_LEASES, pushSnapshot } from "../push.ts";
+import type { FixedAnswer } from "./fixed-answer.ts";
+
+/** A DoH server under load. */
+export interface DohServer {
+  readonly name: string;
+  readonly url: string;
+  /** The PEM text to check its certificate against. */
+  readonly ca: string;
+  readonly pid: number;
+  readonly stop: () => Promise<unknown>;
+}
+
+/** An answer as it came over HTTP. */
+export interface HttpAnswer {
+  readonly headers: Record<string, string>;
+  readonly body: Buffer;
+}
+
+/** Asks a server once, by GET. */
+export async function askOnce(
+  { url, ca }: { url: string; ca: string },
+  query: Uint8Array,
+): Promise<HttpAnswer> {
+  const dispatcher = new Agent({ connect: { ca }, allowH2: true });
+  try {
+    const answer = await request(`${url}?dns=${Buffer.from(query).toString("base64url")}`, {
+      dispatcher,
+      headers: { accept: "application/dns-message" },
+    });
+    const body = Buffer.from(await answer.body.arrayBuffer());
+    if (answer.statusCode !== 200) throw new Error(`${url}: ${answer.statusCode} ${body.toString()}`);
+    const headers: Record<string, string> = {};
+    // Node writes the date by itself.
+    for (const [field, value] of Object.entries(answer.headers))
+      if (typeof value === "string" && field !== "date") headers[field] = value;
+    return { headers, body };
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+/** `clusterset-doh serve` with the file store, after each cluster has pushed. */
+export async function startLoadedGateway(
+  snapshots: readonly ClusterSnapshot[],
+): Promise<DohServer & { readonly gateway: GatewayProcess }> {
+  const clusters = snapshots.map(({ clusterId }) => clusterId);
+  const gateway = await startGateway({ clusters, config: LONG_LEASES });
+  for (const snapshot of snapshots) await pushSnapshot(gateway, snapshot);
+  const { ca, url, stop } = gateway;
+  return { name: "gateway", url: `${url}/dns-query`, ca, pid: pidOf(gateway.process), stop, gateway };
+}
+
+/** One of our programs that know one answer only, with the gateway's certificate. */
+export async function startFixed(
+  name: string,
+  program: "fixed-hono" | "fixed-http2",
+  { headers, body }: HttpAnswer,
+  { ca, stateDir }: GatewayProcess,
+): Promise<DohServer> {
+  const port = await freePort();
+  const url = `https://127.0.0.1:${port}/dns-query`;
+  const started: FixedAnswer = {
+    port,
+    certFile: join(stateDir, "tls", "self-signed.crt"),
+    keyFile: join(stateDir, "tls", "self-signed.key"),
+    headers,
+    body: body.toString("base64"),
+  };
+  const server = await ServerProcess.start({
+    name: program,
+    command: process.execPath,
+    args: [join(import.meta.dirname, `${program}-program.ts`), JSON.stringify(started)],
+    folder: temporaryFolder(program),
+    ready: async () => (await askOnce({ url, ca }, new Uint8Array(12))).body.equals(body),
+  });
+  return { name, url, ca, pid: pidOf(server), stop: () => server.stop() };
+}
+
+/** CoreDNS with its kubernetes plugin, on a real API server that holds the same services. */
+export async function startLoadedCoreDns(snapshots: readonly ClusterSnapshot[]): Promise<DohServer> {
+  const api = await startApiServer({ name: "bench" });
+  const { namespaces, objects } = importObjects(snapshots);
+  await applyObjects(api.admin, namespaces);
+  await applyObjects(api.admin, objects);
+  const coredns = await startCoreDns([kubernetesPlugin({ kubeconfig: api.kubeconfig() })], { doh: true });
+  const stop = async () => {
+    await coredns.stop();
+    await api.stop();
+  };
+  return { name: "CoreDNS", url: coredns.doh!.url, ca: coredns.doh!.ca, pid: pidOf(coredns.process), stop };
+}
+
+function pidOf(server: ServerProcess): number {
+  if (server.pid === undefined) throw new Error(`${server.spec.name} has ended:\n${server.log()}`);
+  return server.pid;
+}

@@ -1,0 +1,116 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { decode } from "dns-packet";
+import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
+import { waitFor } from "../../test/e2e/servers/wait.ts";
+import { generateWorld, type WorldSize } from "../../test/worlds/generate.ts";
+import type { Effort, Progress, Section, Table } from "../report.ts";
+import { encodeQuery } from "../resolve/cases.ts";
+import { measureInTurns } from "../rounds.ts";
+import { askOnce, type DohServer, startFixed, startLoadedCoreDns, startLoadedGateway } from "./contenders.ts";
+import { CONNECTIONS, type Load, STREAMS, sendLoad } from "./h2load.ts";
+import { cpuMicroseconds } from "./process-cpu.ts";
+
+/** `service-0` to `service-99` are headless. */
+const WORLD: WorldSize = { clusters: 2, services: 500, endpointsPerService: 5, headlessShare: 0.2, seed: 1 };
+/** ClusterSetIP services whose names have the same length, so that all answers have it. */
+const ASKED = Array.from({ length: 400 }, (_, index) => index + 100);
+const REQUESTS = 30_000;
+
+const HONO = "Hono, fixed bytes";
+
+/** What one query over DoH costs the server. */
+export const cpuSection: Section = {
+  name: "cpu",
+  summary: "CPU time for each DoH query, beside servers that send fixed bytes, and CoreDNS",
+  async measure(effort, progress) {
+    progress("starting an API server, CoreDNS and the gateway");
+    const servers: DohServer[] = [];
+    try {
+      const snapshots = generateWorld(WORLD);
+      const coredns = await startLoadedCoreDns(snapshots);
+      servers.push(coredns);
+      const gateway = await startLoadedGateway(snapshots);
+      servers.unshift(gateway);
+      const answer = await askOnce(gateway, queryOf(ASKED[0]!));
+      servers.splice(1, 0, await startFixed(HONO, "fixed-hono", answer, gateway.gateway));
+      servers.splice(
+        2,
+        0,
+        await startFixed("node:http2, fixed bytes", "fixed-http2", answer, gateway.gateway),
+      );
+      await compareAnswers(gateway, coredns);
+      const sizes = [answer.body.length, (await askOnce(coredns, queryOf(ASKED[0]!))).body.length];
+      const tables: Table[] = [];
+      for (const method of ["GET", "POST"] as const)
+        tables.push(await measureMethod(method, servers, sizes, effort, progress));
+      return tables;
+    } finally {
+      await Promise.all(servers.map(({ stop }) => stop()));
+    }
+  },
+};
+
+async function measureMethod(
+  method: "GET" | "POST",
+  servers: readonly DohServer[],
+  [ours, theirs]: readonly number[],
+  { rounds, share }: Effort,
+  progress: Progress,
+): Promise<Table> {
+  const folder = temporaryFolder("cpu");
+  const requests = REQUESTS * share;
+  const contenders = servers.map((server, index) => {
+    const ask = prepare(method, server, join(folder, String(index)));
+    const measure = async () => {
+      const before = await cpuMicroseconds(server.pid);
+      await sendLoad({ requests, ask });
+      return ((await cpuMicroseconds(server.pid)) - before) / requests;
+    };
+    return { name: server.name, unit: "µs", measure };
+  });
+  const rows = await measureInTurns(contenders, rounds, (line) => progress(`${method}: ${line}`));
+  const names = method === "GET" ? `${ASKED.length} names in turn` : "one name";
+  return {
+    title: `CPU time for each DoH query, ${method} over HTTP/2 with TLS`,
+    rows,
+    baselines: [HONO, "CoreDNS"],
+    goals: [
+      { row: "gateway", dividedBy: HONO, atMost: 1.15 },
+      ...(method === "GET" ? [{ row: "gateway", dividedBy: "CoreDNS", atMost: 0.7 }] : []),
+    ],
+    notes: [
+      `User and system time of the server process for ${requests.toLocaleString("en")} requests by h2load (${CONNECTIONS} connections, ${STREAMS} streams each): type A, ${names}.`,
+      `Answers have ${ours} octets, CoreDNS's ${theirs}. The fixed bytes are an answer of the gateway with its header fields; with POST the fixed-bytes servers read the body, too.`,
+      `CoreDNS answers by its kubernetes plugin from an API server with the same ${WORLD.services} services.`,
+    ],
+  };
+}
+
+function prepare(method: "GET" | "POST", { url }: DohServer, path: string): Load["ask"] {
+  if (method === "POST") {
+    writeFileSync(path, queryOf(ASKED[0]!));
+    return { url, bodyFile: path };
+  }
+  const lines = ASKED.map((index) => `${url}?dns=${Buffer.from(queryOf(index)).toString("base64url")}\n`);
+  writeFileSync(path, lines.join(""));
+  return { urlFile: path };
+}
+
+function queryOf(index: number): Uint8Array {
+  return encodeQuery(`service-${index}.team-${Math.floor(index / 100)}.svc.clusterset.local`, "A");
+}
+
+/** Waits until CoreDNS has loaded everything; both have to say the same, or the comparison means nothing. */
+async function compareAnswers(gateway: DohServer, coredns: DohServer): Promise<void> {
+  for (const index of [ASKED[0]!, ASKED.at(-1)!]) {
+    const addresses = async (server: DohServer) =>
+      decode((await askOnce(server, queryOf(index))).body).answers?.map(
+        (record) => "data" in record && record.data,
+      );
+    await waitFor(`the same answer from CoreDNS for service-${index}`, async () => {
+      const [one, other] = [await addresses(gateway), await addresses(coredns)];
+      return one?.length === 1 && JSON.stringify(one) === JSON.stringify(other);
+    });
+  }
+}

@@ -1,0 +1,42 @@
+/** `node --expose-gc bench/image/load-program.ts FILE`: loads an image into a fresh process and asks it once. */
+import { readFileSync } from "node:fs";
+import { resolve } from "../../src/resolve/resolve.ts";
+import { ZoneImage } from "../../src/zone/image.ts";
+import { type MemoryUse, memoryGrowth, memoryInUse } from "../memory.ts";
+import { encodeQuery } from "../resolve/cases.ts";
+
+/** What loading an image took. Times in milliseconds, memory in octets. */
+export interface Loading {
+  readonly read: number;
+  readonly load: number;
+  readonly firstAnswer: number;
+  readonly memory: MemoryUse;
+}
+
+const query = encodeQuery("service-0.team-0.svc.clusterset.local", "A");
+const before = memoryInUse();
+const times = [performance.now()];
+const bytes = readFileSync(process.argv[2]!);
+times.push(performance.now());
+const image = ZoneImage.load(bytes);
+times.push(performance.now());
+const leaseExpiry = new Float64Array(image.leaseGroups.length).fill(1e13);
+const answer = resolve(query, {
+  image,
+  leaseExpiry,
+  now: 0,
+  rotation: 0,
+  view: undefined,
+  outside: "refuse",
+});
+times.push(performance.now());
+if (answer?.outcome !== "answer") throw new Error(`the loaded image answers with ${answer?.outcome}`);
+const [read, load, firstAnswer] = [1, 2, 3].map((index) => times[index]! - times[index - 1]!);
+const loading: Loading = {
+  read: read!,
+  load: load!,
+  firstAnswer: firstAnswer!,
+  memory: memoryGrowth(before),
+};
+// The image has to be alive until memory was looked at.
+console.log(JSON.stringify({ ...loading, bytes: image.bytes.length }));

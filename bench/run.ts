@@ -1,0 +1,63 @@
+import { writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { Argument, Command, InvalidArgumentError } from "commander";
+import { changeSection } from "./change/section.ts";
+import { cpuSection } from "./cpu/section.ts";
+import { formatTable } from "./format-table.ts";
+import { imageSection } from "./image/section.ts";
+import type { Table } from "./report.ts";
+import { resolveSection } from "./resolve/section.ts";
+
+const sections = [cpuSection, resolveSection, imageSection, changeSection];
+
+interface Options {
+  readonly rounds: number;
+  readonly quick: boolean;
+  readonly json?: string;
+}
+
+const program = new Command("npm run bench --")
+  .description("Measures the gateway beside its alternatives on this machine and prints tables.")
+  .addArgument(
+    new Argument("[sections...]", "what to measure; everything unless told").choices(
+      sections.map(({ name }) => name),
+    ),
+  )
+  .option("--rounds <number>", "how often each contender is measured", positive, 5)
+  .option("--quick", "a tenth of the work: for trying the benchmarks, not for their numbers", false)
+  .option("--json <file>", "write the samples of every table to this file")
+  .addHelpText("after", () =>
+    [
+      "",
+      "Sections:",
+      ...sections.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`),
+      "",
+      "Example:",
+      "  npm run bench -- cpu image --rounds 7 --json bench.json",
+      "",
+      "cpu and change start real servers; what is missing is installed or built as for `npm run test:e2e`.",
+    ].join("\n"),
+  )
+  .action(measureSections);
+
+async function measureSections(names: readonly string[], options: Options): Promise<void> {
+  const effort = { rounds: options.rounds, share: options.quick ? 0.1 : 1 };
+  const results: { section: string; tables: readonly Table[] }[] = [];
+  const chosen = sections.filter(({ name }) => names.length === 0 || names.includes(name));
+  for (const { name, measure } of chosen) {
+    const tables = await measure(effort, (line) => console.error(`${name}: ${line}`));
+    for (const table of tables) console.log(formatTable(table));
+    results.push({ section: name, tables });
+  }
+  if (options.json === undefined) return;
+  const machine = { node: process.version, cores: availableParallelism() };
+  writeFileSync(options.json, `${JSON.stringify({ machine, effort, results }, null, 2)}\n`);
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError("must be a whole number from 1");
+  return value;
+}
+
+await program.parseAsync();

@@ -1,0 +1,43 @@
+import type { Goal, Row, Table } from "./report.ts";
+
+/** The middle of the samples, with the smallest and the largest. */
+export interface Spread {
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** @throws {RangeError} where there are no samples */
+export function spreadOf(samples: readonly number[]): Spread {
+  const sorted = [...samples].sort((left, right) => left - right);
+  const upper = sorted[sorted.length >> 1];
+  if (upper === undefined) throw new RangeError("nothing was measured");
+  const lower = sorted[(sorted.length - 1) >> 1]!;
+  return { median: (lower + upper) / 2, least: sorted[0]!, most: sorted.at(-1)! };
+}
+
+/**
+ * The ratios of two rows, round by round: what disturbs the machine during one round disturbs both. Undefined
+ * where the rows cannot be compared.
+ */
+export function ratioOf(row: Row, baseline: Row): Spread | undefined {
+  if (row === baseline || row.unit !== baseline.unit || row.samples.length !== baseline.samples.length)
+    return undefined;
+  return spreadOf(row.samples.map((sample, round) => sample / baseline.samples[round]!));
+}
+
+/** What came of a goal: the value that it is about, and whether it was reached. */
+export function judge(table: Table, goal: Goal): { readonly value: number; readonly reached: boolean } {
+  const row = rowOf(table, goal.row);
+  const spread =
+    goal.dividedBy === undefined ? spreadOf(row.samples) : ratioOf(row, rowOf(table, goal.dividedBy));
+  if (spread === undefined) throw new Error(`${goal.row} cannot be divided by ${goal.dividedBy}`);
+  return { value: spread.median, reached: spread.median <= goal.atMost };
+}
+
+/** The row of that name. */
+export function rowOf(table: Table, name: string): Row {
+  const row = table.rows.find((candidate) => candidate.name === name);
+  if (row === undefined) throw new Error(`the table "${table.title}" has no row "${name}"`);
+  return row;
+}
