@@ -49,25 +49,3 @@ export function checkSnapshots(snapshots: readonly ClusterSnapshot[], options: C
     findings: [...clusterset.findings, ...findings],
   };
 }
-
-/** Conflicts and findings in words, one line each, and a line that counts them. */
-export function describeReport(report: CheckReport): string[] {
-  return [
-    ...report.conflicts.map(({ namespace, name, message }) => `conflict: ${namespace}/${name}: ${message}`),
-    ...report.findings.map(
-      ({ clusterId, kind, namespace, name, reason, message }) =>
-        `finding: ${clusterId}: ${kind} ${namespace === undefined ? name : `${namespace}/${name}`}: ${reason}: ${message}`,
-    ),
-    [
-      counted(report.clusters.length, "cluster"),
-      counted(report.services, "service"),
-      counted(report.records.length, "record"),
-      counted(report.conflicts.length, "conflict"),
-      counted(report.findings.length, "finding"),
-    ].join(", "),
-  ];
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DEFAULT_GATEWAY_LIMITS } from "../gateway/limits.ts";
+import { DEFAULT_PUSH_LIMITS } from "../http/push-limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { DEFAULT_SERVER_LIMITS } from "./node-server.ts";
@@ -46,6 +47,10 @@ const Limits = z.strictObject({
   clusters: count(1, 10_000).default(DEFAULT_GATEWAY_LIMITS.mostClusters),
   /** One cluster's snapshot as JSON. */
   snapshotCharacters: count(1024, 2 ** 29).default(DEFAULT_GATEWAY_LIMITS.mostSnapshotCharacters),
+  /** A push as it is sent, compressed or not. */
+  pushSentBytes: count(1024, 2 ** 30).default(DEFAULT_PUSH_LIMITS.sentBytes),
+  /** A push after decompression. */
+  pushBytes: count(1024, 2 ** 30).default(DEFAULT_PUSH_LIMITS.bodyBytes),
   connections: count(1, 1_000_000).default(DEFAULT_SERVER_LIMITS.connections),
   streamsPerConnection: count(1, 10_000).default(DEFAULT_SERVER_LIMITS.streamsPerConnection),
   headerBytes: count(4096, 1_048_576).default(DEFAULT_SERVER_LIMITS.headerBytes),

@@ -1,9 +1,20 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from "node:http2";
 import type { AddressInfo, Server } from "node:net";
+import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { ConnectionGuard } from "./connection-guard.ts";
-import type { ListenAddress } from "./listen-address.ts";
+import { formatListenAddress, type ListenAddress } from "./listen-address.ts";
 import type { TlsIdentity } from "./tls.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -47,17 +58,57 @@ export interface NodeServer {
 type Incoming = IncomingMessage | Http2ServerRequest;
 type Outgoing = ServerResponse | Http2ServerResponse;
 
-/** @throws {UsageError} where the address cannot be listened on */
+/**
+ * Starts a server. `localhost` is both of its addresses, since clients differ in which they try.
+ * @throws {UsageError} where the address cannot be listened on
+ */
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
-  const { limits, tls } = options;
+  const { host, port } = options.listen;
   const respond = getRequestListener(options.fetch);
+  const first = createGuarded(options, respond);
+  await listen(first.server, { host: host === "localhost" ? "127.0.0.1" : host, port });
+  const address = first.server.address() as AddressInfo;
+  const guarded = [first];
+  if (host === "localhost") {
+    const second = createGuarded(options, respond);
+    try {
+      await listen(second.server, { host: "::1", port: address.port });
+      guarded.push(second);
+    } catch (error) {
+      if (!(error instanceof NoSuchAddress)) {
+        await stopGuarded(first, 0);
+        throw error;
+      }
+    }
+  }
+  return {
+    address,
+    renew: (identity) => {
+      for (const { server } of guarded)
+        if ("setSecureContext" in server) server.setSecureContext({ cert: identity.cert, key: identity.key });
+    },
+    stop: async (grace) => {
+      await Promise.all(guarded.map((one) => stopGuarded(one, grace)));
+    },
+  };
+}
+
+interface Guarded {
+  readonly server: HttpServer | Http2SecureServer;
+  readonly guard: ConnectionGuard;
+}
+
+function createGuarded(
+  { limits, tls }: NodeServerOptions,
+  respond: (incoming: Incoming, outgoing: Outgoing) => Promise<void>,
+): Guarded {
   const listener = (incoming: Incoming, outgoing: Outgoing): void => {
     if (incoming.httpVersionMajor === 2) guard.began(incoming as Http2ServerRequest);
     if (incoming.httpVersionMajor === 1 && hasTwoHosts(incoming.rawHeaders))
       refuseTwoHosts(outgoing as ServerResponse);
     else void respond(incoming, outgoing);
   };
-  // Node closes slow HTTP/1.1 requests only at these intervals.
+  // Node looks for slow HTTP/1.1 requests only once in an interval.
   const http1 = {
     headersTimeout: limits.requestTimeout,
     requestTimeout: limits.requestTimeout,
@@ -66,9 +117,9 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     maxHeaderSize: limits.headerBytes,
     noDelay: true,
   };
-  const secure =
+  const server =
     tls === undefined
-      ? undefined
+      ? createServer(http1, listener)
       : createSecureServer(
           {
             ...http1,
@@ -88,36 +139,43 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
           },
           listener,
         );
-  const server: Server = secure ?? createServer(http1, listener);
   server.maxConnections = limits.connections;
   const guard = new ConnectionGuard(server, limits);
-  // Handshakes that fail and clients that vanish are the network's daily life.
-  server.on("tlsClientError", (_error, socket) => socket.destroy());
+  // Handshakes that fail and clients that vanish are a network's daily life.
+  server.on("tlsClientError", (_error: Error, socket: Duplex) => socket.destroy());
   server.on("sessionError", () => {});
-  await listen(server, options.listen);
-
-  return {
-    address: server.address() as AddressInfo,
-    renew: (identity) => secure?.setSecureContext({ cert: identity.cert, key: identity.key }),
-    stop: (grace) =>
-      new Promise((resolve) => {
-        const cutOff = setTimeout(() => guard.destroyAll(), grace);
-        server.close(() => {
-          clearTimeout(cutOff);
-          resolve();
-        });
-      }),
-  };
+  return { server, guard };
 }
+
+function stopGuarded({ server, guard }: Guarded, grace: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cutOff = setTimeout(() => guard.destroyAll(), grace);
+    server.close(() => {
+      clearTimeout(cutOff);
+      resolve();
+    });
+  });
+}
+
+/** The machine does not have the address, or not the protocol. */
+class NoSuchAddress extends UsageError {}
 
 function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const place = `${host ?? "every address"}, port ${port}`;
+      const place = host === undefined ? `port ${port}` : formatListenAddress(host, port);
       if (error.code === "EADDRINUSE")
-        reject(new UsageError(`${place}: another program listens there; stop it or choose another --listen`));
+        reject(
+          new UsageError(
+            `${place} is taken: stop the program that listens there, or choose another --listen HOST:PORT`,
+          ),
+        );
       else if (error.code === "EACCES")
-        reject(new UsageError(`${place}: not allowed; choose a port above 1023 with --listen`));
+        reject(new UsageError(`${place} is not allowed: choose a port above 1023 with --listen HOST:PORT`));
+      else if (error.code === "EADDRNOTAVAIL" || error.code === "EAFNOSUPPORT")
+        reject(
+          new NoSuchAddress(`${place} is no address of this machine: choose another --listen HOST:PORT`),
+        );
       else reject(new UsageError(`cannot listen on ${place}: ${error.message}`));
     });
     server.listen({ port, ...(host !== undefined && { host }) }, resolve);

@@ -90,7 +90,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     return answer(request, decoded.subarray(0, size), view);
   };
 
-  const post = async (request: Request, view: string | undefined): Promise<Response> => {
+  const post = (request: Request, view: string | undefined): Response | Promise<Response> => {
     const contentType = request.headers.get("content-type");
     if (contentType !== DNS_MESSAGE && (contentType === null || essence(contentType) !== DNS_MESSAGE))
       return refuse(request, 415, `the body of a POST must be ${DNS_MESSAGE}`, {
@@ -98,14 +98,13 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       });
     const refused = refuseAccept(request);
     if (refused !== undefined) return refused;
-    let query: Uint8Array | undefined;
-    try {
-      query = await readBody(request, longestQuery);
-    } catch {
-      return refuse(request, 400, "the body ended before it was whole");
-    }
-    if (query === undefined) return refuse(request, 413, `the body is longer than ${longestQuery} octets`);
-    return answer(request, query, view);
+    return readBody(request, longestQuery).then(
+      (query) =>
+        query === undefined
+          ? refuse(request, 413, `the body is longer than ${longestQuery} octets`)
+          : answer(request, query, view),
+      () => refuse(request, 400, "the body ended before it was whole"),
+    );
   };
 
   return (request, view) => {

@@ -2,13 +2,14 @@
  * Reads a request's body of at most `most` octets; undefined when it is longer, which is found out
  * before more than that is held. A declared length is trusted to be enforced by the HTTP host.
  */
-export async function readBody(request: Request, most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+export function readBody(request: Request, most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const declared = request.headers.get("content-length");
-  if (declared !== null) {
-    if (!(Number(declared) <= most)) return undefined;
-    const body = new Uint8Array(await request.arrayBuffer());
-    return body.length <= most ? body : undefined;
-  }
+  if (declared === null) return readUndeclared(request, most);
+  if (!(Number(declared) <= most)) return Promise.resolve(undefined);
+  return request.arrayBuffer().then((body) => (body.byteLength <= most ? new Uint8Array(body) : undefined));
+}
+
+async function readUndeclared(request: Request, most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (request.body === null) return new Uint8Array(0);
   const body = new Uint8Array(most);
   let size = 0;

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -101,6 +101,26 @@ describe("protocols", () => {
     }
   });
 
+  it("listens on both addresses of localhost, where there are both", async () => {
+    const server = await startNodeServer({
+      listen: { host: "localhost", port: 0 },
+      tls,
+      fetch: echo,
+      limits: DEFAULT_SERVER_LIMITS,
+    });
+    running.push(server);
+    const hasIPv6 = Object.values(networkInterfaces()).some((list) =>
+      list?.some((one) => one.address === "::1"),
+    );
+    for (const host of hasIPv6 ? ["127.0.0.1", "[::1]"] : ["127.0.0.1"]) {
+      const session = connectHttp2(`https://${host}:${server.address.port}`, { ca: tls.cert });
+      closing.push(session);
+      // Node's client leaves out the brackets of an IPv6 authority.
+      const stream = session.request({ ":method": "GET", ":authority": "localhost" });
+      expect(await answered(stream), host).toBe("GET ");
+    }
+  });
+
   it("refuses a port that is taken, and says what to do", async () => {
     const { port } = (await start()).address;
     const again = startNodeServer({
@@ -110,7 +130,9 @@ describe("protocols", () => {
       limits: DEFAULT_SERVER_LIMITS,
     });
     await expect(again).rejects.toThrow(UsageError);
-    await expect(again).rejects.toThrow(/another program listens there/);
+    await expect(again).rejects.toThrow(
+      /is taken: stop the program that listens there, or choose another --listen/,
+    );
   });
 });
 

@@ -1,0 +1,30 @@
+#!/usr/bin/env node
+// Plain JavaScript that an old Node can read: it finds a Node that runs the rest, and the rest.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { constants } from "node:os";
+import { fileURLToPath } from "node:url";
+
+const [major, minor] = process.versions.node.split(".").map(Number);
+const isOldNode = major < 22 || (major === 22 && minor < 19);
+const packed = new URL("../dist/hosts/cli.js", import.meta.url);
+const checkout = new URL("../src/hosts/cli.ts", import.meta.url);
+const ownNode = fileURLToPath(new URL("../node_modules/node/bin/node", import.meta.url));
+
+if (isOldNode && existsSync(ownNode)) {
+  // The checkout brings Node along as a devDependency.
+  const again = [fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+  const child = spawn(ownNode, again, { stdio: "inherit" });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("exit", (code, signal) => {
+    process.exitCode = code ?? 128 + constants.signals[signal];
+  });
+} else if (isOldNode) {
+  console.error(
+    `clusterset-doh needs Node.js 22.19 or newer; this is ${process.versions.node}. https://nodejs.org has newer ones.`,
+  );
+  process.exitCode = 2;
+} else {
+  // A checkout has src/ and may have an older dist/ beside it; a package has dist/ alone.
+  await import(existsSync(checkout) ? checkout.href : packed.href);
+}

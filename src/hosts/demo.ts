@@ -1,0 +1,133 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { encode } from "dns-packet";
+import { runSyncWorker } from "../sync/worker.ts";
+import { readServeConfig } from "./config.ts";
+import { type RunningGateway, startGateway } from "./gateway-host.ts";
+import type { Logger } from "./logger.ts";
+import { makeToken } from "./token.ts";
+
+/** Flags of `demo`. */
+export interface DemoFlags {
+  readonly listen: string;
+  readonly stateDir: string;
+}
+
+const CLUSTERS = ["cluster-a", "cluster-b"] as const;
+/** Browsers and macOS keep `.local` to themselves, so the demo has another name for the same zone. */
+const ALIAS = "clusterset.test";
+const FIRST_PUSH_TIMEOUT = 30_000;
+
+/**
+ * Runs a gateway and a sync worker for each of the two example clusters until the signal is aborted, and
+ * prints lines to paste once both clusters have pushed.
+ * @throws {UsageError} where the address is taken, or the state folder in use
+ */
+export async function demo(
+  flags: DemoFlags,
+  logger: Logger,
+  signal: AbortSignal,
+  print: (line: string) => void,
+): Promise<void> {
+  const tokens = await keepTokens(flags.stateDir);
+  const config = readServeConfig({
+    listen: flags.listen,
+    stateDir: flags.stateDir,
+    zone: [ALIAS],
+    clusterToken: CLUSTERS.map((clusterId) => `${clusterId}=${tokenFile(flags.stateDir, clusterId)}`),
+  });
+  const gateway = await startGateway(config, logger);
+  const workers = new AbortController();
+  const stop = () => workers.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    const ca = await readFile(gateway.certificateFile!, "utf8");
+    const running = Promise.all(
+      CLUSTERS.map((clusterId) =>
+        runSyncWorker({
+          source: { kind: "manifests", directory: examplesOf(clusterId), watch: true },
+          clusterId,
+          gateways: [gateway.url],
+          token: tokens.get(clusterId)!,
+          ca,
+          once: false,
+          signal: workers.signal,
+          logger: logger.child({ cluster: clusterId }),
+        }),
+      ),
+    );
+    running.catch(stop);
+    const pushed = await untilPushed(gateway, workers.signal);
+    if (pushed) for (const line of describeDemo(gateway.url, gateway.certificateFile!)) print(line);
+    await running;
+  } finally {
+    workers.abort();
+    await gateway.stop();
+  }
+}
+
+/** The lines that the demo prints: what runs, and how to ask it. */
+export function describeDemo(url: string, certificateFile: string): string[] {
+  const { hostname, port } = new URL(url);
+  const host = hostname === "localhost" ? "127.0.0.1" : hostname.replace(/^\[|\]$/g, "");
+  const certificate = relative(process.cwd(), certificateFile);
+  const web = `web.shop.svc.${ALIAS}`;
+  const query = Buffer.from(
+    encode({ type: "query", id: 0, flags: 0x0100, questions: [{ type: "A", name: web }] }),
+  );
+  const curl = `curl --silent --show-error --cacert ${certificate}`;
+  const message = "application/dns-message";
+  return [
+    `clusterset-doh answers on ${url} for two clusters: ${CLUSTERS.join(" and ")}.`,
+    `Zones: clusterset.local and ${ALIAS}. Their manifests: ${CLUSTERS.map((clusterId) => relative(process.cwd(), examplesOf(clusterId))).join(", ")} (edit them: the answers follow).`,
+    "",
+    "JSON:",
+    `  ${curl} '${url}/resolve?name=${web}&type=A'`,
+    `  ${curl} '${url}/resolve?name=_http._tcp.web.shop.svc.clusterset.local&type=SRV'`,
+    "as cluster-a sees it:",
+    `  ${curl} '${url}/clusters/cluster-a/resolve?name=${web}&type=A'`,
+    "DNS messages (RFC 8484), GET and POST:",
+    `  ${curl} -H 'accept: ${message}' '${url}/dns-query?dns=${query.toString("base64url")}' | od -An -tx1z`,
+    `  echo ${query.toString("base64")} | base64 -d | ${curl} -H 'content-type: ${message}' --data-binary @- ${url}/dns-query | od -An -tx1z`,
+    "dig:",
+    `  dig +https @${host} -p ${port} ${web} A`,
+    "a browser (it asks whether to trust the self-signed certificate):",
+    `  ${url}/resolve?name=${web}&type=A`,
+    "",
+    "Stop with Ctrl-C.",
+  ];
+}
+
+async function untilPushed(gateway: RunningGateway, signal: AbortSignal): Promise<boolean> {
+  const deadline = Date.now() + FIRST_PUSH_TIMEOUT;
+  while (!signal.aborted) {
+    if (gateway.readiness().liveClusters === CLUSTERS.length) return true;
+    if (Date.now() > deadline)
+      throw new Error("the example clusters did not push within 30 s; --log-level info says what they do");
+    await wait(50, undefined, { signal }).catch(() => {});
+  }
+  return false;
+}
+
+function examplesOf(clusterId: string): string {
+  return fileURLToPath(new URL(`../../examples/${clusterId}`, import.meta.url));
+}
+
+function tokenFile(stateDirectory: string, clusterId: string): string {
+  return join(stateDirectory, "tokens", clusterId);
+}
+
+async function keepTokens(stateDirectory: string): Promise<Map<string, string>> {
+  await mkdir(join(stateDirectory, "tokens"), { recursive: true, mode: 0o700 });
+  const tokens = new Map<string, string>();
+  for (const clusterId of CLUSTERS) {
+    const file = tokenFile(stateDirectory, clusterId);
+    const kept = (await readFile(file, "utf8").catch(() => "")).trim();
+    const token = kept === "" ? makeToken().token : kept;
+    if (kept === "") await writeFile(file, `${token}\n`, { mode: 0o600 });
+    tokens.set(clusterId, token);
+  }
+  return tokens;
+}

@@ -1,0 +1,153 @@
+import { join } from "node:path";
+import { systemClock } from "../gateway/clock.ts";
+import { Gateway } from "../gateway/gateway.ts";
+import type { GatewayEvent } from "../gateway/gateway-events.ts";
+import { createApp } from "../http/app.ts";
+import { createPrometheusMetrics } from "../http/prometheus.ts";
+import { createPushRoutes } from "../http/push.ts";
+import { QueryCounters } from "../http/query-counters.ts";
+import { openFileStore } from "../store/file-store.ts";
+import { StoreError } from "../store/store-error.ts";
+import type { ServeConfig } from "./config-schema.ts";
+import { formatListenAddress, parseListenAddress } from "./listen-address.ts";
+import type { Logger } from "./logger.ts";
+import { startNodeServer } from "./node-server.ts";
+import { PushCredentials } from "./push-credentials.ts";
+import { createStages } from "./stages.ts";
+import { openTlsSource } from "./tls-source.ts";
+import { UsageError } from "./usage-error.ts";
+import { VERSION } from "./version.ts";
+
+/** How often certificate and token files are looked at, in milliseconds. */
+const REFRESH_INTERVAL = 10_000;
+/** How long running requests may take to finish when the gateway stops, in milliseconds. */
+const STOP_GRACE = 5000;
+
+/** A gateway that runs. */
+export interface RunningGateway {
+  /** Where clients reach it, without a trailing slash. */
+  readonly url: string;
+  /** The self-signed certificate's file, where there is one. */
+  readonly certificateFile: string | undefined;
+  /** Whether queries get answers, and from how many live clusters. */
+  readonly readiness: () => { readonly ready: boolean; readonly liveClusters: number };
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the gateway on Node: store, gateway, HTTP application, server.
+ * @throws {UsageError} where the configuration or its files do not allow it
+ */
+export async function startGateway(config: ServeConfig, logger: Logger): Promise<RunningGateway> {
+  const listen = parseListenAddress(config.listen);
+  const tls = await openTlsSource(config, listen.host);
+  const credentials = await PushCredentials.load(config.push.credentials);
+  if (config.push.credentials.length === 0)
+    logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
+  const gateway = await openGateway(config, logger);
+  try {
+    const counters = new QueryCounters();
+    const onError = (error: unknown) =>
+      logger.error({ event: "request-failed", err: error }, "a request failed");
+    const app = createApp({
+      gateway,
+      counters,
+      clock: Date.now,
+      zones: config.zones,
+      version: VERSION,
+      pushRoutes: createPushRoutes({
+        gateway,
+        credentials,
+        limits: { sentBytes: config.limits.pushSentBytes, bodyBytes: config.limits.pushBytes },
+        onError,
+      }),
+      allowedOrigins: config.cors.origins,
+      longestQuery: config.limits.queryBytes,
+      metrics: createPrometheusMetrics(gateway, counters, Date.now),
+      onError,
+    });
+    const server = await startNodeServer({
+      listen,
+      tls: tls?.identity,
+      fetch: (request) => app.fetch(request),
+      limits: {
+        connections: config.limits.connections,
+        streamsPerConnection: config.limits.streamsPerConnection,
+        headerBytes: config.limits.headerBytes,
+        handshakeTimeout: config.limits.handshakeSeconds * 1000,
+        requestTimeout: config.limits.requestSeconds * 1000,
+        idleTimeout: config.limits.idleSeconds * 1000,
+      },
+    });
+    const refresh = async () => {
+      const identity = await tls?.refresh();
+      if (identity !== undefined) {
+        server.renew(identity);
+        logger.info({ event: "certificate-renewed" }, "took another certificate");
+      }
+      if (await credentials.refresh()) logger.info({ event: "tokens-renewed" }, "took other tokens");
+    };
+    const refresher = setInterval(
+      () =>
+        refresh().catch((error) =>
+          logger.warn({ event: "refresh-failed", err: error }, "kept what was there"),
+        ),
+      REFRESH_INTERVAL,
+    ).unref();
+    const isEvery = listen.host === undefined || listen.host === "0.0.0.0" || listen.host === "::";
+    const host = formatListenAddress(isEvery ? "localhost" : listen.host, server.address.port);
+    const url = `${tls === undefined ? "http" : "https"}://${host}`;
+    logger.info({ event: "listening", url, zones: config.zones, version: VERSION }, `listening on ${url}`);
+    return {
+      url,
+      certificateFile: tls?.selfSignedFile,
+      readiness: () => {
+        const { ready, clusters } = gateway.status();
+        return { ready, liveClusters: clusters.filter((cluster) => cluster.live).length };
+      },
+      stop: async () => {
+        clearInterval(refresher);
+        await server.stop(STOP_GRACE);
+        await gateway.close();
+      },
+    };
+  } catch (error) {
+    await gateway.close();
+    throw error;
+  }
+}
+
+async function openGateway(config: ServeConfig, logger: Logger) {
+  const { lease, limits, stateDirectory } = config;
+  try {
+    return await Gateway.open({
+      store: await openFileStore(join(stateDirectory, "snapshots"), {
+        onWarning: ({ code, ...rest }) => logger.warn({ event: "store-damage", code, ...rest }, rest.message),
+      }),
+      stages: createStages(config),
+      clock: systemClock,
+      onEvent: (event) => logEvent(logger, event),
+      limits: {
+        leastLeaseSeconds: lease.minimumSeconds,
+        leaseSeconds: lease.defaultSeconds,
+        mostLeaseSeconds: lease.maximumSeconds,
+        mostClusters: limits.clusters,
+        mostSnapshotCharacters: limits.snapshotCharacters,
+      },
+    });
+  } catch (error) {
+    if (error instanceof StoreError) throw new UsageError(`${stateDirectory}: ${error.message}`);
+    throw error;
+  }
+}
+
+function logEvent(logger: Logger, event: GatewayEvent): void {
+  if ("error" in event) {
+    const { error, ...rest } = event;
+    logger.error({ ...rest, err: error }, event.event.replaceAll("-", " "));
+  } else if (event.event === "lease-ran-out") {
+    logger.warn(event, `the lease of ${event.clusterId} ran out: its names leave the answers`);
+  } else {
+    logger.info(event, event.event.replaceAll("-", " "));
+  }
+}

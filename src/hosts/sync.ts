@@ -1,0 +1,59 @@
+import { readFile } from "node:fs/promises";
+import { runSyncWorker } from "../sync/worker.ts";
+import type { Logger } from "./logger.ts";
+import { readToken } from "./push-credentials.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Flags of `sync`. */
+export interface SyncFlags {
+  readonly gateway: readonly string[];
+  readonly tokenFile: string;
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly manifests?: string | undefined;
+  readonly clusterId?: string | undefined;
+  readonly caFile?: string | undefined;
+  readonly once?: boolean | undefined;
+}
+
+/**
+ * Runs a sync worker until the signal is aborted, or until it has pushed once.
+ * @throws {UsageError} where the flags do not allow it
+ */
+export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal): Promise<void> {
+  const { manifests, kubeconfig, context, clusterId } = flags;
+  if (manifests !== undefined && (kubeconfig ?? context) !== undefined)
+    throw new UsageError("--manifests reads no API server: leave out --kubeconfig and --context");
+  await runSyncWorker({
+    source:
+      manifests === undefined
+        ? {
+            kind: "kubernetes",
+            ...(kubeconfig !== undefined && { kubeconfig }),
+            ...(context !== undefined && { context }),
+          }
+        : { kind: "manifests", directory: manifests, watch: flags.once !== true },
+    ...(clusterId !== undefined && { clusterId }),
+    gateways: flags.gateway.map(readGatewayUrl),
+    token: await readToken(flags.tokenFile),
+    ...(flags.caFile !== undefined && { ca: await readCertificates(flags.caFile) }),
+    once: flags.once === true,
+    signal,
+    logger,
+  });
+}
+
+function readGatewayUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.username !== "")
+    throw new UsageError(`--gateway ${JSON.stringify(text)} is no address such as https://doh.example:8443`);
+  return url.href.replace(/\/+$/, "");
+}
+
+async function readCertificates(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`cannot read --ca-file: ${(error as Error).message}`);
+  }
+}
