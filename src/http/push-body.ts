@@ -79,8 +79,8 @@ async function* readBody(request: Request, limits: PushLimits): AsyncGenerator<U
   let bytes = 0;
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch((error: unknown) => {
-        throw fault ?? unreadable(isCompressed, error);
+      const { done, value } = await reader.read().catch(() => {
+        throw fault ?? unreadable(isCompressed);
       });
       if (done) return;
       bytes += value.length;
@@ -134,9 +134,8 @@ function tooLarge(most: number, how: "sent" | "decompressed"): PushFault {
   return new PushFault(413, "BODY_TOO_LARGE", `the body has more than ${most} octets ${how}`);
 }
 
-function unreadable(isCompressed: boolean, error: unknown): PushFault {
-  const reason = error instanceof Error ? error.message : String(error);
+function unreadable(isCompressed: boolean): PushFault {
   return isCompressed
-    ? new PushFault(400, "INVALID_GZIP", `the body is not gzip, or was cut off: ${reason}`)
-    : new PushFault(400, "UNREADABLE_BODY", `the body could not be read: ${reason}`);
+    ? new PushFault(400, "INVALID_GZIP", "the body is not gzip, was cut off, or goes on after its end")
+    : new PushFault(400, "UNREADABLE_BODY", "the body ended before it was complete");
 }

@@ -1,0 +1,31 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { findOutdated, generateSchemas } from "../../scripts/generate-schema.ts";
+
+test("docs/schema is what the code says: run node scripts/generate-schema.ts", () => {
+  expect(findOutdated()).toEqual([]);
+});
+
+test("docs/schema holds no other file", () => {
+  const committed = readdirSync(join(import.meta.dirname, "../../docs/schema"));
+  expect(committed.sort()).toEqual([...generateSchemas().keys()].sort());
+});
+
+test("the schema of a snapshot refuses unknown fields and names its parts", () => {
+  const schema = JSON.parse(generateSchemas().get("cluster-snapshot.json")!);
+  expect(schema).toMatchObject({
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    additionalProperties: false,
+  });
+  expect(Object.keys(schema.$defs).sort()).toEqual([
+    "Endpoint",
+    "EndpointGroup",
+    "EndpointGroups",
+    "EndpointPort",
+    "ExportedService",
+    "Finding",
+    "ImportedService",
+    "ServicePort",
+  ]);
+});
