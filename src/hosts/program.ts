@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { createLogger } from "./logger.ts";
 import { UsageError } from "./usage-error.ts";
 import { VERSION } from "./version.ts";
@@ -7,6 +7,10 @@ const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
 const repeat = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+const seconds = (value: string): number => {
+  if (/^[1-9]\d{0,5}$/.test(value)) return Number(value);
+  throw new InvalidArgumentError("It must be a whole number of seconds.");
+};
 const logLevel = () =>
   new Option("--log-level <level>", "how much is logged, as JSON lines on stderr").choices([
     "debug",
@@ -92,6 +96,16 @@ Stops cleanly on SIGTERM. Exit codes: 0 stopped, 1 failed, 2 wrong flags or conf
     .option("--manifests <dir>", "read manifests from a folder instead of an API server, and watch it")
     .option("--cluster-id <id>", "the cluster's id (default: ClusterProperty, else the UID of kube-system)")
     .option("--ca-file <file>", "certificates in PEM to trust the gateways by, such as a self-signed one")
+    .option(
+      "--lease <seconds>",
+      "how long gateways answer from what they were told last (default: 60)",
+      seconds,
+    )
+    .option(
+      "--stale-after <seconds>",
+      "how long leases are renewed while the API server cannot be read (default: 900)",
+      seconds,
+    )
     .option("--once", "push once, then exit")
     .addOption(logLevel().default("info"))
     .addHelpText(

@@ -13,6 +13,10 @@ export interface SyncFlags {
   readonly manifests?: string | undefined;
   readonly clusterId?: string | undefined;
   readonly caFile?: string | undefined;
+  /** Seconds. */
+  readonly lease?: number | undefined;
+  /** Seconds. */
+  readonly staleAfter?: number | undefined;
   readonly once?: boolean | undefined;
 }
 
@@ -21,9 +25,12 @@ export interface SyncFlags {
  * @throws {UsageError} where the flags do not allow it
  */
 export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal): Promise<void> {
-  const { manifests, kubeconfig, context, clusterId } = flags;
+  const { manifests, kubeconfig, context, clusterId, lease, staleAfter, tokenFile } = flags;
   if (manifests !== undefined && (kubeconfig ?? context) !== undefined)
     throw new UsageError("--manifests reads no API server: leave out --kubeconfig and --context");
+  await readToken(tokenFile);
+  // A missing token is told at once; later it is read anew, since it may be rotated.
+  await readToken(flags.tokenFile);
   await runSyncWorker({
     source:
       manifests === undefined
@@ -35,7 +42,10 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
         : { kind: "manifests", directory: manifests, watch: flags.once !== true },
     ...(clusterId !== undefined && { clusterId }),
     gateways: flags.gateway.map(readGatewayUrl),
-    token: await readToken(flags.tokenFile),
+    // Read anew for each request: a mounted Secret changes under a running worker.
+    token: () => readToken(tokenFile),
+    ...(lease !== undefined && { leaseSeconds: lease }),
+    ...(staleAfter !== undefined && { staleAfterSeconds: staleAfter }),
     ...(flags.caFile !== undefined && { ca: await readCertificates(flags.caFile) }),
     once: flags.once === true,
     signal,
