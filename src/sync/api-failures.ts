@@ -1,0 +1,42 @@
+import { type ApiResource, resourcePath } from "./api-resources.ts";
+import { SourceError } from "./object-source.ts";
+
+/** What went wrong while a resource was listed or watched, with the next step for whoever reads the log. */
+export function explainFailure(resource: ApiResource, cause: unknown): SourceError {
+  const name = resource.group === "" ? resource.resource : `${resource.resource}.${resource.group}`;
+  const text = describe(cause);
+  switch ((cause as { statusCode?: unknown } | null | undefined)?.statusCode) {
+    case 401:
+      return new SourceError(
+        "API_UNAUTHENTICATED",
+        `the API server does not accept the credentials of the kubeconfig (401) for ${name}; renew them. ${text}`,
+        true,
+        cause,
+      );
+    case 403: {
+      const rule = { apiGroups: [resource.group], resources: [resource.resource], verbs: ["list", "watch"] };
+      const message = `RBAC forbids to list and watch ${name}: add the rule ${JSON.stringify(rule)} to the ClusterRole of the sync worker (infra/kubernetes has it). ${text}`;
+      return new SourceError("RBAC_FORBIDDEN", message, true, cause);
+    }
+    case 404:
+      return new SourceError(
+        "RESOURCE_NOT_SERVED",
+        `the API server no longer serves ${name} at ${resourcePath(resource, "*")}; looking for another version. ${text}`,
+        false,
+        cause,
+      );
+    default:
+      return new SourceError("API_UNREACHABLE", `${name} cannot be read: ${text}`, false, cause);
+  }
+}
+
+/** The message of an error with those of its causes: undici hides the reason behind "fetch failed". */
+export function describe(cause: unknown): string {
+  const messages: string[] = [];
+  for (let error = cause; error instanceof Error && messages.length < 4; error = error.cause) {
+    const { code } = error as NodeJS.ErrnoException;
+    const message = error.message || error.name;
+    messages.push(typeof code === "string" && !message.includes(code) ? `${message} (${code})` : message);
+  }
+  return messages.length === 0 ? String(cause) : messages.join(": ");
+}

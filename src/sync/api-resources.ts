@@ -1,0 +1,114 @@
+import { ABOUT_GROUP, MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/identity.ts";
+import { ApiError, type ApiServer, type GetText } from "./api-server.ts";
+
+/** A resource of the Kubernetes API that a worker watches. */
+export interface ApiResource {
+  readonly kind: ObjectKind;
+  /** "" for the core group. */
+  readonly group: string;
+  /** Plural name. */
+  readonly resource: string;
+  /** Versions to read, best first. */
+  readonly versions: readonly string[];
+  /** Whether the resource is part of every Kubernetes, so that nothing need be discovered. */
+  readonly builtIn: boolean;
+  /** Whether only `metadata` is asked for. */
+  readonly metadataOnly: boolean;
+  /** Whether the worker does without when RBAC forbids it. */
+  readonly optional: boolean;
+}
+
+const BUILT_IN = { versions: ["v1"], builtIn: true, metadataOnly: false, optional: false };
+const CUSTOM = { builtIn: false, metadataOnly: false, optional: false };
+
+/** Everything that a snapshot is made of. */
+export const API_RESOURCES: readonly ApiResource[] = [
+  { kind: "Namespace", group: "", resource: "namespaces", ...BUILT_IN, metadataOnly: true },
+  { kind: "Node", group: "", resource: "nodes", ...BUILT_IN, metadataOnly: true, optional: true },
+  { kind: "Service", group: "", resource: "services", ...BUILT_IN },
+  { kind: "EndpointSlice", group: "discovery.k8s.io", resource: "endpointslices", ...BUILT_IN },
+  ...MULTICLUSTER_GROUPS.flatMap((group): ApiResource[] => {
+    const versions = group === "net.gke.io" ? ["v1"] : ["v1beta1", "v1alpha1"];
+    return [
+      { kind: "ServiceExport", group, resource: "serviceexports", versions, ...CUSTOM },
+      { kind: "ServiceImport", group, resource: "serviceimports", versions, ...CUSTOM },
+    ];
+  }),
+  {
+    kind: "ClusterProperty",
+    group: ABOUT_GROUP,
+    resource: "clusterproperties",
+    versions: ["v1", "v1beta1", "v1alpha1"],
+    ...CUSTOM,
+  },
+];
+
+/** The path of a resource's collection over all namespaces. */
+export function resourcePath({ group, resource }: ApiResource, version: string): string {
+  return group === "" ? `/api/${version}/${resource}` : `/apis/${group}/${version}/${resource}`;
+}
+
+/** What an API server serves. */
+export interface Discovery {
+  /** The best served version by `<resource>.<group>`; absent where none is served. */
+  readonly versions: ReadonlyMap<string, string>;
+  /**
+   * Whether absence means anything: an API server that is just starting does not serve CRDs yet, and
+   * says so by not being ready.
+   */
+  readonly conclusive: boolean;
+}
+
+/**
+ * Asks which versions of the custom resources are served.
+ * @throws {ApiError} and the errors of undici.
+ */
+export function discoverVersions(api: ApiServer, signal: AbortSignal): Promise<Discovery> {
+  return api.session(signal, async (get) => {
+    const read = async (path: string) => JSON.parse(await get(path)) as unknown;
+    const conclusive = await isReady(get);
+    const { groups } = (await read("/apis")) as {
+      groups: { name: string; versions: { version: string }[] }[];
+    };
+    const served = new Map(
+      groups.map(({ name, versions }) => [name, versions.map(({ version }) => version)]),
+    );
+    const resourcesOf = new Map<string, Promise<Set<string>>>();
+    const versions = new Map<string, string>();
+    for (const { group, resource, versions: wanted, builtIn } of API_RESOURCES) {
+      if (builtIn) continue;
+      for (const version of wanted) {
+        if (!served.get(group)?.includes(version)) continue;
+        const path = `/apis/${group}/${version}`;
+        const resources = resourcesOf.get(path) ?? listResources(read, path);
+        resourcesOf.set(path, resources);
+        if (!(await resources).has(resource)) continue;
+        versions.set(`${resource}.${group}`, version);
+        break;
+      }
+    }
+    return { versions, conclusive };
+  });
+}
+
+async function listResources(read: (path: string) => Promise<unknown>, path: string): Promise<Set<string>> {
+  try {
+    const { resources } = (await read(path)) as { resources: { name: string }[] };
+    return new Set(resources.map(({ name }) => name));
+  } catch (error) {
+    // The list of groups and the groups themselves change at different moments.
+    if (error instanceof ApiError && error.statusCode === 404) return new Set();
+    throw error;
+  }
+}
+
+async function isReady(get: GetText): Promise<boolean> {
+  try {
+    await get("/readyz", "*/*");
+    return true;
+  } catch (error) {
+    // 401, 403 and 404: an API server that does not show its readiness to everyone.
+    if (error instanceof ApiError) return [401, 403, 404].includes(error.statusCode);
+    throw error;
+  }
+}

@@ -1,0 +1,269 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { type Dispatcher, Pool } from "undici";
+import type { SnapshotPatch } from "../snapshot/patch.ts";
+import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import { describe } from "./api-failures.ts";
+
+const compress = promisify(gzip);
+
+/** What the gateway says of an accepted push or renewal. `expiresAt` is in Unix milliseconds. */
+export interface Acknowledgement {
+  readonly generation: number;
+  readonly expiresAt: number;
+}
+
+/**
+ * What to do after a failure: `resync` sends the full snapshot, `soon` tries again with a growing pause,
+ * `person` needs somebody to change something, `content` needs that or another snapshot.
+ */
+export type Remedy = "resync" | "soon" | "person" | "content";
+
+/** A gateway did not take what was sent. */
+export class GatewayError extends Error {
+  /** HTTP status; undefined where there was no answer. */
+  readonly status: number | undefined;
+  /** The gateway's code, or `UNREACHABLE`. */
+  readonly code: string;
+  readonly remedy: Remedy;
+  /** Milliseconds that the gateway asks to wait. */
+  readonly retryAfter: number;
+
+  constructor(
+    message: string,
+    {
+      status,
+      code,
+      remedy,
+      retryAfter = 0,
+      cause,
+    }: {
+      readonly status?: number;
+      readonly code: string;
+      readonly remedy: Remedy;
+      readonly retryAfter?: number;
+      readonly cause?: unknown;
+    },
+  ) {
+    super(message, { cause });
+    this.status = status;
+    this.code = code;
+    this.remedy = remedy;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** How a gateway is reached. */
+export interface GatewayOptions {
+  /** Base URL of the gateway, without `/api/v1`. */
+  readonly gateway: string;
+  /** The cluster's bearer token, or how to read it anew: a mounted Secret changes under a running worker. */
+  readonly token: string | (() => string | Promise<string>);
+  /** PEM certificates to trust instead of the system's. */
+  readonly ca?: string;
+  /** Milliseconds for one request. Default 60,000. */
+  readonly timeoutMilliseconds?: number;
+}
+
+const MOST_ANSWER_BYTES = 64 * 1024;
+const COMPRESS_FROM_BYTES = 1024;
+// The gateway takes a body for an attack that grows more than 200 times when it is unpacked.
+const MOST_RATIO = 150;
+
+/** The push API of one gateway, over kept-alive connections. */
+export class GatewayRequests {
+  /** Scheme, host and path as messages show them. */
+  readonly name: string;
+  readonly #options: GatewayOptions;
+  readonly #pool: Pool;
+  readonly #path: string;
+
+  /** @throws {TypeError} when the gateway is no http or https URL. */
+  constructor(options: GatewayOptions) {
+    const url = new URL(options.gateway);
+    if (url.protocol !== "https:" && url.protocol !== "http:")
+      throw new TypeError(`the gateway must be an https URL, not ${options.gateway}`);
+    this.#options = options;
+    this.#path = url.pathname.replace(/\/+$/, "");
+    this.name = url.origin + this.#path;
+    this.#pool = new Pool(url.origin, {
+      connections: 2,
+      connect: { timeout: 10_000, ...(options.ca === undefined ? {} : { ca: options.ca }) },
+      keepAliveTimeout: 60_000,
+    });
+  }
+
+  /** Sends a full snapshot. @throws {GatewayError} */
+  replace(snapshot: ClusterSnapshot, leaseSeconds: number, signal: AbortSignal): Promise<Acknowledgement> {
+    const path = `${clusterPath(snapshot.clusterId)}/snapshot?leaseSeconds=${leaseSeconds}`;
+    return this.#acknowledged("PUT", path, snapshot, signal);
+  }
+
+  /** Sends what changed since an acknowledged generation. @throws {GatewayError} */
+  patch(
+    clusterId: string,
+    baseGeneration: number,
+    patch: SnapshotPatch,
+    leaseSeconds: number,
+    signal: AbortSignal,
+  ): Promise<Acknowledgement> {
+    const path = `${clusterPath(clusterId)}/snapshot?leaseSeconds=${leaseSeconds}`;
+    return this.#acknowledged("PATCH", path, { baseGeneration, patch }, signal);
+  }
+
+  /** Says that the cluster is alive and nothing changed. @throws {GatewayError} */
+  renew(
+    clusterId: string,
+    generation: number,
+    leaseSeconds: number,
+    signal: AbortSignal,
+  ): Promise<Acknowledgement> {
+    const path = `${clusterPath(clusterId)}/lease?leaseSeconds=${leaseSeconds}`;
+    return this.#acknowledged("POST", path, { generation }, signal);
+  }
+
+  /** Takes the cluster out of the clusterset. @throws {GatewayError} */
+  async leave(clusterId: string, signal: AbortSignal): Promise<void> {
+    await this.#request("DELETE", clusterPath(clusterId), undefined, signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  async #acknowledged(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    body: object,
+    signal: AbortSignal,
+  ): Promise<Acknowledgement> {
+    const text = await this.#request(method, path, body, signal);
+    try {
+      const { generation, expiresAt } = JSON.parse(text) as Acknowledgement;
+      if (Number.isInteger(generation) && typeof expiresAt === "number") return { generation, expiresAt };
+    } catch {
+      // Told below, like an acknowledgement without a generation.
+    }
+    throw new GatewayError(
+      `${this.name} answered 200 without an acknowledgement: is this a clusterset-doh gateway? ${text.slice(0, 200)}`,
+      { status: 200, code: "NO_ACKNOWLEDGEMENT", remedy: "person" },
+    );
+  }
+
+  async #request(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    body: object | undefined,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const headers: Record<string, string> = { authorization: `Bearer ${await this.#readToken()}` };
+    let content: Buffer | undefined;
+    if (body !== undefined) {
+      headers["content-type"] = "application/json";
+      const plain = Buffer.from(JSON.stringify(body));
+      const packed = plain.length < COMPRESS_FROM_BYTES ? plain : await compress(plain);
+      const shrinks = packed.length < plain.length && packed.length * MOST_RATIO > plain.length;
+      content = shrinks ? packed : plain;
+      if (shrinks) headers["content-encoding"] = "gzip";
+    }
+    let status: number;
+    let retryAfter: number;
+    let text: string;
+    try {
+      const limit = AbortSignal.any([
+        signal,
+        AbortSignal.timeout(this.#options.timeoutMilliseconds ?? 60_000),
+      ]);
+      const answer = await this.#pool.request({
+        method,
+        path: this.#path + path,
+        headers,
+        body: content ?? null,
+        signal: limit,
+      });
+      status = answer.statusCode;
+      retryAfter = readRetryAfter(answer.headers["retry-after"]);
+      text = await readAnswer(answer.body);
+    } catch (cause) {
+      throw new GatewayError(`${this.name} cannot be reached: ${describe(cause)}`, {
+        code: "UNREACHABLE",
+        remedy: "soon",
+        cause,
+      });
+    }
+    if (status >= 200 && status < 300) return text;
+    throw refusal(this.name, status, text, retryAfter);
+  }
+
+  async #readToken(): Promise<string> {
+    const { token } = this.#options;
+    let text: string;
+    try {
+      text = (typeof token === "string" ? token : await token()).trim();
+    } catch (cause) {
+      const message = `the token for ${this.name} cannot be read: ${describe(cause)}`;
+      throw new GatewayError(message, { code: "TOKEN_UNREADABLE", remedy: "person", cause });
+    }
+    // RFC 6750 section 2.1; anything else would also be no header field value.
+    if (/^[A-Za-z0-9._~+/-]+=*$/.test(text)) return text;
+    const message = `the token for ${this.name} is no bearer token (RFC 6750): it is empty or holds other characters than letters, digits and -._~+/=`;
+    throw new GatewayError(message, { code: "TOKEN_MALFORMED", remedy: "person" });
+  }
+}
+
+function clusterPath(clusterId: string): string {
+  return `/api/v1/clusters/${encodeURIComponent(clusterId)}`;
+}
+
+async function readAnswer(body: Dispatcher.ResponseData["body"]): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > MOST_ANSWER_BYTES) break;
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function readRetryAfter(field: string | string[] | undefined): number {
+  const seconds = Number(field);
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, 300) * 1000 : 0;
+}
+
+const NEXT_STEPS: ReadonlyMap<number, readonly [Remedy, string]> = new Map([
+  [400, ["content", "the gateway cannot read what this version sends; compare the versions of both"]],
+  [401, ["person", "check the token (--token-file) against the gateway's list of clusters"]],
+  [403, ["person", "the token belongs to another cluster id; check --cluster-id and the token"]],
+  [404, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
+  [405, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
+  [409, ["resync", "the full snapshot follows"]],
+  [413, ["content", "the snapshot is larger than the gateway takes; raise its limit or export less"]],
+  [415, ["content", "the gateway cannot read what this version sends; compare the versions of both"]],
+  [
+    422,
+    ["content", "the gateway refuses the field that it names; correct the object or the option behind it"],
+  ],
+]);
+
+function refusal(name: string, status: number, text: string, retryAfter: number): GatewayError {
+  let code = `HTTP_${status}`;
+  let message = text.slice(0, 200);
+  try {
+    const { error } = JSON.parse(text) as { error?: { code?: unknown; message?: unknown } };
+    if (typeof error?.code === "string") code = error.code;
+    if (typeof error?.message === "string") message = error.message;
+  } catch {
+    // A proxy in front of the gateway: its text is quoted.
+  }
+  const redirect = status >= 300 && status < 400;
+  const [remedy, step] = redirect
+    ? (["person", "redirects are not followed; give the URL of the gateway itself (--gateway)"] as const)
+    : (NEXT_STEPS.get(status) ?? (["soon", "trying again"] as const));
+  return new GatewayError(`${name} answered ${status} ${code}: ${message}; next step: ${step}`, {
+    status,
+    code,
+    remedy,
+    retryAfter,
+  });
+}

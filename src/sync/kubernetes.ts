@@ -1,0 +1,130 @@
+import { describe } from "./api-failures.ts";
+import { API_RESOURCES, type Discovery, discoverVersions } from "./api-resources.ts";
+import { ApiServer, type KubeConfigOptions, loadKubeConfig } from "./api-server.ts";
+import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
+import { backoffPause, Wakeup } from "./pacing.ts";
+import { ResourceFeed } from "./resource-feed.ts";
+
+/** Which API server is read, and how. */
+export interface KubernetesSourceOptions extends KubeConfigOptions {
+  readonly logger: SyncLogger;
+  /** Whether the cluster id is known, so that no ClusterProperty is read. */
+  readonly clusterIdGiven: boolean;
+  /** How often the served versions are looked at, besides when a resource is gone. Default 30,000. */
+  readonly discoveryMilliseconds?: number;
+  /** How long a resource must be missing until its objects count as gone. Default 10,000. */
+  readonly goneAfterMilliseconds?: number;
+  /** Objects for each page of a list. Default 500. */
+  readonly pageSize?: number;
+}
+
+const RETRY = { first: 500, most: 30_000 };
+
+/** A cluster's objects from its API server, kept current. */
+export class KubernetesSource implements ObjectSource {
+  readonly #options: KubernetesSourceOptions;
+  readonly #listener: SourceListener;
+  readonly #api: ApiServer;
+  readonly #feeds: readonly ResourceFeed[];
+  readonly #absentSince = new Map<ResourceFeed, number>();
+  readonly #discoverNow = new Wakeup();
+  #saidNoExports = false;
+
+  /** @throws {SourceError} when the kubeconfig cannot be used. */
+  constructor(options: KubernetesSourceOptions, listener: SourceListener) {
+    this.#options = options;
+    this.#listener = listener;
+    this.#api = new ApiServer(loadKubeConfig(options), options.pageSize);
+    const context = {
+      api: this.#api,
+      listener,
+      logger: options.logger,
+      rediscover: () => this.#discoverNow.wake(),
+    };
+    const needed = API_RESOURCES.filter(({ kind }) => kind !== "ClusterProperty" || !options.clusterIdGiven);
+    this.#feeds = needed.map((resource) => new ResourceFeed(resource, context));
+  }
+
+  get complete(): boolean {
+    return this.#feeds.every(({ synced, listing }) => synced && !listing);
+  }
+
+  /** The moment since when no resource that is served and allowed has been confirmed. */
+  lastConfirmed(): number | undefined {
+    if (!this.#feeds.every(({ synced }) => synced)) return undefined;
+    const moments = this.#feeds.flatMap(({ confirmedAt }) => confirmedAt ?? []);
+    return moments.length === 0 ? undefined : Math.min(...moments);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    for (const feed of this.#feeds) if (feed.resource.builtIn) feed.serve(feed.resource.versions[0]!);
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        const discovery = await discoverVersions(this.#api, signal);
+        failures = 0;
+        this.#follow(discovery);
+        await this.#discoverNow.wait(this.#nextDiscovery(), signal);
+      } catch (cause) {
+        if (signal.aborted) break;
+        failures++;
+        const error = new SourceError(
+          "API_UNREACHABLE",
+          `the API server cannot be asked what it serves: ${describe(cause)}`,
+          false,
+          cause,
+        );
+        this.#options.logger.warn({ code: error.code, failures }, error.message);
+        this.#listener.failed(error);
+        await this.#discoverNow.wait(backoffPause(failures, RETRY), signal);
+      }
+    }
+    for (const feed of this.#feeds) feed.stop();
+  }
+
+  #nextDiscovery(): number {
+    const { discoveryMilliseconds = 30_000, goneAfterMilliseconds = 10_000 } = this.#options;
+    const unsettled = this.#feeds.some(
+      ({ resource, synced, version }) => !resource.builtIn && !synced && version === undefined,
+    );
+    if (unsettled) return backoffPause(2, RETRY);
+    return this.#absentSince.size > 0
+      ? Math.min(discoveryMilliseconds, goneAfterMilliseconds)
+      : discoveryMilliseconds;
+  }
+
+  #follow({ versions, conclusive }: Discovery): void {
+    for (const feed of this.#feeds) {
+      const { builtIn, resource, group } = feed.resource;
+      if (builtIn) continue;
+      const version = versions.get(`${resource}.${group}`);
+      if (version !== undefined) {
+        this.#absentSince.delete(feed);
+        feed.serve(version);
+      } else if (conclusive && feed.version === undefined) feed.clear();
+      else if (conclusive && this.#isGone(feed)) {
+        this.#absentSince.delete(feed);
+        this.#options.logger.warn(
+          { resource, group },
+          "no longer served by the API server: its objects are gone",
+        );
+        feed.clear();
+      }
+    }
+    const served = [...versions.keys()].some((name) => /^service(?:ex|im)ports\./.test(name));
+    if (!served && conclusive && !this.#saidNoExports)
+      this.#options.logger.warn(
+        {},
+        "the API server serves neither ServiceExport nor ServiceImport: install the MCS CRDs (sigs.k8s.io/mcs-api), else this cluster has nothing to say",
+      );
+    this.#saidNoExports = !served;
+  }
+
+  // An API server that restarts may answer for a moment as if CRDs did not exist.
+  #isGone(feed: ResourceFeed): boolean {
+    const now = Date.now();
+    const since = this.#absentSince.get(feed) ?? now;
+    this.#absentSince.set(feed, since);
+    return now - since >= (this.#options.goneAfterMilliseconds ?? 10_000);
+  }
+}

@@ -1,0 +1,108 @@
+import {
+  type Document,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  visit,
+} from "yaml";
+import { identifyObject } from "../extract/identity.ts";
+import type { KubernetesObject } from "../extract/objects.ts";
+
+/** A Kubernetes object with the place where it is written; lines and columns count from 1. */
+export interface ManifestObject {
+  readonly object: KubernetesObject;
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Something in the manifests that cannot be read or used. */
+export interface ManifestProblem {
+  /** `BrokenFile` and `UnreadableFile` keep a whole file out, `NotAnObject` and `DuplicateObject` a part of it. */
+  readonly code: "BrokenFile" | "UnreadableFile" | "NotAnObject" | "DuplicateObject";
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** What one file holds. Broken files have no objects. */
+export interface ManifestFile {
+  readonly broken: boolean;
+  readonly objects: readonly ManifestObject[];
+  readonly problems: readonly ManifestProblem[];
+}
+
+/**
+ * Reads the text of a manifest file: YAML documents or JSON, `List` objects taken apart. Objects of kinds
+ * that a snapshot is not made of are left out. A syntax error anywhere breaks the whole file, so that
+ * half an edit never counts.
+ */
+export function parseManifestFile(file: string, text: string): ManifestFile {
+  const lines = new LineCounter();
+  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, merge: true });
+  const place = (offset: number) => {
+    const { line, col } = lines.linePos(offset);
+    return { file, line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  if (!Array.isArray(documents)) return { broken: false, objects: [], problems: [] };
+  const errors = documents.flatMap((document) => document.errors);
+  if (errors.length > 0)
+    return {
+      broken: true,
+      objects: [],
+      problems: errors
+        .slice(0, 10)
+        .map(({ pos, message }) => ({ code: "BrokenFile", ...place(pos[0]), message })),
+    };
+
+  const objects: ManifestObject[] = [];
+  const problems: ManifestProblem[] = [];
+  const take = (node: Node | null | undefined, read: () => unknown) => {
+    if (node === null || node === undefined || (isScalar(node) && node.value === null)) return;
+    const where = place(node.range?.[0] ?? 0);
+    if (!isMap(node) || typeof node.get("kind") !== "string" || typeof node.get("apiVersion") !== "string") {
+      const message = "is no Kubernetes object: it needs an apiVersion and a kind";
+      problems.push({ code: "NotAnObject", ...where, message });
+      return;
+    }
+    const items = node.get("items", true);
+    if (String(node.get("kind")).endsWith("List") && isSeq(items)) {
+      const values = (read() as { items: unknown[] }).items;
+      for (const [index, item] of items.items.entries()) take(item as Node | null, () => values[index]);
+      return;
+    }
+    const object = read() as KubernetesObject;
+    if (identifyObject(object) !== undefined) objects.push({ object, ...where });
+  };
+  for (const document of documents) {
+    try {
+      take(document.contents, () => document.toJS({ maxAliasCount: 100 }));
+    } catch (cause) {
+      // toJS throws on aliases that lead nowhere or that multiply, and does not say where.
+      const message = cause instanceof Error ? cause.message : String(cause);
+      const problem: ManifestProblem = {
+        code: "BrokenFile",
+        ...place(findLostAlias(document) ?? document.range[0]),
+        message,
+      };
+      return { broken: true, objects: [], problems: [problem] };
+    }
+  }
+  return { broken: false, objects, problems };
+}
+
+function findLostAlias(document: Document): number | undefined {
+  let offset: number | undefined;
+  visit(document, {
+    Alias: (_, alias) => {
+      if (alias.resolve(document) !== undefined) return undefined;
+      offset = alias.range?.[0];
+      return visit.BREAK;
+    },
+  });
+  return offset;
+}

@@ -1,0 +1,127 @@
+import { type FSWatcher, watch } from "node:fs";
+import { identifyObject } from "../extract/identity.ts";
+import type { KubernetesObject } from "../extract/objects.ts";
+import { ManifestDirectory, type ManifestProblem } from "./manifests.ts";
+import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
+import { Debounce, Wakeup } from "./pacing.ts";
+
+/** Where manifests are read and how changes are noticed. */
+export interface ManifestSourceOptions {
+  readonly directory: string;
+  /** Whether changes count until the signal aborts. */
+  readonly watch: boolean;
+  readonly logger: SyncLogger;
+  /** How often the directory is looked at even where no change was notified. Default 5000. */
+  readonly pollMilliseconds?: number;
+}
+
+/**
+ * A directory of manifests as a cluster's objects. Changes are noticed by the file system's notifications
+ * and, since those do not reach network and container file systems, by looking now and then.
+ */
+export class ManifestSource implements ObjectSource {
+  complete = false;
+  readonly #options: ManifestSourceOptions;
+  readonly #listener: SourceListener;
+  readonly #manifests: ManifestDirectory;
+  #told = new Map<string, KubernetesObject>();
+  #reported = new Set<string>();
+  #unreadable: string | undefined;
+
+  constructor(options: ManifestSourceOptions, listener: SourceListener) {
+    this.#options = options;
+    this.#listener = listener;
+    this.#manifests = new ManifestDirectory(options.directory);
+  }
+
+  /** A directory is current as soon as it was read. */
+  lastConfirmed(now: number): number | undefined {
+    return this.complete ? now : undefined;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { watch: watching, pollMilliseconds = 5000 } = this.#options;
+    const wakeup = new Wakeup();
+    // Editors write and rename several times for one save.
+    const settle = new Debounce(() => wakeup.wake(), { quiet: 100, most: 1000 });
+    // Watched before the first read, so that no change falls in between.
+    const watcher = watching ? this.#watchDirectory(() => settle.touch()) : undefined;
+    while (!signal.aborted) {
+      await this.#read();
+      await wakeup.wait(watching || !this.complete ? pollMilliseconds : Number.POSITIVE_INFINITY, signal);
+    }
+    settle.stop();
+    watcher?.close();
+  }
+
+  #watchDirectory(notify: () => void): FSWatcher | undefined {
+    const { directory, logger } = this.#options;
+    const fallBack = (error: unknown) =>
+      logger.warn(
+        { directory, error: String(error) },
+        "file system notifications do not work here; looking now and then instead",
+      );
+    try {
+      const watcher = watch(directory, { recursive: true }, notify);
+      watcher.on("error", (error) => {
+        watcher.close();
+        fallBack(error);
+      });
+      return watcher;
+    } catch (error) {
+      fallBack(error);
+      return undefined;
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { directory, logger } = this.#options;
+    try {
+      const { objects, problems } = await this.#manifests.read();
+      if (this.#unreadable !== undefined)
+        logger.info({ directory }, "the manifest directory can be read again");
+      this.#unreadable = undefined;
+      this.#report(problems);
+      this.#tell(objects.map(({ object }) => object));
+    } catch (cause) {
+      const message = `the manifest directory ${directory} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
+      if (this.#unreadable !== message) logger.error({ directory }, message);
+      this.#unreadable = message;
+      this.#listener.failed(new SourceError("MANIFESTS_UNREADABLE", message, true, cause));
+    }
+  }
+
+  #report(problems: readonly ManifestProblem[]): void {
+    const reported = new Set<string>();
+    for (const { code, file, line, column, message } of problems) {
+      const text = `${file}:${line}:${column}: ${message}`;
+      reported.add(text);
+      if (!this.#reported.has(text)) this.#options.logger.warn({ code, file, line, column }, text);
+    }
+    this.#reported = reported;
+  }
+
+  #tell(objects: readonly KubernetesObject[]): void {
+    const before = this.#told;
+    this.#told = new Map(objects.map((object) => [JSON.stringify(identifyObject(object)), object]));
+    let changes = 0;
+    for (const [key, object] of before) {
+      if (this.#told.has(key)) continue;
+      this.#listener.delete(object);
+      changes++;
+    }
+    for (const [key, object] of this.#told) {
+      if (before.get(key) === object) continue;
+      this.#listener.upsert(object);
+      changes++;
+    }
+    if (!this.complete)
+      this.#options.logger.info(
+        { directory: this.#options.directory, objects: objects.length },
+        "manifests read",
+      );
+    if (changes === 0 && this.complete) return;
+    this.complete = true;
+    this.#listener.changed();
+  }
+}

@@ -1,0 +1,161 @@
+import type { Dirent } from "node:fs";
+import { type FileHandle, open, readdir, realpath, stat } from "node:fs/promises";
+import { basename, join, relative } from "node:path";
+import { compareText } from "../extract/fields.ts";
+import { identifyObject } from "../extract/identity.ts";
+import type { KubernetesObject } from "../extract/objects.ts";
+import {
+  type ManifestFile,
+  type ManifestObject,
+  type ManifestProblem,
+  parseManifestFile,
+} from "./manifest-file.ts";
+
+export type { ManifestObject, ManifestProblem } from "./manifest-file.ts";
+
+/** What a directory of manifests says. */
+export interface Manifests {
+  /** One object of each identity, by file and line; namespaces that objects imply included. */
+  readonly objects: readonly ManifestObject[];
+  readonly problems: readonly ManifestProblem[];
+}
+
+const MOST_BYTES = 64 * 1024 * 1024;
+
+interface KnownFile extends ManifestFile {
+  readonly signature: string;
+}
+
+/**
+ * Reads every *.yaml, *.yml and *.json file under a directory. Hidden files and kustomization files are
+ * passed over. What cannot be read is a problem with file, line and column, and costs nothing else.
+ * @throws the error of node:fs when the directory itself cannot be read.
+ */
+export async function readManifests(directory: string): Promise<Manifests> {
+  return new ManifestDirectory(directory).read();
+}
+
+/** A directory of manifests that is read again and again; files that did not change are not read again. */
+export class ManifestDirectory {
+  readonly #directory: string;
+  #files = new Map<string, KnownFile>();
+  readonly #impliedNamespaces = new Map<string, KubernetesObject>();
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /**
+   * What the directory says now. The last good state of a file that is broken or unreadable keeps
+   * counting, next to its problems.
+   */
+  async read(): Promise<Manifests> {
+    const files = new Map<string, KnownFile>();
+    for (const path of await listFiles(this.#directory)) {
+      const file = await this.#readFile(path);
+      if (file !== undefined) files.set(path, file);
+    }
+    this.#files = files;
+    return combine([...files.values()], (name) => this.#implyNamespace(name));
+  }
+
+  #implyNamespace(name: string): KubernetesObject {
+    let object = this.#impliedNamespaces.get(name);
+    if (object === undefined) {
+      object = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+      this.#impliedNamespaces.set(name, object);
+    }
+    return object;
+  }
+
+  async #readFile(path: string): Promise<KnownFile | undefined> {
+    const name = relative(this.#directory, path);
+    const before = this.#files.get(path);
+    let handle: FileHandle | undefined;
+    try {
+      handle = await open(path);
+      const signature = await signatureOf(handle);
+      if (before?.signature === signature) return before;
+      const { size } = await handle.stat();
+      if (size > MOST_BYTES) throw new Error(`is larger than ${MOST_BYTES} bytes`);
+      const text = await handle.readFile("utf8");
+      // Written to while it was read: what stood before counts until the writer is done.
+      if (before !== undefined && (await signatureOf(handle)) !== signature)
+        return { ...before, signature: "" };
+      const parsed = parseManifestFile(name, text);
+      return { ...parsed, objects: parsed.broken ? (before?.objects ?? []) : parsed.objects, signature };
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      const message = cause instanceof Error ? cause.message : String(cause);
+      const problem: ManifestProblem = { code: "UnreadableFile", file: name, line: 1, column: 1, message };
+      return { broken: true, objects: before?.objects ?? [], problems: [problem], signature: "" };
+    } finally {
+      await handle?.close();
+    }
+  }
+}
+
+async function signatureOf(handle: FileHandle): Promise<string> {
+  const { mtimeNs, ctimeNs, size, ino } = await handle.stat({ bigint: true });
+  return `${ino}-${size}-${mtimeNs}-${ctimeNs}`;
+}
+
+/** Manifest files under a directory, sorted; symbolic links are followed, each directory once. */
+async function listFiles(directory: string, seen = new Set<string>()): Promise<string[]> {
+  const real = await realpath(directory);
+  if (seen.has(real)) return [];
+  seen.add(real);
+  const files: string[] = [];
+  const entries = await readdir(directory, { withFileTypes: true });
+  for (const entry of entries.sort((left, right) => compareText(left.name, right.name))) {
+    if (entry.name.startsWith(".")) continue;
+    const path = join(directory, entry.name);
+    const kind = await kindOf(entry, path);
+    if (kind === "directory") files.push(...(await listFiles(path, seen)));
+    else if (kind === "file" && /\.(?:ya?ml|json)$/i.test(entry.name) && !isKustomization(entry.name))
+      files.push(path);
+  }
+  return files;
+}
+
+async function kindOf(entry: Dirent, path: string): Promise<"file" | "directory" | undefined> {
+  if (entry.isFile()) return "file";
+  if (entry.isDirectory()) return "directory";
+  if (!entry.isSymbolicLink()) return undefined;
+  const target = await stat(path).catch(() => undefined);
+  return target?.isFile() ? "file" : target?.isDirectory() ? "directory" : undefined;
+}
+
+function isKustomization(name: string): boolean {
+  return /^kustomization(?:\.ya?ml)?$/i.test(basename(name));
+}
+
+// As `kubectl apply` would have it: of two manifests of one object the later stands.
+function combine(
+  files: readonly ManifestFile[],
+  implyNamespace: (name: string) => KubernetesObject,
+): Manifests {
+  const problems = files.flatMap((file) => file.problems);
+  const objects = new Map<string, ManifestObject>();
+  const implied = new Map<string, ManifestObject>();
+  for (const found of files.flatMap((file) => file.objects)) {
+    const identity = identifyObject(found.object);
+    if (identity === undefined) continue;
+    const { kind, group, namespace, name } = identity;
+    const key = JSON.stringify([kind, group, namespace, name]);
+    const before = objects.get(key);
+    if (before !== undefined) {
+      const { file, line, column } = before;
+      const message = `${kind} ${namespace === "" ? "" : `${namespace}/`}${name} is also in ${found.file}:${found.line}, which stands; delete one of the two`;
+      problems.push({ code: "DuplicateObject", file, line, column, message });
+    }
+    objects.set(key, found);
+    if (namespace !== "" && !implied.has(namespace)) implied.set(namespace, found);
+  }
+  for (const [name, { file, line, column }] of implied) {
+    const key = JSON.stringify(["Namespace", "", "", name]);
+    if (objects.has(key)) continue;
+    objects.set(key, { object: implyNamespace(name), file, line, column });
+  }
+  return { objects: [...objects.values()], problems };
+}

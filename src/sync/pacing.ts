@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Limits of an exponential backoff, milliseconds. */
+export interface BackoffLimits {
+  readonly first: number;
+  readonly most: number;
+}
+
+/** The pause before the next attempt after `failures` (from 1) in a row: doubled each time, half of it random. */
+export function backoffPause(
+  failures: number,
+  { first, most }: BackoffLimits,
+  random: () => number = Math.random,
+): number {
+  const full = Math.min(most, first * 2 ** Math.min(failures - 1, 30));
+  return full / 2 + (random() * full) / 2;
+}
+
+/** Waits; false if the signal aborted it. */
+export async function pause(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await sleep(milliseconds, undefined, { signal });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Something to wait for that another part of the program sets off. */
+export class Wakeup {
+  #pending = false;
+  #wake: (() => void) | undefined;
+
+  /** Ends the wait, or the next one if nobody waits. */
+  wake(): void {
+    this.#pending = true;
+    this.#wake?.();
+  }
+
+  /** Waits until woken, aborted, or `milliseconds` (Infinity for no limit) are over. */
+  async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+    if (!this.#pending && !signal.aborted && milliseconds > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      signal.addEventListener("abort", resolve as () => void, { once: true });
+      const timer = Number.isFinite(milliseconds) ? setTimeout(resolve, milliseconds) : undefined;
+      await promise;
+      clearTimeout(timer);
+      signal.removeEventListener("abort", resolve as () => void);
+      this.#wake = undefined;
+    }
+    this.#pending = false;
+  }
+}
+
+/** How long changes are gathered, milliseconds. */
+export interface DebounceLimits {
+  /** Quiet that ends the gathering. */
+  readonly quiet: number;
+  /** The longest that a change waits. */
+  readonly most: number;
+}
+
+/** Calls `action` once changes have been quiet for a while, or have waited long enough. */
+export class Debounce {
+  readonly #action: () => void;
+  readonly #limits: DebounceLimits;
+  #timer: NodeJS.Timeout | undefined;
+  #since: number | undefined;
+
+  constructor(action: () => void, limits: DebounceLimits) {
+    this.#action = action;
+    this.#limits = limits;
+  }
+
+  /** Something changed. */
+  touch(): void {
+    const now = performance.now();
+    this.#since ??= now;
+    clearTimeout(this.#timer);
+    const wait = Math.max(0, Math.min(this.#limits.quiet, this.#since + this.#limits.most - now));
+    this.#timer = setTimeout(() => {
+      this.#since = undefined;
+      this.#action();
+    }, wait);
+  }
+
+  /** Forgets what is gathered. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#since = undefined;
+  }
+}

@@ -1,0 +1,178 @@
+import { diffSnapshots } from "../snapshot/diff.ts";
+import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import { GatewayError, type GatewayOptions, GatewayRequests } from "./gateway-requests.ts";
+import type { SyncLogger } from "./object-source.ts";
+import { type BackoffLimits, backoffPause, pause, Wakeup } from "./pacing.ts";
+
+/** How one gateway is kept current. */
+export interface PushClientOptions extends GatewayOptions {
+  /** How long the gateway answers from what it was told, in seconds. */
+  readonly leaseSeconds: number;
+  readonly logger: SyncLogger;
+  /** Whether what was told last is known to be current, so that the lease may be renewed. */
+  readonly isCurrent: () => boolean;
+  /** Pauses after failures that may pass. Default 500 ms to 15 s. */
+  readonly backoff?: BackoffLimits;
+  /** Pauses after refusals that a person has to mend. Default 10 s to 60 s. */
+  readonly slowBackoff?: BackoffLimits;
+}
+
+interface Acknowledged {
+  readonly snapshot: ClusterSnapshot;
+  readonly generation: number;
+  /** When the lease was given, by this machine's clock. */
+  readonly at: number;
+}
+
+const BACKOFF = { first: 500, most: 15_000 };
+const SLOW_BACKOFF = { first: 10_000, most: 60_000 };
+const ATTEMPTS_ONCE = 5;
+
+/**
+ * Brings one gateway to the newest snapshot and keeps the cluster's lease there: the full snapshot
+ * first, then deltas against what the gateway acknowledged, the full one again when it holds another
+ * generation.
+ */
+export class PushClient {
+  readonly #options: PushClientOptions;
+  readonly #requests: GatewayRequests;
+  readonly #wakeup = new Wakeup();
+  #wanted: ClusterSnapshot | undefined;
+  #acknowledged: Acknowledged | undefined;
+  #failures = 0;
+  /** No attempt before this moment, by performance.now(). */
+  #notBefore = 0;
+  /** A snapshot that the gateway refused as such; another one may be tried earlier. */
+  #refused: ClusterSnapshot | undefined;
+
+  /** @throws {TypeError} when the gateway is no http or https URL. */
+  constructor(options: PushClientOptions) {
+    this.#options = options;
+    this.#requests = new GatewayRequests(options);
+    const { protocol, hostname } = new URL(options.gateway);
+    if (protocol === "http:" && !/^(?:localhost|127\.|\[::1\])/.test(hostname))
+      options.logger.warn(
+        { gateway: this.#requests.name },
+        "the token goes to this gateway unencrypted; use https",
+      );
+  }
+
+  /** The newest state; what was offered before need not be sent any more. */
+  offer(snapshot: ClusterSnapshot): void {
+    this.#wanted = snapshot;
+    if (this.#refused !== undefined && this.#refused !== snapshot) {
+      this.#refused = undefined;
+      this.#notBefore = 0;
+    }
+    this.#wakeup.wake();
+  }
+
+  /** Keeps the gateway current until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const wait = this.#timeUntilDue();
+      if (wait > 0) {
+        await this.#wakeup.wait(wait, signal);
+        continue;
+      }
+      try {
+        await this.#step(signal);
+      } catch (error) {
+        if (!signal.aborted) this.#failed(error);
+      }
+    }
+  }
+
+  /**
+   * Brings the gateway to one snapshot.
+   * @throws {GatewayError} at once when the gateway refuses, else after five attempts.
+   */
+  async deliver(snapshot: ClusterSnapshot, signal: AbortSignal): Promise<void> {
+    this.#wanted = snapshot;
+    for (;;) {
+      try {
+        await this.#step(signal);
+        return;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const wait = this.#failed(error);
+        const passing = error instanceof GatewayError && error.remedy === "soon";
+        if (!passing || this.#failures >= ATTEMPTS_ONCE) throw error;
+        await pause(wait, signal);
+      }
+    }
+  }
+
+  /** Takes the cluster out of the clusterset at this gateway. @throws {GatewayError} */
+  async leave(signal: AbortSignal): Promise<void> {
+    const clusterId = (this.#acknowledged?.snapshot ?? this.#wanted)?.clusterId;
+    if (clusterId === undefined) return;
+    await this.#requests.leave(clusterId, signal);
+    this.#options.logger.info({ gateway: this.#requests.name, clusterId }, "left the clusterset");
+  }
+
+  async close(): Promise<void> {
+    await this.#requests.close();
+  }
+
+  /** Milliseconds until the next request; 0 for now. */
+  #timeUntilDue(): number {
+    if (this.#wanted === undefined) return Number.POSITIVE_INFINITY;
+    const now = performance.now();
+    const held = Math.max(0, this.#notBefore - now);
+    if (this.#acknowledged?.snapshot !== this.#wanted) return held;
+    const renewal = this.#acknowledged.at + (this.#options.leaseSeconds * 1000) / 3;
+    if (now < renewal) return Math.max(held, renewal - now);
+    // Due, but nobody knows whether the cluster still is as told: looked at again when the source says so.
+    return this.#options.isCurrent() ? held : 1000;
+  }
+
+  async #step(signal: AbortSignal): Promise<void> {
+    const wanted = this.#wanted!;
+    const { leaseSeconds, logger } = this.#options;
+    const held = this.#acknowledged?.snapshot.clusterId === wanted.clusterId ? this.#acknowledged : undefined;
+    const patch = held === undefined ? undefined : diffSnapshots(held.snapshot, wanted);
+    // The lease counts from when the gateway gave it, which is after this moment.
+    const at = performance.now();
+    const { generation } =
+      held === undefined
+        ? await this.#requests.replace(wanted, leaseSeconds, signal)
+        : patch === undefined
+          ? await this.#requests.renew(wanted.clusterId, held.generation, leaseSeconds, signal)
+          : await this.#requests.patch(wanted.clusterId, held.generation, patch, leaseSeconds, signal);
+    this.#acknowledged = { snapshot: wanted, generation, at };
+    const gateway = this.#requests.name;
+    if (held === undefined) {
+      const [exports, imports] = [Object.keys(wanted.exports).length, Object.keys(wanted.imports).length];
+      const fields = { gateway, clusterId: wanted.clusterId, generation, exports, imports };
+      logger.info(fields, "snapshot acknowledged");
+    } else if (patch !== undefined) logger.info({ gateway, generation }, "changes acknowledged");
+    else if (this.#failures > 0) logger.info({ gateway, generation }, "lease renewed again");
+    this.#failures = 0;
+    this.#notBefore = 0;
+    this.#refused = undefined;
+  }
+
+  /** Notes a failure and returns the pause that it asks for. */
+  #failed(error: unknown): number {
+    const { logger, backoff = BACKOFF, slowBackoff = SLOW_BACKOFF } = this.#options;
+    const gateway = this.#requests.name;
+    if (!(error instanceof GatewayError)) throw error;
+    this.#failures++;
+    const { code, status, remedy } = error;
+    const fields = { gateway, code, status, failures: this.#failures };
+    // The full snapshot goes out at once, unless that is what was refused.
+    const resync = remedy === "resync" && this.#acknowledged !== undefined;
+    if (remedy === "resync") this.#acknowledged = undefined;
+    if (remedy === "person" || remedy === "content") logger.error(fields, error.message);
+    else if (resync) logger.info(fields, error.message);
+    else logger.warn(fields, error.message);
+    if (remedy === "content") this.#refused = this.#wanted;
+    const slow = remedy === "person" || remedy === "content";
+    const wait = resync
+      ? 0
+      : Math.max(error.retryAfter, backoffPause(this.#failures, slow ? slowBackoff : backoff));
+    this.#notBefore = performance.now() + wait;
+    return wait;
+  }
+}

@@ -1,0 +1,229 @@
+import { type KubernetesObject as ClientObject, ListWatch } from "@kubernetes/client-node";
+import type { KubernetesObject } from "../extract/objects.ts";
+import { explainFailure } from "./api-failures.ts";
+import { type ApiResource, resourcePath } from "./api-resources.ts";
+import type { ApiServer } from "./api-server.ts";
+import { InformerWatch } from "./informer-watch.ts";
+import type { SourceListener, SyncLogger } from "./object-source.ts";
+import { backoffPause, pause } from "./pacing.ts";
+
+const PARTIAL = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const SOON = { first: 500, most: 30_000 };
+// An API server that is just starting refuses what it will allow a moment later.
+const SLOWLY = { first: 2_000, most: 60_000 };
+const FORGOTTEN_AFTER = 60_000;
+const FAILURES_UNTIL_RELIST = 3;
+
+/** What a feed needs from the source it belongs to. */
+export interface FeedContext {
+  readonly api: ApiServer;
+  readonly listener: SourceListener;
+  readonly logger: SyncLogger;
+  /** The API server says that it does not know the resource. */
+  readonly rediscover: () => void;
+}
+
+interface Run {
+  readonly version: string;
+  readonly abort: AbortController;
+  readonly informer: ListWatch<ClientObject>;
+  restarting: boolean;
+}
+
+/**
+ * One resource of an API server, kept current by an informer of the Kubernetes client. The informer stops
+ * at most errors, so it is started again, with a growing pause; objects stay told of until a complete
+ * new list lacks them, whichever version of the API group it comes from.
+ */
+export class ResourceFeed {
+  readonly resource: ApiResource;
+  /** Whether the resource was listed once, or is known not to be there. */
+  synced = false;
+  /** Whether a list is under way. */
+  listing = false;
+  /** When the API server last confirmed what was told, Unix milliseconds; undefined where nothing is served. */
+  confirmedAt: number | undefined;
+  readonly #context: FeedContext;
+  readonly #told = new Map<string, KubernetesObject>();
+  #run: Run | undefined;
+  #failures = 0;
+  #failedAt = 0;
+
+  constructor(resource: ApiResource, context: FeedContext) {
+    this.resource = resource;
+    this.#context = context;
+  }
+
+  /** The version that is read; undefined where none is. */
+  get version(): string | undefined {
+    return this.#run?.version;
+  }
+
+  /** Reads a version from now on. What is told stays until it has been listed. */
+  serve(version: string): void {
+    if (this.#run?.version === version) return;
+    const { resource, group } = this.resource;
+    if (this.#run !== undefined)
+      this.#context.logger.info(
+        { resource, group, from: this.#run.version, to: version },
+        "another version is served now",
+      );
+    this.#failures = 0;
+    this.#open(version);
+  }
+
+  #open(version: string): void {
+    this.stop();
+    const { group } = this.resource;
+    const abort = new AbortController();
+    const path = resourcePath(this.resource, version);
+    const accept = (kind: string) =>
+      this.resource.metadataOnly ? `application/json;${kind},application/json` : "application/json";
+    const apiVersion = group === "" ? version : `${group}/${version}`;
+    const prepare = (object: object) => trim(object as KubernetesObject, apiVersion, this.resource.kind);
+    const fail = (error: unknown) => this.#fail(run, error);
+    const watch = new InformerWatch(this.#context.api.config, {
+      accept: accept(PARTIAL),
+      signal: abort.signal,
+      prepare,
+      alive: () => this.#confirm(run),
+      broken: fail,
+    });
+    const list = async () => {
+      const { items, resourceVersion } = await this.#list(
+        run,
+        path,
+        accept(PARTIAL.replace(";", "List;")),
+        prepare,
+      );
+      return { items: items as ClientObject[], metadata: { resourceVersion } };
+    };
+    const delayFn = async (milliseconds: number) => {
+      await pause(milliseconds, abort.signal);
+    };
+    const informer = new ListWatch(path, watch, list, false, undefined, undefined, { delayFn });
+    const run: Run = { version, abort, informer, restarting: false };
+    this.#run = run;
+    informer.on("add", (object) => this.#upsert(run, object as KubernetesObject));
+    informer.on("update", (object) => this.#upsert(run, object as KubernetesObject));
+    informer.on("delete", (object) => this.#delete(run, object as KubernetesObject));
+    informer.on("error", fail);
+    this.#start(run);
+  }
+
+  /** The resource is known not to be served: nothing of it exists. */
+  clear(): void {
+    this.stop();
+    this.confirmedAt = undefined;
+    const changed = !this.synced || this.#told.size > 0;
+    for (const object of this.#told.values()) this.#context.listener.delete(object);
+    this.#told.clear();
+    this.synced = true;
+    if (changed) this.#context.listener.changed();
+  }
+
+  /** Reads no more; what is told stays. */
+  stop(): void {
+    const run = this.#run;
+    this.#run = undefined;
+    this.listing = false;
+    if (run === undefined) return;
+    run.abort.abort();
+    void run.informer.stop();
+  }
+
+  #start(run: Run): void {
+    run.informer.start().catch((error: unknown) => this.#fail(run, error));
+  }
+
+  async #list(run: Run, path: string, accept: string, prepare: (object: object) => object) {
+    this.listing = true;
+    try {
+      const { items, resourceVersion } = await this.#context.api.list(path, accept, run.abort.signal);
+      if (this.#run !== run) throw new Error("stopped");
+      const prepared = items.map((item) => prepare(item) as KubernetesObject);
+      this.#replace(run, prepared);
+      if (!this.synced || this.#failures > 0)
+        this.#context.logger.info(
+          { resource: this.resource.resource, group: this.resource.group, objects: items.length },
+          "listed",
+        );
+      this.synced = true;
+      this.#failures = 0;
+      this.#confirm(run);
+      return { items: prepared, resourceVersion };
+    } finally {
+      if (this.#run === run) {
+        this.listing = false;
+        this.#context.listener.changed();
+      }
+    }
+  }
+
+  #replace(run: Run, objects: readonly KubernetesObject[]): void {
+    const kept = new Set(objects.map(objectKey));
+    for (const [key, object] of this.#told) if (!kept.has(key)) this.#delete(run, object);
+    for (const object of objects) this.#upsert(run, object);
+  }
+
+  #upsert(run: Run, object: KubernetesObject): void {
+    const key = objectKey(object);
+    if (this.#run !== run || this.#told.get(key) === object) return;
+    this.#told.set(key, object);
+    this.#context.listener.upsert(object);
+    this.#context.listener.changed();
+  }
+
+  #delete(run: Run, object: KubernetesObject): void {
+    if (this.#run !== run || !this.#told.delete(objectKey(object))) return;
+    this.#context.listener.delete(object);
+    this.#context.listener.changed();
+  }
+
+  #confirm(run: Run): void {
+    if (this.#run === run) this.confirmedAt = Date.now();
+  }
+
+  #fail(run: Run, cause: unknown): void {
+    if (this.#run !== run || run.restarting) return;
+    const { listener, logger, rediscover } = this.#context;
+    const { resource, group, optional } = this.resource;
+    const now = Date.now();
+    this.#failures = now - this.#failedAt > FORGOTTEN_AFTER ? 1 : this.#failures + 1;
+    this.#failedAt = now;
+    const error = explainFailure(this.resource, cause);
+    const fields = { resource, group, code: error.code, failures: this.#failures };
+    if (optional && error.code === "RBAC_FORBIDDEN") {
+      if (this.#failures === 1) logger.warn(fields, `${error.message}; going on without`);
+      this.confirmedAt = undefined;
+      this.synced = true;
+      listener.changed();
+    } else {
+      if (error.permanent) logger.error(fields, error.message);
+      else logger.warn(fields, error.message);
+      listener.failed(error);
+    }
+    if (error.code === "RESOURCE_NOT_SERVED") rediscover();
+    void this.#retry(run, backoffPause(this.#failures, error.permanent ? SLOWLY : SOON));
+  }
+
+  async #retry(run: Run, milliseconds: number): Promise<void> {
+    run.restarting = true;
+    const over = await pause(milliseconds, run.abort.signal);
+    run.restarting = false;
+    if (!over || this.#run !== run) return;
+    // A resource version that the API server does not know, as after a restored backup, fails for ever.
+    if (this.#failures % FAILURES_UNTIL_RELIST === 0) this.#open(run.version);
+    else this.#start(run);
+  }
+}
+
+function objectKey({ metadata }: KubernetesObject): string {
+  return `${String(metadata?.namespace ?? "")}/${String(metadata?.name ?? "")}`;
+}
+
+// Lists leave kind and apiVersion out, and field ownership is half of many objects.
+function trim(object: KubernetesObject, apiVersion: string, kind: string): KubernetesObject {
+  const { managedFields: _, ...metadata } = (object.metadata ?? {}) as Record<string, unknown>;
+  return { ...object, apiVersion, kind, metadata };
+}

@@ -1,0 +1,168 @@
+import { SnapshotAssembler } from "../extract/assembler.ts";
+import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import { KubernetesSource } from "./kubernetes.ts";
+import { ManifestSource } from "./manifest-source.ts";
+import type { ObjectSource, SourceError, SourceListener, SyncLogger } from "./object-source.ts";
+import { type BackoffLimits, Debounce, type DebounceLimits } from "./pacing.ts";
+import { PushClient } from "./push-client.ts";
+
+export type { SyncLogger } from "./object-source.ts";
+
+/** Where a worker's objects come from. */
+export type SyncSource =
+  | { readonly kind: "kubernetes"; readonly kubeconfig?: string; readonly context?: string }
+  | { readonly kind: "manifests"; readonly directory: string; readonly watch: boolean };
+
+/** What a sync worker does. */
+export interface SyncWorkerOptions {
+  readonly source: SyncSource;
+  /** Absent means that the objects name it, see `chooseClusterId`. */
+  readonly clusterId?: string;
+  /** Base URLs; each gateway is kept current on its own. */
+  readonly gateways: readonly string[];
+  /** The cluster's bearer token, or how to read it anew before each request. */
+  readonly token: string | (() => string | Promise<string>);
+  /** PEM certificates to trust for the gateways instead of the system's. */
+  readonly ca?: string;
+  /** Push one whole state and be done. */
+  readonly once: boolean;
+  /** How long a gateway answers from what it was told. Default 60. */
+  readonly leaseSeconds?: number;
+  /** Take the cluster out of the clusterset on the way out. Default false: a restart leaves no gap. */
+  readonly leaveOnExit?: boolean;
+  /** How long leases are renewed although the API server no longer confirms the state. Default 900. */
+  readonly staleAfterSeconds?: number;
+  readonly signal: AbortSignal;
+  readonly logger: SyncLogger;
+  /** How long changes are gathered. Default: until 200 ms of quiet, 1 s at most. */
+  readonly debounce?: DebounceLimits;
+  /** Pauses between attempts at a gateway. */
+  readonly backoff?: BackoffLimits;
+}
+
+const FAILURES_ONCE = 5;
+const DEBOUNCE = { quiet: 200, most: 1000 };
+
+/**
+ * Runs a sync worker until the signal aborts; with `once` until every gateway acknowledged one whole state.
+ * @throws {SourceError} when the kubeconfig cannot be used.
+ * @throws {TypeError} when a gateway is no http or https URL.
+ * @throws with `once`: {SourceError}, {ClusterIdError} or {GatewayError}, for the first thing that cannot be done.
+ */
+export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
+  const { signal, logger, clusterId, once } = options;
+  const assembler = new SnapshotAssembler(clusterId === undefined ? {} : { clusterId });
+  const stop = new AbortController();
+  const ended = AbortSignal.any([signal, stop.signal]);
+  const whole = Promise.withResolvers<ClusterSnapshot>();
+  // Only awaited with `once`.
+  whole.promise.catch(() => undefined);
+  let failures = 0;
+  let clients: PushClient[] = [];
+  let complaint: string | undefined;
+
+  const assemble = () => {
+    if (!source.complete || ended.aborted) return;
+    try {
+      const snapshot = assembler.snapshot();
+      complaint = undefined;
+      whole.resolve(snapshot);
+      if (!once) for (const client of clients) client.offer(snapshot);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (message !== complaint) logger.error({ code: (error as { code?: unknown }).code }, message);
+      complaint = message;
+      whole.reject(error);
+    }
+  };
+  const changes = new Debounce(assemble, options.debounce ?? DEBOUNCE);
+  const listener: SourceListener = {
+    upsert: (object) => void assembler.upsert(object),
+    delete: (object) => void assembler.delete(object),
+    changed: () => changes.touch(),
+    failed: (error: SourceError) => {
+      if (error.permanent || ++failures >= FAILURES_ONCE) whole.reject(error);
+    },
+  };
+  const source = openSource(options, listener);
+  const isCurrent = watchFreshness(source, options);
+  clients = options.gateways.map(
+    (gateway) =>
+      new PushClient({
+        gateway,
+        token: options.token,
+        ...(options.ca === undefined ? {} : { ca: options.ca }),
+        ...(options.backoff === undefined ? {} : { backoff: options.backoff }),
+        leaseSeconds: options.leaseSeconds ?? 60,
+        logger,
+        isCurrent,
+      }),
+  );
+
+  const running = source.run(ended);
+  running.catch((error: unknown) => whole.reject(error));
+  try {
+    if (once) await deliverOnce(whole.promise, clients, signal);
+    else {
+      await Promise.all([running, ...clients.map((client) => client.run(ended))]);
+      if (options.leaveOnExit === true) await leave(clients, logger);
+    }
+  } finally {
+    stop.abort();
+    changes.stop();
+    await running.catch(() => undefined);
+    await Promise.all(clients.map((client) => client.close()));
+  }
+}
+
+function openSource(options: SyncWorkerOptions, listener: SourceListener): ObjectSource {
+  const { source, logger, clusterId } = options;
+  return source.kind === "manifests"
+    ? new ManifestSource({ directory: source.directory, watch: source.watch, logger }, listener)
+    : new KubernetesSource({ ...source, clusterIdGiven: clusterId !== undefined, logger }, listener);
+}
+
+/** Whether leases may be renewed; says in the log when that begins and ends to be doubtful. */
+function watchFreshness(source: ObjectSource, options: SyncWorkerOptions): () => boolean {
+  const stale = (options.staleAfterSeconds ?? 900) * 1000;
+  let said = false;
+  return () => {
+    const now = Date.now();
+    const confirmed = source.lastConfirmed(now);
+    const age = confirmed === undefined ? Number.POSITIVE_INFINITY : now - confirmed;
+    const current = age <= stale;
+    if (current === said)
+      if (current) options.logger.info({}, "the state is confirmed again; leases are renewed");
+      else
+        options.logger.error(
+          { seconds: Math.round(age / 1000) },
+          "the API server has not confirmed the state for too long: leases are no longer renewed, and this cluster will leave the answers",
+        );
+    said = !current;
+    return current;
+  };
+}
+
+async function deliverOnce(
+  whole: Promise<ClusterSnapshot>,
+  clients: readonly PushClient[],
+  signal: AbortSignal,
+): Promise<void> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(new Error("stopped before every gateway had acknowledged"));
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    const snapshot = await Promise.race([whole, aborted.promise]);
+    const results = await Promise.allSettled(clients.map((client) => client.deliver(snapshot, signal)));
+    for (const result of results) if (result.status === "rejected") throw result.reason;
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+async function leave(clients: readonly PushClient[], logger: SyncLogger): Promise<void> {
+  const results = await Promise.allSettled(clients.map((client) => client.leave(AbortSignal.timeout(5000))));
+  for (const result of results)
+    if (result.status === "rejected") logger.error({}, `could not leave: ${String(result.reason)}`);
+}

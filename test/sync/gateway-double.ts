@@ -1,0 +1,110 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gunzipSync } from "node:zlib";
+import { parseSnapshot } from "../../src/snapshot/parse.ts";
+import { applyPatch } from "../../src/snapshot/patch.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+
+/** A request as it arrived; `bytes` is the size of the body after decompression. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly bytes: number;
+  readonly body: unknown;
+}
+
+/** What happens to a request instead of being taken: a status with an error, or a dropped connection. */
+export type Fault =
+  | { readonly status: number; readonly code?: string; readonly headers?: Record<string, string> }
+  | "drop"
+  | "drop after taking it";
+
+/** A small gateway that speaks the push protocol, keeps what it is told, and fails as it is asked to. */
+export class GatewayDouble {
+  readonly seen: SeenRequest[] = [];
+  readonly held = new Map<string, { generation: number; snapshot: ClusterSnapshot }>();
+  /** Asked before each request. */
+  fault: (request: SeenRequest) => Fault | undefined = () => undefined;
+  #server: Server | undefined;
+  #port = 0;
+  #generation = 0;
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  readonly listener: RequestListener = (request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const sent = Buffer.concat(parts);
+      const plain = request.headers["content-encoding"] === "gzip" ? gunzipSync(sent) : sent;
+      const seen: SeenRequest = {
+        method: request.method!,
+        path: request.url!,
+        headers: request.headers,
+        bytes: plain.length,
+        body: plain.length === 0 ? undefined : JSON.parse(plain.toString()),
+      };
+      this.seen.push(seen);
+      const fault = this.fault(seen);
+      if (fault === "drop") return request.socket.destroy();
+      if (typeof fault === "object") {
+        response.writeHead(fault.status, { "content-type": "application/json", ...fault.headers });
+        return response.end(JSON.stringify({ error: { code: fault.code ?? "TEST", message: "as asked" } }));
+      }
+      const [status, answer] = this.#take(seen);
+      if (fault === "drop after taking it") return request.socket.destroy();
+      response.writeHead(status, { "content-type": "application/json" });
+      return response.end(answer === undefined ? undefined : JSON.stringify(answer));
+    });
+  };
+
+  async start(): Promise<this> {
+    const server = createServer(this.listener);
+    await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
+    this.#port = (server.address() as AddressInfo).port;
+    this.#server = server;
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server;
+    if (server === undefined) return;
+    this.#server = undefined;
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+
+  /** `METHOD last-path-segment` of every request. */
+  get verbs(): string[] {
+    return this.seen.map(({ method, path }) => `${method} ${path.replace(/\?.*/, "").split("/").pop()}`);
+  }
+
+  #take({ method, path, body }: SeenRequest): [number, unknown?] {
+    const [, clusterId, what] = /^\/api\/v1\/clusters\/([^/?]+)(?:\/(\w+))?/.exec(path) ?? [];
+    if (clusterId === undefined) return [404, { error: { code: "NOT_FOUND", message: path } }];
+    const held = this.held.get(clusterId);
+    const acknowledge = (snapshot: ClusterSnapshot): [number, unknown] => {
+      const generation = ++this.#generation;
+      this.held.set(clusterId, { generation, snapshot });
+      return [200, { clusterId, generation, expiresAt: Date.now() + 60_000 }];
+    };
+    if (method === "DELETE") {
+      this.held.delete(clusterId);
+      return [204];
+    }
+    if (method === "PUT") return acknowledge(parseSnapshot(body));
+    const { generation, baseGeneration, patch } = body as {
+      generation?: number;
+      baseGeneration?: number;
+      patch?: Record<string, unknown>;
+    };
+    if (held === undefined || held.generation !== (what === "lease" ? generation : baseGeneration))
+      return [409, { error: { code: "GENERATION_MISMATCH", message: "another generation is held" } }];
+    if (what === "lease")
+      return [200, { clusterId, generation: held.generation, expiresAt: Date.now() + 60_000 }];
+    return acknowledge(applyPatch(held.snapshot, patch!));
+  }
+}

@@ -1,0 +1,15 @@
+import type { SyncLogger } from "../../src/sync/object-source.ts";
+
+/** A logger that keeps what it is told, as `level: message`. */
+export class KeptLogs implements SyncLogger {
+  readonly lines: string[] = [];
+  info(_: object, message: string): void {
+    this.lines.push(`info: ${message}`);
+  }
+  warn(_: object, message: string): void {
+    this.lines.push(`warn: ${message}`);
+  }
+  error(_: object, message: string): void {
+    this.lines.push(`error: ${message}`);
+  }
+}

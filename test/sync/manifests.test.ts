@@ -1,0 +1,224 @@
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { SnapshotAssembler } from "../../src/extract/assembler.ts";
+import { parseManifestFile } from "../../src/sync/manifest-file.ts";
+import { ManifestSource } from "../../src/sync/manifest-source.ts";
+import { readManifests } from "../../src/sync/manifests.ts";
+import { KeptLogs } from "./logs.ts";
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "manifests-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const write = (name: string, text: string) => writeFile(join(folder, name), text);
+
+const service = (name: string, port = 80) => `apiVersion: v1
+kind: Service
+metadata: { name: ${name}, namespace: shop }
+spec: { clusterIP: 10.0.0.1, ports: [{ port: ${port} }] }
+`;
+const exported = (name: string) => `apiVersion: multicluster.x-k8s.io/v1beta1
+kind: ServiceExport
+metadata: { name: ${name}, namespace: shop }
+`;
+
+describe("files", () => {
+  test("every document of every file under the directory, with its place", async () => {
+    await mkdir(join(folder, "deep/er"), { recursive: true });
+    await write("b.yaml", `# a comment\n${service("web")}---\n---\n${exported("web")}`);
+    await write("deep/er/c.yml", service("db"));
+    await write(
+      "deep/list.json",
+      JSON.stringify(
+        {
+          apiVersion: "v1",
+          kind: "List",
+          items: [
+            { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } },
+            { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "not-looked-at" } },
+          ],
+        },
+        null,
+        2,
+      ),
+    );
+    await write("kustomization.yaml", "resources: [b.yaml]");
+    await write(".hidden.yaml", "not: read: at all");
+    await write("notes.txt", "not read");
+    const { objects, problems } = await readManifests(folder);
+    expect(problems).toEqual([]);
+    expect(
+      objects.map(
+        ({ object, file, line, column }) =>
+          `${file}:${line}:${column} ${object.kind} ${object.metadata?.name}`,
+      ),
+    ).toEqual([
+      "b.yaml:2:1 Service web",
+      "b.yaml:8:1 ServiceExport web",
+      "deep/er/c.yml:1:1 Service db",
+      "deep/list.json:5:5 Namespace shop",
+    ]);
+  });
+
+  test("namespaces are implied by the objects in them", async () => {
+    await write("a.yaml", service("web"));
+    const { objects } = await readManifests(folder);
+    expect(objects.at(-1)).toMatchObject({
+      object: { kind: "Namespace", metadata: { name: "shop" } },
+      file: "a.yaml",
+    });
+  });
+
+  test("links are followed, each directory once", async () => {
+    await mkdir(join(folder, "real"));
+    await write("real/a.yaml", service("web"));
+    await symlink(join(folder, "real"), join(folder, "again"));
+    await symlink(folder, join(folder, "real", "loop"));
+    await symlink(join(folder, "nowhere.yaml"), join(folder, "dangling.yaml"));
+    const { objects, problems } = await readManifests(folder);
+    expect(problems).toEqual([]);
+    expect(objects.filter(({ object }) => object.kind === "Service").length).toBe(1);
+  });
+
+  test.each([
+    ["bad indentation", "# first\na: 1\n  b: 2\n", "a.yaml", 2],
+    ["an unclosed bracket", `${service("web")}---\nkind: [Service\n`, "a.yaml", 7],
+    ["the same key twice", "kind: Service\nkind: Service\n", "a.yaml", 2],
+    ["an alias to nothing", "apiVersion: v1\nkind: Service\nmetadata: *gone\n", "a.yaml", 3],
+    ["cut-off JSON", '{\n  "kind": "Service",\n', "a.json", 3],
+  ])("%s breaks that file alone, with line and column", async (_, text, name, line) => {
+    await write(name, text);
+    await write("good.yaml", service("db"));
+    const { objects, problems } = await readManifests(folder);
+    expect(problems[0]).toMatchObject({ code: "BrokenFile", file: name, line, column: expect.any(Number) });
+    expect(objects.map(({ object }) => object.metadata?.name)).toEqual(["db", "shop"]);
+  });
+
+  test("aliases that multiply are refused", () => {
+    const lines = ["a0: &a0 [x, x]"];
+    for (let level = 1; level < 40; level++)
+      lines.push(`a${level}: &a${level} [*a${level - 1}, *a${level - 1}]`);
+    const text = `apiVersion: v1\nkind: Service\nmetadata: { name: web }\n${lines.join("\n")}\n`;
+    expect(parseManifestFile("bomb.yaml", text)).toMatchObject({
+      broken: true,
+      problems: [{ code: "BrokenFile", message: expect.stringMatching(/alias/) }],
+    });
+  });
+
+  test.each(["just text", "- a\n- list\n", "values: only\n", '{"apiVersion":"v1"}'])(
+    "%j is no Kubernetes object",
+    (text) => {
+      expect(parseManifestFile("a.yaml", `# first\n${text}`)).toMatchObject({
+        broken: false,
+        problems: [{ code: "NotAnObject", line: 2, column: 1 }],
+      });
+    },
+  );
+
+  test("of two manifests of one object the later stands, and both places are told", async () => {
+    await write("a.yaml", service("web", 80));
+    await write("b.yaml", service("web", 8080));
+    const { objects, problems } = await readManifests(folder);
+    expect(objects.filter(({ object }) => object.kind === "Service")).toMatchObject([
+      { object: { spec: { ports: [{ port: 8080 }] } } },
+    ]);
+    expect(problems).toMatchObject([
+      { code: "DuplicateObject", file: "a.yaml", line: 1, message: expect.stringContaining("b.yaml:1") },
+    ]);
+  });
+
+  test("timestamps stay text", () => {
+    const text = `${exported("web")}  creationTimestamp: 2026-01-02T03:04:05Z\n`.replace(
+      "{ name: web, namespace: shop }",
+      "\n  name: web",
+    );
+    expect(parseManifestFile("a.yaml", text).objects[0]!.object.metadata).toEqual({
+      name: "web",
+      creationTimestamp: "2026-01-02T03:04:05Z",
+    });
+  });
+});
+
+describe("watching", () => {
+  let stop: AbortController;
+  let running: Promise<void>;
+  let logs: KeptLogs;
+  let assembler: SnapshotAssembler;
+  let source: ManifestSource;
+
+  function start(pollMilliseconds: number) {
+    stop = new AbortController();
+    logs = new KeptLogs();
+    assembler = new SnapshotAssembler({ clusterId: "east" });
+    source = new ManifestSource(
+      { directory: folder, watch: true, logger: logs, pollMilliseconds },
+      {
+        upsert: (object) => void assembler.upsert(object),
+        delete: (object) => void assembler.delete(object),
+        changed: () => undefined,
+        failed: () => undefined,
+      },
+    );
+    running = source.run(stop.signal);
+  }
+
+  afterEach(async () => {
+    stop.abort();
+    await running;
+  });
+
+  const exports = () => Object.keys(assembler.snapshot().exports);
+  const becomes = (expected: string[]) =>
+    vi.waitFor(() => expect([source.complete, exports()]).toEqual([true, expected]), { timeout: 5000 });
+
+  test.each([
+    ["notifications", 60_000],
+    ["looking now and then", 20],
+  ])("changes are noticed by %s: new, renamed over, in a new directory, deleted", async (_, poll) => {
+    await write("a.yaml", service("web") + "---\n" + exported("web"));
+    start(poll);
+    await becomes(["shop/web"]);
+    await write("b.yaml", service("db") + "---\n" + exported("db"));
+    await becomes(["shop/db", "shop/web"]);
+    await write("b.yaml~", service("cache") + "---\n" + exported("cache"));
+    await rename(join(folder, "b.yaml~"), join(folder, "b.yaml"));
+    await becomes(["shop/cache", "shop/web"]);
+    await mkdir(join(folder, "more"));
+    await write("more/c.yaml", service("db") + "---\n" + exported("db"));
+    await becomes(["shop/cache", "shop/db", "shop/web"]);
+    await rm(join(folder, "a.yaml"));
+    await becomes(["shop/cache", "shop/db"]);
+  });
+
+  test("the last good state of a file that breaks keeps counting, until it is mended or gone", async () => {
+    await write("a.yaml", service("web") + "---\n" + exported("web"));
+    start(20);
+    await becomes(["shop/web"]);
+    await write("a.yaml", `${service("web")}---\nkind: [`);
+    await vi.waitFor(() => expect(logs.lines.at(-1)).toMatch(/^warn: a\.yaml:6:\d+: /));
+    await becomes(["shop/web"]);
+    await write("a.yaml", service("db") + "---\n" + exported("db"));
+    await becomes(["shop/db"]);
+    await rm(join(folder, "a.yaml"));
+    await becomes([]);
+  });
+
+  test("a directory that cannot be read for a while keeps what was told", async () => {
+    await write("a.yaml", service("web") + "---\n" + exported("web"));
+    start(20);
+    await becomes(["shop/web"]);
+    await rename(folder, `${folder}-away`);
+    await vi.waitFor(() =>
+      expect(logs.lines.at(-1)).toMatch(/^error: the manifest directory .* cannot be read/),
+    );
+    expect(exports()).toEqual(["shop/web"]);
+    await rename(`${folder}-away`, folder);
+    await vi.waitFor(() => expect(logs.lines.at(-1)).toBe("info: the manifest directory can be read again"));
+    expect(exports()).toEqual(["shop/web"]);
+  });
+});

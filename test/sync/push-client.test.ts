@@ -1,0 +1,282 @@
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { generate } from "selfsigned";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { PushClient, type PushClientOptions } from "../../src/sync/push-client.ts";
+import { GatewayDouble } from "./gateway-double.ts";
+import { KeptLogs } from "./logs.ts";
+
+let gateway: GatewayDouble;
+let logs: KeptLogs;
+let stop: AbortController;
+const running: Promise<unknown>[] = [];
+
+beforeEach(async () => {
+  gateway = await new GatewayDouble().start();
+  logs = new KeptLogs();
+  stop = new AbortController();
+});
+
+afterEach(async () => {
+  stop.abort();
+  await Promise.all(running.splice(0));
+  await gateway.stop();
+});
+
+function open(more: Partial<PushClientOptions> = {}): PushClient {
+  return new PushClient({
+    gateway: gateway.url,
+    token: "secret-1",
+    leaseSeconds: 60,
+    logger: logs,
+    isCurrent: () => true,
+    backoff: { first: 5, most: 20 },
+    slowBackoff: { first: 5, most: 20 },
+    ...more,
+  });
+}
+
+function start(more: Partial<PushClientOptions> = {}): PushClient {
+  const client = open(more);
+  running.push(client.run(stop.signal).finally(() => client.close()));
+  return client;
+}
+
+function snapshot(endpoints: number, clusterId = "east"): ClusterSnapshot {
+  const members = Object.fromEntries(
+    Array.from({ length: endpoints }, (_, index) => [`10.0.0.${index}`, { address: `10.0.0.${index}` }]),
+  );
+  const web = {
+    exportedAt: "2026-01-01T00:00:00Z",
+    serviceType: "ClusterIP" as const,
+    headless: true,
+    ports: [],
+    endpoints: { "*": { ports: [], members } },
+  };
+  return {
+    formatVersion: 1,
+    clusterId,
+    namespaces: { shop: {} },
+    exports: { "shop/web": web },
+    imports: {},
+    findings: {},
+  };
+}
+
+const holds = (wanted: ClusterSnapshot) =>
+  vi.waitFor(() => expect(gateway.held.get(wanted.clusterId)?.snapshot).toEqual(wanted), { timeout: 5000 });
+
+test("the full snapshot first, compressed, then deltas in proportion to the change", async () => {
+  const client = start({ gateway: `${gateway.url}/` });
+  client.offer(snapshot(100));
+  await holds(snapshot(100));
+  client.offer(snapshot(101));
+  await holds(snapshot(101));
+  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot"]);
+  const [put, patch] = gateway.seen;
+  expect(put!.path).toBe("/api/v1/clusters/east/snapshot?leaseSeconds=60");
+  expect(put!.headers).toMatchObject({
+    authorization: "Bearer secret-1",
+    "content-type": "application/json",
+    "content-encoding": "gzip",
+  });
+  expect(patch!.body).toEqual({
+    baseGeneration: 1,
+    patch: {
+      exports: {
+        "shop/web": { endpoints: { "*": { members: { "10.0.0.100": { address: "10.0.0.100" } } } } },
+      },
+    },
+  });
+});
+
+test("a gateway under a path", async () => {
+  gateway.fault = ({ path }) =>
+    path.startsWith("/edge/api/v1/clusters/east/") ? undefined : { status: 500 };
+  const client = start({ gateway: `${gateway.url}/edge` });
+  client.offer(snapshot(1));
+  await vi.waitFor(() =>
+    expect(gateway.seen[0]?.path).toBe("/edge/api/v1/clusters/east/snapshot?leaseSeconds=60"),
+  );
+});
+
+test("409 is answered with the full snapshot at once", async () => {
+  const client = start({ backoff: { first: 60_000, most: 60_000 } });
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  gateway.held.clear();
+  client.offer(snapshot(2));
+  await holds(snapshot(2));
+  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "PUT snapshot"]);
+});
+
+test("a delta that was taken without an answer leads to a full snapshot, not to a lost change", async () => {
+  const client = start();
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  gateway.fault = ({ method }) => {
+    gateway.fault = () => undefined;
+    return method === "PATCH" ? "drop after taking it" : undefined;
+  };
+  client.offer(snapshot(2));
+  await vi.waitFor(() => expect(gateway.verbs.at(-1)).toBe("PUT snapshot"));
+  await holds(snapshot(2));
+});
+
+test("the lease is renewed when nothing changes; 409 on it sends the full snapshot", async () => {
+  const client = start({ leaseSeconds: 0.06 });
+  client.offer(snapshot(1));
+  await vi.waitFor(() =>
+    expect(gateway.verbs.filter((verb) => verb === "POST lease").length).toBeGreaterThan(2),
+  );
+  expect(gateway.seen.at(-1)).toMatchObject({ body: { generation: 1 } });
+  gateway.held.clear();
+  await holds(snapshot(1));
+});
+
+test("the lease is left to run out while nobody knows whether the state is current", async () => {
+  let current = false;
+  let asked = 0;
+  const client = start({
+    leaseSeconds: 0.03,
+    isCurrent: () => {
+      asked++;
+      return current;
+    },
+  });
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  client.offer(snapshot(2));
+  await holds(snapshot(2));
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(1), { timeout: 5000 });
+  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot"]);
+  current = true;
+  await vi.waitFor(() => expect(gateway.verbs).toContain("POST lease"), { timeout: 5000 });
+});
+
+test("a gateway that is down for a while gets the newest state, once", async () => {
+  await gateway.stop();
+  const client = start();
+  client.offer(snapshot(1));
+  await vi.waitFor(() =>
+    expect(logs.lines.filter((line) => line.includes("cannot be reached")).length).toBeGreaterThan(2),
+  );
+  client.offer(snapshot(2));
+  client.offer(snapshot(3));
+  await gateway.start();
+  await holds(snapshot(3));
+  expect(gateway.verbs).toEqual(["PUT snapshot"]);
+});
+
+test.each([
+  [503, undefined],
+  [500, undefined],
+  [429, { "retry-after": "0" }],
+])("%i passes", async (status, headers) => {
+  let left = 3;
+  gateway.fault = () => (left-- > 0 ? { status, ...(headers ? { headers } : {}) } : undefined);
+  start().offer(snapshot(1));
+  await holds(snapshot(1));
+  expect(gateway.seen.length).toBe(4);
+});
+
+test.each([
+  [401, "--token-file"],
+  [403, "--cluster-id"],
+  [404, "--gateway"],
+  [302, "redirects are not followed"],
+  [422, "correct the object"],
+  [413, "export less"],
+])("%i is told with the next step, and tried again until it is mended", async (status, step) => {
+  let left = 2;
+  gateway.fault = () => (left-- > 0 ? { status, code: "WHY" } : undefined);
+  start().offer(snapshot(1));
+  await holds(snapshot(1));
+  expect(logs.lines[0]).toMatch(new RegExp(`^error: .*${status} WHY: as asked; next step: .*${step}`));
+  expect(logs.lines.join()).not.toContain("secret-1");
+});
+
+test("after 422 another snapshot is tried at once", async () => {
+  gateway.fault = ({ bytes }) => (bytes < 600 ? { status: 422 } : undefined);
+  const client = start({ slowBackoff: { first: 60_000, most: 60_000 } });
+  client.offer(snapshot(1));
+  await vi.waitFor(() => expect(gateway.seen.length).toBe(1));
+  await vi.waitFor(() => expect(logs.lines.length).toBe(1));
+  client.offer(snapshot(50));
+  await holds(snapshot(50));
+});
+
+test("the token is read anew for each request", async () => {
+  let token = "old";
+  gateway.fault = ({ headers }) => (headers.authorization === "Bearer new" ? undefined : { status: 401 });
+  start({ token: () => `${token}\n` }).offer(snapshot(1));
+  await vi.waitFor(() => expect(gateway.seen.length).toBeGreaterThan(0));
+  token = "new";
+  await holds(snapshot(1));
+});
+
+test("another cluster id starts with a full snapshot", async () => {
+  const client = start();
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  client.offer(snapshot(1, "west"));
+  await holds(snapshot(1, "west"));
+});
+
+test("deliver: tries again what may pass, gives up with the reason, refuses at once", async () => {
+  let left = 4;
+  gateway.fault = () => (left-- > 0 ? "drop" : undefined);
+  const client = open();
+  await client.deliver(snapshot(1), stop.signal);
+  expect(gateway.held.get("east")?.snapshot).toEqual(snapshot(1));
+
+  gateway.fault = () => "drop";
+  await expect(client.deliver(snapshot(2), stop.signal)).rejects.toMatchObject({ code: "UNREACHABLE" });
+  gateway.fault = () => ({ status: 403, code: "OTHER_CLUSTER" });
+  const before = gateway.seen.length;
+  await expect(client.deliver(snapshot(2), stop.signal)).rejects.toMatchObject({ code: "OTHER_CLUSTER" });
+  expect(gateway.seen.length).toBe(before + 1);
+  await client.close();
+});
+
+test("a 200 that is no acknowledgement is not taken for one", async () => {
+  gateway.fault = () => ({ status: 200 });
+  const client = open();
+  await expect(client.deliver(snapshot(1), stop.signal)).rejects.toMatchObject({
+    code: "NO_ACKNOWLEDGEMENT",
+  });
+  await client.close();
+});
+
+test("leave takes the cluster out", async () => {
+  const client = open();
+  await client.deliver(snapshot(1), stop.signal);
+  await client.leave(stop.signal);
+  expect(gateway.held.size).toBe(0);
+  await client.close();
+});
+
+test.each(["", "two words", "line\nbreak"])("token %j is refused before it is sent", async (token) => {
+  const client = open({ token });
+  await expect(client.deliver(snapshot(1), stop.signal)).rejects.toMatchObject({ code: "TOKEN_MALFORMED" });
+  expect(gateway.seen).toEqual([]);
+  await client.close();
+});
+
+test("TLS is checked against the given CA", async () => {
+  const { cert, private: key } = await generate([{ name: "commonName", value: "gateway" }], {
+    extensions: [{ name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] }],
+  });
+  const server = createServer({ cert, key }, gateway.listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const trusting = open({ gateway: url, ca: cert });
+  await trusting.deliver(snapshot(1), stop.signal);
+  expect(gateway.held.get("east")?.snapshot).toEqual(snapshot(1));
+  const doubting = open({ gateway: url });
+  await expect(doubting.deliver(snapshot(1), stop.signal)).rejects.toThrow(/self.signed/i);
+  await Promise.all([trusting.close(), doubting.close()]);
+  server.closeAllConnections();
+  server.close();
+});

@@ -1,0 +1,135 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { runSyncWorker, type SyncWorkerOptions } from "../../src/sync/worker.ts";
+import { GatewayDouble } from "./gateway-double.ts";
+import { KeptLogs } from "./logs.ts";
+
+let folder: string;
+let gateways: GatewayDouble[];
+let stop: AbortController;
+let logs: KeptLogs;
+let running: Promise<void> | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "worker-"));
+  gateways = [await new GatewayDouble().start(), await new GatewayDouble().start()];
+  stop = new AbortController();
+  logs = new KeptLogs();
+  await write(80);
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running?.catch(() => undefined);
+  running = undefined;
+  await Promise.all(gateways.map((gateway) => gateway.stop()));
+  await rm(folder, { recursive: true });
+});
+
+const write = (port: number) =>
+  writeFile(
+    join(folder, "web.yaml"),
+    `apiVersion: v1
+kind: Service
+metadata: { name: web, namespace: shop }
+spec: { ports: [{ port: ${port} }] }
+---
+apiVersion: multicluster.x-k8s.io/v1beta1
+kind: ServiceExport
+metadata: { name: web, namespace: shop }
+`,
+  );
+
+function work(more: Partial<SyncWorkerOptions> = {}): Promise<void> {
+  return runSyncWorker({
+    source: { kind: "manifests", directory: folder, watch: true },
+    clusterId: "east",
+    gateways: gateways.map(({ url }) => url),
+    token: "secret",
+    once: false,
+    signal: stop.signal,
+    logger: logs,
+    debounce: { quiet: 5, most: 50 },
+    backoff: { first: 5, most: 20 },
+    ...more,
+  });
+}
+
+const portAt = (gateway: GatewayDouble) =>
+  gateway.held.get("east")?.snapshot.exports["shop/web"]?.ports[0]?.port;
+const reaches = (gateway: GatewayDouble, port: number) =>
+  vi.waitFor(() => expect(portAt(gateway)).toBe(port), { timeout: 5000 });
+
+test("once: done when every gateway has acknowledged; the cluster stays", async () => {
+  await work({ once: true });
+  expect(gateways.map(portAt)).toEqual([80, 80]);
+});
+
+test.each<[string, RegExp, () => Partial<SyncWorkerOptions>]>([
+  ["no cluster id", /--cluster-id/, () => ({ clusterId: undefined as unknown as string })],
+  [
+    "no directory",
+    /cannot be read: ENOENT/,
+    () => ({ source: { kind: "manifests", directory: `${folder}/none`, watch: false } }),
+  ],
+  [
+    "a gateway that is not there",
+    /cannot be reached: .*ECONNREFUSED/,
+    () => ({ gateways: ["http://127.0.0.1:1"] }),
+  ],
+  ["a gateway that is no URL", /Invalid URL/, () => ({ gateways: ["here"] })],
+  [
+    "a kubeconfig that is not there",
+    /kubeconfig .* cannot be read/,
+    () => ({ source: { kind: "kubernetes", kubeconfig: "/none" } }),
+  ],
+])("once with %s is an error that says so", async (_, message, more) => {
+  await expect(work({ once: true, ...more() })).rejects.toThrow(message);
+});
+
+test("once: one gateway that refuses is an error although the other acknowledged", async () => {
+  gateways[1]!.fault = () => ({ status: 403, code: "OTHER_CLUSTER" });
+  await expect(work({ once: true })).rejects.toMatchObject({ code: "OTHER_CLUSTER" });
+  expect(portAt(gateways[0]!)).toBe(80);
+});
+
+test("once: the signal ends it", async () => {
+  stop.abort();
+  await expect(work({ once: true })).rejects.toThrow(/stopped before/);
+});
+
+test("changes reach every gateway; one that is down blocks no other and catches up", async () => {
+  const [up, down] = gateways as [GatewayDouble, GatewayDouble];
+  await down.stop();
+  running = work();
+  await reaches(up, 80);
+  await write(8080);
+  await reaches(up, 8080);
+  expect(up.verbs).toEqual(["PUT snapshot", "PATCH snapshot"]);
+  await down.start();
+  await reaches(down, 8080);
+  expect(down.verbs[0]).toBe("PUT snapshot");
+});
+
+test("stopped, the cluster stays by its lease; it leaves only if asked to", async () => {
+  running = work();
+  await Promise.all(gateways.map((gateway) => reaches(gateway, 80)));
+  stop.abort();
+  await running;
+  expect(gateways.map(({ held }) => held.size)).toEqual([1, 1]);
+
+  stop = new AbortController();
+  const before = gateways.map(({ seen }) => seen.length);
+  running = work({ leaveOnExit: true });
+  await vi.waitFor(() =>
+    expect(gateways.every(({ seen }, index) => seen.length > before[index]!)).toBe(true),
+  );
+  await vi.waitFor(() =>
+    expect(logs.lines.filter((line) => line.includes("snapshot acknowledged")).length).toBe(4),
+  );
+  stop.abort();
+  await running;
+  expect(gateways.map(({ held }) => held.size)).toEqual([0, 0]);
+});
