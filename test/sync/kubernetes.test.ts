@@ -1,0 +1,324 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { SnapshotAssembler } from "../../src/extract/assembler.ts";
+import { KubernetesSource, type KubernetesSourceOptions } from "../../src/sync/kubernetes.ts";
+import type { SourceError } from "../../src/sync/object-source.ts";
+import { namespace, node, ofService, service, serviceExport, slice } from "../extract/objects.ts";
+import { ApiServerDouble } from "./api-server-double.ts";
+import { KeptLogs } from "./logs.ts";
+
+const EXPORTS = "/apis/multicluster.x-k8s.io/serviceexports";
+const SLICES = "/apis/discovery.k8s.io/endpointslices";
+
+let folder: string;
+let api: ApiServerDouble;
+let logs: KeptLogs;
+let stop: AbortController;
+let running: Promise<void> | undefined;
+let source: KubernetesSource;
+let assembler: SnapshotAssembler;
+let errors: SourceError[];
+/** Exports in each snapshot that the source would have let through, without repetitions. */
+let pushed: string[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "kubernetes-"));
+  api = await new ApiServerDouble().start();
+  logs = new KeptLogs();
+  stop = new AbortController();
+  errors = [];
+  pushed = [];
+  api.put("/api/namespaces", namespace("shop"));
+  for (const name of ["a", "b", "c", "d", "e"]) {
+    api.put("/api/services", service(`shop/${name}`));
+    api.put(EXPORTS, serviceExport(`shop/${name}`));
+  }
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+  running = undefined;
+  await api.stop();
+  await rm(folder, { recursive: true });
+});
+
+async function start(more: Partial<KubernetesSourceOptions> = {}) {
+  const kubeconfig = join(folder, "kubeconfig");
+  await writeFile(kubeconfig, api.kubeconfig);
+  assembler = new SnapshotAssembler({ clusterId: "east" });
+  source = new KubernetesSource(
+    {
+      kubeconfig,
+      clusterIdGiven: true,
+      logger: logs,
+      pageSize: 2,
+      discoveryMilliseconds: 50,
+      goneAfterMilliseconds: 60,
+      ...more,
+    },
+    {
+      upsert: (object) => void assembler.upsert(object),
+      delete: (object) => void assembler.delete(object),
+      changed: () => {
+        if (!source.complete) return;
+        const names = exports();
+        if (pushed.at(-1) !== names) pushed.push(names);
+      },
+      failed: (error) => errors.push(error),
+    },
+  );
+  running = source.run(stop.signal);
+}
+
+function exports(): string {
+  return Object.keys(assembler.snapshot().exports)
+    .map((key) => key.slice("shop/".length))
+    .join("");
+}
+
+const becomes = (expected: string) =>
+  vi.waitFor(
+    () => {
+      expect([source.complete, exports()]).toEqual([true, expected]);
+      expect(pushed.at(-1)).toBe(expected);
+    },
+    { timeout: 10_000 },
+  );
+
+const allWatched = () =>
+  vi.waitFor(
+    () =>
+      expect([EXPORTS, SLICES, "/api/services", "/api/namespaces"].map((path) => api.watchers(path))).toEqual(
+        [1, 1, 1, 1],
+      ),
+    { timeout: 10_000 },
+  );
+
+const pages = (path: string) => api.seen.filter((url) => url.startsWith(path) && !url.includes("watch="));
+
+test("lists page by page, says nothing before everything is there, then follows the watches", async () => {
+  await start();
+  await becomes("abcde");
+  expect(pushed).toEqual(["abcde"]);
+  expect(pages("/apis/multicluster.x-k8s.io/v1beta1/serviceexports").length).toBe(3);
+  expect(api.seen.some((url) => url.includes("/v1alpha1/"))).toBe(false);
+  await allWatched();
+
+  api.put(EXPORTS, serviceExport("shop/f"));
+  api.put("/api/services", service("shop/f"));
+  await becomes("abcdef");
+  api.remove(EXPORTS, "shop/a");
+  await becomes("bcdef");
+  api.put(SLICES, slice("shop/f-1", ofService("f"), [{ addresses: ["10.0.0.1"] }]));
+  await vi.waitFor(() => expect(assembler.snapshot().exports["shop/f"]!.endpoints).not.toEqual({}));
+  expect(errors).toEqual([]);
+});
+
+test("bookmarks are asked for and the watch goes on from them", async () => {
+  await start();
+  await becomes("abcde");
+  await allWatched();
+  api.send(EXPORTS, "BOOKMARK", { metadata: { resourceVersion: "999" } });
+  await vi.waitFor(() => expect(api.watchers(EXPORTS)).toBe(1));
+  api.closeWatches("end");
+  await vi.waitFor(
+    () =>
+      expect(api.seen.filter((url) => url.includes("serviceexports?watch=")).at(-1)).toMatch(
+        /resourceVersion=999.*allowWatchBookmarks=true/,
+      ),
+    { timeout: 5000 },
+  );
+});
+
+test("no snapshot while one resource is still being listed", async () => {
+  const held = Promise.withResolvers<void>();
+  api.beforePage = (url) =>
+    url.pathname.endsWith("/services") && url.searchParams.has("continue") ? held.promise : undefined;
+  await start();
+  await vi.waitFor(() => expect(pages("/api/v1/services").length).toBe(2));
+  await vi.waitFor(() => expect(api.watchers(EXPORTS)).toBe(1));
+  expect([source.complete, pushed]).toEqual([false, []]);
+  held.resolve();
+  await becomes("abcde");
+  expect(pushed).toEqual(["abcde"]);
+});
+
+test("pages that expire under way start the list over, in one piece", async () => {
+  let once = true;
+  api.beforePage = (url) => {
+    if (!once || !url.pathname.endsWith("/serviceexports") || !url.searchParams.has("continue")) return;
+    once = false;
+    api.compact(() => api.remove(EXPORTS, "shop/a"));
+  };
+  await start();
+  await becomes("bcde");
+  expect(pushed).toEqual(["bcde"]);
+});
+
+test.each(["end", "destroy"] as const)(
+  "a watch that is closed (%s) is opened again where it was",
+  async (how) => {
+    await start();
+    await becomes("abcde");
+    await allWatched();
+    api.closeWatches(how);
+    api.remove(EXPORTS, "shop/c");
+    await becomes("abde");
+    expect(pages("/apis/multicluster.x-k8s.io/v1beta1/serviceexports").length).toBe(3);
+  },
+);
+
+test("410 Gone: listed anew, deletions in between included, and nothing half-way is let through", async () => {
+  await start();
+  await becomes("abcde");
+  await allWatched();
+  api.compact(() => {
+    api.remove(EXPORTS, "shop/a");
+    api.remove("/api/services", "shop/b");
+    api.put(EXPORTS, serviceExport("shop/f"));
+    api.put("/api/services", service("shop/f"));
+  });
+  await becomes("cdef");
+  expect(pushed.every((names) => names.length >= 3)).toBe(true);
+});
+
+test("410 in the middle of a stream that stays open", async () => {
+  await start();
+  await becomes("abcde");
+  await allWatched();
+  const before = pages("/apis/multicluster.x-k8s.io/v1beta1/serviceexports").length;
+  api.send(EXPORTS, "ERROR", { kind: "Status", code: 410, message: "too old" });
+  await vi.waitFor(() =>
+    expect(pages("/apis/multicluster.x-k8s.io/v1beta1/serviceexports").length).toBe(before + 3),
+  );
+  api.remove(EXPORTS, "shop/a");
+  await becomes("bcde");
+});
+
+test("an API server that restarts: the state stays, then follows", async () => {
+  await start();
+  await becomes("abcde");
+  await allWatched();
+  await api.stop();
+  await vi.waitFor(() => expect(errors.some(({ code }) => code === "API_UNREACHABLE")).toBe(true));
+  expect(exports()).toBe("abcde");
+  const confirmed = source.lastConfirmed()!;
+  // While it starts it serves no CRDs, and is not ready.
+  const versions = api.served.get("multicluster.x-k8s.io")!;
+  api.served.delete("multicluster.x-k8s.io");
+  api.ready = false;
+  await api.start();
+  const rounds = () => api.seen.filter((url) => url === "/apis").length;
+  const before = rounds();
+  await vi.waitFor(() => expect(rounds()).toBeGreaterThan(before + 3), { timeout: 10_000 });
+  expect(exports()).toBe("abcde");
+  api.served.set("multicluster.x-k8s.io", versions);
+  api.ready = true;
+  api.remove(EXPORTS, "shop/a");
+  await becomes("bcde");
+  expect(pushed).toEqual(["abcde", "bcde"]);
+  await vi.waitFor(() => expect(source.lastConfirmed()!).toBeGreaterThan(confirmed), { timeout: 10_000 });
+});
+
+test("a resource version from the future, as after a restored backup, ends in a new list", async () => {
+  await start();
+  await becomes("abcde");
+  await allWatched();
+  api.send(EXPORTS, "ADDED", serviceExport("shop/lost", {}, { resourceVersion: "999999" }));
+  const lost = "ServiceExport/shop/lost/NoService";
+  await vi.waitFor(() => expect(assembler.snapshot().findings).toHaveProperty([lost]));
+  api.closeWatches("destroy");
+  api.remove(EXPORTS, "shop/e");
+  await becomes("abcd");
+  expect(assembler.snapshot().findings).not.toHaveProperty([lost]);
+});
+
+test("a version that stops being served: the other one takes over, without a gap", async () => {
+  api.served.set("multicluster.x-k8s.io", ["v1alpha1"]);
+  await start();
+  await becomes("abcde");
+  api.served.set("multicluster.x-k8s.io", ["v1beta1"]);
+  api.remove(EXPORTS, "shop/a");
+  await vi.waitFor(() =>
+    expect(api.seen.some((url) => url.includes("/v1beta1/serviceexports?watch="))).toBe(true),
+  );
+  await becomes("bcde");
+  expect(pushed).toEqual(["abcde", "bcde"]);
+  expect(api.watchers(EXPORTS)).toBe(1);
+});
+
+test("CRDs that appear later are noticed, and those that are gone for a while take their objects along", async () => {
+  const versions = api.served.get("multicluster.x-k8s.io")!;
+  api.served.clear();
+  await start();
+  await becomes("");
+  expect(logs.lines.some((line) => line.includes("install the MCS CRDs"))).toBe(true);
+  api.served.set("multicluster.x-k8s.io", versions);
+  await becomes("abcde");
+  api.served.clear();
+  await becomes("");
+  expect(pushed).toEqual(["", "abcde", ""]);
+});
+
+test("GKE's API group counts as well", async () => {
+  api.served.clear();
+  api.served.set("net.gke.io", ["v1"]);
+  api.put("/apis/net.gke.io/serviceexports", serviceExport("shop/b", {}, {}, "net.gke.io/v1"));
+  await start();
+  await becomes("b");
+});
+
+test.each(["/api/v1/services", "/apis/multicluster.x-k8s.io/v1beta1/serviceexports"])(
+  "403 for %s names the missing RBAC rule, says nothing half, and recovers",
+  async (path) => {
+    api.refuse.set(path, 403);
+    await start();
+    await vi.waitFor(() => expect(errors.length).toBeGreaterThan(0));
+    expect(errors[0]).toMatchObject({ code: "RBAC_FORBIDDEN", permanent: true });
+    const group = /^\/apis\/([^/]+)/.exec(path)?.[1] ?? "";
+    const rule = { apiGroups: [group], resources: [path.split("/").pop()], verbs: ["list", "watch"] };
+    expect(errors[0]!.message).toContain(JSON.stringify(rule));
+    expect([source.complete, pushed]).toEqual([false, []]);
+    api.refuse.clear();
+    await becomes("abcde");
+  },
+);
+
+test("nodes are optional: without them there is no topology", async () => {
+  api.put("/api/nodes", node("n1", { "topology.kubernetes.io/region": "eu" }));
+  api.refuse.set("/api/v1/nodes", 403);
+  await start();
+  await becomes("abcde");
+  expect(assembler.snapshot()).not.toHaveProperty("topology");
+  expect(logs.lines.some((line) => line.startsWith("warn: RBAC forbids to list and watch nodes"))).toBe(true);
+  expect(errors).toEqual([]);
+  api.refuse.clear();
+  await vi.waitFor(() => expect(assembler.snapshot().topology).toEqual({ region: "eu" }), { timeout: 5000 });
+});
+
+test("401 says what to renew", async () => {
+  for (const path of ["/apis", "/api/v1/namespaces"]) api.refuse.set(path, 401);
+  await start();
+  await vi.waitFor(() => expect(errors.map(({ code }) => code)).toContain("API_UNAUTHENTICATED"));
+});
+
+test("stopped in the middle of a list, nothing is asked any more", async () => {
+  const held = Promise.withResolvers<void>();
+  api.beforePage = () => held.promise;
+  await start();
+  await vi.waitFor(() => expect(pages("/api/v1/services").length).toBe(1));
+  stop.abort();
+  await running;
+  held.resolve();
+  api.seen.length = 0;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(api.seen).toEqual([]);
+  expect(source.complete).toBe(false);
+});
+
+test("a context that the kubeconfig lacks is named, with those it has", async () => {
+  await expect(start({ context: "prod" })).rejects.toThrow(/"prod"; its contexts are: x/);
+});
