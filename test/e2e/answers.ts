@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import type { RecordType } from "dns-packet";
 import { expect } from "vitest";
 import type { AskOptions, GatewayProcess } from "./processes.ts";
+import { waitFor } from "./servers/wait.ts";
 
 /** The values of an answer, sorted; without values "NODATA", or the rcode if it is not NOERROR. */
 export type Answered = string[] | string;
@@ -18,8 +20,8 @@ export async function answered(
 }
 
 /** An expectation that is tried again, errors included, until it holds or a generous deadline has passed. */
-export function eventually<T>(probe: () => Promise<T> | T) {
-  return expect.poll(probe, { timeout: 40_000, interval: 50 });
+export function eventually<T>(probe: () => Promise<T> | T, timeout = 60_000) {
+  return expect.poll(probe, { timeout, interval: 50 });
 }
 
 /** What the gateway answers before long: `await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"])`. */
@@ -30,6 +32,28 @@ export function eventualAnswer(
   options: AskOptions = {},
 ) {
   return eventually(() => answered(gateway, name, type, options));
+}
+
+/** For hooks, where no expectation can be tried again: waits until the gateway gives this answer for A. */
+export async function untilAnswered(
+  gateway: GatewayProcess,
+  name: string,
+  expected: Answered,
+): Promise<void> {
+  let last: Answered | undefined;
+  await waitFor(`${name} is ${expected}`, async () => {
+    last = await answered(gateway, name);
+    return isDeepStrictEqual(last, expected);
+  }).catch((cause: Error) => {
+    throw new Error(`${cause.message}; it is ${last}`, { cause });
+  });
+}
+
+/** For hooks: waits until that many clusters are live. */
+export async function untilLive(gateway: GatewayProcess, clusters: number): Promise<void> {
+  await waitFor(`${clusters} live clusters`, async () =>
+    (await gateway.http("/readyz")).text.includes(`${clusters} of ${clusters} clusters live`),
+  );
 }
 
 /** The value of a metric with exactly these labels, in any order; 0 where it was never counted. */

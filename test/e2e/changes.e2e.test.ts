@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { acceptedPushes, answered, eventualAnswer, eventually } from "./answers.ts";
+import { acceptedPushes, answered, eventualAnswer, untilLive } from "./answers.ts";
 import { exported, slices, world } from "./exported.ts";
 import { kubeconfigOfWorker } from "./infra.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "./processes.ts";
@@ -39,7 +39,7 @@ describe("changes in two clusters reach the answers as deltas", () => {
       const kubeconfig = await kubeconfigOfWorker(server);
       workers.push(startSync({ clusterId, kubeconfig, gateways: [gateway] }));
     }
-    await eventually(async () => (await gateway.http("/readyz")).text).toContain("2 of 2 clusters live");
+    await untilLive(gateway, 2);
   });
 
   afterAll(async () => {

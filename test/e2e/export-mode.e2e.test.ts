@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { answered, eventualAnswer, eventually } from "./answers.ts";
+import { answered, eventualAnswer, eventually, untilLive } from "./answers.ts";
 import { exported, world } from "./exported.ts";
 import { kubeconfigOfWorker } from "./infra.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "./processes.ts";
@@ -50,7 +50,7 @@ describe("export mode: two API servers, a worker each under the RBAC of infra/ku
       const kubeconfig = await kubeconfigOfWorker(server);
       workers.push(startSync({ clusterId, kubeconfig, gateways: [gateway] }));
     }
-    await eventually(async () => (await gateway.http("/readyz")).text).toContain("2 of 2 clusters live");
+    await untilLive(gateway, 2);
   });
 
   afterAll(async () => {

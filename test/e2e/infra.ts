@@ -22,7 +22,9 @@ const accessKinds = [
 const clusterWide = new Set(["Namespace", "ClusterRole", "ClusterRoleBinding"]);
 
 /** What `infra/kubernetes` grants a sync worker, as `kubectl apply -k` would send it. */
-export function accessManifests(folder = join(checkout, "infra/kubernetes")): KubeObject[] {
+export function accessManifests(
+  folder = join(checkout, "infra/kubernetes"),
+): KubeObject[] {
   return kustomize(folder).filter(({ kind }) => accessKinds.includes(kind));
 }
 

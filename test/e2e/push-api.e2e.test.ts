@@ -1,0 +1,129 @@
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { answered } from "./answers.ts";
+import { type GatewayProcess, type HttpAnswer, startGateway } from "./processes.ts";
+
+interface Acknowledged {
+  generation: number;
+  expiresAt: number;
+}
+
+/** A cluster with a headless service `db` in `shop`, with one endpoint. */
+function snapshotOf(clusterId: string, address: string): ClusterSnapshot {
+  const ports = [{ name: "pg", protocol: "TCP", port: 5432 }];
+  return {
+    formatVersion: 1,
+    clusterId,
+    namespaces: { shop: {} },
+    imports: {},
+    findings: {},
+    exports: {
+      "shop/db": {
+        exportedAt: "2026-11-01T00:00:00Z",
+        serviceType: "ClusterIP",
+        headless: true,
+        ports,
+        endpoints: { "pg/TCP/5432": { ports, members: { [address]: { address } } } },
+      },
+    },
+  };
+}
+
+describe("the push API of a running gateway", () => {
+  let gateway: GatewayProcess;
+
+  beforeAll(async () => {
+    const limits = { pushBytes: 65_536, pushSentBytes: 16_384 };
+    gateway = await startGateway({ clusters: ["east", "west"], config: { limits } });
+  });
+
+  afterAll(async () => {
+    await gateway?.stop();
+  });
+
+  const send = (
+    method: string,
+    path: string,
+    body: string | Buffer | object,
+    headers: Record<string, string> = {},
+    token = gateway.tokenFor("east"),
+  ): Promise<HttpAnswer> =>
+    gateway.http(`/api/v1/clusters/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
+      body: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+    });
+  const put = (body: string | Buffer | object, headers = {}, token?: string) =>
+    send("PUT", "east/snapshot", body, headers, token);
+
+  test("a full snapshot, a delta against its generation, a renewal, and leaving", async () => {
+    const first = await put(snapshotOf("east", "10.1.0.1"));
+    expect(first).toMatchObject({ status: 200 });
+    const { generation } = first.json<Acknowledged>();
+    expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.1"]);
+
+    const members = { "10.1.0.1": null, "10.1.0.2": { address: "10.1.0.2" } };
+    const patch = { exports: { "shop/db": { endpoints: { "pg/TCP/5432": { members } } } } };
+    const delta = await send("PATCH", "east/snapshot", { baseGeneration: generation, patch });
+    expect(delta).toMatchObject({ status: 200 });
+    expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.2"]);
+
+    const again = await send("PATCH", "east/snapshot", { baseGeneration: generation, patch });
+    expect(again.status).toBe(409);
+    const { generation: second } = delta.json<Acknowledged>();
+    expect((await send("POST", "east/lease", { generation })).status).toBe(409);
+    expect((await send("POST", "east/lease", { generation: second })).status).toBe(200);
+
+    expect((await send("DELETE", "east", "")).status).toBe(204);
+    // Left on purpose, so its names are gone and not unknown.
+    expect(await answered(gateway, "db.shop")).toBe("NXDOMAIN");
+    await expect(gateway.clusterStatus("east")).rejects.toThrow("404");
+  });
+
+  test("without a token, with a wrong one, with that of another cluster: nothing changes", async () => {
+    expect((await put(snapshotOf("east", "10.1.0.1"))).status).toBe(200);
+    const changed = snapshotOf("east", "10.9.9.9");
+    const without = await put(changed, { authorization: "" });
+    expect(without).toMatchObject({
+      status: 401,
+      headers: { "www-authenticate": expect.stringContaining("Bearer") },
+    });
+    expect((await put(changed, {}, `${gateway.tokenFor("east")}x`)).status).toBe(401);
+    expect((await put(changed, {}, gateway.tokenFor("west"))).status).toBe(403);
+    const smuggled = await send("PUT", "west/snapshot", changed, {}, gateway.tokenFor("west"));
+    expect(smuggled.status).toBeGreaterThanOrEqual(400);
+    expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.1"]);
+    expect(gateway.process.log()).not.toContain(gateway.tokenFor("east"));
+  });
+
+  test("gzip is taken; a body that is too large, as sent or unpacked, is refused with 413", async () => {
+    const packed = gzipSync(JSON.stringify(snapshotOf("east", "10.1.0.3")));
+    expect((await put(packed, { "content-encoding": "gzip" })).status).toBe(200);
+    expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.3"]);
+    expect((await put("x".repeat(20_000))).status).toBe(413);
+    const bomb = gzipSync(
+      JSON.stringify({ ...snapshotOf("east", "10.9.9.9"), padding: " ".repeat(1_000_000) }),
+    );
+    expect(bomb.length).toBeLessThan(16_384);
+    expect((await put(bomb, { "content-encoding": "gzip" })).status).toBe(413);
+    expect((await put(packed, { "content-encoding": "br" })).status).toBe(415);
+    expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.3"]);
+  });
+
+  test("what is no snapshot is refused with the name of each field, and costs nothing", async () => {
+    const { exports: _, ...lacking } = snapshotOf("east", "10.1.0.1");
+    const refused = await put({ ...lacking, formatVersion: 2 });
+    expect(refused.status).toBe(422);
+    expect(refused.text).toContain("exports");
+    expect(refused.text).toContain("formatVersion");
+    expect((await put("{")).status).toBe(400);
+    expect((await put(packedTwice(), { "content-encoding": "gzip" })).status).toBe(400);
+    expect((await put(snapshotOf("east", "10.1.0.1"), { "content-type": "text/plain" })).status).toBe(415);
+    expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.3"]);
+  });
+});
+
+function packedTwice(): Buffer {
+  return gzipSync(gzipSync("{}"));
+}

@@ -1,0 +1,94 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventualAnswer, eventually } from "./answers.ts";
+import { world } from "./exported.ts";
+import { accessManifests, kubeconfigOfWorker } from "./infra.ts";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "./processes.ts";
+import type { ApiClient } from "./servers/api-client.ts";
+import { type ApiServer, startApiServer } from "./servers/api-server.ts";
+import { clusterProperty, type KubeObject } from "./servers/objects.ts";
+import type { PolicyRule } from "./servers/service-account.ts";
+
+/** The same objects with no right to read `resource`. */
+function without(resource: string): (objects: KubeObject[]) => KubeObject[] {
+  return (objects) =>
+    objects.map((object) => {
+      const rules = object.rules as PolicyRule[] | undefined;
+      if (!rules) return object;
+      const kept = rules.map((rule) => ({
+        ...rule,
+        resources: rule.resources.filter((one) => one !== resource),
+      }));
+      return { ...object, rules: kept.filter(({ resources }) => resources.length > 0) };
+    });
+}
+
+describe("the rights that infra/kubernetes gives a worker", () => {
+  let server: ApiServer;
+  let gateway: GatewayProcess;
+  let worker: SyncProcess | undefined;
+
+  beforeAll(async () => {
+    [server, gateway] = await Promise.all([startApiServer(), startGateway({ clusters: ["east"] })]);
+    await server.admin.apply(
+      clusterProperty("cluster.clusterset.k8s.io", "east"),
+      ...world("shop", { web: { endpoints: ["10.1.0.1"] } }),
+    );
+  });
+
+  afterAll(async () => {
+    await worker?.stop();
+    await Promise.all([gateway?.stop(), server?.stop()]);
+  });
+
+  test("only reading, and no Secrets, ConfigMaps or Pods", async () => {
+    const rules = accessManifests().flatMap(({ rules }) => (rules ?? []) as PolicyRule[]);
+    expect(rules).not.toHaveLength(0);
+    for (const { verbs, resources, apiGroups } of rules) {
+      expect(["get", "list", "watch"]).toEqual(expect.arrayContaining(verbs));
+      expect([...resources, ...apiGroups]).not.toContain("*");
+    }
+    const reader = clientOf(server, await kubeconfigOfWorker(server));
+    for (const resource of ["secrets", "configmaps", "pods"])
+      await expect(reader.api("GET", `/api/v1/${resource}`)).rejects.toMatchObject({ status: 403 });
+    await expect(reader.apply(...world("intruder", {}))).rejects.toMatchObject({ status: 403 });
+  });
+
+  test.each(["endpointslices", "serviceexports"])(
+    "without %s the log says which rule is missing, and nothing is pushed",
+    async (resource) => {
+      const kubeconfig = await kubeconfigOfWorker(server, without(resource));
+      worker = startSync({ kubeconfig, gateways: [gateway], tokenFile: gateway.tokenFileFor("east") });
+      const { log } = worker;
+      await eventually(() => errorsIn(log())).toContainEqual(
+        expect.objectContaining({
+          level: "error",
+          code: "RBAC_FORBIDDEN",
+          msg: expect.stringMatching(
+            new RegExp(`${resource}.*"verbs":\\["list","watch"\\].*infra/kubernetes`),
+          ),
+        }),
+      );
+      expect(await worker.stop()).toBe(0);
+      expect((await gateway.http("/readyz")).status).toBe(503);
+    },
+  );
+
+  test("with all of them it finds its cluster id, pushes, and nothing is forbidden", async () => {
+    const kubeconfig = await kubeconfigOfWorker(server);
+    worker = startSync({ kubeconfig, gateways: [gateway], tokenFile: gateway.tokenFileFor("east") });
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
+    expect(errorsIn(worker.log())).toEqual([]);
+    expect(worker.log()).not.toMatch(/forbid/i);
+  });
+});
+
+function clientOf(server: ApiServer, kubeconfig: string): ApiClient {
+  const { users } = JSON.parse(readFileSync(kubeconfig, "utf8")) as { users: { user: { token: string } }[] };
+  return server.clientFor(users[0]!.user.token);
+}
+
+function errorsIn(log: string): Record<string, unknown>[] {
+  const lines = log.split("\n").filter((line) => line.startsWith("{"));
+  return lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "error");
+}
