@@ -1,12 +1,22 @@
 import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
+import { readPodLabel } from "../dns/pod-label.ts";
 import { readReverseName } from "../dns/reverse.ts";
 import type { ImageZone, ZoneImage } from "../zone/image.ts";
-import { APEX_HASH, hashLabel } from "../zone/name-hash.ts";
+import { POD_NAMES, SET_HEADER_BYTES } from "../zone/layout.ts";
+import { apexHash, hashLabel } from "../zone/name-hash.ts";
 import { findSet, read16, read32 } from "../zone/record-block.ts";
 import type { Answer, Outcome } from "./answer.ts";
 import { answerFault, answerWith } from "./faults.ts";
 import { writer } from "./message-writer.ts";
-import { isAnsweredClass, isQuery, type Query, QuestionName, readPlainQuery, readQuery } from "./query.ts";
+import {
+  followName,
+  isAnsweredClass,
+  isQuery,
+  type Query,
+  QuestionName,
+  readPlainQuery,
+  readQuery,
+} from "./query.ts";
 import {
   boundedTtl,
   nameBytes,
@@ -28,6 +38,9 @@ export interface ResolveContext extends RecordContext {
 
 // HINFO "RFC8482" "" (RFC 8482 section 4.2): a refusal to list everything that resolvers understand.
 const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);
+
+/** Aliases that one answer follows at the most; a circle of them ends here. */
+const MOST_ALIASES = 8;
 
 const address = new Uint8Array(16);
 
@@ -56,7 +69,7 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
     return answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.NOT_SUPPORTED);
   const { image } = context;
   const view = image.viewOf(context.view);
-  const zone = findZone(image);
+  const zone = findZone(image, view);
   if (zone !== undefined) return answerInZone(message, query, context, zone, view);
   const addressBytes = readReverseName(QuestionName.folded, QuestionName.bytes, address);
   if (addressBytes !== 0) {
@@ -71,8 +84,8 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
     : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", ExtendedError.NOT_AUTHORITATIVE);
 }
 
-/** The closest zone that the question's name is in. */
-function findZone(image: ZoneImage): ImageZone | undefined {
+/** The closest zone that the question's name is in and that exists for the view. */
+function findZone(image: ZoneImage, view: number): ImageZone | undefined {
   const { folded, bytes, labels, labelAt } = QuestionName;
   for (const zone of image.zones) {
     const start = bytes - zone.wire.length;
@@ -80,68 +93,127 @@ function findZone(image: ZoneImage): ImageZone | undefined {
     if (labels > zone.labels ? labelAt[labels - zone.labels] !== start : start !== 0) continue;
     let index = 0;
     while (index < zone.wire.length && zone.wire[index] === folded[start + index]) index++;
-    if (index === zone.wire.length) return zone;
+    if (index === zone.wire.length && image.treeFor(zone, view) >= 0) return zone;
   }
   return undefined;
 }
 
-function findNode(image: ZoneImage, zone: ImageZone): number {
+/** The node of the question's name, its first `skip` labels left off. */
+function findNode(image: ZoneImage, zone: ImageZone, tree: number, skip: number): number {
   const { folded, labels, labelAt, bytes } = QuestionName;
-  let hash = APEX_HASH;
-  for (let label = labels - zone.labels - 1; label >= 0; label--) {
+  let hash = apexHash(tree);
+  for (let label = labels - zone.labels - 1; label >= skip; label--) {
     const at = labelAt[label]!;
     hash = hashLabel(hash, folded, at + 1, folded[at]!);
   }
-  return image.findNode(folded, bytes - zone.wire.length, hash);
+  return image.findNode(tree, folded, labelAt[skip] ?? 0, bytes - zone.wire.length, hash);
 }
 
+/**
+ * Answers a name in our zones, following aliases (RFC 1034 section 4.3.2) as long as they lead to our zones. The answer to
+ * what an alias leads to stands behind it (RFC 6604).
+ */
 function answerInZone(
   message: Uint8Array,
   query: Query,
   context: ResolveContext,
-  zone: ImageZone,
+  firstZone: ImageZone,
   view: number,
 ): Answer {
   const { image } = context;
-  const apexAt = HEADER_BYTES + QuestionName.bytes - zone.wire.length;
-  const node = findNode(image, zone);
-  if (node < 0 || !image.existsIn(node, view))
-    return negative(message, query, image, apexAt, ResponseCode.NXDOMAIN);
-  if (node === 0) return answerApex(message, query, context, apexAt, view);
-  const list = image.setListOf(node, view);
-  if (list === 0 || image.heap[list] === 0)
-    return negative(message, query, image, apexAt, ResponseCode.NOERROR);
-  if (query.type === RecordType.ANY) return minimalAny(message, query, context);
-  const set = findSet(image.heap, list, query.type);
-  if (set === 0) return negative(message, query, image, apexAt, ResponseCode.NOERROR);
   writer.begin(message, query);
+  let zone = firstZone;
+  let owner = HEADER_BYTES;
+  for (let followed = 0; ; followed++) {
+    const apexAt = owner + QuestionName.bytes - zone.wire.length;
+    const tree = image.treeFor(zone, view);
+    const node = findNode(image, zone, tree, 0);
+    if (node < 0 || !image.existsIn(node, view))
+      return (
+        answerPodName(query, context, zone, tree, owner, apexAt) ??
+        negative(query, image, apexAt, ResponseCode.NXDOMAIN)
+      );
+    if (node < image.trees) return answerApex(query, context, tree, owner, apexAt, view);
+    const list = image.setListOf(node, view);
+    if (list === 0 || image.heap[list] === 0) return negative(query, image, apexAt, ResponseCode.NOERROR);
+    if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
+    const set = findSet(image.heap, list, query.type);
+    if (set !== 0) return answerSet(query, context, set, owner, apexAt, zone, view);
+    const alias = findSet(image.heap, list, RecordType.CNAME);
+    if (alias === 0) return negative(query, image, apexAt, ResponseCode.NOERROR);
+    writeAnswerSet(context, alias, owner, zone, false, undefined);
+    owner = writer.position - read16(image.heap, alias + SET_HEADER_BYTES);
+    followName(writer.bytes, owner);
+    const next = followed < MOST_ALIASES ? findZone(image, view) : undefined;
+    if (next === undefined) return positive(query);
+    zone = next;
+  }
+}
+
+/** The address that a pod's name spells, where such names exist without being listed (DNS-based service discovery 1.0.1, section 2.6). */
+function answerPodName(
+  query: Query,
+  context: ResolveContext,
+  zone: ImageZone,
+  tree: number,
+  owner: number,
+  apexAt: number,
+): Answer | undefined {
+  const { image } = context;
+  if (!image.podNames || QuestionName.labels <= zone.labels + 1) return undefined;
+  const list = image.setListOf(Math.max(0, findNode(image, zone, tree, 1)), -1);
+  const marker = list === 0 ? 0 : findSet(image.heap, list, POD_NAMES);
+  const octets = marker === 0 ? undefined : readPodLabel(QuestionName.folded);
+  if (octets === undefined) return undefined;
+  const type = octets.length === 4 ? RecordType.A : RecordType.AAAA;
+  if (query.type !== type && query.type !== RecordType.ANY)
+    return negative(query, image, apexAt, ResponseCode.NOERROR);
+  if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
+  const ttl = boundedTtl(context, image.heap[marker + 2]!, read16(image.heap, marker + 3));
+  writer.writeRecordHeader(owner, type, ttl, octets.length);
+  writer.writeOctets(octets, 0, octets.length);
+  writer.answers++;
+  writer.smallestTtl = Math.min(writer.smallestTtl, ttl);
+  return positive(query);
+}
+
+function answerSet(
+  query: Query,
+  context: ResolveContext,
+  set: number,
+  owner: number,
+  apexAt: number,
+  zone: ImageZone,
+  view: number,
+): Answer {
   const targets = query.type === RecordType.SRV ? new Map<number, number>() : undefined;
-  writeAnswerSet(context, set, zone, query.edns === undefined, targets);
-  if (writer.answers === 0 && !writer.truncated)
-    return negative(message, query, image, apexAt, ResponseCode.NOERROR);
+  const before = writer.answers;
+  writeAnswerSet(context, set, owner, zone, query.edns === undefined, targets);
+  if (writer.answers === before && !writer.truncated)
+    return negative(query, context.image, apexAt, ResponseCode.NOERROR);
   if (targets !== undefined && !writer.truncated) writeTargetAddresses(context, targets, view);
   return positive(query);
 }
 
 /** The apex: SOA and NS (RFC 1034 section 4.2.1), with the name server's addresses where there are any. */
 function answerApex(
-  message: Uint8Array,
   query: Query,
   context: ResolveContext,
+  tree: number,
+  owner: number,
   apexAt: number,
   view: number,
 ): Answer {
   const { image } = context;
-  if (query.type === RecordType.ANY) return minimalAny(message, query, context);
+  if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
   if (query.type !== RecordType.SOA && query.type !== RecordType.NS)
-    return negative(message, query, image, apexAt, ResponseCode.NOERROR);
-  writer.begin(message, query);
-  writer.answers = 1;
-  writer.smallestTtl = image.negativeTtl;
+    return negative(query, image, apexAt, ResponseCode.NOERROR);
+  writer.answers++;
+  writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
   if (query.type === RecordType.SOA) writeSoa(image, apexAt);
   else {
     const targetAt = writeNs(image, apexAt);
-    const list = image.setListOf(image.nameServerNode, view);
+    const list = image.setListOf(image.nameServers[tree]!, view);
     for (const type of [RecordType.A, RecordType.AAAA]) {
       const set = findSet(image.heap, list, type);
       if (set !== 0) writeAdditionalSet(context, set, targetAt, type);
@@ -159,9 +231,9 @@ function answerReverse(
   node: number,
 ): Answer {
   const { image } = context;
-  const zone = image.canonicalZone;
-  if (query.type === RecordType.ANY) return minimalAny(message, query, context);
+  const zone = image.canonicalZones[image.treeOf(node)]!;
   writer.begin(message, query);
+  if (query.type === RecordType.ANY) return minimalAny(query, image, HEADER_BYTES);
   if (query.type !== RecordType.PTR) {
     writeReverseSoa(image, zone, HEADER_BYTES);
     return finishNegative(query, image, ResponseCode.NOERROR);
@@ -174,12 +246,11 @@ function answerReverse(
   return positive(query);
 }
 
-function minimalAny(message: Uint8Array, query: Query, { image }: ResolveContext): Answer {
-  writer.begin(message, query);
-  writer.writeRecordHeader(HEADER_BYTES, RecordType.HINFO, image.negativeTtl, MINIMAL_ANY.length);
+function minimalAny(query: Query, image: ZoneImage, owner: number): Answer {
+  writer.writeRecordHeader(owner, RecordType.HINFO, image.negativeTtl, MINIMAL_ANY.length);
   writer.writeOctets(MINIMAL_ANY, 0, MINIMAL_ANY.length);
-  writer.answers = 1;
-  writer.smallestTtl = image.negativeTtl;
+  writer.answers++;
+  writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
   return positive(query);
 }
 
@@ -189,15 +260,8 @@ function positive(query: Query): Answer {
   return { bytes, outcome: "answer", freshness: writer.truncated ? 0 : writer.smallestTtl };
 }
 
-/** NODATA or NXDOMAIN with the SOA that says how long it holds (RFC 2308 section 5). */
-function negative(
-  message: Uint8Array,
-  query: Query,
-  image: ZoneImage,
-  apexAt: number,
-  rcode: number,
-): Answer {
-  writer.begin(message, query);
+/** NODATA or NXDOMAIN, behind the aliases that led there, with the SOA that says how long it holds (RFC 2308). */
+function negative(query: Query, image: ZoneImage, apexAt: number, rcode: number): Answer {
   writeSoa(image, apexAt);
   return finishNegative(query, image, rcode);
 }
@@ -206,5 +270,6 @@ function finishNegative(query: Query, image: ZoneImage, rcode: number): Answer {
   writer.authorities = 1;
   writer.writeOpt(query, rcode, -1);
   const outcome: Outcome = rcode === ResponseCode.NXDOMAIN ? "nxdomain" : "nodata";
-  return { bytes: writer.finish(query, rcode, true), outcome, freshness: image.negativeTtl };
+  const freshness = Math.min(writer.smallestTtl, image.negativeTtl);
+  return { bytes: writer.finish(query, rcode, true), outcome, freshness };
 }

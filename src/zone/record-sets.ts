@@ -8,6 +8,7 @@ type Rdata =
   | { readonly key: string; readonly port: number; readonly node: number };
 
 interface RecordSet {
+  /** Index of the TTL, with KEEP_ORDER where the order of records matters. */
   readonly ttl: number;
   readonly leaseGroup: number;
   readonly records: Map<string, Rdata>;
@@ -40,6 +41,11 @@ export class RecordSets {
   /** Adds a record of a type that carries plain RDATA. */
   addRdata(type: number, octets: Uint8Array, ttl: number, leaseGroup: number): void {
     this.#add(type, ttl, leaseGroup, { key: octets.join(" "), octets });
+  }
+
+  /** Adds an empty set: something that resolve/ knows to do at this name. */
+  addMarker(type: number, ttl: number, leaseGroup: number): void {
+    this.#sets.set(type, { ttl, leaseGroup, records: new Map() });
   }
 
   /** Adds everything that other sets hold. */
