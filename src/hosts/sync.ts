@@ -28,9 +28,10 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   const { manifests, kubeconfig, context, clusterId, lease, staleAfter, tokenFile } = flags;
   if (manifests !== undefined && (kubeconfig ?? context) !== undefined)
     throw new UsageError("--manifests reads no API server: leave out --kubeconfig and --context");
+  const gateways = flags.gateway.map(readGatewayUrl);
+  const ca = flags.caFile === undefined ? undefined : await readCertificates(flags.caFile);
+  // A missing token is told at once.
   await readToken(tokenFile);
-  // A missing token is told at once; later it is read anew, since it may be rotated.
-  await readToken(flags.tokenFile);
   await runSyncWorker({
     source:
       manifests === undefined
@@ -41,12 +42,12 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
           }
         : { kind: "manifests", directory: manifests, watch: flags.once !== true },
     ...(clusterId !== undefined && { clusterId }),
-    gateways: flags.gateway.map(readGatewayUrl),
+    gateways,
     // Read anew for each request: a mounted Secret changes under a running worker.
     token: () => readToken(tokenFile),
     ...(lease !== undefined && { leaseSeconds: lease }),
     ...(staleAfter !== undefined && { staleAfterSeconds: staleAfter }),
-    ...(flags.caFile !== undefined && { ca: await readCertificates(flags.caFile) }),
+    ...(ca !== undefined && { ca }),
     once: flags.once === true,
     signal,
     logger,
