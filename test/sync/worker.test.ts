@@ -121,11 +121,10 @@ test("stopped, the cluster stays by its lease; it leaves only if asked to", asyn
   expect(gateways.map(({ held }) => held.size)).toEqual([1, 1]);
 
   stop = new AbortController();
-  const before = gateways.map(({ seen }) => seen.length);
+  logs.lines.length = 0;
   running = work({ leaveOnExit: true });
-  await until(() => expect(gateways.every(({ seen }, index) => seen.length > before[index]!)).toBe(true));
   await until(() =>
-    expect(logs.lines.filter((line) => line.includes("snapshot acknowledged")).length).toBe(4),
+    expect(logs.lines.filter((line) => line.includes("snapshot acknowledged")).length).toBe(2),
   );
   stop.abort();
   await running;
