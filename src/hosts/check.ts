@@ -1,5 +1,6 @@
 import { type CheckInput, readCheckInput } from "./check-input.ts";
 import { type CheckReport, checkSnapshots } from "./check-report.ts";
+import type { Output } from "./output.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Flags of `check`. */
@@ -9,12 +10,6 @@ export interface CheckFlags {
   readonly view?: string | undefined;
   readonly format: "zone" | "json";
   readonly strict?: boolean | undefined;
-}
-
-/** Where a command prints: `out` for what was asked for, `err` for what is said about it. */
-export interface Output {
-  readonly out: (line: string) => void;
-  readonly err: (line: string) => void;
 }
 
 /**

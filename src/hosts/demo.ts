@@ -77,7 +77,7 @@ export function describeDemo(url: string, certificateFile: string): string[] {
   const query = Buffer.from(
     encode({ type: "query", id: 0, flags: 0x0100, questions: [{ type: "A", name: web }] }),
   );
-  const curl = `curl --silent --show-error --cacert ${certificate}`;
+  const curl = `curl -sS --cacert '${certificate}'`;
   const message = "application/dns-message";
   return [
     `clusterset-doh answers on ${url} for two clusters: ${CLUSTERS.join(" and ")}.`,
@@ -85,12 +85,12 @@ export function describeDemo(url: string, certificateFile: string): string[] {
     "",
     "JSON:",
     `  ${curl} '${url}/resolve?name=${web}&type=A'`,
-    `  ${curl} '${url}/resolve?name=_http._tcp.web.shop.svc.clusterset.local&type=SRV'`,
+    `  ${curl} '${url}/resolve?name=_postgres._tcp.db.shop.svc.clusterset.local&type=SRV'`,
     "as cluster-a sees it:",
     `  ${curl} '${url}/clusters/cluster-a/resolve?name=${web}&type=A'`,
     "DNS messages (RFC 8484), GET and POST:",
-    `  ${curl} -H 'accept: ${message}' '${url}/dns-query?dns=${query.toString("base64url")}' | od -An -tx1z`,
-    `  echo ${query.toString("base64")} | base64 -d | ${curl} -H 'content-type: ${message}' --data-binary @- ${url}/dns-query | od -An -tx1z`,
+    `  ${curl} -H 'accept: ${message}' '${url}/dns-query?dns=${query.toString("base64url")}' | od -An -c`,
+    `  echo ${query.toString("base64")} | base64 -d | ${curl} -H 'content-type: ${message}' --data-binary @- ${url}/dns-query | od -An -c`,
     "dig:",
     `  dig +https @${host} -p ${port} ${web} A`,
     "a browser (it asks whether to trust the self-signed certificate):",

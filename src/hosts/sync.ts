@@ -1,8 +1,11 @@
-import { readFile } from "node:fs/promises";
 import { runSyncWorker } from "../sync/worker.ts";
 import type { Logger } from "./logger.ts";
 import { readToken } from "./push-credentials.ts";
+import { readCertificates } from "./tls.ts";
 import { UsageError } from "./usage-error.ts";
+
+/** Seconds. Watches on which nothing happens are confirmed about every 30 seconds. */
+const LEAST_STALE_AFTER = 60;
 
 /** Flags of `sync`. */
 export interface SyncFlags {
@@ -28,9 +31,14 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   const { manifests, kubeconfig, context, clusterId, lease, staleAfter, tokenFile } = flags;
   if (manifests !== undefined && (kubeconfig ?? context) !== undefined)
     throw new UsageError("--manifests reads no API server: leave out --kubeconfig and --context");
+  if (staleAfter !== undefined && staleAfter < LEAST_STALE_AFTER)
+    throw new UsageError(
+      `--stale-after must be at least ${LEAST_STALE_AFTER}: that long a quiet API server may be silent`,
+    );
+  const gateways = flags.gateway.map(readGatewayUrl);
+  const ca = flags.caFile === undefined ? undefined : await readCertificates(flags.caFile);
+  // A missing token is told at once.
   await readToken(tokenFile);
-  // A missing token is told at once; later it is read anew, since it may be rotated.
-  await readToken(flags.tokenFile);
   await runSyncWorker({
     source:
       manifests === undefined
@@ -41,12 +49,12 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
           }
         : { kind: "manifests", directory: manifests, watch: flags.once !== true },
     ...(clusterId !== undefined && { clusterId }),
-    gateways: flags.gateway.map(readGatewayUrl),
+    gateways,
     // Read anew for each request: a mounted Secret changes under a running worker.
     token: () => readToken(tokenFile),
     ...(lease !== undefined && { leaseSeconds: lease }),
     ...(staleAfter !== undefined && { staleAfterSeconds: staleAfter }),
-    ...(flags.caFile !== undefined && { ca: await readCertificates(flags.caFile) }),
+    ...(ca !== undefined && { ca }),
     once: flags.once === true,
     signal,
     logger,
@@ -58,12 +66,4 @@ function readGatewayUrl(text: string): string {
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.username !== "")
     throw new UsageError(`--gateway ${JSON.stringify(text)} is no address such as https://doh.example:8443`);
   return url.href.replace(/\/+$/, "");
-}
-
-async function readCertificates(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`cannot read --ca-file: ${(error as Error).message}`);
-  }
 }

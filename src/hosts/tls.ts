@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
@@ -58,6 +58,24 @@ export async function readIdentity(certificateFile: string, keyFile: string): Pr
   throw new UsageError(`the key in ${keyFile} is not that of the certificate in ${certificateFile}`);
 }
 
+/**
+ * Reads the certificates of a PEM file, whatever stands around them.
+ * @returns them alone, a line break between each two
+ * @throws {UsageError} where the file cannot be read, holds none, or one that is damaged
+ */
+export async function readCertificates(file: string): Promise<string> {
+  const text = await readPem(file);
+  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (found.length === 0) throw new UsageError(`${file} holds no PEM certificate`);
+  for (const [index, certificate] of found.entries())
+    try {
+      new X509Certificate(certificate);
+    } catch (error) {
+      throw new UsageError(`certificate ${index + 1} in ${file} is damaged: ${(error as Error).message}`);
+    }
+  return `${found.join("\n")}\n`;
+}
+
 async function readPem(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
@@ -76,7 +94,12 @@ function isUsable({ cert }: TlsIdentity, host: string | undefined, now: number):
 async function makeSelfSigned(host: string | undefined, now: number): Promise<TlsIdentity> {
   const names = new Set(["localhost", ...(host !== undefined && isIP(host) === 0 ? [host] : [])]);
   const addresses = new Set(["127.0.0.1", "::1", ...(host !== undefined && isIP(host) !== 0 ? [host] : [])]);
-  const made = await generate([{ name: "commonName", value: host ?? "localhost" }], {
+  const subject = [
+    { name: "commonName", value: host ?? "localhost" },
+    // OpenSSL finds an issuer by its name: two gateways of one name could not both be trusted.
+    { name: "organizationName", value: `clusterset-doh ${randomBytes(8).toString("hex")}` },
+  ];
+  const made = await generate(subject, {
     keyType: "ec",
     curve: "P-256",
     algorithm: "sha256",
@@ -96,7 +119,7 @@ async function makeSelfSigned(host: string | undefined, now: number): Promise<Tl
       },
     ],
   });
-  return { cert: made.cert, key: made.private };
+  return { cert: `${made.cert.trimEnd()}\n`, key: made.private };
 }
 
 async function replaceFile(path: string, text: string, mode: number): Promise<void> {

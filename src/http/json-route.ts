@@ -61,6 +61,7 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
     }
     const comment = describeFreshness(gateway.status(), view, now);
     headers["content-type"] = namesMediaType(accept, DNS_JSON) ? DNS_JSON : `${JSON_TYPE}; charset=utf-8`;
-    return new Response(JSON.stringify(renderJsonAnswer(question.query, answer.bytes, comment)), { headers });
+    const text = JSON.stringify(renderJsonAnswer(question.query, answer.bytes, comment));
+    return new Response(`${text}\n`, { headers });
   };
 }

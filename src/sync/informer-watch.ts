@@ -59,12 +59,14 @@ export class InformerWatch extends Watch {
         return;
       }
       alive();
-      const known = phase === "BOOKMARK" ? object : prepare(object as object);
-      void Promise.resolve(callback(phase, known)).catch(end);
+      // What is thrown here the client would take for a line that is no JSON, and pass over.
+      const hand = async () => callback(phase, phase === "BOOKMARK" ? object : prepare(object as object));
+      hand().catch(end);
     };
     try {
       const controller = await super.watch(path, { ...query, allowWatchBookmarks: true }, take, end);
-      if (!ended) alive();
+      if (signal.aborted) controller.abort();
+      else if (!ended) alive();
       return controller;
     } catch (error) {
       end(error);

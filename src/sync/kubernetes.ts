@@ -2,7 +2,7 @@ import { describe } from "./api-failures.ts";
 import { API_RESOURCES, type Discovery, discoverVersions } from "./api-resources.ts";
 import { ApiServer, type KubeConfigOptions, loadKubeConfig } from "./api-server.ts";
 import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
-import { backoffPause, Wakeup } from "./pacing.ts";
+import { type BackoffLimits, backoffPause, Wakeup } from "./pacing.ts";
 import { ResourceFeed } from "./resource-feed.ts";
 
 /** Which API server is read, and how. */
@@ -14,11 +14,17 @@ export interface KubernetesSourceOptions extends KubeConfigOptions {
   readonly discoveryMilliseconds?: number;
   /** How long a resource must be missing until its objects count as gone. Default 10,000. */
   readonly goneAfterMilliseconds?: number;
+  /** Pauses after failures that may pass. Default 500 ms to 10 s. */
+  readonly backoff?: BackoffLimits;
+  /** Pauses after refusals that a person has to mend. Default 2 s to 60 s. */
+  readonly slowBackoff?: BackoffLimits;
   /** Objects for each page of a list. Default 500. */
   readonly pageSize?: number;
 }
 
-const RETRY = { first: 500, most: 30_000 };
+const BACKOFF = { first: 500, most: 10_000 };
+// An API server that is just starting refuses what it will allow a moment later.
+const SLOW_BACKOFF = { first: 2_000, most: 60_000 };
 
 /** A cluster's objects from its API server, kept current. */
 export class KubernetesSource implements ObjectSource {
@@ -28,6 +34,7 @@ export class KubernetesSource implements ObjectSource {
   readonly #feeds: readonly ResourceFeed[];
   readonly #absentSince = new Map<ResourceFeed, number>();
   readonly #discoverNow = new Wakeup();
+  readonly #backoff: BackoffLimits;
   #saidNoExports = false;
 
   /** @throws {SourceError} when the kubeconfig cannot be used. */
@@ -35,10 +42,13 @@ export class KubernetesSource implements ObjectSource {
     this.#options = options;
     this.#listener = listener;
     this.#api = new ApiServer(loadKubeConfig(options), options.pageSize);
+    this.#backoff = options.backoff ?? BACKOFF;
     const context = {
       api: this.#api,
       listener,
       logger: options.logger,
+      backoff: this.#backoff,
+      slowBackoff: options.slowBackoff ?? SLOW_BACKOFF,
       rediscover: () => this.#discoverNow.wake(),
     };
     const needed = API_RESOURCES.filter(({ kind }) => kind !== "ClusterProperty" || !options.clusterIdGiven);
@@ -49,7 +59,7 @@ export class KubernetesSource implements ObjectSource {
     return this.#feeds.every(({ synced, listing }) => synced && !listing);
   }
 
-  /** The moment since when no resource that is served and allowed has been confirmed. */
+  /** When the resource that was confirmed longest ago was confirmed; those not served or not allowed do not count. */
   lastConfirmed(): number | undefined {
     if (!this.#feeds.every(({ synced }) => synced)) return undefined;
     const moments = this.#feeds.flatMap(({ confirmedAt }) => confirmedAt ?? []);
@@ -76,7 +86,7 @@ export class KubernetesSource implements ObjectSource {
         );
         this.#options.logger.warn({ code: error.code, failures }, error.message);
         this.#listener.failed(error);
-        await this.#discoverNow.wait(backoffPause(failures, RETRY), signal);
+        await this.#discoverNow.wait(backoffPause(failures, this.#backoff), signal);
       }
     }
     for (const feed of this.#feeds) feed.stop();
@@ -87,7 +97,7 @@ export class KubernetesSource implements ObjectSource {
     const unsettled = this.#feeds.some(
       ({ resource, synced, version }) => !resource.builtIn && !synced && version === undefined,
     );
-    if (unsettled) return backoffPause(2, RETRY);
+    if (unsettled) return backoffPause(2, this.#backoff);
     return this.#absentSince.size > 0
       ? Math.min(discoveryMilliseconds, goneAfterMilliseconds)
       : discoveryMilliseconds;

@@ -5,20 +5,23 @@ import { type ApiResource, resourcePath } from "./api-resources.ts";
 import type { ApiServer } from "./api-server.ts";
 import { InformerWatch } from "./informer-watch.ts";
 import type { SourceListener, SyncLogger } from "./object-source.ts";
-import { backoffPause, pause } from "./pacing.ts";
+import { type BackoffLimits, backoffPause, pause } from "./pacing.ts";
 
 const PARTIAL = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-const SOON = { first: 500, most: 30_000 };
-// An API server that is just starting refuses what it will allow a moment later.
-const SLOWLY = { first: 2_000, most: 60_000 };
 const FORGOTTEN_AFTER = 60_000;
-const FAILURES_UNTIL_RELIST = 3;
+const REFUSALS_UNTIL_RELIST = 2;
+/** Statuses that say nothing about what was asked: who asks, or how busy the API server is. */
+const UNRELATED = new Set([401, 403, 429, 503]);
 
 /** What a feed needs from the source it belongs to. */
 export interface FeedContext {
   readonly api: ApiServer;
   readonly listener: SourceListener;
   readonly logger: SyncLogger;
+  /** Pauses after failures that may pass. */
+  readonly backoff: BackoffLimits;
+  /** Pauses after refusals that a person has to mend. */
+  readonly slowBackoff: BackoffLimits;
   /** The API server says that it does not know the resource. */
   readonly rediscover: () => void;
 }
@@ -48,6 +51,8 @@ export class ResourceFeed {
   #run: Run | undefined;
   #failures = 0;
   #failedAt = 0;
+  /** Failures in a row that the API server answered with because of what it was asked. */
+  #refusals = 0;
 
   constructor(resource: ApiResource, context: FeedContext) {
     this.resource = resource;
@@ -186,11 +191,13 @@ export class ResourceFeed {
 
   #fail(run: Run, cause: unknown): void {
     if (this.#run !== run || run.restarting) return;
-    const { listener, logger, rediscover } = this.#context;
+    const { listener, logger, rediscover, backoff, slowBackoff } = this.#context;
     const { resource, group, optional } = this.resource;
     const now = Date.now();
     this.#failures = now - this.#failedAt > FORGOTTEN_AFTER ? 1 : this.#failures + 1;
     this.#failedAt = now;
+    const status = (cause as { statusCode?: unknown } | null | undefined)?.statusCode;
+    this.#refusals = typeof status === "number" && !UNRELATED.has(status) ? this.#refusals + 1 : 0;
     const error = explainFailure(this.resource, cause);
     const fields = { resource, group, code: error.code, failures: this.#failures };
     if (optional && error.code === "RBAC_FORBIDDEN") {
@@ -204,7 +211,7 @@ export class ResourceFeed {
       listener.failed(error);
     }
     if (error.code === "RESOURCE_NOT_SERVED") rediscover();
-    void this.#retry(run, backoffPause(this.#failures, error.permanent ? SLOWLY : SOON));
+    void this.#retry(run, backoffPause(this.#failures, error.permanent ? slowBackoff : backoff));
   }
 
   async #retry(run: Run, milliseconds: number): Promise<void> {
@@ -213,8 +220,11 @@ export class ResourceFeed {
     run.restarting = false;
     if (!over || this.#run !== run) return;
     // A resource version that the API server does not know, as after a restored backup, fails for ever.
-    if (this.#failures % FAILURES_UNTIL_RELIST === 0) this.#open(run.version);
-    else this.#start(run);
+    if (this.#refusals < REFUSALS_UNTIL_RELIST) this.#start(run);
+    else {
+      this.#refusals = 0;
+      this.#open(run.version);
+    }
   }
 }
 

@@ -1,9 +1,12 @@
 import { X509Certificate } from "node:crypto";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect, createServer } from "node:tls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { keepSelfSigned, readIdentity } from "../../src/hosts/tls.ts";
+import { keepSelfSigned, readCertificates, readIdentity } from "../../src/hosts/tls.ts";
 import { UsageError } from "../../src/hosts/usage-error.ts";
 
 const DAY = 86_400_000;
@@ -54,6 +57,37 @@ describe("the self-signed certificate", () => {
     expect(other.cert).not.toBe(later.cert);
     writeFileSync(other.certificateFile, "damaged");
     expect((await keepSelfSigned(folder, "doh.example", NOW + 368 * DAY)).cert).not.toBe(other.cert);
+  });
+});
+
+describe("certificates to trust", () => {
+  it("are taken out of whatever stands around them, and damaged ones are told", async () => {
+    const { certificateFile, cert } = await keepSelfSigned(folder, "localhost", NOW);
+    const bundle = join(folder, "bundle.pem");
+    writeFileSync(bundle, `# mine\n${cert.trim()}${cert}`);
+    expect(await readCertificates(bundle)).toBe(cert + cert);
+    writeFileSync(bundle, cert + cert.replace(/^MII./m, "AAAA"));
+    await expect(readCertificates(bundle)).rejects.toThrow(/certificate 2 in .*bundle\.pem is damaged/);
+    writeFileSync(bundle, readFileSync(join(folder, "tls", "self-signed.key")));
+    await expect(readCertificates(bundle)).rejects.toThrow(/bundle\.pem holds no PEM certificate/);
+    await expect(readCertificates(`${certificateFile}.none`)).rejects.toThrow(/cannot read/);
+  });
+
+  it("of two gateways: each connects to its own by a bundle of both", async () => {
+    const identities = [
+      await keepSelfSigned(join(folder, "one"), "localhost", Date.now()),
+      await keepSelfSigned(join(folder, "two"), "localhost", Date.now()),
+    ];
+    const ca = identities.map(({ cert }) => cert).join("");
+    for (const { cert, key } of identities) {
+      const server = createServer({ cert, key }).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const socket = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", ca });
+      await once(socket, "secureConnect");
+      expect(socket.authorized).toBe(true);
+      socket.destroy();
+      server.close();
+    }
   });
 });
 

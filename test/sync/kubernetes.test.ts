@@ -1,13 +1,14 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
 import { KubernetesSource, type KubernetesSourceOptions } from "../../src/sync/kubernetes.ts";
 import type { SourceError } from "../../src/sync/object-source.ts";
 import { namespace, node, ofService, service, serviceExport, slice } from "../extract/objects.ts";
 import { ApiServerDouble } from "./api-server-double.ts";
 import { KeptLogs } from "./logs.ts";
+import { until } from "./until.ts";
 
 const EXPORTS = "/apis/multicluster.x-k8s.io/serviceexports";
 const SLICES = "/apis/discovery.k8s.io/endpointslices";
@@ -57,6 +58,8 @@ async function start(more: Partial<KubernetesSourceOptions> = {}) {
       pageSize: 2,
       discoveryMilliseconds: 50,
       goneAfterMilliseconds: 60,
+      backoff: { first: 10, most: 100 },
+      slowBackoff: { first: 20, most: 100 },
       ...more,
     },
     {
@@ -80,21 +83,16 @@ function exports(): string {
 }
 
 const becomes = (expected: string) =>
-  vi.waitFor(
-    () => {
-      expect([source.complete, exports()]).toEqual([true, expected]);
-      expect(pushed.at(-1)).toBe(expected);
-    },
-    { timeout: 10_000 },
-  );
+  until(() => {
+    expect([source.complete, exports()]).toEqual([true, expected]);
+    expect(pushed.at(-1)).toBe(expected);
+  });
 
 const allWatched = () =>
-  vi.waitFor(
-    () =>
-      expect([EXPORTS, SLICES, "/api/services", "/api/namespaces"].map((path) => api.watchers(path))).toEqual(
-        [1, 1, 1, 1],
-      ),
-    { timeout: 10_000 },
+  until(() =>
+    expect([EXPORTS, SLICES, "/api/services", "/api/namespaces"].map((path) => api.watchers(path))).toEqual([
+      1, 1, 1, 1,
+    ]),
   );
 
 const pages = (path: string) => api.seen.filter((url) => url.startsWith(path) && !url.includes("watch="));
@@ -113,7 +111,7 @@ test("lists page by page, says nothing before everything is there, then follows 
   api.remove(EXPORTS, "shop/a");
   await becomes("bcdef");
   api.put(SLICES, slice("shop/f-1", ofService("f"), [{ addresses: ["10.0.0.1"] }]));
-  await vi.waitFor(() => expect(assembler.snapshot().exports["shop/f"]!.endpoints).not.toEqual({}));
+  await until(() => expect(assembler.snapshot().exports["shop/f"]!.endpoints).not.toEqual({}));
   expect(errors).toEqual([]);
 });
 
@@ -122,15 +120,10 @@ test("bookmarks are asked for and the watch goes on from them", async () => {
   await becomes("abcde");
   await allWatched();
   api.send(EXPORTS, "BOOKMARK", { metadata: { resourceVersion: "999" } });
-  await vi.waitFor(() => expect(api.watchers(EXPORTS)).toBe(1));
+  await until(() => expect(api.watchers(EXPORTS)).toBe(1));
   api.closeWatches("end");
-  await vi.waitFor(
-    () =>
-      expect(api.seen.filter((url) => url.includes("serviceexports?watch=")).at(-1)).toMatch(
-        /resourceVersion=999.*allowWatchBookmarks=true/,
-      ),
-    { timeout: 5000 },
-  );
+  const goesOn = /serviceexports\?watch=true&resourceVersion=999&allowWatchBookmarks=true/;
+  await until(() => expect(api.seen.some((url) => goesOn.test(url))).toBe(true));
 });
 
 test("no snapshot while one resource is still being listed", async () => {
@@ -138,8 +131,8 @@ test("no snapshot while one resource is still being listed", async () => {
   api.beforePage = (url) =>
     url.pathname.endsWith("/services") && url.searchParams.has("continue") ? held.promise : undefined;
   await start();
-  await vi.waitFor(() => expect(pages("/api/v1/services").length).toBe(2));
-  await vi.waitFor(() => expect(api.watchers(EXPORTS)).toBe(1));
+  await until(() => expect(pages("/api/v1/services").length).toBe(2));
+  await until(() => expect(api.watchers(EXPORTS)).toBe(1));
   expect([source.complete, pushed]).toEqual([false, []]);
   held.resolve();
   await becomes("abcde");
@@ -191,7 +184,7 @@ test("410 in the middle of a stream that stays open", async () => {
   await allWatched();
   const before = pages("/apis/multicluster.x-k8s.io/v1beta1/serviceexports").length;
   api.send(EXPORTS, "ERROR", { kind: "Status", code: 410, message: "too old" });
-  await vi.waitFor(() =>
+  await until(() =>
     expect(pages("/apis/multicluster.x-k8s.io/v1beta1/serviceexports").length).toBe(before + 3),
   );
   api.remove(EXPORTS, "shop/a");
@@ -203,7 +196,7 @@ test("an API server that restarts: the state stays, then follows", async () => {
   await becomes("abcde");
   await allWatched();
   await api.stop();
-  await vi.waitFor(() => expect(errors.some(({ code }) => code === "API_UNREACHABLE")).toBe(true));
+  await until(() => expect(errors.some(({ code }) => code === "API_UNREACHABLE")).toBe(true));
   expect(exports()).toBe("abcde");
   const confirmed = source.lastConfirmed()!;
   // While it starts it serves no CRDs, and is not ready.
@@ -213,14 +206,14 @@ test("an API server that restarts: the state stays, then follows", async () => {
   await api.start();
   const rounds = () => api.seen.filter((url) => url === "/apis").length;
   const before = rounds();
-  await vi.waitFor(() => expect(rounds()).toBeGreaterThan(before + 3), { timeout: 10_000 });
+  await until(() => expect(rounds()).toBeGreaterThan(before + 3));
   expect(exports()).toBe("abcde");
   api.served.set("multicluster.x-k8s.io", versions);
   api.ready = true;
   api.remove(EXPORTS, "shop/a");
   await becomes("bcde");
   expect(pushed).toEqual(["abcde", "bcde"]);
-  await vi.waitFor(() => expect(source.lastConfirmed()!).toBeGreaterThan(confirmed), { timeout: 10_000 });
+  await until(() => expect(source.lastConfirmed()!).toBeGreaterThan(confirmed));
 });
 
 test("a resource version from the future, as after a restored backup, ends in a new list", async () => {
@@ -229,7 +222,7 @@ test("a resource version from the future, as after a restored backup, ends in a 
   await allWatched();
   api.send(EXPORTS, "ADDED", serviceExport("shop/lost", {}, { resourceVersion: "999999" }));
   const lost = "ServiceExport/shop/lost/NoService";
-  await vi.waitFor(() => expect(assembler.snapshot().findings).toHaveProperty([lost]));
+  await until(() => expect(assembler.snapshot().findings).toHaveProperty([lost]));
   api.closeWatches("destroy");
   api.remove(EXPORTS, "shop/e");
   await becomes("abcd");
@@ -242,7 +235,7 @@ test("a version that stops being served: the other one takes over, without a gap
   await becomes("abcde");
   api.served.set("multicluster.x-k8s.io", ["v1beta1"]);
   api.remove(EXPORTS, "shop/a");
-  await vi.waitFor(() =>
+  await until(() =>
     expect(api.seen.some((url) => url.includes("/v1beta1/serviceexports?watch="))).toBe(true),
   );
   await becomes("bcde");
@@ -276,7 +269,7 @@ test.each(["/api/v1/services", "/apis/multicluster.x-k8s.io/v1beta1/serviceexpor
   async (path) => {
     api.refuse.set(path, 403);
     await start();
-    await vi.waitFor(() => expect(errors.length).toBeGreaterThan(0));
+    await until(() => expect(errors.length).toBeGreaterThan(0));
     expect(errors[0]).toMatchObject({ code: "RBAC_FORBIDDEN", permanent: true });
     const group = /^\/apis\/([^/]+)/.exec(path)?.[1] ?? "";
     const rule = { apiGroups: [group], resources: [path.split("/").pop()], verbs: ["list", "watch"] };
@@ -296,20 +289,20 @@ test("nodes are optional: without them there is no topology", async () => {
   expect(logs.lines.some((line) => line.startsWith("warn: RBAC forbids to list and watch nodes"))).toBe(true);
   expect(errors).toEqual([]);
   api.refuse.clear();
-  await vi.waitFor(() => expect(assembler.snapshot().topology).toEqual({ region: "eu" }), { timeout: 5000 });
+  await until(() => expect(assembler.snapshot().topology).toEqual({ region: "eu" }));
 });
 
 test("401 says what to renew", async () => {
   for (const path of ["/apis", "/api/v1/namespaces"]) api.refuse.set(path, 401);
   await start();
-  await vi.waitFor(() => expect(errors.map(({ code }) => code)).toContain("API_UNAUTHENTICATED"));
+  await until(() => expect(errors.map(({ code }) => code)).toContain("API_UNAUTHENTICATED"));
 });
 
 test("stopped in the middle of a list, nothing is asked any more", async () => {
   const held = Promise.withResolvers<void>();
   api.beforePage = () => held.promise;
   await start();
-  await vi.waitFor(() => expect(pages("/api/v1/services").length).toBe(1));
+  await until(() => expect(pages("/api/v1/services").length).toBe(1));
   stop.abort();
   await running;
   held.resolve();

@@ -1,12 +1,13 @@
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
 import { parseManifestFile } from "../../src/sync/manifest-file.ts";
 import { ManifestSource } from "../../src/sync/manifest-source.ts";
 import { readManifests } from "../../src/sync/manifests.ts";
 import { KeptLogs } from "./logs.ts";
+import { until } from "./until.ts";
 
 let folder: string;
 
@@ -174,7 +175,7 @@ describe("watching", () => {
 
   const exports = () => Object.keys(assembler.snapshot().exports);
   const becomes = (expected: string[]) =>
-    vi.waitFor(() => expect([source.complete, exports()]).toEqual([true, expected]), { timeout: 5000 });
+    until(() => expect([source.complete, exports()]).toEqual([true, expected]));
 
   test.each([
     ["notifications", 60_000],
@@ -200,7 +201,7 @@ describe("watching", () => {
     start(20);
     await becomes(["shop/web"]);
     await write("a.yaml", `${service("web")}---\nkind: [`);
-    await vi.waitFor(() => expect(logs.lines.at(-1)).toMatch(/^warn: a\.yaml:6:\d+: /));
+    await until(() => expect(logs.lines.at(-1)).toMatch(/^warn: a\.yaml:6:\d+: /));
     await becomes(["shop/web"]);
     await write("a.yaml", service("db") + "---\n" + exported("db"));
     await becomes(["shop/db"]);
@@ -213,12 +214,10 @@ describe("watching", () => {
     start(20);
     await becomes(["shop/web"]);
     await rename(folder, `${folder}-away`);
-    await vi.waitFor(() =>
-      expect(logs.lines.at(-1)).toMatch(/^error: the manifest directory .* cannot be read/),
-    );
+    await until(() => expect(logs.lines.at(-1)).toMatch(/^error: the manifest directory .* cannot be read/));
     expect(exports()).toEqual(["shop/web"]);
     await rename(`${folder}-away`, folder);
-    await vi.waitFor(() => expect(logs.lines.at(-1)).toBe("info: the manifest directory can be read again"));
+    await until(() => expect(logs.lines.at(-1)).toBe("info: the manifest directory can be read again"));
     expect(exports()).toEqual(["shop/web"]);
   });
 });

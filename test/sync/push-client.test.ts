@@ -1,11 +1,12 @@
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { generate } from "selfsigned";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { PushClient, type PushClientOptions } from "../../src/sync/push-client.ts";
 import { GatewayDouble } from "./gateway-double.ts";
 import { KeptLogs } from "./logs.ts";
+import { until } from "./until.ts";
 
 let gateway: GatewayDouble;
 let logs: KeptLogs;
@@ -65,7 +66,7 @@ function snapshot(endpoints: number, clusterId = "east"): ClusterSnapshot {
 }
 
 const holds = (wanted: ClusterSnapshot) =>
-  vi.waitFor(() => expect(gateway.held.get(wanted.clusterId)?.snapshot).toEqual(wanted), { timeout: 5000 });
+  until(() => expect(gateway.held.get(wanted.clusterId)?.snapshot).toEqual(wanted));
 
 test("the full snapshot first, compressed, then deltas in proportion to the change", async () => {
   const client = start({ gateway: `${gateway.url}/` });
@@ -96,7 +97,7 @@ test("a gateway under a path", async () => {
     path.startsWith("/edge/api/v1/clusters/east/") ? undefined : { status: 500 };
   const client = start({ gateway: `${gateway.url}/edge` });
   client.offer(snapshot(1));
-  await vi.waitFor(() =>
+  await until(() =>
     expect(gateway.seen[0]?.path).toBe("/edge/api/v1/clusters/east/snapshot?leaseSeconds=60"),
   );
 });
@@ -120,16 +121,14 @@ test("a delta that was taken without an answer leads to a full snapshot, not to 
     return method === "PATCH" ? "drop after taking it" : undefined;
   };
   client.offer(snapshot(2));
-  await vi.waitFor(() => expect(gateway.verbs.at(-1)).toBe("PUT snapshot"));
+  await until(() => expect(gateway.verbs.at(-1)).toBe("PUT snapshot"));
   await holds(snapshot(2));
 });
 
 test("the lease is renewed when nothing changes; 409 on it sends the full snapshot", async () => {
   const client = start({ leaseSeconds: 0.06 });
   client.offer(snapshot(1));
-  await vi.waitFor(() =>
-    expect(gateway.verbs.filter((verb) => verb === "POST lease").length).toBeGreaterThan(2),
-  );
+  await until(() => expect(gateway.verbs.filter((verb) => verb === "POST lease").length).toBeGreaterThan(2));
   expect(gateway.seen.at(-1)).toMatchObject({ body: { generation: 1 } });
   gateway.held.clear();
   await holds(snapshot(1));
@@ -149,17 +148,17 @@ test("the lease is left to run out while nobody knows whether the state is curre
   await holds(snapshot(1));
   client.offer(snapshot(2));
   await holds(snapshot(2));
-  await vi.waitFor(() => expect(asked).toBeGreaterThan(1), { timeout: 5000 });
+  await until(() => expect(asked).toBeGreaterThan(1));
   expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot"]);
   current = true;
-  await vi.waitFor(() => expect(gateway.verbs).toContain("POST lease"), { timeout: 5000 });
+  await until(() => expect(gateway.verbs).toContain("POST lease"));
 });
 
 test("a gateway that is down for a while gets the newest state, once", async () => {
   await gateway.stop();
   const client = start();
   client.offer(snapshot(1));
-  await vi.waitFor(() =>
+  await until(() =>
     expect(logs.lines.filter((line) => line.includes("cannot be reached")).length).toBeGreaterThan(2),
   );
   client.offer(snapshot(2));
@@ -201,8 +200,8 @@ test("after 422 another snapshot is tried at once", async () => {
   gateway.fault = ({ bytes }) => (bytes < 600 ? { status: 422 } : undefined);
   const client = start({ slowBackoff: { first: 60_000, most: 60_000 } });
   client.offer(snapshot(1));
-  await vi.waitFor(() => expect(gateway.seen.length).toBe(1));
-  await vi.waitFor(() => expect(logs.lines.length).toBe(1));
+  await until(() => expect(gateway.seen.length).toBe(1));
+  await until(() => expect(logs.lines.length).toBe(1));
   client.offer(snapshot(50));
   await holds(snapshot(50));
 });
@@ -211,7 +210,7 @@ test("the token is read anew for each request", async () => {
   let token = "old";
   gateway.fault = ({ headers }) => (headers.authorization === "Bearer new" ? undefined : { status: 401 });
   start({ token: () => `${token}\n` }).offer(snapshot(1));
-  await vi.waitFor(() => expect(gateway.seen.length).toBeGreaterThan(0));
+  await until(() => expect(gateway.seen.length).toBeGreaterThan(0));
   token = "new";
   await holds(snapshot(1));
 });

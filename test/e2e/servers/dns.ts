@@ -129,7 +129,8 @@ export async function queryDoh(
   }
 }
 
-function answerOf(raw: Buffer): DnsAnswer {
+/** Decodes the bytes of an answer. */
+export function answerOf(raw: Buffer): DnsAnswer {
   const message = decode(raw);
   const flags = message.flags ?? 0;
   // @types/dns-packet leaves the rcode out, which dns-packet decodes.

@@ -1,0 +1,19 @@
+import { Command } from "commander";
+import { createLogger } from "../logger.ts";
+import type { Output } from "../output.ts";
+import { stopSignal } from "../stop-signal.ts";
+import { logLevel } from "./flags.ts";
+
+/** `clusterset-doh demo`, which `npm start` runs. */
+export function demoCommand(output: Output): Command {
+  return new Command("demo")
+    .description("a gateway with two example clusters on this machine")
+    .option("--listen <host:port>", "address to listen on", "localhost:8443")
+    .option("--state-dir <dir>", "where its state is kept", ".clusterset-doh/demo")
+    .addOption(logLevel().default("warn"))
+    .addHelpText("after", "\nExample:\n  clusterset-doh demo --listen localhost:9443")
+    .action(async (flags) => {
+      const { demo } = await import("../demo.ts");
+      await demo(flags, createLogger("demo", flags.logLevel), stopSignal(), output.out);
+    });
+}

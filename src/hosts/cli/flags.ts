@@ -1,0 +1,18 @@
+import { InvalidArgumentError, Option } from "commander";
+
+/** Takes the values of a flag that may be given again and again. */
+export function repeat(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/** Reads a flag in seconds. @throws {InvalidArgumentError} */
+export function seconds(value: string): number {
+  if (/^[1-9]\d{0,5}$/.test(value)) return Number(value);
+  throw new InvalidArgumentError("It must be a whole number of seconds.");
+}
+
+/** `--log-level`, which every command that runs on has. */
+export function logLevel(): Option {
+  const option = new Option("--log-level <level>", "how much is logged, as JSON lines on stderr");
+  return option.choices(["debug", "info", "warn", "error"]);
+}

@@ -1,0 +1,57 @@
+import { Command, CommanderError } from "commander";
+import type { Output } from "../output.ts";
+import { UsageError } from "../usage-error.ts";
+import { VERSION } from "../version.ts";
+import { checkCommand } from "./check-command.ts";
+import { demoCommand } from "./demo-command.ts";
+import { serveCommand } from "./serve-command.ts";
+import { syncCommand } from "./sync-command.ts";
+import { tokenCommand } from "./token-command.ts";
+
+const EXIT_FAILURE = 1;
+const EXIT_USAGE = 2;
+
+/**
+ * Runs the command line; resolves with the exit code once the command has ended. Commands load what they
+ * need when they are called.
+ */
+export async function run(argv: readonly string[], output: Output): Promise<number> {
+  let exitCode = 0;
+  const program = new Command("clusterset-doh")
+    .description(
+      "DNS over HTTPS for Kubernetes clustersets: clusterset.local names, answered outside the cluster",
+    )
+    .version(VERSION)
+    .addCommand(serveCommand())
+    .addCommand(syncCommand())
+    .addCommand(
+      checkCommand(output, (code) => {
+        exitCode = code;
+      }),
+    )
+    .addCommand(tokenCommand(output))
+    .addCommand(demoCommand(output));
+  for (const command of [program, ...program.commands])
+    command
+      .exitOverride()
+      .showHelpAfterError("(--help says more)")
+      .configureOutput({
+        writeOut: (text) => output.out(text.trimEnd()),
+        writeErr: (text) => output.err(text.trimEnd()),
+      });
+  try {
+    await program.parseAsync([...argv]);
+    return exitCode;
+  } catch (error) {
+    // Commander has printed its message already.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+    output.err(`clusterset-doh: ${describe(error)}`);
+    return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILURE;
+  }
+}
+
+/** Errors with a code say all there is to say; the others are mistakes of this program. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return "code" in error ? error.message : (error.stack ?? error.message);
+}

@@ -1,0 +1,47 @@
+import { Command } from "commander";
+import { createLogger } from "../logger.ts";
+import { stopSignal } from "../stop-signal.ts";
+import { logLevel, repeat } from "./flags.ts";
+
+/** `clusterset-doh serve`. */
+export function serveCommand(): Command {
+  return new Command("serve")
+    .description("the gateway: answers DNS over HTTPS from what clusters push")
+    .option("--config <file>", "config file, YAML or JSON; README.md has its keys")
+    .option("--listen <host:port>", "address to listen on (default: localhost:8443)")
+    .option(
+      "--state-dir <dir>",
+      "where snapshots and the self-signed certificate are kept (default: .clusterset-doh)",
+    )
+    .option("--zone <zone>", "a zone to serve beside clusterset.local; repeatable", repeat)
+    .option("--no-tls", "HTTP/1.1 in clear, behind a proxy that does TLS")
+    .option("--tls-cert <file>", "certificate chain in PEM; read again when it changes")
+    .option("--tls-key <file>", "its private key in PEM")
+    .option(
+      "--cluster-token <cluster=file>",
+      "a cluster that may push, with the file that holds its token; repeatable",
+      repeat,
+    )
+    .addOption(logLevel())
+    .addHelpText(
+      "after",
+      `
+Example:
+  clusterset-doh token > cluster-a.token
+  clusterset-doh serve --listen :8443 --zone clusterset.example.org --cluster-token cluster-a=cluster-a.token
+
+Stops cleanly on SIGTERM. Exit codes: 0 stopped, 1 failed, 2 wrong flags or config.`,
+    )
+    .action(async (flags) => {
+      const { readServeConfig } = await import("../config.ts");
+      const { startGateway } = await import("../gateway-host.ts");
+      const config = readServeConfig(flags);
+      const logger = createLogger("serve", config.logLevel);
+      const stop = stopSignal();
+      const running = await startGateway(config, logger);
+      if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
+      logger.info({ event: "stopping" }, "stopping: running requests may finish");
+      await running.stop();
+      logger.info({ event: "stopped" }, "stopped");
+    });
+}

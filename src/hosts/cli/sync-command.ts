@@ -1,0 +1,51 @@
+import { Command } from "commander";
+import { createLogger } from "../logger.ts";
+import { stopSignal } from "../stop-signal.ts";
+import { logLevel, repeat, seconds } from "./flags.ts";
+
+/** `clusterset-doh sync`. */
+export function syncCommand(): Command {
+  return new Command("sync")
+    .description("the sync worker: pushes what one cluster's API server knows to gateways")
+    .requiredOption(
+      "--gateway <url>",
+      "a gateway's address, such as https://doh.example:8443; repeatable",
+      repeat,
+    )
+    .requiredOption("--token-file <file>", "file with the token that the gateways know this cluster by")
+    .option(
+      "--kubeconfig <file>",
+      "kubeconfig to use (default: in-cluster, else $KUBECONFIG, else ~/.kube/config)",
+    )
+    .option("--context <name>", "context of the kubeconfig")
+    .option("--manifests <dir>", "read manifests from a folder instead of an API server, and watch it")
+    .option("--cluster-id <id>", "the cluster's id (default: ClusterProperty, else the UID of kube-system)")
+    .option("--ca-file <file>", "certificates in PEM to trust the gateways by, such as a self-signed one")
+    .option(
+      "--lease <seconds>",
+      "how long gateways answer from what they were told last (default: 60)",
+      seconds,
+    )
+    .option(
+      "--stale-after <seconds>",
+      "how long leases are renewed while the API server cannot be read (default: 900)",
+      seconds,
+    )
+    .option("--once", "push once, then exit")
+    .addOption(logLevel().default("info"))
+    .addHelpText(
+      "after",
+      `
+Examples:
+  clusterset-doh sync --gateway https://doh.example:8443 --token-file cluster-a.token --context cluster-a
+  clusterset-doh sync --manifests ./clusters/cluster-a --cluster-id cluster-a --once \\
+      --gateway https://localhost:8443 --ca-file .clusterset-doh/tls/self-signed.crt --token-file cluster-a.token
+
+Stops cleanly on SIGTERM; the gateways keep what was pushed until its lease runs out.
+Exit codes: 0 stopped or pushed, 1 failed, 2 wrong flags.`,
+    )
+    .action(async (flags) => {
+      const { sync } = await import("../sync.ts");
+      await sync(flags, createLogger("sync", flags.logLevel), stopSignal());
+    });
+}

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { askCoreDns } from "./coredns/ask-coredns.ts";
+import { askGateway } from "./coredns/ask-gateway.ts";
+import { Evidence } from "./coredns/comparison.ts";
+import { summarize } from "./coredns/differences/difference.ts";
+import { differences } from "./coredns/differences/index.ts";
+import { applyFixture, type Fixture, fixtureOf } from "./coredns/fixture.ts";
+import { judge, type Verdict } from "./coredns/judge.ts";
+import { placesIn } from "./coredns/place.ts";
+import { questionsFor } from "./coredns/questions.ts";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "./processes.ts";
+import { type ApiServer, startApiServer } from "./servers/api-server.ts";
+import { type CoreDns, kubernetesPlugin, startCoreDns } from "./servers/coredns.ts";
+import { waitFor } from "./servers/wait.ts";
+
+/** A cluster that imports services, with a CoreDNS and a sync worker on one API server. */
+interface ImportingCluster {
+  id: "east" | "west";
+  fixture: Fixture;
+  api: ApiServer;
+  coredns: CoreDns;
+}
+
+describe("import mode beside CoreDNS 1.15 on the same API server", () => {
+  let east: ImportingCluster;
+  let west: ImportingCluster;
+  let gateway: GatewayProcess;
+  const workers: SyncProcess[] = [];
+
+  beforeAll(async () => {
+    [east, west, gateway] = await Promise.all([
+      startCluster("east"),
+      startCluster("west"),
+      startGateway({ clusters: ["east", "west"] }),
+    ]);
+  });
+
+  afterAll(async () => {
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await gateway?.stop();
+    for (const cluster of [east, west]) {
+      await cluster?.coredns.stop();
+      await cluster?.api.stop();
+    }
+  });
+
+  test("the only cluster's names, for somebody outside: the same but for the known differences", async () => {
+    await join(east, "10.200.0.2");
+    const evidence = await compare(east, undefined);
+    const verdict = judge(evidence, differences);
+    expectNoProblems(verdict);
+    console.info(`${verdict.compared} questions, ${verdict.same} answers the same`);
+    expect(verdict.compared).toBeGreaterThan(3000);
+    expect([...verdict.explained.keys()].sort()).toEqual(differences.map(({ id }) => id).sort());
+    const examples = differences.map(({ id, example }) => {
+      const pair = evidence.pairFor(example.question);
+      return { id, coredns: pair && summarize(pair.coredns), ours: pair && summarize(pair.ours) };
+    });
+    expect(examples).toEqual(
+      differences.map(({ id, example: { coredns, ours } }) => ({ id, coredns, ours })),
+    );
+  });
+
+  test("the same in that cluster's view", async () => {
+    expectNoProblems(judge(await compare(east, "east"), differences));
+  });
+
+  test("two clusters: each one's view is what its own CoreDNS answers", async () => {
+    await join(west, "10.201.0.2");
+    for (const cluster of [west, east]) {
+      const evidence = await compare(cluster, cluster.id, ["A", "AAAA", "SRV", "PTR"]);
+      expectNoProblems(judge(evidence, differences));
+    }
+  });
+
+  /** Starts the cluster's sync worker and waits until its address of `v4.shop` is served. */
+  async function join({ id, api }: ImportingCluster, address: string): Promise<void> {
+    workers.push(startSync({ kubeconfig: api.kubeconfig(), clusterId: id, gateways: [gateway] }));
+    await waitFor(`the services of ${id} in DNS`, async () => {
+      const { values } = await gateway.lookup("v4.shop.svc.clusterset.local", "A", { view: id });
+      return values.includes(address);
+    });
+  }
+
+  /** Asks both sides all questions, or those of some types. */
+  async function compare(
+    { fixture, coredns }: ImportingCluster,
+    view: string | undefined,
+    types?: string[],
+  ): Promise<Evidence> {
+    const questions = questionsFor(fixture).filter(({ type }) => types?.includes(type) ?? true);
+    const path = view === undefined ? "/dns-query" : `/clusters/${view}/dns-query`;
+    const theirs = await askCoreDns(coredns.port, questions);
+    const ours = await askGateway(gateway.url + path, gateway.ca, questions);
+    return new Evidence(questions, theirs, ours, placesIn(fixture));
+  }
+});
+
+async function startCluster(id: ImportingCluster["id"]): Promise<ImportingCluster> {
+  const fixture = fixtureOf(id);
+  const api = await startApiServer({ name: id });
+  await applyFixture(api.admin, fixture);
+  const coredns = await startCoreDns([kubernetesPlugin({ kubeconfig: api.kubeconfig() })]);
+  return { id, fixture, api, coredns };
+}
+
+function expectNoProblems({ compared, same, problems }: Verdict): void {
+  const shown = problems.slice(0, 20).join("\n\n");
+  if (problems.length > 0) expect.fail(`${problems.length} of ${compared} pairs:\n\n${shown}`);
+  expect(same).toBeGreaterThan(compared / 2);
+}

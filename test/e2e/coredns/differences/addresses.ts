@@ -1,0 +1,162 @@
+import { parseAddress, usableAddress } from "../../../../src/dns/address.ts";
+import type { Pair } from "../comparison.ts";
+import type { ObservedRecord } from "../observed.ts";
+import { isReady } from "../services.ts";
+import {
+  type Difference,
+  exactly,
+  isType,
+  nodata,
+  onlyHere,
+  onlyInCoreDns,
+  positive,
+  recordAt,
+} from "./difference.ts";
+import { isClusterSetIp, isEndpointName, isPortName, portsMeant, portsOf, specOf } from "./service-facts.ts";
+
+const ipsOf = ({ place }: Pair) => (isClusterSetIp(place.service) ? (specOf(place.service)?.ips ?? []) : []);
+const usableIps = (pair: Pair) => ipsOf(pair).filter((ip) => usableAddress(ip) !== undefined);
+const isService = ({ place }: Pair) => place.kind === "service" && isClusterSetIp(place.service);
+const isAtServiceOrPort = (pair: Pair) =>
+  isService(pair) || (isPortName(pair) && isClusterSetIp(pair.place.service) && portsMeant(pair).length > 0);
+const hasPorts = ({ place }: Pair) => portsOf(place.service).length > 0;
+
+const readyAddresses = ({ place }: Pair) =>
+  place.service?.slices.flatMap(({ endpoints }) =>
+    endpoints.filter(isReady).flatMap((one) => one.addresses),
+  ) ?? [];
+
+const typeOf = (address: string) => (parseAddress(address)?.length === 4 ? "A" : "AAAA");
+
+/** Expects the addresses of the type that is asked for, for every other type NODATA. */
+const addressesOnly = (addresses: (pair: Pair) => readonly string[]) => (pair: Pair) => {
+  const asked = addresses(pair).filter((address) => isType(pair, typeOf(address)));
+  if (asked.length === 0) return nodata("ours")(pair);
+  return exactly("ours", () => positive(asked.map((ip) => recordAt(pair, typeOf(ip), ip))))(pair);
+};
+
+/** The SRV records of the ports that are asked for, and the addresses of their one target. */
+const servicePorts = (addresses: (pair: Pair) => readonly string[]) =>
+  exactly("ours", (pair) => {
+    const { place } = pair;
+    const target = `${place.labels.slice(place.left.length).join(".")}.clusterset.local`;
+    const ports = isService(pair) ? portsOf(place.service) : portsMeant(pair);
+    return positive(
+      ports.map(({ port }) => recordAt(pair, "SRV", `0 ${port} ${target}`)),
+      addresses(pair).map((ip) => ({ ...recordAt(pair, typeOf(ip), ip), owner: target })),
+    );
+  });
+
+/** A text in `spec.ips` that CoreDNS makes another record of than an address that can be connected to. */
+const isBadIp = (ip: string) => usableAddress(ip) === undefined;
+/** One that it makes an address record of nevertheless: IPv4-mapped, or unspecified. */
+const isOddAddress = (ip: string) => isBadIp(ip) && parseAddress(ip) !== undefined;
+const isFromBadIp = (pair: Pair, { type, data }: ObservedRecord) =>
+  type === "CNAME" ||
+  (type !== "SRV" &&
+    ipsOf(pair).some((ip) => isOddAddress(ip) && ip.toLowerCase().replace("::ffff:", "") === data));
+
+/** Differences that have to do with the addresses of ClusterSetIP services. */
+export const addressDifferences: Difference[] = [
+  {
+    id: "no-ports",
+    title: "A ClusterSetIP service whose ServiceImport has no ports or no spec",
+    corednsSays: "NXDOMAIN, whatever its `spec.ips`.",
+    weSay: "A and AAAA for `spec.ips`; NODATA for the other types.",
+    reason: "MCS 2.3.1 asks for the record of each clusterset IP, and knows no condition about ports.",
+    example: {
+      question: { name: "no-ports.shop.svc.clusterset.local", type: "A" },
+      coredns: "NXDOMAIN",
+      ours: "no-ports.shop.svc.clusterset.local A 10.200.0.14",
+    },
+    ...onlyHere((pair) => isService(pair) && !hasPorts(pair)),
+    ours: addressesOnly(usableIps),
+  },
+  {
+    id: "no-clusterset-ip",
+    title: "A ClusterSetIP service without `spec.ips` whose endpoints are known",
+    corednsSays: "NODATA for A, AAAA and SRV.",
+    weSay:
+      "The ready endpoints (or the exporters' load balancers, where those are known), and the SRV records.",
+    reason:
+      "KEP-1645 leaves it open how a ClusterSetIP is reached from outside; [dns.md](dns.md#views) has the order. MCS 2.3.2 asks for the SRV records of every named port.",
+    example: {
+      question: { name: "backed.shop.svc.clusterset.local", type: "A" },
+      coredns: "NODATA",
+      ours: "backed.shop.svc.clusterset.local A 10.1.1.1",
+    },
+    applies: (pair) =>
+      isAtServiceOrPort(pair) &&
+      hasPorts(pair) &&
+      ipsOf(pair).length === 0 &&
+      (isType(pair, "SRV") || (isService(pair) && isType(pair, "A", "AAAA"))) &&
+      readyAddresses(pair).some((address) => isType(pair, "SRV", typeOf(address))),
+    coredns: nodata("coredns"),
+    ours: (pair) =>
+      isType(pair, "SRV") ? servicePorts(readyAddresses)(pair) : addressesOnly(readyAddresses)(pair),
+  },
+  {
+    id: "srv-without-addresses",
+    title: "SRV of a ClusterSetIP service that has no address yet, or none that is one",
+    corednsSays: "NODATA.",
+    weSay: "The SRV records; the target is NODATA for A and AAAA.",
+    reason: 'MCS 2.3.2: "for each port in an exported Service …, an SRV record … must exist".',
+    example: {
+      question: { name: "_http._tcp.no-ips.shop.svc.clusterset.local", type: "SRV" },
+      coredns: "NODATA",
+      ours: "_http._tcp.no-ips.shop.svc.clusterset.local SRV 0 80 no-ips.shop.svc.clusterset.local",
+    },
+    applies: (pair) =>
+      isAtServiceOrPort(pair) &&
+      hasPorts(pair) &&
+      isType(pair, "SRV") &&
+      usableIps(pair).length === 0 &&
+      readyAddresses(pair).length === 0,
+    coredns: nodata("coredns"),
+    ours: servicePorts(() => []),
+  },
+  {
+    id: "bad-ips",
+    title: "A text in `spec.ips` that is no address to connect to",
+    corednsSays:
+      "A CNAME to the text beside the other addresses, also to the root for an empty one; `::ffff:10.200.0.18` as A 10.200.0.18; 0.0.0.0 as it is.",
+    weSay: "The addresses only; the rest becomes a finding.",
+    reason:
+      "A CNAME stands alone (RFC 1034 section 3.6.2, RFC 2181 section 10.1), and `spec.ips` holds IP addresses (KEP-1645). An IPv4-mapped address belongs in no record (RFC 4291 section 2.5.5.2), and 0.0.0.0 means this host (RFC 1122 section 3.2.1.3).",
+    example: {
+      question: { name: "half-bad.shop.svc.clusterset.local", type: "A" },
+      coredns:
+        "half-bad.shop.svc.clusterset.local A 10.200.0.16\nhalf-bad.shop.svc.clusterset.local CNAME not-an-ip",
+      ours: "half-bad.shop.svc.clusterset.local A 10.200.0.16",
+    },
+    applies: (pair) =>
+      isAtServiceOrPort(pair) &&
+      (isService(pair) || isType(pair, "SRV")) &&
+      [...pair.coredns.answer, ...pair.coredns.additional].some((record) => isFromBadIp(pair, record)),
+    coredns: ({ coredns }) => coredns.rcode === "NOERROR" && coredns.aa,
+    ours: (pair) => {
+      const { answer, additional } = pair.coredns;
+      if (!isType(pair, "SRV")) return addressesOnly(usableIps)(pair);
+      return exactly("ours", () =>
+        positive(
+          answer,
+          additional.filter((one) => !isFromBadIp(pair, one)),
+        ),
+      )(pair);
+    },
+  },
+  {
+    id: "cluster-set-ip-endpoints",
+    title: "`<hostname>.<clusterid>.<service>` of a ClusterSetIP service",
+    corednsSays: "The endpoint, if the MCS implementation keeps EndpointSlices.",
+    weSay: "NXDOMAIN.",
+    reason:
+      "MCS 2.4.1 has these names for headless services only; MCS 2.3.4 and KEP-1645 (Not Allowing Cluster-Specific Targeting via DNS) keep clients of a ClusterSetIP from choosing a cluster.",
+    example: {
+      question: { name: "w0.cluster-a.web.shop.svc.clusterset.local", type: "A" },
+      coredns: "w0.cluster-a.web.shop.svc.clusterset.local A 10.1.0.1",
+      ours: "NXDOMAIN",
+    },
+    ...onlyInCoreDns((pair) => isEndpointName(pair) && isClusterSetIp(pair.place.service)),
+  },
+];

@@ -1,0 +1,131 @@
+import { type Evidence, nameExists, type Pair } from "../comparison.ts";
+import { asSet, type Observed, type ObservedRecord, sameObserved, silence } from "../observed.ts";
+import type { Question } from "../questions.ts";
+
+/** A way in which the gateway answers otherwise than CoreDNS 1.15, on purpose. */
+export interface Difference {
+  id: string;
+  /** What is asked for. */
+  title: string;
+  corednsSays: string;
+  weSay: string;
+  /** Why, with the sections that say so. */
+  reason: string;
+  /** A question of the comparison with both answers as `summarize` writes them. */
+  example: { question: Question; coredns: string; ours: string };
+  /** Whether the two answers must differ in this way. */
+  applies: (pair: Pair) => boolean;
+  /** Whether CoreDNS answers as expected where it applies. */
+  coredns: (pair: Pair) => boolean;
+  /** Whether the gateway answers as expected where it applies. */
+  ours: (pair: Pair) => boolean;
+}
+
+type Side = "coredns" | "ours";
+
+/** Every TTL of the fixture but that of `dns-version`. */
+export const ttl = 5;
+
+/** A negative answer with the SOA of the zone that both of them serve. */
+export function negative(rcode: "NOERROR" | "NXDOMAIN", soaOwner: string, soaZone = soaOwner): Observed {
+  const zone = soaZone.toLowerCase();
+  const data = `ns.dns.${zone} hostmaster.${zone} 7200 1800 86400 5`;
+  return { ...silence, rcode, aa: true, authority: [{ owner: soaOwner, ttl, type: "SOA", data }] };
+}
+
+/** A positive answer. */
+export function positive(
+  answer: Iterable<ObservedRecord>,
+  additional: Iterable<ObservedRecord> = [],
+): Observed {
+  return { ...silence, rcode: "NOERROR", aa: true, answer: asSet(answer), additional: asSet(additional) };
+}
+
+/** A record at the name that is asked for. */
+export function recordAt({ question }: Pair, type: string, data: string): ObservedRecord {
+  return { owner: question.name, ttl, type, data };
+}
+
+/** The zone part of a name below `clusterset.local` or a reverse zone, in the case of the question. */
+export function zoneOf({ question }: Pair): string {
+  return question.name.split(".").slice(-2).join(".");
+}
+
+/** An expectation of one side: exactly this answer. */
+export function exactly(side: Side, expected: (pair: Pair) => Observed): (pair: Pair) => boolean {
+  return (pair) => sameObserved(pair[side], expected(pair));
+}
+
+/** An expectation of one side: the name exists, without a record of the type. */
+export const nodata = (side: Side) => exactly(side, (pair) => negative("NOERROR", zoneOf(pair)));
+
+/** An expectation of one side: the name does not exist. */
+export const nxdomain = (side: Side) => exactly(side, (pair) => negative("NXDOMAIN", zoneOf(pair)));
+
+/** An expectation of one side: the question is refused without claiming authority. */
+export const refused = (side: Side) => exactly(side, () => ({ ...silence, rcode: "REFUSED" }));
+
+/** An expectation of CoreDNS: no answer is sent at all. */
+export const silent = exactly("coredns", () => silence);
+
+/** Whether the question is of one of these types. */
+export function isType({ question }: Pair, ...types: string[]): boolean {
+  return types.includes(question.type);
+}
+
+/** Whether one side says that the name exists when it is asked for an address. */
+export function hasName(side: Side, { question, all }: Pair): boolean {
+  const asked = all.at(question.name, "A");
+  return asked !== undefined && nameExists(asked[side]);
+}
+
+/** What one side answers to another question of the same comparison, with the owner that is given. */
+export function answersOf(
+  all: Evidence,
+  side: Side,
+  name: string,
+  type: string,
+  owner: string,
+): ObservedRecord[] {
+  const { answer = [] } = all.at(name, type)?.[side] ?? {};
+  return answer.map((record) =>
+    record.owner.toLowerCase() === name.toLowerCase() ? { ...record, owner } : record,
+  );
+}
+
+/** Whether the gateway has records at the name, which an ANY question gets RFC 8482's answer for. */
+export function hasRecordsHere({ question, all }: Pair): boolean {
+  return ["A", "AAAA", "SRV", "TXT", "SOA", "PTR"].some(
+    (type) => (all.at(question.name, type)?.ours.answer.length ?? 0) > 0,
+  );
+}
+
+/** Applies where CoreDNS has a name that does not exist, for every type that CoreDNS does not deny it for. */
+export function onlyInCoreDns(
+  where: (pair: Pair) => boolean,
+): Pick<Difference, "applies" | "coredns" | "ours"> {
+  return {
+    applies: (pair) => where(pair) && hasName("coredns", pair) && pair.coredns.rcode !== "NXDOMAIN",
+    coredns: ({ coredns }) => nameExists(coredns) || sameObserved(coredns, silence),
+    ours: nxdomain("ours"),
+  };
+}
+
+/** Applies where CoreDNS lacks a name; for the type SOA it never says so, and ANY is RFC 8482's. */
+export function onlyHere(where: (pair: Pair) => boolean): Pick<Difference, "applies" | "coredns"> {
+  return {
+    applies: (pair) =>
+      where(pair) &&
+      !hasName("coredns", pair) &&
+      !isType(pair, "SOA") &&
+      !(isType(pair, "ANY") && hasRecordsHere(pair)),
+    coredns: nxdomain("coredns"),
+  };
+}
+
+/** An answer in short: its code unless it has records, then the records; negative answers without their SOA. */
+export function summarize({ rcode, answer, additional }: Observed): string {
+  if (answer.length === 0) return rcode === "NOERROR" ? "NODATA" : rcode;
+  const show = ({ owner, type, data }: ObservedRecord) => `${owner} ${type} ${data}`;
+  return [...answer.map(show), ...additional.map((record) => `  with ${show(record)}`)].join("\n");
+}

@@ -1,0 +1,168 @@
+import type { Pair } from "../comparison.ts";
+import { isReady } from "../services.ts";
+import {
+  type Difference,
+  exactly,
+  isType,
+  nodata,
+  onlyHere,
+  onlyInCoreDns,
+  positive,
+  recordAt,
+  silent,
+} from "./difference.ts";
+import { isHeadless, isPortName, isPortNameToCoreDns } from "./service-facts.ts";
+import { additionalsFor } from "./srv.ts";
+
+const slicesOf = ({ place }: Pair) => (isHeadless(place.service) ? (place.service?.slices ?? []) : []);
+const unlabelledSlices = (pair: Pair) => slicesOf(pair).filter(({ source }) => source === undefined);
+const isUnlabelledAlone = (pair: Pair) =>
+  slicesOf(pair).length > 0 && unlabelledSlices(pair).length === slicesOf(pair).length;
+const isHostNamed = (pair: Pair) =>
+  slicesOf(pair).length > 0 && slicesOf(pair).every(({ addressType }) => addressType === "FQDN");
+const isLax = (pair: Pair) => isPortNameToCoreDns(pair) && !isPortName(pair);
+
+/** The source-cluster labels with a dot whose names the name is one of, or above. */
+const dottedSources = (pair: Pair) =>
+  slicesOf(pair).filter(
+    ({ source }) =>
+      (source?.includes(".") && `.${source}`.endsWith(`.${pair.place.left.join(".")}`)) ||
+      isDottedEndpoint(pair, source),
+  );
+const isDottedEndpoint = ({ place }: Pair, source: string | undefined) =>
+  !!source?.includes(".") &&
+  place.left.length === 1 + source.split(".").length &&
+  place.left.slice(1).join(".") === source.toLowerCase();
+
+/** Differences that have to do with the endpoints of headless services. */
+export const endpointDifferences: Difference[] = [
+  {
+    id: "dotted-cluster-id",
+    title: "Names below a cluster id of two labels",
+    corednsSays: "SRV records point to `<hostname>.<clusterid>.<service>`, which is NXDOMAIN itself.",
+    weSay: "The addresses; NODATA for the names above.",
+    reason: "A cluster id may be two labels with a dot between them (KEP-1645, Terminology: cluster id).",
+    example: {
+      question: { name: "dotty.c.dot.dotted.data.svc.clusterset.local", type: "A" },
+      coredns: "NXDOMAIN",
+      ours: "dotty.c.dot.dotted.data.svc.clusterset.local A 10.4.0.10",
+    },
+    ...onlyHere((pair) => pair.place.left.length > 0 && dottedSources(pair).length > 0),
+    ours: (pair) => {
+      const host = pair.place.left[0];
+      const addresses = dottedSources(pair).flatMap(({ endpoints }) =>
+        endpoints.filter((one) => isReady(one) && one.hostname === host).flatMap((one) => one.addresses),
+      );
+      if (!isType(pair, "A") || addresses.length === 0) return nodata("ours")(pair);
+      return exactly("ours", () => positive(addresses.map((ip) => recordAt(pair, "A", ip))))(pair);
+    },
+  },
+  {
+    id: "no-source-cluster",
+    title: "A headless service whose slices lack the label `multicluster.kubernetes.io/source-cluster`",
+    corednsSays: "A and AAAA as if the label was there; no answer at all for SRV.",
+    weSay: "NXDOMAIN, and a finding.",
+    reason:
+      '"Each imported EndpointSlice will also have a source-cluster label" (KEP-1645, Using EndpointSlice objects): without it, it is not known whose endpoints they are, and when to withdraw them.',
+    example: {
+      question: { name: "unlabelled.data.svc.clusterset.local", type: "A" },
+      coredns: "unlabelled.data.svc.clusterset.local A 10.8.1.1",
+      ours: "NXDOMAIN",
+    },
+    ...onlyInCoreDns((pair) => isUnlabelledAlone(pair) && !isLax(pair) && pair.place.left.length !== 1),
+  },
+  {
+    id: "half-labelled",
+    title: "A headless service of whose slices some lack the label",
+    corednsSays: "The endpoints of all slices for A and AAAA.",
+    weSay: "Those of the slices with the label.",
+    reason: "As above: one bad object does not spoil its neighbours.",
+    example: {
+      question: { name: "half-labelled.data.svc.clusterset.local", type: "A" },
+      coredns:
+        "half-labelled.data.svc.clusterset.local A 10.8.1.2\nhalf-labelled.data.svc.clusterset.local A 10.8.1.3",
+      ours: "half-labelled.data.svc.clusterset.local A 10.8.1.2",
+    },
+    applies: (pair) =>
+      pair.place.kind === "service" &&
+      isType(pair, "A") &&
+      unlabelledSlices(pair).length > 0 &&
+      !isUnlabelledAlone(pair),
+    coredns: exactly("coredns", (pair) => positive(readyRecords(pair, slicesOf(pair)))),
+    ours: exactly("ours", (pair) =>
+      positive(
+        readyRecords(
+          pair,
+          slicesOf(pair).filter(({ source }) => source !== undefined),
+        ),
+      ),
+    ),
+  },
+  {
+    id: "empty-label-srv",
+    title: "SRV of a headless service of whose slices one has no source cluster, or an empty one",
+    corednsSays:
+      "No answer, over UDP or TCP: the target `<hostname>..<service>` is no name, and the whole answer is dropped.",
+    weSay: "The SRV records of the other slices.",
+    reason:
+      "One bad object does not spoil its neighbours; a client that waits for an answer in vain asks the next server, or gives up (RFC 8906 section 2).",
+    example: {
+      question: { name: "_pg._tcp.empty-label.data.svc.clusterset.local", type: "SRV" },
+      coredns: "no answer",
+      ours: "_pg._tcp.empty-label.data.svc.clusterset.local SRV 0 5432 n0.cluster-a.empty-label.data.svc.clusterset.local\n  with n0.cluster-a.empty-label.data.svc.clusterset.local A 10.8.1.4",
+    },
+    applies: (pair) =>
+      isType(pair, "SRV") &&
+      (pair.place.kind === "service" || (isPortName(pair) && pair.place.left[0] === "_pg")) &&
+      !isUnlabelledAlone(pair) &&
+      slicesOf(pair).some(({ source }) => !source) &&
+      (pair.place.left[1] ?? "_tcp") === "_tcp",
+    coredns: silent,
+    ours: exactly("ours", (pair) => {
+      const service = pair.place.labels.slice(pair.place.left.length).join(".");
+      const answer = slicesOf(pair).flatMap(({ source, endpoints, ports }) =>
+        endpoints.flatMap(({ hostname }) =>
+          ports
+            .filter(() => !!source)
+            .map(({ port }) =>
+              recordAt(pair, "SRV", `0 ${port} ${hostname}.${source}.${service}.clusterset.local`),
+            ),
+        ),
+      );
+      return positive(answer, additionalsFor(pair, answer));
+    }),
+  },
+  {
+    id: "hostname-without-cluster",
+    title: "`<hostname>.<service>` where a slice has no source cluster, or an empty one",
+    corednsSays: "The endpoint; for SRV no answer.",
+    weSay: "NXDOMAIN.",
+    reason: "MCS 2.4.1 has `<hostname>.<clusterid>.<service>` and nothing shorter.",
+    example: {
+      question: { name: "n1.empty-label.data.svc.clusterset.local", type: "A" },
+      coredns: "n1.empty-label.data.svc.clusterset.local A 10.8.1.5",
+      ours: "NXDOMAIN",
+    },
+    ...onlyInCoreDns((pair) => pair.place.left.length === 1 && slicesOf(pair).some(({ source }) => !source)),
+  },
+  {
+    id: "host-name-slices",
+    title: "A headless service whose slices hold host names (`addressType: FQDN`)",
+    corednsSays: "A CNAME to the host name, also at the endpoint's own name.",
+    weSay: "NXDOMAIN, and a finding.",
+    reason:
+      "MCS 2.4.1 has endpoints with IPv4 and IPv6 addresses only, several CNAMEs at one name are forbidden (RFC 2181 section 10.1), and nothing says what the address type means (discovery.k8s.io/v1).",
+    example: {
+      question: { name: "host-names.data.svc.clusterset.local", type: "A" },
+      coredns: "host-names.data.svc.clusterset.local CNAME host.example.com",
+      ours: "NXDOMAIN",
+    },
+    ...onlyInCoreDns((pair) => isHostNamed(pair) && !isLax(pair)),
+  },
+];
+
+function readyRecords(pair: Pair, slices: ReturnType<typeof slicesOf>) {
+  return slices.flatMap(({ endpoints }) =>
+    endpoints.filter(isReady).flatMap((one) => one.addresses.map((ip) => recordAt(pair, "A", ip))),
+  );
+}

@@ -1,0 +1,124 @@
+import { serviceLabel } from "../../servers/objects.ts";
+import type { Pair } from "../comparison.ts";
+import type { AddressUse } from "../place.ts";
+import { dashed, zone } from "../questions.ts";
+import {
+  type Difference,
+  exactly,
+  isType,
+  negative,
+  nodata,
+  nxdomain,
+  positive,
+  recordAt,
+  refused,
+  silent,
+} from "./difference.ts";
+import { isHeadless } from "./service-facts.ts";
+
+/** The name that a reverse name of the fixture leads to, or undefined where the use makes none. */
+function nameFor({ service, isImported, from }: AddressUse): string | undefined {
+  if (!isImported || service.name.includes(".") || service.name.length > 63) return undefined;
+  const own = `${service.name}.${service.namespace}.svc.${zone}`;
+  if (from === undefined) return own;
+  if (!isHeadless(service) || !from.slice.source) return undefined;
+  return `${from.endpoint.hostname ?? dashed(from.address)}.${from.slice.source.toLowerCase()}.${own}`;
+}
+
+const namesFor = ({ place }: Pair) => place.uses.flatMap((use) => nameFor(use) ?? []);
+const isReverse = ({ place }: Pair) => place.kind === "reverse";
+const hasPtr = (pair: Pair) => isReverse(pair) && namesFor(pair).length > 0;
+const isClusterSetIpOf = ({ place }: Pair) => place.uses.some(({ from }) => from === undefined);
+const hasOwnService = ({ place }: Pair) =>
+  place.uses.some(({ service, from }) => from?.slice.labels[serviceLabel] || service.name === "derived");
+const isImportedEndpoint = (pair: Pair) => pair.place.uses.some(({ from }) => from !== undefined);
+
+/** Expects the PTR record of one of the names that the address may lead to. */
+const ptr = (pair: Pair) =>
+  namesFor(pair).some((name) => exactly("ours", () => positive([recordAt(pair, "PTR", name)]))(pair));
+
+/** Differences that have to do with reverse names; CoreDNS is configured with `in-addr.arpa` and `ip6.arpa`. */
+export const reverseDifferences: Difference[] = [
+  {
+    id: "ptr-of-clusterset-ip",
+    title: "PTR of a clusterset IP",
+    corednsSays: "NXDOMAIN.",
+    weSay: "The service.",
+    reason: "MCS 2.3.3 asks for it.",
+    example: {
+      question: { name: "2.0.200.10.in-addr.arpa", type: "PTR" },
+      coredns: "NXDOMAIN",
+      ours: "2.0.200.10.in-addr.arpa PTR v4.shop.svc.clusterset.local",
+    },
+    applies: (pair) => isType(pair, "PTR") && hasPtr(pair) && isClusterSetIpOf(pair) && !hasOwnService(pair),
+    coredns: nxdomain("coredns"),
+    ours: ptr,
+  },
+  {
+    id: "ptr-of-endpoint",
+    title: "PTR of an imported endpoint",
+    corednsSays:
+      "No answer: without the label `kubernetes.io/service-name` the name that it makes up has an empty label.",
+    weSay:
+      "`<hostname>.<clusterid>.<service>` for a headless service, otherwise as for any name outside the zones.",
+    reason: "MCS 2.4.3 asks for it, for headless services.",
+    example: {
+      question: { name: "1.4.7.10.in-addr.arpa", type: "PTR" },
+      coredns: "no answer",
+      ours: "1.4.7.10.in-addr.arpa PTR p0.cluster-a.v4.data.svc.clusterset.local",
+    },
+    applies: (pair) =>
+      isType(pair, "PTR") && isReverse(pair) && isImportedEndpoint(pair) && !hasOwnService(pair),
+    coredns: silent,
+    ours: (pair) => (hasPtr(pair) ? ptr(pair) : refused("ours")(pair)),
+  },
+  {
+    id: "ptr-of-own-service",
+    title: "PTR of an address that a Service of the cluster has as well",
+    corednsSays: "The Service, in `cluster.local`.",
+    weSay: "The clusterset service.",
+    reason:
+      "MCS 2.3.3 and 2.4.3 let the cluster's own record stand; but nobody outside of that cluster can use a name in `cluster.local`.",
+    example: {
+      question: { name: "77.77.96.10.in-addr.arpa", type: "PTR" },
+      coredns: "77.77.96.10.in-addr.arpa PTR derived.shop.svc.cluster.local",
+      ours: "77.77.96.10.in-addr.arpa PTR derived.shop.svc.clusterset.local",
+    },
+    applies: (pair) => isType(pair, "PTR") && hasPtr(pair) && hasOwnService(pair),
+    coredns: ({ coredns }) =>
+      coredns.answer.length === 1 && coredns.answer[0]!.data.endsWith(".svc.cluster.local"),
+    ours: ptr,
+  },
+  {
+    id: "reverse-other-types",
+    title: "Other types at a reverse name that has a PTR record",
+    corednsSays: "NXDOMAIN; NODATA for SOA.",
+    weSay: "NODATA, with an SOA record of the name itself.",
+    reason:
+      "The name exists (RFC 2308 section 2.2). Nothing around it is ours, so the SOA must not speak for more than the name.",
+    example: {
+      question: { name: "2.0.200.10.in-addr.arpa", type: "A" },
+      coredns: "NXDOMAIN",
+      ours: "NODATA",
+    },
+    applies: (pair) => hasPtr(pair) && !isType(pair, "PTR", "ANY"),
+    coredns: (pair) => (isType(pair, "SOA") ? nodata("coredns")(pair) : nxdomain("coredns")(pair)),
+    ours: exactly("ours", ({ question }) => negative("NOERROR", question.name, zone)),
+  },
+  {
+    id: "reverse-unknown",
+    title: "Reverse names of other addresses",
+    corednsSays: "NXDOMAIN with authority for all of `in-addr.arpa` and `ip6.arpa`; NODATA for SOA.",
+    weSay: "REFUSED, as for every name outside the zones.",
+    reason:
+      "The addresses are not the clusterset's (RFC 8914 section 4.21). Whoever asks here first goes on to a server that knows; an NXDOMAIN would be final.",
+    example: {
+      question: { name: "1.0.250.10.in-addr.arpa", type: "PTR" },
+      coredns: "NXDOMAIN",
+      ours: "REFUSED",
+    },
+    applies: (pair) => isReverse(pair) && !hasPtr(pair) && !(isType(pair, "PTR") && isImportedEndpoint(pair)),
+    coredns: (pair) => (isType(pair, "SOA") ? nodata("coredns")(pair) : nxdomain("coredns")(pair)),
+    ours: refused("ours"),
+  },
+];

@@ -1,0 +1,59 @@
+import type { Pair } from "../comparison.ts";
+import type { ImportedService, ImportSpec, Port } from "../services.ts";
+
+/** The spec of a service's ServiceImport; undefined if that has none. */
+export function specOf(service: ImportedService | undefined): ImportSpec | undefined {
+  return typeof service?.spec === "object" ? service.spec : undefined;
+}
+
+/** Whether a service is headless; everything else is ClusterSetIP, to CoreDNS and to us. */
+export function isHeadless(service: ImportedService | undefined): boolean {
+  return specOf(service)?.type === "Headless";
+}
+
+/** Whether a service is there and not headless. */
+export function isClusterSetIp(service: ImportedService | undefined): boolean {
+  return service !== undefined && !isHeadless(service);
+}
+
+/** The ports that SRV records come from: those of a headless service's usable slices, else the ServiceImport's. */
+export function portsOf(service: ImportedService | undefined): Port[] {
+  if (!isHeadless(service)) return specOf(service)?.ports ?? [];
+  const slices = service?.slices.filter(
+    ({ source, addressType }) => source !== undefined && addressType !== "FQDN",
+  );
+  return slices?.flatMap(({ ports }) => ports) ?? [];
+}
+
+/** Whether a port has no name. */
+export function isUnnamed({ name }: Port): boolean {
+  return !name;
+}
+
+/** Whether a port has a name and cannot have an SRV record: its number or its name is out of the question. */
+export function isOdd({ name, port }: Port): boolean {
+  return !!name && (port === undefined || port < 1 || port > 65535 || !/^[a-z0-9-]+$/i.test(name));
+}
+
+/** Whether a name is `_<port>._<protocol>` below a service, with something behind both underscores. */
+export function isPortName({ place }: Pair): boolean {
+  return place.left.length === 2 && place.left.every((label) => /^_./.test(label));
+}
+
+/** Whether a name has two labels below a service of which one starts with an underscore: CoreDNS's idea of a port. */
+export function isPortNameToCoreDns({ place }: Pair): boolean {
+  return place.left.length === 2 && place.left.some((label) => label.startsWith("_"));
+}
+
+/** The ports of the service that a name `_<port>._<protocol>` means; no protocol means TCP. */
+export function portsMeant({ place }: Pair): Port[] {
+  const [port, protocol] = place.left.map((label) => label.slice(1));
+  return portsOf(place.service).filter(
+    (one) => one.name?.toLowerCase() === port && (one.protocol?.toLowerCase() || "tcp") === protocol,
+  );
+}
+
+/** Whether a name has the form `<hostname>.<clusterid>` below a service. */
+export function isEndpointName({ place }: Pair): boolean {
+  return place.left.length >= 2 && !place.left.some((label) => label.startsWith("_"));
+}

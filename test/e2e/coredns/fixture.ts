@@ -1,0 +1,102 @@
+import type { ApiClient } from "../servers/api-client.ts";
+import {
+  endpointSlice,
+  type KubeObject,
+  namespace,
+  service,
+  serviceSlice,
+  sourceClusterLabel,
+} from "../servers/objects.ts";
+import { clusterSetIpServices } from "./cluster-set-ip-services.ts";
+import { headlessServices } from "./headless-services.ts";
+import { randomServices } from "./random-services.ts";
+import { clusterSetIp, endpoint, headless, type ImportedService, objectsOf, slice } from "./services.ts";
+
+/** What one importing cluster's API server holds. */
+export interface Fixture {
+  services: ImportedService[];
+  /** Namespaces that exist; `dying` is being deleted. */
+  namespaces: string[];
+  /** Objects that belong to no service of the clusterset. */
+  others: KubeObject[];
+}
+
+/** A namespace with objects in it that is deleted at once, whereas `dying` stays Terminating. */
+const deletedNamespace = "gone";
+const dyingNamespace = "dying";
+
+const http = { name: "http", port: 80, protocol: "TCP" };
+const pg = { name: "pg", port: 5432, protocol: "TCP" };
+
+const servicesElsewhere: ImportedService[] = [dyingNamespace, deletedNamespace, "east-only"].flatMap(
+  (ns, index) => [
+    clusterSetIp(ns, "web", { ips: [`10.200.9.${index + 1}`], ports: [http] }),
+    headless(ns, "db", slice("cluster-a", [pg], [endpoint(`10.8.9.${index + 1}`, "db-0")])),
+  ],
+);
+
+const idle = headless(
+  "idle-only",
+  "db",
+  slice("cluster-a", [pg], [{ ...endpoint("10.8.8.1", "db-0"), conditions: { ready: false } }]),
+);
+
+/**
+ * The clusterset as an MCS implementation keeps it in the cluster `east` or `west`: the same services and endpoints,
+ * clusterset IPs of each cluster's own, and a namespace that only `east` has.
+ */
+export function fixtureOf(cluster: "east" | "west"): Fixture {
+  const all = [
+    ...clusterSetIpServices,
+    ...headlessServices,
+    ...servicesElsewhere,
+    idle,
+    ...randomServices(100, 20_261_121),
+  ];
+  const isHere = ({ namespace }: ImportedService) => cluster === "east" || namespace !== "east-only";
+  const services = all.filter(isHere).map((one) => (cluster === "east" ? one : inWest(one)));
+  return {
+    services,
+    namespaces: [...new Set(services.map(({ namespace }) => namespace)), "bare"].filter(
+      (name) => name !== deletedNamespace,
+    ),
+    others: [
+      service("shop", "derived", { clusterIP: "10.96.77.77", ports: [{ name: "http", port: 80 }] }),
+      service("data", "own", { clusterIP: "None", ports: [pg] }),
+      serviceSlice("data", "own", {
+        ports: [pg],
+        endpoints: [{ addresses: ["10.8.3.1"], hostname: "own0" }],
+      }),
+      endpointSlice("data", "stray", {
+        labels: { [sourceClusterLabel]: "cluster-a" },
+        ports: [pg],
+        endpoints: [{ addresses: ["10.8.4.1"], hostname: "stray0" }],
+      }),
+    ],
+  };
+}
+
+/** Brings the fixture onto an API server. */
+export async function applyFixture(admin: ApiClient, fixture: Fixture): Promise<void> {
+  const namespaces = [...fixture.namespaces, deletedNamespace].map(namespace);
+  await applyAll(admin, namespaces);
+  await applyAll(admin, [...fixture.services.flatMap(objectsOf), ...fixture.others]);
+  await admin.terminateNamespace(dyingNamespace);
+  await admin.deleteNamespace(deletedNamespace);
+}
+
+async function applyAll(admin: ApiClient, objects: KubeObject[]): Promise<void> {
+  const queue = objects.values();
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      for (const object of queue) await admin.apply(object);
+    }),
+  );
+}
+
+function inWest(service: ImportedService): ImportedService {
+  const { spec } = service;
+  if (spec === undefined || spec === "none" || spec.ips === undefined) return service;
+  const ips = spec.ips.map((ip) => ip.replace(/^10\.200\./, "10.201.").replace(/^fd00::c8:/, "fd00::c9:"));
+  return { ...service, spec: { ...spec, ips } };
+}

@@ -1,0 +1,181 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type CheckFlags, check } from "../../src/hosts/check.ts";
+import { UsageError } from "../../src/hosts/usage-error.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-check-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function manifests(cluster: string, text: string, file = "all.yaml"): string {
+  const directory = join(folder, cluster);
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, file), text);
+  return directory;
+}
+
+async function run(inputs: string[], flags: Partial<CheckFlags> = {}) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await check(
+    inputs,
+    { format: "zone", ...flags },
+    { out: (line) => out.push(line), err: (line) => err.push(line) },
+  );
+  return { code, out, err: err.map((line) => line.replaceAll(`${folder}/`, "")) };
+}
+
+const service = (ports: string) => `
+apiVersion: v1
+kind: Service
+metadata: { name: web, namespace: shop }
+spec: { type: ClusterIP, clusterIP: 10.96.0.1, ports: [${ports}] }
+status: { loadBalancer: { ingress: [{ ip: 192.0.2.1 }] } }
+---
+apiVersion: multicluster.x-k8s.io/v1beta1
+kind: ServiceExport
+metadata: { name: web, namespace: shop, creationTimestamp: "2026-01-01T00:00:00Z" }
+`;
+const HTTP = "{ name: http, port: 80 }";
+const ORPHAN = `
+---
+apiVersion: multicluster.x-k8s.io/v1beta1
+kind: ServiceExport
+metadata: { name: orphan, namespace: shop }
+`;
+const IMPORT = `
+---
+apiVersion: multicluster.x-k8s.io/v1beta1
+kind: ServiceImport
+metadata: { name: web, namespace: shop }
+spec: { type: ClusterSetIP, ips: ["10.42.42.42"], ports: [${HTTP}] }
+`;
+
+describe("check", () => {
+  it("prints the records in zone-file form and exits with 0", async () => {
+    const { code, out, err } = await run([manifests("cluster-a", service(HTTP))]);
+    expect(code).toBe(0);
+    expect(out).toContain("web.shop.svc.clusterset.local.\t5\tIN\tA\t192.0.2.1");
+    expect(out).toContain(
+      "_http._tcp.web.shop.svc.clusterset.local.\t5\tIN\tSRV\t0 100 80 web.shop.svc.clusterset.local.",
+    );
+    expect(err).toEqual([`1 cluster, 1 service, ${out.length} records, 0 problems, 0 findings, 0 conflicts`]);
+  });
+
+  it("prints the zones that are asked for; the first owns PTR targets", async () => {
+    const inputs = [manifests("cluster-a", service(HTTP) + IMPORT)];
+    const { out } = await run(inputs, { zone: ["one.example", "two.example"] });
+    expect(out).toContain("web.shop.svc.one.example.\t5\tIN\tA\t10.42.42.42");
+    expect(out).toContain("web.shop.svc.two.example.\t5\tIN\tA\t10.42.42.42");
+    expect(out.filter((line) => line.includes("\tPTR\t"))).toEqual([
+      "42.42.42.10.in-addr.arpa.\t5\tIN\tPTR\tweb.shop.svc.one.example.",
+    ]);
+  });
+
+  it("tells findings with file and line and exits with 1", async () => {
+    const { code, err } = await run([manifests("cluster-a", service(HTTP) + ORPHAN)]);
+    expect(code).toBe(1);
+    expect(err[0]).toMatch(/^finding: cluster-a\/all\.yaml:13:1: ServiceExport shop\/orphan: NoService: /);
+  });
+
+  it("tells conflicts and fails for them only when it is strict", async () => {
+    const inputs = [
+      manifests("cluster-a", service(HTTP)),
+      manifests("cluster-b", service("{ name: http, port: 8080 }").replace("2026-01-01", "2026-02-01")),
+    ];
+    const { code, err } = await run(inputs);
+    expect(code).toBe(0);
+    expect(err.find((line) => line.startsWith("conflict: shop/web: "))).toMatch(
+      /"cluster-a".*1\/2 clusters disagree/,
+    );
+    expect((await run(inputs, { strict: true })).code).toBe(1);
+  });
+
+  it("tells broken manifests with file, line and column and exits with 1", async () => {
+    const input = manifests("cluster-a", service(HTTP));
+    manifests("cluster-a", "kind: [", "broken.yaml");
+    const { code, err } = await run([input]);
+    expect(code).toBe(1);
+    expect(err[0]).toMatch(/^problem: cluster-a\/broken\.yaml:1:\d+: /);
+  });
+
+  it("gives all of it as JSON", async () => {
+    const { code, out, err } = await run([manifests("cluster-a", service(HTTP) + ORPHAN)], {
+      format: "json",
+    });
+    expect(code).toBe(1);
+    expect(err).toEqual([]);
+    expect(JSON.parse(out.join(""))).toMatchObject({
+      clusters: ["cluster-a"],
+      services: 1,
+      problems: [],
+      conflicts: [],
+      findings: [{ reason: "NoService", location: expect.stringMatching(/all\.yaml:13:1$/) }],
+      records: expect.arrayContaining([
+        { name: "web.shop.svc.clusterset.local.", ttl: 5, type: "A", rdata: "192.0.2.1" },
+      ]),
+    });
+  });
+
+  it("takes a snapshot, and names its cluster as told", async () => {
+    const file = join(folder, "snapshot.json");
+    const empty = {
+      formatVersion: 1,
+      clusterId: "x",
+      namespaces: {},
+      exports: {},
+      imports: {},
+      findings: {},
+    };
+    writeFileSync(file, JSON.stringify(empty));
+    const { code, out } = await run([file], { clusterId: "cluster-z", format: "json" });
+    expect(code).toBe(0);
+    expect(JSON.parse(out.join("")).clusters).toEqual(["cluster-z"]);
+  });
+
+  it("prints what one cluster sees", async () => {
+    const inputs = [manifests("cluster-a", service(HTTP) + IMPORT), manifests("cluster-b", service(HTTP))];
+    const addresses = async (view: string) =>
+      (await run(inputs, { view })).out
+        .filter((line) => line.includes("\tA\t"))
+        .map((line) => line.split("\t")[4]);
+    expect(await addresses("cluster-a")).toEqual(["10.42.42.42"]);
+    expect(await addresses("cluster-b")).toEqual(["192.0.2.1"]);
+  });
+});
+
+describe("inputs that cannot be checked", () => {
+  it.each([
+    ["a folder that is not there", () => [join(folder, "none")], {}, /ENOENT/],
+    ["a folder without manifests", () => [manifests("empty", "", "notes.txt")], {}, /there is no manifest/],
+    [
+      "a snapshot that is none",
+      () => [join(manifests("a", '{"formatVersion":2}', "s.json"), "s.json")],
+      {},
+      /formatVersion/,
+    ],
+    ["a file that is no JSON", () => [join(manifests("a", "{", "s.json"), "s.json")], {}, /s\.json: /],
+    [
+      "two inputs of one cluster",
+      () => [manifests("a", service(HTTP)), manifests("x/a", service(HTTP))],
+      {},
+      /two of the inputs are of the cluster "a"/,
+    ],
+    [
+      "one id for two inputs",
+      () => [manifests("a", service(HTTP)), manifests("b", service(HTTP))],
+      { clusterId: "c" },
+      /--cluster-id names one cluster/,
+    ],
+    ["a view of no cluster", () => [manifests("a", service(HTTP))], { view: "z" }, /--view "z" is none of/],
+    ["a folder whose name is no cluster id", () => [manifests("Not_One", service(HTTP))], {}, /--cluster-id/],
+  ])("%s", async (_, inputs, flags, expected) => {
+    const checked = run(inputs(), flags);
+    await expect(checked).rejects.toThrow(expected);
+    await expect(checked).rejects.toThrow(UsageError);
+  });
+});

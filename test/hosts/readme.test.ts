@@ -1,0 +1,55 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { readServeConfig } from "../../src/hosts/config.ts";
+import { ServeConfig } from "../../src/hosts/config-schema.ts";
+import { createPrometheusMetrics } from "../../src/http/prometheus.ts";
+import { QueryCounters } from "../../src/http/query-counters.ts";
+import { FakeGateway, NOW } from "../http/fake-gateway.ts";
+
+const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+
+/** The first cells of a table whose heading starts with a word, code spans only. */
+function firstCells(heading: string): string[] {
+  const table = readme.slice(readme.indexOf(`| ${heading} |`)).split("\n\n")[0]!;
+  return table
+    .split("\n")
+    .slice(2)
+    .flatMap((row) => [...row.split(" | ")[0]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!));
+}
+
+it("README's config file is taken", () => {
+  const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-readme-"));
+  const config = join(folder, "config.yaml");
+  writeFileSync(config, /```yaml\n(.*?)```/s.exec(readme)![1]!);
+  expect(readServeConfig({ config }).push.credentials).toHaveLength(2);
+  rmSync(folder, { recursive: true });
+});
+
+it("README's table has every key of the config file and no other", () => {
+  const keys = (schema: object, prefix: string): string[] =>
+    Object.entries(schema).map(([key]) => `${prefix}${key}`);
+  const { lease, limits, push, cors, ...rest } = ServeConfig.parse({});
+  const expected = [
+    ...keys(rest, ""),
+    ...keys(lease, "lease."),
+    ...keys(limits, "limits."),
+    ...keys(push, "push."),
+    ...keys(cors, "cors."),
+  ];
+  let group = "";
+  const listed = firstCells("key").map((key) => {
+    if (key.startsWith(".")) return `${group}${key}`;
+    group = key.split(".")[0]!;
+    return key;
+  });
+  expect(listed.sort()).toEqual(expected.sort());
+});
+
+it("README's table has every metric and no other", async () => {
+  const text = await createPrometheusMetrics(new FakeGateway(), new QueryCounters(), () => NOW).render();
+  const exported = [...text.matchAll(/^# TYPE (clusterset_doh_\w+)/gm)].map((match) => match[1]!);
+  const listed = firstCells("metric").map((name) => (name.startsWith("_") ? `clusterset_doh${name}` : name));
+  expect(listed.sort()).toEqual(exported.sort());
+});
