@@ -39,7 +39,7 @@ export interface ResolveContext extends RecordContext {
 // HINFO "RFC8482" "" (RFC 8482 section 4.2): a refusal to list everything that resolvers understand.
 const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);
 
-/** Aliases that one answer follows at the most; a circle of them ends here. */
+/** Aliases that one answer follows at the most. */
 const MOST_ALIASES = 8;
 
 const address = new Uint8Array(16);
@@ -124,7 +124,8 @@ function answerInZone(
   writer.begin(message, query);
   let zone = firstZone;
   let owner = HEADER_BYTES;
-  for (let followed = 0; ; followed++) {
+  const followed: number[] = [];
+  for (;;) {
     const apexAt = owner + QuestionName.bytes - zone.wire.length;
     const tree = image.treeFor(zone, view);
     const node = findNode(image, zone, tree, 0);
@@ -141,10 +142,12 @@ function answerInZone(
     if (set !== 0) return answerSet(query, context, set, owner, apexAt, zone, view);
     const alias = findSet(image.heap, list, RecordType.CNAME);
     if (alias === 0) return negative(query, image, apexAt, ResponseCode.NOERROR);
+    if (followed.length === MOST_ALIASES || followed.includes(node)) return positive(query);
+    followed.push(node);
     writeAnswerSet(context, alias, owner, zone, false, undefined);
     owner = writer.position - read16(image.heap, alias + SET_HEADER_BYTES);
     followName(writer.bytes, owner);
-    const next = followed < MOST_ALIASES ? findZone(image, view) : undefined;
+    const next = findZone(image, view);
     if (next === undefined) return positive(query);
     zone = next;
   }
