@@ -1,32 +1,15 @@
 import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
-import { readPodLabel } from "../dns/pod-label.ts";
 import { readReverseName } from "../dns/reverse.ts";
-import type { ImageZone, ZoneImage } from "../zone/image.ts";
-import { POD_NAMES, SET_HEADER_BYTES } from "../zone/layout.ts";
-import { apexHash, hashLabel } from "../zone/name-hash.ts";
-import { findSet, read16, read32 } from "../zone/record-block.ts";
-import type { Answer, Outcome } from "./answer.ts";
+import { read16, read32 } from "../zone/record-block.ts";
+import type { Answer } from "./answer.ts";
 import { answerFault, answerWith } from "./faults.ts";
+import { findZone } from "./find.ts";
+import { finishNegative, minimalAny, positive } from "./finish.ts";
+import { answerInZone } from "./in-zone.ts";
 import { writer } from "./message-writer.ts";
-import {
-  followName,
-  isAnsweredClass,
-  isQuery,
-  type Query,
-  QuestionName,
-  readPlainQuery,
-  readQuery,
-} from "./query.ts";
-import {
-  boundedTtl,
-  nameBytes,
-  type RecordContext,
-  writeAdditionalSet,
-  writeAnswerSet,
-  writeName,
-  writeTargetAddresses,
-} from "./record-writer.ts";
-import { writeNs, writeReverseSoa, writeSoa } from "./zone-records.ts";
+import { isAnsweredClass, isQuery, type Query, QuestionName, readPlainQuery, readQuery } from "./query.ts";
+import { boundedTtl, nameBytes, type RecordContext, writeName } from "./record-writer.ts";
+import { writeReverseSoa } from "./zone-records.ts";
 
 /** What a query is answered from. */
 export interface ResolveContext extends RecordContext {
@@ -35,12 +18,6 @@ export interface ResolveContext extends RecordContext {
   /** What a name outside every zone gets. */
   readonly outside: "refuse" | "nxdomain";
 }
-
-// HINFO "RFC8482" "" (RFC 8482 section 4.2): a refusal to list everything that resolvers understand.
-const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);
-
-/** Aliases that one answer follows at the most. */
-const MOST_ALIASES = 8;
 
 const address = new Uint8Array(16);
 
@@ -84,147 +61,6 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
     : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", ExtendedError.NOT_AUTHORITATIVE);
 }
 
-/** The closest zone that the question's name is in and that exists for the view. */
-function findZone(image: ZoneImage, view: number): ImageZone | undefined {
-  const { folded, bytes, labels, labelAt } = QuestionName;
-  for (const zone of image.zones) {
-    const start = bytes - zone.wire.length;
-    if (labels < zone.labels || start < 0) continue;
-    if (labels > zone.labels ? labelAt[labels - zone.labels] !== start : start !== 0) continue;
-    let index = 0;
-    while (index < zone.wire.length && zone.wire[index] === folded[start + index]) index++;
-    if (index === zone.wire.length && image.treeFor(zone, view) >= 0) return zone;
-  }
-  return undefined;
-}
-
-/** The node of the question's name, its first `skip` labels left off. */
-function findNode(image: ZoneImage, zone: ImageZone, tree: number, skip: number): number {
-  const { folded, labels, labelAt, bytes } = QuestionName;
-  let hash = apexHash(tree);
-  for (let label = labels - zone.labels - 1; label >= skip; label--) {
-    const at = labelAt[label]!;
-    hash = hashLabel(hash, folded, at + 1, folded[at]!);
-  }
-  return image.findNode(tree, folded, labelAt[skip] ?? 0, bytes - zone.wire.length, hash);
-}
-
-/**
- * Answers a name in our zones, following aliases (RFC 1034 section 4.3.2) as long as they lead to our zones. The answer to
- * what an alias leads to stands behind it (RFC 6604).
- */
-function answerInZone(
-  message: Uint8Array,
-  query: Query,
-  context: ResolveContext,
-  firstZone: ImageZone,
-  view: number,
-): Answer {
-  const { image } = context;
-  writer.begin(message, query);
-  let zone = firstZone;
-  let owner = HEADER_BYTES;
-  const followed: number[] = [];
-  for (;;) {
-    const apexAt = owner + QuestionName.bytes - zone.wire.length;
-    const tree = image.treeFor(zone, view);
-    const node = findNode(image, zone, tree, 0);
-    if (node < 0 || !image.existsIn(node, view))
-      return (
-        answerPodName(query, context, zone, tree, owner, apexAt) ??
-        negative(query, image, apexAt, ResponseCode.NXDOMAIN)
-      );
-    if (node < image.trees) return answerApex(query, context, tree, owner, apexAt, view);
-    const list = image.setListOf(node, view);
-    if (list === 0 || image.heap[list] === 0) return negative(query, image, apexAt, ResponseCode.NOERROR);
-    if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
-    const set = findSet(image.heap, list, query.type);
-    if (set !== 0) return answerSet(query, context, set, owner, apexAt, zone, view);
-    const alias = findSet(image.heap, list, RecordType.CNAME);
-    if (alias === 0) return negative(query, image, apexAt, ResponseCode.NOERROR);
-    if (followed.length === MOST_ALIASES || followed.includes(node)) return positive(query);
-    followed.push(node);
-    writeAnswerSet(context, alias, owner, zone, false, undefined);
-    owner = writer.position - read16(image.heap, alias + SET_HEADER_BYTES);
-    followName(writer.bytes, owner);
-    const next = findZone(image, view);
-    if (next === undefined) return positive(query);
-    zone = next;
-  }
-}
-
-/** The address that a pod's name spells, where such names exist without being listed (DNS-based service discovery 1.0.1, section 2.6). */
-function answerPodName(
-  query: Query,
-  context: ResolveContext,
-  zone: ImageZone,
-  tree: number,
-  owner: number,
-  apexAt: number,
-): Answer | undefined {
-  const { image } = context;
-  if (!image.podNames || QuestionName.labels <= zone.labels + 1) return undefined;
-  const list = image.setListOf(Math.max(0, findNode(image, zone, tree, 1)), -1);
-  const marker = list === 0 ? 0 : findSet(image.heap, list, POD_NAMES);
-  const octets = marker === 0 ? undefined : readPodLabel(QuestionName.folded);
-  if (octets === undefined) return undefined;
-  const type = octets.length === 4 ? RecordType.A : RecordType.AAAA;
-  if (query.type !== type && query.type !== RecordType.ANY)
-    return negative(query, image, apexAt, ResponseCode.NOERROR);
-  if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
-  const ttl = boundedTtl(context, image.heap[marker + 2]!, read16(image.heap, marker + 3));
-  writer.writeRecordHeader(owner, type, ttl, octets.length);
-  writer.writeOctets(octets, 0, octets.length);
-  writer.answers++;
-  writer.smallestTtl = Math.min(writer.smallestTtl, ttl);
-  return positive(query);
-}
-
-function answerSet(
-  query: Query,
-  context: ResolveContext,
-  set: number,
-  owner: number,
-  apexAt: number,
-  zone: ImageZone,
-  view: number,
-): Answer {
-  const targets = query.type === RecordType.SRV ? new Map<number, number>() : undefined;
-  const before = writer.answers;
-  writeAnswerSet(context, set, owner, zone, query.edns === undefined, targets);
-  if (writer.answers === before && !writer.truncated)
-    return negative(query, context.image, apexAt, ResponseCode.NOERROR);
-  if (targets !== undefined && !writer.truncated) writeTargetAddresses(context, targets, view);
-  return positive(query);
-}
-
-/** The apex: SOA and NS (RFC 1034 section 4.2.1), with the name server's addresses where there are any. */
-function answerApex(
-  query: Query,
-  context: ResolveContext,
-  tree: number,
-  owner: number,
-  apexAt: number,
-  view: number,
-): Answer {
-  const { image } = context;
-  if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
-  if (query.type !== RecordType.SOA && query.type !== RecordType.NS)
-    return negative(query, image, apexAt, ResponseCode.NOERROR);
-  writer.answers++;
-  writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
-  if (query.type === RecordType.SOA) writeSoa(image, apexAt);
-  else {
-    const targetAt = writeNs(image, apexAt);
-    const list = image.setListOf(image.nameServers[tree]!, view);
-    for (const type of [RecordType.A, RecordType.AAAA]) {
-      const set = findSet(image.heap, list, type);
-      if (set !== 0) writeAdditionalSet(context, set, targetAt, type);
-    }
-  }
-  return positive(query);
-}
-
 /** PTR of an address that a service has. The name is a zone of its own: what is around it is not ours. */
 function answerReverse(
   message: Uint8Array,
@@ -247,32 +83,4 @@ function answerReverse(
   writer.answers = 1;
   writer.smallestTtl = ttl;
   return positive(query);
-}
-
-function minimalAny(query: Query, image: ZoneImage, owner: number): Answer {
-  writer.writeRecordHeader(owner, RecordType.HINFO, image.negativeTtl, MINIMAL_ANY.length);
-  writer.writeOctets(MINIMAL_ANY, 0, MINIMAL_ANY.length);
-  writer.answers++;
-  writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
-  return positive(query);
-}
-
-function positive(query: Query): Answer {
-  writer.writeOpt(query, ResponseCode.NOERROR, -1);
-  const bytes = writer.finish(query, ResponseCode.NOERROR, true);
-  return { bytes, outcome: "answer", freshness: writer.truncated ? 0 : writer.smallestTtl };
-}
-
-/** NODATA or NXDOMAIN, behind the aliases that led there, with the SOA that says how long it holds (RFC 2308). */
-function negative(query: Query, image: ZoneImage, apexAt: number, rcode: number): Answer {
-  writeSoa(image, apexAt);
-  return finishNegative(query, image, rcode);
-}
-
-function finishNegative(query: Query, image: ZoneImage, rcode: number): Answer {
-  writer.authorities = 1;
-  writer.writeOpt(query, rcode, -1);
-  const outcome: Outcome = rcode === ResponseCode.NXDOMAIN ? "nxdomain" : "nodata";
-  const freshness = Math.min(writer.smallestTtl, image.negativeTtl);
-  return { bytes: writer.finish(query, rcode, true), outcome, freshness };
 }
