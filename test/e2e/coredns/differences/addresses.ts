@@ -1,6 +1,6 @@
 import { parseAddress, usableAddress } from "../../../../src/dns/address.ts";
 import type { Pair } from "../comparison.ts";
-import type { ObservedRecord } from "../observed.ts";
+import { asSet, type ObservedRecord, sameObserved, sameRecords } from "../observed.ts";
 import { isReady } from "../services.ts";
 import {
   type Difference,
@@ -133,7 +133,15 @@ export const addressDifferences: Difference[] = [
       isAtServiceOrPort(pair) &&
       (isService(pair) || isType(pair, "SRV")) &&
       [...pair.coredns.answer, ...pair.coredns.additional].some((record) => isFromBadIp(pair, record)),
-    coredns: ({ coredns }) => coredns.rcode === "NOERROR" && coredns.aa,
+    coredns: (pair) => {
+      const { answer, additional } = pair.coredns;
+      const isOwn = (record: ObservedRecord) =>
+        record.owner === pair.question.name && !isFromBadIp(pair, record);
+      const addresses = usableIps(pair).filter((ip) => isType(pair, typeOf(ip)));
+      const expected = addresses.map((ip) => recordAt(pair, typeOf(ip), ip));
+      const isSound = sameObserved(pair.coredns, positive(answer, additional));
+      return isSound && (isType(pair, "SRV") || sameRecords(answer.filter(isOwn), asSet(expected)));
+    },
     ours: (pair) => {
       const { answer, additional } = pair.coredns;
       if (!isType(pair, "SRV")) return addressesOnly(usableIps)(pair);
