@@ -84,13 +84,15 @@ function compileService(zone: ZoneScope, service: ClustersetService): void {
     );
     return;
   }
+  let known: number | undefined;
   const node = () => {
     const { nodes } = zone.builder;
-    return nodes.child(
+    known ??= nodes.child(
       nodes.child(nodes.child(0, "svc", 0), namespace, scope.namespaceIndex),
       name,
       scope.namespaceIndex,
     );
+    return known;
   };
   if (service.type === "Headless") compileHeadless(scope, node);
   else compileClusterSetIP(scope, node());

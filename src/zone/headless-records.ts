@@ -31,10 +31,15 @@ export function compileHeadless(scope: ServiceScope, serviceNode: () => number):
 
 function usableEndpoints(scope: ServiceScope, serviceNode: () => number): NamedEndpoint[] {
   const usable: NamedEndpoint[] = [];
+  let clusterId: string | undefined;
+  let cluster: readonly string[] | undefined;
   for (const endpoint of scope.service.endpoints) {
     const octets = scope.address(endpoint.address, endpoint.toldBy);
     if (octets === undefined) continue;
-    const cluster = clusterIdLabels(endpoint.clusterId);
+    if (endpoint.clusterId !== clusterId) {
+      clusterId = endpoint.clusterId;
+      cluster = clusterIdLabels(clusterId);
+    }
     let node: number | undefined;
     if (cluster === undefined)
       scope.report(
@@ -72,21 +77,50 @@ function writeServices(
 ): void {
   const { ttl } = scope.zone;
   const byNode = new Map<number, RecordSets>();
+  let told: ClustersetEndpoint | undefined;
+  let named: readonly NamedPort[] = [];
   for (const { endpoint, node } of endpoints) {
     if (node === undefined) continue;
-    for (const port of endpoint.ports) {
-      const labels = portLabels(port);
-      if (labels.kind === "odd") scope.report(endpoint.toldBy, labels.reason, labels.message);
-      if (labels.kind !== "named") continue;
-      own.addService(labels.number, node, ttl, group);
-      const portNode = scope.name(serviceNode, [labels.portLabel, labels.protocolLabel], endpoint.toldBy);
-      if (portNode === undefined) continue;
-      const sets = byNode.get(portNode) ?? new RecordSets();
-      byNode.set(portNode, sets);
-      sets.addService(labels.number, node, ttl, group);
+    // Endpoints of one EndpointSlice share their ports, and come one after the other.
+    if (told?.ports !== endpoint.ports || told.toldBy !== endpoint.toldBy) {
+      told = endpoint;
+      named = namePorts(scope, serviceNode, endpoint, byNode);
+    }
+    for (const { number, sets } of named) {
+      own.addService(number, node, ttl, group);
+      sets?.addService(number, node, ttl, group);
     }
   }
   for (const [node, sets] of byNode) scope.write(node, sets);
+}
+
+/** A port with the sets of its name `_<port>._<protocol>`; none where that name is too long. */
+interface NamedPort {
+  readonly number: number;
+  readonly sets: RecordSets | undefined;
+}
+
+function namePorts(
+  scope: ServiceScope,
+  serviceNode: number,
+  { ports, toldBy }: ClustersetEndpoint,
+  byNode: Map<number, RecordSets>,
+): NamedPort[] {
+  const named: NamedPort[] = [];
+  for (const port of ports) {
+    const labels = portLabels(port);
+    if (labels.kind === "odd") scope.report(toldBy, labels.reason, labels.message);
+    if (labels.kind !== "named") continue;
+    const node = scope.name(serviceNode, [labels.portLabel, labels.protocolLabel], toldBy);
+    if (node === undefined) {
+      named.push({ number: labels.number, sets: undefined });
+      continue;
+    }
+    const sets = byNode.get(node) ?? new RecordSets();
+    byNode.set(node, sets);
+    named.push({ number: labels.number, sets });
+  }
+  return named;
 }
 
 function writeHosts(scope: ServiceScope, endpoints: readonly NamedEndpoint[]): void {

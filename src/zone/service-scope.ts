@@ -33,7 +33,8 @@ export class ServiceScope {
   /** The node of `labels` (leftmost first) below `parent`; undefined, with a finding, where the name is too long. */
   name(parent: number, labels: readonly string[], clusterId: string): number | undefined {
     const { builder, shortestZoneBytes } = this.zone;
-    const added = labels.reduce((sum, label) => sum + 1 + label.length, 0);
+    let added = labels.length;
+    for (const label of labels) added += label.length;
     if (builder.nodes.nameBytes(parent) + added + shortestZoneBytes > MAX_NAME_BYTES) {
       this.report(
         clusterId,
@@ -42,7 +43,10 @@ export class ServiceScope {
       );
       return undefined;
     }
-    return labels.reduceRight((node, label) => builder.nodes.child(node, label, this.namespaceIndex), parent);
+    let node = parent;
+    for (let index = labels.length - 1; index >= 0; index--)
+      node = builder.nodes.child(node, labels[index]!, this.namespaceIndex);
+    return node;
   }
 
   /** The octets of an address, or undefined with a finding. */
@@ -67,7 +71,7 @@ export class ServiceScope {
   reverse(octets: Uint8Array, node: number, asker: number, leaseGroup: number): void {
     const { builder, ttl, canonicalZoneBytes } = this.zone;
     if (builder.nodes.nameBytes(node) + canonicalZoneBytes <= MAX_NAME_BYTES)
-      builder.addReverse(octets, { asker, ttl, leaseGroup, node });
+      builder.reverse.add(octets, { asker, ttl, leaseGroup, node });
   }
 
   /** Records a finding on this service, once for each cluster, reason and message. */
