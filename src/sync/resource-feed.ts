@@ -215,12 +215,13 @@ export class ResourceFeed {
       );
       listener.failed(error);
     } else if (optional && error.code === "RBAC_FORBIDDEN") {
-      if (this.#failures === 1) logger.warn(fields, `${error.message}; going on without`);
+      if (this.#failures === 1 || this.#failures === FAILURES_WHILE_STARTING + 1)
+        logger.warn(fields, `${error.message}; going on without`);
       this.confirmedAt = undefined;
       this.synced = true;
       listener.changed();
     } else {
-      if (permanent) logger.error(fields, error.message);
+      if (error.permanent) logger.error(fields, error.message);
       else logger.warn(fields, error.message);
       listener.failed(error);
     }
