@@ -9,26 +9,28 @@ export function compileClusterSetIP(scope: ServiceScope, node: number): void {
   const { service, zone } = scope;
   const speaker = service.toldBy[0] ?? "";
   const existence = zone.builder.leaseGroup(service.toldBy);
-  const services = new RecordSets();
-  const byPort = new Map<number, RecordSets>();
-  for (const port of service.ports) {
-    const labels = portLabels(port);
-    if (labels.kind === "odd") scope.report(speaker, labels.reason, labels.message);
-    if (labels.kind !== "named") continue;
-    services.addService(labels.number, node, zone.ttl, existence);
-    const own = scope.name(node, [labels.portLabel, labels.protocolLabel], speaker);
-    if (own === undefined) continue;
-    const sets = byPort.get(own) ?? new RecordSets();
-    byPort.set(own, sets);
-    sets.addService(labels.number, node, zone.ttl, existence);
-  }
-  for (const [own, sets] of byPort) scope.write(own, sets);
   const outside = addressSets(scope, node, service.outside, ANY_ASKER);
   const variants = new Map<number, RecordSets>();
   for (const [clusterId, addresses] of service.byCluster) {
     const view = zone.views.get(clusterId);
     if (view !== undefined) variants.set(view, addressSets(scope, node, addresses, view + 1));
   }
+  // An SRV target must have an address (RFC 2782): where nobody has one, the names exist without records.
+  const reachable = [outside, ...variants.values()].some((sets) => !sets.isEmpty);
+  const services = new RecordSets();
+  const byPort = new Map<number, RecordSets>();
+  for (const port of service.ports) {
+    const labels = portLabels(port);
+    if (labels.kind === "odd") scope.report(speaker, labels.reason, labels.message);
+    if (labels.kind !== "named") continue;
+    if (reachable) services.addService(labels.number, node, zone.ttl, existence);
+    const own = scope.name(node, [labels.portLabel, labels.protocolLabel], speaker);
+    if (own === undefined) continue;
+    const sets = byPort.get(own) ?? new RecordSets();
+    byPort.set(own, sets);
+    if (reachable) sets.addService(labels.number, node, zone.ttl, existence);
+  }
+  for (const [own, sets] of byPort) scope.write(own, sets);
   for (const sets of [outside, ...variants.values()]) sets.addAll(services);
   scope.write(node, outside, variants);
 }

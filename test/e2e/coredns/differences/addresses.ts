@@ -96,26 +96,6 @@ export const addressDifferences: Difference[] = [
       isType(pair, "SRV") ? servicePorts(readyAddresses)(pair) : addressesOnly(readyAddresses)(pair),
   },
   {
-    id: "srv-without-addresses",
-    title: "SRV of a ClusterSetIP service that has no address yet, or none that is one",
-    corednsSays: "NODATA.",
-    weSay: "The SRV records; the target is NODATA for A and AAAA.",
-    reason: 'MCS 2.3.2: "for each port in an exported Service …, an SRV record … must exist".',
-    example: {
-      question: { name: "_http._tcp.no-ips.shop.svc.clusterset.local", type: "SRV" },
-      coredns: "NODATA",
-      ours: "_http._tcp.no-ips.shop.svc.clusterset.local SRV 0 80 no-ips.shop.svc.clusterset.local",
-    },
-    applies: (pair) =>
-      isAtServiceOrPort(pair) &&
-      hasPorts(pair) &&
-      isType(pair, "SRV") &&
-      usableIps(pair).length === 0 &&
-      readyAddresses(pair).length === 0,
-    coredns: nodata("coredns"),
-    ours: servicePorts(() => []),
-  },
-  {
     id: "bad-ips",
     title: "A text in `spec.ips` that is no address to connect to",
     corednsSays:
