@@ -75,6 +75,11 @@ function answerReverse(
   if (query.type === RecordType.ANY) return minimalAny(query, image, HEADER_BYTES);
   if (query.type !== RecordType.PTR) {
     writeReverseSoa(image, zone, HEADER_BYTES);
+    if (query.type === RecordType.SOA) {
+      writer.answers = 1;
+      writer.smallestTtl = image.negativeTtl;
+      return positive(query);
+    }
     return finishNegative(query, image, ResponseCode.NOERROR);
   }
   const ttl = boundedTtl(context, image.heap[target + 2]!, read16(image.heap, target + 3));

@@ -10,6 +10,9 @@ import { type BackoffLimits, backoffPause, pause } from "./pacing.ts";
 const PARTIAL = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const FORGOTTEN_AFTER = 60_000;
 const REFUSALS_UNTIL_RELIST = 2;
+/** An API server that restarts refuses everyone until it has read its roles and service accounts. */
+const STARTING_FOR = 600_000;
+const FAILURES_WHILE_STARTING = 8;
 /** Statuses that say nothing about what was asked: who asks, or how busy the API server is. */
 const UNRELATED = new Set([401, 403, 429, 503]);
 
@@ -200,8 +203,20 @@ export class ResourceFeed {
     this.#refusals = typeof status === "number" && !UNRELATED.has(status) ? this.#refusals + 1 : 0;
     const error = explainFailure(this.resource, cause);
     const fields = { resource, group, code: error.code, failures: this.#failures };
-    if (optional && error.code === "RBAC_FORBIDDEN") {
-      if (this.#failures === 1) logger.warn(fields, `${error.message}; going on without`);
+    const starting =
+      error.permanent &&
+      this.#failures <= FAILURES_WHILE_STARTING &&
+      now - (this.confirmedAt ?? 0) < STARTING_FOR;
+    const permanent = error.permanent && !starting;
+    if (starting) {
+      logger.warn(
+        fields,
+        `refused, as by an API server that has just started; trying again. ${error.message}`,
+      );
+      listener.failed(error);
+    } else if (optional && error.code === "RBAC_FORBIDDEN") {
+      if (this.#failures === 1 || this.#failures === FAILURES_WHILE_STARTING + 1)
+        logger.warn(fields, `${error.message}; going on without`);
       this.confirmedAt = undefined;
       this.synced = true;
       listener.changed();
@@ -211,7 +226,7 @@ export class ResourceFeed {
       listener.failed(error);
     }
     if (error.code === "RESOURCE_NOT_SERVED") rediscover();
-    void this.#retry(run, backoffPause(this.#failures, error.permanent ? slowBackoff : backoff));
+    void this.#retry(run, backoffPause(this.#failures, permanent ? slowBackoff : backoff));
   }
 
   async #retry(run: Run, milliseconds: number): Promise<void> {

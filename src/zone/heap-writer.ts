@@ -13,6 +13,11 @@ export class HeapWriter {
     return this.#bytes.subarray(0, this.#length);
   }
 
+  /** The octets behind the heap with room for more; valid until the next write. */
+  get buffer(): Uint8Array<ArrayBuffer> {
+    return this.#bytes;
+  }
+
   #reserve(count: number): number {
     const at = this.#length;
     this.#length += count;
@@ -43,9 +48,10 @@ export class HeapWriter {
     this.#bytes[at + 3] = value;
   }
 
-  writeOctets(octets: Uint8Array): void {
+  writeOctets(octets: ArrayLike<number>): void {
     const at = this.#reserve(octets.length);
-    this.#bytes.set(octets, at);
+    const bytes = this.#bytes;
+    for (let index = 0; index < octets.length; index++) bytes[at + index] = octets[index]!;
   }
 
   /** Writes ASCII text without a length. */

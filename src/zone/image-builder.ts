@@ -1,17 +1,11 @@
 import { fillContentHash } from "./content-hash.ts";
 import { HeapWriter } from "./heap-writer.ts";
 import { HEADER_WORDS, Header, IMAGE_FORMAT_VERSION, IMAGE_MAGIC, type ImageTables } from "./layout.ts";
-import { hashAddress, spread } from "./name-hash.ts";
 import { NodeTable } from "./node-table.ts";
 import type { RecordSets } from "./record-sets.ts";
+import { ReverseTable } from "./reverse-table.ts";
 
-/** A PTR target of an address, before it is packed. */
-interface ReverseTarget {
-  readonly asker: number;
-  readonly ttl: number;
-  readonly leaseGroup: number;
-  readonly node: number;
-}
+const NO_VARIANTS: ReadonlyMap<number, RecordSets> = new Map();
 
 /** An image is full: a limit of the format would be passed. */
 export class CapacityError extends Error {
@@ -22,11 +16,11 @@ export class CapacityError extends Error {
 export class ImageBuilder {
   readonly heap = new HeapWriter();
   readonly nodes: NodeTable;
+  readonly reverse = new ReverseTable();
   readonly #namespaces = new Map<string, number>();
   readonly #leaseGroups = new Map<string, number>([["", 0]]);
   readonly #leaseMembers: (readonly string[])[] = [[]];
   readonly #ttls: number[] = [];
-  readonly #reverse = new Map<string, { octets: Uint8Array; targets: ReverseTarget[] }>();
   readonly #trees: number;
 
   /** @param trees how many trees of names the image has; the apex of tree n is node n. */
@@ -48,7 +42,7 @@ export class ImageBuilder {
 
   /** The index of the lease group of these clusters. */
   leaseGroup(clusterIds: readonly string[]): number {
-    const members = [...new Set(clusterIds)].sort();
+    const members = clusterIds.length === 1 ? clusterIds : [...new Set(clusterIds)].sort();
     const before = this.#leaseGroups.size;
     const group = this.#intern(this.#leaseGroups, members.join(" "), members, "sets of clusters", 0xffff);
     if (group === before) this.#leaseMembers.push(members);
@@ -65,23 +59,15 @@ export class ImageBuilder {
   }
 
   /** Writes the record block of a node: what everybody gets, and what single views get instead. */
-  setRecords(node: number, sets: RecordSets, variants: ReadonlyMap<number, RecordSets> = new Map()): void {
+  setRecords(node: number, sets: RecordSets, variants: ReadonlyMap<number, RecordSets> = NO_VARIANTS): void {
     this.nodes.setRecords(node, this.heap.length);
     sets.write(this.heap);
     this.heap.write8(variants.size);
+    if (variants.size === 0) return;
     for (const [view, own] of [...variants].sort(([one], [other]) => one - other)) {
       this.heap.write16(view);
       own.write(this.heap);
     }
-  }
-
-  /** Adds a PTR target; the first for an address and asker wins (specification 2.3.3: one PTR per address). */
-  addReverse(octets: Uint8Array, target: ReverseTarget): void {
-    const key = String.fromCharCode(...octets);
-    const entry = this.#reverse.get(key);
-    if (entry === undefined) this.#reverse.set(key, { octets, targets: [target] });
-    else if (entry.targets.length < 255 && !entry.targets.some(({ asker }) => asker === target.asker))
-      entry.targets.push(target);
   }
 
   /** Packs everything. `lacks` says for each view which namespaces its cluster lacks. */
@@ -91,7 +77,7 @@ export class ImageBuilder {
       readonly lacks: (view: string, namespace: string) => boolean;
     },
   ): Uint8Array<ArrayBuffer> {
-    const reverseSlots = this.#writeReverse();
+    const reverseSlots = this.reverse.write(this.heap);
     const lackingBytes = (this.#namespaces.size + 7) >> 3;
     const lacking = new Uint8Array(lackingBytes * options.views.length);
     for (const [view, clusterId] of options.views.entries())
@@ -143,27 +129,6 @@ export class ImageBuilder {
     header[Header.tablesBytes] = tableBytes.length;
     fillContentHash(image);
     return image;
-  }
-
-  #writeReverse(): Uint32Array {
-    let size = 4;
-    while (size * 3 < this.#reverse.size * 4) size *= 2;
-    const slots = new Uint32Array(size);
-    for (const { octets, targets } of this.#reverse.values()) {
-      let slot = spread(hashAddress(octets, 0, octets.length)) & (size - 1);
-      while (slots[slot] !== 0) slot = (slot + 1) & (size - 1);
-      slots[slot] = this.heap.length;
-      this.heap.write8(octets.length);
-      this.heap.writeOctets(octets);
-      this.heap.write8(targets.length);
-      for (const { asker, ttl, leaseGroup, node } of targets) {
-        this.heap.write16(asker);
-        this.heap.write8(ttl);
-        this.heap.write16(leaseGroup);
-        this.heap.write32(node);
-      }
-    }
-    return slots;
   }
 }
 

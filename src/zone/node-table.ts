@@ -39,7 +39,7 @@ export class NodeTable {
   /** The node for `label` below `parent`, added when it is new; the first spelling of a label is kept. */
   child(parent: number, label: string, namespace: number): number {
     const labelAt = this.#labelOffset(label);
-    const bytes = this.#heap.bytes;
+    const bytes = this.#heap.buffer;
     const hash = hashLabel(this.#hash[parent]!, bytes, labelAt + 1, label.length);
     const mask = this.#slots.length - 1;
     let slot = spread(hash) & mask;

@@ -2,85 +2,124 @@ import { RecordType } from "../dns/codes.ts";
 import type { HeapWriter } from "./heap-writer.ts";
 import { fixedDataBytes } from "./record-block.ts";
 
-/** RDATA of one record before it is packed; equal keys are equal records (RFC 2181 section 5). */
-type Rdata =
-  | { readonly key: string; readonly octets: Uint8Array }
-  | { readonly key: string; readonly port: number; readonly node: number };
+/** The most records that one RRset holds. */
+export const MAX_SET_RECORDS = 0xffff;
+/** Records are compared one by one up to here; beyond, they are hashed. */
+const MAX_COMPARED = 32;
 
-interface RecordSet {
+/** The records of one type, in the form that the image holds them in. */
+class RecordSet {
+  readonly type: number;
   /** Index of the TTL, with KEEP_ORDER where the order of records matters. */
   readonly ttl: number;
   readonly leaseGroup: number;
-  readonly records: Map<string, Rdata>;
+  readonly data: number[] = [];
+  count = 0;
+  #known: Set<string> | undefined;
+
+  constructor(type: number, ttl: number, leaseGroup: number) {
+    this.type = type;
+    this.ttl = ttl;
+    this.leaseGroup = leaseGroup;
+  }
+
+  /** Adds a record unless it is there: equal octets are equal records (RFC 2181 section 5). */
+  add(record: ArrayLike<number>): void {
+    if (this.count >= MAX_SET_RECORDS || this.#has(record)) return;
+    for (let index = 0; index < record.length; index++) this.data.push(record[index]!);
+    this.count++;
+  }
+
+  #has(record: ArrayLike<number>): boolean {
+    if (this.count < MAX_COMPARED && fixedDataBytes(this.type) > 0) return this.#find(record);
+    this.#known ??= new Set(Array.from(this.records(), keyOf));
+    const key = keyOf(record);
+    if (this.#known.has(key)) return true;
+    this.#known.add(key);
+    return false;
+  }
+
+  #find(record: ArrayLike<number>): boolean {
+    const { data } = this;
+    const size = record.length;
+    for (let start = 0; start < data.length; start += size) {
+      // Records of one set differ in their last octets first.
+      let index = size - 1;
+      while (index >= 0 && data[start + index] === record[index]) index--;
+      if (index < 0) return true;
+    }
+    return false;
+  }
+
+  *records(): Generator<number[]> {
+    const fixed = fixedDataBytes(this.type);
+    for (let start = 0; start < this.data.length; ) {
+      const end = start + (fixed > 0 ? fixed : 2 + ((this.data[start]! << 8) | this.data[start + 1]!));
+      yield this.data.slice(start, end);
+      start = end;
+    }
+  }
 }
 
-/** The most records that one RRset holds. */
-export const MAX_SET_RECORDS = 0xffff;
+function keyOf(record: ArrayLike<number>): string {
+  let key = "";
+  for (let index = 0; index < record.length; index++) key += String.fromCharCode(record[index]!);
+  return key;
+}
 
 /** The RRsets of one name while an image is built; duplicates collapse. */
 export class RecordSets {
-  readonly #sets = new Map<number, RecordSet>();
+  readonly #sets: RecordSet[] = [];
 
   get isEmpty(): boolean {
-    return this.#sets.size === 0;
+    return this.#sets.length === 0;
   }
 
   /** Adds an A or AAAA record, by the length of the address. */
   addAddress(octets: Uint8Array, ttl: number, leaseGroup: number): void {
-    this.#add(octets.length === 4 ? RecordType.A : RecordType.AAAA, ttl, leaseGroup, {
-      key: String.fromCharCode(...octets),
-      octets,
-    });
+    this.#set(octets.length === 4 ? RecordType.A : RecordType.AAAA, ttl, leaseGroup).add(octets);
   }
 
   /** Adds an SRV record (RFC 2782) whose target is a name of the same zone. */
   addService(port: number, node: number, ttl: number, leaseGroup: number): void {
-    this.#add(RecordType.SRV, ttl, leaseGroup, { key: `${port} ${node}`, port, node });
+    const record = [port >>> 8, port & 255, node >>> 24, (node >>> 16) & 255, (node >>> 8) & 255, node & 255];
+    this.#set(RecordType.SRV, ttl, leaseGroup).add(record);
   }
 
   /** Adds a record of a type that carries plain RDATA. */
   addRdata(type: number, octets: Uint8Array, ttl: number, leaseGroup: number): void {
-    this.#add(type, ttl, leaseGroup, { key: octets.join(" "), octets });
+    this.#set(type, ttl, leaseGroup).add([octets.length >>> 8, octets.length & 255, ...octets]);
   }
 
   /** Adds an empty set: something that resolve/ knows to do at this name. */
   addMarker(type: number, ttl: number, leaseGroup: number): void {
-    this.#sets.set(type, { ttl, leaseGroup, records: new Map() });
+    this.#set(type, ttl, leaseGroup);
   }
 
   /** Adds everything that other sets hold. */
   addAll(other: RecordSets): void {
-    for (const [type, { ttl, leaseGroup, records }] of other.#sets)
-      for (const rdata of records.values()) this.#add(type, ttl, leaseGroup, rdata);
+    for (const set of other.#sets) {
+      const own = this.#set(set.type, set.ttl, set.leaseGroup);
+      for (const record of set.records()) own.add(record);
+    }
   }
 
-  #add(type: number, ttl: number, leaseGroup: number, rdata: Rdata): void {
-    let set = this.#sets.get(type);
-    if (set === undefined) {
-      set = { ttl, leaseGroup, records: new Map() };
-      this.#sets.set(type, set);
-    }
-    if (set.records.size < MAX_SET_RECORDS && !set.records.has(rdata.key)) set.records.set(rdata.key, rdata);
+  #set(type: number, ttl: number, leaseGroup: number): RecordSet {
+    for (const set of this.#sets) if (set.type === type) return set;
+    const set = new RecordSet(type, ttl, leaseGroup);
+    this.#sets.push(set);
+    return set;
   }
 
   /** Writes a set list: the count, then the sets. */
   write(heap: HeapWriter): void {
-    heap.write8(this.#sets.size);
-    for (const [type, { ttl, leaseGroup, records }] of this.#sets) {
+    heap.write8(this.#sets.length);
+    for (const { type, ttl, leaseGroup, count, data } of this.#sets) {
       heap.write16(type);
       heap.write8(ttl);
       heap.write16(leaseGroup);
-      heap.write16(records.size);
-      const fixed = fixedDataBytes(type);
-      for (const rdata of records.values()) {
-        if ("port" in rdata) {
-          heap.write16(rdata.port);
-          heap.write32(rdata.node);
-        } else {
-          if (fixed === 0) heap.write16(rdata.octets.length);
-          heap.writeOctets(rdata.octets);
-        }
-      }
+      heap.write16(count);
+      heap.writeOctets(data);
     }
   }
 }

@@ -44,12 +44,12 @@ export type PortLabels =
 
 /** Judges a port. Protocol defaults to TCP, as the API server would do for a Service. */
 export function portLabels({ name, protocol, port }: ServicePort | EndpointPort): PortLabels {
-  const shown = `port ${JSON.stringify(name)} (${protocol || "TCP"} ${port})`;
+  const shown = () => `port ${JSON.stringify(name)} (${protocol || "TCP"} ${port})`;
   if (port < 1 || port > 65535)
     return {
       kind: "odd",
       reason: "InvalidPortNumber",
-      message: `${shown} is outside 1 to 65535: it gets no SRV record`,
+      message: `${shown()} is outside 1 to 65535: it gets no SRV record`,
     };
   if (name === "") return { kind: "unnamed" };
   const protocolLabel = PROTOCOLS.get(protocol.toUpperCase());
@@ -57,13 +57,13 @@ export function portLabels({ name, protocol, port }: ServicePort | EndpointPort)
     return {
       kind: "odd",
       reason: "InvalidProtocol",
-      message: `${shown} has a protocol that is not TCP, UDP or SCTP: it gets no SRV record`,
+      message: `${shown()} has a protocol that is not TCP, UDP or SCTP: it gets no SRV record`,
     };
   if (!isHostLabel(name) || name.length + 1 > MAX_LABEL_BYTES)
     return {
       kind: "odd",
       reason: "InvalidPortName",
-      message: `${shown} has a name that cannot be a DNS label: it gets no SRV record`,
+      message: `${shown()} has a name that cannot be a DNS label: it gets no SRV record`,
     };
   return { kind: "named", portLabel: `_${name.toLowerCase()}`, protocolLabel, number: port };
 }

@@ -91,7 +91,7 @@ export class ServiceScope {
     const { canonicalZoneBytes, image } = this.tree;
     const { builder, ttl } = image;
     if (builder.nodes.nameBytes(node) + canonicalZoneBytes <= MAX_NAME_BYTES)
-      builder.addReverse(octets, { asker, ttl, leaseGroup, node });
+      builder.reverse.add(octets, { asker, ttl, leaseGroup, node });
   }
 
   /** Records a finding on the subject, once for each cluster, reason and message. */

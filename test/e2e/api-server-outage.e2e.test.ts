@@ -50,15 +50,18 @@ describe("a worker outlives what happens to its API server", () => {
   test("objects that were created and deleted while it could not watch, with its history compacted (410 Gone)", async () => {
     await server.admin.apply(...exported("shop", "before", { endpoints: ["10.1.0.10"] }));
     await eventualAnswer(gateway, "before.shop").toEqual(["10.1.0.10"]);
+    const known = await watchFrom(server);
     // Halted, the worker cannot watch again after the restart; when it can, the versions it knows are history.
     worker.process.signal("SIGSTOP");
-    await server.restart();
+    await server.process.kill();
+    await server.process.start();
     await server.admin.remove(serviceExport("shop", "before"));
     await server.admin.apply(...exported("shop", "after", { endpoints: ["10.1.0.11"] }));
     await serve("10.1.0.4");
     await server.process.kill();
     await server.compactEtcd();
     await server.process.start();
+    expect(await known()).toContain('"code":410');
     worker.process.signal("SIGCONT");
     await eventualAnswer(gateway, "after.shop").toEqual(["10.1.0.11"]);
     await eventualAnswer(gateway, "before.shop").toBe("NXDOMAIN");
@@ -100,6 +103,14 @@ describe("a worker whose watches the API server closes after a few seconds", () 
     expect((await acceptedPushes(gateway)).full).toBe(before.full);
   });
 });
+
+/** Takes the version that the EndpointSlices have now; what comes back watches them from there, for a second. */
+async function watchFrom(server: ApiServer): Promise<() => Promise<string>> {
+  const path = "/apis/discovery.k8s.io/v1/endpointslices";
+  const list = await server.admin.api<{ metadata: { resourceVersion: string } }>("GET", `${path}?limit=1`);
+  const query = `watch=1&timeoutSeconds=1&resourceVersion=${list.metadata.resourceVersion}`;
+  return async () => JSON.stringify(await server.admin.api("GET", `${path}?${query}`).catch(String));
+}
 
 /** How many watches of Services, slices and exports the API server has answered to their end. */
 async function closedWatches(server: ApiServer): Promise<number> {

@@ -108,6 +108,8 @@ describe("changes in two clusters reach the answers as deltas", () => {
     await eventualAnswer(gateway, "left.doomed").toEqual(["10.1.0.41", "10.2.0.40"]);
     await east.admin.deleteNamespace("doomed");
     await eventualAnswer(gateway, "left.doomed").toEqual(["10.2.0.40"]);
+    // For east itself there is no such namespace.
+    expect(await answered(gateway, "left.doomed", "A", { view: "east" })).toBe("NXDOMAIN");
     await west.admin.deleteNamespace("doomed");
     await eventualAnswer(gateway, "left.doomed").toBe("NXDOMAIN");
     expect(await west.admin.get(serviceExport("doomed", "left"))).toBeDefined();

@@ -1,85 +1,74 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { eventually } from "./answers.ts";
-import { runCli } from "./cli.ts";
+import { stringify } from "yaml";
+import { eventualAnswer, eventually } from "./answers.ts";
+import { exported } from "./exported.ts";
 import { startGateway, startSync } from "./processes.ts";
 import { temporaryFolder } from "./servers/folders.ts";
 
-describe("the commands", () => {
-  test.each(["serve", "sync", "check", "token", "demo"])("%s --help has an example", async (command) => {
-    const { code, stdout } = await runCli([command, "--help"]);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/Examples?:\n {2}clusterset-doh /);
-  });
+const nobody = "https://127.0.0.1:9";
 
-  test("a wrong command line is exit code 2 with the reason", async () => {
-    for (const [args, reason] of [
-      [["serv"], "serv"],
-      [["serve", "--listen", "nowhere"], "nowhere"],
-      [["serve", "--config", "/nonexistent.yaml"], "/nonexistent.yaml"],
-      [["sync", "--gateway", "https://localhost:1"], "--token-file"],
-      [["check"], "inputs"],
-    ] as const)
-      expect(await runCli([...args])).toMatchObject({ code: 2, stderr: expect.stringContaining(reason) });
-  });
+function manifestFolder(address: string): string {
+  const folder = temporaryFolder("manifests");
+  const metadata = { creationTimestamp: "2026-11-01T00:00:00Z" };
+  const objects = exported("shop", "db", { headless: true, endpoints: [address] }).map((object) =>
+    stringify({ ...object, metadata: { ...object.metadata, ...metadata } }),
+  );
+  writeFileSync(join(folder, "db.yaml"), objects.join("---\n"));
+  return folder;
+}
 
-  test("a config file with a wrong key: the error names file, line and key", async () => {
-    const file = join(temporaryFolder("config"), "gateway.yaml");
-    writeFileSync(file, "listen: localhost:0\nlease:\n  defaultSecond: 5\nttlSeconds: -1\n");
-    const { code, stderr } = await runCli(["serve", "--config", file]);
-    expect(code).toBe(2);
-    expect(stderr).toContain(`${file}:3: lease.defaultSecond`);
-    expect(stderr).toContain(`${file}:4: ttlSeconds`);
-  });
-
-  test("a port or a state folder that is in use is refused, and the gateway that has it goes on", async () => {
-    const gateway = await startGateway();
-    const port = new URL(gateway.url).port;
-    const otherState = join(temporaryFolder("state"), "state");
-    const samePort = await runCli(["serve", "--listen", `127.0.0.1:${port}`, "--state-dir", otherState]);
-    expect(samePort).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(`127.0.0.1:${port} is taken`),
-    });
-    const sameState = await runCli(["serve", "--listen", "127.0.0.1:0", "--state-dir", gateway.stateDir]);
-    expect(sameState).toMatchObject({ code: 2, stderr: expect.stringContaining(gateway.stateDir) });
-    expect((await gateway.http("/healthz")).status).toBe(200);
-    expect(await gateway.stop()).toBe(0);
-  });
-
-  test("SIGTERM: gateway and workers exit with 0, also a worker that reaches neither gateway nor API server", async () => {
+describe("long-running commands", () => {
+  test("SIGTERM ends them with 0, also a worker that reaches neither gateway nor API server; the log is JSON lines", async () => {
     const gateway = await startGateway({ clusters: ["east"] });
-    const manifests = temporaryFolder("manifests");
-    const running = startSync({ manifests, clusterId: "east", gateways: [gateway] });
-    await eventually(async () => (await gateway.http("/readyz")).status).toBe(200);
-    const unreachable = { ...gateway, url: "https://127.0.0.1:9" };
-    const lost = startSync({ manifests, clusterId: "east", gateways: [unreachable] });
+    const options = { manifests: manifestFolder("10.1.0.1"), clusterId: "east" };
+    const running = startSync({ ...options, gateways: [gateway] });
+    const lost = startSync({ ...options, gateways: [{ ...gateway, url: nobody }] });
     const kubeconfig = join(temporaryFolder("kubeconfig"), "config");
-    writeFileSync(kubeconfig, JSON.stringify(kubeconfigFor("https://127.0.0.1:9")));
+    writeFileSync(kubeconfig, JSON.stringify(kubeconfigFor(nobody)));
     const blind = startSync({ kubeconfig, clusterId: "east", gateways: [gateway] });
-    await eventually(() => [lost.log(), blind.log()]).toEqual(
-      Array(2).fill(expect.stringContaining("ECONNREFUSED")),
-    );
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.1"]);
+    for (const { log } of [lost, blind]) await eventually(log).toContain("ECONNREFUSED");
     for (const worker of [running, lost, blind]) expect(await worker.stop()).toBe(0);
     expect(await gateway.stop()).toBe(0);
-    // One JSON object each, for whatever collects logs.
     for (const log of [running.log(), lost.log(), blind.log(), gateway.process.log()])
       for (const line of log.trim().split("\n"))
         expect(JSON.parse(line)).toMatchObject({
-          level: expect.any(String),
+          level: expect.stringMatching(/^(?:info|warn|error)$/),
           time: expect.any(String),
           msg: expect.any(String),
         });
   });
 
-  test("--no-tls serves in clear", async () => {
+  test("--no-tls: the same in clear, for a proxy in front", async () => {
     const gateway = await startGateway({ tls: false, clusters: ["east"] });
-    const manifests = temporaryFolder("manifests");
-    mkdirSync(join(manifests, "empty"));
+    const manifests = manifestFolder("10.1.0.2");
     const worker = startSync({ manifests, clusterId: "east", gateways: [gateway] });
-    await eventually(async () => (await gateway.http("/readyz")).status).toBe(200);
-    expect(await gateway.lookup("dns-version.clusterset.local", "TXT")).toMatchObject({ values: ["1.0.0"] });
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.2"]);
+    expect(await worker.stop()).toBe(0);
+    expect(await gateway.stop()).toBe(0);
+  });
+
+  test("tokens that are replaced in their files count without a restart, the old one no longer", async () => {
+    const gateway = await startGateway({ clusters: ["east"] });
+    const manifests = manifestFolder("10.1.0.3");
+    const args = ["--lease", "10"];
+    const worker = startSync({ manifests, clusterId: "east", gateways: [gateway], args });
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.3"]);
+    const old = gateway.tokenFor("east");
+    const statusWith = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await gateway.http("/api/v1/clusters/east", { headers })).status;
+    };
+    const { renewedAt } = await gateway.clusterStatus<{ renewedAt: number }>("east");
+    writeFileSync(gateway.tokenFileFor("east"), randomBytes(32).toString("hex"));
+    await eventually(() => statusWith(old)).toBe(401);
+    expect(await statusWith(gateway.tokenFor("east"))).toBe(200);
+    const status = () => gateway.clusterStatus<{ renewedAt: number }>("east");
+    const changedAt = Date.now();
+    await eventually(async () => (await status()).renewedAt).toBeGreaterThan(Math.max(renewedAt, changedAt));
     expect(await worker.stop()).toBe(0);
     expect(await gateway.stop()).toBe(0);
   });

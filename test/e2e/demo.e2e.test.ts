@@ -1,77 +1,107 @@
-import { execFile, spawn } from "node:child_process";
-import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { delimiter, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "./answers.ts";
 import { checkout } from "./cli.ts";
 import { temporaryFolder } from "./servers/folders.ts";
+import { ServerProcess } from "./servers/process.ts";
+import { run } from "./servers/run.ts";
 
-const shell = promisify(execFile);
-
-/** `npm start` on a free port, and what it printed. */
-interface Demo {
-  readonly lines: readonly string[];
-  stop(): Promise<void>;
-}
-
-async function startDemo(): Promise<Demo> {
-  const args = ["start", "--silent", "--", "--listen", "localhost:0", "--state-dir", temporaryFolder("demo")];
-  // A process group of its own: npm, its shell and the demo end together.
-  const npm = spawn("npm", args, { cwd: checkout, detached: true, stdio: ["ignore", "pipe", "inherit"] });
-  const exited = new Promise<void>((resolve) => npm.once("exit", () => resolve()));
-  let text = "";
-  npm.stdout.setEncoding("utf8");
-  for await (const part of npm.stdout) {
-    text += part;
-    if (text.includes("Stop with Ctrl-C.")) break;
-  }
-  return {
-    lines: text.split("\n"),
-    stop: async () => {
-      process.kill(-npm.pid!, "SIGTERM");
-      await exited;
-    },
-  };
-}
+// A user's shell has no node_modules/.bin on its PATH: npm finds the Node of the checkout by itself.
+const path = (process.env.PATH ?? "")
+  .split(delimiter)
+  .filter((folder) => !folder.includes("node_modules"))
+  .join(delimiter);
 
 describe("npm start", () => {
-  let demo: Demo;
+  const folder = temporaryFolder("demo");
+  const demo: ServerProcess = new ServerProcess({
+    name: "demo",
+    // A process group of its own, like that of a terminal.
+    command: "setsid",
+    args: ["npm", "start", "--", "--listen", "localhost:0", "--state-dir", join(folder, "state")],
+    folder,
+    cwd: checkout,
+    env: { PATH: path },
+    ready: async () => demo.log().includes("Stop with Ctrl-C"),
+  });
+  let lines: string[];
+
   beforeAll(async () => {
-    demo = await startDemo();
-  });
-  afterAll(() => demo.stop());
-
-  const commands = (program: string) =>
-    demo.lines.filter((line) => line.startsWith("  ") && line.includes(program)).map((line) => line.trim());
-
-  it("prints lines for curl, dig and a browser", () => {
-    expect(commands("curl").length).toBeGreaterThanOrEqual(4);
-    expect(commands("dig +https")).toHaveLength(1);
-    expect(commands("https://").filter((line) => line.startsWith("https://"))).toHaveLength(1);
+    await demo.start();
+    const printed = demo.log().split("\n");
+    lines = printed.filter((line) => line.startsWith("  ")).map((line) => line.trim());
   });
 
-  it("prints lines for curl that work", async () => {
-    for (const line of commands("curl")) {
-      const { stdout, stderr } = await shell("sh", ["-c", line], { cwd: checkout });
-      expect(stderr, line).toBe("");
-      if (line.includes("/resolve"))
-        expect(JSON.parse(stdout), line).toMatchObject({
-          Status: 0,
-          Answer: expect.arrayContaining([expect.objectContaining({ TTL: 5 })]),
-        });
-      // The fourth octet of a DNS message: RA, Z, AD, CD and the response code.
-      else expect(stdout.trim().split(/\s+/)[3], line).toBe("\\0");
+  const pressCtrlC = async () => {
+    if (demo.pid === undefined) return;
+    process.kill(-demo.pid, "SIGINT");
+    await demo.ended();
+  };
+  afterAll(pressCtrlC);
+
+  const shell = (line: string) =>
+    run("bash", ["-o", "pipefail", "-c", line], { cwd: checkout, env: { PATH: path } });
+  const pick = (...parts: string[]) => {
+    const found = lines.filter((line) => parts.every((part) => line.includes(part)));
+    expect(found, `a line with ${parts.join(" and ")}`).not.toHaveLength(0);
+    return found;
+  };
+  const browserUrl = () => pick("https://").find((line) => line.startsWith("https://")) ?? "";
+  /** The addresses in the first JSON answer; the other lines are held against them. */
+  const addresses = async () => {
+    const [first] = pick("curl", "/resolve?", "type=A");
+    const { Answer } = JSON.parse(await shell(first!)) as { Answer: { data: string }[] };
+    expect(Answer).not.toHaveLength(0);
+    return Answer.map(({ data }) => data);
+  };
+
+  test("every line to paste is one that this test knows", () => {
+    for (const line of lines)
+      expect(line).toMatch(/^(?:curl |echo \S+ \| base64 -d \| curl |dig |https:\/\/)/);
+  });
+
+  test("curl, JSON", async () => {
+    for (const line of pick("curl", "/resolve?"))
+      expect(JSON.parse(await shell(line))).toMatchObject({ Status: 0, Answer: expect.any(Array) });
+  });
+
+  test("curl, DNS messages by GET and by POST, with the addresses in them", async () => {
+    const asked = pick("curl", "/dns-query");
+    expect(asked).toHaveLength(2);
+    for (const line of asked) {
+      // The printed form is od's; what goes into it is the message itself.
+      expect(await shell(line)).not.toBe("");
+      const message = await shell(line.replace(/\| od .*$/, "| od -An -v -tx1"));
+      const octets = message.trim().split(/\s+/).join(" ");
+      for (const address of await addresses()) {
+        const hex = address.split(".").map((octet) => Number(octet).toString(16).padStart(2, "0"));
+        expect(octets).toContain(hex.join(" "));
+      }
     }
   });
 
-  it("prints a line for dig that works", async () => {
-    const { stdout } = await shell("sh", ["-c", commands("dig +https")[0]!]);
-    expect(stdout).toContain("status: NOERROR");
-    expect(stdout).toMatch(/ANSWER: [1-9]/);
+  test("dig", async () => {
+    for (const line of pick("dig ", "+https")) {
+      const text = await shell(line);
+      expect(text).toContain("status: NOERROR");
+      for (const address of await addresses()) expect(text).toMatch(new RegExp(`\\sA\\s+${address}$`, "m"));
+    }
   });
 
-  it("prints an address for a browser that works", async () => {
-    const url = commands("https://").find((line) => line.startsWith("https://"))!;
-    const { stdout } = await shell("curl", ["-sS", "-k", "-H", "accept: text/html,*/*;q=0.8", "-D-", url]);
-    expect(stdout).toMatch(/^content-type: application\/json/im);
-    expect(stdout).toContain('"Answer"');
+  test("a browser asks for HTML and gets something that it shows", async () => {
+    const accept = "accept: text/html,application/xhtml+xml,*/*;q=0.8";
+    const answer = await shell(`curl --insecure --silent --fail --include -H '${accept}' '${browserUrl()}'`);
+    expect(answer).toMatch(/^content-type: (?:application\/json|text\/)/im);
+    for (const address of await addresses()) expect(answer).toContain(address);
+  });
+
+  test("the gateway's own page is there, and Ctrl-C ends it all", async () => {
+    const { origin } = new URL(browserUrl());
+    expect(await shell(`curl --insecure --silent --fail '${origin}/'`)).toContain("clusterset.local");
+    await pressCtrlC();
+    await eventually(() => shell(`curl --insecure --silent '${origin}/healthz'`).catch(String)).toContain(
+      "exit 7",
+    );
+    expect(demo.log()).not.toMatch(/"level":"error"|\n {4}at /);
   });
 });

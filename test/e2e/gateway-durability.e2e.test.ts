@@ -36,7 +36,6 @@ describe("what a gateway has acknowledged survives", () => {
 
   test("kill -9 right after an acknowledged delta: the restarted gateway answers from it with no worker running", async () => {
     await serve("10.1.0.2");
-    await eventually(async () => (await statusOf(gateway)).generation).toBeGreaterThan(0);
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.2"]);
     await gateway.kill();
     await worker.kill();

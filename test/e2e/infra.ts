@@ -7,25 +7,20 @@ import type { KubeObject } from "./servers/objects.ts";
 import { requestToken } from "./servers/service-account.ts";
 
 interface Kustomization {
-  namespace?: string;
   resources?: string[];
+  labels?: { pairs: Record<string, string>; includeSelectors?: boolean }[];
 }
 
-const accessKinds = [
-  "Namespace",
-  "ServiceAccount",
-  "ClusterRole",
-  "ClusterRoleBinding",
-  "Role",
-  "RoleBinding",
-];
-const clusterWide = new Set(["Namespace", "ClusterRole", "ClusterRoleBinding"]);
+const accessKinds = ["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
 
-/** What `infra/kubernetes` grants a sync worker, as `kubectl apply -k` would send it. */
-export function accessManifests(
-  folder = join(checkout, "infra/kubernetes"),
-): KubeObject[] {
-  return kustomize(folder).filter(({ kind }) => accessKinds.includes(kind));
+/** Everything in `infra/kubernetes`, or in an overlay of it, as `kubectl apply -k` would send it. */
+export function infraManifests(folder = join(checkout, "infra/kubernetes")): KubeObject[] {
+  return kustomize(folder);
+}
+
+/** The part of it that gives a sync worker its rights, with its namespace. */
+export function accessManifests(): KubeObject[] {
+  return infraManifests().filter(({ kind }) => kind === "Namespace" || accessKinds.includes(kind));
 }
 
 /** A kubeconfig for the service account of `infra/kubernetes`, which is created together with its rights. */
@@ -36,40 +31,52 @@ export async function kubeconfigOfWorker(
   const objects = change(accessManifests());
   const account = objects.find(({ kind }) => kind === "ServiceAccount");
   if (!account?.metadata.namespace) throw new Error("infra/kubernetes has no ServiceAccount in a namespace");
-  // The API server takes some kinds only once their namespace is there.
-  const order = (object: KubeObject) => (object.kind === "Namespace" ? 0 : 1);
-  await server.admin.apply(...objects.sort((one, other) => order(one) - order(other)));
+  await server.admin.apply(...objects);
   const { namespace, name } = account.metadata;
   return server.kubeconfig(await requestToken(server.admin, namespace, name));
 }
 
-/** The part of kustomize that `infra/kubernetes` uses: `resources` and `namespace`; anything else is an error. */
+/** The part of kustomize that `infra/kubernetes` uses: `resources` and `labels`; anything else is an error. */
 function kustomize(folder: string): KubeObject[] {
-  const path = join(folder, "kustomization.yaml");
-  const { namespace, resources = [] } = readKustomization(path);
+  const { resources = [], labels = [] } = readKustomization(join(folder, "kustomization.yaml"));
   const objects = resources.flatMap((resource) => {
     const at = join(folder, resource);
     if (statSync(at).isDirectory()) return kustomize(at);
     return parseAllDocuments(readFileSync(at, "utf8")).map((document) => document.toJS() as KubeObject);
   });
-  return namespace === undefined ? objects : objects.map((object) => inNamespace(object, namespace));
+  return labels.reduce(
+    (labelled, { pairs, includeSelectors = false }) =>
+      labelled.map((object) => withLabels(object, pairs, includeSelectors)),
+    objects,
+  );
 }
 
 function readKustomization(path: string): Kustomization {
-  const known = new Set(["apiVersion", "kind", "namespace", "resources", "labels", "images"]);
+  const known = new Set(["apiVersion", "kind", "resources", "labels"]);
   const kustomization = parse(readFileSync(path, "utf8")) as Record<string, unknown>;
   const unknown = Object.keys(kustomization).filter((key) => !known.has(key));
   if (unknown.length > 0) throw new Error(`${path}: this test does not know what ${unknown.join(", ")} does`);
   return kustomization as Kustomization;
 }
 
-function inNamespace(object: KubeObject, namespace: string): KubeObject {
-  const { kind, metadata } = object;
-  const subjects = object.subjects as { kind: string; name: string; namespace?: string }[] | undefined;
+function withLabels(object: KubeObject, pairs: Record<string, string>, selectors: boolean): KubeObject {
+  const add = <Metadata extends { labels?: Record<string, string> }>(metadata: Metadata) => ({
+    ...metadata,
+    labels: { ...metadata.labels, ...pairs },
+  });
+  const labelled = { ...object, metadata: add(object.metadata) };
+  if (!selectors || object.kind !== "Deployment") return labelled;
+  const { selector, template, ...spec } = object.spec as {
+    selector: { matchLabels?: Record<string, string> };
+    template: { metadata?: { labels?: Record<string, string> } };
+  };
+  const matchLabels = { ...selector.matchLabels, ...pairs };
   return {
-    ...object,
-    ...(kind === "Namespace" && { metadata: { ...metadata, name: namespace } }),
-    ...(!clusterWide.has(kind) && { metadata: { ...metadata, namespace } }),
-    ...(subjects && { subjects: subjects.map((subject) => ({ ...subject, namespace })) }),
+    ...labelled,
+    spec: {
+      ...spec,
+      selector: { ...selector, matchLabels },
+      template: { ...template, metadata: add(template.metadata ?? {}) },
+    },
   };
 }

@@ -83,6 +83,25 @@ describe("the push API of a running gateway", () => {
     await expect(gateway.clusterStatus("east")).rejects.toThrow("404");
   });
 
+  test("kill -9 as soon as a push is acknowledged: snapshot, delta and renewal are there after the start", async () => {
+    let acknowledged = (await put(snapshotOf("east", "10.1.0.1"))).json<Acknowledged>();
+    const crash = async () => {
+      await gateway.kill();
+      await gateway.restart();
+      expect(await gateway.clusterStatus<Acknowledged>("east")).toMatchObject(acknowledged);
+      return answered(gateway, "db.shop");
+    };
+    expect(await crash()).toEqual(["10.1.0.1"]);
+    const members = { "10.1.0.2": { address: "10.1.0.2" } };
+    const patch = { exports: { "shop/db": { endpoints: { "pg/TCP/5432": { members } } } } };
+    const delta = { baseGeneration: acknowledged.generation, patch };
+    acknowledged = (await send("PATCH", "east/snapshot", delta)).json<Acknowledged>();
+    expect(await crash()).toEqual(["10.1.0.1", "10.1.0.2"]);
+    const { generation } = acknowledged;
+    acknowledged = (await send("POST", "east/lease?leaseSeconds=300", { generation })).json<Acknowledged>();
+    expect(await crash()).toEqual(["10.1.0.1", "10.1.0.2"]);
+  });
+
   test("without a token, with a wrong one, with that of another cluster: nothing changes", async () => {
     expect((await put(snapshotOf("east", "10.1.0.1"))).status).toBe(200);
     const changed = snapshotOf("east", "10.9.9.9");

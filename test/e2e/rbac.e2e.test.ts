@@ -1,8 +1,10 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventualAnswer, eventually } from "./answers.ts";
+import { checkout } from "./cli.ts";
 import { world } from "./exported.ts";
-import { accessManifests, kubeconfigOfWorker } from "./infra.ts";
+import { accessManifests, infraManifests, kubeconfigOfWorker } from "./infra.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "./processes.ts";
 import type { ApiClient } from "./servers/api-client.ts";
 import { type ApiServer, startApiServer } from "./servers/api-server.ts";
@@ -39,6 +41,12 @@ describe("the rights that infra/kubernetes gives a worker", () => {
   afterAll(async () => {
     await worker?.stop();
     await Promise.all([gateway?.stop(), server?.stop()]);
+  });
+
+  test("the API server takes everything in infra/kubernetes and in its overlays", async () => {
+    await server.admin.apply(...infraManifests());
+    for (const overlay of readdirSync(join(checkout, "infra/kubernetes/overlays")))
+      await server.admin.apply(...infraManifests(join(checkout, "infra/kubernetes/overlays", overlay)));
   });
 
   test("only reading, and no Secrets, ConfigMaps or Pods", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { exporting, port } from "../merge/fixtures.ts";
 import { ask, compileWorld } from "./ask.ts";
 import { twoClusters } from "./world.ts";
 
@@ -208,6 +209,23 @@ describe("the clusterset zone", () => {
 
   it("2.3.3: a load balancer's address has no PTR record here", () => {
     expect(ask(world, "10.2.0.192.in-addr.arpa", "PTR").rcode).toBe("REFUSED");
+  });
+
+  it("2.3.3: a reverse name that is ours is an apex of its own (RFC 1034 4.2.1)", () => {
+    expect(ask(world, "1.0.200.10.in-addr.arpa", "SOA")).toMatchObject({
+      answer: [`1.0.200.10.in-addr.arpa 5 SOA ns.dns.${Z} hostmaster.${Z} 7 7200 1800 86400 5`],
+      authority: [],
+    });
+  });
+
+  it("RFC 2782: a service that nobody has an address for has names, but no SRV records", () => {
+    const bare = compileWorld([exporting("east", { ports: [port("https", 443)] })], options);
+    for (const [name, type] of [
+      [web, "A"],
+      [web, "SRV"],
+      [`_https._tcp.${web}`, "SRV"],
+    ] as const)
+      expect(ask(bare, name, type)).toMatchObject({ rcode: "NOERROR", answer: [], authority: [SOA] });
   });
 
   it("2.3.3: a reverse name that is ours has no other types, and its own SOA", () => {

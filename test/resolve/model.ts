@@ -64,6 +64,13 @@ function clusterSetIP(service: ClustersetService, own: string, view: string | un
     const octets = usable(text);
     if (octets !== undefined) addAddress(add, own, octets);
   }
+  const everybody = [service.outside, ...service.byCluster.values()];
+  if (!everybody.some((one) => one.addresses.some((text) => usable(text) !== undefined))) {
+    // RFC 2782: a target must have an address. The names exist all the same.
+    for (const name of [own, ...service.ports.flatMap((port) => portPrefix(port)?.concat(".", own) ?? [])])
+      add(name, "none", "");
+    return;
+  }
   for (const port of service.ports) {
     const prefix = portPrefix(port);
     if (prefix === undefined) continue;

@@ -280,6 +280,26 @@ test.each(["/api/v1/services", "/apis/multicluster.x-k8s.io/v1beta1/serviceexpor
   },
 );
 
+test.each(["/api/v1/services", "/api/v1/nodes"])(
+  "403 for %s by an API server that has just restarted passes soon, and nothing is lost meanwhile",
+  async (path) => {
+    api.put("/api/nodes", node("n1", { "topology.kubernetes.io/region": "eu" }));
+    const never = { first: 3_600_000, most: 3_600_000 };
+    await start({ backoff: { first: 100, most: 1000 }, slowBackoff: never });
+    await becomes("abcde");
+    api.refuse.set(path, 403);
+    api.closeWatches("destroy");
+    await until(() => expect(errors.filter(({ code }) => code === "RBAC_FORBIDDEN")).not.toHaveLength(0));
+    expect(logs.lines.filter((line) => line.startsWith("error"))).toEqual([]);
+    expect(assembler.snapshot()).toMatchObject({ topology: { region: "eu" } });
+    api.refuse.clear();
+    api.put("/api/nodes", node("n1", { "topology.kubernetes.io/region": "us" }));
+    api.remove("/api/services", "shop/a");
+    await becomes("bcde");
+    await until(() => expect(assembler.snapshot().topology).toEqual({ region: "us" }));
+  },
+);
+
 test("nodes are optional: without them there is no topology", async () => {
   api.put("/api/nodes", node("n1", { "topology.kubernetes.io/region": "eu" }));
   api.refuse.set("/api/v1/nodes", 403);

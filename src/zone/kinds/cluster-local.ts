@@ -93,11 +93,13 @@ function compileClusterIP(
     sets.addAddress(octets, scope.tree.image.ttl, leaseGroup);
     scope.reverse(octets, node, asker, leaseGroup);
   }
+  // An SRV target must have an address (RFC 2782): before the Service has one, the names exist without records.
+  const target = sets.isEmpty ? undefined : node;
   sets.addAll(
     writePortRecords(
       scope,
       node,
-      ports.map((port) => ({ port, node, toldBy })),
+      ports.map((port) => ({ port, node: target, toldBy })),
       leaseGroup,
     ),
   );

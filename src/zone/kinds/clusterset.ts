@@ -24,12 +24,15 @@ export function compileClustersetService(tree: TreeScope, service: ClustersetSer
     return;
   }
   const { nodes } = builder;
-  const serviceNode = () =>
-    nodes.child(
+  let known: number | undefined;
+  const serviceNode = () => {
+    known ??= nodes.child(
       nodes.child(nodes.child(tree.apex, "svc", 0), namespace, namespaceIndex),
       name,
       namespaceIndex,
     );
+    return known;
+  };
   if (service.type === "Headless") compileHeadless(scope, service, serviceNode);
   else compileClusterSetIP(scope, service, serviceNode());
 }
@@ -38,18 +41,20 @@ export function compileClustersetService(tree: TreeScope, service: ClustersetSer
 function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, node: number): void {
   const { builder, views } = scope.tree.image;
   const toldBy = service.toldBy[0] ?? "";
-  const services = writePortRecords(
-    scope,
-    node,
-    service.ports.map((port) => ({ port, node, toldBy })),
-    builder.leaseGroup(service.toldBy),
-  );
   const outside = addressSets(scope, service, node, service.outside, ANY_ASKER);
   const variants = new Map<number, RecordSets>();
   for (const [clusterId, addresses] of service.byCluster) {
     const view = views.get(clusterId);
     if (view !== undefined) variants.set(view, addressSets(scope, service, node, addresses, view + 1));
   }
+  // An SRV target must have an address (RFC 2782): where nobody has one, the names exist without records.
+  const target = [outside, ...variants.values()].some((sets) => !sets.isEmpty) ? node : undefined;
+  const services = writePortRecords(
+    scope,
+    node,
+    service.ports.map((port) => ({ port, node: target, toldBy })),
+    builder.leaseGroup(service.toldBy),
+  );
   for (const sets of [outside, ...variants.values()]) sets.addAll(services);
   scope.write(node, outside, toldBy, variants);
 }
@@ -77,10 +82,12 @@ function addressSets(
 /** Specification 2.4: a headless service. Without a ready endpoint it has no names at all, so that the answer is NXDOMAIN. */
 function compileHeadless(scope: ServiceScope, service: ClustersetService, serviceNode: () => number): void {
   const endpoints: PlacedEndpoint[] = [];
+  const labelsOf = new Map<string, readonly string[] | undefined>();
   for (const { address, hostname, clusterId, toldBy, ports } of service.endpoints) {
     const octets = scope.address(address, toldBy);
     if (octets === undefined) continue;
-    const cluster = clusterIdLabels(clusterId);
+    if (!labelsOf.has(clusterId)) labelsOf.set(clusterId, clusterIdLabels(clusterId));
+    const cluster = labelsOf.get(clusterId);
     if (cluster === undefined)
       scope.report(
         toldBy,

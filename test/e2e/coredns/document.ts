@@ -5,7 +5,7 @@ const introduction = `# Where answers differ from CoreDNS 1.15
 
 CoreDNS answers clusterset names inside a cluster, by the option \`multicluster\` of its plugin \`kubernetes\`. In import mode
 this gateway answers from the same ServiceImports and EndpointSlices. An end-to-end test runs both on the same API servers,
-asks both some ten thousand questions, and demands the same code, flags, answer, SOA and, for SRV, additional section; the order of records,
+asks both some thirty thousand questions, and demands the same code, flags, answer, SOA and, for SRV, additional section; the order of records,
 the weight in SRV and the serial in SOA are left out. This page is all that differs, and why. It is written from the table that the test
 holds every answer against, so a difference that is new, or gone, fails the test.
 

@@ -1,6 +1,7 @@
 import { differ, type Evidence, type Pair } from "./comparison.ts";
 import type { Difference } from "./differences/difference.ts";
 import { describe } from "./observed.ts";
+import type { Question } from "./questions.ts";
 
 /** What came out of a comparison. */
 export interface Verdict {
@@ -9,8 +10,8 @@ export interface Verdict {
   same: number;
   /** How many pairs each difference explains, by its id. */
   explained: ReadonlyMap<string, number>;
-  /** Each pair that the table of differences does not explain, or explains wrongly, as text. */
-  problems: readonly string[];
+  /** Each pair that the table of differences does not explain, or explains wrongly. */
+  problems: readonly { question: Question; text: string }[];
 }
 
 /**
@@ -19,15 +20,16 @@ export interface Verdict {
  */
 export function judge(evidence: Evidence, differences: readonly Difference[]): Verdict {
   const explained = new Map<string, number>();
-  const problems: string[] = [];
+  const problems: { question: Question; text: string }[] = [];
   let compared = 0;
   let same = 0;
   for (const pair of evidence.pairs) {
     compared++;
     const applying = differences.filter(({ applies }) => applies(pair));
     const problem = findProblem(pair, applying);
-    if (problem !== undefined) problems.push(`${problem}\n${describePair(pair)}`);
-    else if (applying[0] === undefined) same++;
+    if (problem !== undefined) {
+      problems.push({ question: pair.question, text: `${problem}\n${describePair(pair)}` });
+    } else if (applying[0] === undefined) same++;
     else explained.set(applying[0].id, (explained.get(applying[0].id) ?? 0) + 1);
   }
   return { compared, same, explained, problems };

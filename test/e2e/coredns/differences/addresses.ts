@@ -1,6 +1,6 @@
 import { parseAddress, usableAddress } from "../../../../src/dns/address.ts";
 import type { Pair } from "../comparison.ts";
-import type { ObservedRecord } from "../observed.ts";
+import { asSet, type ObservedRecord, sameObserved, sameRecords } from "../observed.ts";
 import { isReady } from "../services.ts";
 import {
   type Difference,
@@ -96,26 +96,6 @@ export const addressDifferences: Difference[] = [
       isType(pair, "SRV") ? servicePorts(readyAddresses)(pair) : addressesOnly(readyAddresses)(pair),
   },
   {
-    id: "srv-without-addresses",
-    title: "SRV of a ClusterSetIP service that has no address yet, or none that is one",
-    corednsSays: "NODATA.",
-    weSay: "The SRV records; the target is NODATA for A and AAAA.",
-    reason: 'MCS 2.3.2: "for each port in an exported Service …, an SRV record … must exist".',
-    example: {
-      question: { name: "_http._tcp.no-ips.shop.svc.clusterset.local", type: "SRV" },
-      coredns: "NODATA",
-      ours: "_http._tcp.no-ips.shop.svc.clusterset.local SRV 0 80 no-ips.shop.svc.clusterset.local",
-    },
-    applies: (pair) =>
-      isAtServiceOrPort(pair) &&
-      hasPorts(pair) &&
-      isType(pair, "SRV") &&
-      usableIps(pair).length === 0 &&
-      readyAddresses(pair).length === 0,
-    coredns: nodata("coredns"),
-    ours: servicePorts(() => []),
-  },
-  {
     id: "bad-ips",
     title: "A text in `spec.ips` that is no address to connect to",
     corednsSays:
@@ -133,7 +113,15 @@ export const addressDifferences: Difference[] = [
       isAtServiceOrPort(pair) &&
       (isService(pair) || isType(pair, "SRV")) &&
       [...pair.coredns.answer, ...pair.coredns.additional].some((record) => isFromBadIp(pair, record)),
-    coredns: ({ coredns }) => coredns.rcode === "NOERROR" && coredns.aa,
+    coredns: (pair) => {
+      const { answer, additional } = pair.coredns;
+      const isOwn = (record: ObservedRecord) =>
+        record.owner === pair.question.name && !isFromBadIp(pair, record);
+      const addresses = usableIps(pair).filter((ip) => isType(pair, typeOf(ip)));
+      const expected = addresses.map((ip) => recordAt(pair, typeOf(ip), ip));
+      const isSound = sameObserved(pair.coredns, positive(answer, additional));
+      return isSound && (isType(pair, "SRV") || sameRecords(answer.filter(isOwn), asSet(expected)));
+    },
     ours: (pair) => {
       const { answer, additional } = pair.coredns;
       if (!isType(pair, "SRV")) return addressesOnly(usableIps)(pair);

@@ -93,6 +93,13 @@ export function answersOf(
   );
 }
 
+/** Whether an answer is positive and has nothing in it that CoreDNS's positive answers never have. */
+function hasSoundRecords(observed: Observed): boolean {
+  const { answer, additional } = observed;
+  const isSound = answer.length > 0 && [...answer, ...additional].every((record) => record.ttl === ttl);
+  return isSound && sameObserved(observed, positive(answer, additional));
+}
+
 /** Whether the gateway has records at the name, which an ANY question gets RFC 8482's answer for. */
 export function hasRecordsHere({ question, all }: Pair): boolean {
   return ["A", "AAAA", "SRV", "TXT", "SOA", "PTR"].some(
@@ -106,7 +113,7 @@ export function onlyInCoreDns(
 ): Pick<Difference, "applies" | "coredns" | "ours"> {
   return {
     applies: (pair) => where(pair) && hasName("coredns", pair) && pair.coredns.rcode !== "NXDOMAIN",
-    coredns: ({ coredns }) => nameExists(coredns) || sameObserved(coredns, silence),
+    coredns: (pair) => silent(pair) || nodata("coredns")(pair) || hasSoundRecords(pair.coredns),
     ours: nxdomain("ours"),
   };
 }

@@ -1,5 +1,5 @@
 import type { Pair } from "../comparison.ts";
-import { asSet, type ObservedRecord, recordText, sameRecords } from "../observed.ts";
+import { type ObservedRecord, recordText, sameRecords } from "../observed.ts";
 import {
   answersOf,
   type Difference,
@@ -17,11 +17,12 @@ import {
   isOdd,
   isPortName,
   isPortNameToCoreDns,
+  isPortToCoreDns,
   isUnnamed,
   portsMeant,
   portsOf,
 } from "./service-facts.ts";
-import { additionalsFor, servableAtService } from "./srv.ts";
+import { additionalsByPort, additionalsFor, servableAtService } from "./srv.ts";
 
 const isServiceSrv = (pair: Pair) => pair.place.kind === "service" && isType(pair, "SRV");
 const lacksProtocol = (pair: Pair) =>
@@ -88,7 +89,7 @@ export const portDifferences: Difference[] = [
         "_good._.odd-ports.shop.svc.clusterset.local SRV 0 84 odd-ports.shop.svc.clusterset.local\n  with odd-ports.shop.svc.clusterset.local A 10.200.0.10",
       ours: "NXDOMAIN",
     },
-    ...onlyInCoreDns((pair) => isPortNameToCoreDns(pair) && !isPortName(pair)),
+    ...onlyInCoreDns((pair) => isPortNameToCoreDns(pair) && !isPortName(pair) && isPortToCoreDns(pair)),
   },
   {
     id: "unnamed-ports",
@@ -236,13 +237,8 @@ export const portDifferences: Difference[] = [
       isHeadless(pair.place.service) &&
       (isPortName(pair) ||
         (isServiceSrv(pair) && sameRecords(servableAtService(pair), pair.coredns.answer))) &&
-      additionalsFor(pair, pair.coredns.answer).length > pair.coredns.additional.length,
-    coredns: (pair) => {
-      const whole = new Set(additionalsFor(pair, pair.coredns.answer).map(recordText));
-      return pair.coredns.additional.every((record) => whole.has(recordText(record)));
-    },
-    ours: exactly("ours", (pair) =>
-      positive(asSet(pair.coredns.answer), additionalsFor(pair, pair.coredns.answer)),
-    ),
+      additionalsFor(pair, pair.coredns.answer).length > additionalsByPort(pair).length,
+    coredns: exactly("coredns", (pair) => positive(pair.coredns.answer, additionalsByPort(pair))),
+    ours: exactly("ours", (pair) => positive(pair.coredns.answer, additionalsFor(pair, pair.coredns.answer))),
   },
 ];

@@ -93,9 +93,9 @@ export const reverseDifferences: Difference[] = [
     id: "reverse-other-types",
     title: "Other types at a reverse name that has a PTR record",
     corednsSays: "NXDOMAIN; NODATA for SOA.",
-    weSay: "NODATA, with an SOA record of the name itself.",
+    weSay: "NODATA, with an SOA record of the name itself; the same record as the answer to SOA.",
     reason:
-      "The name exists (RFC 2308 section 2.2). Nothing around it is ours, so the SOA must not speak for more than the name.",
+      "The name exists (RFC 2308 section 2.2). Nothing around it is ours, so the SOA must not speak for more than the name, whose apex it is (RFC 1034 section 4.2.1).",
     example: {
       question: { name: "2.0.200.10.in-addr.arpa", type: "A" },
       coredns: "NXDOMAIN",
@@ -103,7 +103,10 @@ export const reverseDifferences: Difference[] = [
     },
     applies: (pair) => hasPtr(pair) && !isType(pair, "PTR", "ANY"),
     coredns: (pair) => (isType(pair, "SOA") ? nodata("coredns")(pair) : nxdomain("coredns")(pair)),
-    ours: exactly("ours", ({ question }) => negative("NOERROR", question.name, zone)),
+    ours: exactly("ours", (pair) => {
+      const nodataAtName = negative("NOERROR", pair.question.name, zone);
+      return isType(pair, "SOA") ? positive(nodataAtName.authority) : nodataAtName;
+    }),
   },
   {
     id: "reverse-unknown",

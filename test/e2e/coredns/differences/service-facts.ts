@@ -1,5 +1,6 @@
 import type { Pair } from "../comparison.ts";
-import type { ImportedService, ImportSpec, Port } from "../services.ts";
+import { dashed } from "../questions.ts";
+import { type ImportedService, type ImportSpec, isReady, type Port } from "../services.ts";
 
 /** The spec of a service's ServiceImport; undefined if that has none. */
 export function specOf(service: ImportedService | undefined): ImportSpec | undefined {
@@ -53,7 +54,30 @@ export function portsMeant({ place }: Pair): Port[] {
   );
 }
 
-/** Whether a name has the form `<hostname>.<clusterid>` below a service. */
+/**
+ * Whether CoreDNS finds a port of the service at a name: one underscore is taken off each label, and what is empty
+ * then means every port or every protocol.
+ */
+export function isPortToCoreDns({ place }: Pair): boolean {
+  const { service, left } = place;
+  const [port, protocol] = left.map((label) => label.replace(/^_/, ""));
+  const ports = isHeadless(service)
+    ? service?.slices.flatMap((slice) => slice.ports)
+    : specOf(service)?.ports;
+  return (ports ?? []).some(
+    (one) =>
+      (!port || one.name?.toLowerCase() === port) &&
+      (!protocol || (one.protocol?.toLowerCase() ?? (isHeadless(service) ? "tcp" : "")) === protocol),
+  );
+}
+
+/** Whether a name is `<hostname>.<clusterid>` of a ready endpoint of the service. */
 export function isEndpointName({ place }: Pair): boolean {
-  return place.left.length >= 2 && !place.left.some((label) => label.startsWith("_"));
+  const name = place.left.join(".");
+  return (place.service?.slices ?? []).some(({ source, endpoints }) =>
+    endpoints
+      .filter(isReady)
+      .flatMap(({ hostname, addresses }) => (hostname === undefined ? addresses.map(dashed) : [hostname]))
+      .some((host) => `${host}.${source}`.toLowerCase() === name),
+  );
 }

@@ -1,7 +1,9 @@
 import type { Pair } from "../comparison.ts";
 import { asSet, type ObservedRecord } from "../observed.ts";
-import { answersOf } from "./difference.ts";
-import { isOdd, isUnnamed, portsOf } from "./service-facts.ts";
+import { dashed, zone } from "../questions.ts";
+import { isReady } from "../services.ts";
+import { answersOf, ttl } from "./difference.ts";
+import { isOdd, isUnnamed, portsMeant, portsOf } from "./service-facts.ts";
 
 /**
  * The SRV records that a service's bare name should have: those that CoreDNS itself has at the names
@@ -25,6 +27,26 @@ export function additionalsFor({ all }: Pair, records: readonly ObservedRecord[]
     [...targets].flatMap((target) =>
       ["A", "AAAA"].flatMap((type) =>
         answersOf(all, "coredns", target, type, target).filter((record) => record.type === type),
+      ),
+    ),
+  );
+}
+
+/** The addresses that CoreDNS adds to the SRV records of a headless service: those of the endpoints with the ports. */
+export function additionalsByPort(pair: Pair): ObservedRecord[] {
+  const { service, left, labels } = pair.place;
+  const own = `${labels.slice(left.length).join(".")}.${zone}`;
+  const meant = new Set(left.length === 0 ? portsOf(service) : portsMeant(pair));
+  const slices = service?.slices.filter(({ ports }) => ports.some((port) => meant.has(port))) ?? [];
+  return asSet(
+    slices.flatMap(({ source, endpoints, addressType }) =>
+      endpoints.filter(isReady).flatMap(({ hostname, addresses }) =>
+        addresses.map((address) => ({
+          owner: `${hostname ?? dashed(address)}.${source}.${own}`.toLowerCase(),
+          ttl,
+          type: addressType === "IPv4" ? "A" : "AAAA",
+          data: address,
+        })),
       ),
     ),
   );
