@@ -11,6 +11,12 @@ export interface TlsIdentity {
   readonly key: string;
 }
 
+/** What a server speaks TLS with. */
+export interface ServerTls extends TlsIdentity {
+  /** Certificates in PEM of the authorities that clients are trusted by; undefined where clients are not asked for a certificate. */
+  readonly clientCa?: string;
+}
+
 const DAY = 86_400_000;
 /** Apple's systems refuse server certificates that are valid for longer than 825 days. */
 const VALID_DAYS = 397;
