@@ -18,7 +18,7 @@ export class NodeConnection implements Connection {
 
   get clientCertificate(): "none" | "refused" | "verified" {
     const socket = this.#socket() as Partial<TLSSocket> | undefined;
-    // A resumed TLS 1.3 session counts as authorized in Node though its client never showed a certificate.
+    // Node 20 calls a resumed TLS 1.3 session authorized though its client never showed a certificate.
     if (socket?.getPeerX509Certificate?.() === undefined) return "none";
     return socket.authorized === true ? "verified" : "refused";
   }
