@@ -1,6 +1,6 @@
 import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import type { ImageZone } from "../zone/image.ts";
-import { SET_HEADER_BYTES } from "../zone/layout.ts";
+import { POD_NAMES, SET_HEADER_BYTES } from "../zone/layout.ts";
 import { findSet, read16 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
 import { findNode, findZone } from "./find.ts";
@@ -47,7 +47,10 @@ export function answerInZone(
     if (node < image.trees) return answerApex(query, context, tree, owner, apexAt, view);
     const list = image.setListOf(node, view);
     if (list === 0 || image.heap[list] === 0) return negative(query, image, apexAt, ResponseCode.NOERROR);
-    if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
+    if (query.type === RecordType.ANY)
+      return findSet(image.heap, list, POD_NAMES) === 0
+        ? minimalAny(query, image, owner)
+        : negative(query, image, apexAt, ResponseCode.NOERROR);
     const set = findSet(image.heap, list, query.type);
     if (set !== 0) return answerSet(query, context, set, owner, apexAt, zone, view);
     const alias = findSet(image.heap, list, RecordType.CNAME);

@@ -61,7 +61,7 @@ const west = snapshot("west", {
   namespaces: { default: {} },
   clusterZone: { name: `${Z}.`, pods: "verified" },
   services: { "default/kubernetes": local({ clusterIPs: ["10.4.0.1"] }) },
-  pods: { "default/10.8.0.1": {}, "default/fd00:8::1": {}, "gone/10.8.0.2": {} },
+  pods: { "default/10.8.0.1": {}, "default/fd00:8::1": {}, "default/fd00:9::": {}, "gone/10.8.0.2": {} },
 });
 const north = snapshot("north", { namespaces: { default: {} } });
 const world = compileWorld([east, west, north], {}, { view: "east" });
@@ -205,6 +205,12 @@ const cases: readonly Case[] = [
     ask: [`2001-db8--1.shop.pod.${Z}`, "AAAA"],
     answer: [`2001-db8--1.shop.pod.${Z} 5 AAAA 2001:db8::1`],
   },
+  {
+    section: "2.6, an IPv4-mapped address",
+    ask: [`--ffff-102-304.default.pod.${Z}`, "A"],
+    rcode: "NXDOMAIN",
+  },
+  { section: "2.6, any type, the namespace itself", ask: [`default.pod.${Z}`, "ANY"] },
   { section: "2.6, the other family", ask: [`1-2-3-4.default.pod.${Z}`, "AAAA"] },
   { section: "2.6, no address", ask: [`web.default.pod.${Z}`, "A"], rcode: "NXDOMAIN" },
   { section: "2.6, beyond 255", ask: [`1-2-3-400.default.pod.${Z}`, "A"], rcode: "NXDOMAIN" },
@@ -223,6 +229,12 @@ const cases: readonly Case[] = [
     ask: [`fd00-8--1.default.pod.${Z}`, "AAAA"],
     answer: [`fd00-8--1.default.pod.${Z} 5 AAAA fd00:8::1`],
   },
+  ...["fd00-9--", "fd00-9--0"].map((label) => ({
+    section: "2.6, verified, IPv6 with a dash at the end and with a zero behind",
+    view: "west",
+    ask: [`${label}.default.pod.${Z}`, "AAAA"] as const,
+    answer: [`${label}.default.pod.${Z} 5 AAAA fd00:9::`],
+  })),
   {
     section: "2.6, verified, no such pod",
     view: "west",
@@ -281,6 +293,19 @@ describe("the zone of one cluster (DNS-based service discovery 1.0.1)", () => {
     expect(ask(context, name, "PTR").answer).toEqual([`${name} 5 PTR web.shop.svc.clusterset.local`]);
   });
 
+  it("2.3.3: a cluster IP's PTR record is its Service's, even if an older headless one names the address", () => {
+    const grabbed = {
+      ...east,
+      services: {
+        "default/kubernetes": local({ createdAt: "2026-02-01T00:00:00Z", clusterIPs: ["10.3.0.1"] }),
+        "default/grabber": local({ headless: true, endpoints: endpoints({ address: "10.3.0.1" }) }),
+      },
+    };
+    const context = compileWorld([grabbed], {}, { view: "east" });
+    const name = "1.0.3.10.in-addr.arpa";
+    expect(ask(context, name, "PTR").answer).toEqual([`${name} 5 PTR ${kubernetes}`]);
+  });
+
   it.each([
     ["the older alias keeps the name", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z", "one.example"],
     ["the older alias keeps the name", "2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z", "two.example"],
@@ -325,13 +350,16 @@ describe("the zone of one cluster (DNS-based service discovery 1.0.1)", () => {
     ["InvalidExternalName", alias("")],
     ["InvalidAddress", local({ clusterIPs: ["10.0.0.300"] })],
     ["NoNamespace", local(), "gone/odd"],
-  ] as const)("%s is a finding, and its neighbours answer", (reason, service, key = "default/odd") => {
-    const odd = { ...east, services: { ...services, [key]: service } };
-    const { findings } = compileZoneImage(mergeClusterset([odd]));
-    expect(findings.map((finding) => finding.reason)).toEqual([reason]);
-    const context = compileWorld([odd], {}, { view: "east" });
-    expect(ask(context, kubernetes, "A").answer).toHaveLength(1);
-  });
+  ] as const)(
+    "%s is a finding, and its neighbours answer",
+    (reason, service, key: string = "default/odd") => {
+      const odd = { ...east, services: { ...services, [key]: service } };
+      const { findings } = compileZoneImage(mergeClusterset([odd]));
+      expect(findings.map((finding) => finding.reason)).toEqual([reason]);
+      const context = compileWorld([odd], {}, { view: "east" });
+      expect(ask(context, kubernetes, "A").answer).toHaveLength(1);
+    },
+  );
 
   it.each([["clusterset.local"], ["."], ["a..b"]])("a zone named %j is a finding", (name) => {
     const odd = { ...east, clusterZone: { name, pods: "disabled" as const } };

@@ -6,7 +6,7 @@ import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "../end
 import { POD_NAMES } from "../layout.ts";
 import { writePortRecords } from "../port-records.ts";
 import { RecordSets } from "../record-sets.ts";
-import { addressLabel, isHostLabel, isObjectLabel } from "../service-labels.ts";
+import { isHostLabel, isObjectLabel, podLabels } from "../service-labels.ts";
 import { ServiceScope, type TreeScope } from "../tree-scope.ts";
 
 /** Version of the DNS-based service discovery schema (specification section 1). */
@@ -38,15 +38,28 @@ export function compileClusterLocal(tree: TreeScope, zone: LocalZone): void {
     ([key, one], [otherKey, other]) =>
       Date.parse(one.createdAt) - Date.parse(other.createdAt) || (key < otherKey ? -1 : 1),
   );
-  for (const [key, service] of oldestFirst) compileLocalService(scope, key, service);
+  const placed = oldestFirst.flatMap(([key, service]) => placeService(scope, key, service) ?? []);
+  // Whoever may write EndpointSlices must not get hold of the reverse name of somebody's cluster IP.
+  for (const one of placed) if (one.hasClusterIPs) pointToClusterIPs(scope, one);
+  for (const one of placed) compileLocalService(scope, one);
   if (zone.zone.pods !== "disabled") compilePods(scope);
 }
 
-function compileLocalService(
-  { tree, zone, asker, leaseGroup }: LocalScope,
+/** A Service whose name can be served. */
+interface PlacedService {
+  readonly scope: ServiceScope;
+  readonly service: LocalService;
+  readonly name: string;
+  readonly hasClusterIPs: boolean;
+  readonly namespaceNode: () => number;
+  readonly serviceNode: () => number;
+}
+
+function placeService(
+  { tree, zone }: LocalScope,
   key: string,
   service: LocalService,
-): void {
+): PlacedService | undefined {
   const slash = key.indexOf("/");
   const namespace = key.slice(0, slash);
   const name = key.slice(slash + 1);
@@ -58,7 +71,7 @@ function compileLocalService(
       "NoNamespace",
       `namespace ${namespace} does not exist in the cluster: the service is not served`,
     );
-    return;
+    return undefined;
   }
   if (!isObjectLabel(name) || !isObjectLabel(namespace)) {
     scope.report(
@@ -66,32 +79,45 @@ function compileLocalService(
       "InvalidName",
       `${key} cannot be labels of a DNS name: the service is not served`,
     );
-    return;
+    return undefined;
   }
   const { nodes } = tree.image.builder;
   const namespaceNode = () => nodes.child(nodes.child(tree.apex, "svc", 0), namespace, 0);
   const serviceNode = () => nodes.child(namespaceNode(), name, 0);
-  if (service.serviceType === "ExternalName")
-    compileExternalName(scope, clusterId, service, name, namespaceNode, leaseGroup);
-  else if (service.headless) compileHeadless(scope, clusterId, service, serviceNode, asker, leaseGroup);
-  else compileClusterIP(scope, clusterId, service, serviceNode(), asker, leaseGroup);
+  const hasClusterIPs = service.serviceType !== "ExternalName" && !service.headless;
+  return { scope, service, name, hasClusterIPs, namespaceNode, serviceNode };
 }
 
-/** Section 2.3: A, AAAA, SRV and PTR of a Service with a cluster IP. */
+/** Section 2.3.3: the PTR record of each cluster IP. */
+function pointToClusterIPs({ zone, asker, leaseGroup }: LocalScope, placed: PlacedService): void {
+  const { scope, service, serviceNode } = placed;
+  for (const text of service.clusterIPs ?? []) {
+    const octets = scope.address(text, zone.clusterId);
+    if (octets !== undefined) scope.reverse(octets, serviceNode(), asker, leaseGroup);
+  }
+}
+
+function compileLocalService({ zone, asker, leaseGroup }: LocalScope, placed: PlacedService): void {
+  const { scope, service, name, hasClusterIPs, namespaceNode, serviceNode } = placed;
+  const { clusterId } = zone;
+  if (service.serviceType === "ExternalName")
+    compileExternalName(scope, clusterId, service, name, namespaceNode, leaseGroup);
+  else if (hasClusterIPs) compileClusterIP(scope, clusterId, service, serviceNode(), leaseGroup);
+  else compileHeadless(scope, clusterId, service, serviceNode, asker, leaseGroup);
+}
+
+/** Sections 2.3.1 and 2.3.2: A, AAAA and SRV of a Service with a cluster IP. */
 function compileClusterIP(
   scope: ServiceScope,
   toldBy: string,
   { clusterIPs = [], ports }: LocalService,
   node: number,
-  asker: number,
   leaseGroup: number,
 ): void {
   const sets = new RecordSets();
   for (const text of clusterIPs) {
     const octets = scope.address(text, toldBy);
-    if (octets === undefined) continue;
-    sets.addAddress(octets, scope.tree.image.ttl, leaseGroup);
-    scope.reverse(octets, node, asker, leaseGroup);
+    if (octets !== undefined) sets.addAddress(octets, scope.tree.image.ttl, leaseGroup);
   }
   // An SRV target must have an address (RFC 2782): before the Service has one, the names exist without records.
   const target = sets.isEmpty ? undefined : node;
@@ -189,10 +215,12 @@ function compilePods({ tree, zone, leaseGroup }: LocalScope): void {
     if (!zone.namespaces.has(namespace) || !isObjectLabel(namespace)) continue;
     const octets = scope.address(key.slice(slash + 1), zone.clusterId);
     if (octets === undefined) continue;
-    const node = scope.name(builder.nodes.child(pod, namespace, 0), [addressLabel(octets)], zone.clusterId);
-    if (node === undefined || builder.nodes.hasRecords(node)) continue;
-    const sets = new RecordSets();
-    sets.addAddress(octets, ttl, leaseGroup);
-    builder.setRecords(node, sets);
+    for (const label of podLabels(octets)) {
+      const node = scope.name(builder.nodes.child(pod, namespace, 0), [label], zone.clusterId);
+      if (node === undefined || builder.nodes.hasRecords(node)) continue;
+      const sets = new RecordSets();
+      sets.addAddress(octets, ttl, leaseGroup);
+      builder.setRecords(node, sets);
+    }
   }
 }
