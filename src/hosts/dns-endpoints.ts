@@ -29,14 +29,14 @@ const MOST_CLUSTER_LABELS = 2;
  */
 export function describeDnsEndpoints(
   records: readonly ListedRecord[],
-  federation: { readonly name: string; readonly domain: string },
+  federation: string,
   services: readonly Pick<ClustersetService, "namespace" | "name">[],
 ): DnsEndpoint[] {
   const known = new Set(services.map(({ namespace, name }) => `${name}.${namespace}`));
   const byService = new Map<string, Map<string, Endpoint & { targets: string[] }>>();
   for (const { name, type, ttl, rdata } of records) {
     if (!MANAGED.has(type)) continue;
-    const service = serviceOf(name, federation.name, known);
+    const service = serviceOf(name, federation, known);
     if (service === undefined) continue;
     const endpoints = byService.get(service) ?? new Map<string, Endpoint & { targets: string[] }>();
     byService.set(service, endpoints);
@@ -51,7 +51,7 @@ export function describeDnsEndpoints(
     apiVersion: "externaldns.k8s.io/v1alpha1",
     kind: "DNSEndpoint",
     metadata: {
-      name: `${service}.${federation.name.toLowerCase()}`,
+      name: `${service}.${federation.toLowerCase()}`,
       labels: { "app.kubernetes.io/managed-by": "clusterset-doh" },
     },
     spec: { endpoints: [...endpoints.values()] },

@@ -62,7 +62,7 @@ export async function exportFederation(
   if (flags.format === "zone") {
     for (const record of withNameServers(records, zone, nameServers)) output.out(zoneFileLine(record));
   } else {
-    const objects = describeDnsEndpoints(records, { ...federation, domain: zone }, clusterset.services);
+    const objects = describeDnsEndpoints(records, federation.name, clusterset.services);
     for (const object of objects) output.out(`---\n${stringify(object).trimEnd()}`);
   }
   const ofServices = records.filter(({ type }) => type !== "SOA" && type !== "NS");

@@ -100,7 +100,7 @@ describe("DNSEndpoint objects", () => {
     const record = (name: string) => ({ name: `${name}.x.example.`, ttl: 5, type: "A", rdata: "192.0.2.1" });
     const objects = describeDnsEndpoints(
       [record("web.svc.svc.svc"), record("svc.web.svc.svc.svc"), record("a.eu.web.svc.svc.svc.svc")],
-      { name: "svc", domain: "x.example." },
+      "svc",
       [{ namespace: "svc", name: "web" }],
     );
     expect(objects.map(({ metadata, spec }) => [metadata.name, spec.endpoints.length])).toEqual([
