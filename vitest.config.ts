@@ -16,6 +16,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.e2e.test.ts"],
+          globalSetup: "test/e2e/servers/run-folder.ts",
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 300_000,

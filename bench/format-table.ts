@@ -9,7 +9,9 @@ export function formatTable(table: Table): string {
     const spread = spreadOf(row.samples);
     const ratios = baselines.map((baseline) => {
       const ratio = ratioOf(row, baseline);
-      return ratio === undefined ? "" : `${formatNumber(ratio.median)} (${formatRange(ratio)})`;
+      return ratio === undefined
+        ? ""
+        : `${formatNumber(ratio.median)} (${formatRange(ratio)}; best ${formatNumber(ratio.ofBest)})`;
     });
     return [row.name, row.unit, formatNumber(spread.median), formatRange(spread), ...ratios];
   });

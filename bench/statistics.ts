@@ -1,5 +1,11 @@
 import type { Goal, Row, Table } from "./report.ts";
 
+/** The ratios of two rows. */
+export interface Ratio extends Spread {
+  /** The best sample by the best: disturbance only ever makes things worse, so these were disturbed least. */
+  readonly ofBest: number;
+}
+
 /** The middle of the samples, with the smallest and the largest. */
 export interface Spread {
   readonly median: number;
@@ -20,10 +26,16 @@ export function spreadOf(samples: readonly number[]): Spread {
  * The ratios of two rows, round by round: what disturbs the machine during one round disturbs both. Undefined
  * where the rows cannot be compared.
  */
-export function ratioOf(row: Row, baseline: Row): Spread | undefined {
+export function ratioOf(row: Row, baseline: Row): Ratio | undefined {
   if (row === baseline || row.unit !== baseline.unit || row.samples.length !== baseline.samples.length)
     return undefined;
-  return spreadOf(row.samples.map((sample, round) => sample / baseline.samples[round]!));
+  const ofBest = bestOf(row) / bestOf(baseline);
+  return { ...spreadOf(row.samples.map((sample, round) => sample / baseline.samples[round]!)), ofBest };
+}
+
+function bestOf({ unit, samples }: Row): number {
+  const { least, most } = spreadOf(samples);
+  return unit === "1/s" ? most : least;
 }
 
 /** What came of a goal: the value that it is about, and whether it was reached. */

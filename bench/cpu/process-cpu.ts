@@ -1,13 +1,29 @@
-import { readFileSync } from "node:fs";
-import { run } from "../../test/e2e/servers/run.ts";
+import { readdirSync, readFileSync } from "node:fs";
 
-let ticksPerSecond: number | undefined;
+/** The CPU time in nanoseconds that each thread of a process has used, user and system, by thread id. */
+export type ThreadTimes = ReadonlyMap<string, number>;
 
-/** The CPU time in microseconds that a process has used, user and system, all its threads (proc_pid_stat(5)). */
-export async function cpuMicroseconds(pid: number): Promise<number> {
-  ticksPerSecond ??= Number(await run("getconf", ["CLK_TCK"]));
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The program's name, in parentheses, may hold anything. The state behind it is field 3; utime is 14, stime 15.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return ((Number(fields[11]) + Number(fields[12])) / ticksPerSecond) * 1e6;
+/**
+ * Reads the files `schedstat` below `/proc/<pid>/task`, which counts nanoseconds, where `/proc/<pid>/stat` counts hundredths of a second.
+ * @throws {Error} where the kernel does not account for it
+ */
+export function readThreadTimes(pid: number): ThreadTimes {
+  const folder = `/proc/${pid}/task`;
+  const times = new Map<string, number>();
+  for (const thread of readdirSync(folder)) {
+    const spent = Number(readFileSync(`${folder}/${thread}/schedstat`, "utf8").split(" ")[0]);
+    times.set(thread, spent);
+  }
+  if (![...times.values()].some((spent) => spent > 0))
+    throw new Error(
+      `the files schedstat below ${folder} say nothing: measure on a Linux kernel with CONFIG_SCHED_INFO`,
+    );
+  return times;
+}
+
+/** Microseconds of CPU time from `before` until now. A thread that ended in between is not counted. */
+export function cpuMicrosecondsSince(before: ThreadTimes, pid: number): number {
+  let nanoseconds = 0;
+  for (const [thread, spent] of readThreadTimes(pid)) nanoseconds += spent - (before.get(thread) ?? 0);
+  return nanoseconds / 1000;
 }

@@ -1,8 +1,23 @@
+const PARENT_CHECK_MILLISECONDS = 500;
+
 /** A signal that is aborted by SIGTERM and SIGINT, which ask for a clean stop. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   const stop = () => controller.abort();
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
+  if (process.env.npm_lifecycle_event !== undefined) stopWithParent(controller);
   return controller.signal;
+}
+
+// npm runs a script through a shell, and shells such as dash end on SIGTERM without handing it on: the command
+// would go on unseen, and keep its port.
+function stopWithParent(controller: AbortController): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    controller.abort();
+  }, PARENT_CHECK_MILLISECONDS);
+  timer.unref();
 }

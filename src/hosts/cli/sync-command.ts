@@ -15,7 +15,7 @@ export function syncCommand(): Command {
     .requiredOption("--token-file <file>", "file with the token that the gateways know this cluster by")
     .option(
       "--kubeconfig <file>",
-      "kubeconfig to use (default: in-cluster, else $KUBECONFIG, else ~/.kube/config)",
+      "kubeconfig to use (default: $KUBECONFIG, else ~/.kube/config, else the pod's service account)",
     )
     .option("--context <name>", "context of the kubeconfig")
     .option("--manifests <dir>", "read manifests from a folder instead of an API server, and watch it")
