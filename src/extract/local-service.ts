@@ -35,7 +35,8 @@ export function describeLocalService(
     publishNotReadyAddresses: spec?.publishNotReadyAddresses === true ? true : undefined,
     externalName: isAlias ? readBoundedText(report, "spec.externalName", spec?.externalName, 253) : undefined,
     ownedName: readOwnedName(report, service, isAlias),
-    endpoints: isAlias ? {} : endpoints(),
+    // Endpoints of other Services have no names: told of, they would cost a delta with every pod that changes.
+    endpoints: headless ? endpoints() : {},
   });
 }
 

@@ -56,12 +56,8 @@ describe("Services of the cluster (DNS-based service discovery 1.0.1)", () => {
         headless: false,
         ports: [{ name: "http", protocol: "TCP", port: 80 }],
         clusterIPs: ["10.96.0.10", "fd00::10"],
-        endpoints: {
-          "http/TCP/8080": {
-            ports: [{ name: "http", protocol: "TCP", port: 8080 }],
-            members: { "10.0.0.1": { address: "10.0.0.1" } },
-          },
-        },
+        // Only endpoints of headless Services have records.
+        endpoints: {},
       },
     });
   });
@@ -82,7 +78,7 @@ describe("Services of the cluster (DNS-based service discovery 1.0.1)", () => {
 
   test("whatever slice is labelled with the Service counts, as in CoreDNS; an export has its own only", () => {
     const { services, exports } = extract([
-      service("shop/web", { selector: undefined }),
+      service("shop/web", { selector: undefined, clusterIP: "None", clusterIPs: ["None"] }),
       serviceExport("shop/web"),
       slice("shop/by-hand", ofService("web"), [{ addresses: ["10.0.0.1"] }]),
       slice("shop/derived", { ...ofService("web"), ...ofImport("web", "west") }, [
