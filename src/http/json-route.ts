@@ -1,7 +1,7 @@
 import type { Connection } from "./connection.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
 import type { DohGateway } from "./doh-gateway.ts";
-import { describeFreshness } from "./freshness-comment.ts";
+import { describeForwarded, describeFreshness } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
 import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "./media-type.ts";
@@ -62,7 +62,7 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         return new Response(answer.bytes, { headers });
       }
       const comment = answered.isForwarded
-        ? `${answered.view === undefined ? "seen from outside" : `seen from ${answered.view}`}; said by a name server of the federation`
+        ? describeForwarded(answered.view)
         : describeFreshness(gateway.status(), answered.view, clock());
       let rendered: JsonAnswer;
       try {
