@@ -13,6 +13,7 @@ import {
 import type { AddressInfo, Server } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
+import { setFlagsFromString } from "node:v8";
 import { getRequestListener } from "@hono/node-server";
 import type { Connection } from "../http/connection.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
@@ -66,6 +67,9 @@ type Outgoing = ServerResponse | Http2ServerResponse;
  * @throws {UsageError} where the address cannot be listened on
  */
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
+  // After objects survive for a while (a snapshot that loads), V8 allocates later ones from the same places in the old
+  // generation; HTTP/2 streams keep all they point to alive there, and every collection copies it (docs/benchmarks.md).
+  setFlagsFromString("--no-allocation-site-pretenuring");
   const { host, port } = options.listen;
   const { fetch } = options;
   const respond = getRequestListener((request, { incoming }) => fetch(request, new NodeConnection(incoming)));

@@ -3,6 +3,7 @@ import type { Connection } from "./connection.ts";
 import { type AllowedOrigins, crossOriginHeaders, preflight } from "./cross-origin.ts";
 import type { JsonRoute } from "./json-route.ts";
 import { acceptQuality, DNS_MESSAGE, essence } from "./media-type.ts";
+import { PlainHeaders } from "./plain-headers.ts";
 import { type Answered, cacheControl, type QueryAnswerer, varyByCredential } from "./query-answerer.ts";
 import type { Refuse } from "./refusal.ts";
 import { readBody } from "./request-body.ts";
@@ -39,20 +40,21 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   const { answerQuery, allowedOrigins, longestQuery, refuse, answerJson } = parts;
   const longestParameter = base64urlLength(longestQuery) + 2;
   const decoded = new Uint8Array(longestQuery + 3);
+  const plainHeaders = new PlainHeaders(undefined);
+  const varyingHeaders = new PlainHeaders(varyByCredential(undefined));
 
   const respond = (request: Request, answered: Answered): Response => {
     const { bytes } = answered.answer;
+    if (allowedOrigins === "*" && !answered.isPrivate) {
+      const kept = answered.variesByCredential ? varyingHeaders : plainHeaders;
+      return new Response(bytes, { headers: kept.of(bytes.length, answered.answer.freshness) });
+    }
     const headers: Record<string, string> = {
       "content-length": String(bytes.length),
       "content-type": DNS_MESSAGE,
       "cache-control": cacheControl(answered),
+      ...crossOriginHeaders(request, allowedOrigins),
     };
-    if (allowedOrigins === "*") {
-      headers["access-control-allow-origin"] = "*";
-      headers["access-control-expose-headers"] = "age, etag";
-    } else {
-      Object.assign(headers, crossOriginHeaders(request, allowedOrigins));
-    }
     if (answered.variesByCredential) headers.vary = varyByCredential(headers.vary);
     return new Response(bytes, { headers });
   };

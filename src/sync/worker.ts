@@ -36,14 +36,14 @@ export interface SyncWorkerOptions {
   readonly staleAfterSeconds?: number;
   readonly signal: AbortSignal;
   readonly logger: SyncLogger;
-  /** How long changes are gathered. Default: until 200 ms of quiet, 1 s at most. */
+  /** How long changes are gathered. Default: until 50 ms of quiet, 1 s at most. */
   readonly debounce?: DebounceLimits;
   /** Pauses between attempts at a gateway. */
   readonly backoff?: BackoffLimits;
 }
 
 const FAILURES_ONCE = 5;
-const DEBOUNCE = { quiet: 200, most: 1000 };
+const DEBOUNCE = { quiet: 50, most: 1000 };
 
 /**
  * Runs a sync worker until the signal aborts; with `once` until every gateway acknowledged one whole state.
