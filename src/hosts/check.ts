@@ -1,7 +1,8 @@
+import { zoneFileLine } from "../zone/listing.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { checkSnapshots } from "./check-report.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
-import { describeCounts, describeObjections, locateFinding, zoneFileLine } from "./described.ts";
+import { describeCounts, describeObjections, locateFinding } from "./described.ts";
 import { readFederationFlag } from "./federation-flag.ts";
 import type { ListedZone } from "./listed-zones.ts";
 import type { Output } from "./output.ts";

@@ -29,13 +29,3 @@ export function describeCounts(counts: Readonly<Record<string, number>>): string
     .map(([noun, count]) => `${count} ${noun}${count === 1 ? "" : "s"}`)
     .join(", ");
 }
-
-/** A record as a line of a zone file (RFC 1035 section 5). */
-export function zoneFileLine(record: {
-  readonly name: string;
-  readonly ttl: number;
-  readonly type: string;
-  readonly rdata: string;
-}): string {
-  return `${record.name}\t${record.ttl}\tIN\t${record.type}\t${record.rdata}`;
-}

@@ -1,8 +1,8 @@
 import { stringify } from "yaml";
-import { type ListedRecord, listRecords } from "../zone/listing.ts";
+import { type ListedRecord, listRecords, zoneFileLine } from "../zone/listing.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { mergeInputs } from "./check-report.ts";
-import { describeCounts, describeObjections, zoneFileLine } from "./described.ts";
+import { describeCounts, describeObjections } from "./described.ts";
 import { describeDnsEndpoints } from "./dns-endpoints.ts";
 import { readFederation } from "./federation-flag.ts";
 import { canonicalZone, compileZones } from "./listed-zones.ts";

@@ -127,3 +127,8 @@ function nodeName({ heap, nodeLabel, nodeParent, trees }: ZoneImage, start: numb
   }
   return relative + (zone === "." && relative !== "" ? "" : zone);
 }
+
+/** A record as a line of a zone file (RFC 1035 section 5). */
+export function zoneFileLine({ name, ttl, type, rdata }: ListedRecord): string {
+  return `${name}\t${ttl}\tIN\t${type}\t${rdata}`;
+}
