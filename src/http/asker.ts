@@ -1,6 +1,6 @@
 import { readSourceCluster, SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
 import { type AddressRange, isInRange, parseAddressRange, readSocketAddress } from "./address-range.ts";
-import type { Connection } from "./connection.ts";
+import { type Connection, headerOf } from "./connection.ts";
 import type { Credentials } from "./credentials.ts";
 
 /** For whom a query is answered. */
@@ -87,7 +87,7 @@ export function createAskerReader(settings: AskerSettings): AskerReader {
   return {
     variesByCredential: credentials !== undefined,
     read(request, query, connection) {
-      const authorization = credentials === undefined ? null : request.headers.get("authorization");
+      const authorization = credentials === undefined ? null : headerOf(request, connection, "authorization");
       return authorization === null
         ? readByAddress(query, connection)
         : readByCredential(authorization, query, connection);

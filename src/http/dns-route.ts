@@ -1,5 +1,5 @@
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
-import type { Connection } from "./connection.ts";
+import { type Connection, headerOf } from "./connection.ts";
 import { type AllowedOrigins, crossOriginHeaders, preflight } from "./cross-origin.ts";
 import type { JsonRoute } from "./json-route.ts";
 import { acceptQuality, DNS_MESSAGE, essence } from "./media-type.ts";
@@ -59,8 +59,11 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     return new Response(bytes, { headers });
   };
 
-  const refuseAccept = (request: Request): Response | undefined =>
-    acceptQuality(request.headers.get("accept"), DNS_MESSAGE) > 0
+  const refuseAccept = (
+    request: Request,
+    connection: Partial<Connection> | undefined,
+  ): Response | undefined =>
+    acceptQuality(headerOf(request, connection, "accept"), DNS_MESSAGE) > 0
       ? undefined
       : refuse(request, 406, `an answer is ${DNS_MESSAGE}, which Accept excludes`);
 
@@ -76,7 +79,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
           )
         : answerJson(request, view, connection);
     }
-    const refused = refuseAccept(request);
+    const refused = refuseAccept(request, connection);
     if (refused !== undefined) return refused;
     // Padding that a client wrote as %3D is the one thing in base64url that arrives encoded.
     if (text.includes("%"))
@@ -90,14 +93,14 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   };
 
   const post: DnsRoute = (request, view, connection) => {
-    const contentType = request.headers.get("content-type");
+    const contentType = headerOf(request, connection, "content-type");
     if (contentType !== DNS_MESSAGE && (contentType === null || essence(contentType) !== DNS_MESSAGE))
       return refuse(request, 415, `the body of a POST must be ${DNS_MESSAGE}`, {
         "accept-post": DNS_MESSAGE,
       });
-    const refused = refuseAccept(request);
+    const refused = refuseAccept(request, connection);
     if (refused !== undefined) return refused;
-    return readBody(request, longestQuery).then(
+    return readBody(request, longestQuery, connection).then(
       (query) =>
         query === undefined
           ? refuse(request, 413, `the body is longer than ${longestQuery} octets`)
