@@ -18,16 +18,19 @@ const directory = join(import.meta.dirname, "..", "docs", "schema");
 export function generateSchemas(): ReadonlyMap<string, string> {
   const named = z.registry<{ id: string }>();
   const { ServicePort, EndpointPort, Endpoint, EndpointGroup, EndpointGroups } = snapshot;
-  const { ExportedService, ImportedService, Finding, ClusterSnapshot } = snapshot;
-  const parts = { ServicePort, EndpointPort, Endpoint, EndpointGroup, EndpointGroups, ExportedService };
-  for (const [id, part] of Object.entries({ ...parts, ImportedService, Finding })) named.add(part, { id });
+  const { ExportedService, ImportedService, LocalService, ClusterZone, Finding, ClusterSnapshot } = snapshot;
+  const endpoints = { ServicePort, EndpointPort, Endpoint, EndpointGroup, EndpointGroups };
+  const services = { ExportedService, ImportedService, LocalService };
+  for (const [id, part] of Object.entries({ ...endpoints, ...services, ClusterZone, Finding }))
+    named.add(part, { id });
 
   // Clients must take responses with fields that they do not know.
   const response = { io: "input" } as const;
   return new Map([
     [
       "cluster-snapshot.json",
-      write("Cluster snapshot", z.toJSONSchema(ClusterSnapshot, { metadata: named })),
+      // As it is sent: what has a default may be left out.
+      write("Cluster snapshot", z.toJSONSchema(ClusterSnapshot, { metadata: named, io: "input" })),
     ],
     ["patch-request.json", write("Delta", z.toJSONSchema(PatchRequest))],
     ["lease-request.json", write("Lease renewal", z.toJSONSchema(LeaseRequest))],

@@ -60,12 +60,17 @@ function parseGroups(text: string, mayEndInV4: boolean): number[] | undefined {
 export function usableAddress(text: string): Uint8Array | undefined {
   const octets = parseAddress(text);
   if (octets === undefined || octets.every((octet) => octet === 0)) return undefined;
-  const mapped =
+  return isMapped(octets) ? undefined : octets;
+}
+
+/** Whether an address is an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2). */
+export function isMapped(octets: Uint8Array): boolean {
+  return (
     octets.length === 16 &&
     octets[10] === 0xff &&
     octets[11] === 0xff &&
-    octets.subarray(0, 10).every((octet) => octet === 0);
-  return mapped ? undefined : octets;
+    octets.subarray(0, 10).every((octet) => octet === 0)
+  );
 }
 
 /** Writes 4 or 16 octets as text; IPv6 by RFC 5952. */

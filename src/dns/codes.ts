@@ -33,7 +33,13 @@ export const ResponseCode = {
 export const EdnsOption = { PADDING: 12, EXTENDED_ERROR: 15 } as const;
 
 /** Extended DNS Error info codes (RFC 8914 section 4). */
-export const ExtendedError = { NOT_READY: 14, NOT_AUTHORITATIVE: 20, NOT_SUPPORTED: 21 } as const;
+export const ExtendedError = {
+  OTHER: 0,
+  NOT_READY: 14,
+  NOT_AUTHORITATIVE: 20,
+  NOT_SUPPORTED: 21,
+  NO_REACHABLE_AUTHORITY: 22,
+} as const;
 
 /** Bits of the second 16-bit word of the header (RFC 1035 section 4.1.1, RFC 4035 section 3). */
 export const HeaderFlag = { QR: 0x8000, AA: 0x0400, TC: 0x0200, RD: 0x0100, RA: 0x0080, CD: 0x0010 } as const;

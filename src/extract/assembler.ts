@@ -1,5 +1,10 @@
 import { equalJson } from "../snapshot/json-value.ts";
-import { type ClusterSnapshot, type Finding, SNAPSHOT_FORMAT_VERSION } from "../snapshot/schema.ts";
+import {
+  type ClusterSnapshot,
+  type ClusterZone,
+  type Finding,
+  SNAPSHOT_FORMAT_VERSION,
+} from "../snapshot/schema.ts";
 import {
   CLUSTER_ID_PROPERTY,
   chooseClusterId,
@@ -7,26 +12,28 @@ import {
   readNodePlace,
   summarizeTopology,
 } from "./cluster-identity.ts";
-import { FindingCollector } from "./findings.ts";
-import { findSliceOwner, identifyObject, type ObjectIdentity } from "./identity.ts";
+import { findSliceOwners, identifyObject, type ObjectIdentity } from "./identity.ts";
 import type {
   ClusterProperty,
   EndpointSlice,
   KubernetesObject,
+  Pod,
   Service,
   ServiceExport,
   ServiceImport,
 } from "./objects.ts";
+import { PodAddresses, readPodAddresses } from "./pods.ts";
 import { type ServiceExtract, ServiceObjects } from "./service-objects.ts";
 import { SortedEntries } from "./sorted-entries.ts";
+import { StrayFindings } from "./stray-findings.ts";
 
 /** What extraction cannot find in the objects. */
 export interface ExtractOptions {
   /** The cluster id; absent means that the objects name it, see `chooseClusterId`. */
   readonly clusterId?: string;
+  /** The cluster's own zone; absent means that none is served, and nothing is kept for it. */
+  readonly clusterZone?: ClusterZone;
 }
-
-type FindingSet = readonly (readonly [key: string, finding: Finding])[];
 
 /**
  * Keeps a cluster's objects and the snapshot they make. An object told of costs the work of the service
@@ -36,7 +43,9 @@ export class SnapshotAssembler {
   readonly #givenId: string | undefined;
   readonly #services = new Map<string, ServiceObjects>();
   readonly #dirty = new Set<ServiceObjects>();
-  readonly #sliceService = new Map<string, ServiceObjects>();
+  readonly #clusterZone: ClusterZone | undefined;
+  /** The services that a slice belongs to: with a label of each kind it belongs to two. */
+  readonly #sliceServices = new Map<string, readonly ServiceObjects[]>();
   readonly #servicesIn = new Map<string, Set<ServiceObjects>>();
   readonly #kubernetesNamespaces = new Map<string, KubernetesObject>();
   readonly #nodes = new Map<string, NodePlace>();
@@ -45,24 +54,28 @@ export class SnapshotAssembler {
   readonly #namespaces = new SortedEntries<Record<string, never>>();
   readonly #exports = new SortedEntries<NonNullable<ServiceExtract["exported"]>>();
   readonly #imports = new SortedEntries<NonNullable<ServiceExtract["imported"]>>();
+  readonly #localServices = new SortedEntries<NonNullable<ServiceExtract["local"]>>();
+  readonly #pods = new PodAddresses();
   readonly #findings = new SortedEntries<Finding>();
-  /** Findings that belong to no service, by the object's key, with the namespace they depend on. */
-  readonly #strays = new Map<string, { readonly namespace: string; readonly findings: FindingSet }>();
+  readonly #strays = new StrayFindings(this.#findings, (name) => this.#kubernetesNamespaces.has(name));
   #topology: ClusterSnapshot["topology"];
   #topologyStale = false;
   #last: ClusterSnapshot | undefined;
 
   constructor(options: ExtractOptions = {}) {
     this.#givenId = options.clusterId;
+    this.#clusterZone = options.clusterZone;
   }
 
   /** Takes an object as it is now. False for kinds that a snapshot is not made of. */
   upsert(object: KubernetesObject): boolean {
-    const identity = identifyObject(object);
+    const identity = this.#identify(object);
     if (identity === undefined) return false;
-    this.#forgetStray(identity);
+    this.#strays.forget(identity);
     if (!hasUsableName(identity)) {
-      this.#reportStray(identity, "InvalidName", "the name cannot be that of a Kubernetes object");
+      this.#strays.inspect(identity, (report) =>
+        report("InvalidName", "the name cannot be that of a Kubernetes object"),
+      );
       return true;
     }
     this.#place(identity, object);
@@ -71,9 +84,9 @@ export class SnapshotAssembler {
 
   /** Forgets an object; only its kind, API group, namespace and name are looked at. */
   delete(object: KubernetesObject): boolean {
-    const identity = identifyObject(object);
+    const identity = this.#identify(object);
     if (identity === undefined) return false;
-    this.#forgetStray(identity);
+    this.#strays.forget(identity);
     if (hasUsableName(identity)) this.#place(identity, undefined);
     return true;
   }
@@ -97,10 +110,19 @@ export class SnapshotAssembler {
       namespaces: this.#namespaces.toRecord(),
       exports: this.#exports.toRecord(),
       imports: this.#imports.toRecord(),
+      ...(this.#clusterZone === undefined ? {} : { clusterZone: this.#clusterZone }),
+      services: this.#localServices.toRecord(),
+      pods: this.#pods.toRecord(),
       findings: this.#findings.toRecord(),
     };
     if (this.#last === undefined || !sharesEverything(this.#last, next)) this.#last = next;
     return this.#last;
+  }
+
+  // Pods are many, and nothing but their verified names is made of them.
+  #identify(object: KubernetesObject): ObjectIdentity | undefined {
+    const identity = identifyObject(object);
+    return identity?.kind === "Pod" && this.#clusterZone?.pods !== "verified" ? undefined : identity;
   }
 
   #chooseClusterId(): string {
@@ -132,6 +154,9 @@ export class SnapshotAssembler {
       case "ServiceImport":
         setOrDelete(this.#serviceOf(namespace, name).imports, group, object as ServiceImport | undefined);
         break;
+      case "Pod":
+        this.#placePod(identity, object as Pod | undefined);
+        break;
       case "EndpointSlice":
         this.#placeSlice(identity, object as EndpointSlice | undefined);
         break;
@@ -145,9 +170,8 @@ export class SnapshotAssembler {
     if (existed === exists) return;
     this.#namespaces.set(name, exists ? {} : undefined);
     for (const service of this.#servicesIn.get(name) ?? []) this.#dirty.add(service);
-    for (const { namespace, findings } of this.#strays.values())
-      if (namespace === name)
-        for (const [key, finding] of findings) this.#findings.set(key, exists ? finding : undefined);
+    this.#pods.setNamespace(name, exists);
+    this.#strays.setNamespace(name, exists);
   }
 
   #placeNode(name: string, object: KubernetesObject | undefined): void {
@@ -157,27 +181,34 @@ export class SnapshotAssembler {
     this.#topologyStale = true;
   }
 
+  #placePod(identity: ObjectIdentity, pod: Pod | undefined): void {
+    const addresses =
+      pod === undefined ? [] : this.#strays.inspect(identity, (report) => readPodAddresses(report, pod));
+    this.#pods.set(identity.namespace, identity.name, addresses);
+  }
+
   #placeSlice(identity: ObjectIdentity, slice: EndpointSlice | undefined): void {
     const { namespace, name } = identity;
     const key = `${namespace}/${name}`;
-    const before = this.#sliceService.get(key);
-    if (before !== undefined) {
-      before.localSlices.delete(name);
-      before.importedSlices.delete(name);
-      this.#sliceService.delete(key);
+    for (const before of this.#sliceServices.get(key) ?? []) {
+      before.forgetSlice(name);
       this.#dirty.add(before);
     }
+    this.#sliceServices.delete(key);
     if (slice === undefined) return;
-    const owner = findSliceOwner(slice);
-    if (owner.side === "foreign") return;
-    if (owner.side === "unlabelled") {
-      this.#reportStray(identity, "NoServiceName", `has no label ${owner.label}; the slice is left out`);
-      return;
-    }
-    const service = this.#serviceOf(namespace, owner.service);
-    const slices = owner.side === "local" ? service.localSlices : service.importedSlices;
-    slices.set(name, { namespace, name, slice });
-    this.#sliceService.set(key, service);
+    const { owners, missingLabel } = findSliceOwners(slice);
+    if (missingLabel !== undefined)
+      this.#strays.inspect(identity, (report) =>
+        report("NoServiceName", `has no label ${missingLabel}; the slice is left out`),
+      );
+    const services = owners
+      .filter(({ side }) => side !== "foreign" || this.#clusterZone !== undefined)
+      .map(({ side, service: owner }) => {
+        const service = this.#serviceOf(namespace, owner);
+        service.slices[side].set(name, { namespace, name, slice });
+        return service;
+      });
+    this.#sliceServices.set(key, services);
   }
 
   /** The objects of a namespaced name, from now on due to be extracted again. */
@@ -198,7 +229,10 @@ export class SnapshotAssembler {
   #refreshServices(): void {
     const refreshed: ServiceObjects[] = [];
     for (const service of this.#dirty) {
-      const before = service.refresh(this.#kubernetesNamespaces.has(service.namespace));
+      const before = service.refresh(
+        this.#kubernetesNamespaces.has(service.namespace),
+        this.#clusterZone !== undefined,
+      );
       if (before.findings !== service.extract.findings) {
         for (const [finding] of before.findings) this.#findings.set(finding, undefined);
         refreshed.push(service);
@@ -206,6 +240,7 @@ export class SnapshotAssembler {
       const key = `${service.namespace}/${service.name}`;
       this.#exports.set(key, service.extract.exported);
       this.#imports.set(key, service.extract.imported);
+      this.#localServices.set(key, service.extract.local);
       if (service.empty) this.#dropService(key, service);
     }
     // Only now: a slice that moved takes its finding from one service to the other.
@@ -220,26 +255,6 @@ export class SnapshotAssembler {
     neighbours?.delete(service);
     if (neighbours?.size === 0) this.#servicesIn.delete(service.namespace);
   }
-
-  #reportStray(identity: ObjectIdentity, reason: string, message: string): void {
-    const { kind, namespace, name } = identity;
-    const collector = new FindingCollector();
-    collector.about(namespace === "" ? { kind, name } : { kind, namespace, name })(reason, message);
-    const findings = collector.collect();
-    this.#strays.set(strayKey(identity), { namespace, findings });
-    if (namespace === "" || this.#kubernetesNamespaces.has(namespace))
-      for (const [key, finding] of findings) this.#findings.set(key, finding);
-  }
-
-  #forgetStray(identity: ObjectIdentity): void {
-    const key = strayKey(identity);
-    for (const [finding] of this.#strays.get(key)?.findings ?? []) this.#findings.set(finding, undefined);
-    this.#strays.delete(key);
-  }
-}
-
-function strayKey({ kind, group, namespace, name }: ObjectIdentity): string {
-  return `${kind}|${group}|${namespace}|${name}`;
 }
 
 // A namespace is a DNS label (RFC 1123); other names are path segments of at most 253 characters.
@@ -261,6 +276,9 @@ function sharesEverything(left: ClusterSnapshot, right: ClusterSnapshot): boolea
     left.namespaces === right.namespaces &&
     left.exports === right.exports &&
     left.imports === right.imports &&
+    left.clusterZone === right.clusterZone &&
+    left.services === right.services &&
+    left.pods === right.pods &&
     left.findings === right.findings
   );
 }

@@ -1,5 +1,4 @@
-import { ExportedService } from "../snapshot/schema.ts";
-import { mergeSlices, type NamedSlice } from "./endpoints.ts";
+import type { EndpointGroups, ExportedService } from "../snapshot/schema.ts";
 import {
   compareText,
   keepFirst,
@@ -14,12 +13,7 @@ import type { FindingCollector, Report } from "./findings.ts";
 import type { Service, ServiceExport } from "./objects.ts";
 import { readServicePorts } from "./ports.ts";
 import { readGlobalProperties } from "./properties.ts";
-
-/**
- * When an export counts as made that has no `metadata.creationTimestamp`, as in a manifest that no API
- * server has seen: after every other, so that it never takes a running service over.
- */
-export const UNDATED_EXPORT = "9999-12-31T23:59:59Z";
+import { isHeadless, nonEmpty, readClusterIPs, readCreation } from "./service-spec.ts";
 
 /**
  * A ServiceExport joined with its Service and that Service's EndpointSlices (KEP-1645, Exporting
@@ -31,7 +25,7 @@ export function exportService(
   name: string,
   declared: readonly ServiceExport[],
   service: Service | undefined,
-  slices: Iterable<NamedSlice>,
+  endpoints: () => EndpointGroups,
   findings: FindingCollector,
 ): ExportedService | undefined {
   const report = findings.about({ kind: "ServiceExport", namespace, name });
@@ -54,7 +48,7 @@ export function exportService(
   const { exportedLabels, exportedAnnotations } = standing[0]!.spec ?? {};
   const aboutService = findings.about({ kind: "Service", namespace, name });
   const spec = service.spec;
-  const headless = spec?.clusterIP === "None" || readList(spec?.clusterIPs)[0] === "None";
+  const headless = isHeadless(spec);
   return omitUndefined({
     exportedAt: dates.reduce((oldest, date) => (Date.parse(date) < Date.parse(oldest) ? date : oldest)),
     serviceType,
@@ -65,15 +59,11 @@ export function exportService(
     exportedLabels: readPairs(report, "spec.exportedLabels", exportedLabels, 63),
     exportedAnnotations: readPairs(report, "spec.exportedAnnotations", exportedAnnotations, 262144),
     publishNotReadyAddresses: spec?.publishNotReadyAddresses === true ? true : undefined,
-    clusterIPs: headless ? undefined : nonEmpty(readClusterIPs(aboutService, spec)),
+    clusterIPs: headless ? undefined : readClusterIPs(aboutService, spec),
     loadBalancer: nonEmpty(readIngress(aboutService, service.status?.loadBalancer?.ingress)),
     externalIPs: nonEmpty(readTexts(aboutService, "spec.externalIPs", spec?.externalIPs, 64, 100)),
-    endpoints: mergeSlices(slices, findings),
+    endpoints: endpoints(),
   });
-}
-
-function nonEmpty<Element>(list: Element[]): Element[] | undefined {
-  return list.length === 0 ? undefined : list;
 }
 
 function readServiceType(report: Report, type: unknown): ExportedService["serviceType"] | undefined {
@@ -85,23 +75,6 @@ function readServiceType(report: Report, type: unknown): ExportedService["servic
     `the Service is of type ${quote(type)}, which cannot be exported (KEP-1645, Service Types); create it in each cluster instead`,
   );
   return undefined;
-}
-
-function readCreation(report: Report, value: unknown): string {
-  if (value === undefined || value === null) return UNDATED_EXPORT;
-  const result = ExportedService.shape.exportedAt.safeParse(value);
-  if (result.success) return result.data;
-  report(
-    "InvalidTimestamp",
-    `metadata.creationTimestamp holds ${quote(value)}, which is no RFC 3339 time; the export counts as the youngest`,
-  );
-  return UNDATED_EXPORT;
-}
-
-function readClusterIPs(report: Report, spec: Service["spec"]): string[] {
-  const both = readTexts(report, "spec.clusterIPs", spec?.clusterIPs, 64, 2);
-  if (both.length > 0) return both;
-  return readTexts(report, "spec.clusterIP", [spec?.clusterIP], 64, 2);
 }
 
 function readIpFamilies(report: Report, value: unknown): ("IPv4" | "IPv6")[] {

@@ -21,6 +21,7 @@ const KINDS: ReadonlyMap<string, { readonly groups: readonly string[]; readonly 
     ["EndpointSlice", { groups: ["discovery.k8s.io"], namespaced: true }],
     ["ServiceExport", { groups: MULTICLUSTER_GROUPS, namespaced: true }],
     ["ServiceImport", { groups: MULTICLUSTER_GROUPS, namespaced: true }],
+    ["Pod", { groups: [""], namespaced: true }],
     ["ClusterProperty", { groups: [ABOUT_GROUP], namespaced: false }],
   ]);
 
@@ -32,6 +33,7 @@ export type ObjectKind =
   | "EndpointSlice"
   | "ServiceExport"
   | "ServiceImport"
+  | "Pod"
   | "ClusterProperty";
 
 /** What tells one object from every other; the version of its API group does not count. */
@@ -43,16 +45,15 @@ export interface ObjectIdentity {
   readonly name: string;
 }
 
-/** Whose endpoints an EndpointSlice holds. */
-export type SliceOwner =
-  /** A Service of this cluster. */
-  | { readonly side: "local"; readonly service: string }
-  /** A ServiceImport: endpoints of another cluster. */
-  | { readonly side: "imported"; readonly service: string }
-  /** Nothing that is read here: another cluster's endpoints, joined to a Service of this one. */
-  | { readonly side: "foreign" }
-  /** Unknown: the label that would say it is missing or empty. */
-  | { readonly side: "unlabelled"; readonly label: string };
+/** A Service or ServiceImport, in the slice's namespace, that an EndpointSlice holds endpoints of. */
+export interface SliceOwner {
+  /**
+   * `local`: a Service of this cluster. `imported`: a ServiceImport, so endpoints of another cluster.
+   * `foreign`: another cluster's endpoints, joined to a Service of this one; the Service does not export them.
+   */
+  readonly side: "local" | "imported" | "foreign";
+  readonly service: string;
+}
 
 /**
  * The identity of an object of a kind that a snapshot is made of, undefined for every other. As kubectl
@@ -73,18 +74,22 @@ export function identifyObject(object: KubernetesObject | null | undefined): Obj
 }
 
 /**
- * Whose endpoints a slice holds. A slice with one of the multicluster labels never counts as a Service's
- * own, although implementations (Cilium, GKE) also label it with the Service that they derive.
+ * Whose endpoints a slice holds. A slice with one of the multicluster labels never counts as what a Service
+ * exports, although implementations (Cilium, GKE) also label it with the Service that they derive. A slice
+ * that nobody owns lacks a label, which is named.
  */
-export function findSliceOwner(slice: EndpointSlice): SliceOwner {
+export function findSliceOwners(slice: EndpointSlice): {
+  readonly owners: readonly SliceOwner[];
+  readonly missingLabel?: string;
+} {
   const labels = slice.metadata?.labels;
   const imported = readLabel(labels, MULTICLUSTER_SERVICE_NAME_LABEL);
-  if (imported) return { side: "imported", service: imported };
   const local = readLabel(labels, SERVICE_NAME_LABEL);
   const fromElsewhere = imported !== undefined || readLabel(labels, SOURCE_CLUSTER_LABEL) !== undefined;
-  if (local) return fromElsewhere ? { side: "foreign" } : { side: "local", service: local };
-  return {
-    side: "unlabelled",
-    label: fromElsewhere ? MULTICLUSTER_SERVICE_NAME_LABEL : SERVICE_NAME_LABEL,
-  };
+  const owners: SliceOwner[] = [];
+  if (imported) owners.push({ side: "imported", service: imported });
+  if (local) owners.push({ side: fromElsewhere ? "foreign" : "local", service: local });
+  return owners.length > 0
+    ? { owners }
+    : { owners, missingLabel: fromElsewhere ? MULTICLUSTER_SERVICE_NAME_LABEL : SERVICE_NAME_LABEL };
 }

@@ -18,6 +18,7 @@ export interface ObjectMeta {
   /** RFC 3339 text; present while the object is being deleted. */
   readonly deletionTimestamp?: unknown;
   readonly labels?: unknown;
+  readonly annotations?: unknown;
 }
 
 /** The global properties that a Service and a ServiceImport have in common. */
@@ -39,6 +40,9 @@ export interface Service extends KubernetesObject {
     readonly ipFamilies?: unknown;
     readonly externalIPs?: unknown;
     readonly publishNotReadyAddresses?: unknown;
+    readonly externalName?: unknown;
+    /** Proposed (multi-label CNAME records), in manifests only: API servers drop it. */
+    readonly name?: unknown;
   };
   /** `ingress` is a list of `{ip, hostname}`. */
   readonly status?: { readonly loadBalancer?: { readonly ingress?: unknown } };
@@ -74,6 +78,12 @@ export interface ServiceExport extends KubernetesObject {
 /** ServiceImport of `multicluster.x-k8s.io` or `net.gke.io`. */
 export interface ServiceImport extends KubernetesObject {
   readonly spec?: ServiceProperties & { readonly type?: unknown; readonly ips?: unknown };
+}
+
+/** `v1` Pod. */
+export interface Pod extends KubernetesObject {
+  /** `podIPs` is a list of `{ip}`. */
+  readonly status?: { readonly phase?: unknown; readonly podIP?: unknown; readonly podIPs?: unknown };
 }
 
 /** ClusterProperty of `about.k8s.io` (KEP-2149). */

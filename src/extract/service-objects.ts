@@ -1,20 +1,29 @@
 import { equalJson } from "../snapshot/json-value.ts";
-import type { ExportedService, Finding, ImportedService } from "../snapshot/schema.ts";
-import type { NamedSlice } from "./endpoints.ts";
+import type {
+  EndpointGroups,
+  ExportedService,
+  Finding,
+  ImportedService,
+  LocalService,
+} from "../snapshot/schema.ts";
+import { mergeSlices, type NamedSlice } from "./endpoints.ts";
 import { exportService } from "./exported-service.ts";
 import { FindingCollector } from "./findings.ts";
-import { MULTICLUSTER_GROUPS } from "./identity.ts";
+import { MULTICLUSTER_GROUPS, type SliceOwner } from "./identity.ts";
 import { importService } from "./imported-service.ts";
+import { describeLocalService } from "./local-service.ts";
 import type { Service, ServiceExport, ServiceImport } from "./objects.ts";
 
 /** What a snapshot holds of one service. */
 export interface ServiceExtract {
   readonly exported: ExportedService | undefined;
   readonly imported: ImportedService | undefined;
+  /** For the cluster's own zone. */
+  readonly local: LocalService | undefined;
   readonly findings: readonly (readonly [key: string, finding: Finding])[];
 }
 
-const NOTHING: ServiceExtract = { exported: undefined, imported: undefined, findings: [] };
+const NOTHING: ServiceExtract = { exported: undefined, imported: undefined, local: undefined, findings: [] };
 
 /** Everything of one namespaced name: its Service, its exports and imports by API group, their slices. */
 export class ServiceObjects {
@@ -23,8 +32,12 @@ export class ServiceObjects {
   service: Service | undefined;
   readonly exports = new Map<string, ServiceExport>();
   readonly imports = new Map<string, ServiceImport>();
-  readonly localSlices = new Map<string, NamedSlice>();
-  readonly importedSlices = new Map<string, NamedSlice>();
+  /** By slice name; foreign ones are kept for the cluster's own zone only. */
+  readonly slices: Readonly<Record<SliceOwner["side"], Map<string, NamedSlice>>> = {
+    local: new Map(),
+    imported: new Map(),
+    foreign: new Map(),
+  };
   extract: ServiceExtract = NOTHING;
 
   constructor(namespace: string, name: string) {
@@ -38,40 +51,63 @@ export class ServiceObjects {
       this.service === undefined &&
       this.exports.size === 0 &&
       this.imports.size === 0 &&
-      this.localSlices.size === 0 &&
-      this.importedSlices.size === 0
+      Object.values(this.slices).every(({ size }) => size === 0)
     );
+  }
+
+  /** Drops a slice, whichever side it is on. */
+  forgetSlice(name: string): void {
+    for (const slices of Object.values(this.slices)) slices.delete(name);
   }
 
   /**
    * Extracts anew and returns what was extracted before; parts that say the same keep their identity.
-   * In a namespace that does not exist the objects are leftovers, and nothing is extracted.
+   * `withLocal` asks for the part that the cluster's own zone needs. In a namespace that does not exist
+   * the objects are leftovers, and nothing is extracted.
    */
-  refresh(namespaceExists: boolean): ServiceExtract {
+  refresh(namespaceExists: boolean, withLocal: boolean): ServiceExtract {
     const before = this.extract;
-    const after = namespaceExists ? this.#extract() : NOTHING;
+    const after = namespaceExists ? this.#extract(withLocal) : NOTHING;
     this.extract = {
       exported: equalJson(before.exported, after.exported) ? before.exported : after.exported,
       imported: equalJson(before.imported, after.imported) ? before.imported : after.imported,
+      local: equalJson(before.local, after.local) ? before.local : after.local,
       findings: equalJson(before.findings, after.findings) ? before.findings : after.findings,
     };
     return before;
   }
 
-  #extract(): ServiceExtract {
+  #extract(withLocal: boolean): ServiceExtract {
     const { namespace, name } = this;
     const findings = new FindingCollector();
+    let own: EndpointGroups | undefined;
+    const ownEndpoints = () => {
+      own ??= mergeSlices(this.slices.local.values(), findings);
+      return own;
+    };
     const declaredExports = byGroup(this.exports);
     const exported =
       declaredExports.length === 0
         ? undefined
-        : exportService(namespace, name, declaredExports, this.service, this.localSlices.values(), findings);
+        : exportService(namespace, name, declaredExports, this.service, ownEndpoints, findings);
     const [declaredImport] = byGroup(this.imports);
     const imported =
       declaredImport === undefined
         ? undefined
-        : importService(namespace, name, declaredImport, this.importedSlices.values(), findings);
-    return { exported, imported, findings: findings.collect() };
+        : importService(namespace, name, declaredImport, this.slices.imported.values(), findings);
+    // Like CoreDNS: whatever is labelled with a Service is its endpoint, selector or not, wherever it runs.
+    // What is odd about a foreign slice is told of the ServiceImport that it belongs to.
+    const allEndpoints = () => {
+      const own = ownEndpoints();
+      const { local, foreign } = this.slices;
+      if (foreign.size === 0) return own;
+      return mergeSlices([...local.values(), ...foreign.values()], new FindingCollector());
+    };
+    const local =
+      withLocal && this.service !== undefined
+        ? describeLocalService(namespace, name, this.service, allEndpoints, findings)
+        : undefined;
+    return { exported, imported, local, findings: findings.collect() };
   }
 }
 

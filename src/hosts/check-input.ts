@@ -1,12 +1,13 @@
 import { readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import type { ExtractOptions } from "../extract/assembler.ts";
 import { ClusterIdError } from "../extract/cluster-identity.ts";
 import { extractSnapshot } from "../extract/extract.ts";
 import { identifyObject } from "../extract/identity.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import { parseSnapshot } from "../snapshot/parse.ts";
-import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
 import { type ManifestObject, readManifests } from "../sync/manifests.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -20,11 +21,28 @@ export interface CheckInput {
 }
 
 /**
- * Reads a folder of manifests, or a file with one snapshot as JSON. Manifests may name their cluster, by
- * a ClusterProperty for one; else it is called `clusterId`, else like its folder.
- * @throws {UsageError} where the input cannot be read, or is no snapshot
+ * Reads folders of manifests, and files with one snapshot as JSON each. Manifests may name their cluster, by
+ * a ClusterProperty for one; else it is called `clusterId`, else like its folder. `clusterZone` is the zone that
+ * clusters of manifests have; a snapshot says itself what it has.
+ * @throws {UsageError} where an input cannot be read, or is no snapshot
  */
-export async function readCheckInput(input: string, clusterId: string | undefined): Promise<CheckInput> {
+export async function readCheckInputs(
+  inputs: readonly string[],
+  clusterId: string | undefined,
+  clusterZone: ClusterZone | undefined,
+): Promise<CheckInput[]> {
+  if (clusterId !== undefined && inputs.length > 1)
+    throw new UsageError("--cluster-id names one cluster: give one input, or let the folders' names count");
+  const read: CheckInput[] = [];
+  for (const input of inputs) read.push(await readCheckInput(input, clusterId, clusterZone));
+  return read;
+}
+
+async function readCheckInput(
+  input: string,
+  clusterId: string | undefined,
+  clusterZone: ClusterZone | undefined,
+): Promise<CheckInput> {
   try {
     if (!statSync(input).isDirectory()) {
       const snapshot = parseSnapshot(JSON.parse(readFileSync(input, "utf8")));
@@ -37,7 +55,7 @@ export async function readCheckInput(input: string, clusterId: string | undefine
     return {
       snapshot: extractNamed(
         objects.map(({ object }) => object),
-        clusterId,
+        { ...(clusterId !== undefined && { clusterId }), ...(clusterZone !== undefined && { clusterZone }) },
         basename(resolve(input)),
       ),
       problems: problems.map(
@@ -52,15 +70,14 @@ export async function readCheckInput(input: string, clusterId: string | undefine
 
 function extractNamed(
   objects: readonly KubernetesObject[],
-  clusterId: string | undefined,
+  options: ExtractOptions,
   folder: string,
 ): ClusterSnapshot {
-  if (clusterId !== undefined) return extractSnapshot(objects, { clusterId });
   try {
-    return extractSnapshot(objects);
+    return extractSnapshot(objects, options);
   } catch (error) {
     if (!(error instanceof ClusterIdError) || error.code !== "CLUSTER_ID_UNKNOWN") throw error;
-    return extractSnapshot(objects, { clusterId: folder });
+    return extractSnapshot(objects, { ...options, clusterId: folder });
   }
 }
 

@@ -1,50 +1,56 @@
 import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
 import { mergeClusterset } from "../merge/merge.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
-import { compileZoneImage } from "../zone/compile.ts";
-import { type ListedRecord, listRecords } from "../zone/listing.ts";
+import type { ListedRecord } from "../zone/listing.ts";
+import { type ListedZone, listZones, type ZoneSelection } from "./listed-zones.ts";
 import { UsageError } from "./usage-error.ts";
-
-/** What a check looks at. */
-export interface CheckOptions {
-  /** Without or with the trailing dot; the first is canonical. */
-  readonly zones: readonly string[];
-  /** The cluster id of the asker, undefined for outside. */
-  readonly view: string | undefined;
-}
 
 /** What the gateway would serve, and what it would say against it. */
 export interface CheckReport {
   readonly clusters: readonly string[];
   readonly services: number;
+  /** Of the clusterset zone, under each of its names. */
   readonly records: readonly ListedRecord[];
+  /** The other zones: of federations, and of single clusters. */
+  readonly zones: readonly ListedZone[];
   readonly conflicts: Clusterset["conflicts"];
   readonly findings: readonly ClusterFinding[];
 }
 
 /**
- * Takes snapshots through merge and compilation, as the gateway does.
- * @throws {UsageError} where two snapshots are of one cluster, or `view` is of none
+ * The clusterset that snapshots make.
+ * @throws {UsageError} where two of them are of one cluster
  */
-export function checkSnapshots(snapshots: readonly ClusterSnapshot[], options: CheckOptions): CheckReport {
+export function mergeInputs(snapshots: readonly ClusterSnapshot[]): Clusterset {
   const clusters = snapshots.map(({ clusterId }) => clusterId);
   const twice = clusters.find((clusterId, index) => clusters.indexOf(clusterId) !== index);
   if (twice !== undefined)
     throw new UsageError(`two of the inputs are of the cluster ${JSON.stringify(twice)}`);
-  if (options.view !== undefined && !clusters.includes(options.view))
+  return mergeClusterset(snapshots);
+}
+
+/**
+ * Takes snapshots through merge and compilation, as the gateway does.
+ * @throws {UsageError} where two snapshots are of one cluster, `view` is of none, or a zone cannot be served
+ */
+export function checkSnapshots(snapshots: readonly ClusterSnapshot[], selection: ZoneSelection): CheckReport {
+  const clusterset = mergeInputs(snapshots);
+  const clusters = clusterset.clusters.map(({ clusterId }) => clusterId);
+  if (selection.view !== undefined && !clusters.includes(selection.view))
     throw new UsageError(
-      `--view ${JSON.stringify(options.view)} is none of the clusters: ${clusters.join(", ")}`,
+      `--view ${JSON.stringify(selection.view)} is none of the clusters: ${clusters.join(", ")}`,
     );
-  const clusterset = mergeClusterset(snapshots);
-  const { image, findings } = compileZoneImage(clusterset, { zones: options.zones });
+  const { zones, findings } = listZones(clusterset, selection);
+  // PTR records are the same under each name of the clusterset zone.
   const records = new Map<string, ListedRecord>();
-  for (const zone of image.zones)
-    for (const record of listRecords(image, { zone: zone.name, view: options.view }))
-      records.set(`${record.name} ${record.type} ${record.rdata}`, record);
+  for (const { kind, records: listed } of zones)
+    if (kind === "clusterset")
+      for (const record of listed) records.set(`${record.name} ${record.type} ${record.rdata}`, record);
   return {
-    clusters: clusterset.clusters.map(({ clusterId }) => clusterId),
+    clusters,
     services: clusterset.services.length,
     records: [...records.values()],
+    zones: zones.filter(({ kind }) => kind !== "clusterset"),
     conflicts: clusterset.conflicts,
     findings: [...clusterset.findings, ...findings],
   };

@@ -3,16 +3,12 @@ import { DEFAULT_GATEWAY_LIMITS } from "../gateway/limits.ts";
 import { DEFAULT_PUSH_LIMITS } from "../http/push-limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
 import { ClusterId } from "../snapshot/schema.ts";
+import { Federation, SourceCluster, Stub } from "./federation-config.ts";
 import { DEFAULT_SERVER_LIMITS } from "./node-server.ts";
+import { ZoneName } from "./zone-name.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
 const count = (least: number, most: number) => z.int().min(least).max(most);
-const zone = z
-  .string()
-  .regex(
-    /^(?=.{1,200}$)[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)*\.?$/i,
-    "must be a domain name such as clusterset.example.org",
-  );
 
 const Credential = z
   .strictObject({
@@ -27,6 +23,18 @@ const Credential = z
   .refine(
     ({ tokenSha256, tokenFile }) => (tokenSha256 === undefined) !== (tokenFile === undefined),
     "must have one of tokenSha256 and tokenFile",
+  );
+
+const Tls = z
+  .strictObject({
+    certificateFile: z.string().min(1).optional(),
+    keyFile: z.string().min(1).optional(),
+    /** Certificates in PEM of the authorities whose clients may register federations. */
+    clientCaFile: z.string().min(1).optional(),
+  })
+  .refine(
+    ({ certificateFile, keyFile }) => (certificateFile === undefined) === (keyFile === undefined),
+    "must have certificateFile and keyFile together",
   );
 
 const Lease = z
@@ -64,11 +72,12 @@ export const ServeConfig = z.strictObject({
   listen: z.string().default("localhost:8443"),
   stateDirectory: z.string().min(1).default(".clusterset-doh"),
   /** The first is canonical: PTR targets are in it. `clusterset.local` is served even where it is not listed. */
-  zones: z.array(zone).max(100).default([]),
+  zones: z.array(ZoneName).max(100).default([]),
   /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
-  tls: z
-    .union([z.boolean(), z.strictObject({ certificateFile: z.string().min(1), keyFile: z.string().min(1) })])
-    .default(true),
+  tls: z.union([z.boolean(), Tls]).default(true),
+  federations: z.array(Federation).max(100).default([]),
+  sourceCluster: SourceCluster.prefault({}),
+  stub: Stub.prefault({}),
   push: z.strictObject({ credentials: z.array(Credential).max(10_000).default([]) }).prefault({}),
   /** What a name outside every zone gets. */
   outsideZones: z.enum(["refuse", "nxdomain"]).default("refuse"),

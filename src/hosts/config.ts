@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
 import { ServeConfig } from "./config-schema.ts";
+import { checkFederations } from "./federation-config.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Flags of `serve`; each wins over the config file. */
@@ -14,6 +15,9 @@ export interface ServeFlags {
   readonly tls?: boolean | undefined;
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
+  readonly clientCaFile?: string | undefined;
+  /** Names of federations that are served in the zone `federation`. */
+  readonly federation?: readonly string[] | undefined;
   /** `CLUSTER_ID=FILE` each. */
   readonly clusterToken?: readonly string[] | undefined;
   readonly logLevel?: string | undefined;
@@ -34,16 +38,26 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   if (flags.tls === false) values.tls = false;
   if ((flags.tlsCert === undefined) !== (flags.tlsKey === undefined))
     throw new UsageError("--tls-cert and --tls-key go together");
-  if (flags.tlsCert !== undefined) values.tls = { certificateFile: flags.tlsCert, keyFile: flags.tlsKey };
+  const tlsFile = isMapping(values.tls) ? values.tls : {};
+  if (flags.tlsCert !== undefined)
+    values.tls = { ...tlsFile, certificateFile: flags.tlsCert, keyFile: flags.tlsKey };
+  if (flags.clientCaFile !== undefined) {
+    if (values.tls === false) throw new UsageError("--client-ca-file needs TLS: there is none");
+    values.tls = { ...(isMapping(values.tls) ? values.tls : {}), clientCaFile: flags.clientCaFile };
+  }
   const parsed = ServeConfig.safeParse(values);
   if (!parsed.success) throw new UsageError(describeIssues(parsed.error, file));
   const config = parsed.data;
   const zones = [...config.zones, ...(flags.zone ?? [])];
   const checked = ServeConfig.shape.zones.safeParse(zones);
   if (!checked.success) throw new UsageError(`--zone ${checked.error.issues[0]!.message}`);
+  const served = withAlwaysServed(zones);
+  const federations = [...config.federations, ...(flags.federation ?? []).map(readFederation)];
+  checkFederations(federations, served);
   return {
     ...config,
-    zones: withAlwaysServed(zones),
+    zones: served,
+    federations,
     push: { credentials: [...config.push.credentials, ...(flags.clusterToken ?? []).map(readClusterToken)] },
   };
 }
@@ -52,6 +66,12 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
 export function withAlwaysServed(zones: readonly string[]): string[] {
   const names = zones.map((zone) => zone.replace(/\.$/, "").toLowerCase());
   return [...new Set(names.includes(ALWAYS_SERVED) ? names : [ALWAYS_SERVED, ...names])];
+}
+
+function readFederation(name: string): ServeConfig["federations"][number] {
+  const checked = ServeConfig.shape.federations.safeParse([{ name }]);
+  if (checked.success) return checked.data[0]!;
+  throw new UsageError(`--federation ${JSON.stringify(name)} ${checked.error.issues[0]!.message}`);
 }
 
 function readClusterToken(text: string): ServeConfig["push"]["credentials"][number] {
@@ -115,7 +135,12 @@ function fromFolder(folder: string, values: Record<string, unknown>): Record<str
     return copy;
   };
   const copy = rebase(values, ["stateDirectory"]) as Record<string, unknown>;
-  if (isMapping(copy.tls)) copy.tls = rebase(copy.tls, ["certificateFile", "keyFile"]);
+  if (isMapping(copy.tls)) copy.tls = rebase(copy.tls, ["certificateFile", "keyFile", "clientCaFile"]);
+  if (isMapping(copy.stub) && Array.isArray(copy.stub.upstreams))
+    copy.stub = {
+      ...copy.stub,
+      upstreams: copy.stub.upstreams.map((upstream) => rebase(upstream, ["caFile", "tokenFile"])),
+    };
   if (isMapping(copy.push) && Array.isArray(copy.push.credentials))
     copy.push = {
       ...copy.push,

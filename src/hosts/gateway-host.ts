@@ -6,15 +6,19 @@ import { createApp } from "../http/app.ts";
 import { createPrometheusMetrics } from "../http/prometheus.ts";
 import { createPushRoutes } from "../http/push.ts";
 import { QueryCounters } from "../http/query-counters.ts";
+import { createStubRoutes } from "../http/stub-routes.ts";
 import { openFileStore } from "../store/file-store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { ServeConfig } from "./config-schema.ts";
+import { federationOptions } from "./federation-config.ts";
 import { formatListenAddress, parseListenAddress } from "./listen-address.ts";
 import type { Logger } from "./logger.ts";
 import { startNodeServer } from "./node-server.ts";
 import { PushCredentials } from "./push-credentials.ts";
 import { createStages } from "./stages.ts";
+import { openStubZones } from "./stub-host.ts";
 import { openTlsSource } from "./tls-source.ts";
+import { UpstreamConnector } from "./upstreams/connect.ts";
 import { UsageError } from "./usage-error.ts";
 import { VERSION } from "./version.ts";
 
@@ -44,8 +48,11 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
   const credentials = await PushCredentials.load(config.push.credentials);
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
+  const upstreams = await UpstreamConnector.load(config.stub.upstreams);
   const gateway = await openGateway(config, logger);
   try {
+    // The store has locked the state folder by now.
+    const stubs = await openStubZones(config, upstreams, logger);
     const counters = new QueryCounters();
     const onError = (error: unknown) =>
       logger.error({ event: "request-failed", err: error }, "a request failed");
@@ -61,6 +68,18 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
         limits: { sentBytes: config.limits.pushSentBytes, bodyBytes: config.limits.pushBytes },
         onError,
       }),
+      askers: {
+        ...(config.push.credentials.length > 0 && { credentials }),
+        optionCode: config.sourceCluster.option,
+        trusted: config.sourceCluster.trusted,
+      },
+      stubs,
+      stubRoutes: createStubRoutes({
+        stubs,
+        onError,
+        onChange: (change, federation) =>
+          logger.info({ event: `federation-${change}`, federation }, `federation ${federation} ${change}`),
+      }),
       allowedOrigins: config.cors.origins,
       longestQuery: config.limits.queryBytes,
       metrics: createPrometheusMetrics(gateway, counters, Date.now),
@@ -68,8 +87,8 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
     });
     const server = await startNodeServer({
       listen,
-      tls: tls?.identity,
-      fetch: (request) => app.fetch(request),
+      tls: tls?.tls,
+      fetch: (request, connection) => app.fetch(request, connection),
       limits: {
         connections: config.limits.connections,
         streamsPerConnection: config.limits.streamsPerConnection,
@@ -80,12 +99,13 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
       },
     });
     const refresh = async () => {
-      const identity = await tls?.refresh();
-      if (identity !== undefined) {
-        server.renew(identity);
+      const renewed = await tls?.refresh();
+      if (renewed !== undefined) {
+        server.renew(renewed);
         logger.info({ event: "certificate-renewed" }, "took another certificate");
       }
       if (await credentials.refresh()) logger.info({ event: "tokens-renewed" }, "took other tokens");
+      await upstreams.refresh();
     };
     const refresher = setInterval(
       () =>
@@ -108,6 +128,7 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
       stop: async () => {
         clearInterval(refresher);
         await server.stop(STOP_GRACE);
+        await stubs.close();
         await gateway.close();
       },
     };
@@ -124,7 +145,7 @@ async function openGateway(config: ServeConfig, logger: Logger) {
       store: await openFileStore(join(stateDirectory, "snapshots"), {
         onWarning: ({ code, ...rest }) => logger.warn({ event: "store-damage", code, ...rest }, rest.message),
       }),
-      stages: createStages(config),
+      stages: createStages({ ...config, federations: federationOptions(config.federations) }),
       clock: systemClock,
       onEvent: (event) => logEvent(logger, event),
       limits: {

@@ -12,10 +12,14 @@ import {
 } from "node:http2";
 import type { AddressInfo, Server } from "node:net";
 import type { Duplex } from "node:stream";
+import type { SecureContextOptions } from "node:tls";
+import { setFlagsFromString } from "node:v8";
 import { getRequestListener } from "@hono/node-server";
+import type { Connection } from "../http/connection.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
 import { formatListenAddress, type ListenAddress } from "./listen-address.ts";
-import type { TlsIdentity } from "./tls.ts";
+import { NodeConnection } from "./node-connection.ts";
+import type { ServerTls } from "./tls.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Bounds on what strangers may take. Times in milliseconds. */
@@ -41,16 +45,16 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
 export interface NodeServerOptions {
   readonly listen: ListenAddress;
   /** TLS with HTTP/2 and HTTP/1.1; without it HTTP/1.1 in clear, for a proxy in front. */
-  readonly tls: TlsIdentity | undefined;
-  readonly fetch: (request: Request) => Response | Promise<Response>;
+  readonly tls: ServerTls | undefined;
+  readonly fetch: (request: Request, connection: Connection) => Response | Promise<Response>;
   readonly limits: ServerLimits;
 }
 
 /** A server that listens. */
 export interface NodeServer {
   readonly address: AddressInfo;
-  /** Takes another certificate for new connections. */
-  renew(identity: TlsIdentity): void;
+  /** Takes other certificates for new connections. Whether clients are asked for one stays as it was. */
+  renew(tls: ServerTls): void;
   /** Stops accepting, lets requests that run finish, and cuts off what is left after `grace` milliseconds. */
   stop(grace: number): Promise<void>;
 }
@@ -63,8 +67,12 @@ type Outgoing = ServerResponse | Http2ServerResponse;
  * @throws {UsageError} where the address cannot be listened on
  */
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
+  // After objects survive for a while (a snapshot that loads), V8 allocates later ones from the same places in the old
+  // generation; HTTP/2 streams keep all they point to alive there, and every collection copies it (docs/benchmarks.md).
+  setFlagsFromString("--no-allocation-site-pretenuring");
   const { host, port } = options.listen;
-  const respond = getRequestListener(options.fetch);
+  const { fetch } = options;
+  const respond = getRequestListener((request, { incoming }) => fetch(request, new NodeConnection(incoming)));
   const first = createGuarded(options, respond);
   await listen(first.server, { host: host === "localhost" ? "127.0.0.1" : host, port });
   const address = first.server.address() as AddressInfo;
@@ -83,9 +91,9 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   }
   return {
     address,
-    renew: (identity) => {
+    renew: (tls) => {
       for (const { server } of guarded)
-        if ("setSecureContext" in server) server.setSecureContext({ cert: identity.cert, key: identity.key });
+        if ("setSecureContext" in server) server.setSecureContext(secureContext(tls));
     },
     stop: async (grace) => {
       await Promise.all(guarded.map((one) => stopGuarded(one, grace)));
@@ -124,9 +132,10 @@ function createGuarded(
           {
             ...http1,
             allowHTTP1: true,
-            cert: tls.cert,
-            key: tls.key,
-            minVersion: "TLSv1.2",
+            ...secureContext(tls),
+            // Anybody may ask; what needs a certificate looks whether there is one.
+            requestCert: tls.clientCa !== undefined,
+            rejectUnauthorized: false,
             handshakeTimeout: limits.handshakeTimeout,
             maxHeaderListPairs: 64,
             maxSessionInvalidFrames: 100,
@@ -145,6 +154,10 @@ function createGuarded(
   server.on("tlsClientError", (_error: Error, socket: Duplex) => socket.destroy());
   server.on("sessionError", () => {});
   return { server, guard };
+}
+
+function secureContext({ cert, key, clientCa }: ServerTls): SecureContextOptions {
+  return { cert, key, minVersion: "TLSv1.2", ...(clientCa !== undefined && { ca: clientCa }) };
 }
 
 function stopGuarded({ server, guard }: Guarded, grace: number): Promise<void> {

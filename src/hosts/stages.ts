@@ -5,10 +5,12 @@ import { notReady } from "../resolve/faults.ts";
 import { resolve } from "../resolve/resolve.ts";
 import { compileZoneImage } from "../zone/compile.ts";
 import type { ZoneImage } from "../zone/image.ts";
+import type { FederationOptions } from "../zone/options.ts";
 
 /** Settings of the pure stages. TTLs in seconds. */
 export interface StageSettings {
   readonly zones: readonly string[];
+  readonly federations: readonly FederationOptions[];
   readonly ttlSeconds: number;
   readonly negativeTtlSeconds: number;
   readonly outsideOrder: readonly AddressSource[];
@@ -19,7 +21,7 @@ const MOST_ROTATION = 0x3fffffff;
 
 /** The pure stages with their settings applied, for the gateway to join. */
 export function createStages(settings: StageSettings): GatewayStages<ZoneImage> {
-  const { zones, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones } = settings;
+  const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones } = settings;
   let rotation = 0;
   return {
     merge: createMerger({ outsideOrder }),
@@ -27,6 +29,7 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
     compile: (clusterset, now) =>
       compileZoneImage(clusterset, {
         zones,
+        federations,
         ttl: ttlSeconds,
         negativeTtl: negativeTtlSeconds,
         serial: Math.floor(now / 1000) % 2 ** 32,

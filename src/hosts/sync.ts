@@ -1,4 +1,5 @@
 import { runSyncWorker } from "../sync/worker.ts";
+import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
 import type { Logger } from "./logger.ts";
 import { readToken } from "./push-credentials.ts";
 import { readCertificates } from "./tls.ts";
@@ -8,7 +9,7 @@ import { UsageError } from "./usage-error.ts";
 const LEAST_STALE_AFTER = 60;
 
 /** Flags of `sync`. */
-export interface SyncFlags {
+export interface SyncFlags extends ClusterZoneFlags {
   readonly gateway: readonly string[];
   readonly tokenFile: string;
   readonly kubeconfig?: string | undefined;
@@ -35,6 +36,7 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     throw new UsageError(
       `--stale-after must be at least ${LEAST_STALE_AFTER}: that long a quiet API server may be silent`,
     );
+  const clusterZone = readClusterZone(flags);
   const gateways = flags.gateway.map(readGatewayUrl);
   const ca = flags.caFile === undefined ? undefined : await readCertificates(flags.caFile);
   // A missing token is told at once.
@@ -49,6 +51,7 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
           }
         : { kind: "manifests", directory: manifests, watch: flags.once !== true },
     ...(clusterId !== undefined && { clusterId }),
+    ...(clusterZone !== undefined && { clusterZone }),
     gateways,
     // Read anew for each request: a mounted Secret changes under a running worker.
     token: () => readToken(tokenFile),

@@ -1,13 +1,13 @@
 import type { ServeConfig } from "./config-schema.ts";
-import { keepSelfSigned, readIdentity, type TlsIdentity } from "./tls.ts";
+import { keepSelfSigned, readCertificates, readIdentity, type ServerTls } from "./tls.ts";
 
-/** Where a server's certificate comes from, now and later. */
+/** Where a server's certificate, and those of the authorities that it trusts clients by, come from, now and later. */
 export interface TlsSource {
-  readonly identity: TlsIdentity;
+  readonly tls: ServerTls;
   /** The certificate's file where it is self-signed, for clients to trust. */
   readonly selfSignedFile: string | undefined;
-  /** The certificate where it is another than the last one. @throws {UsageError} where it cannot be read */
-  refresh(): Promise<TlsIdentity | undefined>;
+  /** The certificates where they are others than the last ones. @throws {UsageError} where they cannot be read */
+  refresh(): Promise<ServerTls | undefined>;
 }
 
 /** The source that the config asks for; undefined without TLS. */
@@ -16,19 +16,25 @@ export async function openTlsSource(
   host: string | undefined,
 ): Promise<TlsSource | undefined> {
   if (tls === false) return undefined;
-  const read = (): Promise<TlsIdentity & { readonly certificateFile?: string }> =>
-    tls === true
-      ? keepSelfSigned(stateDirectory, host, Date.now())
-      : readIdentity(tls.certificateFile, tls.keyFile);
-  const identity = await read();
-  let served = identity.cert;
+  const { certificateFile, keyFile, clientCaFile } = tls === true ? {} : tls;
+  const read = async (): Promise<ServerTls & { readonly certificateFile?: string }> => {
+    const identity =
+      certificateFile === undefined || keyFile === undefined
+        ? await keepSelfSigned(stateDirectory, host, Date.now())
+        : await readIdentity(certificateFile, keyFile);
+    return clientCaFile === undefined
+      ? identity
+      : { ...identity, clientCa: await readCertificates(clientCaFile) };
+  };
+  const first = await read();
+  let served: ServerTls = first;
   return {
-    identity,
-    selfSignedFile: identity.certificateFile,
+    tls: first,
+    selfSignedFile: first.certificateFile,
     refresh: async () => {
       const next = await read();
-      if (next.cert === served) return undefined;
-      served = next.cert;
+      if (next.cert === served.cert && next.clientCa === served.clientCa) return undefined;
+      served = next;
       return next;
     },
   };

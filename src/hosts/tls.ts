@@ -1,7 +1,7 @@
 import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { generate } from "selfsigned";
 import { UsageError } from "./usage-error.ts";
 
@@ -9,6 +9,12 @@ import { UsageError } from "./usage-error.ts";
 export interface TlsIdentity {
   readonly cert: string;
   readonly key: string;
+}
+
+/** What a server speaks TLS with. */
+export interface ServerTls extends TlsIdentity {
+  /** Certificates in PEM of the authorities that clients are trusted by; undefined where clients are not asked for a certificate. */
+  readonly clientCa?: string;
 }
 
 const DAY = 86_400_000;
@@ -32,7 +38,8 @@ export async function keepSelfSigned(
   const kept = await readIdentity(certificateFile, keyFile).catch(() => undefined);
   if (kept !== undefined && isUsable(kept, host, now)) return { ...kept, certificateFile };
   const made = await makeSelfSigned(host, now);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  // Made absolute first: below a working directory that was deleted, mkdir would try for ever.
+  await mkdir(resolve(directory), { recursive: true, mode: 0o700 });
   await replaceFile(keyFile, made.key, 0o600);
   await replaceFile(certificateFile, made.cert, 0o644);
   return { ...made, certificateFile };

@@ -1,9 +1,10 @@
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
+import { type Connection, headerOf } from "./connection.ts";
 import { type AllowedOrigins, crossOriginHeaders, preflight } from "./cross-origin.ts";
-import type { DohGateway } from "./doh-gateway.ts";
 import type { JsonRoute } from "./json-route.ts";
 import { acceptQuality, DNS_MESSAGE, essence } from "./media-type.ts";
-import type { QueryCounters } from "./query-counters.ts";
+import { PlainHeaders } from "./plain-headers.ts";
+import { type Answered, cacheControl, type QueryAnswerer, varyByCredential } from "./query-answerer.ts";
 import type { Refuse } from "./refusal.ts";
 import { readBody } from "./request-body.ts";
 import { rawParameter } from "./url-parameter.ts";
@@ -15,10 +16,7 @@ const ALLOW = "GET, HEAD, POST, OPTIONS";
 
 /** What the DNS route works with. */
 export interface DnsRouteParts {
-  readonly gateway: DohGateway;
-  /** Unix milliseconds. */
-  readonly clock: () => number;
-  readonly counters: QueryCounters;
+  readonly answerQuery: QueryAnswerer;
   readonly allowedOrigins: AllowedOrigins;
   /** The longest query that is read, in octets; at most `LONGEST_MESSAGE`. */
   readonly longestQuery: number;
@@ -27,45 +25,49 @@ export interface DnsRouteParts {
 }
 
 /** Answers one request to a DNS resource (RFC 8484 section 4). */
-export type DnsRoute = (request: Request, view: string | undefined) => Response | Promise<Response>;
+export type DnsRoute = (
+  request: Request,
+  view: string | undefined,
+  connection: Partial<Connection> | undefined,
+) => Response | Promise<Response>;
 
 /**
- * The DNS resource. This is the hot path: GET is answered without a promise, the URL is never
+ * The DNS resource. This is the hot path: GET is answered without a promise (but for credentials and stub zones), the URL is never
  * parsed, and the response has a Uint8Array body and a plain object of few headers, which the HTTP
  * adapters hand on as they are. No ETag: RFC 8484 section 5.3 finds it larger than what it saves.
  */
 export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
-  const { gateway, clock, counters, allowedOrigins, longestQuery, refuse, answerJson } = parts;
+  const { answerQuery, allowedOrigins, longestQuery, refuse, answerJson } = parts;
   const longestParameter = base64urlLength(longestQuery) + 2;
   const decoded = new Uint8Array(longestQuery + 3);
+  const plainHeaders = new PlainHeaders(undefined);
+  const varyingHeaders = new PlainHeaders(varyByCredential(undefined));
 
-  const answer = (request: Request, query: Uint8Array, view: string | undefined): Response => {
-    const started = performance.now();
-    const answered = gateway.answer(query, view, clock());
-    if (answered === undefined)
-      return refuse(request, 400, "this is no DNS query: it needs a header of 12 octets with QR 0");
-    const { bytes, freshness, outcome } = answered;
-    counters.answered(query, outcome, view !== undefined, (performance.now() - started) / 1000);
+  const respond = (request: Request, answered: Answered): Response => {
+    const { bytes } = answered.answer;
+    if (allowedOrigins === "*" && !answered.isPrivate) {
+      const kept = answered.variesByCredential ? varyingHeaders : plainHeaders;
+      return new Response(bytes, { headers: kept.of(bytes.length, answered.answer.freshness) });
+    }
     const headers: Record<string, string> = {
       "content-length": String(bytes.length),
       "content-type": DNS_MESSAGE,
-      "cache-control": freshness > 0 ? `max-age=${freshness}` : "no-store",
+      "cache-control": cacheControl(answered),
+      ...crossOriginHeaders(request, allowedOrigins),
     };
-    if (allowedOrigins === "*") {
-      headers["access-control-allow-origin"] = "*";
-      headers["access-control-expose-headers"] = "age, etag";
-    } else {
-      Object.assign(headers, crossOriginHeaders(request, allowedOrigins));
-    }
+    if (answered.variesByCredential) headers.vary = varyByCredential(headers.vary);
     return new Response(bytes, { headers });
   };
 
-  const refuseAccept = (request: Request): Response | undefined =>
-    acceptQuality(request.headers.get("accept"), DNS_MESSAGE) > 0
+  const refuseAccept = (
+    request: Request,
+    connection: Partial<Connection> | undefined,
+  ): Response | undefined =>
+    acceptQuality(headerOf(request, connection, "accept"), DNS_MESSAGE) > 0
       ? undefined
       : refuse(request, 406, `an answer is ${DNS_MESSAGE}, which Accept excludes`);
 
-  const get = (request: Request, view: string | undefined): Response => {
+  const get: DnsRoute = (request, view, connection) => {
     const { url } = request;
     let text = rawParameter(url, "dns");
     if (text === undefined) {
@@ -75,9 +77,9 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
             400,
             "the parameter dns is missing: ?dns=<DNS query in base64url> (RFC 8484), or ?name=<name>&type=<type> for JSON",
           )
-        : answerJson(request, view);
+        : answerJson(request, view, connection);
     }
-    const refused = refuseAccept(request);
+    const refused = refuseAccept(request, connection);
     if (refused !== undefined) return refused;
     // Padding that a client wrote as %3D is the one thing in base64url that arrives encoded.
     if (text.includes("%"))
@@ -87,33 +89,33 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       return refuse(request, 414, `the parameter dns is longer than a query of ${longestQuery} octets takes`);
     if (size < 0)
       return refuse(request, 400, "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)");
-    return answer(request, decoded.subarray(0, size), view);
+    return answerQuery(request, decoded.subarray(0, size), view, connection, respond);
   };
 
-  const post = (request: Request, view: string | undefined): Response | Promise<Response> => {
-    const contentType = request.headers.get("content-type");
+  const post: DnsRoute = (request, view, connection) => {
+    const contentType = headerOf(request, connection, "content-type");
     if (contentType !== DNS_MESSAGE && (contentType === null || essence(contentType) !== DNS_MESSAGE))
       return refuse(request, 415, `the body of a POST must be ${DNS_MESSAGE}`, {
         "accept-post": DNS_MESSAGE,
       });
-    const refused = refuseAccept(request);
+    const refused = refuseAccept(request, connection);
     if (refused !== undefined) return refused;
-    return readBody(request, longestQuery).then(
+    return readBody(request, longestQuery, connection).then(
       (query) =>
         query === undefined
           ? refuse(request, 413, `the body is longer than ${longestQuery} octets`)
-          : answer(request, query, view),
+          : answerQuery(request, query, view, connection, respond),
       () => refuse(request, 400, "the body ended before it was whole"),
     );
   };
 
-  return (request, view) => {
+  return (request, view, connection) => {
     switch (request.method) {
       case "GET":
       case "HEAD":
-        return get(request, view);
+        return get(request, view, connection);
       case "POST":
-        return post(request, view);
+        return post(request, view, connection);
       case "OPTIONS":
         return preflight(request, ALLOW, allowedOrigins);
       default:

@@ -25,3 +25,9 @@ export function describeFreshness(status: GatewayStatus, view: string | undefine
   if (clusters.length > NAMED_CLUSTERS) parts.push("the others more recently");
   return parts.join("; ");
 }
+
+/** The same of an answer that came through a stub zone: how fresh it is the name server knows. */
+export function describeForwarded(view: string | undefined): string {
+  const said = "answered by a name server of the federation";
+  return view === undefined ? said : `seen from ${view}; ${said}`;
+}

@@ -1,28 +1,33 @@
+import type { Connection } from "./connection.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
 import type { DohGateway } from "./doh-gateway.ts";
-import { describeFreshness } from "./freshness-comment.ts";
-import { renderJsonAnswer } from "./json-answer.ts";
+import { describeForwarded, describeFreshness } from "./freshness-comment.ts";
+import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
 import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "./media-type.ts";
-import type { QueryCounters } from "./query-counters.ts";
+import { type Answered, cacheControl, type QueryAnswerer, varyByCredential } from "./query-answerer.ts";
 import type { Refuse } from "./refusal.ts";
 
 /** What the JSON route works with. */
 export interface JsonRouteParts {
   readonly gateway: DohGateway;
+  readonly answerQuery: QueryAnswerer;
   /** Unix milliseconds. */
   readonly clock: () => number;
-  readonly counters: QueryCounters;
   readonly allowedOrigins: AllowedOrigins;
   readonly refuse: Refuse;
 }
 
 /** Answers a GET with `?name=`: JSON, or wire format where `ct` or Accept asks for it. */
-export type JsonRoute = (request: Request, view: string | undefined) => Response;
+export type JsonRoute = (
+  request: Request,
+  view: string | undefined,
+  connection: Partial<Connection> | undefined,
+) => Response | Promise<Response>;
 
 export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
-  const { gateway, clock, counters, allowedOrigins, refuse } = parts;
-  return (request, view) => {
+  const { gateway, answerQuery, clock, allowedOrigins, refuse } = parts;
+  return (request, view, connection) => {
     const accept = request.headers.get("accept");
     const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
     let question: ReturnType<typeof readJsonQuestion>;
@@ -32,6 +37,7 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
       if (!(error instanceof JsonQuestionError)) throw error;
       return refuse(request, 400, error.message);
     }
+    const { query } = question;
     const wanted = question.contentType?.toLowerCase() === DNS_MESSAGE;
     if (!wanted && json === 0 && acceptQuality(accept, DNS_MESSAGE) === 0)
       return refuse(
@@ -40,28 +46,34 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         `this is ${JSON_TYPE}, ${DNS_JSON} or ${DNS_MESSAGE}; Accept excludes them all`,
       );
 
-    const now = clock();
-    const started = performance.now();
-    const answer = gateway.answer(question.query, view, now);
-    if (answer === undefined) return refuse(request, 400, "the parameters make no DNS query");
-    const seconds = (performance.now() - started) / 1000;
-    counters.answered(question.query, answer.outcome, view !== undefined, seconds);
-
-    const crossOrigin = crossOriginHeaders(request, allowedOrigins);
-    const headers: Record<string, string> = {
-      ...crossOrigin,
-      "cache-control": answer.freshness > 0 ? `max-age=${answer.freshness}` : "no-store",
-      "x-content-type-options": "nosniff",
-      vary: crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`,
+    const respond = (_: Request, answered: Answered): Response => {
+      const { answer } = answered;
+      const crossOrigin = crossOriginHeaders(request, allowedOrigins);
+      const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;
+      const headers: Record<string, string> = {
+        ...crossOrigin,
+        "cache-control": cacheControl(answered),
+        "x-content-type-options": "nosniff",
+        vary: answered.variesByCredential ? varyByCredential(vary) : vary,
+      };
+      if (wanted || json === 0) {
+        headers["content-type"] = DNS_MESSAGE;
+        headers["content-length"] = String(answer.bytes.length);
+        return new Response(answer.bytes, { headers });
+      }
+      const comment = answered.isForwarded
+        ? describeForwarded(answered.view)
+        : describeFreshness(gateway.status(), answered.view, clock());
+      let rendered: JsonAnswer;
+      try {
+        rendered = renderJsonAnswer(query, answer.bytes, comment);
+      } catch (error) {
+        if (!answered.isForwarded) throw error;
+        return refuse(request, 502, "the federation's name server gave records that cannot be read");
+      }
+      headers["content-type"] = namesMediaType(accept, DNS_JSON) ? DNS_JSON : `${JSON_TYPE}; charset=utf-8`;
+      return new Response(`${JSON.stringify(rendered)}\n`, { headers });
     };
-    if (wanted || json === 0) {
-      headers["content-type"] = DNS_MESSAGE;
-      headers["content-length"] = String(answer.bytes.length);
-      return new Response(answer.bytes, { headers });
-    }
-    const comment = describeFreshness(gateway.status(), view, now);
-    headers["content-type"] = namesMediaType(accept, DNS_JSON) ? DNS_JSON : `${JSON_TYPE}; charset=utf-8`;
-    const text = JSON.stringify(renderJsonAnswer(question.query, answer.bytes, comment));
-    return new Response(`${text}\n`, { headers });
+    return answerQuery(request, query, view, connection, respond);
   };
 }

@@ -60,6 +60,16 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
       for (const { count, ...labels } of counters.pushes()) this.inc(labels, count);
     },
   });
+  new Counter({
+    name: "clusterset_doh_forwarded_queries_total",
+    help: "DNS queries below a registered federation, by how asking its name servers ended.",
+    labelNames: ["outcome"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [outcome, count] of counters.forwards()) this.inc({ outcome }, count);
+    },
+  });
   new QueryDurations(registry, counters);
 }
 

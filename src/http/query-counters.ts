@@ -1,3 +1,4 @@
+import type { ForwardOutcome } from "../forward/stub-zones.ts";
 import type { Outcome } from "../resolve/answer.ts";
 
 const OUTCOMES: readonly Outcome[] = [
@@ -56,17 +57,33 @@ export class QueryCounters {
   readonly #buckets = new Float64Array(DURATION_BOUNDS.length + 1);
   readonly #rejected = new Map<number, number>();
   readonly #pushed = new Map<string, PushCount>();
+  readonly #forwarded = new Map<ForwardOutcome, number>();
   #durationSum = 0;
 
   /** Counts one answered query; `seconds` is the time from the decoded query to the answer's bytes. */
   answered(query: Uint8Array, outcome: Outcome, fromCluster: boolean, seconds: number): void {
-    const outcomeIndex = (fromCluster ? OUTCOMES.length : 0) + OUTCOME_INDEX.get(outcome)!;
-    const index = outcomeIndex * (TYPES.length + 1) + TYPE_INDEX[questionType(query)]!;
-    this.#counts[index] = this.#counts[index]! + 1;
+    this.#count(questionType(query), outcome, fromCluster);
     let bucket = 0;
     while (bucket < DURATION_BOUNDS.length && seconds > DURATION_BOUNDS[bucket]!) bucket++;
     this.#buckets[bucket] = this.#buckets[bucket]! + 1;
     this.#durationSum += seconds;
+  }
+
+  /** The type that a query is counted by; for `forwarded`, whose query is gone by then. */
+  typeOf(query: Uint8Array): number {
+    return questionType(query);
+  }
+
+  /** Counts one query that went to another name server, beside the outcome of its answer; it has no duration. */
+  forwarded(type: number, forward: ForwardOutcome, outcome: Outcome, fromCluster: boolean): void {
+    this.#count(type, outcome, fromCluster);
+    this.#forwarded.set(forward, (this.#forwarded.get(forward) ?? 0) + 1);
+  }
+
+  #count(type: number, outcome: Outcome, fromCluster: boolean): void {
+    const outcomeIndex = (fromCluster ? OUTCOMES.length : 0) + OUTCOME_INDEX.get(outcome)!;
+    const index = outcomeIndex * (TYPES.length + 1) + TYPE_INDEX[type]!;
+    this.#counts[index] = this.#counts[index]! + 1;
   }
 
   /** Counts one request that was refused by HTTP before it became a DNS query. */
@@ -83,6 +100,11 @@ export class QueryCounters {
   /** Requests to the push API by method and HTTP status. */
   pushes(): Iterable<PushCount> {
     return this.#pushed.values();
+  }
+
+  /** Queries that went to other name servers, by how that ended. */
+  forwards(): ReadonlyMap<ForwardOutcome, number> {
+    return this.#forwarded;
   }
 
   /** The series that have counted anything. */

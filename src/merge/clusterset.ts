@@ -1,4 +1,4 @@
-import type { EndpointPort, Finding, ServicePort } from "../snapshot/schema.ts";
+import type { ClusterZone, EndpointPort, Finding, LocalService, ServicePort } from "../snapshot/schema.ts";
 
 /** An endpoint of a clusterset service that may be answered with: ready, or published although not ready. */
 export interface ClustersetEndpoint {
@@ -43,8 +43,32 @@ export interface ClustersetService {
   readonly outside: ClustersetAddresses;
   /** ClusterSetIP only: what a query from that cluster gets, for clusters where it differs from `outside`. */
   readonly byCluster: ReadonlyMap<string, ClustersetAddresses>;
+  /** Exporters' parts in the service, in the order of `exporters`. */
+  readonly shards: readonly Shard[];
   /** Headless: every endpoint to answer with, sorted by cluster id, then address, then hostname. Empty for ClusterSetIP. */
   readonly endpoints: readonly ClustersetEndpoint[];
+}
+
+/** One cluster's part in a clusterset service, for federation zones (federated service discovery). */
+export interface Shard {
+  readonly clusterId: string;
+  /** The cluster's own addresses of the service: for askers in that cluster. */
+  readonly clusterIPs: readonly string[];
+  /** Addresses that others reach it by: load balancers, then external IPs. */
+  readonly externalAddresses: readonly string[];
+  /** Host names of load balancers that have no address. */
+  readonly externalNames: readonly string[];
+}
+
+/** The zone that a cluster wants served to itself (DNS-based service discovery 1.0.1). */
+export interface LocalZone {
+  readonly clusterId: string;
+  readonly zone: ClusterZone;
+  readonly namespaces: ReadonlySet<string>;
+  /** By `<namespace>/<name>`. */
+  readonly services: Readonly<Record<string, LocalService>>;
+  /** `<namespace>/<address>` of each pod. */
+  readonly pods: Readonly<Record<string, unknown>>;
 }
 
 /** A property on which the exporters of one service disagree (KEP-1645, Constraints and Conflict Resolution). */
@@ -82,6 +106,8 @@ export interface Clusterset {
   }[];
   /** Sorted by namespace, then name. */
   readonly services: readonly ClustersetService[];
+  /** Zones of single clusters, by cluster id. */
+  readonly localZones: readonly LocalZone[];
   readonly conflicts: readonly Conflict[];
   /** Sorted by cluster id, namespace, name, kind, reason. */
   readonly findings: readonly ClusterFinding[];

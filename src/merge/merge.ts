@@ -2,6 +2,7 @@ import type { ClusterSnapshot, ExportedService, ImportedService } from "../snaps
 import { type AddressSource, DEFAULT_OUTSIDE_ORDER } from "./addresses.ts";
 import type { ClusterFinding, Clusterset } from "./clusterset.ts";
 import type { Contribution } from "./declaration.ts";
+import { listLocalZones } from "./local-zones.ts";
 import { compareText } from "./order.ts";
 import { type MergedService, mergeService } from "./service.ts";
 
@@ -83,6 +84,7 @@ export function createMerger({ outsideOrder = DEFAULT_OUTSIDE_ORDER }: MergeOpti
         zones: [...(topology?.zones ?? [])].sort(compareText),
       })),
       services: merged.map(({ service }) => service),
+      localZones: listLocalZones(live),
       conflicts: merged.flatMap(({ conflicts }) => conflicts),
       findings: [...findings, ...merged.flatMap((one) => one.findings)].sort(compareFindings),
     };

@@ -4,6 +4,7 @@ import { findConflicts } from "./conflicts.ts";
 import { type Contribution, type Declaration, declareExports, declareImports } from "./declaration.ts";
 import { gatherEndpoints } from "./endpoints.ts";
 import { describePort, unitePorts } from "./ports.ts";
+import { listShards } from "./shards.ts";
 
 /** One service with what there is to say of it. */
 export interface MergedService {
@@ -49,6 +50,10 @@ export function mergeService(
     toldBy: contributions.map(({ clusterId }) => clusterId).filter((clusterId) => tellers.has(clusterId)),
     outside: chosen.outside,
     byCluster: chosen.byCluster,
+    shards: listShards(
+      exports.map(({ clusterId }) => clusterId),
+      contributions,
+    ),
     endpoints,
   };
   const subject = { namespace, name, declaredBy: exported ? "service export" : "service import" } as const;

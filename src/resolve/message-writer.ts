@@ -113,8 +113,26 @@ class MessageWriter {
     this.write16(this.answers);
     this.write16(this.authorities);
     this.write16(this.additionals);
-    return bytes.slice(0, end);
+    return copyOut(bytes, end);
   }
+}
+
+/** Answers up to this size are cut from a slab: an ArrayBuffer for each would cost more than all the rest of an answer. */
+const SLAB_ANSWER_BYTES = 4096;
+const SLAB_BYTES = 1 << 16;
+let slab = new ArrayBuffer(SLAB_BYTES);
+let slabUsed = 0;
+
+function copyOut(bytes: Uint8Array<ArrayBuffer>, end: number): Uint8Array<ArrayBuffer> {
+  if (end > SLAB_ANSWER_BYTES) return bytes.slice(0, end);
+  if (slabUsed + end > SLAB_BYTES) {
+    slab = new ArrayBuffer(SLAB_BYTES);
+    slabUsed = 0;
+  }
+  const copy = new Uint8Array(slab, slabUsed, end);
+  for (let index = 0; index < end; index++) copy[index] = bytes[index]!;
+  slabUsed += end;
+  return copy;
 }
 
 /** The one writer. */

@@ -181,6 +181,22 @@ function readEdns(message: Uint8Array, start: number, end: number): Edns | undef
   return { version: message[start + 6]!, dnssecOk: (message[start + 7]! & 0x80) !== 0, padding };
 }
 
+/** Takes the uncompressed, well-formed name at `start` as if it had been asked for: an alias leads on to it. */
+export function followName(bytes: Uint8Array, start: number): void {
+  const { folded, labelAt } = QuestionName;
+  let at = 0;
+  let labels = 0;
+  for (let length = bytes[start]!; length !== 0; length = bytes[start + at]!) {
+    labelAt[labels++] = at;
+    folded[at] = length;
+    for (let index = 1; index <= length; index++) folded[at + index] = FOLD[bytes[start + at + index]!]!;
+    at += length + 1;
+  }
+  folded[at] = 0;
+  QuestionName.bytes = at + 1;
+  QuestionName.labels = labels;
+}
+
 /** Whether the message is a query at all: long enough for a header, QR clear. */
 export function isQuery(message: Uint8Array): boolean {
   return message.length >= HEADER_BYTES && (read16(message, 2) & HeaderFlag.QR) === 0;

@@ -1,6 +1,6 @@
-import { HEADER_BYTES, MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
+import { MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
 import type { ImageZone, ZoneImage } from "../zone/image.ts";
-import { SET_HEADER_BYTES } from "../zone/layout.ts";
+import { KEEP_ORDER, SET_HEADER_BYTES } from "../zone/layout.ts";
 import { findSet, fixedDataBytes, read16, read32 } from "../zone/record-block.ts";
 import { PLAIN_CLIENT_BYTES } from "./limits.ts";
 import { writer } from "./message-writer.ts";
@@ -24,7 +24,7 @@ export interface RecordContext {
 
 /** A TTL in seconds that does not outlive the lease it rests on. */
 export function boundedTtl(context: RecordContext, ttlIndex: number, leaseGroup: number): number {
-  const ttl = context.image.ttls[ttlIndex]!;
+  const ttl = context.image.ttls[ttlIndex & ~KEEP_ORDER]!;
   if (leaseGroup === 0) return ttl;
   const left = (context.leaseExpiry[leaseGroup]! - context.now) / 1000;
   return left >= ttl ? ttl : Math.max(0, Math.floor(left));
@@ -36,12 +36,13 @@ function setTtl(context: RecordContext, set: number): number {
 }
 
 /**
- * Writes a set to the answer section, rotated. Addresses that do not fit are left out, which KEP-1645 allows;
+ * Writes a set to the answer section, rotated unless its order says something. Addresses that do not fit are left out, which KEP-1645 allows;
  * any other set that does not fit is cut with TC (RFC 2181 section 9).
  */
 export function writeAnswerSet(
   context: RecordContext,
   set: number,
+  owner: number,
   zone: ImageZone,
   plainClient: boolean,
   targets: Map<number, number> | undefined,
@@ -51,8 +52,7 @@ export function writeAnswerSet(
   const count = read16(heap, set + 5);
   const data = set + SET_HEADER_BYTES;
   const ttl = setTtl(context, set);
-  const start = count > 1 ? context.rotation % count : 0;
-  const owner = HEADER_BYTES;
+  const start = firstRecord(context, set, count);
   if (type === RecordType.A || type === RecordType.AAAA) {
     const size = fixedDataBytes(type);
     const limit = plainClient ? Math.min(writer.limit, PLAIN_CLIENT_BYTES) : writer.limit;
@@ -72,7 +72,7 @@ export function writeAnswerSet(
     const weight = Math.max(1, Math.floor(100 / count));
     for (let index = 0; index < count; index++) {
       const at = data + ((start + index) % count) * 6;
-      if (!writeService(context.image, at, zone, ttl, weight, targets)) break;
+      if (!writeService(context.image, at, owner, zone, ttl, weight, targets)) break;
     }
   } else {
     let at = data;
@@ -89,6 +89,11 @@ export function writeAnswerSet(
     }
   }
   if (ttl < writer.smallestTtl) writer.smallestTtl = ttl;
+}
+
+/** Which record of a set comes first: they take turns, unless their order says something. */
+function firstRecord(context: RecordContext, set: number, count: number): number {
+  return count > 1 && (context.image.heap[set + 2]! & KEEP_ORDER) === 0 ? context.rotation % count : 0;
 }
 
 function writeAddresses(
@@ -114,6 +119,7 @@ function writeAddresses(
 function writeService(
   image: ZoneImage,
   at: number,
+  owner: number,
   zone: ImageZone,
   ttl: number,
   weight: number,
@@ -128,7 +134,7 @@ function writeService(
     return false;
   }
   writer.answers++;
-  writer.writeRecordHeader(HEADER_BYTES, RecordType.SRV, ttl, SRV_FIXED_BYTES + targetBytes);
+  writer.writeRecordHeader(owner, RecordType.SRV, ttl, SRV_FIXED_BYTES + targetBytes);
   writer.write16(0);
   writer.write16(weight);
   writer.write16(read16(heap, at));
@@ -140,18 +146,22 @@ function writeService(
 
 /** Octets of a node's name below a zone. */
 export function nameBytes(
-  { heap, nodeLabel, nodeParent }: ZoneImage,
+  { heap, nodeLabel, nodeParent, trees }: ZoneImage,
   start: number,
   zone: ImageZone,
 ): number {
   let bytes = zone.wire.length;
-  for (let node = start; node !== 0; node = nodeParent[node]!) bytes += heap[nodeLabel[node]!]! + 1;
+  for (let node = start; node >= trees; node = nodeParent[node]!) bytes += heap[nodeLabel[node]!]! + 1;
   return bytes;
 }
 
 /** Writes a node's name below a zone, uncompressed (RFC 2782 forbids compression in SRV). */
-export function writeName({ heap, nodeLabel, nodeParent }: ZoneImage, start: number, zone: ImageZone): void {
-  for (let node = start; node !== 0; node = nodeParent[node]!) {
+export function writeName(
+  { heap, nodeLabel, nodeParent, trees }: ZoneImage,
+  start: number,
+  zone: ImageZone,
+): void {
+  for (let node = start; node >= trees; node = nodeParent[node]!) {
     const at = nodeLabel[node]!;
     writer.writeOctets(heap, at, at + 1 + heap[at]!);
   }
@@ -190,7 +200,7 @@ export function writeAdditionalSet(
   const size = fixedDataBytes(type);
   if (writer.position + count * (RECORD_HEADER_BYTES + size) > writer.limit) return false;
   const data = set + SET_HEADER_BYTES;
-  const start = context.rotation % count;
+  const start = firstRecord(context, set, count);
   writer.additionals += writeAddresses(
     heap,
     data,

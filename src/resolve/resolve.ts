@@ -1,22 +1,15 @@
 import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import { readReverseName } from "../dns/reverse.ts";
-import type { ImageZone, ZoneImage } from "../zone/image.ts";
-import { APEX_HASH, hashLabel } from "../zone/name-hash.ts";
-import { findSet, read16, read32 } from "../zone/record-block.ts";
-import type { Answer, Outcome } from "./answer.ts";
+import { read16, read32 } from "../zone/record-block.ts";
+import type { Answer } from "./answer.ts";
 import { answerFault, answerWith } from "./faults.ts";
+import { findZone } from "./find.ts";
+import { finishNegative, minimalAny, positive } from "./finish.ts";
+import { answerInZone } from "./in-zone.ts";
 import { writer } from "./message-writer.ts";
 import { isAnsweredClass, isQuery, type Query, QuestionName, readPlainQuery, readQuery } from "./query.ts";
-import {
-  boundedTtl,
-  nameBytes,
-  type RecordContext,
-  writeAdditionalSet,
-  writeAnswerSet,
-  writeName,
-  writeTargetAddresses,
-} from "./record-writer.ts";
-import { writeNs, writeReverseSoa, writeSoa } from "./zone-records.ts";
+import { boundedTtl, nameBytes, type RecordContext, writeName } from "./record-writer.ts";
+import { writeReverseSoa } from "./zone-records.ts";
 
 /** What a query is answered from. */
 export interface ResolveContext extends RecordContext {
@@ -25,9 +18,6 @@ export interface ResolveContext extends RecordContext {
   /** What a name outside every zone gets. */
   readonly outside: "refuse" | "nxdomain";
 }
-
-// HINFO "RFC8482" "" (RFC 8482 section 4.2): a refusal to list everything that resolvers understand.
-const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);
 
 const address = new Uint8Array(16);
 
@@ -56,7 +46,7 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
     return answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.NOT_SUPPORTED);
   const { image } = context;
   const view = image.viewOf(context.view);
-  const zone = findZone(image);
+  const zone = findZone(image, view);
   if (zone !== undefined) return answerInZone(message, query, context, zone, view);
   const addressBytes = readReverseName(QuestionName.folded, QuestionName.bytes, address);
   if (addressBytes !== 0) {
@@ -71,85 +61,6 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
     : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", ExtendedError.NOT_AUTHORITATIVE);
 }
 
-/** The closest zone that the question's name is in. */
-function findZone(image: ZoneImage): ImageZone | undefined {
-  const { folded, bytes, labels, labelAt } = QuestionName;
-  for (const zone of image.zones) {
-    const start = bytes - zone.wire.length;
-    if (labels < zone.labels || start < 0) continue;
-    if (labels > zone.labels ? labelAt[labels - zone.labels] !== start : start !== 0) continue;
-    let index = 0;
-    while (index < zone.wire.length && zone.wire[index] === folded[start + index]) index++;
-    if (index === zone.wire.length) return zone;
-  }
-  return undefined;
-}
-
-function findNode(image: ZoneImage, zone: ImageZone): number {
-  const { folded, labels, labelAt, bytes } = QuestionName;
-  let hash = APEX_HASH;
-  for (let label = labels - zone.labels - 1; label >= 0; label--) {
-    const at = labelAt[label]!;
-    hash = hashLabel(hash, folded, at + 1, folded[at]!);
-  }
-  return image.findNode(folded, bytes - zone.wire.length, hash);
-}
-
-function answerInZone(
-  message: Uint8Array,
-  query: Query,
-  context: ResolveContext,
-  zone: ImageZone,
-  view: number,
-): Answer {
-  const { image } = context;
-  const apexAt = HEADER_BYTES + QuestionName.bytes - zone.wire.length;
-  const node = findNode(image, zone);
-  if (node < 0 || !image.existsIn(node, view))
-    return negative(message, query, image, apexAt, ResponseCode.NXDOMAIN);
-  if (node === 0) return answerApex(message, query, context, apexAt, view);
-  const list = image.setListOf(node, view);
-  if (list === 0 || image.heap[list] === 0)
-    return negative(message, query, image, apexAt, ResponseCode.NOERROR);
-  if (query.type === RecordType.ANY) return minimalAny(message, query, context);
-  const set = findSet(image.heap, list, query.type);
-  if (set === 0) return negative(message, query, image, apexAt, ResponseCode.NOERROR);
-  writer.begin(message, query);
-  const targets = query.type === RecordType.SRV ? new Map<number, number>() : undefined;
-  writeAnswerSet(context, set, zone, query.edns === undefined, targets);
-  if (writer.answers === 0 && !writer.truncated)
-    return negative(message, query, image, apexAt, ResponseCode.NOERROR);
-  if (targets !== undefined && !writer.truncated) writeTargetAddresses(context, targets, view);
-  return positive(query);
-}
-
-/** The apex: SOA and NS (RFC 1034 section 4.2.1), with the name server's addresses where there are any. */
-function answerApex(
-  message: Uint8Array,
-  query: Query,
-  context: ResolveContext,
-  apexAt: number,
-  view: number,
-): Answer {
-  const { image } = context;
-  if (query.type === RecordType.ANY) return minimalAny(message, query, context);
-  if (query.type !== RecordType.SOA && query.type !== RecordType.NS)
-    return negative(message, query, image, apexAt, ResponseCode.NOERROR);
-  writer.begin(message, query);
-  writer.answers = 1;
-  writer.smallestTtl = image.negativeTtl;
-  if (query.type === RecordType.SOA) writeSoa(image, apexAt);
-  else {
-    const targetAt = writeNs(image, apexAt);
-    const list = image.setListOf(image.nameServerNode, view);
-    for (const type of [RecordType.A, RecordType.AAAA]) {
-      const set = findSet(image.heap, list, type);
-      if (set !== 0) writeAdditionalSet(context, set, targetAt, type);
-    }
-  }
-  return positive(query);
-}
-
 /** PTR of an address that a service has. The name is a zone of its own: what is around it is not ours. */
 function answerReverse(
   message: Uint8Array,
@@ -159,9 +70,9 @@ function answerReverse(
   node: number,
 ): Answer {
   const { image } = context;
-  const zone = image.canonicalZone;
-  if (query.type === RecordType.ANY) return minimalAny(message, query, context);
+  const zone = image.canonicalZones[image.treeOf(node)]!;
   writer.begin(message, query);
+  if (query.type === RecordType.ANY) return minimalAny(query, image, HEADER_BYTES);
   if (query.type !== RecordType.PTR) {
     writeReverseSoa(image, zone, HEADER_BYTES);
     if (query.type === RecordType.SOA) {
@@ -177,39 +88,4 @@ function answerReverse(
   writer.answers = 1;
   writer.smallestTtl = ttl;
   return positive(query);
-}
-
-function minimalAny(message: Uint8Array, query: Query, { image }: ResolveContext): Answer {
-  writer.begin(message, query);
-  writer.writeRecordHeader(HEADER_BYTES, RecordType.HINFO, image.negativeTtl, MINIMAL_ANY.length);
-  writer.writeOctets(MINIMAL_ANY, 0, MINIMAL_ANY.length);
-  writer.answers = 1;
-  writer.smallestTtl = image.negativeTtl;
-  return positive(query);
-}
-
-function positive(query: Query): Answer {
-  writer.writeOpt(query, ResponseCode.NOERROR, -1);
-  const bytes = writer.finish(query, ResponseCode.NOERROR, true);
-  return { bytes, outcome: "answer", freshness: writer.truncated ? 0 : writer.smallestTtl };
-}
-
-/** NODATA or NXDOMAIN with the SOA that says how long it holds (RFC 2308 section 5). */
-function negative(
-  message: Uint8Array,
-  query: Query,
-  image: ZoneImage,
-  apexAt: number,
-  rcode: number,
-): Answer {
-  writer.begin(message, query);
-  writeSoa(image, apexAt);
-  return finishNegative(query, image, rcode);
-}
-
-function finishNegative(query: Query, image: ZoneImage, rcode: number): Answer {
-  writer.authorities = 1;
-  writer.writeOpt(query, rcode, -1);
-  const outcome: Outcome = rcode === ResponseCode.NXDOMAIN ? "nxdomain" : "nodata";
-  return { bytes: writer.finish(query, rcode, true), outcome, freshness: image.negativeTtl };
 }

@@ -16,12 +16,16 @@ import {
  */
 export type SnapshotPatch = { readonly [key: string]: unknown };
 
-const COLLECTIONS = ["namespaces", "exports", "imports", "findings"] as const;
+const COLLECTIONS = ["namespaces", "exports", "imports", "services", "pods", "findings"] as const;
 type Collection = (typeof COLLECTIONS)[number];
 type Entries = Record<string, unknown>;
 
+/** Optional members that are one value, merged and validated whole. */
+const SINGLES = ["topology", "clusterZone"] as const;
+type Singles = Pick<ClusterSnapshot, (typeof SINGLES)[number]>;
+
 const FIXED = new Set(["formatVersion", "clusterId"]);
-const KNOWN = new Set<string>(["topology", ...COLLECTIONS]);
+const KNOWN = new Set<string>([...SINGLES, ...COLLECTIONS]);
 
 /**
  * The snapshot that a patch leads to. Entries that the patch does not change keep their identity and
@@ -41,12 +45,14 @@ export function applyPatches(base: ClusterSnapshot, patches: readonly SnapshotPa
   const issues: SnapshotIssue[] = [];
   const drafts = new Map<Collection, Entries>();
   const touched = new Map<Collection, Set<string>>();
-  let topology: unknown = base.topology;
+  const singles: Record<string, unknown> = {};
+  for (const name of SINGLES) singles[name] = base[name];
 
   for (const patch of patches) {
     checkMembers(patch, issues);
-    if (Object.hasOwn(patch, "topology"))
-      topology = mergeAt(issues, ["topology"], topology, patch.topology ?? undefined);
+    for (const name of SINGLES)
+      if (Object.hasOwn(patch, name))
+        singles[name] = mergeAt(issues, [name], singles[name], patch[name] ?? undefined);
     for (const collection of COLLECTIONS) {
       const changes = ownMember(patch, collection);
       if (!isJsonObject(changes)) continue;
@@ -67,14 +73,18 @@ export function applyPatches(base: ClusterSnapshot, patches: readonly SnapshotPa
 
   for (const [collection, keys] of touched)
     for (const key of keys) validateEntry(collection, drafts.get(collection)!, key, issues);
-  const parsedTopology = topology === base.topology ? base.topology : parseTopology(topology, issues);
+  const changed = SINGLES.filter((name) => singles[name] !== base[name]);
+  for (const name of changed) singles[name] = parseSingle(name, singles[name], issues);
   if (issues.length > 0) throw new SnapshotError(issues);
-  if (drafts.size === 0 && parsedTopology === base.topology) return base;
+  if (drafts.size === 0 && changed.length === 0) return base;
 
-  const { topology: _, ...rest } = base;
   // Every entry in the drafts was validated above, or comes from the base.
-  const snapshot = { ...rest, ...Object.fromEntries(drafts) } as ClusterSnapshot;
-  return parsedTopology === undefined ? snapshot : { ...snapshot, topology: parsedTopology };
+  const snapshot = { ...base, ...Object.fromEntries(drafts) } as ClusterSnapshot;
+  for (const name of changed) {
+    if (singles[name] === undefined) delete snapshot[name];
+    else Object.assign(snapshot, { [name]: singles[name] });
+  }
+  return snapshot;
 }
 
 function checkMembers(patch: SnapshotPatch, issues: SnapshotIssue[]): void {
@@ -82,7 +92,7 @@ function checkMembers(patch: SnapshotPatch, issues: SnapshotIssue[]): void {
     const path = formatPath([name]);
     if (FIXED.has(name)) issues.push({ path, message: "cannot be changed by a patch: send a full snapshot" });
     else if (!KNOWN.has(name)) issues.push({ path, message: "is not a known field" });
-    else if (name !== "topology" && !isJsonObject(patch[name]))
+    else if (!isSingle(name) && !isJsonObject(patch[name]))
       issues.push({ path, message: "must be an object whose members are the entries that change" });
   }
 }
@@ -103,8 +113,9 @@ function mergeAt(issues: SnapshotIssue[], path: PathStep[], before: unknown, cha
 
 function validateEntry(collection: Collection, draft: Entries, key: string, issues: SnapshotIssue[]): void {
   if (!Object.hasOwn(draft, key)) return;
+  const table = ClusterSnapshot.shape[collection];
   const { keyType, valueType }: { keyType: z.ZodType; valueType: z.ZodType } =
-    ClusterSnapshot.shape[collection];
+    "keyType" in table ? table : table.unwrap();
   const keyResult = keyType.safeParse(key);
   if (!keyResult.success) {
     const message = `is not a valid key: ${keyResult.error.issues[0]?.message}`;
@@ -115,8 +126,12 @@ function validateEntry(collection: Collection, draft: Entries, key: string, issu
   else issues.push(...collectIssues(result.error, [collection, key]));
 }
 
-function parseTopology(value: unknown, issues: SnapshotIssue[]): ClusterSnapshot["topology"] {
-  const result = ClusterSnapshot.shape.topology.safeParse(value);
-  if (!result.success) issues.push(...collectIssues(result.error, ["topology"]));
+function isSingle(name: string): name is keyof Singles {
+  return (SINGLES as readonly string[]).includes(name);
+}
+
+function parseSingle(name: keyof Singles, value: unknown, issues: SnapshotIssue[]): Singles[keyof Singles] {
+  const result = ClusterSnapshot.shape[name].safeParse(value);
+  if (!result.success) issues.push(...collectIssues(result.error, [name]));
   return result.data;
 }

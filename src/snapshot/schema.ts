@@ -100,6 +100,32 @@ export const ImportedService = z.strictObject({
   endpoints: z.record(sourceClusterKey, EndpointGroups),
 });
 
+/** A Service of the cluster with its EndpointSlices, for the cluster's own zone (DNS-based service discovery 1.0.1). */
+export const LocalService = z.strictObject({
+  /** `metadata.creationTimestamp` of the Service, RFC 3339: the older object wins a clash of names. */
+  createdAt: z.iso.datetime({ offset: true }),
+  serviceType: z.enum(["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]),
+  headless: z.boolean(),
+  ports: z.array(ServicePort).max(1000),
+  clusterIPs: z.array(text(64)).max(2).optional(),
+  publishNotReadyAddresses: z.boolean().optional(),
+  /** ExternalName: what the name is an alias of. */
+  externalName: text(253).optional(),
+  /** ExternalName: the dotted name below the namespace that it owns instead of its own (multi-label CNAME). */
+  ownedName: text(253).optional(),
+  endpoints: EndpointGroups,
+});
+
+/** Which pods have address names (`a-b-c-d.<ns>.pod.<zone>`): none, any address, or those of real pods. */
+export const PodNames = z.enum(["disabled", "insecure", "verified"]);
+
+/** The cluster's own zone, where it wants one served. */
+export const ClusterZone = z.strictObject({
+  /** Zone name in text, e.g. `cluster.local`. */
+  name: text(255),
+  pods: PodNames,
+});
+
 /** Something about one object that keeps it, or part of it, from being served. */
 export const Finding = z.strictObject({
   /** Stable reason, e.g. `InvalidServiceType` (KEP-1645) or `NoService`. */
@@ -121,6 +147,12 @@ export const ClusterSnapshot = z.strictObject({
   namespaces: z.record(namespaceKey, z.strictObject({})),
   exports: z.record(objectKey, ExportedService),
   imports: z.record(objectKey, ImportedService),
+  /** The cluster's own zone; absent where it is not served. */
+  clusterZone: ClusterZone.optional(),
+  /** The cluster's own Services, for its zone. */
+  services: z.record(objectKey, LocalService).default({}),
+  /** Addresses of pods as `<namespace>/<address>`, for the names of verified pods. */
+  pods: z.record(objectKey, z.strictObject({})).default({}),
   findings: z.record(findingKey, Finding),
 });
 
@@ -131,5 +163,7 @@ export type EndpointGroup = z.infer<typeof EndpointGroup>;
 export type EndpointGroups = z.infer<typeof EndpointGroups>;
 export type ExportedService = z.infer<typeof ExportedService>;
 export type ImportedService = z.infer<typeof ImportedService>;
+export type LocalService = z.infer<typeof LocalService>;
+export type ClusterZone = z.infer<typeof ClusterZone>;
 export type Finding = z.infer<typeof Finding>;
 export type ClusterSnapshot = z.infer<typeof ClusterSnapshot>;

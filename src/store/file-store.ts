@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { isClusterId } from "../snapshot/cluster-id.ts";
 import { ClusterFolder } from "./cluster-folder.ts";
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
@@ -19,7 +19,8 @@ export interface FileStoreOptions {
  * @throws {StoreError} STATE_DIRECTORY_IN_USE when another process holds the directory.
  */
 export async function openFileStore(directory: string, options: FileStoreOptions): Promise<SnapshotStore> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  // Made absolute first: below a working directory that was deleted, mkdir would try for ever.
+  await mkdir(resolve(directory), { recursive: true, mode: 0o700 });
   const lock = await lockDirectory(directory);
   try {
     return await FileStore.open(directory, options, lock);

@@ -1,4 +1,5 @@
 import { ABOUT_GROUP, MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/identity.ts";
+import type { KubernetesObject, Pod } from "../extract/objects.ts";
 import { ApiError, type ApiServer, type GetText } from "./api-server.ts";
 
 /** A resource of the Kubernetes API that a worker watches. */
@@ -16,6 +17,8 @@ export interface ApiResource {
   readonly metadataOnly: boolean;
   /** Whether the worker does without when RBAC forbids it. */
   readonly optional: boolean;
+  /** Leaves out of an object what is not read, where objects are many and large. */
+  readonly reduce?: (object: KubernetesObject) => KubernetesObject;
 }
 
 const BUILT_IN = { versions: ["v1"], builtIn: true, metadataOnly: false, optional: false };
@@ -26,6 +29,7 @@ export const API_RESOURCES: readonly ApiResource[] = [
   { kind: "Namespace", group: "", resource: "namespaces", ...BUILT_IN, metadataOnly: true },
   { kind: "Node", group: "", resource: "nodes", ...BUILT_IN, metadataOnly: true, optional: true },
   { kind: "Service", group: "", resource: "services", ...BUILT_IN },
+  { kind: "Pod", group: "", resource: "pods", ...BUILT_IN, reduce: reducePod },
   { kind: "EndpointSlice", group: "discovery.k8s.io", resource: "endpointslices", ...BUILT_IN },
   ...MULTICLUSTER_GROUPS.flatMap((group): ApiResource[] => {
     const versions = group === "net.gke.io" ? ["v1"] : ["v1beta1", "v1alpha1"];
@@ -42,6 +46,20 @@ export const API_RESOURCES: readonly ApiResource[] = [
     ...CUSTOM,
   },
 ];
+
+function reducePod(object: KubernetesObject): KubernetesObject {
+  const { apiVersion, kind, metadata = {}, status = {} } = object as Pod;
+  const keep = (part: object, names: readonly string[]) =>
+    Object.fromEntries(Object.entries(part).filter(([name]) => names.includes(name)));
+  const reduced: Pod = {
+    apiVersion,
+    kind,
+    // The informer tells changes by the resource version.
+    metadata: keep(metadata, ["name", "namespace", "resourceVersion", "deletionTimestamp"]),
+    status: keep(status, ["phase", "podIP", "podIPs"]),
+  };
+  return reduced;
+}
 
 /** The path of a resource's collection over all namespaces. */
 export function resourcePath({ group, resource }: ApiResource, version: string): string {

@@ -1,3 +1,4 @@
+import type { ObjectKind } from "../extract/identity.ts";
 import { describe } from "./api-failures.ts";
 import { API_RESOURCES, type Discovery, discoverVersions } from "./api-resources.ts";
 import { ApiServer, type KubeConfigOptions, loadKubeConfig } from "./api-server.ts";
@@ -10,6 +11,8 @@ export interface KubernetesSourceOptions extends KubeConfigOptions {
   readonly logger: SyncLogger;
   /** Whether the cluster id is known, so that no ClusterProperty is read. */
   readonly clusterIdGiven: boolean;
+  /** Whether pods are read, for the names of verified pods. Default false. */
+  readonly pods?: boolean;
   /** How often the served versions are looked at, besides when a resource is gone. Default 30,000. */
   readonly discoveryMilliseconds?: number;
   /** How long a resource must be missing until its objects count as gone. Default 10,000. */
@@ -51,7 +54,10 @@ export class KubernetesSource implements ObjectSource {
       slowBackoff: options.slowBackoff ?? SLOW_BACKOFF,
       rediscover: () => this.#discoverNow.wake(),
     };
-    const needed = API_RESOURCES.filter(({ kind }) => kind !== "ClusterProperty" || !options.clusterIdGiven);
+    const unneeded = new Set<ObjectKind>();
+    if (options.clusterIdGiven) unneeded.add("ClusterProperty");
+    if (options.pods !== true) unneeded.add("Pod");
+    const needed = API_RESOURCES.filter(({ kind }) => !unneeded.has(kind));
     this.#feeds = needed.map((resource) => new ResourceFeed(resource, context));
   }
 

@@ -88,7 +88,8 @@ export class ResourceFeed {
     const accept = (kind: string) =>
       this.resource.metadataOnly ? `application/json;${kind},application/json` : "application/json";
     const apiVersion = group === "" ? version : `${group}/${version}`;
-    const prepare = (object: object) => trim(object as KubernetesObject, apiVersion, this.resource.kind);
+    const { kind, reduce = (object) => object } = this.resource;
+    const prepare = (object: object) => reduce(trim(object as KubernetesObject, apiVersion, kind));
     const fail = (error: unknown) => this.#fail(run, error);
     const watch = new InformerWatch(this.#context.api.config, {
       accept: accept(PARTIAL),

@@ -1,5 +1,5 @@
 import { SnapshotAssembler } from "../extract/assembler.ts";
-import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
 import { KubernetesSource } from "./kubernetes.ts";
 import { ManifestSource } from "./manifest-source.ts";
 import type { ObjectSource, SourceError, SourceListener, SyncLogger } from "./object-source.ts";
@@ -18,6 +18,8 @@ export interface SyncWorkerOptions {
   readonly source: SyncSource;
   /** Absent means that the objects name it, see `chooseClusterId`. */
   readonly clusterId?: string;
+  /** The cluster's own zone; absent means that none is served. */
+  readonly clusterZone?: ClusterZone;
   /** Base URLs; each gateway is kept current on its own. */
   readonly gateways: readonly string[];
   /** The cluster's bearer token, or how to read it anew before each request. */
@@ -34,14 +36,14 @@ export interface SyncWorkerOptions {
   readonly staleAfterSeconds?: number;
   readonly signal: AbortSignal;
   readonly logger: SyncLogger;
-  /** How long changes are gathered. Default: until 200 ms of quiet, 1 s at most. */
+  /** How long changes are gathered. Default: until 50 ms of quiet, 1 s at most. */
   readonly debounce?: DebounceLimits;
   /** Pauses between attempts at a gateway. */
   readonly backoff?: BackoffLimits;
 }
 
 const FAILURES_ONCE = 5;
-const DEBOUNCE = { quiet: 200, most: 1000 };
+const DEBOUNCE = { quiet: 50, most: 1000 };
 
 /**
  * Runs a sync worker until the signal aborts; with `once` until every gateway acknowledged one whole state.
@@ -50,8 +52,11 @@ const DEBOUNCE = { quiet: 200, most: 1000 };
  * @throws with `once`: {SourceError}, {ClusterIdError} or {GatewayError}, for the first thing that cannot be done.
  */
 export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
-  const { signal, logger, clusterId, once } = options;
-  const assembler = new SnapshotAssembler(clusterId === undefined ? {} : { clusterId });
+  const { signal, logger, clusterId, clusterZone, once } = options;
+  const assembler = new SnapshotAssembler({
+    ...(clusterId !== undefined && { clusterId }),
+    ...(clusterZone !== undefined && { clusterZone }),
+  });
   const stop = new AbortController();
   const ended = AbortSignal.any([signal, stop.signal]);
   const whole = Promise.withResolvers<ClusterSnapshot>();
@@ -116,10 +121,18 @@ export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
 }
 
 function openSource(options: SyncWorkerOptions, listener: SourceListener): ObjectSource {
-  const { source, logger, clusterId } = options;
+  const { source, logger, clusterId, clusterZone } = options;
   return source.kind === "manifests"
     ? new ManifestSource({ directory: source.directory, watch: source.watch, logger }, listener)
-    : new KubernetesSource({ ...source, clusterIdGiven: clusterId !== undefined, logger }, listener);
+    : new KubernetesSource(
+        {
+          ...source,
+          clusterIdGiven: clusterId !== undefined,
+          pods: clusterZone?.pods === "verified",
+          logger,
+        },
+        listener,
+      );
 }
 
 /** Whether leases may be renewed; says in the log when that begins and ends to be doubtful. */

@@ -15,12 +15,19 @@ export class CapacityError extends Error {
 /** Collects names, RRsets and reverse targets, then packs them into the bytes of a ZoneImage. */
 export class ImageBuilder {
   readonly heap = new HeapWriter();
-  readonly nodes = new NodeTable(this.heap);
+  readonly nodes: NodeTable;
   readonly reverse = new ReverseTable();
   readonly #namespaces = new Map<string, number>();
   readonly #leaseGroups = new Map<string, number>([["", 0]]);
   readonly #leaseMembers: (readonly string[])[] = [[]];
   readonly #ttls: number[] = [];
+  readonly #trees: number;
+
+  /** @param trees how many trees of names the image has; the apex of tree n is node n. */
+  constructor(trees: number) {
+    this.#trees = trees;
+    this.nodes = new NodeTable(this.heap, trees);
+  }
 
   /** The index + 1 of a namespace, to be given to the nodes that exist only where it does. */
   namespace(name: string): number {
@@ -65,9 +72,8 @@ export class ImageBuilder {
 
   /** Packs everything. `lacks` says for each view which namespaces its cluster lacks. */
   finish(
-    options: Pick<ImageTables, "zones" | "views" | "negativeTtl"> & {
+    options: Pick<ImageTables, "zones" | "nameServers" | "podNames" | "views" | "negativeTtl"> & {
       readonly serial: number;
-      readonly nameServerNode: number;
       readonly lacks: (view: string, namespace: string) => boolean;
     },
   ): Uint8Array<ArrayBuffer> {
@@ -79,6 +85,8 @@ export class ImageBuilder {
         if (options.lacks(clusterId, namespace)) lacking[view * lackingBytes + (bit >> 3)]! |= 1 << (bit & 7);
     const tables: ImageTables = {
       zones: options.zones,
+      nameServers: options.nameServers,
+      podNames: options.podNames,
       views: options.views,
       leaseGroups: this.#leaseMembers,
       ttls: this.#ttls,
@@ -117,7 +125,7 @@ export class ImageBuilder {
     header[Header.slots] = slots.length;
     header[Header.reverseSlots] = reverseSlots.length;
     header[Header.namespaces] = this.#namespaces.size;
-    header[Header.nameServerNode] = options.nameServerNode;
+    header[Header.trees] = this.#trees;
     header[Header.tablesBytes] = tableBytes.length;
     fillContentHash(image);
     return image;

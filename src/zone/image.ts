@@ -7,6 +7,7 @@ import {
   IMAGE_MAGIC,
   type ImageTables,
   REVERSE_TARGET_BYTES,
+  type ZoneTable,
 } from "./layout.ts";
 import { hashAddress, spread } from "./name-hash.ts";
 import { listForView, read16 } from "./record-block.ts";
@@ -22,6 +23,10 @@ export interface ImageZone {
   /** Wire form in lower case. */
   readonly wire: Uint8Array<ArrayBuffer>;
   readonly labels: number;
+  /** The tree for askers without a view and for views without one of their own, or -1. */
+  readonly tree: number;
+  /** Trees of single views, by view index; undefined where no view has one. */
+  readonly treeByView: ReadonlyMap<number, number> | undefined;
 }
 
 /**
@@ -36,14 +41,19 @@ export class ZoneImage {
   readonly serial: number;
   /** Zones with the most labels first, so that the first match is the closest. */
   readonly zones: readonly ImageZone[];
-  readonly canonicalZone: ImageZone;
+  /** The zone that owns the PTR targets of each tree. */
+  readonly canonicalZones: readonly ImageZone[];
   readonly views: readonly string[];
   readonly leaseGroups: readonly (readonly string[])[];
   readonly ttls: readonly number[];
   readonly negativeTtl: number;
   readonly nodes: number;
-  /** The node of `ns.dns`, the name server's name. */
-  readonly nameServerNode: number;
+  /** How many trees there are: nodes below this number are their apexes. */
+  readonly trees: number;
+  /** Whether there are names of pods that exist without being listed, see `POD_NAMES`. */
+  readonly podNames: boolean;
+  /** The node of `ns.dns`, the name server's name, in each tree. */
+  readonly nameServers: readonly number[];
   readonly heap: Uint8Array;
   readonly nodeParent: Uint32Array;
   readonly nodeLabel: Uint32Array;
@@ -67,7 +77,7 @@ export class ZoneImage {
       )
       .join("");
     this.serial = field(Header.serial);
-    this.nameServerNode = field(Header.nameServerNode);
+    this.trees = field(Header.trees);
     this.nodes = field(Header.nodes);
     const words = (at: number, count: number) => new Uint32Array(buffer, byteOffset + at, count);
     this.#slots = words(field(Header.slotsAt), field(Header.slots));
@@ -88,11 +98,16 @@ export class ZoneImage {
       field(Header.lackingAt) + this.#lackingBytes * tables.views.length,
     );
     this.#viewIndex = new Map(tables.views.map((clusterId, index) => [clusterId, index]));
-    const zones = tables.zones.map((name) => {
-      const wire = foldName(parseName(name));
-      return { name, wire, labels: countLabels(wire) };
+    this.nameServers = tables.nameServers;
+    this.podNames = tables.podNames;
+    const zones = tables.zones.map(loadZone);
+    this.canonicalZones = Array.from({ length: this.trees }, (_, tree) => {
+      const own = zones.find(
+        (zone) => zone.tree === tree || [...(zone.treeByView?.values() ?? [])].includes(tree),
+      );
+      if (own === undefined) throw new ImageError(`no zone leads to tree ${tree}`);
+      return own;
     });
-    this.canonicalZone = zones[0]!;
     this.zones = zones.toSorted((one, other) => other.labels - one.labels);
   }
 
@@ -122,25 +137,39 @@ export class ZoneImage {
     return clusterId === undefined ? -1 : (this.#viewIndex.get(clusterId) ?? -1);
   }
 
+  /** The tree that a zone is for a view index, or -1 where the zone does not exist for it. */
+  treeFor(zone: ImageZone, view: number): number {
+    if (view < 0 || zone.treeByView === undefined) return zone.tree;
+    return zone.treeByView.get(view) ?? zone.tree;
+  }
+
+  /** The tree that a node stands in. */
+  treeOf(start: number): number {
+    let node = start;
+    while (node >= this.trees) node = this.nodeParent[node]!;
+    return node;
+  }
+
   /**
-   * The node of a folded relative name (labels only, no root octet, ending at `end` in `name`), or -1.
+   * The node of a folded relative name (labels only, no root octet, from `start` to `end` in `name`) in a tree, or -1.
    * `hash` is that of the name, see name-hash.ts.
    */
-  findNode(name: Uint8Array, end: number, hash: number): number {
+  findNode(tree: number, name: Uint8Array, start: number, end: number, hash: number): number {
+    if (end === start) return tree;
     const slots = this.#slots;
     const mask = slots.length - 1;
     for (let slot = spread(hash) & mask; ; slot = (slot + 1) & mask) {
       const entry = slots[slot]!;
       if (entry === 0) return -1;
-      if (this.#hasName(entry - 1, name, end)) return entry - 1;
+      if (this.#hasName(entry - 1, tree, name, start, end)) return entry - 1;
     }
   }
 
-  #hasName(start: number, name: Uint8Array, end: number): boolean {
-    const { heap, nodeLabel, nodeParent } = this;
-    let node = start;
-    let position = 0;
-    while (node !== 0) {
+  #hasName(deepest: number, tree: number, name: Uint8Array, start: number, end: number): boolean {
+    const { heap, nodeLabel, nodeParent, trees } = this;
+    let node = deepest;
+    let position = start;
+    while (node >= trees) {
       if (position >= end) return false;
       let at = nodeLabel[node]!;
       const length = heap[at]!;
@@ -150,7 +179,7 @@ export class ZoneImage {
       position++;
       node = nodeParent[node]!;
     }
-    return position === end;
+    return node === tree && position === end;
   }
 
   /** Whether a node exists for a view: false when its namespace does not exist in the view's cluster. */
@@ -198,6 +227,12 @@ function targetFor(heap: Uint8Array, targets: number, asker: number): number {
     if (who === ANY_ASKER) forAnyone = position;
   }
   return forAnyone;
+}
+
+function loadZone({ name, tree, byView }: ZoneTable): ImageZone {
+  const wire = foldName(parseName(name));
+  const treeByView = byView.length > 0 ? new Map(byView) : undefined;
+  return { name, wire, labels: countLabels(wire), tree, treeByView };
 }
 
 function readTables(bytes: Uint8Array, at: number, length: number): ImageTables {

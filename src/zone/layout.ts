@@ -4,7 +4,7 @@
  *
  *   header        HEADER_WORDS words, see `Header`
  *   slots         u32[], a power of two of them: node index + 1, or 0; linear probing from spread(hash)
- *   nodeParent    u32[nodes]: index of the parent; node 0 is the apex
+ *   nodeParent    u32[nodes]: index of the parent; the first nodes are the apexes of the trees
  *   nodeLabel     u32[nodes]: offset in the heap of the label (length octet, octets, case kept)
  *   nodeRecords   u32[nodes]: offset in the heap of the node's record block; 0 for an empty non-terminal
  *   reverseSlots  u32[], a power of two of them: offset in the heap of a reverse entry, or 0
@@ -13,10 +13,12 @@
  *   tables        ASCII JSON: `ImageTables`
  *   heap          labels, record blocks, reverse entries; offset 0 is unused
  *
- * Names are stored relative to the zone, so that every alias zone is served from the same bytes.
+ * Names are stored relative to their zone, so that every alias zone is served from the same tree; one zone name can
+ * be another tree for each view.
  *
  *   record block  setCount u8, sets; variantCount u8, variants (view u16, setCount u8, sets; by ascending view)
- *   set           type u16, ttl u8 (index into `ttls`), leaseGroup u16, count u16, data
+ *   set           type u16, ttl u8 (index into `ttls`; high bit: the order of records matters), leaseGroup u16,
+ *                 count u16, data
  *   set data      A 4, AAAA 16, SRV 6 (port u16, target node u32) octets for each record;
  *                 other types: length u16 and RDATA for each
  *   reverse entry length u8 (4 or 16), octets, count u8, targets (asker u16, ttl u8, leaseGroup u16, node u32)
@@ -51,7 +53,7 @@ export const Header = {
   tablesAt: 17,
   tablesBytes: 18,
   heapAt: 19,
-  nameServerNode: 20,
+  trees: 20,
 } as const;
 
 /** Octets of a set before its data. */
@@ -62,10 +64,33 @@ export const REVERSE_TARGET_BYTES = 9;
 /** Who a reverse target answers: everybody; one view is its index + 1, and goes before everybody. */
 export const ANY_ASKER = 0;
 
+/**
+ * Type of an empty set at `<ns>.pod`: names of one label below it are addresses with dashes, which exist without
+ * being listed. From the range for private use (RFC 6895 section 3.1).
+ */
+export const POD_NAMES = 65280;
+
+/** The bit of a set's TTL octet that says that its records are not rotated. */
+export const KEEP_ORDER = 0x80;
+
+/** Which tree a zone name is, for whom. */
+export interface ZoneTable {
+  /** Zone name in text with the trailing dot. */
+  readonly name: string;
+  /** The tree for askers without a view and for views without one of their own; -1 where the zone does not exist for them. */
+  readonly tree: number;
+  /** Trees of single views, by view index. */
+  readonly byView: readonly (readonly [view: number, tree: number])[];
+}
+
 /** The small tables of an image. */
 export interface ImageTables {
-  /** Zone names in text with the trailing dot; the first is canonical and owns PTR targets. */
-  readonly zones: readonly string[];
+  /** The first zone of a tree is its canonical one, which owns PTR targets. */
+  readonly zones: readonly ZoneTable[];
+  /** Whether any name has the marker `POD_NAMES`. */
+  readonly podNames: boolean;
+  /** The node of `ns.dns` in each tree. */
+  readonly nameServers: readonly number[];
   /** Cluster ids in the order of view indices. */
   readonly views: readonly string[];
   /** Cluster ids that the records of each lease group rest on; group 0 rests on none. */

@@ -3,7 +3,7 @@ import { RecordType } from "../dns/codes.ts";
 import { formatName } from "../dns/name.ts";
 import { formatReverseName } from "../dns/reverse.ts";
 import type { ZoneImage } from "./image.ts";
-import { SET_HEADER_BYTES } from "./layout.ts";
+import { KEEP_ORDER, SET_HEADER_BYTES } from "./layout.ts";
 import { fixedDataBytes, read16, read32, setEnd } from "./record-block.ts";
 import { SOA_TIMERS } from "./soa-timers.ts";
 
@@ -28,12 +28,14 @@ export function* listRecords(
   image: ZoneImage,
   { zone, view }: { readonly zone?: string | undefined; readonly view?: string | undefined } = {},
 ): Generator<ListedRecord> {
-  const zoneName = zone ?? image.canonicalZone.name;
-  if (!image.zones.some(({ name }) => name === zoneName))
-    throw new RangeError(`the image has no zone ${zoneName}`);
+  const zoneName = zone ?? image.canonicalZones[0]!.name;
+  const listed = image.zones.find(({ name }) => name === zoneName);
+  if (listed === undefined) throw new RangeError(`the image has no zone ${zoneName}`);
   const viewIndex = image.viewOf(view);
   if (view !== undefined && viewIndex < 0)
     throw new RangeError(`no cluster ${JSON.stringify(view)} is known`);
+  const tree = image.treeFor(listed, viewIndex);
+  if (tree < 0) throw new RangeError(`${zoneName} exists in the views of clusters only: name one`);
   const server = `ns.dns.${zoneName}`;
   const { negativeTtl } = image;
   const { refresh, retry, expire } = SOA_TIMERS;
@@ -45,7 +47,8 @@ export function* listRecords(
     rdata: `${server} hostmaster.${zoneName} ${timers}`,
   };
   yield { name: zoneName, ttl: negativeTtl, type: "NS", rdata: server };
-  for (let node = 1; node < image.nodes; node++) {
+  for (let node = image.trees; node < image.nodes; node++) {
+    if (image.treeOf(node) !== tree) continue;
     const list = image.existsIn(node, viewIndex) ? image.setListOf(node, viewIndex) : 0;
     if (list !== 0) yield* listSets(image, list, nodeName(image, node, zoneName), zoneName);
   }
@@ -55,8 +58,8 @@ export function* listRecords(
     const target = image.findReverse(octets, length, viewIndex);
     if (target === 0) continue;
     const node = read32(image.heap, target + 5);
-    if (!image.existsIn(node, viewIndex)) continue;
-    const rdata = nodeName(image, node, image.canonicalZone.name);
+    if (image.treeOf(node) !== tree || !image.existsIn(node, viewIndex)) continue;
+    const rdata = nodeName(image, node, image.canonicalZones[tree]!.name);
     yield { name: formatReverseName(octets), ttl: image.ttls[image.heap[target + 2]!]!, type: "PTR", rdata };
   }
 }
@@ -66,7 +69,7 @@ function* listSets(image: ZoneImage, list: number, name: string, zone: string): 
   let set = list + 1;
   for (let left = heap[list]!; left > 0; left--) {
     const type = read16(heap, set);
-    const ttl = image.ttls[heap[set + 2]!]!;
+    const ttl = image.ttls[heap[set + 2]! & ~KEEP_ORDER]!;
     const count = read16(heap, set + 5);
     const fixed = fixedDataBytes(type);
     let at = set + SET_HEADER_BYTES;
@@ -96,6 +99,7 @@ function formatRdata(
   if (type === RecordType.A || type === RecordType.AAAA) return formatAddress(heap.subarray(at, at + bytes));
   if (type === RecordType.SRV)
     return `0 ${Math.max(1, Math.floor(100 / count))} ${read16(heap, at)} ${nodeName(image, read32(heap, at + 2), zone)}`;
+  if (type === RecordType.CNAME) return formatName(heap, at + 2);
   return formatStrings(heap.subarray(at + 2, at + bytes));
 }
 
@@ -114,12 +118,17 @@ function formatStrings(rdata: Uint8Array): string {
   return strings.join(" ");
 }
 
-function nodeName({ heap, nodeLabel, nodeParent }: ZoneImage, start: number, zone: string): string {
+function nodeName({ heap, nodeLabel, nodeParent, trees }: ZoneImage, start: number, zone: string): string {
   let relative = "";
-  for (let node = start; node !== 0; node = nodeParent[node]!) {
+  for (let node = start; node >= trees; node = nodeParent[node]!) {
     const at = nodeLabel[node]!;
     const label = Uint8Array.of(...heap.subarray(at, at + 1 + heap[at]!), 0);
     relative += formatName(label);
   }
   return relative + (zone === "." && relative !== "" ? "" : zone);
+}
+
+/** A record as a line of a zone file (RFC 1035 section 5). */
+export function zoneFileLine({ name, ttl, type, rdata }: ListedRecord): string {
+  return `${name}\t${ttl}\tIN\t${type}\t${rdata}`;
 }

@@ -2,8 +2,12 @@ import { FOLD } from "../dns/name.ts";
 
 const PRIME = 0x01000193;
 
-/** The hash of the empty relative name: the zone's apex. */
-export const APEX_HASH = 0x811c9dc5 | 0;
+const OFFSET = 0x811c9dc5 | 0;
+
+/** The hash that the names of a tree start from: that of its apex. */
+export function apexHash(tree: number): number {
+  return OFFSET ^ Math.imul(tree, 0x9e3779b1);
+}
 
 /**
  * Extends the hash of a parent name by one label of `length` octets at `start`, letters folded (FNV-1a,
@@ -25,7 +29,7 @@ export function spread(hash: number): number {
 
 /** Hashes `length` octets of an address. */
 export function hashAddress(octets: Uint8Array, start: number, length: number): number {
-  let hash = APEX_HASH;
+  let hash = OFFSET;
   for (let index = start; index < start + length; index++) hash = Math.imul(hash ^ octets[index]!, PRIME);
   return hash;
 }

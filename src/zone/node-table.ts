@@ -1,10 +1,10 @@
 import { FOLD } from "../dns/name.ts";
 import type { HeapWriter } from "./heap-writer.ts";
-import { APEX_HASH, hashLabel, spread } from "./name-hash.ts";
+import { apexHash, hashLabel, spread } from "./name-hash.ts";
 
 const FIRST_SLOTS = 1 << 10;
 
-/** The tree of names while an image is built: node 0 is the apex, every other node has a parent and a label. */
+/** The trees of names while an image is built: the first nodes are their apexes, every other has a parent and a label. */
 export class NodeTable {
   readonly #heap: HeapWriter;
   readonly #labels = new Map<string, number>();
@@ -15,12 +15,16 @@ export class NodeTable {
   #hash = new Int32Array(FIRST_SLOTS);
   #nameBytes = new Uint8Array(FIRST_SLOTS);
   #slots = new Uint32Array(FIRST_SLOTS);
-  #count = 1;
+  #count: number;
+  readonly #trees: number;
 
-  constructor(heap: HeapWriter) {
+  /** @param trees how many trees there are; the apex of tree n is node n. */
+  constructor(heap: HeapWriter, trees: number) {
     this.#heap = heap;
-    this.#hash[0] = APEX_HASH;
-    this.#slots[spread(APEX_HASH) & (FIRST_SLOTS - 1)] = 1;
+    this.#trees = trees;
+    this.#count = trees;
+    while (this.#parent.length < trees) this.#growNodes();
+    for (let tree = 0; tree < trees; tree++) this.#hash[tree] = apexHash(tree);
   }
 
   get count(): number {
@@ -40,11 +44,7 @@ export class NodeTable {
     const mask = this.#slots.length - 1;
     let slot = spread(hash) & mask;
     for (let entry = this.#slots[slot]!; entry !== 0; entry = this.#slots[slot]!) {
-      if (
-        this.#parent[entry - 1] === parent &&
-        entry !== 1 &&
-        sameLabel(bytes, this.#label[entry - 1]!, labelAt)
-      )
+      if (this.#parent[entry - 1] === parent && sameLabel(bytes, this.#label[entry - 1]!, labelAt))
         return entry - 1;
       slot = (slot + 1) & mask;
     }
@@ -58,6 +58,22 @@ export class NodeTable {
     this.#slots[slot] = node + 1;
     if (this.#count * 4 > this.#slots.length * 3) this.#growSlots();
     return node;
+  }
+
+  /** The node's relative name in text. */
+  describe(start: number): string {
+    const { bytes } = this.#heap;
+    const labels: string[] = [];
+    for (let node = start; node >= this.#trees; node = this.#parent[node]!) {
+      const at = this.#label[node]!;
+      labels.push(String.fromCharCode(...bytes.subarray(at + 1, at + 1 + bytes[at]!)));
+    }
+    return labels.join(".");
+  }
+
+  /** Whether a node has a record block already. */
+  hasRecords(node: number): boolean {
+    return this.#records[node] !== 0;
   }
 
   /** Says where in the heap the node's record block starts. */
@@ -109,7 +125,7 @@ export class NodeTable {
   #growSlots(): void {
     const slots = new Uint32Array(this.#slots.length * 2);
     const mask = slots.length - 1;
-    for (let node = 0; node < this.#count; node++) {
+    for (let node = this.#trees; node < this.#count; node++) {
       let slot = spread(this.#hash[node]!) & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = node + 1;

@@ -1,3 +1,13 @@
+/** A federation (federated service discovery): its name, and the zones that its services are served in. */
+export interface FederationOptions {
+  /** A label: the third of `<service>.<ns>.<federation>.svc.<zone>`. */
+  readonly name: string;
+  /** The federation zone for clients in the clusters, e.g. `federation`. */
+  readonly zone?: string;
+  /** The registered domain for external clients, e.g. `federation.example.com`. */
+  readonly domain?: string;
+}
+
 /** Settings of a compilation. TTLs in seconds. */
 export interface ZoneOptions {
   /**
@@ -11,6 +21,7 @@ export interface ZoneOptions {
   readonly negativeTtl: number;
   /** SOA serial of this image. */
   readonly serial: number;
+  readonly federations: readonly FederationOptions[];
   /** Addresses of `ns.dns.<zone>`, the zone's name server; none where nobody asks it directly. */
   readonly nameServerAddresses: readonly string[];
 }
@@ -21,5 +32,6 @@ export const DEFAULT_ZONE_OPTIONS: ZoneOptions = {
   ttl: 5,
   negativeTtl: 5,
   serial: 1,
+  federations: [],
   nameServerAddresses: [],
 };

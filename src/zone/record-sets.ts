@@ -10,6 +10,7 @@ const MAX_COMPARED = 32;
 /** The records of one type, in the form that the image holds them in. */
 class RecordSet {
   readonly type: number;
+  /** Index of the TTL, with KEEP_ORDER where the order of records matters. */
   readonly ttl: number;
   readonly leaseGroup: number;
   readonly data: number[] = [];
@@ -88,6 +89,11 @@ export class RecordSets {
   /** Adds a record of a type that carries plain RDATA. */
   addRdata(type: number, octets: Uint8Array, ttl: number, leaseGroup: number): void {
     this.#set(type, ttl, leaseGroup).add([octets.length >>> 8, octets.length & 255, ...octets]);
+  }
+
+  /** Adds an empty set: something that resolve/ knows to do at this name. */
+  addMarker(type: number, ttl: number, leaseGroup: number): void {
+    this.#set(type, ttl, leaseGroup);
   }
 
   /** Adds everything that other sets hold. */

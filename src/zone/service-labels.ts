@@ -73,6 +73,14 @@ export function portLabels({ name, protocol, port }: ServicePort | EndpointPort)
  * address that ends in a dash gets a zero behind it).
  */
 export function addressLabel(octets: Uint8Array): string {
+  return podLabels(octets).at(-1)!;
+}
+
+/**
+ * The labels of a pod: its address with dashes, which for IPv6 may end in one as in CoreDNS, and then also with a
+ * zero behind, since no host name ends in a dash (RFC 1123 section 2.1).
+ */
+export function podLabels(octets: Uint8Array): readonly string[] {
   const label = formatAddress(octets).replaceAll(/[.:]/g, "-");
-  return label.endsWith("-") ? `${label}0` : label;
+  return label.endsWith("-") ? [label, `${label}0`] : [label];
 }

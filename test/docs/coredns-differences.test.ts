@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { localDifferences } from "../e2e/coredns/cluster-local/differences/index.ts";
 import { differences } from "../e2e/coredns/differences/index.ts";
 import { renderDocument } from "../e2e/coredns/document.ts";
 
@@ -9,7 +10,11 @@ test("docs/coredns-differences.md is what the table of differences says", async 
   await expect(renderDocument()).toMatchFileSnapshot(page);
 });
 
-test("each difference has an id of its own and names its sources", () => {
-  expect(new Set(differences.map(({ id }) => id)).size).toBe(differences.length);
-  for (const { id, reason } of differences) expect(reason, id).toMatch(/RFC \d+|MCS \d|KEP-\d+|As above/);
+test.each([
+  ["the clusterset zone", differences],
+  ["a cluster's own zone", localDifferences],
+])("each difference of %s has an id of its own and names its sources", (_, table) => {
+  expect(new Set(table.map(({ id }) => id)).size).toBe(table.length);
+  for (const { id, reason } of table)
+    expect(reason, id).toMatch(/RFC \d+|(MCS|DNS) \d|KEP-\d+|Kubernetes|Multi-label|As above/);
 });

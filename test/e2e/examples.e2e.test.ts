@@ -26,6 +26,13 @@ function manifestsOf(clusterId: string): KubeObject[] {
     .map((document) => document.toJS() as KubeObject);
 }
 
+/** Server-side apply refuses the proposed field `spec.name`; it is for manifests. */
+function withoutProposedName(object: KubeObject): KubeObject {
+  if (object.kind !== "Service") return object;
+  const { name: _, ...spec } = object.spec as Record<string, unknown>;
+  return { ...object, spec };
+}
+
 describe("examples/, applied to two API servers", () => {
   let servers: ApiServer[] = [];
   let gateway: GatewayProcess;
@@ -40,7 +47,7 @@ describe("examples/, applied to two API servers", () => {
       const { admin } = servers[index]!;
       for (const { status, ...object } of manifestsOf(clusterId)) {
         const { creationTimestamp: _, ...metadata } = object.metadata;
-        await admin.apply({ ...object, metadata } as KubeObject);
+        await admin.apply(withoutProposedName({ ...object, metadata } as KubeObject));
         if (status) await admin.patchStatus(object as KubeObject, status);
       }
       // The exports of the next cluster are younger; timestamps of the API have seconds.

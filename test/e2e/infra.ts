@@ -9,6 +9,7 @@ import { requestToken } from "./servers/service-account.ts";
 interface Kustomization {
   resources?: string[];
   labels?: { pairs: Record<string, string>; includeSelectors?: boolean }[];
+  patches?: { target: { kind: string; name: string }; patch: string }[];
 }
 
 const accessKinds = ["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
@@ -19,8 +20,8 @@ export function infraManifests(folder = join(checkout, "infra/kubernetes")): Kub
 }
 
 /** The part of it that gives a sync worker its rights, with its namespace. */
-export function accessManifests(): KubeObject[] {
-  return infraManifests().filter(({ kind }) => kind === "Namespace" || accessKinds.includes(kind));
+export function accessManifests(folder?: string): KubeObject[] {
+  return infraManifests(folder).filter(({ kind }) => kind === "Namespace" || accessKinds.includes(kind));
 }
 
 /** A kubeconfig for the service account of `infra/kubernetes`, which is created together with its rights. */
@@ -36,14 +37,21 @@ export async function kubeconfigOfWorker(
   return server.kubeconfig(await requestToken(server.admin, namespace, name));
 }
 
-/** The part of kustomize that `infra/kubernetes` uses: `resources` and `labels`; anything else is an error. */
+/** The part of kustomize that `infra/kubernetes` uses; anything else is an error. */
 function kustomize(folder: string): KubeObject[] {
-  const { resources = [], labels = [] } = readKustomization(join(folder, "kustomization.yaml"));
+  const { resources = [], labels = [], patches = [] } = readKustomization(join(folder, "kustomization.yaml"));
   const objects = resources.flatMap((resource) => {
     const at = join(folder, resource);
     if (statSync(at).isDirectory()) return kustomize(at);
     return parseAllDocuments(readFileSync(at, "utf8")).map((document) => document.toJS() as KubeObject);
   });
+  for (const { target, patch } of patches) {
+    const patched = objects.find(
+      ({ kind, metadata }) => kind === target.kind && metadata.name === target.name,
+    );
+    if (patched === undefined) throw new Error(`${folder}: no ${target.kind} ${target.name} to patch`);
+    for (const operation of parse(patch) as JsonPatchOperation[]) append(patched, operation);
+  }
   return labels.reduce(
     (labelled, { pairs, includeSelectors = false }) =>
       labelled.map((object) => withLabels(object, pairs, includeSelectors)),
@@ -52,11 +60,26 @@ function kustomize(folder: string): KubeObject[] {
 }
 
 function readKustomization(path: string): Kustomization {
-  const known = new Set(["apiVersion", "kind", "resources", "labels"]);
+  const known = new Set(["apiVersion", "kind", "resources", "labels", "patches"]);
   const kustomization = parse(readFileSync(path, "utf8")) as Record<string, unknown>;
   const unknown = Object.keys(kustomization).filter((key) => !known.has(key));
   if (unknown.length > 0) throw new Error(`${path}: this test does not know what ${unknown.join(", ")} does`);
   return kustomization as Kustomization;
+}
+
+interface JsonPatchOperation {
+  op: string;
+  path: string;
+  value: unknown;
+}
+
+/** RFC 6902 section 4.1 at the end of an array, which is all that the overlays do. */
+function append(object: KubeObject, { op, path, value }: JsonPatchOperation): void {
+  let list: unknown = object;
+  for (const step of path.split("/").slice(1, -1)) list = (list as Record<string, unknown>)[step];
+  if (op !== "add" || !path.endsWith("/-") || !Array.isArray(list))
+    throw new Error(`this test does not know what ${op} at ${path} does`);
+  list.push(value);
 }
 
 function withLabels(object: KubeObject, pairs: Record<string, string>, selectors: boolean): KubeObject {

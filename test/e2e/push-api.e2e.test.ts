@@ -17,6 +17,8 @@ function snapshotOf(clusterId: string, address: string): ClusterSnapshot {
     clusterId,
     namespaces: { shop: {} },
     imports: {},
+    services: {},
+    pods: {},
     findings: {},
     exports: {
       "shop/db": {

@@ -44,9 +44,16 @@ describe("the rights that infra/kubernetes gives a worker", () => {
   });
 
   test("the API server takes everything in infra/kubernetes and in its overlays", async () => {
-    await server.admin.apply(...infraManifests());
-    for (const overlay of readdirSync(join(checkout, "infra/kubernetes/overlays")))
-      await server.admin.apply(...infraManifests(join(checkout, "infra/kubernetes/overlays", overlay)));
+    const base = infraManifests();
+    await server.admin.apply(...base);
+    const nameOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.name}`;
+    const inBase = new Set(base.map(nameOf));
+    for (const overlay of readdirSync(join(checkout, "infra/kubernetes/overlays"))) {
+      const objects = infraManifests(join(checkout, "infra/kubernetes/overlays", overlay));
+      await server.admin.apply(...objects);
+      // The rights that it adds would be those of the following tests, too.
+      await server.admin.remove(...objects.filter((object) => !inBase.has(nameOf(object))));
+    }
   });
 
   test("only reading, and no Secrets, ConfigMaps or Pods", async () => {
@@ -88,6 +95,36 @@ describe("the rights that infra/kubernetes gives a worker", () => {
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
     expect(errorsIn(worker.log())).toEqual([]);
     expect(worker.log()).not.toMatch(/forbid/i);
+  });
+
+  test("--pods verified needs overlays/cluster-local; then the cluster has its own zone, and nobody else", async () => {
+    const overlay = join(checkout, "infra/kubernetes/overlays/cluster-local");
+    const deployment = infraManifests(overlay).find(({ kind }) => kind === "Deployment");
+    const args = ["--cluster-zone=cluster.local", "--pods=verified"];
+    expect(JSON.stringify(deployment)).toContain(args.map((one) => JSON.stringify(one)).join());
+    const options = { gateways: [gateway], tokenFile: gateway.tokenFileFor("east"), args };
+    await worker?.stop();
+    worker = startSync({ ...options, kubeconfig: await kubeconfigOfWorker(server) });
+    const { log } = worker;
+    await eventually(() => errorsIn(log())).toContainEqual(
+      expect.objectContaining({
+        code: "RBAC_FORBIDDEN",
+        msg: expect.stringContaining(" pods: add the rule"),
+      }),
+    );
+    await worker.stop();
+
+    const kubeconfig = await kubeconfigOfWorker(server, () => accessManifests(overlay));
+    worker = startSync({ ...options, kubeconfig });
+    const web = "web.shop.svc.cluster.local";
+    await eventually(async () => (await gateway.lookup(web, "A", { view: "east" })).values).toEqual([
+      expect.stringMatching(/^10\.96\./),
+    ]);
+    expect((await gateway.lookup(web, "A")).rcode).toBe("REFUSED");
+    expect(errorsIn(worker.log())).toEqual([]);
+    await expect(clientOf(server, kubeconfig).api("GET", "/api/v1/secrets")).rejects.toMatchObject({
+      status: 403,
+    });
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { UNDATED_EXPORT } from "../../src/extract/exported-service.ts";
 import { extractSnapshot } from "../../src/extract/extract.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
+import { UNDATED } from "../../src/extract/service-spec.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import {
   clusterProperty,
@@ -130,7 +130,7 @@ describe("exports (KEP-1645, Exporting Services)", () => {
       service("shop/web"),
       serviceExport("shop/web", {}, { creationTimestamp: undefined }),
     );
-    expect(exports["shop/web"]!.exportedAt).toBe(UNDATED_EXPORT);
+    expect(exports["shop/web"]!.exportedAt).toBe(UNDATED);
   });
 
   test("both versions of one ServiceExport are one object; both groups are one export, the older date stands", () => {

@@ -33,6 +33,9 @@ export const service = (place: string, spec: Fields = {}, status: Fields = {}) =
     status,
   });
 
+export const pod = (place: string, status: Fields = {}, metadata: Fields = {}) =>
+  object("v1", "Pod", place, { status }, metadata);
+
 export const serviceExport = (
   place: string,
   spec: Fields = {},

@@ -10,6 +10,7 @@ import {
   node,
   ofImport,
   ofService,
+  pod,
   service,
   serviceExport,
   serviceImport,
@@ -17,6 +18,8 @@ import {
 } from "./objects.ts";
 
 const options = { clusterId: "east" };
+const local = { ...options, clusterZone: { name: "cluster.local", pods: "verified" } } as const;
+const modes = [options, local] as const;
 const ports = [{ name: "http", protocol: "TCP", port: 8080 }, { port: 53 }];
 const endpoints = [
   { addresses: ["10.0.0.1"], hostname: "a-0", zone: "z", conditions: { ready: false } },
@@ -27,12 +30,13 @@ const named = fc.constantFrom("a", "b", "c");
 const place = fc.tuple(fc.constantFrom("x", "y"), named).map(([space, name]) => `${space}/${name}`);
 const spec = fc.constantFrom(
   {},
-  { type: "ExternalName" },
+  { type: "ExternalName", externalName: "a.example", name: "a.b" },
   { clusterIP: "None", clusterIPs: ["None"] },
   { ports: ports.map((port) => ({ ...port, appProtocol: "http" })), externalIPs: ["192.0.2.1"] },
 );
 const labels = fc.oneof(
   named.map(ofService),
+  fc.tuple(named, named).map(([own, other]) => ({ ...ofService(own), ...ofImport(other, "west") })),
   fc.tuple(named, fc.constantFrom("west", "")).map(([name, cluster]) => ofImport(name, cluster)),
   fc.constantFrom({}, { "multicluster.kubernetes.io/service-name": "a" }),
 );
@@ -46,6 +50,16 @@ const wellFormed: fc.Arbitrary<KubernetesObject> = fc.oneof(
     )
     .map(([where, version]) => serviceExport(where, { exportedLabels: { tier: where } }, {}, version)),
   place.map((where) => serviceImport(where)),
+  fc
+    .tuple(
+      place,
+      fc.constantFrom(
+        { podIP: "10.0.0.1" },
+        { podIPs: [{ ip: "10.0.0.1" }, { ip: "b/d" }] },
+        { phase: "Failed" },
+      ),
+    )
+    .map(([where, status]) => pod(where, status)),
   fc
     .tuple(place, labels, fc.constantFrom("IPv4", "IPv6", "FQDN"), fc.subarray(endpoints), fc.subarray(ports))
     .map(([where, what, addressType, some, open]) => slice(where, what, some, { addressType, ports: open })),
@@ -90,6 +104,8 @@ const whole = [
   service("x/a", { ipFamilies: ["IPv4"] }, { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } }),
   serviceExport("x/a", { exportedLabels: { tier: "front" } }),
   serviceImport("x/a"),
+  service("x/b", { type: "ExternalName", externalName: "a.example", name: "a.b" }),
+  pod("x/p", { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }] }),
   slice("x/a-1", ofService("a"), endpoints, { ports }),
   slice("x/a-2", ofImport("a", "west"), endpoints, { ports }),
 ];
@@ -115,12 +131,13 @@ test("whatever the objects hold, the snapshot has the format and the neighbours 
     serviceExport("safe/web"),
     slice("safe/web-1", ofService("web"), endpoints),
   ];
-  const alone = extractSnapshot(good, options).exports["safe/web"];
+  const alone = extractSnapshot(good, local);
   fc.assert(
     fc.property(mangled, fc.array(fc.jsonValue(), { maxLength: 2 }), (objects, noise) => {
-      const snapshot = extractSnapshot([...good, ...objects, ...(noise as KubernetesObject[])], options);
+      const snapshot = extractSnapshot([...good, ...objects, ...(noise as KubernetesObject[])], local);
       expect(parseSnapshot(snapshot)).toEqual(snapshot);
-      expect(snapshot.exports["safe/web"]).toEqual(alone);
+      expect(snapshot.exports["safe/web"]).toEqual(alone.exports["safe/web"]);
+      expect(snapshot.services["safe/web"]).toEqual(alone.services["safe/web"]);
     }),
     { numRuns: 1500 },
   );
@@ -136,9 +153,9 @@ test("the order of the objects does not matter", () => {
       ),
     );
   fc.assert(
-    fc.property(shuffled, ([objects, other]) => {
-      expect(JSON.stringify(extractSnapshot(other, options))).toBe(
-        JSON.stringify(extractSnapshot(objects, options)),
+    fc.property(shuffled, fc.constantFrom(...modes), ([objects, other], mode) => {
+      expect(JSON.stringify(extractSnapshot(other, mode))).toBe(
+        JSON.stringify(extractSnapshot(objects, mode)),
       );
     }),
     { numRuns: 300 },
@@ -153,8 +170,8 @@ const change = fc.record({
 
 test("changes told one by one lead to the snapshot of what is left", () => {
   fc.assert(
-    fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
-      const assembler = new SnapshotAssembler(options);
+    fc.property(fc.array(change, { maxLength: 40 }), fc.constantFrom(...modes), (changes, mode) => {
+      const assembler = new SnapshotAssembler(mode);
       const left = new Map<string, KubernetesObject>();
       for (const { object, verb, look } of changes) {
         const group = String(object.apiVersion).replace(/\/?v1(alpha1|beta1)?$/, "");
@@ -169,7 +186,7 @@ test("changes told one by one lead to the snapshot of what is left", () => {
         }
         if (look) assembler.snapshot();
       }
-      expect(assembler.snapshot()).toEqual(extractSnapshot(left.values(), options));
+      expect(assembler.snapshot()).toEqual(extractSnapshot(left.values(), mode));
     }),
     { numRuns: 500 },
   );
@@ -196,6 +213,37 @@ test("a change costs its own service only: everything else keeps its identity", 
   expect(after.namespaces).toBe(before.namespaces);
   expect(after.imports).toBe(before.imports);
   expect(Object.keys((diffSnapshots(before, after) as { exports: object }).exports)).toEqual(["x/a"]);
+});
+
+test("the zone of the cluster adds its own tables and changes nothing else", () => {
+  fc.assert(
+    fc.property(fc.array(wellFormed, { maxLength: 25 }), (objects) => {
+      const { clusterZone, services, pods, findings, ...shared } = extractSnapshot(objects, local);
+      const without = extractSnapshot(objects, options);
+      expect(clusterZone).toEqual(local.clusterZone);
+      expect({ ...shared, services: {}, pods: {}, findings: without.findings }).toEqual(without);
+      expect(findings).toMatchObject(without.findings);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("a change of a cluster's own Service or pod costs its own entry only", () => {
+  const assembler = new SnapshotAssembler(local);
+  for (const object of [namespace("x"), service("x/a"), service("x/b"), serviceExport("x/a"), pod("x/p")])
+    assembler.upsert(object);
+  const before = assembler.snapshot();
+  assembler.upsert(service("x/b", { ports: [] }));
+  assembler.upsert(pod("x/q", { podIP: "10.0.0.9" }));
+  const after = assembler.snapshot();
+  expect(after.services["x/a"]).toBe(before.services["x/a"]);
+  expect(after.exports).toBe(before.exports);
+  expect(diffSnapshots(before, after)).toEqual({
+    services: { "x/b": { ports: [] } },
+    pods: { "x/10.0.0.9": {} },
+  });
+  assembler.upsert(pod("x/q", { podIP: "10.0.0.9", phase: "Running" }));
+  expect(assembler.snapshot()).toBe(after);
 });
 
 test("a slice that moves to another service takes its finding along", () => {

@@ -42,7 +42,7 @@ export class FakeStages implements GatewayStages<TextImage> {
       zones: [],
       ...(topology?.region === undefined ? {} : { region: topology.region }),
     }));
-    return { clusters, services: [], conflicts: [], findings: [] };
+    return { clusters, services: [], localZones: [], conflicts: [], findings: [] };
   }
 
   compile({ clusters }: Clusterset) {
@@ -105,6 +105,8 @@ export function regional(clusterId: string, region: string): ClusterSnapshot {
     namespaces: {},
     exports: {},
     imports: {},
+    services: {},
+    pods: {},
     findings: {},
   };
 }

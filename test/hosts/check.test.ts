@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type CheckFlags, check } from "../../src/hosts/check.ts";
+import { readCheckInputs } from "../../src/hosts/check-input.ts";
 import { UsageError } from "../../src/hosts/usage-error.ts";
 
 let folder: string;
@@ -148,6 +149,102 @@ describe("check", () => {
   });
 });
 
+const ALIAS = `
+---
+apiVersion: v1
+kind: Service
+metadata: { name: partner, namespace: shop, creationTimestamp: "2026-01-01T00:00:00Z" }
+spec: { type: ExternalName, externalName: a.example, name: api.partner }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: web-0, namespace: shop }
+status: { podIP: 10.0.0.1 }
+`;
+
+describe("zones of single clusters", () => {
+  const LOCAL = "cluster.local";
+  const both = () => [manifests("cluster-a", service(HTTP) + ALIAS), manifests("cluster-b", service(HTTP))];
+  const comments = (out: string[]) => out.filter((line) => line.startsWith(";"));
+
+  it("come after the clusterset zone, each under a comment that names it", async () => {
+    const { out, err } = await run(both(), { clusterZone: LOCAL });
+    expect(comments(out)).toEqual([
+      "; cluster.local. of the cluster cluster-a",
+      "; cluster.local. of the cluster cluster-b",
+    ]);
+    const [first, second] = comments(out).map((comment) => out.indexOf(comment));
+    const alias = "api.partner.shop.svc.cluster.local.\t5\tIN\tCNAME\ta.example.";
+    const web = "web.shop.svc.cluster.local.\t5\tIN\tA\t10.96.0.1";
+    expect(out.slice(0, first).join("\n")).not.toContain(LOCAL);
+    expect(out.slice(first, second)).toEqual(expect.arrayContaining([alias, web]));
+    expect(out.slice(second)).toContain(web);
+    expect(out.slice(second)).not.toContain(alias);
+    expect(err.at(-1)).toContain(` ${out.length - 2} records`);
+  });
+
+  it("are not there unless asked for", async () => {
+    expect((await run(both())).out.join("\n")).not.toContain(LOCAL);
+  });
+
+  it("alone: the zone that --view and --zone name", async () => {
+    const { out } = await run(both(), { clusterZone: LOCAL, zone: [LOCAL], view: "cluster-b" });
+    expect(comments(out)).toEqual(["; cluster.local. of the cluster cluster-b"]);
+    expect(out.join("\n")).not.toContain("clusterset.local");
+  });
+
+  it.each([
+    ["disabled", []],
+    ["insecure", []],
+    ["verified", ["10-0-0-1.shop.pod.cluster.local.\t5\tIN\tA\t10.0.0.1"]],
+  ] as const)("--pods %s lists the names that exist as such", async (pods, expected) => {
+    const { out } = await run(both(), { clusterZone: LOCAL, pods });
+    expect(out.filter((line) => /\.pod\..*\tA\t/.test(line))).toEqual(expected);
+  });
+
+  it("a zone whose name is taken is a finding, and the others are listed", async () => {
+    const { code, out, err } = await run(both(), { clusterZone: "clusterset.local" });
+    expect(code).toBe(1);
+    expect(err[0]).toMatch(/^finding: cluster-a: ClusterZone clusterset\.local: InvalidZone: /);
+    expect(comments(out)).toEqual([]);
+    expect(out).toContain("web.shop.svc.clusterset.local.\t5\tIN\tA\t192.0.2.1");
+  });
+
+  it("a snapshot says itself which zone it has", async () => {
+    const [input] = await readCheckInputs([both()[0]!], undefined, { name: LOCAL, pods: "disabled" });
+    const file = join(folder, "snapshot.json");
+    writeFileSync(file, JSON.stringify(input!.snapshot));
+    const { out } = await run([file], { format: "json" });
+    expect(JSON.parse(out.join(""))).toMatchObject({
+      zones: [{ kind: "cluster-local", zone: "cluster.local.", view: "cluster-a" }],
+    });
+  });
+});
+
+describe("federation zones", () => {
+  const inputs = () => [manifests("cluster-a", service(HTTP))];
+
+  it.each([
+    ["prod", ["federation."]],
+    ["prod=fed.example", ["fed.example."]],
+    ["prod=fed.example,reg.example", ["fed.example.", "reg.example."]],
+    ["prod=,reg.example", ["reg.example."]],
+  ])("--federation %s", async (federation, zones) => {
+    const { out } = await run(inputs(), { federation: [federation] });
+    const comments = out.filter((line) => line.startsWith(";"));
+    expect(comments.map((line) => line.split(/[ ,]/)[1])).toEqual(zones);
+    for (const zone of zones) expect(out).toContain(`web.shop.prod.svc.${zone}\t5\tIN\tA\t192.0.2.1`);
+  });
+
+  it("are listed as the view sees them, and alone where --zone names them", async () => {
+    const flags = { federation: ["prod"], view: "cluster-a", zone: ["federation"] };
+    const { out } = await run(inputs(), flags);
+    expect(out[0]).toBe("; federation., a federation zone, as the cluster cluster-a sees it");
+    expect(out).toContain("web.shop.prod.svc.federation.\t5\tIN\tA\t10.96.0.1");
+    expect(out.join("\n")).not.toContain("clusterset.local");
+  });
+});
+
 describe("inputs that cannot be checked", () => {
   it.each([
     ["a folder that is not there", () => [join(folder, "none")], {}, /ENOENT/],
@@ -172,6 +269,12 @@ describe("inputs that cannot be checked", () => {
       /--cluster-id names one cluster/,
     ],
     ["a view of no cluster", () => [manifests("a", service(HTTP))], { view: "z" }, /--view "z" is none of/],
+    [
+      "a federation in the clusterset zone",
+      () => [manifests("a", service(HTTP))],
+      { federation: ["prod=clusterset.local"] },
+      /clusterset\.local\. is claimed by federation prod/,
+    ],
     ["a folder whose name is no cluster id", () => [manifests("Not_One", service(HTTP))], {}, /--cluster-id/],
   ])("%s", async (_, inputs, flags, expected) => {
     const checked = run(inputs(), flags);

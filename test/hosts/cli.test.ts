@@ -80,11 +80,14 @@ function get(url: string, ca: string): Promise<{ status: number; text: string }>
 }
 
 describe("the command line", () => {
-  it.each(["serve", "sync", "check", "token", "demo"])("%s --help has an example", async (command) => {
-    const { status, stdout } = await run([command, "--help"]);
-    expect(status).toBe(0);
-    expect(stdout).toMatch(/Examples?:\n {2}clusterset-doh /);
-  });
+  it.each(["serve", "sync", "check", "export", "token", "demo"])(
+    "%s --help has an example",
+    async (command) => {
+      const { status, stdout } = await run([command, "--help"]);
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/Examples?:\n {2}clusterset-doh /);
+    },
+  );
 
   it.each([
     [[], /Usage: clusterset-doh/],
@@ -101,7 +104,20 @@ describe("the command line", () => {
       ["sync", "--gateway", "https://a.example", "--token-file", "x", "--manifests", ".", "--context", "c"],
       /--manifests reads no API server/,
     ],
+    [["sync", "--gateway", "https://a.example", "--token-file", "x", "--pods", "insecure"], /--cluster-zone/],
+    [
+      ["sync", "--gateway", "https://a.example", "--token-file", "x", "--cluster-zone", "a..b"],
+      /--cluster-zone "a..b" must be a domain name such as cluster.local/,
+    ],
+    [["check", "--pods", "some", "."], /--pods <mode>' argument 'some' is invalid/],
     [["check"], /missing required argument/],
+    [["check", "--federation", "a.b", "."], /--federation "a.b": its name /],
+    [["check", "--federation", "prod=,a..b", "."], /its domain must be a domain name/],
+    [["export", "."], /required option '--federation/],
+    [["export", "--federation", "prod", "."], /required option '--domain/],
+    [["export", "--federation", "prod", "--domain", "a..b", "."], /its domain must be a domain name/],
+    [["export", "--federation", "prod", "--domain", "a.example", "none"], /none: ENOENT/],
+    [["export", "--federation", "prod", "--domain", "a.example", "--name-server", ".", "."], /no host name/],
     [["check", "none"], /none: ENOENT/],
   ])("%j says what is wrong and exits with 2", async (args, expected) => {
     const { status, stderr } = await run(args);

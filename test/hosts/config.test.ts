@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readServeConfig, withAlwaysServed } from "../../src/hosts/config.ts";
+import { federationOptions, stubZoneNames } from "../../src/hosts/federation-config.ts";
 import { formatListenAddress, parseListenAddress } from "../../src/hosts/listen-address.ts";
 import { UsageError } from "../../src/hosts/usage-error.ts";
 
@@ -42,6 +43,47 @@ describe("settings", () => {
       cors: { origins: "*" },
       lease: { minimumSeconds: 5, defaultSeconds: 60, maximumSeconds: 3600 },
       limits: { queryBytes: 65535 },
+      federations: [],
+      sourceCluster: { option: 65001, trusted: [] },
+      stub: { zones: ["federation"], serverMilliseconds: 1500, totalMilliseconds: 5000, upstreams: [] },
+    });
+  });
+
+  it("of federations come from the file and from flags", () => {
+    const config = file(`
+federations:
+  - name: first
+  - { name: second, zone: fed.example, domain: FED.example.com. }
+  - { name: third, zone: false, domain: fed.example.com }
+stub: { zones: [other.example], upstreams: [{ origin: "https://dns.example:8443", caFile: ca.crt, tokenFile: a.token }] }
+tls: { clientCaFile: clients.crt }
+`);
+    const read = readServeConfig({ config, federation: ["fourth"] });
+    expect(read.federations.map(({ name, zone }) => [name, zone])).toEqual([
+      ["first", "federation"],
+      ["second", "fed.example"],
+      ["third", false],
+      ["fourth", "federation"],
+    ]);
+    expect(federationOptions(read.federations)[2]).toEqual({ name: "third", domain: "fed.example.com" });
+    expect(stubZoneNames(read.stub, read.federations)).toEqual([
+      "other.example",
+      "federation",
+      "fed.example",
+      "fed.example.com",
+    ]);
+    expect(read.stub.upstreams).toEqual([
+      {
+        origin: "https://dns.example:8443",
+        caFile: join(folder, "ca.crt"),
+        tokenFile: join(folder, "a.token"),
+      },
+    ]);
+    expect(read.tls).toEqual({ clientCaFile: join(folder, "clients.crt") });
+    expect(readServeConfig({ config, clientCaFile: "b", tlsCert: "c", tlsKey: "d" }).tls).toEqual({
+      certificateFile: "c",
+      keyFile: "d",
+      clientCaFile: "b",
     });
   });
 
@@ -114,7 +156,7 @@ push:
 });
 
 describe("a mistake in the config file is told with its place", () => {
-  it.each([
+  it.each<readonly [string, string]>([
     ["listen: ':1'\nlimits:\n  connections: none\n", "gateway.yaml:3: limits.connections: "],
     ["listen: ':1'\nlimit:\n  connections: 1\n", "gateway.yaml:2: limit: there is no such key"],
     ["limits:\n  conections: 1\n", "gateway.yaml:2: limits.conections: there is no such key"],
@@ -128,6 +170,30 @@ describe("a mistake in the config file is told with its place", () => {
       "gateway.yaml:3: push.credentials[0]: must have one of tokenSha256 and tokenFile",
     ],
     ["lease:\n  minimumSeconds: 100\n", "gateway.yaml:1: lease: must have minimumSeconds <= defaultSeconds"],
+    ["federations:\n  - name: two.labels\n", "gateway.yaml:2: federations[0].name: must be one label"],
+    ["sourceCluster:\n  option: 15\n", "gateway.yaml:2: sourceCluster.option: "],
+    [
+      "sourceCluster:\n  trusted:\n    - clusterId: a\n      addresses: [10.0.0.1/8]\n",
+      "gateway.yaml:4: sourceCluster.trusted[0].addresses[0]: must be a range of addresses",
+    ],
+    ["stub:\n  serverMilliseconds: 9000\n", "gateway.yaml:1: stub: must have serverMilliseconds <= total"],
+    ...["http://dns.example", "https://dns.example/dns-query", "https://user@dns.example", "dns.example"].map(
+      (origin) =>
+        [
+          `stub:\n  upstreams:\n    - origin: ${origin}\n`,
+          "gateway.yaml:3: stub.upstreams[0].origin: ",
+        ] as const,
+    ),
+    ["tls:\n  keyFile: a\n", "gateway.yaml:1: tls: "],
+    [
+      "federations: [{name: a, zone: clusterset.local}]\n",
+      "clusterset.local cannot be both a zone of the clusterset and the zone of a federation",
+    ],
+    [
+      "federations: [{name: a, zone: fed.example}, {name: b, domain: FED.example.}]\n",
+      "fed.example cannot be both",
+    ],
+    ["federations: [{name: a}, {name: a}]\n", "the federation a is configured twice"],
     ["outsideZones: forward\n", "gateway.yaml:1: outsideZones: "],
     ["- a\n- b\n", "gateway.yaml:1: a config file holds keys"],
     ["a: [\n", "gateway.yaml:"],
@@ -155,6 +221,8 @@ describe("a mistake in a flag is told", () => {
     [{ clusterToken: ["a="] }, /--cluster-token/],
     [{ clusterToken: ["Upper=file"] }, /--cluster-token/],
     [{ tlsCert: "x" }, /--tls-cert and --tls-key go together/],
+    [{ federation: ["My.Federation"] }, /--federation "My.Federation" must be one label/],
+    [{ tls: false, clientCaFile: "x" }, /--client-ca-file needs TLS/],
   ])("%j", (flags, expected) => {
     expect(() => readServeConfig(flags)).toThrow(expected);
   });

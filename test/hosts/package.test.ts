@@ -41,7 +41,7 @@ it("the package runs from node_modules, where Node strips no types", () => {
   const version = run(["--version"]);
   expect(version.stderr).toBe("");
   expect(version.stdout.trim()).toMatch(/^\d+\.\d+\.\d+/);
-  for (const command of ["serve", "sync", "check", "token", "demo"]) {
+  for (const command of ["serve", "sync", "check", "export", "token", "demo"]) {
     const help = run([command, "--help"]);
     expect(help.status, command).toBe(0);
     expect(help.stdout, command).toMatch(/Examples?:\n/);

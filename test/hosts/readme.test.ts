@@ -30,9 +30,12 @@ it("README's config file is taken", () => {
 it("README's table has every key of the config file and no other", () => {
   const keys = (schema: object, prefix: string): string[] =>
     Object.entries(schema).map(([key]) => `${prefix}${key}`);
-  const { lease, limits, push, cors, ...rest } = ServeConfig.parse({});
+  const { lease, limits, push, cors, stub, sourceCluster, ...rest } = ServeConfig.parse({});
   const expected = [
     ...keys(rest, ""),
+    ...keys(stub, "stub."),
+    // A gateway runs in no cluster that it would know of.
+    ...keys({ ...sourceCluster, self: undefined }, "sourceCluster."),
     ...keys(lease, "lease."),
     ...keys(limits, "limits."),
     ...keys(push, "push."),

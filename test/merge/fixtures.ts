@@ -16,6 +16,8 @@ export function snapshot(clusterId: string, parts: Partial<ClusterSnapshot> = {}
     namespaces: { shop: {} },
     exports: {},
     imports: {},
+    services: {},
+    pods: {},
     findings: {},
     ...parts,
   };

@@ -74,7 +74,13 @@ describe("clusters and findings", () => {
   });
 
   it("no cluster makes an empty clusterset", () => {
-    expect(mergeClusterset([])).toEqual({ clusters: [], services: [], conflicts: [], findings: [] });
+    expect(mergeClusterset([])).toEqual({
+      clusters: [],
+      localZones: [],
+      services: [],
+      conflicts: [],
+      findings: [],
+    });
   });
 });
 

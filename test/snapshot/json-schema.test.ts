@@ -18,7 +18,11 @@ test("the schema of a snapshot refuses unknown fields and names its parts", () =
     $schema: "https://json-schema.org/draft/2020-12/schema",
     additionalProperties: false,
   });
+  expect(schema.required).toEqual([
+    ...["formatVersion", "clusterId", "namespaces", "exports", "imports", "findings"],
+  ]);
   expect(Object.keys(schema.$defs).sort()).toEqual([
+    "ClusterZone",
     "Endpoint",
     "EndpointGroup",
     "EndpointGroups",
@@ -26,6 +30,7 @@ test("the schema of a snapshot refuses unknown fields and names its parts", () =
     "ExportedService",
     "Finding",
     "ImportedService",
+    "LocalService",
     "ServicePort",
   ]);
 });

@@ -67,6 +67,13 @@ describe("parseSnapshot", () => {
     expect(error.message).toContain("80 more");
   });
 
+  test("takes a snapshot from before there were zones of single clusters", () => {
+    const { services: _, pods: __, ...older } = shopSnapshot("west");
+    const snapshot = parseSnapshot(JSON.parse(JSON.stringify(older)));
+    expect(snapshot).toEqual({ ...older, services: {}, pods: {} });
+    expect(snapshot).not.toHaveProperty("clusterZone");
+  });
+
   test("hostile keys change no prototype", () => {
     const text = '{"namespaces":{"__proto__":{"polluted":true}},"exports":{"__proto__":{"polluted":true}}}';
     const value = { ...shopSnapshot("west"), ...JSON.parse(text) };

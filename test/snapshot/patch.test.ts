@@ -112,6 +112,17 @@ describe("applyPatch", () => {
     );
   });
 
+  test("a cluster's own zone comes, changes and goes", () => {
+    const base = shopSnapshot("west");
+    const pod = { "shop/10.0.0.1": {} };
+    const opened = applyPatch(base, { clusterZone: { name: "cluster.local", pods: "verified" }, pods: pod });
+    expect(opened).toEqual({ ...base, clusterZone: { name: "cluster.local", pods: "verified" }, pods: pod });
+    const changed = applyPatch(opened, { clusterZone: { pods: "insecure" } });
+    expect(changed.clusterZone).toEqual({ name: "cluster.local", pods: "insecure" });
+    expect(changed.pods).toBe(opened.pods);
+    expect(applyPatch(changed, { clusterZone: null, pods: { "shop/10.0.0.1": null } })).toEqual(base);
+  });
+
   test("does not look at entries that it does not touch", () => {
     const base = shopSnapshot("west");
     const odd = { ...base, exports: { ...base.exports, "shop/odd": { broken: true } as never } };
@@ -123,7 +134,14 @@ describe("applyPatch", () => {
   test.each<[string, SnapshotPatch, RegExp]>([
     ["clusterId", { clusterId: "east" }, /cannot be changed/],
     ["formatVersion", { formatVersion: 1 }, /cannot be changed/],
-    ["services", { services: {} }, /not a known field/],
+    ["secrets", { secrets: {} }, /not a known field/],
+    ["clusterZone.pods", { clusterZone: { name: "cluster.local" } }, /expected one of/],
+    [
+      'services["shop/web"].serviceType',
+      { services: { "shop/web": { serviceType: "Odd" } } },
+      /expected one of/,
+    ],
+    ['pods["no-slash"]', { pods: { "no-slash": {} } }, /not a valid key/],
     ["exports", { exports: null }, /must be an object/],
     ["imports", { imports: [] }, /must be an object/],
     ['exports["shop/web"].ports', { exports: { "shop/web": { ports: null } } }, /array/],

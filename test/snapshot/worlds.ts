@@ -4,11 +4,13 @@ import type {
   Endpoint,
   ExportedService,
   ImportedService,
+  LocalService,
 } from "../../src/snapshot/schema.ts";
 
 /** A snapshot without any entries. */
 export function emptySnapshot(clusterId: string): ClusterSnapshot {
-  return { formatVersion: 1, clusterId, namespaces: {}, exports: {}, imports: {}, findings: {} };
+  const tables = { namespaces: {}, exports: {}, imports: {}, services: {}, pods: {}, findings: {} };
+  return { formatVersion: 1, clusterId, ...tables };
 }
 
 /** A headless export with `size` endpoints. */
@@ -81,6 +83,19 @@ const imported: fc.Arbitrary<ImportedService> = fc.record(
   },
   { requiredKeys: ["ips", "ports", "endpoints"] },
 );
+const local: fc.Arbitrary<LocalService> = fc.record(
+  {
+    createdAt: fc.constantFrom("2024-01-01T00:00:00Z", "2025-06-01T12:00:00.5+02:00"),
+    serviceType: fc.constantFrom("ClusterIP", "ExternalName"),
+    headless: fc.boolean(),
+    ports: fc.array(port, { maxLength: 1 }),
+    clusterIPs: fc.array(address, { maxLength: 2 }),
+    externalName: fc.constantFrom("a.example", ""),
+    ownedName: fc.constant("my-service.my-cluster"),
+    endpoints: groups,
+  },
+  { requiredKeys: ["createdAt", "serviceType", "headless", "ports", "endpoints"] },
+);
 const serviceKey = fc.constantFrom("shop/web", "shop/db", "constructor/a");
 
 /** Random valid snapshots of the cluster "west". */
@@ -92,9 +107,15 @@ export const snapshots: fc.Arbitrary<ClusterSnapshot> = fc.record(
       { region: fc.constant("eu"), zones: fc.array(fc.constantFrom("a", "b")) },
       { requiredKeys: [] },
     ),
+    clusterZone: fc.record({
+      name: fc.constantFrom("cluster.local", "east.example"),
+      pods: fc.constantFrom("disabled", "insecure", "verified"),
+    }),
     namespaces: dictionary(fc.constantFrom("shop", "constructor"), fc.constant({})),
     exports: dictionary(serviceKey, exported),
     imports: dictionary(serviceKey, imported),
+    services: dictionary(serviceKey, local),
+    pods: dictionary(fc.constantFrom("shop/10.0.0.1", "shop/fd00::1"), fc.constant({})),
     findings: dictionary(
       fc.constant("NoService/shop/gone"),
       fc.record({
@@ -105,5 +126,10 @@ export const snapshots: fc.Arbitrary<ClusterSnapshot> = fc.record(
       }),
     ),
   },
-  { requiredKeys: ["formatVersion", "clusterId", "namespaces", "exports", "imports", "findings"] },
+  {
+    requiredKeys: [
+      ...(["formatVersion", "clusterId", "namespaces", "exports", "imports", "services", "pods"] as const),
+      "findings",
+    ],
+  },
 );

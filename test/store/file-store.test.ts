@@ -39,6 +39,21 @@ async function loadOnce(directory: string) {
 
 const journalOf = (directory: string) => join(directory, "clusters", "west", "00000001.journal");
 
+test("state from before there were zones of single clusters loads, and takes changes of theirs", async () => {
+  const directory = await patchedDirectory(2);
+  const file = join(directory, "clusters", "west", "00000001.snapshot");
+  const [record] = decodeLines(readFileSync(file)).values as [{ snapshot: Record<string, unknown> }];
+  const { services: _, pods: __, ...older } = record.snapshot;
+  writeFileSync(file, encodeLine({ ...record, snapshot: older }));
+  const { store, warnings } = await openCollecting(directory);
+  expect((await loadAll(store)).west?.snapshot).toEqual(snapshotOf("west", 2));
+  const zoned = { ...snapshotOf("west", 2), pods: { "shop/10.0.0.1": {} } };
+  await store.keep("west", patchTo(snapshotOf("west", 2), zoned, metaOf(3)));
+  await store.close();
+  expect((await loadOnce(directory)).clusters.west?.snapshot).toEqual(zoned);
+  expect(warnings).toEqual([]);
+});
+
 describe("a journal that is torn or altered", () => {
   test("loads, cut anywhere, as it was after the last whole record, and takes changes again", async () => {
     const directory = await patchedDirectory(5);

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
+import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { KubernetesSource, type KubernetesSourceOptions } from "../../src/sync/kubernetes.ts";
 import type { SourceError } from "../../src/sync/object-source.ts";
-import { namespace, node, ofService, service, serviceExport, slice } from "../extract/objects.ts";
+import { namespace, node, ofService, pod, service, serviceExport, slice } from "../extract/objects.ts";
 import { ApiServerDouble } from "./api-server-double.ts";
 import { KeptLogs } from "./logs.ts";
 import { until } from "./until.ts";
@@ -20,6 +21,7 @@ let stop: AbortController;
 let running: Promise<void> | undefined;
 let source: KubernetesSource;
 let assembler: SnapshotAssembler;
+let told: KubernetesObject[];
 let errors: SourceError[];
 /** Exports in each snapshot that the source would have let through, without repetitions. */
 let pushed: string[];
@@ -29,6 +31,7 @@ beforeEach(async () => {
   api = await new ApiServerDouble().start();
   logs = new KeptLogs();
   stop = new AbortController();
+  told = [];
   errors = [];
   pushed = [];
   api.put("/api/namespaces", namespace("shop"));
@@ -49,7 +52,8 @@ afterEach(async () => {
 async function start(more: Partial<KubernetesSourceOptions> = {}) {
   const kubeconfig = join(folder, "kubeconfig");
   await writeFile(kubeconfig, api.kubeconfig);
-  assembler = new SnapshotAssembler({ clusterId: "east" });
+  const clusterZone = { name: "cluster.local", pods: "verified" } as const;
+  assembler = new SnapshotAssembler({ clusterId: "east", ...(more.pods === true && { clusterZone }) });
   source = new KubernetesSource(
     {
       kubeconfig,
@@ -63,7 +67,10 @@ async function start(more: Partial<KubernetesSourceOptions> = {}) {
       ...more,
     },
     {
-      upsert: (object) => void assembler.upsert(object),
+      upsert: (object) => {
+        told.push(object);
+        assembler.upsert(object);
+      },
       delete: (object) => void assembler.delete(object),
       changed: () => {
         if (!source.complete) return;
@@ -113,6 +120,36 @@ test("lists page by page, says nothing before everything is there, then follows 
   api.put(SLICES, slice("shop/f-1", ofService("f"), [{ addresses: ["10.0.0.1"] }]));
   await until(() => expect(assembler.snapshot().exports["shop/f"]!.endpoints).not.toEqual({}));
   expect(errors).toEqual([]);
+});
+
+test("pods are read only where they are asked for, and little of them is kept", async () => {
+  const status = { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }], conditions: [] };
+  const whole = { ...pod("shop/a-0", status, { uid: "u" }), spec: { containers: [{ name: "c" }] } };
+  api.put("/api/pods", whole);
+  await start();
+  await becomes("abcde");
+  expect(api.seen.some((url) => url.includes("/pods"))).toBe(false);
+  stop.abort();
+  await running;
+
+  stop = new AbortController();
+  await start({ pods: true });
+  await becomes("abcde");
+  expect(assembler.snapshot().pods).toEqual({ "shop/10.0.0.1": {} });
+  const kept = told.find(({ kind }) => kind === "Pod");
+  expect(kept).toMatchObject({ apiVersion: "v1", metadata: { name: "a-0", namespace: "shop" } });
+  expect(kept).toHaveProperty("status", {
+    phase: "Running",
+    podIP: "10.0.0.1",
+    podIPs: [{ ip: "10.0.0.1" }],
+  });
+  for (const left of ["spec", "metadata.uid"]) expect(kept).not.toHaveProperty(left);
+
+  await until(() => expect(api.watchers("/api/pods")).toBe(1));
+  api.remove("/api/pods", "shop/a-0");
+  await until(() => expect(assembler.snapshot().pods).toEqual({}));
+  api.put("/api/pods", pod("shop/b-0", status));
+  await until(() => expect(assembler.snapshot().pods).toEqual({ "shop/10.0.0.1": {} }));
 });
 
 test("bookmarks are asked for and the watch goes on from them", async () => {

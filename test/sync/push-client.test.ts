@@ -61,6 +61,8 @@ function snapshot(endpoints: number, clusterId = "east"): ClusterSnapshot {
     namespaces: { shop: {} },
     exports: { "shop/web": web },
     imports: {},
+    services: {},
+    pods: {},
     findings: {},
   };
 }

@@ -67,6 +67,21 @@ test("once: done when every gateway has acknowledged; the cluster stays", async 
   expect(gateways.map(portAt)).toEqual([80, 80]);
 });
 
+test("once: with a zone of its own the cluster's Services and pods are pushed too", async () => {
+  await writeFile(
+    join(folder, "pod.yaml"),
+    "apiVersion: v1\nkind: Pod\nmetadata: { name: web-0, namespace: shop }\nstatus: { podIP: 10.0.0.1 }\n",
+  );
+  const told = () => gateways[0]!.held.get("east")!.snapshot;
+  await work({ once: true });
+  expect(told()).toMatchObject({ services: {}, pods: {} });
+  expect(told()).not.toHaveProperty("clusterZone");
+  const clusterZone = { name: "cluster.local", pods: "verified" } as const;
+  await work({ once: true, clusterZone });
+  expect(told()).toMatchObject({ clusterZone, pods: { "shop/10.0.0.1": {} } });
+  expect(Object.keys(told().services)).toEqual(["shop/web"]);
+});
+
 test.each<[string, RegExp, () => Partial<SyncWorkerOptions>]>([
   ["no cluster id", /--cluster-id/, () => ({ clusterId: undefined as unknown as string })],
   [

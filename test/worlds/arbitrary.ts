@@ -1,12 +1,14 @@
 import fc from "fast-check";
 import type {
   ClusterSnapshot,
+  ClusterZone,
   Endpoint,
   EndpointGroups,
   EndpointPort,
   ExportedService,
   Finding,
   ImportedService,
+  LocalService,
   ServicePort,
 } from "../../src/snapshot/schema.ts";
 
@@ -21,6 +23,17 @@ const HOSTNAMES = ["web-0", "web-1", "db-0"];
 const ODD_HOSTNAMES = ["with.dot", "UPPER", "y".repeat(64), "-dash", ""];
 const SOURCES = ["east", "west", "far"];
 const ODD_SOURCES = ["", "East", "WEST", "far.eu", "under_score", "a.b.c", "constructor"];
+const EXTERNAL_NAMES = ["www.example.com", "web.shop.svc.cluster.local", "db.example.com."];
+const ODD_EXTERNAL_NAMES = [
+  "",
+  "10.0.0.1",
+  "a..b",
+  "under_score.example",
+  "b\u00fccher.example",
+  "x".repeat(64),
+];
+const OWNED_NAMES = ["my-service.my-cluster", "api", "a.b.web", "Mixed.Case"];
+const ODD_OWNED_NAMES = ["", ".", "a..b", "_http._tcp.web", "y".repeat(64), "trailing."];
 const ZONES = ["zone-a", "zone-b"];
 
 /** Mostly a usual value, once in a while an odd one that an API server lets through. */
@@ -155,6 +168,41 @@ export const arbitraryImport: fc.Arbitrary<ImportedService> = some(
   ["ips", "ports", "endpoints"],
 ) as fc.Arbitrary<ImportedService>;
 
+/** A Service of the cluster itself: every type, with fields that do not go with it now and then. */
+export const arbitraryLocalService: fc.Arbitrary<LocalService> = some(
+  {
+    createdAt: fc.constantFrom(
+      "2026-01-01T00:00:00Z",
+      "2026-01-01T01:00:00+01:00",
+      "2026-03-01T12:00:00Z",
+      "9999-12-31T23:59:59Z",
+    ),
+    serviceType: fc.constantFrom("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
+    headless: fc.boolean(),
+    ports: globalProperties.ports,
+    clusterIPs: fc.array(address, { maxLength: 2 }),
+    publishNotReadyAddresses: fc.boolean(),
+    externalName: pick(EXTERNAL_NAMES, ODD_EXTERNAL_NAMES),
+    ownedName: pick(OWNED_NAMES, ODD_OWNED_NAMES),
+    endpoints: arbitraryEndpointGroups,
+  },
+  ["createdAt", "serviceType", "headless", "ports", "endpoints"],
+) as fc.Arbitrary<LocalService>;
+
+/** The zone of a cluster, in every pod mode; mostly `cluster.local`, so that the zones of several clusters meet. */
+export const arbitraryClusterZone: fc.Arbitrary<ClusterZone> = fc.record(
+  {
+    name: pick(["cluster.local", "cluster.local", "east.example.org"], ["", ".", "a..b", "clusterset.local"]),
+    pods: fc.constantFrom("disabled", "insecure", "verified"),
+  },
+  { noNullPrototype: true },
+);
+
+/** `<namespace>/<address>` of each pod. */
+export const arbitraryPods: fc.Arbitrary<ClusterSnapshot["pods"]> = fc
+  .array(fc.tuple(fc.constantFrom(...NAMESPACES), address), { maxLength: 4 })
+  .map((pods) => Object.fromEntries(pods.map(([namespace, ip]) => [`${namespace}/${ip}`, {}])));
+
 /** `<namespace>/<name>` of a service. */
 export const arbitraryServiceKey: fc.Arbitrary<string> = fc
   .tuple(fc.constantFrom(...NAMESPACES), pick(NAMES, ODD_NAMES))
@@ -195,6 +243,9 @@ export function arbitrarySnapshot(
       namespaces: arbitraryNamespaces,
       exports: services(arbitraryExport),
       imports: services(arbitraryImport),
+      clusterZone: arbitraryClusterZone,
+      services: services(arbitraryLocalService),
+      pods: arbitraryPods,
       findings: fc
         .array(finding, { maxLength: 2 })
         .map((list) =>
@@ -203,7 +254,7 @@ export function arbitrarySnapshot(
           ),
         ),
     },
-    ["formatVersion", "clusterId", "namespaces", "exports", "imports", "findings"],
+    ["formatVersion", "clusterId", "namespaces", "exports", "imports", "services", "pods", "findings"],
   ) as fc.Arbitrary<ClusterSnapshot>;
 }
 

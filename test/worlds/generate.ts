@@ -95,6 +95,8 @@ function generateSnapshot(size: WorldSize, cluster: number): ClusterSnapshot {
     namespaces,
     exports,
     imports,
+    services: {},
+    pods: {},
     findings: {},
   };
 }

@@ -45,6 +45,24 @@ describe("arbitrary worlds", () => {
   });
 });
 
+describe("zones of single clusters in arbitrary worlds", () => {
+  it("come in every mode, with every type of Service and names owned by aliases", () => {
+    const snapshots = fc.sample(arbitrarySnapshot(), { numRuns: 200, seed: 1 });
+    const modes = new Set(snapshots.map(({ clusterZone }) => clusterZone?.pods));
+    expect(modes).toEqual(new Set([undefined, "disabled", "insecure", "verified"]));
+    const services = snapshots.flatMap(({ services }) => Object.values(services));
+    expect(new Set(services.map(({ serviceType }) => serviceType)).size).toBe(4);
+    const aliases = services.filter(({ serviceType }) => serviceType === "ExternalName");
+    expect(aliases.some(({ ownedName }) => ownedName?.includes("."))).toBe(true);
+    expect(snapshots.some(({ pods }) => Object.keys(pods).length > 1)).toBe(true);
+  });
+
+  it("are not part of generated ones", () => {
+    for (const { clusterZone, services, pods } of generateWorld(SMALL))
+      expect({ clusterZone, services, pods }).toEqual({ clusterZone: undefined, services: {}, pods: {} });
+  });
+});
+
 describe("generateWorld", () => {
   it("gives snapshots by the schema", () => {
     for (const snapshot of generateWorld(SMALL)) expect(ClusterSnapshot.parse(snapshot)).toEqual(snapshot);

@@ -4,8 +4,7 @@ import { mergeClusterset } from "../../src/merge/merge.ts";
 import { compileZoneImage } from "../../src/zone/compile.ts";
 import { verifyContentHash } from "../../src/zone/content-hash.ts";
 import { ZoneImage } from "../../src/zone/image.ts";
-import { listRecords } from "../../src/zone/listing.ts";
-import { writeZoneFile } from "../../src/zone/zone-file.ts";
+import { listRecords, zoneFileLine } from "../../src/zone/listing.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { ask, compileWorld } from "../resolve/ask.ts";
 import { twoClusters } from "../resolve/world.ts";
@@ -177,7 +176,7 @@ describe("a zone file", () => {
       zones: ["clusterset.test"],
       serial: 3,
     });
-    const lines = [...writeZoneFile(image, { view: "west" })];
+    const lines = [...listRecords(image, { view: "west" })].map(zoneFileLine);
     expect(lines[0]).toBe(
       "clusterset.test.\t5\tIN\tSOA\tns.dns.clusterset.test. hostmaster.clusterset.test. 3 7200 1800 86400 5",
     );
@@ -185,7 +184,7 @@ describe("a zone file", () => {
     expect(lines).toContain("web.shop.svc.clusterset.test.\t5\tIN\tA\t10.201.0.1");
     expect(lines).toContain("1.0.201.10.in-addr.arpa.\t5\tIN\tPTR\tweb.shop.svc.clusterset.test.");
     expect(lines.join("\n")).not.toContain("ops.svc");
-    expect(() => [...writeZoneFile(image, { view: "north" })]).toThrow('no cluster "north"');
-    expect(() => [...writeZoneFile(image, { zone: "other.test." })]).toThrow("no zone other.test.");
+    expect(() => [...listRecords(image, { view: "north" })]).toThrow('no cluster "north"');
+    expect(() => [...listRecords(image, { zone: "other.test." })]).toThrow("no zone other.test.");
   });
 });

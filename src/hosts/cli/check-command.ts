@@ -1,19 +1,26 @@
 import { Command, Option } from "commander";
 import type { Output } from "../output.ts";
-import { repeat } from "./flags.ts";
+import { clusterZoneOptions, repeat } from "./flags.ts";
 
 /** `clusterset-doh check`; `setExitCode` takes what it found. */
 export function checkCommand(output: Output, setExitCode: (code: number) => void): Command {
-  return new Command("check")
+  const command = new Command("check")
     .description("prints the records that manifests or snapshots would be served as")
     .argument("<inputs...>", "one folder of manifests per cluster, or snapshot files (JSON)")
     .option("--cluster-id <id>", "the cluster's id (default: ClusterProperty, else the folder's name)")
     .option("--view <cluster>", "print what this cluster sees (default: what askers outside see)")
     .option(
       "--zone <zone>",
-      "zone to print (default: clusterset.local); repeatable, the first owns PTR targets",
+      "name of the clusterset zone (default: clusterset.local), or another zone to print alone; repeatable, the first owns PTR targets",
       repeat,
     )
+    .option(
+      "--federation <name[=zone[,domain]]>",
+      "a federation to print: its zone for clusters (default: federation) and its registered domain; repeatable",
+      repeat,
+    );
+  for (const option of clusterZoneOptions()) command.addOption(option);
+  return command
     .addOption(
       new Option("--format <format>", "zone file, or JSON with conflicts and findings in it")
         .choices(["zone", "json"])
@@ -23,10 +30,14 @@ export function checkCommand(output: Output, setExitCode: (code: number) => void
     .addHelpText(
       "after",
       `
-Example:
+Examples:
   clusterset-doh check --strict clusters/cluster-a clusters/cluster-b > clusterset.zone
+  clusterset-doh check --cluster-zone cluster.local --view cluster-a --zone cluster.local clusters/cluster-a
+  clusterset-doh check --federation prod=federation,federation.example.com clusters/cluster-a clusters/cluster-b
 
-Records go to stdout; problems, findings and conflicts to stderr.
+Records go to stdout; problems, findings and conflicts to stderr. The clusterset zone comes first, then those
+of federations, then those of single clusters, each of these after a comment that names it. --zone with the
+name of one of these prints the named zones only. --cluster-zone is for manifests; a snapshot says itself.
 Exit codes: 0 all that is exported is served, 1 problems or findings (with --strict also conflicts),
 2 an input cannot be read.`,
     )

@@ -11,6 +11,19 @@ export function seconds(value: string): number {
   throw new InvalidArgumentError("It must be a whole number of seconds.");
 }
 
+/** `--cluster-zone` and `--pods`: the zone that a cluster serves to itself. */
+export function clusterZoneOptions(): Option[] {
+  const name = new Option(
+    "--cluster-zone <zone>",
+    "serve the cluster its own zone too, such as cluster.local (default: none)",
+  );
+  const pods = new Option(
+    "--pods <mode>",
+    "pod names (a-b-c-d.<namespace>.pod) in that zone: none, any address, or those of pods (default: disabled)",
+  );
+  return [name, pods.choices(["disabled", "insecure", "verified"])];
+}
+
 /** `--log-level`, which every command that runs on has. */
 export function logLevel(): Option {
   const option = new Option("--log-level <level>", "how much is logged, as JSON lines on stderr");

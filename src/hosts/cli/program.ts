@@ -4,6 +4,7 @@ import { UsageError } from "../usage-error.ts";
 import { VERSION } from "../version.ts";
 import { checkCommand } from "./check-command.ts";
 import { demoCommand } from "./demo-command.ts";
+import { exportCommand } from "./export-command.ts";
 import { serveCommand } from "./serve-command.ts";
 import { syncCommand } from "./sync-command.ts";
 import { tokenCommand } from "./token-command.ts";
@@ -26,6 +27,11 @@ export async function run(argv: readonly string[], output: Output): Promise<numb
     .addCommand(syncCommand())
     .addCommand(
       checkCommand(output, (code) => {
+        exitCode = code;
+      }),
+    )
+    .addCommand(
+      exportCommand(output, (code) => {
         exitCode = code;
       }),
     )

@@ -18,6 +18,11 @@ export function serveCommand(): Command {
     .option("--tls-cert <file>", "certificate chain in PEM; read again when it changes")
     .option("--tls-key <file>", "its private key in PEM")
     .option(
+      "--client-ca-file <file>",
+      "certificates in PEM of the authorities whose clients may register federations",
+    )
+    .option("--federation <name>", "a federation to serve in the zone federation; repeatable", repeat)
+    .option(
       "--cluster-token <cluster=file>",
       "a cluster that may push, with the file that holds its token; repeatable",
       repeat,

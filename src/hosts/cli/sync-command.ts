@@ -1,11 +1,11 @@
 import { Command } from "commander";
 import { createLogger } from "../logger.ts";
 import { stopSignal } from "../stop-signal.ts";
-import { logLevel, repeat, seconds } from "./flags.ts";
+import { clusterZoneOptions, logLevel, repeat, seconds } from "./flags.ts";
 
 /** `clusterset-doh sync`. */
 export function syncCommand(): Command {
-  return new Command("sync")
+  const command = new Command("sync")
     .description("the sync worker: pushes what one cluster's API server knows to gateways")
     .requiredOption(
       "--gateway <url>",
@@ -31,7 +31,9 @@ export function syncCommand(): Command {
       "how long leases are renewed while the API server cannot be read (default: 900)",
       seconds,
     )
-    .option("--once", "push once, then exit")
+    .option("--once", "push once, then exit");
+  for (const option of clusterZoneOptions()) command.addOption(option);
+  return command
     .addOption(logLevel().default("info"))
     .addHelpText(
       "after",
@@ -40,6 +42,9 @@ Examples:
   clusterset-doh sync --gateway https://doh.example:8443 --token-file cluster-a.token --context cluster-a
   clusterset-doh sync --manifests ./clusters/cluster-a --cluster-id cluster-a --once \\
       --gateway https://localhost:8443 --ca-file .clusterset-doh/tls/self-signed.crt --token-file cluster-a.token
+
+With --cluster-zone all Services of the cluster are pushed, and gateways answer them to queries from this cluster
+only. --pods verified needs to list and watch pods: infra/kubernetes/overlays/cluster-local has the rule.
 
 Stops cleanly on SIGTERM; the gateways keep what was pushed until its lease runs out.
 Exit codes: 0 stopped or pushed, 1 failed, 2 wrong flags.`,

@@ -1,21 +1,21 @@
 import { type Observed, sameObserved } from "./observed.ts";
-import type { Place } from "./place.ts";
+import type { NamePlace, Place } from "./place.ts";
 import type { Question } from "./questions.ts";
 
 /** One question with both answers, and with what else was asked, as evidence. */
-export interface Pair {
+export interface Pair<Where extends NamePlace = Place> {
   question: Question;
-  place: Place;
+  place: Where;
   coredns: Observed;
   ours: Observed;
-  all: Evidence;
+  all: Evidence<Where>;
 }
 
 /** All answers to the questions of one comparison. */
-export class Evidence {
-  readonly #pairs = new Map<string, Pair>();
+export class Evidence<Where extends NamePlace = Place> {
+  readonly #pairs = new Map<string, Pair<Where>>();
   /** The first pair for each name in lower case. */
-  readonly #folded = new Map<string, Pair>();
+  readonly #folded = new Map<string, Pair<Where>>();
   readonly #above = new Set<string>();
 
   /** Pairs up the answers, which are in the order of the questions. */
@@ -23,10 +23,10 @@ export class Evidence {
     questions: readonly Question[],
     coredns: readonly Observed[],
     ours: readonly Observed[],
-    placeOf: (name: string) => Place,
+    placeOf: (name: string) => Where,
   ) {
     for (const [index, question] of questions.entries()) {
-      const pair: Pair = {
+      const pair: Pair<Where> = {
         question,
         place: placeOf(question.name),
         coredns: coredns[index]!,
@@ -44,17 +44,17 @@ export class Evidence {
   }
 
   /** All pairs, in the order of the questions. */
-  get pairs(): Iterable<Pair> {
+  get pairs(): Iterable<Pair<Where>> {
     return this.#pairs.values();
   }
 
   /** The pair for a question as it was asked. */
-  pairFor({ name, type }: Question): Pair | undefined {
+  pairFor({ name, type }: Question): Pair<Where> | undefined {
     return this.#pairs.get(`${name} ${type}`);
   }
 
   /** The first pair for a name in any case, if it was asked. */
-  at(name: string, type: string): Pair | undefined {
+  at(name: string, type: string): Pair<Where> | undefined {
     return this.#folded.get(`${name.toLowerCase()} ${type}`);
   }
 
@@ -75,6 +75,6 @@ export function nameExists({ rcode }: Observed): boolean {
 }
 
 /** Whether the two answers differ. */
-export function differ({ coredns, ours }: Pair): boolean {
+export function differ({ coredns, ours }: Pair<NamePlace>): boolean {
   return !sameObserved(coredns, ours);
 }

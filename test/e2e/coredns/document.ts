@@ -1,3 +1,4 @@
+import { localChapters, sharedDifferences } from "./cluster-local/differences/index.ts";
 import type { Difference } from "./differences/difference.ts";
 import { chapters } from "./differences/index.ts";
 
@@ -10,19 +11,44 @@ the weight in SRV and the serial in SOA are left out. This page is all that diff
 holds every answer against, so a difference that is new, or gone, fails the test.
 
 In the examples an SRV record shows priority, port and target; "with" marks the additional section. "MCS" is the specification of multicluster DNS,
-version 1.0.0; [dns.md](dns.md) has the gateway's answers as a whole.
+version 1.0.0; [dns.md](dns.md) has the gateway's answers as a whole. [The second part](#where-answers-differ-in-a-clusters-own-zone) is about a
+cluster's own zone.
 `;
 
-/** docs/coredns-differences.md, from the table of differences. */
+const localIntroduction = `# Where answers differ in a cluster's own zone
+
+With \`sync --cluster-zone cluster.local\` the gateway answers a cluster's own names in that cluster's view, as CoreDNS does in the
+cluster. A second end-to-end test compares the two on one API server in the same manner: some twenty thousand questions in
+each of the modes \`pods disabled\`, \`insecure\` and \`verified\`. "DNS" is the specification of DNS-based service discovery, version 1.0.1.
+
+## As in the clusterset zone
+
+These differences are the same as above, for the same reasons:
+`;
+
+/** docs/coredns-differences.md, from the tables of differences of both zones. */
 export function renderDocument(): string {
-  const body = chapters.flatMap(({ title, differences }) => [
-    `## ${title}\n`,
-    ...differences.map(renderDifference),
-  ]);
-  return [introduction, ...body].join("\n");
+  return [
+    introduction,
+    ...renderChapters(chapters),
+    localIntroduction,
+    ...sharedDifferences.map(renderShortly),
+    "",
+    ...renderChapters(localChapters),
+  ].join("\n");
 }
 
-function renderDifference({ title, corednsSays, weSay, reason, example }: Difference): string {
+function renderChapters(of: readonly { title: string; differences: readonly Description[] }[]): string[] {
+  return of.flatMap(({ title, differences }) => [`## ${title}\n`, ...differences.map(renderDifference)]);
+}
+
+type Description = Pick<Difference, "title" | "corednsSays" | "weSay" | "reason" | "example">;
+
+function renderShortly({ title, example: { question, coredns, ours } }: Description): string {
+  return `- ${title}: \`${question.name} ${question.type}\` is ${inline(coredns)} there and ${inline(ours)} here.`;
+}
+
+function renderDifference({ title, corednsSays, weSay, reason, example }: Description): string {
   const { question, coredns, ours } = example;
   return [
     `### ${title}\n`,
@@ -39,4 +65,8 @@ function renderDifference({ title, corednsSays, weSay, reason, example }: Differ
 
 function indent(text: string): string {
   return text.replaceAll("\n", `\n${" ".repeat("CoreDNS: ".length)}`);
+}
+
+function inline(answer: string): string {
+  return /^[A-Z]+$/.test(answer) ? answer : `\`${answer}\``;
 }

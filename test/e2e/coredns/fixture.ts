@@ -9,6 +9,7 @@ import {
 } from "../servers/objects.ts";
 import { clusterSetIpServices } from "./cluster-set-ip-services.ts";
 import { headlessServices } from "./headless-services.ts";
+import { inParallel } from "./in-parallel.ts";
 import { randomServices } from "./random-services.ts";
 import { clusterSetIp, endpoint, headless, type ImportedService, objectsOf, slice } from "./services.ts";
 
@@ -79,19 +80,11 @@ export function fixtureOf(cluster: "east" | "west"): Fixture {
 /** Brings the fixture onto an API server. */
 export async function applyFixture(admin: ApiClient, fixture: Fixture): Promise<void> {
   const namespaces = [...fixture.namespaces, deletedNamespace].map(namespace);
-  await applyAll(admin, namespaces);
-  await applyAll(admin, [...fixture.services.flatMap(objectsOf), ...fixture.others]);
+  await inParallel(namespaces, (object) => admin.apply(object));
+  const objects = [...fixture.services.flatMap(objectsOf), ...fixture.others];
+  await inParallel(objects, (object) => admin.apply(object));
   await admin.terminateNamespace(dyingNamespace);
   await admin.deleteNamespace(deletedNamespace);
-}
-
-async function applyAll(admin: ApiClient, objects: KubeObject[]): Promise<void> {
-  const queue = objects.values();
-  await Promise.all(
-    Array.from({ length: 16 }, async () => {
-      for (const object of queue) await admin.apply(object);
-    }),
-  );
 }
 
 function inWest(service: ImportedService): ImportedService {

@@ -1,6 +1,7 @@
 import { differ, type Evidence, type Pair } from "./comparison.ts";
 import type { Difference } from "./differences/difference.ts";
 import { describe } from "./observed.ts";
+import type { NamePlace, Place } from "./place.ts";
 import type { Question } from "./questions.ts";
 
 /** What came out of a comparison. */
@@ -18,7 +19,10 @@ export interface Verdict {
  * Holds every pair against the table: the answers are the same and no difference applies, or exactly one applies and
  * both sides answer as it expects.
  */
-export function judge(evidence: Evidence, differences: readonly Difference[]): Verdict {
+export function judge<Where extends NamePlace = Place>(
+  evidence: Evidence<Where>,
+  differences: readonly Difference<Where>[],
+): Verdict {
   const explained = new Map<string, number>();
   const problems: { question: Question; text: string }[] = [];
   let compared = 0;
@@ -35,7 +39,10 @@ export function judge(evidence: Evidence, differences: readonly Difference[]): V
   return { compared, same, explained, problems };
 }
 
-function findProblem(pair: Pair, applying: readonly Difference[]): string | undefined {
+function findProblem<Where extends NamePlace>(
+  pair: Pair<Where>,
+  applying: readonly Difference<Where>[],
+): string | undefined {
   const ids = applying.map(({ id }) => id).join(", ");
   const [difference] = applying;
   if (!differ(pair)) return difference && `The same, although the table says that they differ: ${ids}`;
@@ -46,7 +53,7 @@ function findProblem(pair: Pair, applying: readonly Difference[]): string | unde
   return undefined;
 }
 
-function describePair({ question, coredns, ours }: Pair): string {
+function describePair({ question, coredns, ours }: Pair<NamePlace>): string {
   const indent = (text: string) => text.replaceAll("\n", "\n    ");
   return [
     `  ${question.name} ${question.type}`,

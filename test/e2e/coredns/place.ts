@@ -11,15 +11,21 @@ export interface AddressUse {
   from: { slice: ImportedSlice; endpoint: SliceEndpoint; address: string } | undefined;
 }
 
-/** Where a name stands in the tree of names. */
-export interface Place {
-  kind: "outside" | "reverse" | "zone" | "namespace" | "service" | "below service";
+/** Where a name stands in the tree of names, in whatever zone. */
+export interface NamePlace {
+  /** `zone` is for every name of the zone that no other word is for. */
+  kind: "outside" | "reverse" | "zone" | "namespace" | "service" | "below service" | "pod" | "below pod";
   /** Labels below the zone, or all of them outside of it; in lower case, leftmost first. */
   labels: readonly string[];
-  /** The service with a ServiceImport in a namespace that exists that has this name, or whose name this is below. */
-  service: ImportedService | undefined;
   /** Labels below the service. */
   left: readonly string[];
+}
+
+/** Where a name stands in the clusterset zone. */
+export interface Place extends NamePlace {
+  kind: "outside" | "reverse" | "zone" | "namespace" | "service" | "below service";
+  /** The service with a ServiceImport in a namespace that exists that has this name, or whose name this is below. */
+  service: ImportedService | undefined;
   /** What the fixture has at the address of a reverse name. */
   uses: readonly AddressUse[];
 }

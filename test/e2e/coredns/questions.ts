@@ -53,7 +53,8 @@ export function mixCase(name: string): string {
   return [...name].map((letter, index) => (index % 2 === 0 ? letter.toUpperCase() : letter)).join("");
 }
 
-function questions(names: Iterable<string>, types: readonly string[]): Question[] {
+/** Each name with each of the types. */
+export function questions(names: Iterable<string>, types: readonly string[]): Question[] {
   // What has a longer label cannot be asked for (RFC 1035 section 2.3.4).
   const askable = [...new Set(names)].filter((name) => name.split(".").every((label) => label.length <= 63));
   return askable.flatMap((name) => types.map((type) => ({ name, type })));

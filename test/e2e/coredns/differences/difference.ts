@@ -1,9 +1,10 @@
 import { type Evidence, nameExists, type Pair } from "../comparison.ts";
 import { asSet, type Observed, type ObservedRecord, sameObserved, silence } from "../observed.ts";
+import type { NamePlace, Place } from "../place.ts";
 import type { Question } from "../questions.ts";
 
 /** A way in which the gateway answers otherwise than CoreDNS 1.15, on purpose. */
-export interface Difference {
+export interface Difference<Where extends NamePlace = Place> {
   id: string;
   /** What is asked for. */
   title: string;
@@ -14,11 +15,11 @@ export interface Difference {
   /** A question of the comparison with both answers as `summarize` writes them. */
   example: { question: Question; coredns: string; ours: string };
   /** Whether the two answers must differ in this way. */
-  applies: (pair: Pair) => boolean;
+  applies: (pair: Pair<Where>) => boolean;
   /** Whether CoreDNS answers as expected where it applies. */
-  coredns: (pair: Pair) => boolean;
+  coredns: (pair: Pair<Where>) => boolean;
   /** Whether the gateway answers as expected where it applies. */
-  ours: (pair: Pair) => boolean;
+  ours: (pair: Pair<Where>) => boolean;
 }
 
 type Side = "coredns" | "ours";
@@ -42,46 +43,50 @@ export function positive(
 }
 
 /** A record at the name that is asked for. */
-export function recordAt({ question }: Pair, type: string, data: string): ObservedRecord {
+export function recordAt({ question }: Pair<NamePlace>, type: string, data: string): ObservedRecord {
   return { owner: question.name, ttl, type, data };
 }
 
 /** The zone part of a name below `clusterset.local` or a reverse zone, in the case of the question. */
-export function zoneOf({ question }: Pair): string {
+export function zoneOf({ question }: Pair<NamePlace>): string {
   return question.name.split(".").slice(-2).join(".");
 }
 
 /** An expectation of one side: exactly this answer. */
-export function exactly(side: Side, expected: (pair: Pair) => Observed): (pair: Pair) => boolean {
+export function exactly<Where extends NamePlace = Place>(
+  side: Side,
+  expected: (pair: Pair<Where>) => Observed,
+): (pair: Pair<Where>) => boolean {
   return (pair) => sameObserved(pair[side], expected(pair));
 }
 
 /** An expectation of one side: the name exists, without a record of the type. */
-export const nodata = (side: Side) => exactly(side, (pair) => negative("NOERROR", zoneOf(pair)));
+export const nodata = (side: Side) => exactly<NamePlace>(side, (pair) => negative("NOERROR", zoneOf(pair)));
 
 /** An expectation of one side: the name does not exist. */
-export const nxdomain = (side: Side) => exactly(side, (pair) => negative("NXDOMAIN", zoneOf(pair)));
+export const nxdomain = (side: Side) =>
+  exactly<NamePlace>(side, (pair) => negative("NXDOMAIN", zoneOf(pair)));
 
 /** An expectation of one side: the question is refused without claiming authority. */
-export const refused = (side: Side) => exactly(side, () => ({ ...silence, rcode: "REFUSED" }));
+export const refused = (side: Side) => exactly<NamePlace>(side, () => ({ ...silence, rcode: "REFUSED" }));
 
 /** An expectation of CoreDNS: no answer is sent at all. */
-export const silent = exactly("coredns", () => silence);
+export const silent = exactly<NamePlace>("coredns", () => silence);
 
 /** Whether the question is of one of these types. */
-export function isType({ question }: Pair, ...types: string[]): boolean {
+export function isType({ question }: Pair<NamePlace>, ...types: string[]): boolean {
   return types.includes(question.type);
 }
 
 /** Whether one side says that the name exists when it is asked for an address. */
-export function hasName(side: Side, { question, all }: Pair): boolean {
+export function hasName(side: Side, { question, all }: Pair<NamePlace>): boolean {
   const asked = all.at(question.name, "A");
   return asked !== undefined && nameExists(asked[side]);
 }
 
 /** What one side answers to another question of the same comparison, with the owner that is given. */
 export function answersOf(
-  all: Evidence,
+  all: Evidence<NamePlace>,
   side: Side,
   name: string,
   type: string,
@@ -101,16 +106,16 @@ function hasSoundRecords(observed: Observed): boolean {
 }
 
 /** Whether the gateway has records at the name, which an ANY question gets RFC 8482's answer for. */
-export function hasRecordsHere({ question, all }: Pair): boolean {
+export function hasRecordsHere({ question, all }: Pair<NamePlace>): boolean {
   return ["A", "AAAA", "SRV", "TXT", "SOA", "PTR"].some(
     (type) => (all.at(question.name, type)?.ours.answer.length ?? 0) > 0,
   );
 }
 
 /** Applies where CoreDNS has a name that does not exist, for every type that CoreDNS does not deny it for. */
-export function onlyInCoreDns(
-  where: (pair: Pair) => boolean,
-): Pick<Difference, "applies" | "coredns" | "ours"> {
+export function onlyInCoreDns<Where extends NamePlace = Place>(
+  where: (pair: Pair<Where>) => boolean,
+): Pick<Difference<Where>, "applies" | "coredns" | "ours"> {
   return {
     applies: (pair) => where(pair) && hasName("coredns", pair) && pair.coredns.rcode !== "NXDOMAIN",
     coredns: (pair) => silent(pair) || nodata("coredns")(pair) || hasSoundRecords(pair.coredns),
@@ -119,7 +124,9 @@ export function onlyInCoreDns(
 }
 
 /** Applies where CoreDNS lacks a name; for the type SOA it never says so, and ANY is RFC 8482's. */
-export function onlyHere(where: (pair: Pair) => boolean): Pick<Difference, "applies" | "coredns"> {
+export function onlyHere<Where extends NamePlace = Place>(
+  where: (pair: Pair<Where>) => boolean,
+): Pick<Difference<Where>, "applies" | "coredns"> {
   return {
     applies: (pair) =>
       where(pair) &&
@@ -130,9 +137,10 @@ export function onlyHere(where: (pair: Pair) => boolean): Pick<Difference, "appl
   };
 }
 
-/** An answer in short: its code unless it has records, then the records; negative answers without their SOA. */
+/** An answer in short: its code unless that is NOERROR with records, then the records; negative answers without their SOA. */
 export function summarize({ rcode, answer, additional }: Observed): string {
   if (answer.length === 0) return rcode === "NOERROR" ? "NODATA" : rcode;
   const show = ({ owner, type, data }: ObservedRecord) => `${owner} ${type} ${data}`;
-  return [...answer.map(show), ...additional.map((record) => `  with ${show(record)}`)].join("\n");
+  const code = rcode === "NOERROR" ? [] : [rcode];
+  return [...code, ...answer.map(show), ...additional.map((record) => `  with ${show(record)}`)].join("\n");
 }

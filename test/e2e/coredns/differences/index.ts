@@ -1,3 +1,4 @@
+import { zone } from "../questions.ts";
 import { addressDifferences } from "./addresses.ts";
 import type { Difference } from "./difference.ts";
 import { endpointDifferences } from "./endpoints.ts";
@@ -7,7 +8,16 @@ import { zoneDifferences } from "./zone.ts";
 
 /** Every way in which the gateway answers otherwise than CoreDNS 1.15, by chapter of docs/coredns-differences.md. */
 export const chapters: readonly { title: string; differences: readonly Difference[] }[] = [
-  { title: "Zone and types", differences: zoneDifferences },
+  {
+    title: "Zone and types",
+    differences: zoneDifferences({
+      zone,
+      version: "1.0.0",
+      versionReason: "MCS 2.2 asks for the version of the multicluster schema, which is 1.0.0 (MCS 1).",
+      emptyReason:
+        "A name exists if it or a name below it has records (RFC 4592 section 2.2.3), and none of these has. What namespaces a cluster has is not told outside of it.",
+    }),
+  },
   { title: "Ports and SRV", differences: portDifferences },
   { title: "ClusterSetIP addresses", differences: addressDifferences },
   { title: "Headless endpoints", differences: endpointDifferences },

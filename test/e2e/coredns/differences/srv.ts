@@ -1,5 +1,6 @@
 import type { Pair } from "../comparison.ts";
 import { asSet, type ObservedRecord } from "../observed.ts";
+import type { NamePlace } from "../place.ts";
 import { dashed, zone } from "../questions.ts";
 import { isReady } from "../services.ts";
 import { answersOf, ttl } from "./difference.ts";
@@ -21,7 +22,10 @@ export function servableAtService({ place, question, all }: Pair): ObservedRecor
 }
 
 /** The addresses of the targets of SRV records, by what CoreDNS answers when it is asked for the targets themselves. */
-export function additionalsFor({ all }: Pair, records: readonly ObservedRecord[]): ObservedRecord[] {
+export function additionalsFor(
+  { all }: Pair<NamePlace>,
+  records: readonly ObservedRecord[],
+): ObservedRecord[] {
   const targets = new Set(records.map(({ data }) => data.split(" ")[2]!));
   return asSet(
     [...targets].flatMap((target) =>

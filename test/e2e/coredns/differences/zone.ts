@@ -1,6 +1,7 @@
 import type { Pair } from "../comparison.ts";
 import { silence } from "../observed.ts";
-import { zone } from "../questions.ts";
+import type { NamePlace } from "../place.ts";
+import { mixCase } from "../questions.ts";
 import {
   type Difference,
   exactly,
@@ -17,182 +18,194 @@ import {
   zoneOf,
 } from "./difference.ts";
 
-const isInZone = ({ place }: Pair) => place.kind !== "outside" && place.kind !== "reverse";
-const isLabel = ({ place }: Pair, ...labels: string[]) =>
+/** A zone of Kubernetes that both sides serve, of two labels, with services in the namespace `shop`. */
+interface ServedZone {
+  zone: string;
+  /** The version of its schema, and why it is this one. */
+  version: string;
+  versionReason: string;
+  /** Why a namespace without names is not there. */
+  emptyReason: string;
+}
+
+const isInZone = ({ place }: Pair<NamePlace>) => place.kind !== "outside" && place.kind !== "reverse";
+const isLabel = ({ place }: Pair<NamePlace>, ...labels: string[]) =>
   place.kind === "zone" && place.labels.join(".") === labels.join(".");
 
-/** Differences that have to do with the zone as a whole and with the type that is asked for. */
-export const zoneDifferences: Difference[] = [
-  {
-    id: "txt-denies-name",
-    title: "TXT at a name that exists and has no TXT record",
-    corednsSays:
-      "NXDOMAIN at the zone, `svc`, a namespace, `ns.dns` and a service without addresses, though A says that they exist.",
-    weSay: "NODATA.",
-    reason:
-      "NXDOMAIN is about the name, whatever the type (RFC 2308 sections 2.1 and 5), and about every name below (RFC 8020 section 2): a resolver that has asked for TXT once denies the addresses too.",
-    example: {
-      question: { name: "shop.svc.clusterset.local", type: "TXT" },
-      coredns: "NXDOMAIN",
-      ours: "NODATA",
+/** Differences that have to do with a zone as a whole and with the type that is asked for. */
+export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
+  const { zone, version, versionReason, emptyReason } = served;
+  return [
+    {
+      id: "txt-denies-name",
+      title: "TXT at a name that exists and has no TXT record",
+      corednsSays:
+        "NXDOMAIN at the zone, `svc`, a namespace, `ns.dns` and a service without addresses, though A says that they exist.",
+      weSay: "NODATA.",
+      reason:
+        "NXDOMAIN is about the name, whatever the type (RFC 2308 sections 2.1 and 5), and about every name below (RFC 8020 section 2): a resolver that has asked for TXT once denies the addresses too.",
+      example: {
+        question: { name: `shop.svc.${zone}`, type: "TXT" },
+        coredns: "NXDOMAIN",
+        ours: "NODATA",
+      },
+      applies: (pair) =>
+        isInZone(pair) &&
+        isType(pair, "TXT") &&
+        pair.coredns.rcode === "NXDOMAIN" &&
+        hasName("coredns", pair) &&
+        hasName("ours", pair),
+      coredns: nxdomain("coredns"),
+      ours: nodata("ours"),
     },
-    applies: (pair) =>
-      isInZone(pair) &&
-      isType(pair, "TXT") &&
-      pair.coredns.rcode === "NXDOMAIN" &&
-      hasName("coredns", pair) &&
-      hasName("ours", pair),
-    coredns: nxdomain("coredns"),
-    ours: nodata("ours"),
-  },
-  {
-    id: "soa-admits-name",
-    title: "SOA at a name that does not exist",
-    corednsSays: "NODATA for the type SOA at any name of the zone.",
-    weSay: "NXDOMAIN, as for every other type.",
-    reason:
-      "The code of a negative answer says whether the name exists, whatever the type (RFC 2308 section 2). Programs that look for the zone of a name ask for SOA upwards, and must not take a missing name for one that is there.",
-    example: {
-      question: { name: "nothing.clusterset.local", type: "SOA" },
-      coredns: "NODATA",
-      ours: "NXDOMAIN",
+    {
+      id: "soa-admits-name",
+      title: "SOA at a name that does not exist",
+      corednsSays: "NODATA for the type SOA at any name of the zone.",
+      weSay: "NXDOMAIN, as for every other type.",
+      reason:
+        "The code of a negative answer says whether the name exists, whatever the type (RFC 2308 section 2). Programs that look for the zone of a name ask for SOA upwards, and must not take a missing name for one that is there.",
+      example: {
+        question: { name: `nothing.${zone}`, type: "SOA" },
+        coredns: "NODATA",
+        ours: "NXDOMAIN",
+      },
+      applies: (pair) =>
+        isInZone(pair) && isType(pair, "SOA") && !hasName("coredns", pair) && !hasName("ours", pair),
+      coredns: nodata("coredns"),
+      ours: nxdomain("ours"),
     },
-    applies: (pair) =>
-      isInZone(pair) && isType(pair, "SOA") && !hasName("coredns", pair) && !hasName("ours", pair),
-    coredns: nodata("coredns"),
-    ours: nxdomain("ours"),
-  },
-  {
-    id: "any",
-    title: "ANY at a name with records",
-    corednsSays: "NODATA, or NXDOMAIN where it lacks the name.",
-    weSay: "One HINFO record that says `RFC8482`.",
-    reason:
-      "NODATA would say that the name has no record of any type. RFC 8482 section 4.2 has this answer for servers that do not list all.",
-    example: {
-      question: { name: "web.shop.svc.clusterset.local", type: "ANY" },
-      coredns: "NODATA",
-      ours: 'web.shop.svc.clusterset.local HINFO {"cpu":"RFC8482","os":""}',
+    {
+      id: "any",
+      title: "ANY at a name with records",
+      corednsSays: "NODATA, or NXDOMAIN where it lacks the name.",
+      weSay: "One HINFO record that says `RFC8482`.",
+      reason:
+        "NODATA would say that the name has no record of any type. RFC 8482 section 4.2 has this answer for servers that do not list all.",
+      example: {
+        question: { name: `web.shop.svc.${zone}`, type: "ANY" },
+        coredns: "NODATA",
+        ours: `web.shop.svc.${zone} HINFO {"cpu":"RFC8482","os":""}`,
+      },
+      applies: (pair) => isType(pair, "ANY") && hasRecordsHere(pair),
+      coredns: (pair) => nodata("coredns")(pair) || nxdomain("coredns")(pair),
+      ours: exactly("ours", (pair) => positive([recordAt(pair, "HINFO", '{"cpu":"RFC8482","os":""}')])),
     },
-    applies: (pair) => isType(pair, "ANY") && hasRecordsHere(pair),
-    coredns: (pair) => nodata("coredns")(pair) || nxdomain("coredns")(pair),
-    ours: exactly("ours", (pair) => positive([recordAt(pair, "HINFO", '{"cpu":"RFC8482","os":""}')])),
-  },
-  {
-    id: "empty-non-terminal",
-    title: "A name without records above names with records",
-    corednsSays:
-      "NXDOMAIN for `_<protocol>.<service>`, `<clusterid>.<service>` of a headless service and `dns.<zone>`.",
-    weSay: "NODATA.",
-    reason:
-      "Names above existing names exist (RFC 4592 section 2.2.2). A resolver with RFC 8020 or QNAME minimisation (RFC 9156) that hears NXDOMAIN for `_tcp.web` takes `_http._tcp.web` for missing as well. MCS 2.4.4 forbids records at `<clusterid>.<service>`, and there are none.",
-    example: {
-      question: { name: "_tcp.web.shop.svc.clusterset.local", type: "SRV" },
-      coredns: "NXDOMAIN",
-      ours: "NODATA",
+    {
+      id: "empty-non-terminal",
+      title: "A name without records above names with records",
+      corednsSays:
+        "NXDOMAIN for `_<protocol>.<service>`, `<clusterid>.<service>` of a headless service and `dns.<zone>`.",
+      weSay: "NODATA.",
+      reason:
+        "Names above existing names exist (RFC 4592 section 2.2.2). A resolver with RFC 8020 or QNAME minimisation (RFC 9156) that hears NXDOMAIN for `_tcp.web` takes `_http._tcp.web` for missing as well. MCS 2.4.4 forbids records at `<clusterid>.<service>`, and there are none.",
+      example: {
+        question: { name: `_tcp.web.shop.svc.${zone}`, type: "SRV" },
+        coredns: "NXDOMAIN",
+        ours: "NODATA",
+      },
+      ...onlyHere(
+        (pair) => isInZone(pair) && !hasRecordsHere(pair) && pair.all.isAboveSharedName(pair.question.name),
+      ),
+      ours: nodata("ours"),
     },
-    ...onlyHere(
-      (pair) => isInZone(pair) && !hasRecordsHere(pair) && pair.all.isAboveSharedName(pair.question.name),
-    ),
-    ours: nodata("ours"),
-  },
-  {
-    id: "nothing-below",
-    title: "A namespace without names in the zone, and `pod.<zone>`",
-    corednsSays: "NODATA where the namespace exists in its cluster, and for `pod`.",
-    weSay: "NXDOMAIN.",
-    reason:
-      "A name exists if it or a name below it has records (RFC 4592 section 2.2.3), and none of these has. What namespaces a cluster has is not told outside of it.",
-    example: {
-      question: { name: "bare.svc.clusterset.local", type: "A" },
-      coredns: "NODATA",
-      ours: "NXDOMAIN",
+    {
+      id: "nothing-below",
+      title: "A namespace without names in the zone, and `pod.<zone>`",
+      corednsSays: "NODATA where the namespace exists in its cluster, and for `pod`.",
+      weSay: "NXDOMAIN.",
+      reason: emptyReason,
+      example: {
+        question: { name: `bare.svc.${zone}`, type: "A" },
+        coredns: "NODATA",
+        ours: "NXDOMAIN",
+      },
+      ...onlyInCoreDns(
+        (pair) =>
+          (pair.place.kind === "namespace" || isLabel(pair, "pod")) &&
+          !pair.all.isAboveSharedName(pair.question.name),
+      ),
     },
-    ...onlyInCoreDns(
-      (pair) =>
-        (pair.place.kind === "namespace" || isLabel(pair, "pod")) &&
-        !pair.all.isAboveSharedName(pair.question.name),
-    ),
-  },
-  {
-    id: "version-name",
-    title: "`dns-version.<zone>`, other types than TXT",
-    corednsSays: "NXDOMAIN.",
-    weSay: "NODATA.",
-    reason: "The name has a TXT record, so it exists (RFC 2308 section 2.2).",
-    example: {
-      question: { name: "dns-version.clusterset.local", type: "A" },
-      coredns: "NXDOMAIN",
-      ours: "NODATA",
+    {
+      id: "version-name",
+      title: "`dns-version.<zone>`, other types than TXT",
+      corednsSays: "NXDOMAIN.",
+      weSay: "NODATA.",
+      reason: "The name has a TXT record, so it exists (RFC 2308 section 2.2).",
+      example: {
+        question: { name: `dns-version.${zone}`, type: "A" },
+        coredns: "NXDOMAIN",
+        ours: "NODATA",
+      },
+      ...onlyHere((pair) => isLabel(pair, "dns-version") && !isType(pair, "TXT")),
+      ours: nodata("ours"),
     },
-    ...onlyHere((pair) => isLabel(pair, "dns-version") && !isType(pair, "TXT")),
-    ours: nodata("ours"),
-  },
-  {
-    id: "version",
-    title: "`dns-version.<zone>` TXT",
-    corednsSays: 'Its version of the cluster\'s own schema, "1.1.0".',
-    weSay: '"1.0.0".',
-    reason: "MCS 2.2 asks for the version of the multicluster schema, which is 1.0.0 (MCS 1).",
-    example: {
-      question: { name: "dns-version.clusterset.local", type: "TXT" },
-      coredns: 'dns-version.clusterset.local TXT "1.1.0"',
-      ours: 'dns-version.clusterset.local TXT "1.0.0"',
+    {
+      id: "version",
+      title: "`dns-version.<zone>` TXT",
+      corednsSays: 'Its version of the cluster\'s own schema, "1.1.0".',
+      weSay: `"${version}".`,
+      reason: versionReason,
+      example: {
+        question: { name: `dns-version.${zone}`, type: "TXT" },
+        coredns: `dns-version.${zone} TXT "1.1.0"`,
+        ours: `dns-version.${zone} TXT "${version}"`,
+      },
+      applies: (pair) => isLabel(pair, "dns-version") && isType(pair, "TXT"),
+      coredns: exactly("coredns", (pair) => positive([{ ...recordAt(pair, "TXT", '"1.1.0"'), ttl: 28800 }])),
+      ours: exactly("ours", (pair) => positive([{ ...recordAt(pair, "TXT", `"${version}"`), ttl: 28800 }])),
     },
-    applies: (pair) => isLabel(pair, "dns-version") && isType(pair, "TXT"),
-    coredns: exactly("coredns", (pair) => positive([{ ...recordAt(pair, "TXT", '"1.1.0"'), ttl: 28800 }])),
-    ours: exactly("ours", (pair) => positive([{ ...recordAt(pair, "TXT", '"1.0.0"'), ttl: 28800 }])),
-  },
-  {
-    id: "apex-ns",
-    title: "NS at the zone",
-    corednsSays:
-      "NODATA when it listens on loopback addresses only, as here, or when the question is not all in lower case.",
-    weSay: "`ns.dns.<zone>`, the name in the SOA record.",
-    reason:
-      "A zone has NS records at its apex (RFC 1034 section 4.2.1, RFC 2181 section 6.1), in whatever case they are asked for.",
-    example: {
-      question: { name: "clusterset.local", type: "NS" },
-      coredns: "NODATA",
-      ours: "clusterset.local NS ns.dns.clusterset.local",
+    {
+      id: "apex-ns",
+      title: "NS at the zone",
+      corednsSays:
+        "NODATA when it listens on loopback addresses only, as here, or when the question is not all in lower case.",
+      weSay: "`ns.dns.<zone>`, the name in the SOA record.",
+      reason:
+        "A zone has NS records at its apex (RFC 1034 section 4.2.1, RFC 2181 section 6.1), in whatever case they are asked for.",
+      example: {
+        question: { name: zone, type: "NS" },
+        coredns: "NODATA",
+        ours: `${zone} NS ns.dns.${zone}`,
+      },
+      applies: (pair) => isLabel(pair) && isType(pair, "NS"),
+      coredns: nodata("coredns"),
+      ours: exactly("ours", (pair) => positive([recordAt(pair, "NS", `ns.dns.${zone}`)])),
     },
-    applies: (pair) => isLabel(pair) && isType(pair, "NS"),
-    coredns: nodata("coredns"),
-    ours: exactly("ours", (pair) => positive([recordAt(pair, "NS", `ns.dns.${zone}`)])),
-  },
-  {
-    id: "name-server-name",
-    title: "`ns.dns.<zone>` in mixed case, or its PTR",
-    corednsSays: "NXDOMAIN.",
-    weSay: "NODATA, as in lower case and for the other types.",
-    reason:
-      "Names are the same in any case (RFC 4343 section 2), and exist for all types or for none (RFC 2308 section 2.1).",
-    example: {
-      question: { name: "Ns.dNs.cLuStErSeT.LoCaL", type: "A" },
-      coredns: "NXDOMAIN",
-      ours: "NODATA",
+    {
+      id: "name-server-name",
+      title: "`ns.dns.<zone>` in mixed case, or its PTR",
+      corednsSays: "NXDOMAIN.",
+      weSay: "NODATA, as in lower case and for the other types.",
+      reason:
+        "Names are the same in any case (RFC 4343 section 2), and exist for all types or for none (RFC 2308 section 2.1).",
+      example: {
+        question: { name: mixCase(`ns.dns.${zone}`), type: "A" },
+        coredns: "NXDOMAIN",
+        ours: "NODATA",
+      },
+      applies: (pair) =>
+        isLabel(pair, "ns", "dns") &&
+        !isType(pair, "SOA", "TXT") &&
+        (isType(pair, "PTR") || zoneOf(pair) !== zone),
+      coredns: nxdomain("coredns"),
+      ours: nodata("ours"),
     },
-    applies: (pair) =>
-      isLabel(pair, "ns", "dns") &&
-      !isType(pair, "SOA", "TXT") &&
-      (isType(pair, "PTR") || zoneOf(pair) !== zone),
-    coredns: nxdomain("coredns"),
-    ours: nodata("ours"),
-  },
-  {
-    id: "outside",
-    title: "A name outside every zone",
-    corednsSays: "SERVFAIL, as no other plugin is configured.",
-    weSay: "REFUSED with Extended DNS Error 20, or NXDOMAIN where `outsideZones` says so.",
-    reason:
-      "REFUSED is what a server says that is not authoritative and does not recurse (RFC 8914 section 4.21); SERVFAIL stands for something broken (RFC 1035 section 4.1.1).",
-    example: {
-      question: { name: "example.com", type: "A" },
-      coredns: "SERVFAIL",
-      ours: "REFUSED",
+    {
+      id: "outside",
+      title: "A name outside every zone",
+      corednsSays: "SERVFAIL, as no other plugin is configured.",
+      weSay: "REFUSED with Extended DNS Error 20, or NXDOMAIN where `outsideZones` says so.",
+      reason:
+        "REFUSED is what a server says that is not authoritative and does not recurse (RFC 8914 section 4.21); SERVFAIL stands for something broken (RFC 1035 section 4.1.1).",
+      example: {
+        question: { name: "example.com", type: "A" },
+        coredns: "SERVFAIL",
+        ours: "REFUSED",
+      },
+      applies: ({ place }) => place.kind === "outside",
+      coredns: exactly("coredns", () => ({ ...silence, rcode: "SERVFAIL" })),
+      ours: refused("ours"),
     },
-    applies: ({ place }) => place.kind === "outside",
-    coredns: exactly("coredns", () => ({ ...silence, rcode: "SERVFAIL" })),
-    ours: refused("ours"),
-  },
-];
+  ];
+}

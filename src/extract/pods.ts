@@ -1,0 +1,73 @@
+import { equalJson } from "../snapshot/json-value.ts";
+import { quote, readList, readMapping } from "./fields.ts";
+import type { Report } from "./findings.ts";
+import type { Pod } from "./objects.ts";
+import { SortedEntries } from "./sorted-entries.ts";
+
+const ENDED = new Set<unknown>(["Succeeded", "Failed", "Unknown"]);
+
+/**
+ * The addresses that a pod's names are verified by. As in CoreDNS, a pod that has ended, is lost or is being
+ * deleted has none, and one on the host network has its node's.
+ */
+export function readPodAddresses(report: Report, { metadata, status }: Pod): string[] {
+  if (metadata?.deletionTimestamp || ENDED.has(status?.phase)) return [];
+  const several = readList(status?.podIPs).map((element) => readMapping(element).ip);
+  const given = several.length > 0 ? several : [status?.podIP];
+  const addresses = given.flatMap((address) => {
+    if (address === undefined || address === null || address === "") return [];
+    if (typeof address === "string" && /^[0-9A-Fa-f.:]{2,45}$/.test(address)) return [address];
+    report("InvalidPodAddress", `status.podIPs holds ${quote(address)}; it is left out`);
+    return [];
+  });
+  return [...new Set(addresses)];
+}
+
+/** The addresses of a cluster's pods as `<namespace>/<address>`, of the namespaces that exist. */
+export class PodAddresses {
+  readonly #entries = new SortedEntries<Record<string, never>>();
+  /** By namespace, then by pod. */
+  readonly #addresses = new Map<string, Map<string, readonly string[]>>();
+  /** How many pods have an address: on the host network they share their node's. */
+  readonly #holders = new Map<string, number>();
+  readonly #namespaces = new Set<string>();
+
+  /** Takes a pod's addresses as they are now; none for a pod that is gone. */
+  set(namespace: string, name: string, addresses: readonly string[]): void {
+    const pods = this.#addresses.get(namespace) ?? new Map<string, readonly string[]>();
+    const before = pods.get(name) ?? [];
+    if (equalJson(before, addresses)) return;
+    const counts = this.#namespaces.has(namespace);
+    if (counts) this.#count(namespace, before, -1);
+    if (addresses.length === 0) pods.delete(name);
+    else pods.set(name, addresses);
+    if (pods.size === 0) this.#addresses.delete(namespace);
+    else this.#addresses.set(namespace, pods);
+    if (counts) this.#count(namespace, addresses, 1);
+  }
+
+  /** Says whether a namespace exists: pods in one that does not are leftovers. */
+  setNamespace(namespace: string, exists: boolean): void {
+    if (this.#namespaces.has(namespace) === exists) return;
+    if (exists) this.#namespaces.add(namespace);
+    else this.#namespaces.delete(namespace);
+    for (const addresses of this.#addresses.get(namespace)?.values() ?? [])
+      this.#count(namespace, addresses, exists ? 1 : -1);
+  }
+
+  /** The entries now; not to be changed. */
+  toRecord(): Record<string, Record<string, never>> {
+    return this.#entries.toRecord();
+  }
+
+  #count(namespace: string, addresses: readonly string[], change: 1 | -1): void {
+    for (const address of addresses) {
+      const key = `${namespace}/${address}`;
+      const holders = (this.#holders.get(key) ?? 0) + change;
+      if (holders === 0) this.#holders.delete(key);
+      else this.#holders.set(key, holders);
+      if (holders === 0) this.#entries.set(key, undefined);
+      else if (change === 1 && holders === 1) this.#entries.set(key, {});
+    }
+  }
+}

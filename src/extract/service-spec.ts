@@ -1,0 +1,38 @@
+import { LocalService } from "../snapshot/schema.ts";
+import { quote, readList, readTexts } from "./fields.ts";
+import type { Report } from "./findings.ts";
+import type { Service } from "./objects.ts";
+
+/**
+ * When an object counts as made that has no `metadata.creationTimestamp`, as in a manifest that no API
+ * server has seen: after every other, so that it never takes a running service over.
+ */
+export const UNDATED = "9999-12-31T23:59:59Z";
+
+/** Reads `metadata.creationTimestamp`; what is no time becomes an `InvalidTimestamp` finding and {@link UNDATED}. */
+export function readCreation(report: Report, value: unknown): string {
+  if (value === undefined || value === null) return UNDATED;
+  const result = LocalService.shape.createdAt.safeParse(value);
+  if (result.success) return result.data;
+  report(
+    "InvalidTimestamp",
+    `metadata.creationTimestamp holds ${quote(value)}, which is no RFC 3339 time; the object counts as the youngest`,
+  );
+  return UNDATED;
+}
+
+/** Whether a Service has no cluster IP on purpose: `clusterIP: None`. */
+export function isHeadless(spec: Service["spec"]): boolean {
+  return spec?.clusterIP === "None" || readList(spec?.clusterIPs)[0] === "None";
+}
+
+/** The cluster IPs of a Service that is not headless; undefined where it has none yet. */
+export function readClusterIPs(report: Report, spec: Service["spec"]): string[] | undefined {
+  const both = readTexts(report, "spec.clusterIPs", spec?.clusterIPs, 64, 2);
+  return nonEmpty(both.length > 0 ? both : readTexts(report, "spec.clusterIP", [spec?.clusterIP], 64, 2));
+}
+
+/** The list, undefined where it is empty. */
+export function nonEmpty<Element>(list: Element[]): Element[] | undefined {
+  return list.length === 0 ? undefined : list;
+}

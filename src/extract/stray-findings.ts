@@ -1,0 +1,49 @@
+import type { Finding } from "../snapshot/schema.ts";
+import { FindingCollector, type Report } from "./findings.ts";
+import type { ObjectIdentity } from "./identity.ts";
+import type { SortedEntries } from "./sorted-entries.ts";
+
+type FindingSet = readonly (readonly [key: string, finding: Finding])[];
+
+/** Findings about objects that belong to no service; they count while the object's namespace exists. */
+export class StrayFindings {
+  readonly #shown: SortedEntries<Finding>;
+  readonly #namespaceExists: (namespace: string) => boolean;
+  readonly #kept = new Map<string, { readonly namespace: string; readonly findings: FindingSet }>();
+
+  constructor(shown: SortedEntries<Finding>, namespaceExists: (namespace: string) => boolean) {
+    this.#shown = shown;
+    this.#namespaceExists = namespaceExists;
+  }
+
+  /** Keeps what `inspect` reports of an object; its earlier findings are to be forgotten first. */
+  inspect<Result>(identity: ObjectIdentity, inspect: (report: Report) => Result): Result {
+    const { kind, namespace, name } = identity;
+    const collector = new FindingCollector();
+    const result = inspect(collector.about(namespace === "" ? { kind, name } : { kind, namespace, name }));
+    const findings = collector.collect();
+    if (findings.length === 0) return result;
+    this.#kept.set(objectKey(identity), { namespace, findings });
+    if (namespace === "" || this.#namespaceExists(namespace))
+      for (const [key, finding] of findings) this.#shown.set(key, finding);
+    return result;
+  }
+
+  /** Drops the findings about an object. */
+  forget(identity: ObjectIdentity): void {
+    const key = objectKey(identity);
+    for (const [finding] of this.#kept.get(key)?.findings ?? []) this.#shown.set(finding, undefined);
+    this.#kept.delete(key);
+  }
+
+  /** Shows or hides the findings of a namespace that has come or gone. */
+  setNamespace(name: string, exists: boolean): void {
+    for (const { namespace, findings } of this.#kept.values())
+      if (namespace === name)
+        for (const [key, finding] of findings) this.#shown.set(key, exists ? finding : undefined);
+  }
+}
+
+function objectKey({ kind, group, namespace, name }: ObjectIdentity): string {
+  return `${kind}|${group}|${namespace}|${name}`;
+}

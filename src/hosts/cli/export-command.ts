@@ -1,0 +1,43 @@
+import { Command, Option } from "commander";
+import type { Output } from "../output.ts";
+import { repeat, seconds } from "./flags.ts";
+
+/** `clusterset-doh export`; `setExitCode` takes how it ended. */
+export function exportCommand(output: Output, setExitCode: (code: number) => void): Command {
+  return new Command("export")
+    .description("prints a federation's zone for external clients, to feed a DNS provider with")
+    .argument("<inputs...>", "one folder of manifests per cluster, or snapshot files (JSON)")
+    .requiredOption("--federation <name>", "the federation's name, as in web.shop.<name>.svc.<domain>")
+    .requiredOption("--domain <domain>", "the registered domain that external clients ask below")
+    .addOption(
+      new Option("--format <format>", "zone file, or ExternalDNS's DNSEndpoint objects as YAML")
+        .choices(["zone", "dnsendpoint"])
+        .default("zone"),
+    )
+    .option("--cluster-id <id>", "the cluster's id (default: ClusterProperty, else the folder's name)")
+    .option("--ttl <seconds>", "TTL of the records", seconds, 60)
+    .option(
+      "--name-server <host>",
+      "name server of the zone, for its SOA and NS records (default: ns.dns.<domain>); repeatable",
+      repeat,
+    )
+    .option("--strict", "findings and conflicts fail the export too")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  clusterset-doh export --federation prod --domain federation.example.com \\
+      --name-server ns1.example.com clusters/cluster-a clusters/cluster-b > federation.example.com.zone
+  clusterset-doh export --federation prod --domain federation.example.com --format dnsendpoint \\
+      clusters/cluster-a clusters/cluster-b | kubectl apply -f -
+
+The records go to stdout; problems, findings and conflicts to stderr. ExternalDNS reads the objects with
+--source=crd; there is one for each service, labelled app.kubernetes.io/managed-by=clusterset-doh.
+Exit codes: 0 exported, 1 nothing is printed: a manifest is broken, or with --strict there are findings or
+conflicts, 2 an input cannot be read.`,
+    )
+    .action(async (inputs, flags) => {
+      const { exportFederation } = await import("../export.ts");
+      setExitCode(await exportFederation(inputs, flags, output, Date.now()));
+    });
+}

@@ -1,0 +1,74 @@
+import type { ClustersetService } from "../merge/clusterset.ts";
+import type { ListedRecord } from "../zone/listing.ts";
+
+/** A record set in ExternalDNS's words; names and targets without the trailing dot, which its CRD source refuses. */
+export interface Endpoint {
+  readonly dnsName: string;
+  readonly recordType: string;
+  readonly recordTTL: number;
+  readonly targets: readonly string[];
+}
+
+/** ExternalDNS's custom resource (externaldns.k8s.io/v1alpha1), as `--source=crd` reads it. */
+export interface DnsEndpoint {
+  readonly apiVersion: "externaldns.k8s.io/v1alpha1";
+  readonly kind: "DNSEndpoint";
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly spec: { readonly endpoints: readonly Endpoint[] };
+}
+
+/** Types that ExternalDNS manages unless told otherwise; a federation's external zone has no others. */
+const MANAGED = new Set(["A", "AAAA", "CNAME"]);
+/** Labels of a cluster id before the service's name, at most. */
+const MOST_CLUSTER_LABELS = 2;
+
+/**
+ * The records of a federation's external zone as one object for each service, named
+ * `<service>.<namespace>.<federation>`: small ones, so that a change touches one of them, and a service that goes
+ * takes its object along.
+ */
+export function describeDnsEndpoints(
+  records: readonly ListedRecord[],
+  federation: string,
+  services: readonly Pick<ClustersetService, "namespace" | "name">[],
+): DnsEndpoint[] {
+  const known = new Set(services.map(({ namespace, name }) => `${name}.${namespace}`));
+  const byService = new Map<string, Map<string, Endpoint & { targets: string[] }>>();
+  for (const { name, type, ttl, rdata } of records) {
+    if (!MANAGED.has(type)) continue;
+    const service = serviceOf(name, federation, known);
+    if (service === undefined) continue;
+    const endpoints = byService.get(service) ?? new Map<string, Endpoint & { targets: string[] }>();
+    byService.set(service, endpoints);
+    const dnsName = withoutDot(name);
+    const target = type === "CNAME" ? withoutDot(rdata) : rdata;
+    const before = endpoints.get(`${dnsName} ${type}`);
+    if (before !== undefined) before.targets.push(target);
+    else
+      endpoints.set(`${dnsName} ${type}`, { dnsName, recordType: type, recordTTL: ttl, targets: [target] });
+  }
+  return [...byService].map(([service, endpoints]) => ({
+    apiVersion: "externaldns.k8s.io/v1alpha1",
+    kind: "DNSEndpoint",
+    metadata: {
+      name: `${service}.${federation.toLowerCase()}`,
+      labels: { "app.kubernetes.io/managed-by": "clusterset-doh" },
+    },
+    spec: { endpoints: [...endpoints.values()] },
+  }));
+}
+
+/** `<service>.<namespace>` of a name `[<cluster>.]<service>.<namespace>.<federation>.svc.…`. */
+function serviceOf(name: string, federation: string, known: ReadonlySet<string>): string | undefined {
+  const labels = name.toLowerCase().split(".");
+  for (let at = 0; at <= MOST_CLUSTER_LABELS; at++) {
+    const service = labels.slice(at, at + 2).join(".");
+    if (labels[at + 2] === federation.toLowerCase() && labels[at + 3] === "svc" && known.has(service))
+      return service;
+  }
+  return undefined;
+}
+
+function withoutDot(name: string): string {
+  return name.replace(/\.$/, "");
+}

@@ -1,0 +1,91 @@
+import { stringify } from "yaml";
+import { type ListedRecord, listRecords, zoneFileLine } from "../zone/listing.ts";
+import { readCheckInputs } from "./check-input.ts";
+import { mergeInputs } from "./check-report.ts";
+import { describeCounts, describeObjections } from "./described.ts";
+import { describeDnsEndpoints } from "./dns-endpoints.ts";
+import { readFederation } from "./federation-flag.ts";
+import { canonicalZone, compileZones } from "./listed-zones.ts";
+import type { Output } from "./output.ts";
+import { UsageError } from "./usage-error.ts";
+import { ZoneName } from "./zone-name.ts";
+
+/** Flags of `export`. */
+export interface ExportFlags {
+  readonly federation: string;
+  /** The registered domain, which external clients ask below. */
+  readonly domain: string;
+  readonly format: "zone" | "dnsendpoint";
+  readonly clusterId?: string | undefined;
+  /** Seconds. */
+  readonly ttl: number;
+  /** Host names; the first is the zone's primary. */
+  readonly nameServer?: readonly string[] | undefined;
+  readonly strict?: boolean | undefined;
+}
+
+/**
+ * Prints a federation's zone for external clients (federated service discovery, External Clients), for a
+ * programmable DNS provider. Where a manifest cannot be read nothing is printed, since a provider would
+ * take what is missing for what is gone; with `--strict` findings and conflicts do that too. The exit code is
+ * 1 then, else 0.
+ * @throws {UsageError} where an input cannot be read at all; the command line makes that 2
+ */
+export async function exportFederation(
+  inputs: readonly string[],
+  flags: ExportFlags,
+  output: Output,
+  now: number,
+): Promise<0 | 1> {
+  const given = { name: flags.federation, zone: false, domain: flags.domain };
+  const federation = readFederation("--federation and --domain", given);
+  const nameServers = (flags.nameServer ?? []).map(readNameServer);
+  if (nameServers.length > 0 && flags.format !== "zone")
+    throw new UsageError("--name-server is for --format zone: ExternalDNS leaves NS records to the provider");
+  const read = await readCheckInputs(inputs, flags.clusterId, undefined);
+  const clusterset = mergeInputs(read.map(({ snapshot }) => snapshot));
+  const zone = canonicalZone(federation.domain)!;
+  const { image, findings } = compileZones(clusterset, {
+    federations: [federation],
+    ttl: flags.ttl,
+    // It grows from one export to the next (RFC 1982).
+    serial: Math.floor(now / 1000) % 2 ** 32,
+  });
+  const all = [...clusterset.findings, ...findings];
+  for (const line of describeObjections(read, all, clusterset.conflicts)) output.err(line);
+  const broken = read.some(({ problems }) => problems.length > 0);
+  if (broken || (flags.strict === true && all.length + clusterset.conflicts.length > 0)) {
+    output.err("nothing is exported");
+    return 1;
+  }
+  const records = [...listRecords(image, { zone })];
+  if (flags.format === "zone") {
+    for (const record of withNameServers(records, zone, nameServers)) output.out(zoneFileLine(record));
+  } else {
+    const objects = describeDnsEndpoints(records, federation.name, clusterset.services);
+    for (const object of objects) output.out(`---\n${stringify(object).trimEnd()}`);
+  }
+  const ofServices = records.filter(({ type }) => type !== "SOA" && type !== "NS");
+  output.err(describeCounts({ cluster: clusterset.clusters.length, record: ofServices.length }));
+  return 0;
+}
+
+/** The records with other name servers at the apex; as they are where none are given. */
+function withNameServers(
+  records: readonly ListedRecord[],
+  zone: string,
+  nameServers: readonly string[],
+): ListedRecord[] {
+  const [primary] = nameServers;
+  if (primary === undefined) return [...records];
+  return records.flatMap((record) => {
+    if (record.name !== zone) return record;
+    if (record.type === "SOA") return { ...record, rdata: record.rdata.replace(/^\S+/, primary) };
+    return record.type === "NS" ? nameServers.map((rdata) => ({ ...record, rdata })) : record;
+  });
+}
+
+function readNameServer(text: string): string {
+  if (ZoneName.safeParse(text).success) return canonicalZone(text)!;
+  throw new UsageError(`--name-server ${JSON.stringify(text)} is no host name such as ns1.example.org`);
+}

@@ -1,0 +1,27 @@
+import type { FederationOptions } from "../zone/options.ts";
+import { Federation, federationOptions } from "./federation-config.ts";
+import { UsageError } from "./usage-error.ts";
+
+/**
+ * Reads `--federation NAME[=ZONE[,DOMAIN]]`: without a zone it is `federation`, an empty one is none.
+ * @throws {UsageError} for what is no federation
+ */
+export function readFederationFlag(text: string): FederationOptions {
+  const [, name, zone, domain] = /^([^=]*)(?:=([^,]*)(?:,(.*))?)?$/s.exec(text) ?? [];
+  return readFederation(`--federation ${JSON.stringify(text)}`, {
+    name,
+    ...(zone !== undefined && { zone: zone === "" ? false : zone }),
+    ...(domain !== undefined && { domain }),
+  });
+}
+
+/**
+ * A federation from what was typed; `flag` is what an error starts with.
+ * @throws {UsageError} for what is no federation
+ */
+export function readFederation(flag: string, given: object): FederationOptions {
+  const checked = Federation.safeParse(given);
+  if (checked.success) return federationOptions([checked.data])[0]!;
+  const { path, message } = checked.error.issues[0]!;
+  throw new UsageError(`${flag}: its ${path.join(".")} ${message}`);
+}

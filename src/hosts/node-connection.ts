@@ -1,0 +1,37 @@
+import type { IncomingMessage } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { Connection, HotHeader } from "../http/connection.ts";
+
+/** What Node knows of the connection of a request, looked up when it is asked for. */
+export class NodeConnection implements Connection {
+  readonly #incoming: IncomingMessage | Http2ServerRequest;
+
+  constructor(incoming: IncomingMessage | Http2ServerRequest) {
+    this.#incoming = incoming;
+  }
+
+  get clientAddress(): string | undefined {
+    return this.#socket()?.remoteAddress;
+  }
+
+  get clientCertificate(): "none" | "refused" | "verified" {
+    const socket = this.#socket() as Partial<TLSSocket> | undefined;
+    // Node 20 calls a resumed TLS 1.3 session authorized though its client never showed a certificate.
+    if (socket?.getPeerX509Certificate?.() === undefined) return "none";
+    return socket.authorized === true ? "verified" : "refused";
+  }
+
+  header(name: HotHeader): string | undefined {
+    return this.#incoming.headers[name];
+  }
+
+  /** Undefined where the connection is gone. */
+  #socket(): Socket | TLSSocket | undefined {
+    const incoming = this.#incoming;
+    if (!("stream" in incoming)) return incoming.socket;
+    const { session } = incoming.stream;
+    return session === undefined || session.destroyed ? undefined : session.socket;
+  }
+}

@@ -1,0 +1,38 @@
+import { StubZones } from "../forward/stub-zones.ts";
+import type { ServeConfig } from "./config-schema.ts";
+import { stubZoneNames } from "./federation-config.ts";
+import type { Logger } from "./logger.ts";
+import { createStubFile } from "./stub-file.ts";
+import type { UpstreamConnector } from "./upstreams/connect.ts";
+
+/**
+ * Opens the stub zones that are registered in the state folder.
+ * @throws {UsageError} where what is kept there cannot be read
+ */
+export async function openStubZones(
+  { stub, federations, sourceCluster, stateDirectory }: ServeConfig,
+  upstreams: UpstreamConnector,
+  logger: Logger,
+): Promise<StubZones> {
+  const stubs = await StubZones.open({
+    zones: stubZoneNames(stub, federations),
+    store: createStubFile(stateDirectory),
+    connect: (nameserver) => upstreams.connect(nameserver),
+    optionCode: sourceCluster.option,
+    self: sourceCluster.self,
+    limits: stub,
+    onNameserverChange: (federation, nameserver, error) => {
+      const place = { federation, nameserver };
+      if (error === undefined)
+        logger.info({ event: "nameserver-answers", ...place }, `${nameserver} answers again`);
+      else
+        logger.warn(
+          { event: "nameserver-failed", ...place, reason: error.message },
+          `${nameserver} did not answer for ${federation}: ${error.message}`,
+        );
+    },
+  });
+  if (stubs.size > 0)
+    logger.info({ event: "federations", names: stubs.list().map(({ name }) => name) }, "took up stub zones");
+  return stubs;
+}

@@ -1,0 +1,55 @@
+import { parseNameserver } from "../../forward/nameserver.ts";
+import type { Upstream } from "../../forward/upstream.ts";
+import type { ServeConfig } from "../config-schema.ts";
+import { readToken } from "../push-credentials.ts";
+import { readCertificates } from "../tls.ts";
+import { UsageError } from "../usage-error.ts";
+import { createDohUpstream } from "./doh-upstream.ts";
+import { createPlainUpstream } from "./plain-upstream.ts";
+
+type Configured = ServeConfig["stub"]["upstreams"];
+
+interface Access {
+  readonly ca: string | undefined;
+  token: string | undefined;
+}
+
+/**
+ * Opens the way to name servers. Certificates and tokens belong to an origin of the config: whoever registers a stub
+ * zone cannot have a token sent elsewhere.
+ */
+export class UpstreamConnector {
+  readonly #configured: Configured;
+  readonly #access = new Map<string, Access>();
+
+  private constructor(configured: Configured) {
+    this.#configured = configured;
+  }
+
+  /** @throws {UsageError} naming the file that cannot be read */
+  static async load(configured: Configured): Promise<UpstreamConnector> {
+    const connector = new UpstreamConnector(configured);
+    for (const { origin, caFile, tokenFile } of configured)
+      connector.#access.set(new URL(origin).origin, {
+        ca: caFile === undefined ? undefined : await readCertificates(caFile),
+        token: tokenFile === undefined ? undefined : await readToken(tokenFile),
+      });
+    return connector;
+  }
+
+  /** Reads the token files again. @throws {UsageError} naming the one that cannot be read */
+  async refresh(): Promise<void> {
+    for (const { origin, tokenFile } of this.#configured)
+      if (tokenFile !== undefined)
+        this.#access.get(new URL(origin).origin)!.token = await readToken(tokenFile);
+  }
+
+  /** @throws {UsageError} for a name server that was registered and is none */
+  connect(nameserver: string): Upstream {
+    const place = parseNameserver(nameserver);
+    if (place === undefined) throw new UsageError(`${JSON.stringify(nameserver)} is no name server`);
+    if (place.kind === "plain") return createPlainUpstream(nameserver, place);
+    const access = this.#access.get(place.url.origin);
+    return createDohUpstream(nameserver, place.url, { ca: access?.ca, token: () => access?.token });
+  }
+}

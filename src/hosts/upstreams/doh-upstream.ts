@@ -1,0 +1,70 @@
+import { type Dispatcher, Pool } from "undici";
+import type { Upstream } from "../../forward/upstream.ts";
+import { DNS_MESSAGE, essence } from "../../http/media-type.ts";
+
+/** What one DNS resource is reached with. */
+export interface DohAccess {
+  /** PEM certificates to trust instead of the system's. */
+  readonly ca?: string | undefined;
+  /** The bearer token that says which cluster asks; undefined for none. */
+  readonly token: () => string | undefined;
+}
+
+const MOST_ANSWER_BYTES = 65_535;
+const CONNECTIONS = 8;
+/** How long a connection may take to be made, in milliseconds. */
+const CONNECT_TIMEOUT = 5000;
+
+/** A name server behind DNS over HTTPS (RFC 8484): POST over kept-alive connections. */
+export function createDohUpstream(nameserver: string, url: URL, access: DohAccess): Upstream {
+  const pool = new Pool(url.origin, {
+    connections: CONNECTIONS,
+    allowH2: true,
+    connect: { timeout: CONNECT_TIMEOUT, ...(access.ca !== undefined && { ca: access.ca }) },
+  });
+  const ask = async (query: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
+    const token = access.token();
+    const { statusCode, headers, body } = await pool.request({
+      method: "POST",
+      path: url.pathname + url.search,
+      headers: {
+        "content-type": DNS_MESSAGE,
+        accept: DNS_MESSAGE,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
+      body: query,
+      signal,
+    });
+    const type = essence(String(headers["content-type"] ?? ""));
+    if (statusCode !== 200 || type !== DNS_MESSAGE) {
+      await body.dump({ limit: MOST_ANSWER_BYTES }).catch(() => {});
+      throw new Error(`it answered HTTP ${statusCode}${statusCode === 200 ? ` with ${type}` : ""}`);
+    }
+    return readAll(body);
+  };
+  return {
+    nameserver,
+    exchange: (query, signal) => Promise.race([ask(query, signal), abortOf(signal)]),
+    close: () => {
+      pool.close().catch(() => {});
+    },
+  };
+}
+
+/** Rejects when a signal is aborted: undici heeds it only once it is connected. */
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+async function readAll(body: Dispatcher.ResponseData["body"]): Promise<Uint8Array> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of body as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > MOST_ANSWER_BYTES) throw new Error("its answer is longer than a DNS message");
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,49 @@
+import { createSocket } from "node:dgram";
+import { isIPv6 } from "node:net";
+
+/** A datagram is sent again after this many milliseconds, as resolvers do: UDP loses some. */
+const RESEND_INTERVAL = 500;
+
+/** A name server for plain DNS. */
+export interface DnsEndpoint {
+  readonly address: string;
+  readonly port: number;
+}
+
+/**
+ * Sends a datagram from a fresh socket (a random port, RFC 5452 section 9.2) until one comes back that is `wanted`; others
+ * are forgeries or late, and are passed over.
+ * @throws the signal's reason, or what the network says
+ */
+export function exchangeUdp(
+  { address, port }: DnsEndpoint,
+  query: Uint8Array,
+  wanted: (answer: Uint8Array) => boolean,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const socket = createSocket(isIPv6(address) ? "udp6" : "udp4");
+    let resend: NodeJS.Timeout | undefined;
+    const end = (settle: () => void) => {
+      clearInterval(resend);
+      signal.removeEventListener("abort", onAbort);
+      socket.removeAllListeners();
+      // An error that was on its way when the answer came.
+      socket.on("error", () => {});
+      socket.close();
+      settle();
+    };
+    const onAbort = () => end(() => reject(signal.reason));
+    signal.addEventListener("abort", onAbort, { once: true });
+    socket.on("error", (error) => end(() => reject(error)));
+    socket.on("message", (answer) => {
+      if (wanted(answer)) end(() => resolve(answer));
+    });
+    // A connected socket takes datagrams of this address only, and is told when nobody listens there.
+    socket.connect(port, address, () => {
+      socket.send(query);
+      resend = setInterval(() => socket.send(query), RESEND_INTERVAL);
+    });
+  });
+}

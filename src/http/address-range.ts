@@ -1,0 +1,39 @@
+import { parseAddress } from "../dns/address.ts";
+
+/** IP addresses with a common prefix (RFC 4632). */
+export interface AddressRange {
+  readonly octets: Uint8Array;
+  readonly prefixBits: number;
+}
+
+const MAPPED = /^::ffff:(?=\d+\.)/i;
+
+/** Reads `10.0.0.0/8`, `fd00::/8` or a single address; undefined for anything else, bits behind the prefix included. */
+export function parseAddressRange(text: string): AddressRange | undefined {
+  const match = /^([^/]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text);
+  const octets = match === null ? undefined : parseAddress(match[1]!);
+  if (octets === undefined) return undefined;
+  const bits = octets.length * 8;
+  const prefixBits = match![2] === undefined ? bits : Number(match![2]);
+  if (prefixBits > bits) return undefined;
+  for (let bit = prefixBits; bit < bits; bit++) if (bitAt(octets, bit) !== 0) return undefined;
+  return { octets, prefixBits };
+}
+
+/** The octets of a socket's address: IPv4 in IPv6 (`::ffff:127.0.0.1`) is IPv4, an interface (`%eth0`) does not count. */
+export function readSocketAddress(text: string): Uint8Array | undefined {
+  return parseAddress(text.replace(MAPPED, "").replace(/%.*$/, ""));
+}
+
+export function isInRange(address: Uint8Array, { octets, prefixBits }: AddressRange): boolean {
+  if (address.length !== octets.length) return false;
+  const whole = prefixBits >> 3;
+  for (let index = 0; index < whole; index++) if (address[index] !== octets[index]) return false;
+  for (let bit = whole * 8; bit < prefixBits; bit++)
+    if (bitAt(address, bit) !== bitAt(octets, bit)) return false;
+  return true;
+}
+
+function bitAt(octets: Uint8Array, bit: number): number {
+  return (octets[bit >> 3]! >> (7 - (bit & 7))) & 1;
+}

@@ -1,0 +1,110 @@
+import { readSourceCluster, SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
+import { type AddressRange, isInRange, parseAddressRange, readSocketAddress } from "./address-range.ts";
+import { type Connection, headerOf } from "./connection.ts";
+import type { Credentials } from "./credentials.ts";
+
+/** For whom a query is answered. */
+export interface Asker {
+  /** The source cluster, undefined for outside. */
+  readonly view: string | undefined;
+  /** Whether somebody else may get another answer to the same request: no shared cache may keep it. */
+  readonly isPrivate: boolean;
+}
+
+/** Clients whose EDNS option counts for a cluster. */
+export interface TrustedClients {
+  readonly clusterId: string;
+  /** Addresses of sockets: `10.0.0.0/8`, `::1`. */
+  readonly addresses: readonly string[];
+}
+
+/** What tells who asks, beside the path. */
+export interface AskerSettings {
+  /** Default: an Authorization field says nothing. */
+  readonly credentials?: Credentials;
+  /** The EDNS option code of the source cluster. */
+  readonly optionCode?: number;
+  readonly trusted?: readonly TrustedClients[];
+}
+
+const OUTSIDE: Asker = { view: undefined, isPrivate: false };
+
+/** Finds out for whom a query on `/dns-query` or `/resolve` is answered; undefined for a bearer token that is not known. */
+export interface AskerReader {
+  /** Whether the Authorization field counts: caches have to keep requests with it apart (RFC 9111 section 4.1). */
+  readonly variesByCredential: boolean;
+  /** At once, where there is no Authorization field to look at. The octets of `query` are only lent. */
+  read(
+    request: Request,
+    query: Uint8Array,
+    connection: Partial<Connection> | undefined,
+  ): Asker | Promise<Asker | undefined>;
+}
+
+/**
+ * The source cluster by credential and by EDNS option. The option counts from a client that may speak for the cluster: by its
+ * bearer token, or by the address of its socket. Any other one is ignored.
+ * @throws {RangeError} for a trusted address that is none
+ */
+export function createAskerReader(settings: AskerSettings): AskerReader {
+  const { credentials, optionCode = SOURCE_CLUSTER_OPTION } = settings;
+  const trusted = readTrusted(settings.trusted ?? []);
+
+  const isTrusted = (clusterId: string, connection: Partial<Connection> | undefined): boolean => {
+    const ranges = trusted.get(clusterId);
+    if (ranges === undefined) return false;
+    const address = readSocketAddress(connection?.clientAddress ?? "");
+    return address !== undefined && ranges.some((range) => isInRange(address, range));
+  };
+
+  const readByAddress = (query: Uint8Array, connection: Partial<Connection> | undefined): Asker => {
+    if (trusted.size === 0) return OUTSIDE;
+    const named = readSourceCluster(query, optionCode);
+    if (named === undefined) return OUTSIDE;
+    return { view: isTrusted(named, connection) ? named : undefined, isPrivate: true };
+  };
+
+  const readByCredential = async (
+    authorization: string,
+    query: Uint8Array,
+    connection: Partial<Connection> | undefined,
+  ): Promise<Asker | undefined> => {
+    // The octets are only lent until the first wait.
+    const named = readSourceCluster(query, optionCode);
+    const clusters = await credentials!.clustersOf(authorization);
+    if (clusters === undefined)
+      return {
+        view: named !== undefined && isTrusted(named, connection) ? named : undefined,
+        isPrivate: true,
+      };
+    if (clusters.size === 0) return undefined;
+    if (named !== undefined && (clusters.has(named) || isTrusted(named, connection)))
+      return { view: named, isPrivate: true };
+    // A token of several clusters says only together with the option which one asks.
+    return { view: clusters.size === 1 ? [...clusters][0] : undefined, isPrivate: true };
+  };
+
+  return {
+    variesByCredential: credentials !== undefined,
+    read(request, query, connection) {
+      const authorization = credentials === undefined ? null : headerOf(request, connection, "authorization");
+      return authorization === null
+        ? readByAddress(query, connection)
+        : readByCredential(authorization, query, connection);
+    },
+  };
+}
+
+function readTrusted(trusted: readonly TrustedClients[]): Map<string, AddressRange[]> {
+  const byCluster = new Map<string, AddressRange[]>();
+  for (const { clusterId, addresses } of trusted)
+    for (const text of addresses) {
+      const range = parseAddressRange(text);
+      if (range === undefined)
+        throw new RangeError(
+          `${JSON.stringify(text)} is no range of addresses: 10.0.0.0/8, fd00::/8 or 127.0.0.1`,
+        );
+      byCluster.set(clusterId, [...(byCluster.get(clusterId) ?? []), range]);
+    }
+  return byCluster;
+}

@@ -1,0 +1,95 @@
+import type { StubZones } from "../forward/stub-zones.ts";
+import type { Answer } from "../resolve/answer.ts";
+import type { Asker, AskerReader } from "./asker.ts";
+import type { Connection } from "./connection.ts";
+import type { DohGateway } from "./doh-gateway.ts";
+import type { QueryCounters } from "./query-counters.ts";
+import type { Refuse } from "./refusal.ts";
+
+/** What answering queries works with. */
+export interface QueryAnswererParts {
+  readonly gateway: DohGateway;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+  readonly counters: QueryCounters;
+  readonly refuse: Refuse;
+  readonly asker: AskerReader;
+  readonly stubs: Pick<StubZones, "size" | "forward"> | undefined;
+}
+
+/** An answer, and for whom it is. */
+export interface Answered extends Asker {
+  /** Whether another Authorization field may get another answer. */
+  readonly variesByCredential: boolean;
+  readonly answer: Answer;
+  /** Whether another name server gave it. */
+  readonly isForwarded: boolean;
+}
+
+/**
+ * Answers one query: from the gateway, or through a stub zone. A view of the path wins over everything else that
+ * says who asks, because anybody may ask for it. Without an Authorization field and a stub zone the response is made at once.
+ * The octets of `query` are only lent.
+ */
+export type QueryAnswerer = (
+  request: Request,
+  query: Uint8Array,
+  view: string | undefined,
+  connection: Partial<Connection> | undefined,
+  respond: (request: Request, answered: Answered) => Response,
+) => Response | Promise<Response>;
+
+export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
+  const { gateway, clock, counters, refuse, asker, stubs } = parts;
+
+  const answerAs = (
+    request: Request,
+    query: Uint8Array,
+    { view, isPrivate }: Asker,
+    variesByCredential: boolean,
+    respond: (request: Request, answered: Answered) => Response,
+  ): Response | Promise<Response> => {
+    if (stubs !== undefined && stubs.size > 0) {
+      const forwarded = stubs.forward(query, view);
+      if (forwarded !== undefined) {
+        const type = counters.typeOf(query);
+        return forwarded.then(({ answer, outcome }) => {
+          counters.forwarded(type, outcome, answer.outcome, view !== undefined);
+          return respond(request, { answer, view, isPrivate, variesByCredential, isForwarded: true });
+        });
+      }
+    }
+    const started = performance.now();
+    const answer = gateway.answer(query, view, clock());
+    if (answer === undefined)
+      return refuse(request, 400, "this is no DNS query: it needs a header of 12 octets with QR 0");
+    counters.answered(query, answer.outcome, view !== undefined, (performance.now() - started) / 1000);
+    return respond(request, { answer, view, isPrivate, variesByCredential, isForwarded: false });
+  };
+
+  return (request, query, view, connection, respond) => {
+    if (view !== undefined) return answerAs(request, query, { view, isPrivate: false }, false, respond);
+    const { variesByCredential } = asker;
+    const found = asker.read(request, query, connection);
+    if (!(found instanceof Promise)) return answerAs(request, query, found, variesByCredential, respond);
+    const own = query.slice();
+    return found.then((one) =>
+      one === undefined
+        ? refuse(request, 401, "the bearer token is not known here", {
+            "www-authenticate": 'Bearer realm="clusterset-doh", error="invalid_token"',
+          })
+        : answerAs(request, own, one, variesByCredential, respond),
+    );
+  };
+}
+
+/** The Cache-Control field of an answer, `isPrivate` ones for the client alone (RFC 9111 section 5.2.2.7). */
+export function cacheControl({ answer, isPrivate }: Answered): string {
+  if (answer.freshness <= 0) return "no-store";
+  return isPrivate ? `private, max-age=${answer.freshness}` : `max-age=${answer.freshness}`;
+}
+
+/** The Vary field of an answer that depends on the Authorization field, beside what it depends on anyway. */
+export function varyByCredential(vary: string | undefined): string {
+  return vary === undefined ? "authorization" : `authorization, ${vary}`;
+}

@@ -1,0 +1,40 @@
+import { RecordType, ResponseCode } from "../dns/codes.ts";
+import type { ZoneImage } from "../zone/image.ts";
+import type { Answer, Outcome } from "./answer.ts";
+import { writer } from "./message-writer.ts";
+import type { Query } from "./query.ts";
+import { writeSoa } from "./zone-records.ts";
+
+// HINFO "RFC8482" "" (RFC 8482 section 4.2): a refusal to list everything that resolvers understand.
+const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);
+
+/** Answers type ANY at a name that has records. */
+export function minimalAny(query: Query, image: ZoneImage, owner: number): Answer {
+  writer.writeRecordHeader(owner, RecordType.HINFO, image.negativeTtl, MINIMAL_ANY.length);
+  writer.writeOctets(MINIMAL_ANY, 0, MINIMAL_ANY.length);
+  writer.answers++;
+  writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
+  return positive(query);
+}
+
+/** Ends an answer that has records. */
+export function positive(query: Query): Answer {
+  writer.writeOpt(query, ResponseCode.NOERROR, -1);
+  const bytes = writer.finish(query, ResponseCode.NOERROR, true);
+  return { bytes, outcome: "answer", freshness: writer.truncated ? 0 : writer.smallestTtl };
+}
+
+/** NODATA or NXDOMAIN, behind the aliases that led there, with the SOA that says how long it holds (RFC 2308). */
+export function negative(query: Query, image: ZoneImage, apexAt: number, rcode: number): Answer {
+  writeSoa(image, apexAt);
+  return finishNegative(query, image, rcode);
+}
+
+/** Ends a negative answer whose SOA is written. */
+export function finishNegative(query: Query, image: ZoneImage, rcode: number): Answer {
+  writer.authorities = 1;
+  writer.writeOpt(query, rcode, -1);
+  const outcome: Outcome = rcode === ResponseCode.NXDOMAIN ? "nxdomain" : "nodata";
+  const freshness = Math.min(writer.smallestTtl, image.negativeTtl);
+  return { bytes: writer.finish(query, rcode, true), outcome, freshness };
+}

@@ -1,0 +1,112 @@
+import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
+import type { ImageZone } from "../zone/image.ts";
+import { POD_NAMES, SET_HEADER_BYTES } from "../zone/layout.ts";
+import { findSet, read16 } from "../zone/record-block.ts";
+import type { Answer } from "./answer.ts";
+import { findNode, findZone } from "./find.ts";
+import { minimalAny, negative, positive } from "./finish.ts";
+import { writer } from "./message-writer.ts";
+import { answerPodName } from "./pod-name.ts";
+import { followName, type Query, QuestionName } from "./query.ts";
+import {
+  type RecordContext,
+  writeAdditionalSet,
+  writeAnswerSet,
+  writeTargetAddresses,
+} from "./record-writer.ts";
+import { writeNs, writeSoa } from "./zone-records.ts";
+
+/** Aliases that one answer follows at the most. */
+const MOST_ALIASES = 8;
+
+/**
+ * Answers a name in our zones, following aliases (RFC 1034 section 4.3.2) as long as they lead to our zones. The answer to
+ * what an alias leads to stands behind it (RFC 6604).
+ */
+export function answerInZone(
+  message: Uint8Array,
+  query: Query,
+  context: RecordContext,
+  firstZone: ImageZone,
+  view: number,
+): Answer {
+  const { image } = context;
+  writer.begin(message, query);
+  let zone = firstZone;
+  let owner = HEADER_BYTES;
+  const followed: number[] = [];
+  for (;;) {
+    const apexAt = owner + QuestionName.bytes - zone.wire.length;
+    const tree = image.treeFor(zone, view);
+    const node = findNode(image, zone, tree, 0);
+    if (node < 0 || !image.existsIn(node, view))
+      return (
+        answerPodName(query, context, zone, tree, owner, apexAt) ??
+        negative(query, image, apexAt, ResponseCode.NXDOMAIN)
+      );
+    if (node < image.trees) return answerApex(query, context, tree, owner, apexAt, view);
+    const list = image.setListOf(node, view);
+    if (list === 0 || image.heap[list] === 0) return negative(query, image, apexAt, ResponseCode.NOERROR);
+    if (query.type === RecordType.ANY)
+      return findSet(image.heap, list, POD_NAMES) === 0
+        ? minimalAny(query, image, owner)
+        : negative(query, image, apexAt, ResponseCode.NOERROR);
+    const set = findSet(image.heap, list, query.type);
+    if (set !== 0) return answerSet(query, context, set, owner, apexAt, zone, view);
+    const alias = findSet(image.heap, list, RecordType.CNAME);
+    if (alias === 0) return negative(query, image, apexAt, ResponseCode.NOERROR);
+    if (followed.length === MOST_ALIASES || followed.includes(node)) return positive(query);
+    followed.push(node);
+    writeAnswerSet(context, alias, owner, zone, false, undefined);
+    owner = writer.position - read16(image.heap, alias + SET_HEADER_BYTES);
+    followName(writer.bytes, owner);
+    const next = findZone(image, view);
+    if (next === undefined) return positive(query);
+    zone = next;
+  }
+}
+
+function answerSet(
+  query: Query,
+  context: RecordContext,
+  set: number,
+  owner: number,
+  apexAt: number,
+  zone: ImageZone,
+  view: number,
+): Answer {
+  const targets = query.type === RecordType.SRV ? new Map<number, number>() : undefined;
+  const before = writer.answers;
+  writeAnswerSet(context, set, owner, zone, query.edns === undefined, targets);
+  if (writer.answers === before && !writer.truncated)
+    return negative(query, context.image, apexAt, ResponseCode.NOERROR);
+  if (targets !== undefined && !writer.truncated) writeTargetAddresses(context, targets, view);
+  return positive(query);
+}
+
+/** The apex: SOA and NS (RFC 1034 section 4.2.1), with the name server's addresses where there are any. */
+function answerApex(
+  query: Query,
+  context: RecordContext,
+  tree: number,
+  owner: number,
+  apexAt: number,
+  view: number,
+): Answer {
+  const { image } = context;
+  if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
+  if (query.type !== RecordType.SOA && query.type !== RecordType.NS)
+    return negative(query, image, apexAt, ResponseCode.NOERROR);
+  writer.answers++;
+  writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
+  if (query.type === RecordType.SOA) writeSoa(image, apexAt);
+  else {
+    const targetAt = writeNs(image, apexAt);
+    const list = image.setListOf(image.nameServers[tree]!, view);
+    for (const type of [RecordType.A, RecordType.AAAA]) {
+      const set = findSet(image.heap, list, type);
+      if (set !== 0) writeAdditionalSet(context, set, targetAt, type);
+    }
+  }
+  return positive(query);
+}

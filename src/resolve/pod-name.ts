@@ -1,0 +1,38 @@
+import { RecordType, ResponseCode } from "../dns/codes.ts";
+import { readPodLabel } from "../dns/pod-label.ts";
+import type { ImageZone } from "../zone/image.ts";
+import { POD_NAMES } from "../zone/layout.ts";
+import { findSet, read16 } from "../zone/record-block.ts";
+import type { Answer } from "./answer.ts";
+import { findNode } from "./find.ts";
+import { minimalAny, negative, positive } from "./finish.ts";
+import { writer } from "./message-writer.ts";
+import { type Query, QuestionName } from "./query.ts";
+import { boundedTtl, type RecordContext } from "./record-writer.ts";
+
+/** The address that a pod's name spells, where such names exist without being listed (DNS-based service discovery 1.0.1, section 2.6). */
+export function answerPodName(
+  query: Query,
+  context: RecordContext,
+  zone: ImageZone,
+  tree: number,
+  owner: number,
+  apexAt: number,
+): Answer | undefined {
+  const { image } = context;
+  if (!image.podNames || QuestionName.labels <= zone.labels + 1) return undefined;
+  const list = image.setListOf(Math.max(0, findNode(image, zone, tree, 1)), -1);
+  const marker = list === 0 ? 0 : findSet(image.heap, list, POD_NAMES);
+  const octets = marker === 0 ? undefined : readPodLabel(QuestionName.folded);
+  if (octets === undefined) return undefined;
+  const type = octets.length === 4 ? RecordType.A : RecordType.AAAA;
+  if (query.type !== type && query.type !== RecordType.ANY)
+    return negative(query, image, apexAt, ResponseCode.NOERROR);
+  if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
+  const ttl = boundedTtl(context, image.heap[marker + 2]!, read16(image.heap, marker + 3));
+  writer.writeRecordHeader(owner, type, ttl, octets.length);
+  writer.writeOctets(octets, 0, octets.length);
+  writer.answers++;
+  writer.smallestTtl = Math.min(writer.smallestTtl, ttl);
+  return positive(query);
+}

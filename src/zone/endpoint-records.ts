@@ -1,0 +1,70 @@
+import type { EndpointPort } from "../snapshot/schema.ts";
+import { type PortTarget, writePortRecords } from "./port-records.ts";
+import { RecordSets } from "./record-sets.ts";
+import { addressLabel, isHostLabel } from "./service-labels.ts";
+import type { ServiceScope } from "./tree-scope.ts";
+
+/** An endpoint of a headless service, with the node of its own name. */
+export interface PlacedEndpoint {
+  readonly octets: Uint8Array;
+  readonly ports: readonly EndpointPort[];
+  readonly toldBy: string;
+  /** None where it cannot have a name. */
+  readonly node: number | undefined;
+}
+
+/**
+ * The label that an endpoint is called by: its hostname, else its address (definition of hostname in both
+ * specifications, section 2.1). A hostname that cannot be a label is a finding.
+ */
+export function endpointLabel(
+  scope: ServiceScope,
+  hostname: string | undefined,
+  octets: Uint8Array,
+  toldBy: string,
+): string {
+  if (hostname === undefined || hostname === "") return addressLabel(octets);
+  if (isHostLabel(hostname)) return hostname;
+  scope.report(
+    toldBy,
+    "InvalidHostname",
+    `the hostname ${JSON.stringify(hostname)} cannot be a DNS label: its address is used instead`,
+  );
+  return addressLabel(octets);
+}
+
+/** Writes the SRV records of endpoints, and A, AAAA and PTR of each; returns the SRV records for the service's name. */
+export function writeEndpointRecords(
+  scope: ServiceScope,
+  serviceNode: number,
+  endpoints: readonly PlacedEndpoint[],
+  leaseGroup: number,
+  asker: number,
+): RecordSets {
+  const targets: PortTarget[] = endpoints.flatMap(({ node, ports, toldBy }) =>
+    node === undefined ? [] : ports.map((port) => ({ port, node, toldBy })),
+  );
+  const services = writePortRecords(scope, serviceNode, targets, leaseGroup);
+  writeHosts(scope, endpoints, asker);
+  return services;
+}
+
+function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[], asker: number): void {
+  const { builder, ttl } = scope.tree.image;
+  const byNode = new Map<number, PlacedEndpoint[]>();
+  for (const endpoint of endpoints) {
+    if (endpoint.node === undefined) continue;
+    const sharing = byNode.get(endpoint.node);
+    if (sharing === undefined) byNode.set(endpoint.node, [endpoint]);
+    else sharing.push(endpoint);
+  }
+  for (const [node, sharing] of byNode) {
+    const group = builder.leaseGroup(sharing.map(({ toldBy }) => toldBy));
+    const sets = new RecordSets();
+    for (const { octets } of sharing) {
+      sets.addAddress(octets, ttl, group);
+      scope.reverse(octets, node, asker, group);
+    }
+    scope.write(node, sets, sharing[0]!.toldBy);
+  }
+}

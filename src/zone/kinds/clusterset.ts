@@ -1,0 +1,111 @@
+import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
+import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "../endpoint-records.ts";
+import { ANY_ASKER } from "../layout.ts";
+import { writePortRecords } from "../port-records.ts";
+import { RecordSets } from "../record-sets.ts";
+import { clusterIdLabels, isObjectLabel } from "../service-labels.ts";
+import { ServiceScope, type TreeScope } from "../tree-scope.ts";
+
+/** Version of the multicluster DNS schema (specification section 1). */
+export const CLUSTERSET_DNS_VERSION = "1.0.0";
+
+/** Writes the names of one service in the clusterset zone (multicluster DNS specification 1.0.0). */
+export function compileClustersetService(tree: TreeScope, service: ClustersetService): void {
+  const { namespace, name } = service;
+  const { builder } = tree.image;
+  const namespaceIndex = builder.namespace(namespace);
+  const scope = new ServiceScope(tree, { kind: "Service", namespace, name }, namespaceIndex);
+  if (!isObjectLabel(name) || !isObjectLabel(namespace)) {
+    scope.report(
+      service.toldBy[0] ?? "",
+      "InvalidName",
+      `${namespace}/${name} cannot be labels of a DNS name: the service is not served`,
+    );
+    return;
+  }
+  const { nodes } = builder;
+  let known: number | undefined;
+  const serviceNode = () => {
+    known ??= nodes.child(
+      nodes.child(nodes.child(tree.apex, "svc", 0), namespace, namespaceIndex),
+      name,
+      namespaceIndex,
+    );
+    return known;
+  };
+  if (service.type === "Headless") compileHeadless(scope, service, serviceNode);
+  else compileClusterSetIP(scope, service, serviceNode());
+}
+
+/** Specification 2.3: A, AAAA, SRV and PTR of a service with ClusterSetIP. */
+function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, node: number): void {
+  const { builder, views } = scope.tree.image;
+  const toldBy = service.toldBy[0] ?? "";
+  const outside = addressSets(scope, service, node, service.outside, ANY_ASKER);
+  const variants = new Map<number, RecordSets>();
+  for (const [clusterId, addresses] of service.byCluster) {
+    const view = views.get(clusterId);
+    if (view !== undefined) variants.set(view, addressSets(scope, service, node, addresses, view + 1));
+  }
+  // An SRV target must have an address (RFC 2782): where nobody has one, the names exist without records.
+  const target = [outside, ...variants.values()].some((sets) => !sets.isEmpty) ? node : undefined;
+  const services = writePortRecords(
+    scope,
+    node,
+    service.ports.map((port) => ({ port, node: target, toldBy })),
+    builder.leaseGroup(service.toldBy),
+  );
+  for (const sets of [outside, ...variants.values()]) sets.addAll(services);
+  scope.write(node, outside, toldBy, variants);
+}
+
+function addressSets(
+  scope: ServiceScope,
+  service: ClustersetService,
+  node: number,
+  given: ClustersetAddresses,
+  asker: number,
+): RecordSets {
+  const { builder, ttl } = scope.tree.image;
+  const sets = new RecordSets();
+  const group = builder.leaseGroup([...given.toldBy, ...service.toldBy]);
+  for (const text of given.addresses) {
+    const octets = scope.address(text, given.toldBy[0] ?? "");
+    if (octets === undefined) continue;
+    sets.addAddress(octets, ttl, group);
+    // Specification 2.3.3 speaks of clusterset IPs: load balancers and pods have reverse names of their own.
+    if (given.source === "ClusterSetIP") scope.reverse(octets, node, asker, group);
+  }
+  return sets;
+}
+
+/** Specification 2.4: a headless service. Without a ready endpoint it has no names at all, so that the answer is NXDOMAIN. */
+function compileHeadless(scope: ServiceScope, service: ClustersetService, serviceNode: () => number): void {
+  const endpoints: PlacedEndpoint[] = [];
+  const labelsOf = new Map<string, readonly string[] | undefined>();
+  for (const { address, hostname, clusterId, toldBy, ports } of service.endpoints) {
+    const octets = scope.address(address, toldBy);
+    if (octets === undefined) continue;
+    if (!labelsOf.has(clusterId)) labelsOf.set(clusterId, clusterIdLabels(clusterId));
+    const cluster = labelsOf.get(clusterId);
+    if (cluster === undefined)
+      scope.report(
+        toldBy,
+        "InvalidSourceCluster",
+        `the source cluster ${JSON.stringify(clusterId)} is no cluster id (one RFC 1123 label, or two joined by a dot): its endpoints have no names of their own`,
+      );
+    const node =
+      cluster === undefined
+        ? undefined
+        : scope.name(serviceNode(), [endpointLabel(scope, hostname, octets, toldBy), ...cluster], toldBy);
+    endpoints.push({ octets, ports, toldBy, node });
+  }
+  if (endpoints.length === 0) return;
+  const { builder, ttl } = scope.tree.image;
+  const node = serviceNode();
+  const group = builder.leaseGroup(endpoints.map(({ toldBy }) => toldBy));
+  const own = new RecordSets();
+  for (const { octets } of endpoints) own.addAddress(octets, ttl, group);
+  own.addAll(writeEndpointRecords(scope, node, endpoints, group, ANY_ASKER));
+  scope.write(node, own, endpoints[0]!.toldBy);
+}

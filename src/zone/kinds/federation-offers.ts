@@ -1,0 +1,81 @@
+import { parseName } from "../../dns/name.ts";
+import type { ClustersetService } from "../../merge/clusterset.ts";
+import type { ServiceScope } from "../tree-scope.ts";
+import type { Locality } from "./locality.ts";
+
+interface OfferBase {
+  /** The shard. */
+  readonly clusterId: string;
+  readonly toldBy: string;
+  /** Topology zone of an endpoint. */
+  readonly zone: string | undefined;
+}
+
+/** One way to reach a shard. */
+export type Offer =
+  | (OfferBase & { readonly kind: "clusterIP" | "external"; readonly octets: Uint8Array })
+  | (OfferBase & {
+      readonly kind: "endpoint";
+      readonly octets: Uint8Array;
+      readonly hostname: string | undefined;
+    })
+  | (OfferBase & { readonly kind: "name"; readonly target: string });
+
+/** Every way to reach a service's shards that its clients may be told of. Odd addresses and names become findings. */
+export function offersOf(
+  scope: ServiceScope,
+  service: ClustersetService,
+  clients: "internal" | "external",
+): Offer[] {
+  const offers: Offer[] = [];
+  for (const { clusterId, clusterIPs, externalAddresses, externalNames } of service.shards) {
+    const base = { clusterId, toldBy: clusterId, zone: undefined };
+    const addAddresses = (kind: "clusterIP" | "external", addresses: readonly string[]) => {
+      for (const text of addresses) {
+        const octets = scope.address(text, clusterId);
+        if (octets !== undefined) offers.push({ ...base, kind, octets });
+      }
+    };
+    if (clients === "internal") addAddresses("clusterIP", clusterIPs);
+    addAddresses("external", externalAddresses);
+    for (const target of externalNames) {
+      try {
+        parseName(target);
+        offers.push({ ...base, kind: "name", target });
+      } catch (error) {
+        scope.report(
+          clusterId,
+          "InvalidHostName",
+          `the load balancer's host name is no DNS name (${(error as Error).message}): it is left out`,
+        );
+      }
+    }
+  }
+  if (clients === "internal" && service.type === "Headless")
+    for (const { clusterId, toldBy, address, hostname, zone } of service.endpoints) {
+      const octets = scope.address(address, toldBy);
+      if (octets !== undefined) offers.push({ clusterId, toldBy, zone, kind: "endpoint", octets, hostname });
+    }
+  return offers;
+}
+
+/**
+ * The offers for an asker, nearest first: the source cluster's own cluster IPs (its external addresses only where it has
+ * none), then what reaches the other shards from outside. Without a source cluster every shard is another one.
+ */
+export function orderOffers(
+  offers: readonly Offer[],
+  source: string | undefined,
+  locality: Locality,
+): Offer[] {
+  const ownClusterIP = offers.some(({ kind, clusterId }) => kind === "clusterIP" && clusterId === source);
+  const open = offers.filter(({ kind, clusterId }) => {
+    if (kind === "clusterIP") return clusterId === source;
+    return !(ownClusterIP && clusterId === source && kind !== "endpoint");
+  });
+  if (source === undefined) return open;
+  const distances = new Map(
+    open.map((offer) => [offer, locality.distance(source, offer.clusterId, offer.zone)]),
+  );
+  return open.sort((one, other) => distances.get(one)! - distances.get(other)!);
+}

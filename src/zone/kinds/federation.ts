@@ -1,0 +1,131 @@
+import { RecordType } from "../../dns/codes.ts";
+import { parseName } from "../../dns/name.ts";
+import type { ClustersetService } from "../../merge/clusterset.ts";
+import { endpointLabel } from "../endpoint-records.ts";
+import { KEEP_ORDER } from "../layout.ts";
+import { RecordSets } from "../record-sets.ts";
+import { clusterIdLabels, isHostLabel, isObjectLabel } from "../service-labels.ts";
+import { ServiceScope, type TreeScope } from "../tree-scope.ts";
+import { type Offer, offersOf, orderOffers } from "./federation-offers.ts";
+import type { Locality } from "./locality.ts";
+
+/** A federation zone: who it is for decides which addresses it has. */
+export interface FederationZone {
+  /** The federation's name, a label. */
+  readonly federation: string;
+  /** Internal clients get their own cluster's addresses first; external ones load balancers only. */
+  readonly clients: "internal" | "external";
+}
+
+/**
+ * Writes a service's names in a federation zone (federated service discovery):
+ * `<service>.<ns>.<federation>.svc.<zone>` has every shard; `<cluster>.` before it has one; `<region>.` or
+ * `<topology zone>.<region>.` between `svc` and the zone has the shards that are there.
+ */
+export function compileFederatedService(
+  tree: TreeScope,
+  { federation, clients }: FederationZone,
+  service: ClustersetService,
+  locality: Locality,
+): void {
+  const { namespace, name } = service;
+  if (!isObjectLabel(name) || !isObjectLabel(namespace)) return;
+  const scope = new ServiceScope(tree, { kind: "Service", namespace, name }, 0);
+  const offers = offersOf(scope, service, clients);
+  if (offers.length === 0) return;
+  const writer: NameWriter = { scope, clients, locality };
+  const own = [name, namespace, federation, "svc"];
+  writeName(writer, tree.apex, own, offers);
+  for (const clusterId of new Set(offers.map((offer) => offer.clusterId))) {
+    const labels = clusterIdLabels(clusterId);
+    if (labels === undefined) continue;
+    const shard = offers.filter((offer) => offer.clusterId === clusterId);
+    const node = writeName(writer, tree.apex, [...labels, ...own], shard);
+    if (node !== undefined) writeHosts(writer, node, shard);
+  }
+  writePlaces(writer, own, offers);
+}
+
+interface NameWriter {
+  readonly scope: ServiceScope;
+  readonly clients: FederationZone["clients"];
+  readonly locality: Locality;
+}
+
+function writePlaces(writer: NameWriter, own: readonly string[], offers: readonly Offer[]): void {
+  const { scope, locality } = writer;
+  const byPlace = new Map<string, Offer[]>();
+  const add = (labels: readonly string[], offer: Offer) => {
+    if (!labels.every((label) => isHostLabel(label))) {
+      scope.report(
+        offer.toldBy,
+        "InvalidTopology",
+        `${labels.join(".")} cannot be labels of a DNS name: the service has no names there`,
+      );
+      return;
+    }
+    const key = labels.join(".").toLowerCase();
+    byPlace.set(key, [...(byPlace.get(key) ?? []), offer]);
+  };
+  for (const offer of offers) {
+    const { region, zones } = locality.placeOf(offer.clusterId);
+    if (region === undefined) continue;
+    add([region], offer);
+    for (const zone of offer.zone === undefined ? zones : [offer.zone]) add([zone, region], offer);
+  }
+  for (const [place, some] of byPlace)
+    writeName(writer, scope.tree.apex, [...own, ...place.split(".")], some);
+}
+
+/** Names of single endpoints of a headless service, below the shard's name. */
+function writeHosts(writer: NameWriter, shardNode: number, offers: readonly Offer[]): void {
+  const byLabel = new Map<string, Offer[]>();
+  for (const offer of offers) {
+    if (offer.kind !== "endpoint") continue;
+    const label = endpointLabel(writer.scope, offer.hostname, offer.octets, offer.toldBy);
+    byLabel.set(label, [...(byLabel.get(label) ?? []), offer]);
+  }
+  for (const [label, some] of byLabel) writeName(writer, shardNode, [label], some);
+}
+
+function writeName(
+  { scope, clients, locality }: NameWriter,
+  parent: number,
+  labels: readonly string[],
+  offers: readonly Offer[],
+): number | undefined {
+  const node = scope.name(parent, labels, offers[0]!.toldBy);
+  if (node === undefined) return undefined;
+  const { views } = scope.tree.image;
+  const anybody = orderOffers(offers, undefined, locality);
+  const variants = new Map<number, RecordSets>();
+  if (clients === "internal")
+    for (const [clusterId, view] of views) {
+      const own = orderOffers(offers, clusterId, locality);
+      if (own.length !== anybody.length || own.some((offer, index) => offer !== anybody[index]))
+        variants.set(view, recordSets(scope, own));
+    }
+  scope.write(node, recordSets(scope, anybody), offers[0]!.toldBy, variants);
+  return node;
+}
+
+/** Addresses in their order; where there is none, the alias to the first load balancer's host name. */
+function recordSets(scope: ServiceScope, offers: readonly Offer[]): RecordSets {
+  const { builder, ttl } = scope.tree.image;
+  const sets = new RecordSets();
+  const group = builder.leaseGroup(offers.map(({ toldBy }) => toldBy));
+  const names = offers.filter((offer) => offer.kind === "name");
+  for (const offer of offers)
+    if (offer.kind !== "name") sets.addAddress(offer.octets, ttl | KEEP_ORDER, group);
+  if (sets.isEmpty && names.length > 0) {
+    sets.addRdata(RecordType.CNAME, parseName(names[0]!.target), ttl, group);
+    names.shift();
+  }
+  for (const { toldBy, target } of names)
+    scope.report(
+      toldBy,
+      "HostNameLeftOut",
+      `the load balancer's host name ${target} has no place beside other addresses or another alias (RFC 1034 section 3.6.2): it answers at the names of its shard only`,
+    );
+  return sets;
+}

@@ -1,0 +1,104 @@
+import { usableAddress } from "../dns/address.ts";
+import { MAX_NAME_BYTES } from "../dns/codes.ts";
+import type { ClusterFinding } from "../merge/clusterset.ts";
+import type { ImageBuilder } from "./image-builder.ts";
+import type { RecordSets } from "./record-sets.ts";
+
+/** What is needed to compile zones, the same for all of them. */
+export interface ImageScope {
+  readonly builder: ImageBuilder;
+  /** View index by cluster id. */
+  readonly views: ReadonlyMap<string, number>;
+  /** TTL index of records. */
+  readonly ttl: number;
+  readonly findings: ClusterFinding[];
+}
+
+/** One tree of names, and how long the zones are that lead to it. */
+export interface TreeScope {
+  readonly image: ImageScope;
+  /** The node of its apex. */
+  readonly apex: number;
+  /** Octets of its shortest zone and of its canonical one. */
+  readonly shortestZoneBytes: number;
+  readonly canonicalZoneBytes: number;
+}
+
+/** The object that names are compiled for, as findings name it. */
+export interface Subject {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Compiles the names of one service in one tree; everything odd about it becomes a finding. */
+export class ServiceScope {
+  readonly tree: TreeScope;
+  readonly #subject: Subject;
+  /** Index + 1 of the namespace that views must have for the names to exist, or 0. */
+  readonly #namespaceIndex: number;
+  readonly #reported = new Set<string>();
+
+  constructor(tree: TreeScope, subject: Subject, namespaceIndex: number) {
+    this.tree = tree;
+    this.#subject = subject;
+    this.#namespaceIndex = namespaceIndex;
+  }
+
+  /** The node of `labels` (leftmost first) below `parent`; undefined, with a finding, where the name is too long. */
+  name(parent: number, labels: readonly string[], clusterId: string): number | undefined {
+    const { shortestZoneBytes, image } = this.tree;
+    const { nodes } = image.builder;
+    const added = labels.reduce((sum, label) => sum + 1 + label.length, 0);
+    if (nodes.nameBytes(parent) + added + shortestZoneBytes > MAX_NAME_BYTES) {
+      this.report(
+        clusterId,
+        "NameTooLong",
+        `a name that starts with ${JSON.stringify(labels[0])} would be longer than 253 octets (RFC 1035 section 2.3.4): it is not served`,
+      );
+      return undefined;
+    }
+    return labels.reduceRight((node, label) => nodes.child(node, label, this.#namespaceIndex), parent);
+  }
+
+  /** The octets of an address, or undefined with a finding. */
+  address(text: string, clusterId: string): Uint8Array | undefined {
+    const octets = usableAddress(text);
+    if (octets === undefined)
+      this.report(
+        clusterId,
+        "InvalidAddress",
+        `${JSON.stringify(text)} is no address that can be answered with: it is left out`,
+      );
+    return octets;
+  }
+
+  /** Writes the sets of a node unless there are none. A name that an earlier object has stays that object's. */
+  write(node: number, sets: RecordSets, toldBy: string, variants?: ReadonlyMap<number, RecordSets>): void {
+    if (sets.isEmpty && (variants === undefined || variants.size === 0)) return;
+    const { builder } = this.tree.image;
+    if (!builder.nodes.hasRecords(node)) builder.setRecords(node, sets, variants);
+    else
+      this.report(
+        toldBy,
+        "NameClash",
+        `${builder.nodes.describe(node)} (below the zone) belongs to an older object: it keeps it, and this one is not served there`,
+      );
+  }
+
+  /** Adds the PTR record of an address, where its target fits the canonical zone. */
+  reverse(octets: Uint8Array, node: number, asker: number, leaseGroup: number): void {
+    const { canonicalZoneBytes, image } = this.tree;
+    const { builder, ttl } = image;
+    if (builder.nodes.nameBytes(node) + canonicalZoneBytes <= MAX_NAME_BYTES)
+      builder.reverse.add(octets, { asker, ttl, leaseGroup, node });
+  }
+
+  /** Records a finding on the subject, once for each cluster, reason and message. */
+  report(clusterId: string, reason: string, message: string): void {
+    const key = `${clusterId} ${reason} ${message}`;
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
+    this.tree.image.findings.push({ clusterId, reason, ...this.#subject, message });
+  }
+}

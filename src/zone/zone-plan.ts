@@ -1,0 +1,92 @@
+import { foldName, formatName, parseName } from "../dns/name.ts";
+import type { ClusterFinding, Clusterset, LocalZone } from "../merge/clusterset.ts";
+import type { FederationZone } from "./kinds/federation.ts";
+import type { ZoneTable } from "./layout.ts";
+import type { ZoneOptions } from "./options.ts";
+
+/** What grows in a tree of names. */
+export type TreePlan =
+  | { readonly kind: "clusterset" }
+  | { readonly kind: "cluster-local"; readonly zone: LocalZone }
+  | { readonly kind: "federation"; readonly zones: FederationZone[] };
+
+/** Which zones an image has, and which trees they lead to: tree 0 is the clusterset's. */
+export interface ZonePlan {
+  readonly trees: readonly TreePlan[];
+  readonly zones: readonly ZoneTable[];
+}
+
+/**
+ * Plans the zones. A cluster's own zone that cannot be served (no name, or a name that is taken) is a finding.
+ * @throws {NameError} when a configured zone is no name. @throws {RangeError} when two kinds claim one zone.
+ */
+export function planZones(
+  clusterset: Clusterset,
+  options: ZoneOptions,
+  findings: ClusterFinding[],
+): ZonePlan {
+  const trees: TreePlan[] = [{ kind: "clusterset" }];
+  const zones = new Map<string, { name: string; tree: number; byView: [number, number][] }>();
+  for (const zone of options.zones) {
+    const name = canonicalText(zone);
+    zones.set(name, { name, tree: 0, byView: [] });
+  }
+  if (zones.size === 0) throw new RangeError("an image needs at least one zone");
+  for (const { name: federation, zone, domain } of options.federations)
+    for (const [text, clients] of [
+      [zone, "internal"],
+      [domain, "external"],
+    ] as const) {
+      if (text === undefined) continue;
+      const name = canonicalText(text);
+      const plan = { federation, clients };
+      const taken = zones.get(name);
+      const tree = taken === undefined ? undefined : trees[taken.tree];
+      if (tree !== undefined && (tree.kind !== "federation" || tree.zones[0]!.clients !== clients))
+        throw new RangeError(
+          `the zone ${name} is claimed by federation ${federation} and by another kind of zone`,
+        );
+      if (tree === undefined)
+        zones.set(name, { name, tree: trees.push({ kind: "federation", zones: [plan] }) - 1, byView: [] });
+      else tree.zones.push(plan);
+    }
+  for (const [view, { clusterId }] of clusterset.clusters.entries()) {
+    const local = clusterset.localZones.find((one) => one.clusterId === clusterId);
+    if (local === undefined) continue;
+    const name = readLocalName(local, zones, findings);
+    if (name === undefined) continue;
+    const zone = zones.get(name) ?? { name, tree: -1, byView: [] };
+    zone.byView.push([view, trees.push({ kind: "cluster-local", zone: local }) - 1]);
+    zones.set(name, zone);
+  }
+  return { trees, zones: [...zones.values()] };
+}
+
+function canonicalText(zone: string): string {
+  return formatName(foldName(parseName(zone)));
+}
+
+function readLocalName(
+  { clusterId, zone }: LocalZone,
+  zones: ReadonlyMap<string, { readonly tree: number }>,
+  findings: ClusterFinding[],
+): string | undefined {
+  const report = (why: string) => {
+    findings.push({
+      clusterId,
+      reason: "InvalidZone",
+      kind: "ClusterZone",
+      name: zone.name,
+      message: `${why}: the cluster's own zone is not served`,
+    });
+    return undefined;
+  };
+  let name: string;
+  try {
+    name = canonicalText(zone.name);
+  } catch (error) {
+    return report((error as Error).message);
+  }
+  if (name === ".") return report("the root cannot be a cluster's zone");
+  return (zones.get(name)?.tree ?? -1) >= 0 ? report(`${name} is a zone of the gateway`) : name;
+}

@@ -1,0 +1,238 @@
+import {
+  type Difference,
+  exactly,
+  isType,
+  nodata,
+  nxdomain,
+  onlyHere,
+  onlyInCoreDns,
+  positive,
+  recordAt,
+} from "../../differences/difference.ts";
+import type { Observed, ObservedRecord } from "../../observed.ts";
+import { aliasAt, isAboveOwnedName, type LocalPlace } from "../place.ts";
+import { localZone } from "../questions.ts";
+import type { LocalPair } from "./facts.ts";
+
+/** How many aliases one answer of ours follows. */
+const mostAliases = 8;
+
+/** Where an alias leads: each CNAME on the way, and what the last one points to. */
+interface Chain {
+  records: ObservedRecord[];
+  end: string;
+  isCircle: boolean;
+}
+
+const isAlias = ({ place }: LocalPair) => place.aliasOf !== undefined;
+const isOwned = (pair: LocalPair) => isAlias(pair) && pair.place.aliasOf !== pair.place.service;
+const isAddressText = ({ place }: LocalPair) => /^[\d.]+$/.test(place.aliasOf?.externalName ?? "");
+const isUsual = (pair: LocalPair) => isAlias(pair) && !isOwned(pair) && !isAddressText(pair);
+const isIn = (zone: string, name: string) => name === zone || name.endsWith(`.${zone}`);
+
+function follow(pair: LocalPair, most = Number.POSITIVE_INFINITY): Chain {
+  const records: ObservedRecord[] = [];
+  const seen = new Set<string>();
+  let name = pair.question.name;
+  for (;;) {
+    const service = aliasAt(name.toLowerCase());
+    if (service === undefined) return { records, end: name, isCircle: false };
+    if (seen.has(name.toLowerCase())) return { records, end: name, isCircle: true };
+    if (records.length === most) return { records, end: name, isCircle: false };
+    seen.add(name.toLowerCase());
+    records.push({ ...recordAt(pair, "CNAME", service.externalName!), owner: name });
+    name = service.externalName!;
+  }
+}
+
+/** What follows the CNAMEs on one side: its own answer to the same question for the last target, if that is in a zone. */
+function answerAtEnd(pair: LocalPair, side: "coredns" | "ours", { end }: Chain): Observed | undefined {
+  if (!isIn(localZone, end) && !isIn("clusterset.local", end)) return undefined;
+  const asked = pair.all.at(end, pair.question.type);
+  if (asked === undefined)
+    throw new Error(`${end} ${pair.question.type} is the end of an alias and was not asked`);
+  return asked[side];
+}
+
+/** Expects the CNAMEs (RFC 1034 section 4.3.2), and behind them the code and the sections that their end has (RFC 6604, RFC 2308). */
+const followed = exactly<LocalPlace>("ours", (pair) => {
+  const chain = follow(pair, mostAliases);
+  const isCut = chain.isCircle || aliasAt(chain.end) !== undefined;
+  const atEnd = isCut ? undefined : answerAtEnd(pair, "ours", chain);
+  if (atEnd === undefined) return positive(chain.records);
+  const { rcode, authority, additional } = atEnd;
+  return { ...positive([...chain.records, ...atEnd.answer], additional), rcode, authority };
+});
+
+const onlyCnames = exactly<LocalPlace>("coredns", (pair) => positive(follow(pair).records));
+const isAddressType = (pair: LocalPair) => isType(pair, "A", "AAAA");
+const isLong = (pair: LocalPair) => follow(pair).records.length > mostAliases;
+const lacksAnswer = (pair: LocalPair, zone: string) => {
+  const chain = follow(pair);
+  return !chain.isCircle && isIn(zone, chain.end) && answerAtEnd(pair, "coredns", chain)!.answer.length === 0;
+};
+
+/** Differences that have to do with Services of type ExternalName. */
+export const aliasDifferences: Difference<LocalPlace>[] = [
+  {
+    id: "alias-other-types",
+    title: "Types other than A, AAAA and CNAME at an alias",
+    corednsSays: "NODATA.",
+    weSay: "The CNAME, and what its target has of that type.",
+    reason:
+      'A CNAME record stands for every type (RFC 1034 section 3.6.2), and DNS 2.5 asks for the record. NODATA would say that the name has "no data" of a type that its target may well have (RFC 2308 section 2.2).',
+    example: {
+      question: { name: "outside.aliases.svc.cluster.local", type: "HTTPS" },
+      coredns: "NODATA",
+      ours: "outside.aliases.svc.cluster.local CNAME www.example.com",
+    },
+    applies: (pair) => isUsual(pair) && !isType(pair, "A", "AAAA", "CNAME", "ANY"),
+    coredns: nodata("coredns"),
+    ours: followed,
+  },
+  {
+    id: "alias-dead-end",
+    title: "An alias of a name in the zone that does not exist, or has no address of the family",
+    corednsSays: "NODATA, without the CNAME.",
+    weSay: "The CNAME; then NXDOMAIN or NODATA for the target.",
+    reason:
+      "The CNAME record exists and is part of the answer (RFC 1034 section 4.3.2 step 3a); the code is that of the target (RFC 6604 section 3), with its SOA (RFC 2308 section 2.1).",
+    example: {
+      question: { name: "to-missing.aliases.svc.cluster.local", type: "A" },
+      coredns: "NODATA",
+      ours: "NXDOMAIN\nto-missing.aliases.svc.cluster.local CNAME nothing.shop.svc.cluster.local",
+    },
+    applies: (pair) => isUsual(pair) && isAddressType(pair) && !isLong(pair) && lacksAnswer(pair, localZone),
+    coredns: nodata("coredns"),
+    ours: followed,
+  },
+  {
+    id: "alias-circle",
+    title: "Aliases that lead in a circle",
+    corednsSays: "NODATA.",
+    weSay: "Each CNAME once.",
+    reason:
+      "The records exist, and who asks sees what is wrong; RFC 1034 section 5.2.2 leaves loops to the resolver, which must notice them anyway.",
+    example: {
+      question: { name: "ring-a.aliases.svc.cluster.local", type: "A" },
+      coredns: "NODATA",
+      ours: "ring-a.aliases.svc.cluster.local CNAME ring-b.aliases.svc.cluster.local\nring-b.aliases.svc.cluster.local CNAME ring-c.aliases.svc.cluster.local\nring-c.aliases.svc.cluster.local CNAME ring-a.aliases.svc.cluster.local",
+    },
+    applies: (pair) => isUsual(pair) && isAddressType(pair) && follow(pair).isCircle,
+    coredns: nodata("coredns"),
+    ours: followed,
+  },
+  {
+    id: "alias-long",
+    title: "More than eight aliases in a row",
+    corednsSays: "The target, after up to eleven.",
+    weSay: "Eight CNAMEs; a resolver asks on for the last one.",
+    reason:
+      "An answer that takes the time of many is a way to tire a server; a resolver starts anew at the last CNAME (RFC 1034 section 5.3.3 step 4c).",
+    example: {
+      question: { name: "link-0.aliases.svc.cluster.local", type: "A" },
+      coredns: [
+        ...Array.from(
+          { length: 9 },
+          (_, index) =>
+            `link-${index}.aliases.svc.cluster.local CNAME link-${index + 1}.aliases.svc.cluster.local`,
+        ),
+        "link-9.aliases.svc.cluster.local CNAME web.shop.svc.cluster.local",
+        "web.shop.svc.cluster.local A 10.96.1.1",
+      ].join("\n"),
+      ours: Array.from(
+        { length: 8 },
+        (_, index) =>
+          `link-${index}.aliases.svc.cluster.local CNAME link-${index + 1}.aliases.svc.cluster.local`,
+      ).join("\n"),
+    },
+    applies: (pair) => isUsual(pair) && isAddressType(pair) && isLong(pair),
+    coredns: exactly<LocalPlace>("coredns", (pair) => {
+      const chain = follow(pair);
+      return positive([...chain.records, ...answerAtEnd(pair, "coredns", chain)!.answer]);
+    }),
+    ours: followed,
+  },
+  {
+    id: "alias-elsewhere-negative",
+    title: "An alias of a name in the clusterset zone that does not exist, or has no address of the family",
+    corednsSays: "The CNAME alone, which leaves open whether there is more.",
+    weSay: "The CNAME; then NXDOMAIN or NODATA for the target.",
+    reason:
+      "Both zones are ours, so the answer is complete: the code is that of the last name (RFC 6604 section 3), with the SOA of its zone (RFC 2308 section 2.1), so that it can be cached.",
+    example: {
+      question: { name: "to-clusterset-missing.aliases.svc.cluster.local", type: "A" },
+      coredns:
+        "to-clusterset-missing.aliases.svc.cluster.local CNAME nothing.clusterset.svc.clusterset.local",
+      ours: "NXDOMAIN\nto-clusterset-missing.aliases.svc.cluster.local CNAME nothing.clusterset.svc.clusterset.local",
+    },
+    applies: (pair) => isUsual(pair) && isAddressType(pair) && lacksAnswer(pair, "clusterset.local"),
+    coredns: onlyCnames,
+    ours: followed,
+  },
+  {
+    id: "alias-of-digits",
+    title: "An alias whose `externalName` reads like an IPv4 address",
+    corednsSays: "NXDOMAIN; NODATA for SOA.",
+    weSay: "The CNAME.",
+    reason:
+      'Such a Service "accepts an IPv4 address string, but treats that string as a DNS name comprised of digits, not as an IP address" (Kubernetes documentation, Service: ExternalName); DNS 2.5 asks for the record.',
+    example: {
+      question: { name: "v4-text.aliases.svc.cluster.local", type: "A" },
+      coredns: "NXDOMAIN",
+      ours: "v4-text.aliases.svc.cluster.local CNAME 192.0.2.9",
+    },
+    applies: (pair) => isAlias(pair) && isAddressText(pair) && !isType(pair, "ANY"),
+    coredns: (pair) => (isType(pair, "SOA") ? nodata("coredns")(pair) : nxdomain("coredns")(pair)),
+    ours: followed,
+  },
+  {
+    id: "owned-name",
+    title: "A dotted name that an ExternalName Service owns",
+    corednsSays: "NXDOMAIN; NODATA for SOA. It knows nothing of such names.",
+    weSay: "The CNAME; NODATA for the labels above it.",
+    reason:
+      "The multi-label CNAME proposal (Multi-label subdomain support, Proposed solution); names above existing names exist (RFC 4592 section 2.2.2).",
+    example: {
+      question: { name: "my-service.my-cluster.aliases.svc.cluster.local", type: "A" },
+      coredns: "NXDOMAIN",
+      ours: "my-service.my-cluster.aliases.svc.cluster.local CNAME your-service.your-cluster.example",
+    },
+    applies: (pair) => isOwned(pair) && !isType(pair, "ANY"),
+    coredns: (pair) => (isType(pair, "SOA") ? nodata("coredns")(pair) : nxdomain("coredns")(pair)),
+    ours: followed,
+  },
+  {
+    id: "above-owned-name",
+    title: "The label above such a name",
+    corednsSays: "NXDOMAIN.",
+    weSay: "NODATA.",
+    reason: "Names above existing names exist (RFC 4592 section 2.2.2).",
+    example: {
+      question: { name: "my-cluster.aliases.svc.cluster.local", type: "A" },
+      coredns: "NXDOMAIN",
+      ours: "NODATA",
+    },
+    ...onlyHere(
+      ({ place }: LocalPair) => place.kind === "service" && isAboveOwnedName(place.labels.join(".")),
+    ),
+    ours: nodata("ours"),
+  },
+  {
+    id: "name-given-up",
+    title: "The own name of a Service that owns a dotted name",
+    corednsSays: "The CNAME.",
+    weSay: "NXDOMAIN.",
+    reason:
+      "The owned name takes the place of `metadata.name` in DNS (Multi-label subdomain support, Proposed solution).",
+    example: {
+      question: { name: "renamed.aliases.svc.cluster.local", type: "A" },
+      coredns: "renamed.aliases.svc.cluster.local CNAME your-service.your-cluster.example",
+      ours: "NXDOMAIN",
+    },
+    ...onlyInCoreDns(
+      ({ place }: LocalPair) =>
+        place.kind === "service" && place.service?.kind === "external name" && place.aliasOf === undefined,
+    ),
+  },
+];

@@ -1,0 +1,47 @@
+import { type Difference, onlyInCoreDns } from "../../differences/difference.ts";
+import type { LocalPlace } from "../place.ts";
+import {
+  hasAddresses,
+  isEndpointName,
+  isHeadless,
+  isPortName,
+  isPortToCoreDns,
+  type LocalPair,
+} from "./facts.ts";
+import { publishedDifference } from "./published.ts";
+
+const isHostNamed = ({ place: { service } }: LocalPair) =>
+  isHeadless(service) && service!.slices.length > 0 && !service!.slices.some(hasAddresses);
+
+/** Differences that have to do with endpoints. */
+export const endpointDifferences: Difference<LocalPlace>[] = [
+  {
+    id: "cluster-ip-endpoints",
+    title: "`<hostname>.<service>` of a service with a cluster IP",
+    corednsSays: "The endpoint.",
+    weSay: "NXDOMAIN.",
+    reason:
+      "DNS 2.4.1 has these names for headless services only. A client of a cluster IP is kept from choosing an endpoint, and the zone of a large cluster stays a fraction of the size.",
+    example: {
+      question: { name: "w0.web.shop.svc.cluster.local", type: "A" },
+      coredns: "w0.web.shop.svc.cluster.local A 10.51.0.1",
+      ours: "NXDOMAIN",
+    },
+    ...onlyInCoreDns((pair: LocalPair) => pair.place.service?.kind === "cluster IP" && isEndpointName(pair)),
+  },
+  publishedDifference,
+  {
+    id: "host-name-slices",
+    title: "A headless service whose slices hold host names (`addressType: FQDN`)",
+    corednsSays: "A CNAME to the host name, also at the endpoint's own name.",
+    weSay: "NXDOMAIN, and a finding.",
+    reason:
+      "DNS 2.4.1 has endpoints with IP addresses only, several CNAMEs at one name are forbidden (RFC 2181 section 10.1), and nothing says what the address type means (discovery.k8s.io/v1).",
+    example: {
+      question: { name: "h0.host-names.data.svc.cluster.local", type: "A" },
+      coredns: "h0.host-names.data.svc.cluster.local CNAME host.example.com",
+      ours: "NXDOMAIN",
+    },
+    ...onlyInCoreDns((pair: LocalPair) => isHostNamed(pair) && (isPortName(pair) || !isPortToCoreDns(pair))),
+  },
+];

@@ -1,0 +1,97 @@
+import {
+  type Difference,
+  exactly,
+  hasName,
+  isType,
+  nodata,
+  onlyHere,
+  onlyInCoreDns,
+  positive,
+  recordAt,
+} from "../../differences/difference.ts";
+import type { LocalPlace, PodMode } from "../place.ts";
+import type { LocalPair } from "./facts.ts";
+
+/** A difference whose example is one of a mode other than `disabled`. */
+export type LocalDifference = Difference<LocalPlace> & { mode?: PodMode };
+
+const isPod = ({ place }: LocalPair) => place.kind === "pod";
+
+/** Differences that have to do with the names of pods. */
+export const podDifferences: LocalDifference[] = [
+  {
+    id: "below-pod",
+    mode: "insecure",
+    title: "One or two labels below `a-b-c-d.<ns>.pod`",
+    corednsSays: "What the name of the pod says; the labels do not count.",
+    weSay: "NXDOMAIN.",
+    reason: "DNS 2.6 has `a-b-c-d.<ns>.pod.<zone>` and nothing below it.",
+    example: {
+      question: { name: "x.10-50-0-1.shop.pod.cluster.local", type: "A" },
+      coredns: "x.10-50-0-1.shop.pod.cluster.local A 10.50.0.1",
+      ours: "NXDOMAIN",
+    },
+    ...onlyInCoreDns((pair: LocalPair) => pair.place.kind === "below pod"),
+  },
+  {
+    id: "srv-at-pod",
+    mode: "insecure",
+    title: "SRV at `a-b-c-d.<ns>.pod`",
+    corednsSays: "A record with port 0 and the name itself as the target.",
+    weSay: "NODATA.",
+    reason:
+      "DNS 2.6 gives these names address records only; nothing listens on port 0 (reserved, RFC 6335 section 6).",
+    example: {
+      question: { name: "10-50-0-1.shop.pod.cluster.local", type: "SRV" },
+      coredns:
+        "10-50-0-1.shop.pod.cluster.local SRV 0 0 10-50-0-1.shop.pod.cluster.local\n  with 10-50-0-1.shop.pod.cluster.local A 10.50.0.1",
+      ours: "NODATA",
+    },
+    applies: (pair) =>
+      isPod(pair) && isType(pair, "SRV") && hasName("coredns", pair) && hasName("ours", pair),
+    coredns: exactly<LocalPlace>("coredns", (pair) => {
+      const own = pair.question.name.toLowerCase();
+      const addresses = ["A", "AAAA"].flatMap((type) => pair.all.at(own, type)?.coredns.answer ?? []);
+      return positive([recordAt(pair, "SRV", `0 0 ${own}`)], addresses);
+    }),
+    ours: nodata("ours"),
+  },
+  {
+    id: "mapped-pod",
+    mode: "insecure",
+    title: "An IPv4-mapped IPv6 address as the name of a pod (`--ffff-a32-1`)",
+    corednsSays: "The IPv4 address, with modes that do not verify.",
+    weSay: "NXDOMAIN.",
+    reason:
+      "DNS 2.6 writes an IPv4 address as `a-b-c-d`; an IPv4-mapped address belongs in no record (RFC 4291 section 2.5.5.2), and nobody's pod has it.",
+    example: {
+      question: { name: "--ffff-a32-1.shop.pod.cluster.local", type: "A" },
+      coredns: "--ffff-a32-1.shop.pod.cluster.local A 10.50.0.1",
+      ours: "NXDOMAIN",
+    },
+    ...onlyInCoreDns(
+      ({ place }: LocalPair) => place.kind === "pod" && place.labels[0]!.startsWith("--ffff-"),
+    ),
+  },
+  {
+    id: "pod-zero",
+    mode: "verified",
+    title: "A verified pod whose IPv6 address ends in `::`, with a zero behind (`fd00-50--0`)",
+    corednsSays: "NXDOMAIN; only `fd00-50--` is known.",
+    weSay: "The address at both names.",
+    reason:
+      "A host name does not end in a dash (RFC 1123 section 2.1, RFC 952), so many clients cannot ask for the other; endpoints without a hostname get the zero on both sides.",
+    example: {
+      question: { name: "fd00-50--0.shop.pod.cluster.local", type: "AAAA" },
+      coredns: "NXDOMAIN",
+      ours: "fd00-50--0.shop.pod.cluster.local AAAA fd00:50::",
+    },
+    ...onlyHere(
+      ({ place }: LocalPair) => place.pods === "verified" && place.labels.join(".") === "fd00-50--0.shop.pod",
+    ),
+    ours: (pair) =>
+      isType(pair, "AAAA")
+        ? exactly<LocalPlace>("ours", () => positive([recordAt(pair, "AAAA", "fd00:50::")]))(pair)
+        : nodata("ours")(pair),
+  },
+];

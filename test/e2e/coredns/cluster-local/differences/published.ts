@@ -1,0 +1,84 @@
+import {
+  type Difference,
+  exactly,
+  hasRecordsHere,
+  isType,
+  negative,
+  positive,
+  zoneOf,
+} from "../../differences/difference.ts";
+import { type Observed, sameObserved } from "../../observed.ts";
+import { isReady, type SliceEndpoint } from "../../services.ts";
+import type { LocalPlace } from "../place.ts";
+import type { OwnService } from "../services.ts";
+import {
+  endpointRecords,
+  endpointsOf,
+  type LocalPair,
+  type OwnEndpoint,
+  portLabels,
+  serviceNameOf,
+  typeOf,
+} from "./facts.ts";
+
+/** Whether a Service publishes endpoints that are not ready. */
+export function isEager(service: OwnService | undefined): boolean {
+  return service?.publishNotReadyAddresses === true;
+}
+
+/** What the names of a headless Service should say, by the specification, if some of its endpoints count. */
+function bySpecification(pair: LocalPair, counts: (endpoint: SliceEndpoint) => boolean): Observed {
+  const { service, left } = pair.place;
+  const endpoints = endpointsOf(service, counts);
+  const isAt = ({ host, ports }: OwnEndpoint) =>
+    left.length === 0 ||
+    left.join(".") === host ||
+    ports.some(
+      (port) =>
+        portLabels(port) === left.join(".") || `_${portLabels(port).split("._")[1]}` === left.join("."),
+    );
+  const here = endpoints.filter(isAt);
+  if (here.length === 0) return negative("NXDOMAIN", zoneOf(pair));
+  const isUnderscored = left[0]?.startsWith("_") ?? false;
+  const owner = pair.question.name;
+  const addresses = here
+    .filter(({ address }) => !isUnderscored && isType(pair, typeOf(address)))
+    .map(({ address }) => ({ owner, ttl: 5, type: typeOf(address), data: address }));
+  const isSrv = isType(pair, "SRV") && (left.length === 0 || left.length === 2);
+  const services = here.flatMap(({ host, ports }) =>
+    ports.map(({ port }) => ({
+      owner,
+      ttl: 5,
+      type: "SRV",
+      data: `0 ${port} ${host}.${serviceNameOf(pair)}`,
+    })),
+  );
+  if (isSrv) return positive(services, endpointRecords(pair, here));
+  return addresses.length > 0 ? positive(addresses) : negative("NOERROR", zoneOf(pair));
+}
+
+const all = (pair: LocalPair) => bySpecification(pair, () => true);
+const readyOnly = (pair: LocalPair) => bySpecification(pair, isReady);
+
+/** The difference that the field `publishNotReadyAddresses` makes. */
+export const publishedDifference: Difference<LocalPlace> = {
+  id: "publish-not-ready",
+  title: "`publishNotReadyAddresses`, and endpoints whose condition says that they are not ready",
+  corednsSays:
+    "The ready ones only. It relies on Kubernetes' own controller, which calls all endpoints of such a Service ready; slices of others it takes at their word.",
+  weSay: "All endpoints.",
+  reason:
+    'An endpoint counts as ready if the service tolerates unready endpoints (DNS 2.1); the field has taken the place of the annotation, and "indicates that any agent which deals with endpoints for this Service should disregard any indications of ready/not-ready" (Kubernetes API, ServiceSpec).',
+  example: {
+    question: { name: "eager.data.svc.cluster.local", type: "A" },
+    coredns: "eager.data.svc.cluster.local A 10.52.2.5",
+    ours: "eager.data.svc.cluster.local A 10.52.2.4\neager.data.svc.cluster.local A 10.52.2.5",
+  },
+  applies: (pair) =>
+    isEager(pair.place.service) &&
+    !isType(pair, "SOA") &&
+    !(isType(pair, "ANY") && hasRecordsHere(pair)) &&
+    !sameObserved(all(pair), readyOnly(pair)),
+  coredns: exactly<LocalPlace>("coredns", readyOnly),
+  ours: exactly<LocalPlace>("ours", all),
+};

@@ -1,0 +1,241 @@
+import { describe, expect, test } from "vitest";
+import { SnapshotAssembler } from "../../src/extract/assembler.ts";
+import { extractSnapshot } from "../../src/extract/extract.ts";
+import { OWNED_NAME_ANNOTATION } from "../../src/extract/local-service.ts";
+import type { KubernetesObject } from "../../src/extract/objects.ts";
+import { UNDATED } from "../../src/extract/service-spec.ts";
+import { parseSnapshot } from "../../src/snapshot/parse.ts";
+import type { PodNames } from "../../src/snapshot/schema.ts";
+import { namespace, object, ofImport, ofService, pod, service, serviceExport, slice } from "./objects.ts";
+
+function optionsOf(pods: (typeof PodNames)["_output"] = "disabled") {
+  return { clusterId: "east", clusterZone: { name: "cluster.local", pods } } as const;
+}
+
+function extract(objects: KubernetesObject[], pods?: (typeof PodNames)["_output"]) {
+  const snapshot = extractSnapshot([namespace("shop"), ...objects], optionsOf(pods));
+  expect(parseSnapshot(snapshot)).toEqual(snapshot);
+  return snapshot;
+}
+
+const created = { creationTimestamp: "2026-01-02T03:04:05Z" };
+const dated = (place: string, spec: object, metadata: object = {}): KubernetesObject => {
+  const usual = service(place, { ...spec });
+  return { ...usual, metadata: { ...usual.metadata, ...created, ...metadata } };
+};
+const alias = (spec: object, metadata: object = {}) =>
+  object(
+    "v1",
+    "Service",
+    "shop/partner",
+    { spec: { type: "ExternalName", externalName: "api.partner.example", ...spec } },
+    { ...created, ...metadata },
+  );
+
+describe("a cluster that does not ask for its zone", () => {
+  test("tells nothing of its own Services and pods", () => {
+    const objects = [namespace("shop"), service("shop/web"), pod("shop/web-0", { podIP: "10.0.0.1" })];
+    const snapshot = extractSnapshot(objects, { clusterId: "east" });
+    expect(snapshot).toMatchObject({ services: {}, pods: {}, findings: {} });
+    expect(snapshot).not.toHaveProperty("clusterZone");
+  });
+});
+
+describe("Services of the cluster (DNS-based service discovery 1.0.1)", () => {
+  test("every Service, exported or not, with what its records are made of (2.3)", () => {
+    const { services, exports, clusterZone } = extract([
+      dated("shop/web", { clusterIPs: ["10.96.0.10", "fd00::10"] }),
+      slice("shop/web-1", ofService("web"), [{ addresses: ["10.0.0.1"] }]),
+    ]);
+    expect(clusterZone).toEqual({ name: "cluster.local", pods: "disabled" });
+    expect(exports).toEqual({});
+    expect(services).toEqual({
+      "shop/web": {
+        createdAt: "2026-01-02T03:04:05Z",
+        serviceType: "ClusterIP",
+        headless: false,
+        ports: [{ name: "http", protocol: "TCP", port: 80 }],
+        clusterIPs: ["10.96.0.10", "fd00::10"],
+        // Only endpoints of headless Services have records.
+        endpoints: {},
+      },
+    });
+  });
+
+  test("headless: hostnames, readiness and publishNotReadyAddresses are kept (2.4)", () => {
+    const { services } = extract([
+      dated("shop/db", { clusterIP: "None", clusterIPs: ["None"], publishNotReadyAddresses: true }),
+      slice("shop/db-1", ofService("db"), [
+        { addresses: ["10.0.0.1"], hostname: "db-0", conditions: { ready: false } },
+      ]),
+    ]);
+    expect(services["shop/db"]).toMatchObject({ headless: true, publishNotReadyAddresses: true });
+    expect(services["shop/db"]).not.toHaveProperty("clusterIPs");
+    expect(services["shop/db"]!.endpoints["http/TCP/8080"]!.members).toEqual({
+      "10.0.0.1#db-0": { address: "10.0.0.1", hostname: "db-0", ready: false },
+    });
+  });
+
+  test("whatever slice is labelled with the Service counts, as in CoreDNS; an export has its own only", () => {
+    const { services, exports } = extract([
+      service("shop/web", { selector: undefined, clusterIP: "None", clusterIPs: ["None"] }),
+      serviceExport("shop/web"),
+      slice("shop/by-hand", ofService("web"), [{ addresses: ["10.0.0.1"] }]),
+      slice("shop/derived", { ...ofService("web"), ...ofImport("web", "west") }, [
+        { addresses: ["10.1.0.1"] },
+      ]),
+    ]);
+    const addresses = (of: { endpoints: Record<string, { members: object }> } | undefined) =>
+      Object.values(of!.endpoints).flatMap(({ members }) => Object.keys(members));
+    expect(addresses(services["shop/web"])).toEqual(["10.0.0.1", "10.1.0.1"]);
+    expect(addresses(exports["shop/web"])).toEqual(["10.0.0.1"]);
+  });
+
+  test("an ExternalName Service has neither addresses nor endpoints (2.5)", () => {
+    const { services, findings } = extract([
+      alias({ clusterIP: "10.96.0.11", clusterIPs: ["10.96.0.11"] }),
+      slice("shop/partner-1", ofService("partner"), [{ addresses: ["10.0.0.1"] }]),
+    ]);
+    expect(findings).toEqual({});
+    expect(services["shop/partner"]).toEqual({
+      createdAt: "2026-01-02T03:04:05Z",
+      serviceType: "ExternalName",
+      headless: false,
+      ports: [],
+      externalName: "api.partner.example",
+      endpoints: {},
+    });
+  });
+
+  test.each([
+    ["no creation timestamp", {}, UNDATED, []],
+    ["one that is none", { creationTimestamp: "yesterday" }, UNDATED, ["InvalidTimestamp"]],
+    [
+      "one with an offset",
+      { creationTimestamp: "2026-01-01T01:00:00+01:00" },
+      "2026-01-01T01:00:00+01:00",
+      [],
+    ],
+  ])("%s", (_, metadata, createdAt, reasons) => {
+    const bare = object("v1", "Service", "shop/web", { spec: {} }, metadata);
+    const { services, findings } = extract([bare]);
+    expect(services["shop/web"]).toMatchObject({ createdAt, serviceType: "ClusterIP" });
+    expect(Object.values(findings).map(({ reason }) => reason)).toEqual(reasons);
+  });
+
+  test("a type that Kubernetes does not have is a finding; the neighbour stands", () => {
+    const { services, findings } = extract([service("shop/odd", { type: "Teapot" }), service("shop/web")]);
+    expect(Object.keys(services)).toEqual(["shop/web"]);
+    expect(Object.keys(findings)).toEqual(["Service/shop/odd/InvalidServiceType"]);
+  });
+
+  test("Services of a namespace that does not exist are leftovers", () => {
+    expect(extract([service("gone/web")]).services).toEqual({});
+  });
+});
+
+describe("names of several labels (Multi-label subdomain support, Proposed solution)", () => {
+  const annotated = (name: unknown) => ({ annotations: { [OWNED_NAME_ANNOTATION]: name } });
+
+  test.each([
+    ["spec.name", { name: "my-service.my-cluster" }, {}, "my-service.my-cluster"],
+    [
+      "the annotation, since API servers drop the field",
+      {},
+      annotated("my-service.my-cluster"),
+      "my-service.my-cluster",
+    ],
+    ["spec.name before the annotation", { name: "a.b" }, annotated("c.d"), "a.b"],
+    ["one label, which takes the role of metadata.name", { name: "other" }, {}, "other"],
+    ["an empty name is none", { name: "" }, annotated(""), undefined],
+    ["annotations that are no mapping", {}, { annotations: "x" }, undefined],
+  ])("%s", (_, spec, metadata, ownedName) => {
+    const { services, findings } = extract([alias(spec, metadata)]);
+    expect(findings).toEqual({});
+    expect(services["shop/partner"]!.ownedName).toBe(ownedName);
+  });
+
+  test.each([
+    "a..b",
+    ".a",
+    "a.",
+    "-a.b",
+    "a_b.c",
+    "a b",
+    "x".repeat(64),
+    Array(65).fill("abc").join("."),
+    7,
+    { a: 1 },
+  ])('"Must be a valid DNS name": %j', (name) => {
+    const { services, findings } = extract([alias({ name })]);
+    expect(Object.keys(findings)).toEqual(["Service/shop/partner/InvalidSpecName"]);
+    expect(services["shop/partner"]).toMatchObject({ externalName: "api.partner.example" });
+    expect(services["shop/partner"]).not.toHaveProperty("ownedName");
+  });
+
+  test.each([{ name: "a.b" }, {}])('"requires Type to be ExternalName": %j', (spec) => {
+    const metadata = "name" in spec ? {} : annotated("a.b");
+    const { services, findings } = extract([dated("shop/web", spec, metadata)]);
+    expect(Object.values(findings)).toMatchObject([
+      { reason: "InvalidSpecName", message: expect.stringContaining("type ExternalName") },
+    ]);
+    expect(services["shop/web"]).toMatchObject({ serviceType: "ClusterIP" });
+    expect(services["shop/web"]).not.toHaveProperty("ownedName");
+  });
+});
+
+describe("addresses of pods, as CoreDNS verifies them (2.6)", () => {
+  const podsOf = (...objects: KubernetesObject[]) => Object.keys(extract(objects, "verified").pods);
+
+  test.each([
+    [
+      "every address",
+      { podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }, { ip: "fd00::1" }] },
+      {},
+      ["shop/10.0.0.1", "shop/fd00::1"],
+    ],
+    ["podIP alone, in a manifest", { podIP: "10.0.0.1" }, {}, ["shop/10.0.0.1"]],
+    ["Pending, with an address", { phase: "Pending", podIP: "10.0.0.1" }, {}, ["shop/10.0.0.1"]],
+    ["no address yet", { phase: "Pending" }, {}, []],
+    ["Succeeded", { phase: "Succeeded", podIP: "10.0.0.1" }, {}, []],
+    ["Failed", { phase: "Failed", podIP: "10.0.0.1" }, {}, []],
+    ["Unknown", { phase: "Unknown", podIP: "10.0.0.1" }, {}, []],
+    ["being deleted", { podIP: "10.0.0.1" }, { deletionTimestamp: "2026-01-02T03:04:06Z" }, []],
+  ])("%s", (_, status, metadata, expected) => {
+    expect(podsOf(pod("shop/p", status, metadata))).toEqual(expected);
+  });
+
+  test.each(["disabled", "insecure"] as const)("are not kept in mode %s", (mode) => {
+    const assembler = new SnapshotAssembler(optionsOf(mode));
+    assembler.upsert(namespace("shop"));
+    expect(assembler.upsert(pod("shop/p", { podIP: "10.0.0.1" }))).toBe(false);
+    expect(assembler.snapshot().pods).toEqual({});
+  });
+
+  test("an address that several pods have (host network) goes with the last of them", () => {
+    const assembler = new SnapshotAssembler(optionsOf("verified"));
+    const pods = () => Object.keys(assembler.snapshot().pods);
+    const [a, b] = ["shop/a", "shop/b"].map((place) => pod(place, { podIP: "192.0.2.1" }));
+    for (const each of [namespace("shop"), a!, b!]) assembler.upsert(each);
+    expect(pods()).toEqual(["shop/192.0.2.1"]);
+    assembler.delete(a!);
+    expect(pods()).toEqual(["shop/192.0.2.1"]);
+    assembler.upsert(pod("shop/b", { podIP: "192.0.2.2" }));
+    expect(pods()).toEqual(["shop/192.0.2.2"]);
+    assembler.delete(namespace("shop"));
+    expect(pods()).toEqual([]);
+    assembler.upsert(namespace("shop"));
+    expect(pods()).toEqual(["shop/192.0.2.2"]);
+  });
+
+  test("what is no address is a finding that goes with the pod", () => {
+    const assembler = new SnapshotAssembler(optionsOf("verified"));
+    const odd = pod("shop/p", { podIPs: [{ ip: "10.0.0.1" }, { ip: "a/b" }, { ip: 7 }] });
+    for (const each of [namespace("shop"), odd]) assembler.upsert(each);
+    const { pods, findings } = assembler.snapshot();
+    expect(Object.keys(pods)).toEqual(["shop/10.0.0.1"]);
+    expect(Object.keys(findings)).toEqual(["Pod/shop/p/InvalidPodAddress"]);
+    assembler.delete(odd);
+    expect(assembler.snapshot()).toMatchObject({ pods: {}, findings: {} });
+  });
+});

@@ -1,0 +1,107 @@
+import { type DecodedPacket, decode, encode, type Packet } from "dns-packet";
+import {
+  type StubRegistration,
+  StubZones,
+  type StubZonesDependencies,
+} from "../../src/forward/stub-zones.ts";
+import type { Upstream } from "../../src/forward/upstream.ts";
+
+/** What a fake name server does with a query. */
+export type Exchange = (query: Uint8Array, signal: AbortSignal) => Promise<Uint8Array>;
+
+/** An answer to a query: its question and ID, with these fields over them. */
+export function answerTo(query: Uint8Array, packet: Packet & { rcode?: number } = {}): Uint8Array {
+  const { rcode = 0, ...rest } = packet;
+  const { id, questions } = decode(Buffer.from(query));
+  const bytes = new Uint8Array(
+    encode({ type: "response", id, flags: 0x8580, questions: questions ?? [], ...rest }),
+  );
+  bytes[3] = bytes[3]! | rcode;
+  return bytes;
+}
+
+/** One address, as the name server `address` would say it. */
+export const addressOf =
+  (address: string): Exchange =>
+  async (query) =>
+    answerTo(query, {
+      answers: [{ type: "A", name: decode(Buffer.from(query)).questions![0]!.name, ttl: 30, data: address }],
+    });
+
+/** A name server that never says anything. */
+export const silent: Exchange = (_, signal) =>
+  new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+
+/** A name server that refuses connections. */
+export const dead: Exchange = async () => {
+  throw new Error("ECONNREFUSED");
+};
+
+/** Stub zones whose name servers are functions, with everything that they were asked. */
+export async function openStubs(
+  servers: Record<string, Exchange>,
+  changes: Partial<Omit<StubZonesDependencies, "limits">> & {
+    limits?: Partial<StubZonesDependencies["limits"]>;
+    kept?: StubRegistration[];
+  } = {},
+) {
+  const { limits, kept = [], ...rest } = changes;
+  const asked: { nameserver: string; query: Uint8Array }[] = [];
+  const events: string[] = [];
+  const closed: string[] = [];
+  const stubs = await StubZones.open({
+    zones: ["federation", "federation.example.com"],
+    store: {
+      load: async () => kept,
+      keep: async (registrations) => {
+        kept.splice(0, kept.length, ...registrations);
+      },
+    },
+    connect: (nameserver): Upstream => ({
+      nameserver,
+      exchange: (query, signal) => {
+        asked.push({ nameserver, query });
+        return servers[nameserver]!(query, signal);
+      },
+      close: () => closed.push(nameserver),
+    }),
+    optionCode: 65001,
+    self: undefined,
+    onNameserverChange: (federation, nameserver, error) =>
+      events.push(`${federation} ${nameserver} ${error === undefined ? "answers" : error.message}`),
+    ...rest,
+    limits: {
+      serverMilliseconds: 50,
+      totalMilliseconds: 5000,
+      federations: 2,
+      queriesInFlight: 10,
+      ...limits,
+    },
+  });
+  return { stubs, asked, events, closed, kept };
+}
+
+/** A query in wire format. */
+export function queryFor(name: string, packet: Packet = {}, type = "A"): Uint8Array {
+  return new Uint8Array(
+    encode({
+      type: "query",
+      id: 0xabcd,
+      flags: 0x0100,
+      questions: [{ type: type as "A", name }],
+      ...packet,
+    }),
+  );
+}
+
+/** The OPT record of a query or an answer. */
+export function optOf(bytes: Uint8Array) {
+  return decode(Buffer.from(bytes)).additionals?.find((record) => record.type === "OPT");
+}
+
+/** Decoded, with the rcode that dns-packet's types leave out. */
+export function decoded(bytes: Uint8Array): DecodedPacket & { rcode: string } {
+  return decode(Buffer.from(bytes)) as DecodedPacket & { rcode: string };
+}

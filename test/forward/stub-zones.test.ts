@@ -1,0 +1,313 @@
+import { describe, expect, it } from "vitest";
+import { TooManyFederations } from "../../src/forward/stub-zones.ts";
+import { readSourceCluster, withSourceCluster } from "../../src/resolve/source-cluster.ts";
+import {
+  addressOf,
+  answerTo,
+  dead,
+  decoded,
+  type Exchange,
+  openStubs,
+  optOf,
+  queryFor,
+  silent,
+} from "./fake-upstreams.ts";
+
+const NAME = "web.shop.fed.svc.federation";
+const EDNS = {
+  type: "OPT",
+  name: ".",
+  udpPayloadSize: 4096,
+  extendedRcode: 0,
+  ednsVersion: 0,
+  flags: 0,
+  flag_do: false,
+} as const;
+const withEdns = { additionals: [{ ...EDNS, options: [] }] };
+
+async function registered(servers: Record<string, Exchange>, changes?: Parameters<typeof openStubs>[1]) {
+  const opened = await openStubs(servers, changes);
+  await opened.stubs.register({ name: "fed", nameservers: Object.keys(servers) });
+  return opened;
+}
+
+describe("which queries are forwarded", () => {
+  it.each([
+    ["web.shop.fed.svc.federation", true],
+    ["WEB.Shop.FED.SVC.Federation", true],
+    ["cluster-a.web.shop.fed.svc.federation", true],
+    ["fed.svc.federation", true],
+    ["web.shop.fed.svc.eu-west.federation", true],
+    ["web.shop.fed.svc.eu-west-1a.eu-west.federation", true],
+    ["web.shop.fed.svc.federation.example.com", true],
+    ["web.shop.other.svc.federation", false],
+    ["web.shop.fed.svc.a.b.c.federation", false],
+    ["svc.federation", false],
+    ["federation", false],
+    ["web.shop.fed.svc.clusterset.local", false],
+    ["web.shop.fed.svc.xfederation", false],
+    ["fed.svc", false],
+  ])("%s: %s", async (name, expected) => {
+    const { stubs } = await registered({ one: addressOf("192.0.2.1") });
+    expect((await stubs.forward(queryFor(name), undefined)) !== undefined).toBe(expected);
+  });
+
+  it.each([
+    ["a zone transfer", queryFor(NAME, {}, "AXFR")],
+    ["another EDNS version", queryFor(NAME, { additionals: [{ ...EDNS, ednsVersion: 1, options: [] }] })],
+    ["an update (opcode 5)", patched(queryFor(NAME), 2, 0x28)],
+    ["an answer", patched(queryFor(NAME), 2, 0x80)],
+    ["a query that is cut off", queryFor(NAME).slice(0, -1)],
+    ["a header", queryFor(NAME).slice(0, 11)],
+  ])("not %s", async (_, message) => {
+    const { stubs } = await registered({ one: addressOf("192.0.2.1") });
+    expect(stubs.forward(message, undefined)).toBeUndefined();
+  });
+});
+
+describe("what a name server is sent", () => {
+  it("is the question with ID 0, RD and CD, and the source cluster", async () => {
+    const { stubs, asked } = await registered({ one: addressOf("192.0.2.1") });
+    await stubs.forward(queryFor(NAME, { flags: 0x0130 }), "cluster-a");
+    const { query } = asked[0]!;
+    expect(decoded(query)).toMatchObject({ id: 0, flags: 0x0110, questions: [{ name: NAME, type: "A" }] });
+    expect(readSourceCluster(query, 65001)).toBe("cluster-a");
+  });
+
+  it.each([
+    ["the asker's cluster, before the gateway's own", "cluster-b", "cluster-a", "cluster-b"],
+    ["the gateway's own for an asker without", undefined, "cluster-a", "cluster-a"],
+    ["none where nobody knows one", undefined, undefined, undefined],
+  ])("names %s, whatever the client forged", async (_, view, self, expected) => {
+    const { stubs, asked } = await registered({ one: addressOf("192.0.2.1") }, { self });
+    await stubs.forward(withSourceCluster(queryFor(NAME), 65001, "forged"), view);
+    expect(readSourceCluster(asked[0]!.query, 65001)).toBe(expected);
+    expect(Buffer.from(asked[0]!.query).includes("forged")).toBe(false);
+  });
+
+  it("is asked once for all who wait for the same, each with an own ID and spelling of OPT", async () => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { stubs, asked } = await registered({
+      one: async (query, signal) => {
+        await gate;
+        return addressOf("192.0.2.1")(query, signal);
+      },
+    });
+    const waiting = [
+      stubs.forward(queryFor(NAME, { id: 1 }), "cluster-a"),
+      stubs.forward(queryFor(NAME, { id: 2, ...withEdns }), "cluster-a"),
+      stubs.forward(queryFor(NAME, { id: 3 }), "cluster-b"),
+      stubs.forward(queryFor(NAME, { id: 4 }, "AAAA"), "cluster-a"),
+    ];
+    release();
+    const answers = (await Promise.all(waiting)).map((one) => one!.answer.bytes);
+    expect(asked).toHaveLength(3);
+    expect(answers.map((bytes) => decoded(bytes).id)).toEqual([1, 2, 3, 4]);
+    expect(answers.map((bytes) => optOf(bytes) !== undefined)).toEqual([false, true, false, false]);
+    await stubs.forward(queryFor(NAME), "cluster-a");
+    expect(asked).toHaveLength(4);
+  });
+
+  it("is nothing above the bound of queries in flight: SERVFAIL", async () => {
+    const { stubs, asked } = await registered({ one: silent }, { limits: { queriesInFlight: 2 } });
+    const waiting = [1, 2].map((id) => stubs.forward(queryFor(NAME, { id }), undefined));
+    const third = await stubs.forward(queryFor(NAME), undefined);
+    expect(third).toMatchObject({ outcome: "overloaded", answer: { outcome: "servfail", freshness: 0 } });
+    expect((await Promise.all(waiting)).map((one) => one?.outcome)).toEqual(["unreachable", "unreachable"]);
+    expect(asked).toHaveLength(1);
+    expect((await stubs.forward(queryFor(NAME), undefined))?.outcome).toBe("unreachable");
+  });
+});
+
+describe("what comes back", () => {
+  it("has the client's ID, case and order of records, TTLs untouched, and no OPT unasked", async () => {
+    const name = "Web.Shop.Fed.svc.federation";
+    const addresses = ["10.0.3.64", "104.32.64.130", "108.120.45.12"];
+    const { stubs } = await registered({
+      one: async (query) =>
+        answerTo(query, {
+          answers: addresses.map((data, index) => ({ type: "A", name, ttl: 60 + index, data })),
+          additionals: [
+            { ...EDNS, options: [{ code: "CLIENT_SUBNET", ip: "10.0.0.0", family: 1 }] as never },
+          ],
+        }),
+    });
+    const { answer, outcome } = (await stubs.forward(queryFor(name), undefined))!;
+    expect(outcome).toBe("answered");
+    expect(answer).toMatchObject({ outcome: "answer", freshness: 60 });
+    expect(decoded(answer.bytes)).toMatchObject({
+      id: 0xabcd,
+      flag_qr: true,
+      flag_aa: true,
+      flag_rd: true,
+      questions: [{ name }],
+      answers: addresses.map((data, index) => ({ data, ttl: 60 + index })),
+      additionals: [],
+    });
+  });
+
+  it("has an OPT record of ours where the client sent one, with the Extended DNS Error (RFC 8914 section 3)", async () => {
+    const { stubs } = await registered({
+      one: async (query) =>
+        answerTo(query, {
+          rcode: 2,
+          additionals: [
+            {
+              ...EDNS,
+              udpPayloadSize: 512,
+              options: [{ code: 15, data: Buffer.from([0, 14, 0x78]) }] as never,
+            },
+          ],
+        }),
+    });
+    const { answer } = (await stubs.forward(queryFor(NAME, withEdns), undefined))!;
+    expect(decoded(answer.bytes).rcode).toBe("SERVFAIL");
+    expect(optOf(answer.bytes)).toMatchObject({
+      udpPayloadSize: 1232,
+      options: [{ code: 15, data: Buffer.from([0, 14]) }],
+    });
+  });
+
+  const soa = {
+    type: "SOA",
+    name: "federation",
+    ttl: 20,
+    data: { mname: "ns", rname: "m", serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 7 },
+  } as const;
+  it.each([
+    ["NXDOMAIN", { rcode: 3, authorities: [soa] }, "nxdomain", 7],
+    ["NODATA", { authorities: [{ ...soa, ttl: 3 }] }, "nodata", 3],
+    ["NODATA without SOA (RFC 2308 section 5)", {}, "nodata", 0],
+    ["REFUSED", { rcode: 5 }, "refused", 0],
+  ])("%s", async (_, packet, outcome, freshness) => {
+    const { stubs } = await registered({ one: async (query) => answerTo(query, packet) });
+    expect((await stubs.forward(queryFor(NAME), undefined))?.answer).toMatchObject({ outcome, freshness });
+  });
+
+  const good = (query: Uint8Array) => answerTo(query, {});
+  it.each<[string, (query: Uint8Array) => Uint8Array]>([
+    ["another ID", (query) => patched(good(query), 1, 9)],
+    ["a query", (query) => query],
+    ["another opcode", (query) => patched(good(query), 2, 0xa8)],
+    ["another name", (query) => patched(good(query), 13, 0x78)],
+    ["another type", (query) => patched(good(query), good(query).length - 3, 28)],
+    ["another class", (query) => patched(good(query), good(query).length - 1, 3)],
+    ["no question", () => Uint8Array.from([0, 0, 0x81, 0x80, 0, 0, 0, 0, 0, 0, 0, 0])],
+    ["records that are not there", (query) => patched(good(query), 7, 1)],
+    ["nothing", () => new Uint8Array()],
+    ["too much", (query) => Uint8Array.from({ length: 65_530 }, (_, at) => good(query)[at] ?? 0)],
+  ])("an answer with %s is none: the next name server is asked", async (_, change) => {
+    const { stubs, events } = await registered({
+      bad: async (query) => change(query),
+      good: addressOf("192.0.2.2"),
+    });
+    const { answer } = (await stubs.forward(queryFor(NAME), undefined))!;
+    expect(decoded(answer.bytes).answers).toMatchObject([{ data: "192.0.2.2" }]);
+    expect(events).toHaveLength(1);
+  });
+});
+
+describe("name servers that fail", () => {
+  it("are skipped, and asked last for a while", async () => {
+    const servers: Record<string, Exchange> = {
+      silent,
+      dead,
+      good: addressOf("192.0.2.3"),
+    };
+    const { stubs, asked, events } = await registered(servers);
+    for (let round = 0; round < 2; round++)
+      expect((await stubs.forward(queryFor(NAME), undefined))?.outcome).toBe("answered");
+    expect(asked.map(({ nameserver }) => nameserver)).toEqual(["silent", "dead", "good", "good"]);
+    servers.good = dead;
+    servers.silent = addressOf("192.0.2.4");
+    expect((await stubs.forward(queryFor(NAME), undefined))?.outcome).toBe("answered");
+    expect(asked.slice(4).map(({ nameserver }) => nameserver)).toEqual(["good", "silent"]);
+    expect(events).toEqual([
+      expect.stringMatching(/^fed silent /),
+      "fed dead ECONNREFUSED",
+      "fed good ECONNREFUSED",
+      "fed silent answers",
+    ]);
+  });
+
+  it("are passed over when they refuse and another one knows; else what they say counts", async () => {
+    const refuse: Exchange = async (query) => answerTo(query, { rcode: 5 });
+    const servers = { refuse, good: addressOf("192.0.2.3") };
+    const { stubs } = await registered(servers);
+    expect((await stubs.forward(queryFor(NAME), undefined))?.answer.outcome).toBe("answer");
+    servers.good = dead;
+    expect((await stubs.forward(queryFor(NAME), undefined))?.answer.outcome).toBe("refused");
+  });
+
+  it("make a SERVFAIL with Extended DNS Error 22 (RFC 8914 section 4.23) when all do", async () => {
+    const { stubs } = await registered({ dead, silent });
+    const { answer, outcome } = (await stubs.forward(queryFor(NAME, withEdns), undefined))!;
+    expect(outcome).toBe("unreachable");
+    expect(answer).toMatchObject({ outcome: "servfail", freshness: 0 });
+    expect(decoded(answer.bytes)).toMatchObject({
+      id: 0xabcd,
+      rcode: "SERVFAIL",
+      questions: [{ name: NAME }],
+    });
+    expect(optOf(answer.bytes)?.options).toMatchObject([{ code: 15, data: Buffer.from([0, 22]) }]);
+  });
+
+  it("cannot take longer together than the bound for all", async () => {
+    const servers = Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, silent]));
+    const { stubs, asked } = await registered(servers, {
+      limits: { serverMilliseconds: 60, totalMilliseconds: 90 },
+    });
+    expect((await stubs.forward(queryFor(NAME), undefined))?.outcome).toBe("unreachable");
+    expect(asked.length).toBeLessThan(4);
+  });
+});
+
+describe("registrations", () => {
+  it("are kept, replaced and removed; connections of what is gone are let go", async () => {
+    const { stubs, kept, closed } = await openStubs({ one: dead, two: dead });
+    expect(await stubs.register({ name: "fed", nameservers: ["one"] })).toBe(true);
+    expect(await stubs.register({ name: "fed", nameservers: ["two"] })).toBe(false);
+    expect(kept).toEqual([{ name: "fed", nameservers: ["two"] }]);
+    expect(closed).toEqual(["one"]);
+    expect(await stubs.remove("fed")).toBe(true);
+    expect(await stubs.remove("fed")).toBe(false);
+    expect([kept, stubs.size, closed]).toEqual([[], 0, ["one", "two"]]);
+  });
+
+  it("are bounded", async () => {
+    const { stubs } = await openStubs({ one: dead });
+    const register = (name: string) => stubs.register({ name, nameservers: ["one"] });
+    await Promise.all([register("a"), register("b")]);
+    await expect(register("c")).rejects.toThrow(TooManyFederations);
+    expect(await register("a")).toBe(false);
+  });
+
+  it("that cannot be kept are not in force, and the next change works", async () => {
+    let full = true;
+    const { stubs } = await openStubs(
+      { one: dead },
+      {
+        store: {
+          load: async () => [],
+          keep: async () => {
+            if (full) throw new Error("ENOSPC");
+          },
+        },
+      },
+    );
+    const registration = { name: "fed", nameservers: ["one"] };
+    await expect(stubs.register(registration)).rejects.toThrow("ENOSPC");
+    expect(stubs.size).toBe(0);
+    full = false;
+    expect(await stubs.register(registration)).toBe(true);
+  });
+});
+
+function patched(bytes: Uint8Array, at: number, octet: number): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  copy[at] = octet;
+  return copy;
+}

@@ -1,0 +1,35 @@
+import { generate } from "selfsigned";
+
+/** A certificate and its key in PEM. */
+export interface PemPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+const EC = { keyType: "ec", curve: "P-256", algorithm: "sha256" } as const;
+
+/** An authority for client certificates. */
+export async function makeAuthority(name: string): Promise<PemPair> {
+  const made = await generate([{ name: "commonName", value: name }], {
+    ...EC,
+    extensions: [
+      { name: "basicConstraints", cA: true, critical: true },
+      { name: "keyUsage", keyCertSign: true, cRLSign: true, critical: true },
+    ],
+  });
+  return { cert: made.cert, key: made.private };
+}
+
+/** A client certificate that an authority signed. */
+export async function makeClient(authority: PemPair, name: string): Promise<PemPair> {
+  const made = await generate([{ name: "commonName", value: name }], {
+    ...EC,
+    ca: authority,
+    extensions: [
+      { name: "basicConstraints", cA: false, critical: true },
+      { name: "keyUsage", digitalSignature: true, critical: true },
+      { name: "extKeyUsage", clientAuth: true },
+    ],
+  });
+  return { cert: made.cert, key: made.private };
+}

@@ -1,0 +1,338 @@
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connect, type TLSSocket } from "node:tls";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { RunningGateway } from "../../src/hosts/gateway-host.ts";
+import { UsageError } from "../../src/hosts/usage-error.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { answerTo, decoded } from "../forward/fake-upstreams.ts";
+import { emptySnapshot } from "../snapshot/worlds.ts";
+import { makeAuthority, makeClient, type PemPair } from "./client-certificates.ts";
+import { startDnsServer } from "./dns-server.ts";
+import { ask, Gateways, push, type Sent, send } from "./gateways.ts";
+
+let authority: PemPair;
+let controller: PemPair;
+let stranger: PemPair;
+beforeAll(async () => {
+  authority = await makeAuthority("federation control plane");
+  controller = await makeClient(authority, "cluster-controller");
+  stranger = await makeClient(await makeAuthority("somebody else"), "cluster-controller");
+});
+
+const gateways = new Gateways();
+let folder: string;
+let gateway: RunningGateway;
+const withAuthority = { tls: { clientCaFile: "clients.crt" } };
+async function startIn(given: string, config: object = {}): Promise<RunningGateway> {
+  writeFileSync(join(given, "clients.crt"), authority.cert);
+  return gateways.start(given, { ...withAuthority, ...config });
+}
+beforeEach(async () => {
+  folder = gateways.folder();
+  gateway = await startIn(folder);
+});
+afterEach(() => gateways.close());
+
+const PATH = "/federations/myfederation";
+const BODY = { nameservers: ["108.45.90.180", "108.180.64.128"] };
+const REGISTERED = {
+  name: "myfederation",
+  ...BODY,
+  zones: ["myfederation.svc.federation"],
+};
+
+describe("the registration of stub zones (federated service discovery, Initial Setup)", () => {
+  it.each([true, false])("takes the specification's request and keeps it (HTTP/2: %s)", async (http2) => {
+    const sent = { client: controller, http2 };
+    const post = await send(gateway, PATH, { method: "POST", json: BODY, ...sent });
+    expect([post.status, post.json()]).toEqual([201, REGISTERED]);
+    expect(post.headers["cache-control"]).toBe("no-store");
+    expect((await send(gateway, PATH, sent)).json()).toEqual(REGISTERED);
+    const changed = { nameservers: ["https://dns.example.org/dns-query"] };
+    const again = await send(gateway, PATH, { method: "POST", json: changed, ...sent });
+    expect([again.status, again.json()]).toEqual([200, { ...REGISTERED, ...changed }]);
+    expect((await send(gateway, "/federations", sent)).json()).toEqual({
+      federations: [{ ...REGISTERED, ...changed }],
+    });
+    for (let time = 0; time < 2; time++)
+      expect((await send(gateway, PATH, { method: "DELETE", ...sent })).status).toBe(204);
+    const gone = await send(gateway, PATH, sent);
+    expect([gone.status, gone.json().error.code]).toEqual([404, "UNKNOWN_FEDERATION"]);
+  });
+
+  it("is closed to clients without a certificate, and to those of another authority", async () => {
+    for (const [client, code] of [
+      [undefined, "CERTIFICATE_REQUIRED"],
+      [stranger, "CERTIFICATE_REFUSED"],
+    ] as const)
+      for (const [method, path] of [
+        ["POST", PATH],
+        ["GET", PATH],
+        ["DELETE", PATH],
+        ["GET", "/federations"],
+        ["PUT", PATH],
+      ] as const)
+        for (const http2 of [true, false]) {
+          const sent = { method, http2, ...(client !== undefined && { client }) };
+          const json = method === "POST" ? { json: BODY } : {};
+          const { status, json: read } = await send(gateway, path, { ...sent, ...json });
+          expect([method, status, read().error.code]).toEqual([method, 403, code]);
+        }
+    expect((await send(gateway, "/federations", { client: controller })).json().federations).toEqual([]);
+  });
+
+  it("leaves everybody else as they are: queries need no certificate", async () => {
+    for (const client of [undefined, stranger, controller])
+      expect((await send(gateway, "/healthz", client === undefined ? {} : { client })).status).toBe(200);
+  });
+
+  it("is closed to a resumed session of a client that never showed a certificate", async () => {
+    const first = await tlsSession();
+    const second = await tlsSession(first.session);
+    expect(second.reused).toBe(true);
+    expect(second.answer).toMatch(/^HTTP\/1\.1 403 /);
+    const known = await tlsSession(undefined, controller);
+    const resumed = await tlsSession(known.session, controller);
+    expect(resumed.reused).toBe(true);
+    expect(resumed.answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it.each<[string, string, unknown, string]>([
+    ["a name of two labels", "/federations/my.federation", BODY, "name"],
+    ["a name in upper case", "/federations/My", BODY, "name"],
+    ["a name that is too long", `/federations/${"a".repeat(64)}`, BODY, "name"],
+    ["no name servers", PATH, { nameservers: [] }, "nameservers"],
+    ["no list", PATH, {}, "nameservers"],
+    ["a host name", PATH, { nameservers: ["10.0.0.1", "dns.example.org"] }, "nameservers[1]"],
+    ["clear HTTP", PATH, { nameservers: ["http://10.0.0.1/dns-query"] }, "nameservers[0]"],
+    ["one twice", PATH, { nameservers: ["10.0.0.1", "10.0.0.1"] }, "nameservers"],
+    [
+      "17",
+      PATH,
+      { nameservers: Array.from({ length: 17 }, (_, index) => `10.0.0.${index + 1}`) },
+      "nameservers",
+    ],
+    ["an unknown field", PATH, { ...BODY, ttl: 5 }, "ttl"],
+    ["another value", PATH, [BODY], ""],
+  ])("refuses %s with 422, naming the field", async (_, path, json, field) => {
+    const response = await send(gateway, path, { method: "POST", json, client: controller });
+    expect(response.status).toBe(422);
+    const { error } = response.json();
+    expect(error.code).toBe("INVALID_FEDERATION");
+    expect(error.details.issues[0].path).toBe(field);
+  });
+
+  it("refuses what is no JSON, too long, or a method that is not there", async () => {
+    const post = (text: string) =>
+      send(gateway, PATH, { method: "POST", message: Buffer.from(text), client: controller });
+    expect((await post("{}")).status).toBe(415);
+    const long = { nameservers: ["x".repeat(70_000)] };
+    expect((await send(gateway, PATH, { method: "POST", json: long, client: controller })).status).toBe(413);
+    const put = await send(gateway, PATH, { method: "PUT", client: controller });
+    expect([put.status, put.headers.allow]).toEqual([405, "POST, GET, HEAD, DELETE"]);
+  });
+
+  it("survives a restart; a file that was damaged is named", async () => {
+    await send(gateway, PATH, { method: "POST", json: BODY, client: controller });
+    await gateways.stop(folder);
+    gateway = await startIn(folder);
+    expect((await send(gateway, PATH, { client: controller })).json()).toEqual(REGISTERED);
+    await gateways.stop(folder);
+    const file = join(folder, "state", "federations.json");
+    for (const text of ["{", '{"formatVersion":1,"federations":[{"name":"x","nameservers":["y"]}]}']) {
+      writeFileSync(file, text);
+      await expect(startIn(folder)).rejects.toThrow(UsageError);
+      await expect(startIn(folder)).rejects.toThrow(/federations\.json/);
+    }
+  });
+
+  it("needs an authority: without one nobody may register", async () => {
+    await gateways.stop(folder);
+    gateway = await gateways.start(folder, {});
+    const { status } = await send(gateway, PATH, { method: "POST", json: BODY, client: controller });
+    expect(status).toBe(403);
+  });
+});
+
+describe("queries below a stub zone", () => {
+  const NAME = "myservice.myns.myfederation.svc.federation";
+  const register = (...nameservers: string[]) =>
+    send(gateway, PATH, { method: "POST", json: { nameservers }, client: controller });
+
+  it("go to a plain name server as wire format and as JSON; others are answered as before", async () => {
+    const server = await startDnsServer({
+      udp: (query) =>
+        answerTo(query, { answers: [{ type: "A", name: NAME, ttl: 77, data: "104.32.64.128" }] }),
+    });
+    await register(`127.0.0.1:${server.port}`);
+    expect(decoded(await ask(gateway, NAME))).toMatchObject({
+      rcode: "NOERROR",
+      answers: [{ ttl: 77, data: "104.32.64.128" }],
+    });
+    const json = await send(gateway, `/resolve?name=${NAME}`);
+    expect(json.json()).toMatchObject({ Status: 0, Answer: [{ TTL: 77, data: "104.32.64.128" }] });
+    expect(json.headers["cache-control"]).toBe("max-age=77");
+    expect(decoded(await ask(gateway, "web.shop.svc.clusterset.local")).rcode).toBe("SERVFAIL");
+    expect(server.udp).toHaveLength(2);
+    const metrics = (await send(gateway, "/metrics")).bytes.toString();
+    expect(metrics).toContain('clusterset_doh_forwarded_queries_total{outcome="answered"} 2');
+    await send(gateway, PATH, { method: "DELETE", client: controller });
+    await ask(gateway, NAME);
+    expect(server.udp).toHaveLength(2);
+    await server.close();
+  });
+
+  it("that no name server answers are SERVFAIL, with the reason in JSON", async () => {
+    await gateways.stop(folder);
+    gateway = await startIn(folder, { stub: { serverMilliseconds: 50, totalMilliseconds: 200 } });
+    const mute = await startDnsServer({});
+    await register(`127.0.0.1:${mute.port}`, "https://127.0.0.1:1/dns-query");
+    const { Status, Comment } = (await send(gateway, `/resolve?name=${NAME}`)).json();
+    expect([Status, Comment]).toEqual([2, expect.stringContaining("Extended DNS Error 22")]);
+    await mute.close();
+  });
+
+  it("are SERVFAIL within bounds where a stub zone leads back to the gateway itself", async () => {
+    await gateways.stop(folder);
+    gateway = await startIn(folder);
+    const { url, certificateFile } = gateway;
+    await gateways.stop(folder);
+    gateway = await startIn(folder, {
+      listen: new URL(url).host,
+      stub: {
+        serverMilliseconds: 300,
+        totalMilliseconds: 300,
+        upstreams: [{ origin: url, caFile: certificateFile }],
+      },
+    });
+    await register(`${url}/dns-query`);
+    expect(decoded(await ask(gateway, NAME)).rcode).toBe("SERVFAIL");
+  });
+});
+
+describe("two gateways as K8S-DNS and Federated-DNS", () => {
+  // The addresses of the specification's example.
+  const SHARDS = [
+    ["foo", "10.0.3.64", "104.32.64.128"],
+    ["bar", "10.0.4.20", "104.32.64.130"],
+    ["baz", "10.56.62.6", "108.120.45.12"],
+  ] as const;
+  const NAME = "myservice.myns.myfederation.svc.federation";
+  const tokenOf = (clusterId: string) => `token-of-${clusterId}`;
+  let federated: RunningGateway;
+
+  beforeEach(async () => {
+    federated = await gateways.start(gateways.folder(), {
+      federations: [{ name: "myfederation" }],
+      push: {
+        credentials: SHARDS.map(([clusterId]) => ({
+          clusterId,
+          tokenSha256: createHash("sha256").update(tokenOf(clusterId)).digest("hex"),
+        })),
+      },
+      sourceCluster: { trusted: [{ clusterId: "baz", addresses: ["127.0.0.0/8"] }] },
+    });
+    for (const [clusterId, clusterIP, external] of SHARDS)
+      await push(federated, shardSnapshot(clusterId, clusterIP, external), tokenOf(clusterId));
+  });
+
+  async function startLocal(config: object): Promise<RunningGateway> {
+    const local = gateways.folder();
+    writeFileSync(join(local, "foo.token"), tokenOf("foo"));
+    const started = await startIn(local, config);
+    const json = { nameservers: [`${federated.url}/dns-query`] };
+    await send(started, PATH, { method: "POST", json, client: controller });
+    return started;
+  }
+  const access = (more: object = {}) => ({
+    stub: { upstreams: [{ origin: federated.url, caFile: federated.certificateFile, ...more }] },
+  });
+  const addressesFrom = async (asked: RunningGateway, name: string, sent: Sent = {}) =>
+    decoded(await ask(asked, name, sent)).answers?.map((record) => "data" in record && record.data);
+
+  it("answer with the clusterIP of the source cluster first (Service Discovery/Lookup)", async () => {
+    const local = await startLocal({ sourceCluster: { self: "foo" }, ...access({ tokenFile: "foo.token" }) });
+    const [first, ...others] = (await addressesFrom(local, NAME))!;
+    expect([first, others.sort()]).toEqual(["10.0.3.64", ["104.32.64.130", "108.120.45.12"]]);
+  });
+
+  it("without a right to speak for the cluster, the option counts for nothing", async () => {
+    const outside = SHARDS.map(([, , external]) => external).sort();
+    const local = await startLocal({ sourceCluster: { self: "bar" }, ...access() });
+    expect((await addressesFrom(local, NAME))?.sort()).toEqual(outside);
+    const trusted = await startLocal({ sourceCluster: { self: "baz" }, ...access() });
+    expect((await addressesFrom(trusted, NAME))?.[0]).toBe("10.56.62.6");
+  });
+
+  it("asks for the client's own cluster where it has one", async () => {
+    const digest = createHash("sha256").update("another").digest("hex");
+    const local = await startLocal({
+      sourceCluster: { self: "foo" },
+      push: { credentials: [{ clusterId: "baz", tokenSha256: digest }] },
+      ...access(),
+    });
+    expect((await addressesFrom(local, NAME, { token: "another" }))?.[0]).toBe("10.56.62.6");
+    const json = await send(local, `/resolve?name=${NAME}`, { token: "another" });
+    expect(json.json()).toMatchObject({ Answer: [{ data: "10.56.62.6" }, {}, {}] });
+    expect(json.headers["cache-control"]).toMatch(/^private, /);
+  });
+
+  it("a token that Federated-DNS does not know is SERVFAIL, not an answer for outside", async () => {
+    const folderOfLocal = gateways.folder();
+    writeFileSync(join(folderOfLocal, "wrong.token"), "wrong");
+    const wrong = await startIn(folderOfLocal, access({ tokenFile: "wrong.token" }));
+    const json = { nameservers: [`${federated.url}/dns-query`] };
+    await send(wrong, PATH, { method: "POST", json, client: controller });
+    expect(decoded(await ask(wrong, NAME)).rcode).toBe("SERVFAIL");
+  });
+});
+
+/** `myns/myservice` as one cluster exports it: a clusterIP, and a load balancer's address. */
+function shardSnapshot(clusterId: string, clusterIP: string, external: string): ClusterSnapshot {
+  return {
+    ...emptySnapshot(clusterId),
+    namespaces: { myns: {} },
+    exports: {
+      "myns/myservice": {
+        exportedAt: "2026-01-01T00:00:00Z",
+        serviceType: "LoadBalancer",
+        headless: false,
+        ports: [{ name: "http", protocol: "TCP", port: 80 }],
+        clusterIPs: [clusterIP],
+        loadBalancer: [{ ip: external }],
+        endpoints: {},
+      },
+    },
+  };
+}
+
+/** One TLS 1.3 connection that asks for the list of federations: its answer, and its session to resume. */
+function tlsSession(session?: Buffer, client?: PemPair) {
+  const { hostname, port } = new URL(gateway.url);
+  return new Promise<{ answer: string; session: Buffer; reused: boolean }>((resolve, reject) => {
+    let ticket: Buffer | undefined;
+    let answer = "";
+    const socket: TLSSocket = connect({
+      host: hostname,
+      port: Number(port),
+      ca: readFileSync(gateway.certificateFile!),
+      minVersion: "TLSv1.3",
+      ALPNProtocols: ["http/1.1"],
+      ...(session !== undefined && { session }),
+      ...client,
+    });
+    socket.on("session", (one) => {
+      ticket = one;
+    });
+    socket.on("error", reject);
+    socket.on("data", (part) => {
+      answer += part;
+    });
+    socket.on("secureConnect", () => {
+      socket.write("GET /federations HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    });
+    socket.on("end", () => resolve({ answer, session: ticket!, reused: socket.isSessionReused() }));
+  });
+}

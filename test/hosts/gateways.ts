@@ -1,0 +1,88 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { Agent, type Dispatcher, request } from "undici";
+import { readServeConfig } from "../../src/hosts/config.ts";
+import { type RunningGateway, startGateway } from "../../src/hosts/gateway-host.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { queryFor } from "../forward/fake-upstreams.ts";
+import type { PemPair } from "./client-certificates.ts";
+
+/** A request to a gateway under test. */
+export interface Sent {
+  readonly method?: Dispatcher.HttpMethod;
+  readonly token?: string;
+  readonly json?: unknown;
+  readonly message?: Uint8Array;
+  readonly client?: PemPair;
+  readonly http2?: boolean;
+}
+
+/** Gateways of this process, each with a folder of its own; `close` stops and removes them all. */
+export class Gateways {
+  readonly #folders: string[] = [];
+  readonly #running = new Map<string, RunningGateway>();
+
+  folder(): string {
+    const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-gateway-"));
+    this.#folders.push(folder);
+    return folder;
+  }
+
+  /** Starts the gateway of a folder with this config file. */
+  async start(folder: string, config: object): Promise<RunningGateway> {
+    const file = join(folder, "config.json");
+    writeFileSync(file, JSON.stringify({ listen: "127.0.0.1:0", stateDirectory: "state", ...config }));
+    const gateway = await startGateway(readServeConfig({ config: file }), pino({ level: "silent" }));
+    this.#running.set(folder, gateway);
+    return gateway;
+  }
+
+  async stop(folder: string): Promise<void> {
+    await this.#running.get(folder)?.stop();
+    this.#running.delete(folder);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#running.keys()].map((folder) => this.stop(folder)));
+    for (const folder of this.#folders.splice(0)) rmSync(folder, { recursive: true });
+  }
+}
+
+/** Sends one request over a connection of its own. */
+export async function send(gateway: RunningGateway, path: string, sent: Sent = {}) {
+  const { method = "GET", token, json, message, client, http2 = true } = sent;
+  const ca =
+    gateway.certificateFile === undefined ? undefined : readFileSync(gateway.certificateFile, "utf8");
+  const dispatcher = new Agent({ allowH2: http2, connect: { ...(ca !== undefined && { ca }), ...client } });
+  try {
+    const { statusCode, headers, body } = await request(gateway.url + path, {
+      method,
+      dispatcher,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(json !== undefined && { "content-type": "application/json" }),
+        ...(message !== undefined && { "content-type": "application/dns-message" }),
+      },
+      body: json === undefined ? (message ?? null) : JSON.stringify(json),
+    });
+    const bytes = Buffer.from(await body.arrayBuffer());
+    return { status: statusCode, headers, bytes, json: () => JSON.parse(bytes.toString()) };
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+/** Asks a gateway by POST. */
+export async function ask(gateway: RunningGateway, name: string, sent: Sent & { path?: string } = {}) {
+  const { path = "/dns-query", ...more } = sent;
+  return (await send(gateway, path, { method: "POST", message: queryFor(name), ...more })).bytes;
+}
+
+/** Pushes a snapshot. @throws where it is not taken */
+export async function push(gateway: RunningGateway, snapshot: ClusterSnapshot, token: string): Promise<void> {
+  const path = `/api/v1/clusters/${snapshot.clusterId}/snapshot`;
+  const { status, bytes } = await send(gateway, path, { method: "PUT", token, json: snapshot });
+  if (status !== 200) throw new Error(`${status} ${bytes}`);
+}

@@ -1,0 +1,370 @@
+import { describe, expect, it } from "vitest";
+import { mergeClusterset } from "../../src/merge/merge.ts";
+import type { LocalService } from "../../src/snapshot/schema.ts";
+import { compileZoneImage } from "../../src/zone/compile.ts";
+import { endpoints, port, snapshot } from "../merge/fixtures.ts";
+import { ask, compileWorld } from "./ask.ts";
+
+const Z = "cluster.local";
+const SOA = `${Z} 5 SOA ns.dns.${Z} hostmaster.${Z} 1 7200 1800 86400 5`;
+
+function local(parts: Partial<LocalService> = {}): LocalService {
+  return {
+    createdAt: "2026-01-01T00:00:00Z",
+    serviceType: "ClusterIP",
+    headless: false,
+    ports: [],
+    endpoints: {},
+    ...parts,
+  };
+}
+
+const alias = (externalName: string, parts: Partial<LocalService> = {}) =>
+  local({ serviceType: "ExternalName", externalName, ...parts });
+
+const services: Record<string, LocalService> = {
+  "default/kubernetes": local({
+    clusterIPs: ["10.3.0.1", "fd00:3::1"],
+    ports: [port("https", 443), port("", 9)],
+  }),
+  "default/headless": local({
+    headless: true,
+    endpoints: endpoints(
+      { address: "10.3.0.100", hostname: "my-pet" },
+      { address: "10.3.0.101", hostname: "my-pet" },
+      { address: "10.3.0.102" },
+      { address: "10.3.0.103", ready: false },
+    ),
+  }),
+  "default/unready": local({ headless: true, endpoints: endpoints({ address: "10.3.0.9", ready: false }) }),
+  "default/eager": local({
+    headless: true,
+    publishNotReadyAddresses: true,
+    endpoints: endpoints({ address: "10.3.0.10", ready: false }),
+  }),
+  "default/foo": alias("www.example.com"),
+  "default/hop": alias(`kubernetes.default.svc.${Z}`),
+  "default/lost": alias(`nothing.default.svc.${Z}`),
+  "default/circle": alias(`circle.default.svc.${Z}`),
+  "default/over": alias("web.shop.svc.clusterset.local"),
+  "default/multi": alias("your-service.your-cluster", { ownedName: "My-Service.my-cluster" }),
+  "default/single": alias("other.example", { ownedName: "renamed" }),
+};
+
+const east = snapshot("east", {
+  namespaces: { shop: {}, default: {} },
+  clusterZone: { name: Z, pods: "insecure" },
+  services,
+  imports: { "shop/web": { type: "ClusterSetIP", ips: ["10.200.0.1"], ports: [], endpoints: {} } },
+});
+const west = snapshot("west", {
+  namespaces: { default: {} },
+  clusterZone: { name: `${Z}.`, pods: "verified" },
+  services: { "default/kubernetes": local({ clusterIPs: ["10.4.0.1"] }) },
+  pods: { "default/10.8.0.1": {}, "default/fd00:8::1": {}, "default/fd00:9::": {}, "gone/10.8.0.2": {} },
+});
+const north = snapshot("north", { namespaces: { default: {} } });
+const world = compileWorld([east, west, north], {}, { view: "east" });
+
+interface Case {
+  readonly section: string;
+  readonly ask: readonly [name: string, type: string];
+  readonly view?: string;
+  readonly rcode?: "NXDOMAIN";
+  readonly answer?: readonly string[];
+  /** The authority section where it is not that of a plain answer or of cluster.local's SOA. */
+  readonly authority?: readonly string[];
+}
+
+const kubernetes = `kubernetes.default.svc.${Z}`;
+const headless = `headless.default.svc.${Z}`;
+
+const cases: readonly Case[] = [
+  { section: "2.2", ask: [`dns-version.${Z}`, "TXT"], answer: [`dns-version.${Z} 28800 TXT "1.0.1"`] },
+  { section: "2.3.1", ask: [kubernetes, "A"], answer: [`${kubernetes} 5 A 10.3.0.1`] },
+  { section: "2.3.1, dual stack", ask: [kubernetes, "AAAA"], answer: [`${kubernetes} 5 AAAA fd00:3::1`] },
+  {
+    section: "2.3.1, each cluster has its own",
+    view: "west",
+    ask: [kubernetes, "A"],
+    answer: [`${kubernetes} 5 A 10.4.0.1`],
+  },
+  {
+    section: "2.3.2",
+    ask: [`_https._tcp.${kubernetes}`, "SRV"],
+    answer: [`_https._tcp.${kubernetes} 5 SRV 0 100 443 ${kubernetes}`],
+  },
+  {
+    section: "2.3.2, all named ports",
+    ask: [kubernetes, "SRV"],
+    answer: [`${kubernetes} 5 SRV 0 100 443 ${kubernetes}`],
+  },
+  {
+    section: "2.3.3",
+    ask: ["1.0.3.10.in-addr.arpa", "PTR"],
+    answer: [`1.0.3.10.in-addr.arpa 5 PTR ${kubernetes}`],
+  },
+  {
+    section: "2.4.1",
+    ask: [headless, "A"],
+    answer: ["10.3.0.100", "10.3.0.101", "10.3.0.102"].map((ip) => `${headless} 5 A ${ip}`),
+  },
+  {
+    section: "2.4.1, several addresses for one hostname",
+    ask: [`my-pet.${headless}`, "A"],
+    answer: ["10.3.0.100", "10.3.0.101"].map((ip) => `my-pet.${headless} 5 A ${ip}`),
+  },
+  {
+    section: "2.1, system-assigned hostname",
+    ask: [`10-3-0-102.${headless}`, "A"],
+    answer: [`10-3-0-102.${headless} 5 A 10.3.0.102`],
+  },
+  { section: "2.1, not ready", ask: [`10-3-0-103.${headless}`, "A"], rcode: "NXDOMAIN" },
+  { section: "2.4.1, nothing ready", ask: [`unready.default.svc.${Z}`, "A"], rcode: "NXDOMAIN" },
+  {
+    section: "2.1, tolerated unready",
+    ask: [`eager.default.svc.${Z}`, "A"],
+    answer: [`eager.default.svc.${Z} 5 A 10.3.0.10`],
+  },
+  {
+    section: "2.4.2",
+    ask: [`_http._tcp.${headless}`, "SRV"],
+    answer: ["my-pet", "10-3-0-102"].map(
+      (host) => `_http._tcp.${headless} 5 SRV 0 50 8080 ${host}.${headless}`,
+    ),
+  },
+  {
+    section: "2.4.3",
+    ask: ["100.0.3.10.in-addr.arpa", "PTR"],
+    answer: [`100.0.3.10.in-addr.arpa 5 PTR my-pet.${headless}`],
+  },
+  {
+    section: "2.5",
+    ask: [`foo.default.svc.${Z}`, "A"],
+    answer: [`foo.default.svc.${Z} 5 CNAME www.example.com`],
+  },
+  {
+    section: "2.5",
+    ask: [`foo.default.svc.${Z}`, "CNAME"],
+    answer: [`foo.default.svc.${Z} 5 CNAME www.example.com`],
+  },
+  {
+    section: "RFC 1034 3.6.2",
+    ask: [`foo.default.svc.${Z}`, "TXT"],
+    answer: [`foo.default.svc.${Z} 5 CNAME www.example.com`],
+  },
+  {
+    section: "2.5, followed in our zones (RFC 1034 4.3.2)",
+    ask: [`hop.default.svc.${Z}`, "A"],
+    answer: [`hop.default.svc.${Z} 5 CNAME ${kubernetes}`, `${kubernetes} 5 A 10.3.0.1`],
+  },
+  {
+    section: "2.5, followed into another of our zones",
+    ask: [`over.default.svc.${Z}`, "A"],
+    answer: [
+      `over.default.svc.${Z} 5 CNAME web.shop.svc.clusterset.local`,
+      "web.shop.svc.clusterset.local 5 A 10.200.0.1",
+    ],
+  },
+  {
+    section: "2.5, followed to NODATA (RFC 2308 2.2)",
+    ask: [`hop.default.svc.${Z}`, "TXT"],
+    answer: [`hop.default.svc.${Z} 5 CNAME ${kubernetes}`],
+    authority: [SOA],
+  },
+  {
+    section: "2.5, followed to NXDOMAIN (RFC 6604)",
+    ask: [`lost.default.svc.${Z}`, "A"],
+    rcode: "NXDOMAIN",
+    answer: [`lost.default.svc.${Z} 5 CNAME nothing.default.svc.${Z}`],
+    authority: [SOA],
+  },
+  {
+    section: "multi-label CNAME",
+    ask: [`my-service.my-cluster.default.svc.${Z}`, "A"],
+    answer: [`my-service.my-cluster.default.svc.${Z} 5 CNAME your-service.your-cluster`],
+  },
+  { section: "multi-label CNAME, the label between (RFC 8020)", ask: [`my-cluster.default.svc.${Z}`, "A"] },
+  {
+    section: "multi-label CNAME, takes the role of metadata.name",
+    ask: [`multi.default.svc.${Z}`, "A"],
+    rcode: "NXDOMAIN",
+  },
+  {
+    section: "multi-label CNAME, one label",
+    ask: [`renamed.default.svc.${Z}`, "A"],
+    answer: [`renamed.default.svc.${Z} 5 CNAME other.example`],
+  },
+  {
+    section: "2.6, insecure",
+    ask: [`1-2-3-4.default.pod.${Z}`, "A"],
+    answer: [`1-2-3-4.default.pod.${Z} 5 A 1.2.3.4`],
+  },
+  {
+    section: "2.6, insecure, IPv6",
+    ask: [`2001-db8--1.shop.pod.${Z}`, "AAAA"],
+    answer: [`2001-db8--1.shop.pod.${Z} 5 AAAA 2001:db8::1`],
+  },
+  {
+    section: "2.6, an IPv4-mapped address",
+    ask: [`--ffff-102-304.default.pod.${Z}`, "A"],
+    rcode: "NXDOMAIN",
+  },
+  { section: "2.6, any type, the namespace itself", ask: [`default.pod.${Z}`, "ANY"] },
+  { section: "2.6, the other family", ask: [`1-2-3-4.default.pod.${Z}`, "AAAA"] },
+  { section: "2.6, no address", ask: [`web.default.pod.${Z}`, "A"], rcode: "NXDOMAIN" },
+  { section: "2.6, beyond 255", ask: [`1-2-3-400.default.pod.${Z}`, "A"], rcode: "NXDOMAIN" },
+  { section: "2.6, no such namespace", ask: [`1-2-3-4.gone.pod.${Z}`, "A"], rcode: "NXDOMAIN" },
+  { section: "2.6, two labels", ask: [`x.1-2-3-4.default.pod.${Z}`, "A"], rcode: "NXDOMAIN" },
+  { section: "2.6, the namespace itself", ask: [`default.pod.${Z}`, "A"] },
+  {
+    section: "2.6, verified",
+    view: "west",
+    ask: [`10-8-0-1.default.pod.${Z}`, "A"],
+    answer: [`10-8-0-1.default.pod.${Z} 5 A 10.8.0.1`],
+  },
+  {
+    section: "2.6, verified, IPv6",
+    view: "west",
+    ask: [`fd00-8--1.default.pod.${Z}`, "AAAA"],
+    answer: [`fd00-8--1.default.pod.${Z} 5 AAAA fd00:8::1`],
+  },
+  ...["fd00-9--", "fd00-9--0"].map((label) => ({
+    section: "2.6, verified, IPv6 with a dash at the end and with a zero behind",
+    view: "west",
+    ask: [`${label}.default.pod.${Z}`, "AAAA"] as const,
+    answer: [`${label}.default.pod.${Z} 5 AAAA fd00:9::`],
+  })),
+  {
+    section: "2.6, verified, no such pod",
+    view: "west",
+    ask: [`10-8-0-9.default.pod.${Z}`, "A"],
+    rcode: "NXDOMAIN",
+  },
+  {
+    section: "2.1, case-insensitive",
+    ask: [`KuberNetes.Default.SVC.cluster.LOCAL`, "A"],
+    answer: ["KuberNetes.Default.SVC.cluster.LOCAL 5 A 10.3.0.1"],
+  },
+  { section: "RFC 1034 4.2.1", ask: [Z, "SOA"], answer: [SOA] },
+  { section: "RFC 2308", ask: [`nothing.${Z}`, "A"], rcode: "NXDOMAIN" },
+];
+
+describe("the zone of one cluster (DNS-based service discovery 1.0.1)", () => {
+  it.each(cases)("$section: $ask.0 $ask.1 ($view)", (entry) => {
+    const [name, type] = entry.ask;
+    const { additional: _, ...seen } = ask({ ...world, view: entry.view ?? "east" }, name, type);
+    const answer = entry.answer ?? [];
+    expect({ ...seen, answer: seen.answer.toSorted() }).toEqual({
+      rcode: entry.rcode ?? "NOERROR",
+      authoritative: true,
+      truncated: false,
+      answer: answer.toSorted(),
+      authority: entry.authority ?? (answer.length > 0 ? [] : [SOA]),
+    });
+  });
+
+  it("an alias that leads to itself is given once", () => {
+    const { rcode, answer } = ask(world, `circle.default.svc.${Z}`, "A");
+    expect({ rcode, answer }).toEqual({
+      rcode: "NOERROR",
+      answer: [`circle.default.svc.${Z} 5 CNAME circle.default.svc.${Z}`],
+    });
+  });
+
+  it("does not exist without a source cluster, nor for a cluster that did not ask for it", () => {
+    for (const view of [undefined, "north", "nobody"]) {
+      expect(ask({ ...world, view }, kubernetes, "A")).toMatchObject({ rcode: "REFUSED", answer: [] });
+      expect(ask({ ...world, view }, "1.0.3.10.in-addr.arpa", "PTR").rcode).toBe("REFUSED");
+    }
+  });
+
+  it("changes nothing of the clusterset zone: cluster.local answers stay local", () => {
+    expect(ask(world, "kubernetes.default.svc.clusterset.local", "A").rcode).toBe("NXDOMAIN");
+  });
+
+  it("wins in reverse in its own view (multicluster specification 2.3.3, Limitations)", () => {
+    const exported = { ...east, services: { "shop/web": local({ clusterIPs: ["10.200.0.1"] }) } };
+    const context = compileWorld([exported]);
+    const name = "1.0.200.10.in-addr.arpa";
+    expect(ask({ ...context, view: "east" }, name, "PTR").answer).toEqual([
+      `${name} 5 PTR web.shop.svc.${Z}`,
+    ]);
+    expect(ask(context, name, "PTR").answer).toEqual([`${name} 5 PTR web.shop.svc.clusterset.local`]);
+  });
+
+  it("2.3.3: a cluster IP's PTR record is its Service's, even if an older headless one names the address", () => {
+    const grabbed = {
+      ...east,
+      services: {
+        "default/kubernetes": local({ createdAt: "2026-02-01T00:00:00Z", clusterIPs: ["10.3.0.1"] }),
+        "default/grabber": local({ headless: true, endpoints: endpoints({ address: "10.3.0.1" }) }),
+      },
+    };
+    const context = compileWorld([grabbed], {}, { view: "east" });
+    const name = "1.0.3.10.in-addr.arpa";
+    expect(ask(context, name, "PTR").answer).toEqual([`${name} 5 PTR ${kubernetes}`]);
+  });
+
+  it.each([
+    ["the older alias keeps the name", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z", "one.example"],
+    ["the older alias keeps the name", "2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z", "two.example"],
+  ])("clashing names: %s (%s, %s)", (_, first, second, target) => {
+    const clashing = {
+      ...east,
+      services: {
+        "default/one": alias("one.example", { createdAt: first, ownedName: "a.b" }),
+        "default/two": alias("two.example", { createdAt: second, ownedName: "a.b" }),
+      },
+    };
+    const { findings } = compileZoneImage(mergeClusterset([clashing]));
+    expect(findings.map(({ reason, name }) => [reason, name])).toEqual([
+      ["NameClash", target === "one.example" ? "two" : "one"],
+    ]);
+    const context = compileWorld([clashing], {}, { view: "east" });
+    expect(ask(context, `a.b.default.svc.${Z}`, "A").answer).toEqual([
+      `a.b.default.svc.${Z} 5 CNAME ${target}`,
+    ]);
+  });
+
+  it("clashing names: a hostname below a headless service is a name as well", () => {
+    const clashing = {
+      ...east,
+      services: {
+        "default/db": local({
+          headless: true,
+          endpoints: endpoints({ address: "10.3.0.7", hostname: "db-0" }),
+        }),
+        "default/two": alias("two.example", { createdAt: "2026-03-01T00:00:00Z", ownedName: "db-0.db" }),
+      },
+    };
+    const context = compileWorld([clashing], {}, { view: "east" });
+    expect(ask(context, `db-0.db.default.svc.${Z}`, "A").answer).toEqual([
+      `db-0.db.default.svc.${Z} 5 A 10.3.0.7`,
+    ]);
+  });
+
+  it.each([
+    ["InvalidName", alias("x.example", { ownedName: "a..b" })],
+    ["InvalidExternalName", alias("a..b")],
+    ["InvalidExternalName", alias("")],
+    ["InvalidAddress", local({ clusterIPs: ["10.0.0.300"] })],
+    ["NoNamespace", local(), "gone/odd"],
+  ] as const)(
+    "%s is a finding, and its neighbours answer",
+    (reason, service, key: string = "default/odd") => {
+      const odd = { ...east, services: { ...services, [key]: service } };
+      const { findings } = compileZoneImage(mergeClusterset([odd]));
+      expect(findings.map((finding) => finding.reason)).toEqual([reason]);
+      const context = compileWorld([odd], {}, { view: "east" });
+      expect(ask(context, kubernetes, "A").answer).toHaveLength(1);
+    },
+  );
+
+  it.each([["clusterset.local"], ["."], ["a..b"]])("a zone named %j is a finding", (name) => {
+    const odd = { ...east, clusterZone: { name, pods: "disabled" as const } };
+    expect(compileZoneImage(mergeClusterset([odd])).findings.map(({ reason }) => reason)).toEqual([
+      "InvalidZone",
+    ]);
+  });
+});
