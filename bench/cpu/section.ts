@@ -15,11 +15,11 @@ import { cpuMicrosecondsSince, readThreadTimes } from "./process-cpu.ts";
 const WORLD: WorldSize = { clusters: 2, services: 500, endpointsPerService: 5, headlessShare: 0.2, seed: 1 };
 /** ClusterSetIP services whose names have the same length, so that all answers have it. */
 const ASKED = Array.from({ length: 400 }, (_, index) => index + 100);
-/** Many short rounds: on a shared machine, more of them are left alone. */
-const REQUESTS = 10_000;
-const ROUNDS = 4;
+/** Long enough that every sample pays for its share of garbage collections. */
+const REQUESTS = 30_000;
+const ROUNDS = 2;
 /** Node's compilers need this many before a query costs what it will cost from then on. */
-const WARM_UP = 60_000;
+const WARM_UP = 100_000;
 
 const HONO = "Hono, fixed bytes";
 
