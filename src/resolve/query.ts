@@ -15,6 +15,8 @@ import { read16 } from "../zone/record-block.ts";
 const MAX_LABELS = 127;
 /** Octets of an OPT record without options: root owner, type, size, rcode and flags, RDLENGTH. */
 const OPT_BYTES = 11;
+/** Octets of a question behind its name: type and class. */
+const QUESTION_TAIL_BYTES = 4;
 /** More records than this behind the question make a query malformed: nobody needs them. */
 const MAX_ADDITIONAL = 16;
 
@@ -69,7 +71,7 @@ export function readPlainQuery(message: Uint8Array): Query | undefined {
     return undefined;
   const nameEnd = readName(message);
   if (nameEnd < 0) return undefined;
-  const questionEnd = nameEnd + 4;
+  const questionEnd = nameEnd + QUESTION_TAIL_BYTES;
   let edns: Edns | undefined;
   if (message[11] === 1) {
     if (questionEnd + OPT_BYTES > length || message[questionEnd] !== 0) return undefined;
@@ -78,14 +80,7 @@ export function readPlainQuery(message: Uint8Array): Query | undefined {
     edns = readEdns(message, questionEnd, length);
     if (edns === undefined) return undefined;
   } else if (questionEnd !== length) return undefined;
-  return {
-    id: read16(message, 0),
-    flags,
-    questionEnd,
-    type: read16(message, nameEnd),
-    class: read16(message, nameEnd + 2),
-    edns,
-  };
+  return queryOf(message, flags, nameEnd, edns);
 }
 
 /**
@@ -101,7 +96,7 @@ export function readQuery(message: Uint8Array): Query | QueryFault {
   if (additional > MAX_ADDITIONAL) return fault;
   const nameEnd = readName(message);
   if (nameEnd < 0 || nameEnd + 4 > message.length) return fault;
-  const questionEnd = nameEnd + 4;
+  const questionEnd = nameEnd + QUESTION_TAIL_BYTES;
   let edns: Edns | undefined;
   let position = questionEnd;
   for (let left = additional; left > 0; left--) {
@@ -117,10 +112,15 @@ export function readQuery(message: Uint8Array): Query | QueryFault {
     position = end;
   }
   if (position !== message.length) return fault;
+  return queryOf(message, flags, nameEnd, edns);
+}
+
+/** The query of a message whose question's name ends at `nameEnd`, with its type and class behind it. */
+function queryOf(message: Uint8Array, flags: number, nameEnd: number, edns: Edns | undefined): Query {
   return {
     id: read16(message, 0),
     flags,
-    questionEnd,
+    questionEnd: nameEnd + QUESTION_TAIL_BYTES,
     type: read16(message, nameEnd),
     class: read16(message, nameEnd + 2),
     edns,
