@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { decode } from "dns-packet";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { demo } from "../../src/hosts/demo.ts";
+import { demo } from "../../src/hosts/commands/demo.ts";
 
 let folder: string;
 beforeEach(() => {

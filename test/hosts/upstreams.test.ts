@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { readUpstreamAnswer } from "../../src/forward/upstream-answer.ts";
-import { DEFAULT_SERVER_LIMITS, type NodeServer, startNodeServer } from "../../src/hosts/node-server.ts";
-import { keepSelfSigned } from "../../src/hosts/tls.ts";
-import { UpstreamConnector } from "../../src/hosts/upstreams/connect.ts";
-import { createPlainUpstream } from "../../src/hosts/upstreams/plain-upstream.ts";
-import { UsageError } from "../../src/hosts/usage-error.ts";
+import { type NodeServer, startNodeServer } from "../../src/hosts/node/node-server.ts";
+import { keepSelfSigned } from "../../src/hosts/node/tls.ts";
+import { UpstreamConnector } from "../../src/hosts/node/upstreams/connect.ts";
+import { createPlainUpstream } from "../../src/hosts/node/upstreams/plain-upstream.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../src/hosts/settings/server-limits.ts";
+import { UsageError } from "../../src/hosts/settings/usage-error.ts";
 import { answerTo, decoded, queryFor } from "../forward/fake-upstreams.ts";
 import { type DnsServer, type Say, startDnsServer } from "./dns-server.ts";
 

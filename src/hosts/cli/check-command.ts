@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import type { Output } from "../output.ts";
+import type { Output } from "../commands/output.ts";
 import { clusterZoneOptions, repeat } from "./flags.ts";
 
 /** `clusterset-doh check`; `setExitCode` takes what it found. */
@@ -42,7 +42,7 @@ Exit codes: 0 all that is exported is served, 1 problems or findings (with --str
 2 an input cannot be read.`,
     )
     .action(async (inputs, flags) => {
-      const { check } = await import("../check.ts");
+      const { check } = await import("../commands/check.ts");
       setExitCode(await check(inputs, flags, output));
     });
 }

@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import { createLogger } from "../logger.ts";
-import type { Output } from "../output.ts";
-import { stopSignal } from "../stop-signal.ts";
+import type { Output } from "../commands/output.ts";
+import { stopSignal } from "../commands/stop-signal.ts";
+import { createLogger } from "../node/logger.ts";
 import { logLevel } from "./flags.ts";
 
 /** `clusterset-doh demo`, which `npm start` runs. */
@@ -13,7 +13,7 @@ export function demoCommand(output: Output): Command {
     .addOption(logLevel().default("warn"))
     .addHelpText("after", "\nExample:\n  clusterset-doh demo --listen localhost:9443")
     .action(async (flags) => {
-      const { demo } = await import("../demo.ts");
+      const { demo } = await import("../commands/demo.ts");
       await demo(flags, createLogger("demo", flags.logLevel), stopSignal(), output.out);
     });
 }

@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import type { Output } from "../output.ts";
+import type { Output } from "../commands/output.ts";
 import { repeat, seconds } from "./flags.ts";
 
 /** `clusterset-doh export`; `setExitCode` takes how it ended. */
@@ -37,7 +37,7 @@ Exit codes: 0 exported, 1 nothing is printed: a manifest is broken, or with --st
 conflicts, 2 an input cannot be read.`,
     )
     .action(async (inputs, flags) => {
-      const { exportFederation } = await import("../export.ts");
+      const { exportFederation } = await import("../commands/export.ts");
       setExitCode(await exportFederation(inputs, flags, output, Date.now()));
     });
 }

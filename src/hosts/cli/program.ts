@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
-import type { Output } from "../output.ts";
-import { UsageError } from "../usage-error.ts";
-import { VERSION } from "../version.ts";
+import type { Output } from "../commands/output.ts";
+import { VERSION } from "../node/version.ts";
+import { UsageError } from "../settings/usage-error.ts";
 import { checkCommand } from "./check-command.ts";
 import { demoCommand } from "./demo-command.ts";
 import { exportCommand } from "./export-command.ts";

@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { createLogger } from "../logger.ts";
-import { stopSignal } from "../stop-signal.ts";
+import { stopSignal } from "../commands/stop-signal.ts";
+import { createLogger } from "../node/logger.ts";
 import { logLevel, repeat } from "./flags.ts";
 
 /** `clusterset-doh serve`. */
@@ -38,8 +38,8 @@ Example:
 Stops cleanly on SIGTERM. Exit codes: 0 stopped, 1 failed, 2 wrong flags or config.`,
     )
     .action(async (flags) => {
-      const { readServeConfig } = await import("../config.ts");
-      const { startGateway } = await import("../gateway-host.ts");
+      const { readServeConfig } = await import("../node/config.ts");
+      const { startGateway } = await import("../node/gateway-host.ts");
       const config = readServeConfig(flags);
       const logger = createLogger("serve", config.logLevel);
       const stop = stopSignal();

@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { createLogger } from "../logger.ts";
-import { stopSignal } from "../stop-signal.ts";
+import { stopSignal } from "../commands/stop-signal.ts";
+import { createLogger } from "../node/logger.ts";
 import { clusterZoneOptions, logLevel, repeat, seconds } from "./flags.ts";
 
 /** `clusterset-doh sync`. */
@@ -50,7 +50,7 @@ Stops cleanly on SIGTERM; the gateways keep what was pushed until its lease runs
 Exit codes: 0 stopped or pushed, 1 failed, 2 wrong flags.`,
     )
     .action(async (flags) => {
-      const { sync } = await import("../sync.ts");
+      const { sync } = await import("../commands/sync.ts");
       await sync(flags, createLogger("sync", flags.logLevel), stopSignal());
     });
 }

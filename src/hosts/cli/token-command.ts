@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { Output } from "../output.ts";
+import type { Output } from "../commands/output.ts";
 
 /** `clusterset-doh token`. */
 export function tokenCommand(output: Output): Command {
@@ -12,7 +12,7 @@ Example:
   clusterset-doh token > cluster-a.token     # stderr: tokenSha256: …`,
     )
     .action(async () => {
-      const { makeToken } = await import("../token.ts");
+      const { makeToken } = await import("../commands/token.ts");
       const { token, sha256 } = makeToken();
       output.out(token);
       output.err(`tokenSha256: ${sha256}`);

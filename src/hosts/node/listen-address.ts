@@ -1,4 +1,4 @@
-import { UsageError } from "./usage-error.ts";
+import { UsageError } from "../settings/usage-error.ts";
 
 /** Where a server listens. `host` undefined means every address of the machine. */
 export interface ListenAddress {

@@ -1,6 +1,6 @@
 import { type Dispatcher, Pool } from "undici";
-import type { Upstream } from "../../forward/upstream.ts";
-import { DNS_MESSAGE, essence } from "../../http/media-type.ts";
+import type { Upstream } from "../../../forward/upstream.ts";
+import { DNS_MESSAGE, essence } from "../../../http/media-type.ts";
 
 /** What one DNS resource is reached with. */
 export interface DohAccess {

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
-import { ServeConfig } from "./config-schema.ts";
-import { checkFederations } from "./federation-config.ts";
-import { UsageError } from "./usage-error.ts";
+import { checkFederations } from "../settings/federation-config.ts";
+import { ServeConfig } from "../settings/serve-config.ts";
+import { UsageError } from "../settings/usage-error.ts";
 
 /** Flags of `serve`; each wins over the config file. */
 export interface ServeFlags {

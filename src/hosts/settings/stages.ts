@@ -1,11 +1,11 @@
-import type { GatewayStages } from "../gateway/stages.ts";
-import type { AddressSource } from "../merge/addresses.ts";
-import { createMerger } from "../merge/merge.ts";
-import { notReady } from "../resolve/faults.ts";
-import { resolve } from "../resolve/resolve.ts";
-import { compileZoneImage } from "../zone/compile.ts";
-import type { ZoneImage } from "../zone/image.ts";
-import type { FederationOptions } from "../zone/options.ts";
+import type { GatewayStages } from "../../gateway/stages.ts";
+import type { AddressSource } from "../../merge/addresses.ts";
+import { createMerger } from "../../merge/merge.ts";
+import { notReady } from "../../resolve/faults.ts";
+import { resolve } from "../../resolve/resolve.ts";
+import { compileZoneImage } from "../../zone/compile.ts";
+import type { ZoneImage } from "../../zone/image.ts";
+import type { FederationOptions } from "../../zone/options.ts";
 
 /** Settings of the pure stages. TTLs in seconds. */
 export interface StageSettings {

@@ -15,31 +15,13 @@ import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
 import { setFlagsFromString } from "node:v8";
 import { getRequestListener } from "@hono/node-server";
-import type { Connection } from "../http/connection.ts";
+import type { Connection } from "../../http/connection.ts";
+import type { ServerLimits } from "../settings/server-limits.ts";
+import { UsageError } from "../settings/usage-error.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
 import { formatListenAddress, type ListenAddress } from "./listen-address.ts";
 import { NodeConnection } from "./node-connection.ts";
 import type { ServerTls } from "./tls.ts";
-import { UsageError } from "./usage-error.ts";
-
-/** Bounds on what strangers may take. Times in milliseconds. */
-export interface ServerLimits {
-  readonly connections: number;
-  readonly streamsPerConnection: number;
-  readonly headerBytes: number;
-  readonly handshakeTimeout: number;
-  readonly requestTimeout: number;
-  readonly idleTimeout: number;
-}
-
-export const DEFAULT_SERVER_LIMITS: ServerLimits = {
-  connections: 10_000,
-  streamsPerConnection: 128,
-  headerBytes: 16_384,
-  handshakeTimeout: 10_000,
-  requestTimeout: 20_000,
-  idleTimeout: 120_000,
-};
 
 /** What a Node server is started with. */
 export interface NodeServerOptions {

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import { generate } from "selfsigned";
-import { UsageError } from "./usage-error.ts";
+import { UsageError } from "../settings/usage-error.ts";
 
 /** A certificate and its key in PEM. */
 export interface TlsIdentity {

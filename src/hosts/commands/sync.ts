@@ -1,9 +1,9 @@
-import { runSyncWorker } from "../sync/worker.ts";
+import { runSyncWorker } from "../../sync/worker.ts";
+import type { Logger } from "../node/logger.ts";
+import { readToken } from "../node/push-credentials.ts";
+import { readCertificates } from "../node/tls.ts";
+import { UsageError } from "../settings/usage-error.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
-import type { Logger } from "./logger.ts";
-import { readToken } from "./push-credentials.ts";
-import { readCertificates } from "./tls.ts";
-import { UsageError } from "./usage-error.ts";
 
 /** Seconds. Watches on which nothing happens are confirmed about every 30 seconds. */
 const LEAST_STALE_AFTER = 60;

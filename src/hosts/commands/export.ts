@@ -1,5 +1,7 @@
 import { stringify } from "yaml";
-import { type ListedRecord, listRecords, zoneFileLine } from "../zone/listing.ts";
+import { type ListedRecord, listRecords, zoneFileLine } from "../../zone/listing.ts";
+import { UsageError } from "../settings/usage-error.ts";
+import { ZoneName } from "../settings/zone-name.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { mergeInputs } from "./check-report.ts";
 import { describeCounts, describeObjections } from "./described.ts";
@@ -7,8 +9,6 @@ import { describeDnsEndpoints } from "./dns-endpoints.ts";
 import { readFederation } from "./federation-flag.ts";
 import { canonicalZone, compileZones } from "./listed-zones.ts";
 import type { Output } from "./output.ts";
-import { UsageError } from "./usage-error.ts";
-import { ZoneName } from "./zone-name.ts";
 
 /** Flags of `export`. */
 export interface ExportFlags {

@@ -1,9 +1,9 @@
-import { parseNameserver } from "../../forward/nameserver.ts";
-import type { Upstream } from "../../forward/upstream.ts";
-import type { ServeConfig } from "../config-schema.ts";
+import { parseNameserver } from "../../../forward/nameserver.ts";
+import type { Upstream } from "../../../forward/upstream.ts";
+import type { ServeConfig } from "../../settings/serve-config.ts";
+import { UsageError } from "../../settings/usage-error.ts";
 import { readToken } from "../push-credentials.ts";
 import { readCertificates } from "../tls.ts";
-import { UsageError } from "../usage-error.ts";
 import { createDohUpstream } from "./doh-upstream.ts";
 import { createPlainUpstream } from "./plain-upstream.ts";
 

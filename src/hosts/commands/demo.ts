@@ -3,10 +3,10 @@ import { join, relative } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { encode } from "dns-packet";
-import { runSyncWorker } from "../sync/worker.ts";
-import { readServeConfig } from "./config.ts";
-import { type RunningGateway, startGateway } from "./gateway-host.ts";
-import type { Logger } from "./logger.ts";
+import { runSyncWorker } from "../../sync/worker.ts";
+import { readServeConfig } from "../node/config.ts";
+import { type RunningGateway, startGateway } from "../node/gateway-host.ts";
+import type { Logger } from "../node/logger.ts";
 import { makeToken } from "./token.ts";
 
 /** Flags of `demo`. */
@@ -112,7 +112,7 @@ async function untilPushed(gateway: RunningGateway, signal: AbortSignal): Promis
 }
 
 function examplesOf(clusterId: string): string {
-  return fileURLToPath(new URL(`../../examples/${clusterId}`, import.meta.url));
+  return fileURLToPath(new URL(`../../../examples/${clusterId}`, import.meta.url));
 }
 
 function tokenFile(stateDirectory: string, clusterId: string): string {

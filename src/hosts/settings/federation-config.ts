@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { DEFAULT_FORWARD_TIMEOUTS } from "../forward/failover.ts";
-import { parseAddressRange } from "../http/address-range.ts";
-import { FederationName } from "../http/stub-messages.ts";
-import { SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
-import { ClusterId } from "../snapshot/schema.ts";
-import type { FederationOptions } from "../zone/options.ts";
+import { DEFAULT_FORWARD_TIMEOUTS } from "../../forward/failover.ts";
+import { parseAddressRange } from "../../http/address-range.ts";
+import { FederationName } from "../../http/stub-messages.ts";
+import { SOURCE_CLUSTER_OPTION } from "../../resolve/source-cluster.ts";
+import { ClusterId } from "../../snapshot/schema.ts";
+import type { FederationOptions } from "../../zone/options.ts";
 import { UsageError } from "./usage-error.ts";
 import { ZoneName } from "./zone-name.ts";
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Connection, HotHeader } from "../http/connection.ts";
+import type { Connection, HotHeader } from "../../http/connection.ts";
 
 /** What Node knows of the connection of a request, looked up when it is asked for. */
 export class NodeConnection implements Connection {

@@ -1,6 +1,6 @@
-import { StubZones } from "../forward/stub-zones.ts";
-import type { ServeConfig } from "./config-schema.ts";
-import { stubZoneNames } from "./federation-config.ts";
+import { StubZones } from "../../forward/stub-zones.ts";
+import { stubZoneNames } from "../settings/federation-config.ts";
+import type { ServeConfig } from "../settings/serve-config.ts";
 import type { Logger } from "./logger.ts";
 import { createStubFile } from "./stub-file.ts";
 import type { UpstreamConnector } from "./upstreams/connect.ts";

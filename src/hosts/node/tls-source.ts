@@ -1,4 +1,4 @@
-import type { ServeConfig } from "./config-schema.ts";
+import type { ServeConfig } from "../settings/serve-config.ts";
 import { keepSelfSigned, readCertificates, readIdentity, type ServerTls } from "./tls.ts";
 
 /** Where a server's certificate, and those of the authorities that it trusts clients by, come from, now and later. */

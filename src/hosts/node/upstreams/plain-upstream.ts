@@ -1,8 +1,8 @@
 import { randomInt } from "node:crypto";
-import { HeaderFlag } from "../../dns/codes.ts";
-import { readWord } from "../../dns/record-walk.ts";
-import type { Upstream } from "../../forward/upstream.ts";
-import { readUpstreamAnswer } from "../../forward/upstream-answer.ts";
+import { HeaderFlag } from "../../../dns/codes.ts";
+import { readWord } from "../../../dns/record-walk.ts";
+import type { Upstream } from "../../../forward/upstream.ts";
+import { readUpstreamAnswer } from "../../../forward/upstream-answer.ts";
 import { exchangeTcp } from "./tcp-exchange.ts";
 import { type DnsEndpoint, exchangeUdp } from "./udp-exchange.ts";
 

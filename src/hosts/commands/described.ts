@@ -1,4 +1,4 @@
-import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
+import type { ClusterFinding, Clusterset } from "../../merge/clusterset.ts";
 import type { CheckInput } from "./check-input.ts";
 
 /** Where the object that a finding is about is written: `file:line:column`, undefined for snapshots. */

@@ -1,5 +1,5 @@
-import type { ClustersetService } from "../merge/clusterset.ts";
-import type { ListedRecord } from "../zone/listing.ts";
+import type { ClustersetService } from "../../merge/clusterset.ts";
+import type { ListedRecord } from "../../zone/listing.ts";
 
 /** A record set in ExternalDNS's words; names and targets without the trailing dot, which its CRD source refuses. */
 export interface Endpoint {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { type ClusterCredential, type Credentials, createCredentials } from "../http/credentials.ts";
-import type { ServeConfig } from "./config-schema.ts";
-import { UsageError } from "./usage-error.ts";
+import { type ClusterCredential, type Credentials, createCredentials } from "../../http/credentials.ts";
+import type { ServeConfig } from "../settings/serve-config.ts";
+import { UsageError } from "../settings/usage-error.ts";
 
 type Configured = ServeConfig["push"]["credentials"];
 

@@ -1,4 +1,4 @@
-import { zoneFileLine } from "../zone/listing.ts";
+import { zoneFileLine } from "../../zone/listing.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { checkSnapshots } from "./check-report.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";

@@ -1,11 +1,11 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { parseNameserver } from "../forward/nameserver.ts";
-import type { StubStore } from "../forward/stub-zones.ts";
-import { FederationName } from "../http/stub-messages.ts";
-import { writeDurably } from "../store/durable-file.ts";
-import { UsageError } from "./usage-error.ts";
+import { parseNameserver } from "../../forward/nameserver.ts";
+import type { StubStore } from "../../forward/stub-zones.ts";
+import { FederationName } from "../../http/stub-messages.ts";
+import { writeDurably } from "../../store/durable-file.ts";
+import { UsageError } from "../settings/usage-error.ts";
 
 const StubFile = z.strictObject({
   formatVersion: z.literal(1),

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { DEFAULT_GATEWAY_LIMITS } from "../../gateway/limits.ts";
+import { DEFAULT_PUSH_LIMITS } from "../../http/push-limits.ts";
+import { DEFAULT_OUTSIDE_ORDER } from "../../merge/addresses.ts";
+import { Federation, SourceCluster } from "./federation-config.ts";
+import { ZoneName } from "./zone-name.ts";
+
+const seconds = (least: number, most: number) => z.int().min(least).max(most);
+const count = (least: number, most: number) => z.int().min(least).max(most);
+
+const Lease = z
+  .strictObject({
+    minimumSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.leastLeaseSeconds),
+    /** Where a worker names none. */
+    defaultSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.leaseSeconds),
+    maximumSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.mostLeaseSeconds),
+  })
+  .refine(
+    ({ minimumSeconds, defaultSeconds, maximumSeconds }) =>
+      minimumSeconds <= defaultSeconds && defaultSeconds <= maximumSeconds,
+    "must have minimumSeconds <= defaultSeconds <= maximumSeconds",
+  );
+
+/** Bounds that hold on every host. */
+export const gatewayLimits = {
+  queryBytes: count(12, 65_535).default(65_535),
+  clusters: count(1, 10_000).default(DEFAULT_GATEWAY_LIMITS.mostClusters),
+  /** One cluster's snapshot as JSON. */
+  snapshotCharacters: count(1024, 2 ** 29).default(DEFAULT_GATEWAY_LIMITS.mostSnapshotCharacters),
+  /** A push as it is sent, compressed or not. */
+  pushSentBytes: count(1024, 2 ** 30).default(DEFAULT_PUSH_LIMITS.sentBytes),
+  /** A push after decompression. */
+  pushBytes: count(1024, 2 ** 30).default(DEFAULT_PUSH_LIMITS.bodyBytes),
+};
+
+/** The settings that every host has: what is answered, and how. */
+export const gatewaySettings = {
+  /** The first is canonical: PTR targets are in it. `clusterset.local` is served even where it is not listed. */
+  zones: z.array(ZoneName).max(100).default([]),
+  federations: z.array(Federation).max(100).default([]),
+  sourceCluster: SourceCluster.prefault({}),
+  /** What a name outside every zone gets. */
+  outsideZones: z.enum(["refuse", "nxdomain"]).default("refuse"),
+  /** Where a ClusterSetIP service's addresses come from for askers outside every cluster: the first that has any. */
+  outsideOrder: z
+    .array(z.enum(["ClusterSetIP", "LoadBalancer", "Endpoint"]))
+    .min(1)
+    .max(3)
+    .default([...DEFAULT_OUTSIDE_ORDER]),
+  ttlSeconds: seconds(0, 3600).default(5),
+  negativeTtlSeconds: seconds(0, 3600).default(5),
+  lease: Lease.prefault({}),
+  cors: z
+    .strictObject({ origins: z.union([z.literal("*"), z.array(z.url()).max(1000)]).default("*") })
+    .prefault({}),
+};

@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { ClusterId } from "../../snapshot/schema.ts";
+import { Stub } from "./federation-config.ts";
+import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
+import { DEFAULT_SERVER_LIMITS } from "./server-limits.ts";
+
+const seconds = (least: number, most: number) => z.int().min(least).max(most);
+const count = (least: number, most: number) => z.int().min(least).max(most);
+
+const Credential = z
+  .strictObject({
+    clusterId: ClusterId,
+    /** SHA-256 of the token in hex, as `clusterset-doh token` prints it. */
+    tokenSha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits")
+      .optional(),
+    tokenFile: z.string().min(1).optional(),
+  })
+  .refine(
+    ({ tokenSha256, tokenFile }) => (tokenSha256 === undefined) !== (tokenFile === undefined),
+    "must have one of tokenSha256 and tokenFile",
+  );
+
+const Tls = z
+  .strictObject({
+    certificateFile: z.string().min(1).optional(),
+    keyFile: z.string().min(1).optional(),
+    /** Certificates in PEM of the authorities whose clients may register federations. */
+    clientCaFile: z.string().min(1).optional(),
+  })
+  .refine(
+    ({ certificateFile, keyFile }) => (certificateFile === undefined) === (keyFile === undefined),
+    "must have certificateFile and keyFile together",
+  );
+
+const Limits = z.strictObject({
+  ...gatewayLimits,
+  connections: count(1, 1_000_000).default(DEFAULT_SERVER_LIMITS.connections),
+  streamsPerConnection: count(1, 10_000).default(DEFAULT_SERVER_LIMITS.streamsPerConnection),
+  headerBytes: count(4096, 1_048_576).default(DEFAULT_SERVER_LIMITS.headerBytes),
+  handshakeSeconds: seconds(1, 600).default(DEFAULT_SERVER_LIMITS.handshakeTimeout / 1000),
+  requestSeconds: seconds(1, 3600).default(DEFAULT_SERVER_LIMITS.requestTimeout / 1000),
+  idleSeconds: seconds(1, 86_400).default(DEFAULT_SERVER_LIMITS.idleTimeout / 1000),
+});
+
+/** The config file of `clusterset-doh serve`. README.md has its table. */
+export const ServeConfig = z.strictObject({
+  ...gatewaySettings,
+  listen: z.string().default("localhost:8443"),
+  stateDirectory: z.string().min(1).default(".clusterset-doh"),
+  /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
+  tls: z.union([z.boolean(), Tls]).default(true),
+  stub: Stub.prefault({}),
+  push: z.strictObject({ credentials: z.array(Credential).max(10_000).default([]) }).prefault({}),
+  limits: Limits.prefault({}),
+  logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
+});
+
+export type ServeConfig = z.infer<typeof ServeConfig>;
