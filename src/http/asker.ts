@@ -1,7 +1,8 @@
 import { readSourceCluster, SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
 import { type AddressRange, isInRange, parseAddressRange, readSocketAddress } from "./address-range.ts";
-import { type Connection, headerOf } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 import type { Credentials } from "./credentials.ts";
+import type { HttpRequest } from "./exchange.ts";
 
 /** For whom a query is answered. */
 export interface Asker {
@@ -34,11 +35,7 @@ export interface AskerReader {
   /** Whether the Authorization field counts: caches have to keep requests with it apart (RFC 9111 section 4.1). */
   readonly variesByCredential: boolean;
   /** At once, where there is no Authorization field to look at. The octets of `query` are only lent. */
-  read(
-    request: Request,
-    query: Uint8Array,
-    connection: Partial<Connection> | undefined,
-  ): Asker | Promise<Asker | undefined>;
+  read(request: HttpRequest, query: Uint8Array): Asker | Promise<Asker | undefined>;
 }
 
 /**
@@ -57,11 +54,11 @@ export function createAskerReader(settings: AskerSettings): AskerReader {
     return address !== undefined && ranges.some((range) => isInRange(address, range));
   };
 
-  const readByAddress = (query: Uint8Array, connection: Partial<Connection> | undefined): Asker => {
+  const readByAddress = (request: HttpRequest, query: Uint8Array): Asker => {
     if (trusted.size === 0) return OUTSIDE;
     const named = readSourceCluster(query, optionCode);
     if (named === undefined) return OUTSIDE;
-    return { view: isTrusted(named, connection) ? named : undefined, isPrivate: true };
+    return { view: isTrusted(named, request.connection) ? named : undefined, isPrivate: true };
   };
 
   const readByCredential = async (
@@ -86,11 +83,11 @@ export function createAskerReader(settings: AskerSettings): AskerReader {
 
   return {
     variesByCredential: credentials !== undefined,
-    read(request, query, connection) {
-      const authorization = credentials === undefined ? null : headerOf(request, connection, "authorization");
+    read(request, query) {
+      const authorization = credentials === undefined ? null : request.header("authorization");
       return authorization === null
-        ? readByAddress(query, connection)
-        : readByCredential(authorization, query, connection);
+        ? readByAddress(request, query)
+        : readByCredential(authorization, query, request.connection);
     },
   };
 }

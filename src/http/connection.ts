@@ -4,20 +4,6 @@ export interface Connection {
   readonly clientAddress: string | undefined;
   /** Whether the client showed a TLS certificate, and whether the host trusts it. */
   readonly clientCertificate: "none" | "refused" | "verified";
-  /** A header field of the request, where the host has it at hand: a Headers object costs more than a look-up. */
-  header(name: HotHeader): string | undefined;
-}
-
-/** The header fields that every query is looked at for. */
-export type HotHeader = "accept" | "authorization" | "content-length" | "content-type";
-
-/** A header field, by the shortest way that the host has. */
-export function headerOf(
-  request: Request,
-  connection: Partial<Connection> | undefined,
-  name: HotHeader,
-): string | null {
-  return connection?.header === undefined ? request.headers.get(name) : (connection.header(name) ?? null);
 }
 
 /** The environment of our Hono applications. A host that has no connections to speak of hands on none, as does `app.fetch(request)`. */

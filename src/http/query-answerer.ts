@@ -1,8 +1,8 @@
 import type { StubZones } from "../forward/stub-zones.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Asker, AskerReader } from "./asker.ts";
-import type { Connection } from "./connection.ts";
 import type { DohGateway } from "./doh-gateway.ts";
+import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import type { QueryCounters } from "./query-counters.ts";
 import type { Refuse } from "./refusal.ts";
 
@@ -32,23 +32,25 @@ export interface Answered extends Asker {
  * The octets of `query` are only lent.
  */
 export type QueryAnswerer = (
-  request: Request,
+  request: HttpRequest,
   query: Uint8Array,
   view: string | undefined,
-  connection: Partial<Connection> | undefined,
-  respond: (request: Request, answered: Answered) => Response,
-) => Response | Promise<Response>;
+  respond: Respond,
+) => HttpResponse | Promise<HttpResponse>;
+
+/** Makes the response of an answer. */
+export type Respond = (request: HttpRequest, answered: Answered) => HttpResponse;
 
 export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
   const { gateway, clock, counters, refuse, asker, stubs } = parts;
 
   const answerAs = (
-    request: Request,
+    request: HttpRequest,
     query: Uint8Array,
     { view, isPrivate }: Asker,
     variesByCredential: boolean,
-    respond: (request: Request, answered: Answered) => Response,
-  ): Response | Promise<Response> => {
+    respond: Respond,
+  ): HttpResponse | Promise<HttpResponse> => {
     if (stubs !== undefined && stubs.size > 0) {
       const forwarded = stubs.forward(query, view);
       if (forwarded !== undefined) {
@@ -67,10 +69,10 @@ export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
     return respond(request, { answer, view, isPrivate, variesByCredential, isForwarded: false });
   };
 
-  return (request, query, view, connection, respond) => {
+  return (request, query, view, respond) => {
     if (view !== undefined) return answerAs(request, query, { view, isPrivate: false }, false, respond);
     const { variesByCredential } = asker;
-    const found = asker.read(request, query, connection);
+    const found = asker.read(request, query);
     if (!(found instanceof Promise)) return answerAs(request, query, found, variesByCredential, respond);
     const own = query.slice();
     return found.then((one) =>

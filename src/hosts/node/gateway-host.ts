@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { systemClock } from "../../gateway/clock.ts";
 import { Gateway } from "../../gateway/gateway.ts";
 import type { GatewayEvent } from "../../gateway/gateway-events.ts";
-import { createApp } from "../../http/app.ts";
+import { type AppDependencies, createApp } from "../../http/app.ts";
+import { createDnsResource } from "../../http/dns-resource.ts";
 import { createPrometheusMetrics } from "../../http/prometheus.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { QueryCounters } from "../../http/query-counters.ts";
@@ -56,7 +57,7 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
     const counters = new QueryCounters();
     const onError = (error: unknown) =>
       logger.error({ event: "request-failed", err: error }, "a request failed");
-    const app = createApp({
+    const parts: AppDependencies = {
       gateway,
       counters,
       clock: Date.now,
@@ -84,11 +85,14 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
       longestQuery: config.limits.queryBytes,
       metrics: createPrometheusMetrics(gateway, counters, Date.now),
       onError,
-    });
+    };
+    const resource = createDnsResource(parts);
+    const app = createApp(parts, resource);
     const server = await startNodeServer({
       listen,
       tls: tls?.tls,
       fetch: (request, connection) => app.fetch(request, connection),
+      exchanges: { byPath: new Map([["/dns-query", resource.answerDns]]), failed: resource.failed },
       limits: {
         connections: config.limits.connections,
         streamsPerConnection: config.limits.streamsPerConnection,

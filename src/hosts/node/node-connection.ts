@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Connection, HotHeader } from "../../http/connection.ts";
+import type { Connection } from "../../http/connection.ts";
 
 /** What Node knows of the connection of a request, looked up when it is asked for. */
 export class NodeConnection implements Connection {
@@ -21,10 +21,6 @@ export class NodeConnection implements Connection {
     // Node 20 calls a resumed TLS 1.3 session authorized though its client never showed a certificate.
     if (socket?.getPeerX509Certificate?.() === undefined) return "none";
     return socket.authorized === true ? "verified" : "refused";
-  }
-
-  header(name: HotHeader): string | undefined {
-    return this.#incoming.headers[name];
   }
 
   /** Undefined where the connection is gone. */

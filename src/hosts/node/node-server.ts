@@ -1,15 +1,5 @@
-import {
-  createServer,
-  type Server as HttpServer,
-  type IncomingMessage,
-  type ServerResponse,
-} from "node:http";
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-} from "node:http2";
+import { createServer, type Server as HttpServer, type ServerResponse } from "node:http";
+import { createSecureServer, type Http2SecureServer, type Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Server } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
@@ -21,6 +11,7 @@ import { UsageError } from "../settings/usage-error.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
 import { formatListenAddress, type ListenAddress } from "./listen-address.ts";
 import { NodeConnection } from "./node-connection.ts";
+import { exchangeOnNode, type Incoming, type NodeExchanges, type Outgoing } from "./node-exchange.ts";
 import type { ServerTls } from "./tls.ts";
 
 /** What a Node server is started with. */
@@ -29,6 +20,8 @@ export interface NodeServerOptions {
   /** TLS with HTTP/2 and HTTP/1.1; without it HTTP/1.1 in clear, for a proxy in front. */
   readonly tls: ServerTls | undefined;
   readonly fetch: (request: Request, connection: Connection) => Response | Promise<Response>;
+  /** What is answered without `fetch`. */
+  readonly exchanges?: NodeExchanges;
   readonly limits: ServerLimits;
 }
 
@@ -40,9 +33,6 @@ export interface NodeServer {
   /** Stops accepting, lets requests that run finish, and cuts off what is left after `grace` milliseconds. */
   stop(grace: number): Promise<void>;
 }
-
-type Incoming = IncomingMessage | Http2ServerRequest;
-type Outgoing = ServerResponse | Http2ServerResponse;
 
 /**
  * Starts a server. `localhost` is both of its addresses, since clients differ in which they try.
@@ -89,14 +79,15 @@ interface Guarded {
 }
 
 function createGuarded(
-  { limits, tls }: NodeServerOptions,
+  { limits, tls, exchanges }: NodeServerOptions,
   respond: (incoming: Incoming, outgoing: Outgoing) => Promise<void>,
 ): Guarded {
   const listener = (incoming: Incoming, outgoing: Outgoing): void => {
     if (incoming.httpVersionMajor === 2) guard.began(incoming as Http2ServerRequest);
     if (incoming.httpVersionMajor === 1 && hasTwoHosts(incoming.rawHeaders))
       refuseTwoHosts(outgoing as ServerResponse);
-    else void respond(incoming, outgoing);
+    else if (exchanges === undefined || !exchangeOnNode(exchanges, incoming, outgoing))
+      void respond(incoming, outgoing);
   };
   // Node looks for slow HTTP/1.1 requests only once in an interval.
   const http1 = {
