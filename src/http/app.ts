@@ -46,7 +46,7 @@ export function createApp(
     app.route("/api/v1/clusters", dependencies.pushRoutes);
   }
   if (dependencies.stubRoutes !== undefined) app.route("/federations", dependencies.stubRoutes);
-  app.route("/", createHealthRoutes(dependencies.gateway, dependencies.metrics));
+  app.route("/", createHealthRoutes(dependencies.gateway, dependencies.metrics, dependencies.clock));
   app.route("/", createStartPage(dependencies.zones, dependencies.version));
   app.notFound((c) =>
     toResponse(

@@ -1,8 +1,8 @@
 import type { StubZones } from "../forward/stub-zones.ts";
+import type { DohGateway } from "../gateway/doh-gateway.ts";
 import { type AskerSettings, createAskerReader } from "./asker.ts";
 import { type AllowedOrigins, preflight } from "./cross-origin.ts";
 import { createDnsRoute, LONGEST_MESSAGE } from "./dns-route.ts";
-import type { DohGateway } from "./doh-gateway.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { createJsonRoute, type JsonRoute } from "./json-route.ts";
 import { createQueryAnswerer } from "./query-answerer.ts";

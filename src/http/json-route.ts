@@ -1,5 +1,5 @@
+import type { DohGateway } from "../gateway/doh-gateway.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
-import type { DohGateway } from "./doh-gateway.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { describeForwarded, describeFreshness } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";

@@ -1,7 +1,7 @@
 import type { StubZones } from "../forward/stub-zones.ts";
+import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Asker, AskerReader } from "./asker.ts";
-import type { DohGateway } from "./doh-gateway.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import type { QueryCounters } from "./query-counters.ts";
 import type { Refuse } from "./refusal.ts";

@@ -1,11 +1,9 @@
-import type { GatewayStatus } from "../gateway/gateway-types.ts";
-
-/** What can be said of the image that is served, wherever it was compiled. The lists of conflicts and findings stay with the primary. */
-export type ServingStatus = Omit<GatewayStatus, "conflicts" | "findings">;
+import type { ServingStatus } from "../gateway/gateway-types.ts";
 
 /**
  * What a primary says of the image that it serves: `GET /api/v1/transfer/state` (docs/transfer.md). Small, because a secondary
- * asks for it every few seconds; the leases of the image's clusters are in it.
+ * asks for it every few seconds; the leases of the image's clusters are in it. The lists of conflicts and findings stay
+ * with the primary.
  */
 export interface TransferState {
   /** When the primary said this, in Unix milliseconds. */

@@ -1,6 +1,6 @@
 import { decode, encode, type Packet } from "dns-packet";
 import type { ClusterStatus, GatewayStatus } from "../../src/gateway/gateway-types.ts";
-import type { DohGateway } from "../../src/http/doh-gateway.ts";
+import type { DohGateway } from "../../src/gateway/doh-gateway.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 
 /** The time at which the fake gateway lives, Unix milliseconds. */

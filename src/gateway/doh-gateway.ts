@@ -1,5 +1,5 @@
-import type { GatewayStatus } from "../gateway/gateway-types.ts";
 import type { Answer } from "../resolve/answer.ts";
+import type { ServingStatus } from "./gateway-types.ts";
 
 /** What the DNS routes need of the gateway. */
 export interface DohGateway {
@@ -12,5 +12,5 @@ export interface DohGateway {
   answer(query: Uint8Array, view: string | undefined, now: number): Answer | undefined;
   /** Whether there is a view of that cluster: it has pushed and has not left. Asked for every query by path. */
   hasCluster(clusterId: string): boolean;
-  status(): GatewayStatus;
+  status(): ServingStatus;
 }
