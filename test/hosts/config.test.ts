@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readServeConfig, withAlwaysServed } from "../../src/hosts/node/config.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { formatListenAddress, parseListenAddress } from "../../src/hosts/node/listen-address.ts";
 import { federationOptions, stubZoneNames } from "../../src/hosts/settings/federation-config.ts";
+import { withAlwaysServed } from "../../src/hosts/settings/served-zones.ts";
 import { UsageError } from "../../src/hosts/settings/usage-error.ts";
 
 let folder: string;

@@ -2,8 +2,10 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
+import { listIssues } from "../settings/config-issues.ts";
 import { checkFederations } from "../settings/federation-config.ts";
 import { ServeConfig } from "../settings/serve-config.ts";
+import { withAlwaysServed } from "../settings/served-zones.ts";
 import { UsageError } from "../settings/usage-error.ts";
 
 /** Flags of `serve`; each wins over the config file. */
@@ -22,8 +24,6 @@ export interface ServeFlags {
   readonly clusterToken?: readonly string[] | undefined;
   readonly logLevel?: string | undefined;
 }
-
-const ALWAYS_SERVED = "clusterset.local";
 
 /**
  * The settings of `serve`: the config file (YAML or JSON), with the flags over it.
@@ -60,12 +60,6 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
     federations,
     push: { credentials: [...config.push.credentials, ...(flags.clusterToken ?? []).map(readClusterToken)] },
   };
-}
-
-/** The zones to serve without doubles. `clusterset.local` is canonical unless it is listed further back. */
-export function withAlwaysServed(zones: readonly string[]): string[] {
-  const names = zones.map((zone) => zone.replace(/\.$/, "").toLowerCase());
-  return [...new Set(names.includes(ALWAYS_SERVED) ? names : [ALWAYS_SERVED, ...names])];
 }
 
 function readFederation(name: string): ServeConfig["federations"][number] {
@@ -150,18 +144,11 @@ function fromFolder(folder: string, values: Record<string, unknown>): Record<str
 }
 
 function describeIssues(error: z.ZodError, file: ConfigFile | undefined): string {
-  return error.issues
-    .flatMap((issue) =>
-      issue.code === "unrecognized_keys"
-        ? issue.keys.map((key) => describeIssue([...issue.path, key], "there is no such key", file))
-        : [describeIssue(issue.path, issue.message, file)],
-    )
+  return listIssues(error)
+    .map(({ path, key, message }) => {
+      const line = file?.lineOf(path);
+      const place = file === undefined ? "" : `${file.path}:${line === undefined ? "" : `${line}:`} `;
+      return `${place}${key || "the file"}: ${message}`;
+    })
     .join("\n");
-}
-
-function describeIssue(path: readonly PropertyKey[], message: string, file: ConfigFile | undefined): string {
-  const key = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
-  const line = file?.lineOf(path);
-  const place = file === undefined ? "" : `${file.path}:${line === undefined ? "" : `${line}:`} `;
-  return `${place}${key.replace(/^\./, "") || "the file"}: ${message}`;
 }
