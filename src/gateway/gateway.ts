@@ -175,7 +175,8 @@ export class Gateway<Image extends ServedImage> {
   answer(query: Uint8Array, view: string | undefined, now: number): Answer | undefined {
     const served = this.current(now);
     if (served === undefined) return this.#stages.notReady(query);
-    return this.#stages.resolve(query, { image: served.image, leaseExpiry: served.leaseExpiry, view, now });
+    const { image, leaseExpiry } = served;
+    return this.#stages.resolve(query, { image, leaseExpiry, view, now, stale: false });
   }
 
   /** Whether a cluster has pushed and has not left. */

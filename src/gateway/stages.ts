@@ -20,6 +20,8 @@ export interface AnswerContext<Image> {
   readonly view: string | undefined;
   /** Unix milliseconds. */
   readonly now: number;
+  /** Whether the answer has to say that something newer may exist that could not be had. */
+  readonly stale: boolean;
 }
 
 /** The pure stages that the gateway joins, with their settings applied. */

@@ -11,8 +11,9 @@ export function answerWith(
   rcode: number,
   outcome: Outcome,
   extendedError = -1,
+  stale = false,
 ): Answer {
-  writer.begin(message, query);
+  writer.begin(message, query, stale);
   writer.writeOpt(query, rcode, extendedError);
   return { bytes: writer.finish(query, rcode, false), outcome, freshness: 0 };
 }

@@ -31,7 +31,7 @@ export function answerInZone(
   view: number,
 ): Answer {
   const { image } = context;
-  writer.begin(message, query);
+  writer.begin(message, query, context.stale === true);
   let zone = firstZone;
   let owner = HEADER_BYTES;
   const followed: number[] = [];

@@ -1,8 +1,23 @@
-import { CLASS_IN, EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../dns/codes.ts";
-import { ANNOUNCED_PAYLOAD_BYTES, MAX_MESSAGE_BYTES, PADDING_BLOCK_BYTES } from "./limits.ts";
+import {
+  CLASS_IN,
+  EdnsOption,
+  ExtendedError,
+  HEADER_BYTES,
+  HeaderFlag,
+  RecordType,
+  ResponseCode,
+} from "../dns/codes.ts";
+import {
+  ANNOUNCED_PAYLOAD_BYTES,
+  MAX_MESSAGE_BYTES,
+  PADDING_BLOCK_BYTES,
+  STALE_FRESHNESS_SECONDS,
+} from "./limits.ts";
 import type { Query } from "./query.ts";
 
 const OPT_BYTES = 11;
+/** Octets of an Extended DNS Error without text. */
+const EXTENDED_ERROR_BYTES = 6;
 
 /** Writes one answer after the other into the same octets; nothing here is asynchronous, so one is enough. */
 class MessageWriter {
@@ -14,11 +29,15 @@ class MessageWriter {
   authorities = 0;
   additionals = 0;
   truncated = false;
-  /** The smallest TTL written to the answer section. */
+  /** The smallest TTL written to the answer section; at most what a stale answer may be kept. */
   smallestTtl = 0xffffffff;
+  #stale = false;
 
-  /** Starts an answer: header space, and the question as it was asked (RFC 4343: case kept). */
-  begin(message: Uint8Array, query: Query): void {
+  /**
+   * Starts an answer: header space, and the question as it was asked (RFC 4343: case kept).
+   * @param stale whether the answer says that it is stale
+   */
+  begin(message: Uint8Array, query: Query, stale = false): void {
     for (let index = HEADER_BYTES; index < query.questionEnd; index++) this.bytes[index] = message[index]!;
     this.position = query.questionEnd;
     this.limit = MAX_MESSAGE_BYTES - (query.edns === undefined ? 0 : OPT_BYTES);
@@ -27,6 +46,11 @@ class MessageWriter {
     this.additionals = 0;
     this.truncated = false;
     this.smallestTtl = 0xffffffff;
+    this.#stale = stale;
+    if (stale) {
+      this.smallestTtl = STALE_FRESHNESS_SECONDS;
+      if (query.edns !== undefined) this.limit -= EXTENDED_ERROR_BYTES;
+    }
   }
 
   write16(value: number): void {
@@ -73,11 +97,11 @@ class MessageWriter {
     this.write16(edns.dnssecOk ? 0x8000 : 0);
     const lengthAt = this.position;
     this.position += 2;
-    if (extendedError >= 0) {
-      this.write16(EdnsOption.EXTENDED_ERROR);
-      this.write16(2);
-      this.write16(extendedError);
-    }
+    if (extendedError >= 0) this.#writeExtendedError(extendedError);
+    if (this.#stale)
+      this.#writeExtendedError(
+        rcode === ResponseCode.NXDOMAIN ? ExtendedError.STALE_NXDOMAIN : ExtendedError.STALE_ANSWER,
+      );
     if (edns.padding) {
       const unpadded = this.position + 4;
       const whole = Math.ceil(unpadded / PADDING_BLOCK_BYTES) * PADDING_BLOCK_BYTES;
@@ -93,6 +117,13 @@ class MessageWriter {
     this.bytes[lengthAt] = length >>> 8;
     this.bytes[lengthAt + 1] = length;
     this.additionals++;
+  }
+
+  /** Writes an Extended DNS Error (RFC 8914 section 2) without text. */
+  #writeExtendedError(code: number): void {
+    this.write16(EdnsOption.EXTENDED_ERROR);
+    this.write16(2);
+    this.write16(code);
   }
 
   /** Writes the header and hands out a copy of the finished message. */

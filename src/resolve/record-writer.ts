@@ -20,6 +20,8 @@ export interface RecordContext {
   readonly now: number;
   /** Picks the record that comes first where the order means nothing (RFC 1794). */
   readonly rotation: number;
+  /** Whether answers say that something newer may exist that could not be had (RFC 8914 section 4.4). Default: false. */
+  readonly stale?: boolean;
 }
 
 /** A TTL in seconds that does not outlive the lease it rests on. */

@@ -56,9 +56,11 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
       if (image.existsIn(node, view)) return answerReverse(message, query, context, target, node);
     }
   }
+  // A stale image may lack an address whose reverse name is ours by now.
+  const stale = context.stale === true;
   return context.outside === "refuse"
-    ? answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.NOT_AUTHORITATIVE)
-    : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", ExtendedError.NOT_AUTHORITATIVE);
+    ? answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.NOT_AUTHORITATIVE, stale)
+    : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", ExtendedError.NOT_AUTHORITATIVE, stale);
 }
 
 /** PTR of an address that a service has. The name is a zone of its own: what is around it is not ours. */
@@ -71,13 +73,13 @@ function answerReverse(
 ): Answer {
   const { image } = context;
   const zone = image.canonicalZones[image.treeOf(node)]!;
-  writer.begin(message, query);
+  writer.begin(message, query, context.stale === true);
   if (query.type === RecordType.ANY) return minimalAny(query, image, HEADER_BYTES);
   if (query.type !== RecordType.PTR) {
     writeReverseSoa(image, zone, HEADER_BYTES);
     if (query.type === RecordType.SOA) {
       writer.answers = 1;
-      writer.smallestTtl = image.negativeTtl;
+      writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
       return positive(query);
     }
     return finishNegative(query, image, ResponseCode.NOERROR);
@@ -86,6 +88,6 @@ function answerReverse(
   writer.writeRecordHeader(HEADER_BYTES, RecordType.PTR, ttl, nameBytes(image, node, zone));
   writeName(image, node, zone);
   writer.answers = 1;
-  writer.smallestTtl = ttl;
+  writer.smallestTtl = Math.min(writer.smallestTtl, ttl);
   return positive(query);
 }

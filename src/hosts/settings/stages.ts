@@ -34,9 +34,9 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
         negativeTtl: negativeTtlSeconds,
         serial: Math.floor(now / 1000) % 2 ** 32,
       }),
-    resolve: (query, { image, leaseExpiry, view, now }) => {
+    resolve: (query, { image, leaseExpiry, view, now, stale }) => {
       rotation = (rotation + 1) & MOST_ROTATION;
-      return resolve(query, { image, leaseExpiry, view, now, rotation, outside: outsideZones });
+      return resolve(query, { image, leaseExpiry, view, now, stale, rotation, outside: outsideZones });
     },
     notReady,
   };
