@@ -1,5 +1,17 @@
-import { createServer, type Server as HttpServer, type ServerResponse } from "node:http";
-import { createSecureServer, type Http2SecureServer, type Http2ServerRequest } from "node:http2";
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { AddressInfo, Server } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
@@ -11,7 +23,7 @@ import { UsageError } from "../settings/usage-error.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
 import { formatListenAddress, type ListenAddress } from "./listen-address.ts";
 import { NodeConnection } from "./node-connection.ts";
-import { exchangeOnNode, type Incoming, type NodeExchanges, type Outgoing } from "./node-exchange.ts";
+import { exchangeOnStream, type StreamExchanges } from "./stream-exchange.ts";
 import type { ServerTls } from "./tls.ts";
 
 /** What a Node server is started with. */
@@ -21,7 +33,7 @@ export interface NodeServerOptions {
   readonly tls: ServerTls | undefined;
   readonly fetch: (request: Request, connection: Connection) => Response | Promise<Response>;
   /** What is answered without `fetch`. */
-  readonly exchanges?: NodeExchanges;
+  readonly exchanges?: StreamExchanges;
   readonly limits: ServerLimits;
 }
 
@@ -73,6 +85,9 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   };
 }
 
+type Incoming = IncomingMessage | Http2ServerRequest;
+type Outgoing = ServerResponse | Http2ServerResponse;
+
 interface Guarded {
   readonly server: HttpServer | Http2SecureServer;
   readonly guard: ConnectionGuard;
@@ -83,11 +98,9 @@ function createGuarded(
   respond: (incoming: Incoming, outgoing: Outgoing) => Promise<void>,
 ): Guarded {
   const listener = (incoming: Incoming, outgoing: Outgoing): void => {
-    if (incoming.httpVersionMajor === 2) guard.began(incoming as Http2ServerRequest);
     if (incoming.httpVersionMajor === 1 && hasTwoHosts(incoming.rawHeaders))
       refuseTwoHosts(outgoing as ServerResponse);
-    else if (exchanges === undefined || !exchangeOnNode(exchanges, incoming, outgoing))
-      void respond(incoming, outgoing);
+    else void respond(incoming, outgoing);
   };
   // Node looks for slow HTTP/1.1 requests only once in an interval.
   const http1 = {
@@ -123,10 +136,33 @@ function createGuarded(
         );
   server.maxConnections = limits.connections;
   const guard = new ConnectionGuard(server, limits);
+  if (tls !== undefined) answerStreams(server as Http2SecureServer, guard, exchanges);
   // Handshakes that fail and clients that vanish are a network's daily life.
   server.on("tlsClientError", (_error: Error, socket: Duplex) => socket.destroy());
   server.on("sessionError", () => {});
   return { server, guard };
+}
+
+/** Puts a listener before the one by which Node makes request and response objects of a stream. */
+function answerStreams(
+  server: Http2SecureServer,
+  guard: ConnectionGuard,
+  exchanges: StreamExchanges | undefined,
+): void {
+  type StreamListener = (
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    flags: number,
+    rawHeaders: string[],
+  ) => void;
+  const listeners = server.listeners("stream") as StreamListener[];
+  server.removeAllListeners("stream");
+  const answer: StreamListener = (stream, headers, flags, rawHeaders) => {
+    guard.began(stream, headers[":method"]);
+    if (exchanges !== undefined && exchangeOnStream(exchanges, stream, headers)) return;
+    for (const listener of listeners) listener.call(server, stream, headers, flags, rawHeaders);
+  };
+  server.on("stream", answer);
 }
 
 function secureContext({ cert, key, clientCa }: ServerTls): SecureContextOptions {
