@@ -6,7 +6,7 @@ import type { ClusterSnapshot } from "../snapshot/schema.ts";
 export interface ServedImage {
   /** Hex; equal for equal content. */
   readonly contentHash: string;
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   /** The cluster ids that each lease group rests on; group 0 rests on none. */
   readonly leaseGroups: readonly (readonly string[])[];
 }

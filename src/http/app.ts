@@ -12,6 +12,8 @@ export interface AppDependencies extends DnsResourceDependencies {
   readonly version: string;
   /** The push API, mounted at `/api/v1/clusters`. */
   readonly pushRoutes?: Hono;
+  /** What secondaries take images over by, mounted at `/api/v1/transfer`. */
+  readonly transferRoutes?: Hono;
   /** The registration of stub zones, mounted at `/federations`. */
   readonly stubRoutes?: Hono<ConnectionEnvironment>;
   readonly metrics?: MetricsSource;
@@ -45,6 +47,7 @@ export function createApp(
     });
     app.route("/api/v1/clusters", dependencies.pushRoutes);
   }
+  if (dependencies.transferRoutes !== undefined) app.route("/api/v1/transfer", dependencies.transferRoutes);
   if (dependencies.stubRoutes !== undefined) app.route("/federations", dependencies.stubRoutes);
   app.route("/", createHealthRoutes(dependencies.gateway, dependencies.metrics, dependencies.clock));
   app.route("/", createStartPage(dependencies.zones, dependencies.version));
