@@ -135,11 +135,14 @@ function fromFolder(folder: string, values: Record<string, unknown>): Record<str
       ...copy.stub,
       upstreams: copy.stub.upstreams.map((upstream) => rebase(upstream, ["caFile", "tokenFile"])),
     };
-  if (isMapping(copy.push) && Array.isArray(copy.push.credentials))
-    copy.push = {
-      ...copy.push,
-      credentials: copy.push.credentials.map((credential) => rebase(credential, ["tokenFile"])),
-    };
+  for (const key of ["push", "transfer"]) {
+    const group = copy[key];
+    if (isMapping(group) && Array.isArray(group.credentials))
+      copy[key] = {
+        ...group,
+        credentials: group.credentials.map((credential) => rebase(credential, ["tokenFile"])),
+      };
+  }
   return copy;
 }
 

@@ -8,6 +8,7 @@ import { createPrometheusMetrics } from "../../http/prometheus.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { QueryCounters } from "../../http/query-counters.ts";
 import { createStubRoutes } from "../../http/stub-routes.ts";
+import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import { openFileStore } from "../../store/file-store.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { federationOptions } from "../settings/federation-config.ts";
@@ -17,9 +18,9 @@ import { UsageError } from "../settings/usage-error.ts";
 import { formatListenAddress, parseListenAddress } from "./listen-address.ts";
 import type { Logger } from "./logger.ts";
 import { startNodeServer } from "./node-server.ts";
-import { PushCredentials } from "./push-credentials.ts";
 import { openStubZones } from "./stub-host.ts";
 import { openTlsSource } from "./tls-source.ts";
+import { TokenCredentials } from "./token-credentials.ts";
 import { UpstreamConnector } from "./upstreams/connect.ts";
 import { VERSION } from "./version.ts";
 
@@ -46,7 +47,8 @@ export interface RunningGateway {
 export async function startGateway(config: ServeConfig, logger: Logger): Promise<RunningGateway> {
   const listen = parseListenAddress(config.listen);
   const tls = await openTlsSource(config, listen.host);
-  const credentials = await PushCredentials.load(config.push.credentials);
+  const credentials = await TokenCredentials.load(config.push.credentials);
+  const secondaries = await TokenCredentials.loadTransfer(config.transfer.credentials);
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
   const upstreams = await UpstreamConnector.load(config.stub.upstreams);
@@ -68,6 +70,9 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
         credentials,
         limits: { sentBytes: config.limits.pushSentBytes, bodyBytes: config.limits.pushBytes },
         onError,
+      }),
+      ...(config.transfer.credentials.length > 0 && {
+        transferRoutes: createTransferRoutes({ gateway, credentials: secondaries, onError }),
       }),
       askers: {
         ...(config.push.credentials.length > 0 && { credentials }),
@@ -108,7 +113,8 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
         server.renew(renewed);
         logger.info({ event: "certificate-renewed" }, "took another certificate");
       }
-      if (await credentials.refresh()) logger.info({ event: "tokens-renewed" }, "took other tokens");
+      const renewedTokens = await Promise.all([credentials.refresh(), secondaries.refresh()]);
+      if (renewedTokens.includes(true)) logger.info({ event: "tokens-renewed" }, "took other tokens");
       await upstreams.refresh();
     };
     const refresher = setInterval(

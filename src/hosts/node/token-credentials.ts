@@ -6,8 +6,11 @@ import { UsageError } from "../settings/usage-error.ts";
 
 type Configured = ServeConfig["push"]["credentials"];
 
+/** Whom the tokens of secondaries stand for, where those of workers stand for clusters. */
+const SECONDARY = "secondary";
+
 /** Credentials from the config; tokens in files may change while the gateway runs. */
-export class PushCredentials implements Credentials {
+export class TokenCredentials implements Credentials {
   readonly #configured: Configured;
   #digests = "";
   #current: Credentials = createCredentials([]);
@@ -17,10 +20,15 @@ export class PushCredentials implements Credentials {
   }
 
   /** @throws {UsageError} naming the token file that cannot be read or is empty */
-  static async load(configured: Configured): Promise<PushCredentials> {
-    const credentials = new PushCredentials(configured);
+  static async load(configured: Configured): Promise<TokenCredentials> {
+    const credentials = new TokenCredentials(configured);
     await credentials.refresh();
     return credentials;
+  }
+
+  /** Those of secondaries. @throws {UsageError} naming the token file that cannot be read or is empty */
+  static loadTransfer(configured: ServeConfig["transfer"]["credentials"]): Promise<TokenCredentials> {
+    return TokenCredentials.load(configured.map((credential) => ({ clusterId: SECONDARY, ...credential })));
   }
 
   /**
