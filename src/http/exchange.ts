@@ -18,11 +18,11 @@ export interface HttpRequest {
   body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined>;
 }
 
-/** A response that every host can send. `headers` are not to be changed: they may be shared. */
+/** A response that every host can send. `headers` name the body's length; they are not to be changed, since they may be shared. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array<ArrayBuffer> | string | null;
+  readonly body: Uint8Array<ArrayBuffer> | null;
 }
 
 /** Answers one request: at once where nothing has to be waited for. */

@@ -71,7 +71,9 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         return refuse(request, 502, "the federation's name server gave records that cannot be read");
       }
       headers["content-type"] = namesMediaType(accept, DNS_JSON) ? DNS_JSON : `${JSON_TYPE}; charset=utf-8`;
-      return { status: 200, headers, body: `${JSON.stringify(rendered)}\n` };
+      const body = new TextEncoder().encode(`${JSON.stringify(rendered)}\n`);
+      headers["content-length"] = String(body.length);
+      return { status: 200, headers, body };
     };
     return answerQuery(request, query, view, respond);
   };

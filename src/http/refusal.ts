@@ -14,10 +14,12 @@ export type Refuse = (
 export function createRefuse(allowed: AllowedOrigins, counters: QueryCounters): Refuse {
   return (request, status, explanation, headers) => {
     counters.rejected(status);
+    const body = new TextEncoder().encode(`${explanation}\n`);
     return {
       status,
-      body: `${explanation}\n`,
+      body,
       headers: {
+        "content-length": String(body.length),
         "content-type": "text/plain; charset=utf-8",
         "cache-control": "no-store",
         "x-content-type-options": "nosniff",

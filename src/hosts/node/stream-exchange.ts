@@ -58,6 +58,7 @@ function ignore(): void {}
 class StreamRequest implements HttpRequest {
   readonly method: string;
   readonly url: string;
+  isRead = false;
   readonly #stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;
 
@@ -77,22 +78,30 @@ class StreamRequest implements HttpRequest {
     return typeof value === "string" ? value : (value?.join(", ") ?? null);
   }
 
+  /** `exchangeOnStream` lets no body through whose length is not declared; Node ends a stream that sends another one. */
   body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const length = Number(this.#headers["content-length"] ?? 0);
+    if (length > most) return Promise.resolve(undefined);
+    if (length === 0) return Promise.resolve(new Uint8Array(0));
     const stream = this.#stream;
+    this.isRead = true;
     return new Promise((resolve, reject) => {
-      const parts: Buffer<ArrayBuffer>[] = [];
-      let size = 0;
+      let body: Buffer<ArrayBuffer> = NOTHING;
       stream.on("data", (part: Buffer<ArrayBuffer>) => {
-        size += part.length;
-        if (size <= most) parts.push(part);
+        body = body === NOTHING ? part : Buffer.concat([body, part]);
+        if (body.length < length) return;
+        // Read to its end, Node destroys a stream before its answer is written, with an error object for each.
+        stream.pause();
+        resolve(new Uint8Array(body.buffer, body.byteOffset, body.length));
       });
-      stream.on("end", () =>
-        resolve(size > most ? undefined : parts.length === 1 ? parts[0] : Buffer.concat(parts)),
-      );
-      stream.on("close", () => reject(new Error("the body ended before it was whole")));
+      stream.on("close", () => {
+        if (body.length < length) reject(new Error("the body ended before it was whole"));
+      });
     });
   }
 }
+
+const NOTHING = Buffer.alloc(0);
 
 /** Header fields are shared by answers that have the same ones: so is the form in which a stream takes them. */
 const fieldsOf = new WeakMap<Readonly<Record<string, string>>, OutgoingHttpHeaders>();
@@ -100,18 +109,16 @@ const fieldsOf = new WeakMap<Readonly<Record<string, string>>, OutgoingHttpHeade
 function send(stream: ServerHttp2Stream, request: StreamRequest, response: HttpResponse): void {
   if (stream.destroyed || stream.closed) return;
   const { status, headers, body } = response;
-  const octets = typeof body === "string" ? Buffer.from(body) : body;
   let fields = fieldsOf.get(headers);
   if (fields === undefined) {
     fields = { ...headers, ":status": status };
-    if (octets !== null) fields["content-length"] ??= String(octets.length);
     if (Object.isFrozen(headers)) fieldsOf.set(headers, fields);
   }
-  if (octets === null || request.method === "HEAD") stream.respond(fields, { endStream: true });
+  if (body === null || request.method === "HEAD") stream.respond(fields, { endStream: true });
   else {
     stream.respond(fields);
-    stream.end(octets);
+    stream.end(body);
   }
-  // What nobody has read of a body. A stream without one is not touched: Node would destroy it before its answer is written.
-  if (!stream.endAfterHeaders && !stream.readableEnded) stream.resume();
+  // A body that nobody wanted.
+  if (!stream.endAfterHeaders && !request.isRead) stream.resume();
 }
