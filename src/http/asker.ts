@@ -1,5 +1,5 @@
+import { type AddressRange, isInRange, parseAddressRange, readSocketAddress } from "../dns/address-range.ts";
 import { readSourceCluster, SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
-import { type AddressRange, isInRange, parseAddressRange, readSocketAddress } from "./address-range.ts";
 import type { Connection } from "./connection.ts";
 import type { Credentials } from "./credentials.ts";
 import type { HttpRequest } from "./exchange.ts";

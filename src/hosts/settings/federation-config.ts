@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { parseAddressRange } from "../../dns/address-range.ts";
 import { DEFAULT_FORWARD_TIMEOUTS } from "../../forward/failover.ts";
-import { parseAddressRange } from "../../http/address-range.ts";
 import { FederationName } from "../../http/stub-messages.ts";
 import { SOURCE_CLUSTER_OPTION } from "../../resolve/source-cluster.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
