@@ -1,3 +1,4 @@
+import type { AnswerOrigin } from "../forward/outside.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 
 /** Clusters that are named one by one; more than that are summed up. */
@@ -37,4 +38,12 @@ export function describeStale(since: number, now: number): string {
 export function describeForwarded(view: string | undefined): string {
   const said = "answered by a name server of the federation";
   return view === undefined ? said : `seen from ${view}; ${said}`;
+}
+
+/** The same of a name outside the zones: `forwarded to dns.example.net; cached 12 s ago`, `forwarded, but no upstream answered`. */
+export function describeOrigin({ upstream, ageSeconds, isStale }: AnswerOrigin): string {
+  if (upstream === undefined) return "forwarded, but no upstream answered";
+  const cached = ageSeconds > 0 || isStale ? `; cached ${ageSeconds} s ago` : "";
+  const stale = isStale ? "; stale: no newer answer could be had" : "";
+  return `forwarded to ${upstream}${cached}${stale}`;
 }

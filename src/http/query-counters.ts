@@ -80,6 +80,11 @@ export class QueryCounters {
     this.#forwarded.set(forward, (this.#forwarded.get(forward) ?? 0) + 1);
   }
 
+  /** Counts one query for a name outside the zones that waited for an upstream; it has no duration. */
+  relayed(type: number, outcome: Outcome, fromCluster: boolean): void {
+    this.#count(type, outcome, fromCluster);
+  }
+
   #count(type: number, outcome: Outcome, fromCluster: boolean): void {
     const outcomeIndex = (fromCluster ? OUTCOMES.length : 0) + OUTCOME_INDEX.get(outcome)!;
     const index = outcomeIndex * (TYPES.length + 1) + TYPE_INDEX[type]!;

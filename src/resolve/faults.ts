@@ -36,7 +36,7 @@ export function answerFault(message: Uint8Array, rcode: number): Answer {
 export function notReady(message: Uint8Array): Answer | undefined {
   if (!isQuery(message)) return undefined;
   const query = readQuery(message);
-  return "code" in query
-    ? answerFault(message, query.code)
-    : answerWith(message, query, ResponseCode.SERVFAIL, "servfail", ExtendedError.NOT_READY);
+  if ("code" in query) return answerFault(message, query.code);
+  const answer = answerWith(message, query, ResponseCode.SERVFAIL, "servfail", ExtendedError.NOT_READY);
+  return { ...answer, beyond: "unknown" };
 }

@@ -3,7 +3,7 @@ import { readReverseName } from "../dns/reverse.ts";
 import { read16, read32 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
 import { answerFault, answerWith } from "./faults.ts";
-import { findZone } from "./find.ts";
+import { findZone, isInAnyZone } from "./find.ts";
 import { finishNegative, minimalAny, positive } from "./finish.ts";
 import { answerInZone } from "./in-zone.ts";
 import { writer } from "./message-writer.ts";
@@ -58,9 +58,11 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
   }
   // A stale image may lack an address whose reverse name is ours by now.
   const stale = context.stale === true;
-  return context.outside === "refuse"
-    ? answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.NOT_AUTHORITATIVE, stale)
-    : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", ExtendedError.NOT_AUTHORITATIVE, stale);
+  const answer =
+    context.outside === "refuse"
+      ? answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.NOT_AUTHORITATIVE, stale)
+      : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", ExtendedError.NOT_AUTHORITATIVE, stale);
+  return { ...answer, beyond: isInAnyZone(image) ? "hidden" : "outside" };
 }
 
 /** PTR of an address that a service has. The name is a zone of its own: what is around it is not ours. */

@@ -97,7 +97,7 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
       listen,
       tls: tls?.tls,
       fetch: (request, connection) => app.fetch(request, connection),
-      exchanges: { byPath: new Map([["/dns-query", resource.answerDns]]), failed: resource.failed },
+      exchanges: { byPath: resource.byPath, failed: resource.failed },
       limits: {
         connections: config.limits.connections,
         streamsPerConnection: config.limits.streamsPerConnection,

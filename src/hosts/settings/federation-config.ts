@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { parseAddressRange } from "../../dns/address-range.ts";
-import { DEFAULT_FORWARD_TIMEOUTS } from "../../forward/failover.ts";
+import { DEFAULT_UPSTREAM_TIMEOUTS } from "../../forward/upstream-group.ts";
 import { FederationName } from "../../http/stub-messages.ts";
 import { SOURCE_CLUSTER_OPTION } from "../../resolve/source-cluster.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
@@ -61,8 +61,8 @@ export const Stub = z
     zones: z.array(ZoneName).max(100).default([FEDERATION_ZONE]),
     federations: z.int().min(1).max(10_000).default(100),
     queriesInFlight: z.int().min(1).max(100_000).default(1000),
-    serverMilliseconds: z.int().min(1).max(60_000).default(DEFAULT_FORWARD_TIMEOUTS.serverMilliseconds),
-    totalMilliseconds: z.int().min(1).max(60_000).default(DEFAULT_FORWARD_TIMEOUTS.totalMilliseconds),
+    serverMilliseconds: z.int().min(1).max(60_000).default(DEFAULT_UPSTREAM_TIMEOUTS.serverMilliseconds),
+    totalMilliseconds: z.int().min(1).max(60_000).default(DEFAULT_UPSTREAM_TIMEOUTS.totalMilliseconds),
     upstreams: z.array(StubUpstream).max(1000).default([]),
   })
   .refine(
