@@ -17,7 +17,7 @@ import { createStages } from "../settings/stages.ts";
 import { UsageError } from "../settings/usage-error.ts";
 import { formatListenAddress, parseListenAddress } from "./listen-address.ts";
 import type { Logger } from "./logger.ts";
-import { startNodeServer } from "./node-server.ts";
+import { type StartServer, startNodeServer } from "./node-server.ts";
 import { openStubZones } from "./stub-host.ts";
 import { openTlsSource } from "./tls-source.ts";
 import { TokenCredentials } from "./token-credentials.ts";
@@ -41,10 +41,14 @@ export interface RunningGateway {
 }
 
 /**
- * Starts the gateway on Node: store, gateway, HTTP application, server.
+ * Starts the gateway on Node, or on a runtime that has Node's modules: store, gateway, HTTP application, server.
  * @throws {UsageError} where the configuration or its files do not allow it
  */
-export async function startGateway(config: ServeConfig, logger: Logger): Promise<RunningGateway> {
+export async function startGateway(
+  config: ServeConfig,
+  logger: Logger,
+  startServer: StartServer = startNodeServer,
+): Promise<RunningGateway> {
   const listen = parseListenAddress(config.listen);
   const tls = await openTlsSource(config, listen.host);
   const credentials = await TokenCredentials.load(config.push.credentials);
@@ -93,7 +97,7 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
     };
     const resource = createDnsResource(parts);
     const app = createApp(parts, resource);
-    const server = await startNodeServer({
+    const server = await startServer({
       listen,
       tls: tls?.tls,
       fetch: (request, connection) => app.fetch(request, connection),
