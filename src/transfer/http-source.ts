@@ -12,6 +12,8 @@ export interface HttpTransferOptions {
   readonly fetch?: (url: string, request: RequestInit) => Promise<Response>;
   /** The longest image that is taken, in octets. Default: 128 MiB. */
   readonly imageBytes?: number;
+  /** Unix milliseconds. Default: the host's clock. */
+  readonly clock?: () => number;
 }
 
 const MOST_IMAGE_BYTES = 128 * 1024 * 1024;
@@ -21,12 +23,16 @@ const TIMEOUT = 10_000;
 /** The routes' code for an image that is not served any more. */
 const UNKNOWN_IMAGE = "UNKNOWN_IMAGE";
 
-/** A primary over HTTP (docs/transfer.md). Keeps nothing, so that each state is as new as can be. */
+/**
+ * A primary over HTTP (docs/transfer.md). Keeps nothing, so that each state is as new as can be; its times are given by this
+ * clock, as of when the state was asked for, so that a primary whose clock differs prolongs no lease.
+ */
 export class HttpTransferSource implements TransferSource {
   readonly #base: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #fetch: (url: string, request: RequestInit) => Promise<Response>;
   readonly #imageBytes: number;
+  readonly #clock: () => number;
 
   /** @throws {TypeError} where the gateway is no http or https URL */
   constructor(options: HttpTransferOptions) {
@@ -37,9 +43,11 @@ export class HttpTransferSource implements TransferSource {
     this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
     this.#fetch = options.fetch ?? ((address, request) => fetch(address, request));
     this.#imageBytes = options.imageBytes ?? MOST_IMAGE_BYTES;
+    this.#clock = options.clock ?? Date.now;
   }
 
   async state(_maximumAge: number, signal?: AbortSignal): Promise<TransferState> {
+    const asked = this.#clock();
     const response = await this.#get("state", "application/json", signal);
     if (response.status !== 200) throw await refusal(response);
     const text = new TextDecoder().decode(await readBounded(response, MOST_STATE_BYTES, "the state"));
@@ -49,7 +57,7 @@ export class HttpTransferSource implements TransferSource {
     } catch {
       throw new Error(`${this.#base}/state answered 200 without JSON: is it a clusterset-doh gateway?`);
     }
-    return parseTransferState(value);
+    return byClock(parseTransferState(value), asked);
   }
 
   async image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined> {
@@ -68,6 +76,18 @@ export class HttpTransferSource implements TransferSource {
       headers: { ...this.#headers, accept, "accept-encoding": "identity" },
     });
   }
+}
+
+/** A state that was asked for at `asked`, with its times moved as if the primary had said it then. */
+function byClock({ at, status }: TransferState, asked: number): TransferState {
+  const ahead = asked - at;
+  const clusters = status.clusters.map((cluster) => ({
+    ...cluster,
+    pushedAt: cluster.pushedAt + ahead,
+    renewedAt: cluster.renewedAt + ahead,
+    expiresAt: cluster.expiresAt + ahead,
+  }));
+  return { at: asked, status: { ...status, clusters } };
 }
 
 /** A primary that did not give what it was asked for. */

@@ -40,28 +40,23 @@ export class Primary {
 
   /** The octets of the image with that hash; undefined where it is neither the newest nor was named lately. */
   image(contentHash: string): Uint8Array<ArrayBuffer> | undefined {
-    const at = this.#clock();
-    const image = this.#gateway.current(at)?.image;
-    if (image?.contentHash === contentHash) return image.bytes;
-    this.#forget(at);
-    return this.#named.get(contentHash)?.bytes;
+    const now = this.#clock();
+    const current = this.#gateway.current(now)?.image;
+    if (current?.contentHash === contentHash) return current.bytes;
+    const named = this.#named.get(contentHash);
+    return named !== undefined && now - named.at < KEPT_FOR ? named.bytes : undefined;
   }
 
+  /** Remembers an image as the one that was named last, and forgets others from the oldest on. */
   #name({ contentHash, bytes }: ServedImage, at: number): void {
     this.#named.delete(contentHash);
-    this.#named.set(contentHash, { bytes, at });
-    this.#forget(at);
-  }
-
-  /** Lets go of images from the oldest on; the newest is the gateway's own. */
-  #forget(now: number): void {
-    let total = 0;
-    for (const { bytes } of this.#named.values()) total += bytes.length;
-    total -= this.#gateway.current(now)?.image.bytes.length ?? 0;
-    for (const [contentHash, { bytes, at }] of this.#named) {
-      if (this.#named.size <= 1 || (total <= this.#keptBytes && now - at < KEPT_FOR)) break;
-      this.#named.delete(contentHash);
-      total -= bytes.length;
+    let others = 0;
+    for (const one of this.#named.values()) others += one.bytes.length;
+    for (const [oldest, one] of this.#named) {
+      if (others <= this.#keptBytes && at - one.at < KEPT_FOR) break;
+      this.#named.delete(oldest);
+      others -= one.bytes.length;
     }
+    this.#named.set(contentHash, { bytes, at });
   }
 }

@@ -64,24 +64,23 @@ export class RefreshSchedule {
     return this.#attempt;
   }
 
-  /** An attempt has the state and fetches the image. */
-  fetching(attempt: Attempt, now: number): void {
-    attempt.since = now;
-    attempt.timeout = this.#policy.imageTimeout;
+  /** An attempt brought nothing that is newer than what is there. */
+  end(attempt: Attempt): void {
+    if (this.#attempt === attempt) this.#attempt = undefined;
   }
 
-  /**
-   * An attempt brought what the primary said at `asOf`.
-   * @returns false where another attempt brought something newer meanwhile
-   */
-  succeeded(attempt: Attempt, asOf: number, now: number): boolean {
-    if (this.#attempt === attempt) this.#attempt = undefined;
+  /** Whether what the primary said at `asOf` is newer than what is answered from. */
+  isNews(asOf: number, now: number): boolean {
+    return Math.abs(now - asOf) <= Math.abs(now - this.#asOf);
+  }
+
+  /** An attempt brought what the primary said at `asOf`, and it is answered from. */
+  succeeded(attempt: Attempt, asOf: number): void {
+    this.end(attempt);
     this.#failures = 0;
     this.#retryIn = 0;
-    if (Math.abs(now - this.#asOf) < Math.abs(now - asOf)) return false;
     this.#asOf = asOf;
     this.#refreshAfter = spread(this.#policy.refresh, this.#random());
-    return true;
   }
 
   /** @returns how long nobody asks, in milliseconds; undefined where somebody lost patience with it and asks already */

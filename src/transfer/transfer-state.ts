@@ -6,7 +6,10 @@ import type { ServingStatus } from "../gateway/gateway-types.ts";
  * with the primary.
  */
 export interface TransferState {
-  /** When the primary said this, in Unix milliseconds of the primary's clock. */
+  /**
+   * When the primary said this, in Unix milliseconds. A source whose primary may have another clock than the secondary gives
+   * all times by the secondary's.
+   */
   readonly at: number;
   readonly status: ServingStatus;
 }

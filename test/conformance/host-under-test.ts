@@ -3,7 +3,8 @@ import type { z } from "zod";
 import type { ServeConfig } from "../../src/hosts/settings/serve-config.ts";
 import type { Fetch } from "./http-case.ts";
 
-type Config = z.input<typeof ServeConfig>;
+/** A config file. */
+export type Config = z.input<typeof ServeConfig>;
 
 /** The keys of the config file that a host is started with; every other one has its default. */
 export type HostSettings = Pick<

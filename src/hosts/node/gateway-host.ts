@@ -12,12 +12,13 @@ import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import { openFileStore } from "../../store/file-store.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { federationOptions } from "../settings/federation-config.ts";
+import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
 import type { ServeConfig } from "../settings/serve-config.ts";
 import { createStages } from "../settings/stages.ts";
 import { UsageError } from "../settings/usage-error.ts";
 import { formatListenAddress, parseListenAddress } from "./listen-address.ts";
 import type { Logger } from "./logger.ts";
-import { startNodeServer } from "./node-server.ts";
+import { type StartServer, startNodeServer } from "./node-server.ts";
 import { openStubZones } from "./stub-host.ts";
 import { openTlsSource } from "./tls-source.ts";
 import { TokenCredentials } from "./token-credentials.ts";
@@ -41,10 +42,14 @@ export interface RunningGateway {
 }
 
 /**
- * Starts the gateway on Node: store, gateway, HTTP application, server.
+ * Starts the gateway on Node, or on a runtime that has Node's modules: store, gateway, HTTP application, server.
  * @throws {UsageError} where the configuration or its files do not allow it
  */
-export async function startGateway(config: ServeConfig, logger: Logger): Promise<RunningGateway> {
+export async function startGateway(
+  config: ServeConfig,
+  logger: Logger,
+  startServer: StartServer = startNodeServer,
+): Promise<RunningGateway> {
   const listen = parseListenAddress(config.listen);
   const tls = await openTlsSource(config, listen.host);
   const credentials = await TokenCredentials.load(config.push.credentials);
@@ -93,7 +98,7 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
     };
     const resource = createDnsResource(parts);
     const app = createApp(parts, resource);
-    const server = await startNodeServer({
+    const server = await startServer({
       listen,
       tls: tls?.tls,
       fetch: (request, connection) => app.fetch(request, connection),
@@ -149,7 +154,7 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
 }
 
 async function openGateway(config: ServeConfig, logger: Logger) {
-  const { lease, limits, stateDirectory } = config;
+  const { stateDirectory } = config;
   try {
     return await Gateway.open({
       store: await openFileStore(join(stateDirectory, "snapshots"), {
@@ -158,13 +163,7 @@ async function openGateway(config: ServeConfig, logger: Logger) {
       stages: createStages({ ...config, federations: federationOptions(config.federations) }),
       clock: systemClock,
       onEvent: (event) => logEvent(logger, event),
-      limits: {
-        leastLeaseSeconds: lease.minimumSeconds,
-        leaseSeconds: lease.defaultSeconds,
-        mostLeaseSeconds: lease.maximumSeconds,
-        mostClusters: limits.clusters,
-        mostSnapshotCharacters: limits.snapshotCharacters,
-      },
+      limits: gatewayLimitsOf(config),
     });
   } catch (error) {
     if (error instanceof StoreError) throw new UsageError(`${stateDirectory}: ${error.message}`);

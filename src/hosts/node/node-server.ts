@@ -19,9 +19,9 @@ import { setFlagsFromString } from "node:v8";
 import { getRequestListener } from "@hono/node-server";
 import type { Connection } from "../../http/connection.ts";
 import type { ServerLimits } from "../settings/server-limits.ts";
-import { UsageError } from "../settings/usage-error.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
-import { formatListenAddress, type ListenAddress } from "./listen-address.ts";
+import type { ListenAddress } from "./listen-address.ts";
+import { listenFailure, NoSuchAddress } from "./listen-failure.ts";
 import { NodeConnection } from "./node-connection.ts";
 import { exchangeOnStream, type StreamExchanges } from "./stream-exchange.ts";
 import type { ServerTls } from "./tls.ts";
@@ -39,12 +39,18 @@ export interface NodeServerOptions {
 
 /** A server that listens. */
 export interface NodeServer {
-  readonly address: AddressInfo;
+  readonly address: Pick<AddressInfo, "port">;
   /** Takes other certificates for new connections. Whether clients are asked for one stays as it was. */
   renew(tls: ServerTls): void;
   /** Stops accepting, lets requests that run finish, and cuts off what is left after `grace` milliseconds. */
   stop(grace: number): Promise<void>;
 }
+
+/**
+ * Starts a server.
+ * @throws {UsageError} where the address cannot be listened on
+ */
+export type StartServer = (options: NodeServerOptions) => Promise<NodeServer>;
 
 /**
  * Starts a server. `localhost` is both of its addresses, since clients differ in which they try.
@@ -179,27 +185,10 @@ function stopGuarded({ server, guard }: Guarded, grace: number): Promise<void> {
   });
 }
 
-/** The machine does not have the address, or not the protocol. */
-class NoSuchAddress extends UsageError {}
-
-function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
+function listen(server: Server, address: ListenAddress): Promise<void> {
+  const { host, port } = address;
   return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      const place = host === undefined ? `port ${port}` : formatListenAddress(host, port);
-      if (error.code === "EADDRINUSE")
-        reject(
-          new UsageError(
-            `${place} is taken: stop the program that listens there, or choose another --listen HOST:PORT`,
-          ),
-        );
-      else if (error.code === "EACCES")
-        reject(new UsageError(`${place} is not allowed: choose a port above 1023 with --listen HOST:PORT`));
-      else if (error.code === "EADDRNOTAVAIL" || error.code === "EAFNOSUPPORT")
-        reject(
-          new NoSuchAddress(`${place} is no address of this machine: choose another --listen HOST:PORT`),
-        );
-      else reject(new UsageError(`cannot listen on ${place}: ${error.message}`));
-    });
+    server.once("error", (error) => reject(listenFailure(error, address)));
     server.listen({ port, ...(host !== undefined && { host }) }, resolve);
   });
 }

@@ -1,10 +1,9 @@
 import { type Credentials, createCredentials } from "../../http/credentials.ts";
 import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../settings/edge-config.ts";
-import type { ClustersetObject } from "./clusterset-object.ts";
 
 /** What wrangler.toml binds, and the secrets. */
 export interface Environment {
-  readonly CLUSTERSET: DurableObjectNamespace<ClustersetObject>;
+  readonly CLUSTERSET: DurableObjectNamespace;
   /** The settings; see `EdgeConfig`. */
   readonly CONFIG?: unknown;
   /** Which tokens may push which clusters, as SHA-256 hashes. */
