@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DEFAULT_FORWARD_TIMEOUTS } from "../../forward/failover.ts";
 import { parseAddressRange } from "../../http/address-range.ts";
 import { FederationName } from "../../http/stub-messages.ts";
