@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ClusterCredential } from "../../http/credentials.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { type ConfigIssue, listIssues } from "./config-issues.ts";

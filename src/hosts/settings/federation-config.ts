@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { parseAddressRange } from "../../dns/address-range.ts";
 import { DEFAULT_UPSTREAM_TIMEOUTS } from "../../forward/upstream-group.ts";
 import { FederationName } from "../../http/stub-messages.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "../../gateway/limits.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../http/push-limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../../merge/addresses.ts";
