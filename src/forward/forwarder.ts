@@ -6,7 +6,7 @@ import { CachedAnswer, type TtlBounds, withRecursion } from "./cached-answer.ts"
 import { ClientLimit, type ClientLimits } from "./client-limit.ts";
 import { type ForwardClock, monotonicClock } from "./clock.ts";
 import { ForwardCounters, type ForwardResult } from "./forward-counters.ts";
-import type { OutsideAnswer } from "./outside.ts";
+import type { OutsideAnswer } from "./outside-answer.ts";
 import type { Upstream } from "./upstream.ts";
 import { UpstreamGroup, type UpstreamLimits } from "./upstream-group.ts";
 import type { OnUpstreamChange } from "./upstream-health.ts";
@@ -44,6 +44,8 @@ export interface ForwarderDependencies {
    * another one, as in a Worker outside of Durable Objects. Default: true.
    */
   readonly coalesce?: boolean;
+  /** Takes what goes on when its query has its answer already. Default: it just goes on, as in a process that lives. */
+  readonly background?: (work: Promise<unknown>) => void;
 }
 
 /** After this time a client that waits gets a stale answer, in milliseconds (RFC 8767 section 5, client response timer). */
@@ -57,6 +59,7 @@ export class Forwarder {
   readonly #settings: ForwarderSettings;
   readonly #clock: ForwardClock;
   readonly #coalesce: boolean;
+  readonly #background: (work: Promise<unknown>) => void;
   readonly #upstreams: UpstreamGroup;
   readonly #clients: ClientLimit;
   readonly #cache: LRUCache<string, CachedAnswer>;
@@ -70,6 +73,7 @@ export class Forwarder {
     this.#settings = settings;
     this.#clock = clock;
     this.#coalesce = dependencies.coalesce ?? true;
+    this.#background = dependencies.background ?? (() => {});
     this.#clients = new ClientLimit(settings.clients, () => clock.now());
     this.#cache = new LRUCache({
       maxSize: settings.cache.bytes,
@@ -126,11 +130,6 @@ export class Forwarder {
     );
   }
 
-  /** Lets go of connections. */
-  close(): void {
-    this.#upstreams.close();
-  }
-
   #give(message: Uint8Array, query: Query, kept: CachedAnswer, result: ForwardResult): OutsideAnswer {
     this.counters.count(result);
     const now = this.#clock.now();
@@ -182,6 +181,7 @@ export class Forwarder {
       return answer;
     });
     this.#running.set(key, asked);
+    this.#background(asked);
     return asked;
   }
 

@@ -6,28 +6,11 @@ import type { Query } from "../resolve/query.ts";
 import type { Forwarder } from "./forwarder.ts";
 import { answerHidden, answerLocally } from "./local-answer.ts";
 import { isInArpa, type LocalZones } from "./locally-served.ts";
+import type { OutsideAnswer } from "./outside-answer.ts";
 import { readForwardable } from "./stub-match.ts";
 
 /** What a name outside every zone gets: REFUSED, NXDOMAIN, or what an upstream says. */
 export type OutsidePolicy = "refuse" | "nxdomain" | "forward";
-
-/** Where an answer came from. */
-export interface AnswerOrigin {
-  /** The upstream's name; undefined where nobody answered. */
-  readonly upstream: string | undefined;
-  /** How long it has been in the cache, in whole seconds. */
-  readonly ageSeconds: number;
-  readonly isStale: boolean;
-}
-
-/** The answer to a query for a name outside our zones. */
-export interface OutsideAnswer {
-  readonly answer: Answer;
-  /** Undefined where it was not an upstream's to answer. */
-  readonly origin?: AnswerOrigin;
-  /** After how many seconds a client may come again that has asked too much; `answer` says REFUSED then. */
-  readonly retryAfter?: number;
-}
 
 /** What answering names outside the zones is put together from. */
 export interface OutsideDependencies {

@@ -1,4 +1,4 @@
-import type { AnswerOrigin } from "../forward/outside.ts";
+import type { AnswerOrigin } from "../forward/outside-answer.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 
 /** Clusters that are named one by one; more than that are summed up. */

@@ -6,7 +6,9 @@ import {
   type MetricValueWithName,
   Registry,
 } from "prom-client";
+import type { Forwarder } from "../forward/forwarder.ts";
 import type { ClusterStatus, GatewayStatus, ServingStatus } from "../gateway/gateway-types.ts";
+import { registerForwarding } from "./forward-metrics.ts";
 import type { MetricsSource } from "./health-routes.ts";
 import { DURATION_BOUNDS, type QueryCounters } from "./query-counters.ts";
 
@@ -19,16 +21,19 @@ export interface StatusSource {
  * Metrics for Prometheus. Nothing is done while queries are answered: the counters and the gateway's
  * status are read when `/metrics` is asked for. Only for hosts that prom-client runs on.
  * @param clock Unix milliseconds
+ * @param forwarder where names outside the zones are forwarded
  */
 export function createPrometheusMetrics(
   gateway: StatusSource,
   counters: QueryCounters,
   clock: () => number,
+  forwarder?: Forwarder,
 ): MetricsSource {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   registerCounters(registry, counters);
   registerStatus(registry, gateway, clock);
+  if (forwarder !== undefined) registerForwarding(registry, forwarder);
   return { contentType: registry.contentType, render: () => registry.metrics() };
 }
 

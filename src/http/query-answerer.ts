@@ -1,4 +1,5 @@
-import type { AnswerOrigin, Outside, OutsideAnswer, OutsidePolicy } from "../forward/outside.ts";
+import type { Outside, OutsidePolicy } from "../forward/outside.ts";
+import type { AnswerOrigin, OutsideAnswer } from "../forward/outside-answer.ts";
 import type { StubZones } from "../forward/stub-zones.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";

@@ -19,6 +19,7 @@ import { UsageError } from "../settings/usage-error.ts";
 import { formatListenAddress, parseListenAddress } from "./listen-address.ts";
 import type { Logger } from "./logger.ts";
 import { type StartServer, startNodeServer } from "./node-server.ts";
+import { openOutside } from "./outside-host.ts";
 import { openStubZones } from "./stub-host.ts";
 import { openTlsSource } from "./tls-source.ts";
 import { TokenCredentials } from "./token-credentials.ts";
@@ -57,6 +58,7 @@ export async function startGateway(
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
   const upstreams = await UpstreamConnector.load(config.stub.upstreams);
+  const outside = await openOutside(config, logger);
   const gateway = await openGateway(config, logger);
   try {
     // The store has locked the state folder by now.
@@ -85,6 +87,8 @@ export async function startGateway(
         trusted: config.sourceCluster.trusted,
       },
       stubs,
+      ...(outside.outside !== undefined && { outside: outside.outside }),
+      policies: outside.policies,
       stubRoutes: createStubRoutes({
         stubs,
         onError,
@@ -93,7 +97,7 @@ export async function startGateway(
       }),
       allowedOrigins: config.cors.origins,
       longestQuery: config.limits.queryBytes,
-      metrics: createPrometheusMetrics(gateway, counters, Date.now),
+      metrics: createPrometheusMetrics(gateway, counters, Date.now, outside.outside?.forwarder),
       onError,
     };
     const resource = createDnsResource(parts);
@@ -121,6 +125,7 @@ export async function startGateway(
       const renewedTokens = await Promise.all([credentials.refresh(), secondaries.refresh()]);
       if (renewedTokens.includes(true)) logger.info({ event: "tokens-renewed" }, "took other tokens");
       await upstreams.refresh();
+      await outside.refresh();
     };
     const refresher = setInterval(
       () =>
@@ -144,6 +149,7 @@ export async function startGateway(
         clearInterval(refresher);
         await server.stop(STOP_GRACE);
         await stubs.close();
+        outside.close();
         await gateway.close();
       },
     };

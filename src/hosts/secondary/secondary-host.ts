@@ -4,6 +4,7 @@ import { createCredentials } from "../../http/credentials.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { federationOptions } from "../settings/federation-config.ts";
+import { createOutside, fetchUpstreams } from "../settings/outside.ts";
 import { createStages } from "../settings/stages.ts";
 import { describeError, type Log, logJson, logTransfers } from "./json-log.ts";
 import { createPushForwarder } from "./push-forwarder.ts";
@@ -31,6 +32,13 @@ export function createSecondaryHost(
     stages,
     onEvent: logTransfers(log),
   });
+  const { outside, policies } = createOutside(config, {
+    upstreams: fetchUpstreams(config.forward),
+    onUpstreamChange: (upstream, error) =>
+      error === undefined
+        ? log("info", "upstream-answers", `${upstream} answers again`)
+        : log("warn", "upstream-failed", `${upstream} did not answer: ${error.message}`),
+  });
   const app = createApp({
     gateway: secondary,
     clock: Date.now,
@@ -46,6 +54,8 @@ export function createSecondaryHost(
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     },
+    ...(outside !== undefined && { outside }),
+    policies,
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
     onError: (error) => log("error", "request-failed", describeError(error)),

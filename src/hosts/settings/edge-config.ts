@@ -3,15 +3,19 @@ import type { ClusterCredential } from "../../http/credentials.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { type ConfigIssue, listIssues } from "./config-issues.ts";
 import { checkFederations } from "./federation-config.ts";
+import { EdgeForward, requireUpstreams } from "./forward-settings.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
 import { withAlwaysServed } from "./served-zones.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** The variable `CONFIG` of a serverless host: the settings of `clusterset-doh serve` that are not about its server. */
-export const EdgeConfig = z.strictObject({
+const Settings = z.strictObject({
   ...gatewaySettings,
+  forward: EdgeForward,
   limits: z.strictObject(gatewayLimits).prefault({}),
 });
+
+/** The variable `CONFIG` of a serverless host: the settings of `clusterset-doh serve` that are not about its server. */
+export const EdgeConfig = Settings.superRefine(requireUpstreams);
 
 export type EdgeConfig = z.infer<typeof EdgeConfig>;
 

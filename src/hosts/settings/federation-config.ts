@@ -9,7 +9,7 @@ import { UsageError } from "./usage-error.ts";
 import { ZoneName } from "./zone-name.ts";
 
 /** The zone of a federation for clients in its clusters, as the specification has it. */
-const FEDERATION_ZONE = "federation";
+export const FEDERATION_ZONE = "federation";
 /** The codes for local and experimental use (RFC 6891 section 9). */
 const LAST_LOCAL_OPTION = 65534;
 
@@ -21,6 +21,8 @@ export const Federation = z.strictObject({
   /** The registered domain, for clients outside. */
   domain: ZoneName.optional(),
 });
+
+export type Federation = z.infer<typeof Federation>;
 
 const AddressRangeText = z
   .string()

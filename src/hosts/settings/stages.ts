@@ -6,6 +6,7 @@ import { resolve } from "../../resolve/resolve.ts";
 import { compileZoneImage } from "../../zone/compile.ts";
 import type { ZoneImage } from "../../zone/image.ts";
 import type { FederationOptions } from "../../zone/options.ts";
+import { givenPolicy, type OutsideZones } from "./forward-settings.ts";
 
 /** Settings of the pure stages. TTLs in seconds. */
 export interface StageSettings {
@@ -14,7 +15,7 @@ export interface StageSettings {
   readonly ttlSeconds: number;
   readonly negativeTtlSeconds: number;
   readonly outsideOrder: readonly AddressSource[];
-  readonly outsideZones: "refuse" | "nxdomain";
+  readonly outsideZones: OutsideZones;
 }
 
 const MOST_ROTATION = 0x3fffffff;
@@ -36,7 +37,15 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
       }),
     resolve: (query, { image, leaseExpiry, view, now, stale }) => {
       rotation = (rotation + 1) & MOST_ROTATION;
-      return resolve(query, { image, leaseExpiry, view, now, stale, rotation, outside: outsideZones });
+      return resolve(query, {
+        image,
+        leaseExpiry,
+        view,
+        now,
+        stale,
+        rotation,
+        outside: givenPolicy(outsideZones),
+      });
     },
     notReady,
   };

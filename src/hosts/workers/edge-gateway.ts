@@ -3,6 +3,7 @@ import { createApp } from "../../http/app.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { Secondary } from "../../transfer/secondary.ts";
 import { federationOptions } from "../settings/federation-config.ts";
+import { createOutside, fetchUpstreams } from "../settings/outside.ts";
 import { createStages } from "../settings/stages.ts";
 import { CachedTransferSource } from "./cached-source.ts";
 import { type Environment, readSettings } from "./environment.ts";
@@ -42,6 +43,16 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     stages: createStages({ ...config, federations: federationOptions(config.federations) }),
     onEvent: logTransferEvent,
   });
+  const { outside, policies } = createOutside(config, {
+    upstreams: fetchUpstreams(config.forward),
+    // A request cannot wait for what belongs to another one, and ends with its response.
+    coalesce: false,
+    background: waitUntil,
+    onUpstreamChange: (upstream, error) =>
+      error === undefined
+        ? log("info", "upstream-answers", `${upstream} answers again`)
+        : log("warn", "upstream-failed", `${upstream} did not answer: ${error.message}`),
+  });
   const app = createApp({
     gateway: secondary,
     clock: Date.now,
@@ -53,6 +64,8 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     },
+    ...(outside !== undefined && { outside }),
+    policies,
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
     onError: (error) => log("error", "request-failed", "a request failed", { error }),
