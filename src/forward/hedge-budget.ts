@@ -1,20 +1,22 @@
-/** Hedges that may be spent at once, and the share of questions that may be hedged over time. */
-const MOST_SAVED = 100;
-const SHARE = 0.2;
+/** One of so many questions may be hedged over time. */
+const QUESTIONS_PER_HEDGE = 5;
+/** Hedges that may be spent at once. */
+const MOST_HEDGES = 100;
 
 /** Bounds hedging: a name server that is slow for everybody must not double the load on the next one. */
 export class HedgeBudget {
-  #saved = MOST_SAVED;
+  /** In questions. */
+  #saved = MOST_HEDGES * QUESTIONS_PER_HEDGE;
 
   /** Counts one question. */
   earn(): void {
-    this.#saved = Math.min(MOST_SAVED, this.#saved + SHARE);
+    this.#saved = Math.min(MOST_HEDGES * QUESTIONS_PER_HEDGE, this.#saved + 1);
   }
 
   /** Whether a question may go to one more name server; counts it. */
   spend(): boolean {
-    if (this.#saved < 1) return false;
-    this.#saved--;
+    if (this.#saved < QUESTIONS_PER_HEDGE) return false;
+    this.#saved -= QUESTIONS_PER_HEDGE;
     return true;
   }
 }
