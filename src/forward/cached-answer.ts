@@ -23,6 +23,13 @@ const STALE_TTL_SECONDS = 30;
 const OVERHEAD_BYTES = 400;
 const NO_RECORDS = new Uint8Array(0);
 
+/** When somebody was asked in vain, in the milliseconds of the clock. */
+export interface FailedCheck {
+  readonly at: number;
+  /** Whether nobody answered at all, rather than that something else than an answer was said. */
+  readonly isSilence: boolean;
+}
+
 interface Kept {
   /** Header, question and records; without the OPT record. */
   readonly bytes: Uint8Array;
@@ -40,8 +47,8 @@ interface Kept {
 export class CachedAnswer {
   /** Who gave it; undefined where nobody answered. */
   readonly upstream: string | undefined;
-  /** In the milliseconds of the clock, until when a failed attempt to get a newer one is not repeated. */
-  recheckAt = 0;
+  /** The last attempt to get a newer one, which failed. */
+  failedCheck: FailedCheck | undefined;
   readonly #kept: Kept;
   readonly #storedAt: number;
 

@@ -114,7 +114,8 @@ export class Forwarder {
     const kept = this.#cache.get(key);
     if (kept?.isFreshAt(now)) return this.#give(message, query, kept, "hit");
     const stale = kept?.isStaleAt(now, this.#settings.cache.staleSeconds * 1000) ? kept : undefined;
-    if (stale !== undefined && now < stale.recheckAt) return this.#give(message, query, stale, "stale");
+    if (stale !== undefined && this.#hasJustFailed(stale, now))
+      return this.#give(message, query, stale, "stale");
     const running = this.#coalesce ? this.#running.get(key) : undefined;
     if (running === undefined) {
       const refused = this.#refuse(message, query, client);
@@ -177,7 +178,7 @@ export class Forwarder {
       const now = this.#clock.now();
       const { cache } = this.#settings;
       const answer = reply === undefined ? CachedAnswer.failed(now) : CachedAnswer.of(reply, cache, now);
-      this.#keep(key, answer, now);
+      this.#keep(key, answer, now, reply === undefined);
       return answer;
     });
     this.#running.set(key, asked);
@@ -185,10 +186,16 @@ export class Forwarder {
     return asked;
   }
 
-  #keep(key: string, answer: CachedAnswer, now: number): void {
+  /** Whether it is too early to ask for something newer. An upstream that answers others by now may be asked at once. */
+  #hasJustFailed({ failedCheck }: CachedAnswer, now: number): boolean {
+    if (failedCheck === undefined || now >= failedCheck.at + RECHECK_MILLISECONDS) return false;
+    return !failedCheck.isSilence || this.#upstreams.answeredAt <= failedCheck.at;
+  }
+
+  #keep(key: string, answer: CachedAnswer, now: number, isSilence: boolean): void {
     const before = this.#cache.peek(key);
     if (answer.isFailure && before?.isStaleAt(now, this.#settings.cache.staleSeconds * 1000))
-      before.recheckAt = now + RECHECK_MILLISECONDS;
+      before.failedCheck = { at: now, isSilence };
     else if (answer.isCacheable) this.#cache.set(key, answer);
     else this.#cache.delete(key);
   }

@@ -78,6 +78,11 @@ export class UpstreamGroup {
     }));
   }
 
+  /** When any of them answered last, in the milliseconds of the clock. */
+  get answeredAt(): number {
+    return this.#health.answeredAt;
+  }
+
   /**
    * Asks until one name server says what the name has, that it does not exist, or that it must not be told. Where none does, the first
    * other answer (such as REFUSED) counts; undefined where none answered in time. Never rejects.

@@ -55,6 +55,11 @@ export class UpstreamHealth {
     return undefined;
   }
 
+  /** When any of them answered last, in the milliseconds of the clock. */
+  get answeredAt(): number {
+    return Math.max(Number.NEGATIVE_INFINITY, ...this.#answeredAt.values());
+  }
+
   answered(upstream: Upstream): void {
     this.#answeredAt.set(upstream, this.#clock.now());
     if (this.#setAside.delete(upstream)) this.#onChange(upstream.nameserver, undefined);

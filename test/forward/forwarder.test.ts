@@ -199,6 +199,23 @@ describe("stale answers (RFC 8767 section 5)", () => {
     expect(counted()).toEqual({ miss: 1, stale: 3 });
   });
 
+  it("are asked for again as soon as an upstream answers something else", async () => {
+    const { ask, clock } = await stale(saysInTurn(dead, addressOf("192.0.2.8"), addressOf("192.0.2.9")));
+    expect(errors(await ask(QUERY))).toEqual([3]);
+    await clock.advance(1000);
+    expect(errors(atOnce(ask(QUERY)))).toEqual([3]);
+    await ask(queryFor("other.example.com"));
+    expect(addresses(await ask(QUERY))).toEqual(["192.0.2.9"]);
+  });
+
+  it("are not where it answers, but not for this name", async () => {
+    const { ask, clock } = await stale(saysInTurn(says({ rcode: 2 }), addressOf("192.0.2.8")));
+    expect(errors(await ask(QUERY))).toEqual([3]);
+    await clock.advance(1000);
+    await ask(queryFor("other.example.com"));
+    expect(errors(atOnce(ask(QUERY)))).toEqual([3]);
+  });
+
   it.each([
     ["SERVFAIL", says({ rcode: 2 })],
     ["REFUSED", says({ rcode: 5 })],
