@@ -23,6 +23,8 @@ export interface WorkerOptions {
   config?: Record<string, unknown>;
   /** The lease of a push that asks for none; it is also made the shortest that is allowed. */
   leaseSeconds?: number;
+  /** Certificates that its requests to others trust beside those that everybody trusts. */
+  caFile?: string;
   /** A free port unless told. */
   port?: number;
 }
@@ -111,7 +113,7 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerPr
       ...["--show-interactive-dev-session", "false"],
     ],
     folder,
-    env: ENVIRONMENT,
+    env: { ...ENVIRONMENT, ...(options.caFile !== undefined && { NODE_EXTRA_CA_CERTS: options.caFile }) },
     ready: async () => (await client.http("/healthz")).status === 200,
   });
   const events = (event: string) => loggedEvents(server.log()).filter((entry) => entry.event === event);
