@@ -1,21 +1,24 @@
 import { randomFillSync } from "node:crypto";
-import { HEADER_BYTES } from "../../../dns/codes.ts";
+import { HEADER_BYTES, MAX_NAME_BYTES } from "../../../dns/codes.ts";
 import { FOLD } from "../../../dns/name.ts";
 import { readRecord, skipName } from "../../../dns/record-walk.ts";
 
 const CASE_BIT = 0x20;
-/** The name's end and the random octets fit: a name has at most 255. */
-const random = new Uint8Array(256);
+/** Random octets that are not used yet, from `randomUsed` on: getting many at once costs as much as getting one. */
+const random = new Uint8Array(4096);
+let randomUsed = random.length;
 
 /**
  * Puts letters of the question's name in random case, in place. Names are compared without case but echoed as they were asked, so each
  * letter is a bit more that who forges an answer has to guess (draft-vixie-dnsext-dns0x20).
  */
 export function randomizeCase(query: Uint8Array): void {
-  const length = nameLength(query);
-  randomFillSync(random, 0, length);
+  if (randomUsed + MAX_NAME_BYTES > random.length) {
+    randomFillSync(random);
+    randomUsed = 0;
+  }
   forEachLetter(query, (at) => {
-    if ((random[at - HEADER_BYTES]! & 1) === 1) query[at] = query[at]! ^ CASE_BIT;
+    if ((random[randomUsed++]! & 1) === 1) query[at] = query[at]! ^ CASE_BIT;
   });
 }
 
