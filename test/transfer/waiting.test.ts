@@ -7,7 +7,7 @@ const { refresh, limit, wait } = DEFAULT_REFRESH_POLICY;
 
 describe("one who waits", () => {
   it("waits for the time that is set at the most, then answers and says that it is stale", async () => {
-    const { clock, source, ask, events } = await openFresh();
+    const { clock, source, ask, events } = await openFresh({ stateTimeout: 10_000 });
     clock.stall(limit + 1);
     source.imageLatency = source.stateLatency = 3000;
     const started = clock.now();
