@@ -12,6 +12,7 @@ import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import { openFileStore } from "../../store/file-store.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { federationOptions } from "../settings/federation-config.ts";
+import { locationSettings } from "../settings/location-settings.ts";
 import type { ServeConfig } from "../settings/serve-config.ts";
 import { createStages } from "../settings/stages.ts";
 import { UsageError } from "../settings/usage-error.ts";
@@ -83,6 +84,7 @@ export async function startGateway(
         optionCode: config.sourceCluster.option,
         trusted: config.sourceCluster.trusted,
       },
+      location: locationSettings(config.location),
       stubs,
       stubRoutes: createStubRoutes({
         stubs,

@@ -5,7 +5,9 @@ import { createApp } from "../../http/app.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { createMemoryStore } from "../../store/memory-store.ts";
 import { federationOptions } from "../settings/federation-config.ts";
+import { locationSettings } from "../settings/location-settings.ts";
 import { createStages } from "../settings/stages.ts";
+import { CfConnection } from "./cf-connection.ts";
 import { type Environment, readSettings } from "./environment.ts";
 import { log, logGatewayEvent } from "./event-log.ts";
 import { VERSION } from "./version.ts";
@@ -36,6 +38,7 @@ export class ClustersetObject extends DurableObject<Environment> {
       this.#app = createApp({
         gateway,
         clock: Date.now,
+        location: locationSettings(config.location),
         zones: config.zones,
         version: VERSION,
         pushRoutes: createPushRoutes({
@@ -52,6 +55,6 @@ export class ClustersetObject extends DurableObject<Environment> {
   }
 
   override async fetch(request: Request): Promise<Response> {
-    return this.#app!.fetch(request);
+    return this.#app!.fetch(request, new CfConnection(request));
   }
 }
