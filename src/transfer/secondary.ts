@@ -130,9 +130,9 @@ export class Secondary implements DohGateway {
     const begun = this.#clock.now();
     const attempt = this.#schedule.begin(begun);
     // What several secondaries share has to be newer than what is here.
-    const maximumAge = Math.min(this.#policy.refresh, Math.abs(begun - this.#schedule.asOf));
+    const maximumAge = Math.min(this.#policy.refresh, Math.abs(begun - this.#schedule.asOf) - 1);
     try {
-      const newest = await fetchNewest(this.#fetchParts, attempt, maximumAge);
+      const newest = await fetchNewest(this.#fetchParts, attempt, Math.max(0, maximumAge));
       const now = this.#clock.now();
       if (!this.#schedule.isNews(newest.asOf, now)) return this.#schedule.end(attempt);
       this.#take(newest, begun, now);

@@ -17,6 +17,9 @@ export class ImageError extends Error {
   readonly code = "INVALID_IMAGE";
 }
 
+/** An image of another format version: made for another program. */
+export class ImageVersionError extends ImageError {}
+
 /** A zone that the image answers for. */
 export interface ImageZone {
   readonly name: string;
@@ -122,7 +125,7 @@ export class ZoneImage {
     const header = new Uint32Array(bytes.buffer, bytes.byteOffset, HEADER_WORDS);
     if (header[Header.magic] !== IMAGE_MAGIC) throw new ImageError("these octets are no zone image");
     if (header[Header.version] !== IMAGE_FORMAT_VERSION)
-      throw new ImageError(
+      throw new ImageVersionError(
         `the image has format version ${header[Header.version]}; this program reads ${IMAGE_FORMAT_VERSION}`,
       );
     if (header[Header.totalBytes] !== bytes.length)

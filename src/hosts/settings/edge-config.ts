@@ -4,7 +4,6 @@ import { ClusterId } from "../../snapshot/schema.ts";
 import { type ConfigIssue, listIssues } from "./config-issues.ts";
 import { checkFederations } from "./federation-config.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
-import { checkLocationSource } from "./location-settings.ts";
 import { withAlwaysServed } from "./served-zones.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -34,7 +33,6 @@ export function readEdgeConfig(value: unknown): EdgeConfig {
   const config = parse("CONFIG", EdgeConfig, value ?? {});
   const zones = withAlwaysServed(config.zones);
   checkFederations(config.federations, zones);
-  checkLocationSource(config.location, "cf");
   return { ...config, zones };
 }
 

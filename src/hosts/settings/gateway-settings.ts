@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DEFAULT_GATEWAY_LIMITS } from "../../gateway/limits.ts";
+import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "../../gateway/limits.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../http/push-limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../../merge/addresses.ts";
 import { Federation, SourceCluster } from "./federation-config.ts";
@@ -56,3 +56,20 @@ export const gatewaySettings = {
     .strictObject({ origins: z.union([z.literal("*"), z.array(z.url()).max(1000)]).default("*") })
     .prefault({}),
 };
+
+/** The bounds as the gateway takes them. */
+export function gatewayLimitsOf({
+  lease,
+  limits,
+}: {
+  readonly lease: z.infer<typeof Lease>;
+  readonly limits: { readonly clusters: number; readonly snapshotCharacters: number };
+}): GatewayLimits {
+  return {
+    leastLeaseSeconds: lease.minimumSeconds,
+    leaseSeconds: lease.defaultSeconds,
+    mostLeaseSeconds: lease.maximumSeconds,
+    mostClusters: limits.clusters,
+    mostSnapshotCharacters: limits.snapshotCharacters,
+  };
+}

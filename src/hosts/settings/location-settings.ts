@@ -109,12 +109,10 @@ function placesOf(list: readonly z.infer<typeof Rule>[]): ClientPlace[] {
   return [...new Map(places.map((place) => [placeView(place), place])).values()];
 }
 
-/** @throws {UsageError} where the host cannot know locations from that source */
-export function checkLocationSource(location: Location, possible: LocationSettings["source"]): void {
-  if (location.source === "off" || location.source === possible) return;
-  throw new UsageError(
-    possible === "headers"
-      ? "location.source: cf is what Cloudflare tells a Worker; here it is headers, from a trusted proxy"
-      : "location.source: headers need the address of the proxy, which this host does not tell; here it is cf",
-  );
+/** @throws {UsageError} where the location would come from Cloudflare, which tells it to nothing but Workers */
+export function checkLocationFromHeaders(location: Location): void {
+  if (location.source === "cf")
+    throw new UsageError(
+      "location.source: cf is what Cloudflare tells a Worker; here it is headers, from a trusted proxy",
+    );
 }
