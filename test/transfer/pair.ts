@@ -143,6 +143,16 @@ export async function openPair(policy: Partial<RefreshPolicy> = {}, options: Par
   return { clock, gateway, primary, source, secondary, events, open, done, ask, push };
 }
 
+/** A pair whose secondary has just taken over an image, and did not ask since. */
+export async function openFresh(policy: Partial<RefreshPolicy> = {}) {
+  const pair = await openPair(policy);
+  await pair.push("west", 2);
+  await pair.ask();
+  pair.source.states.length = 0;
+  pair.source.images.length = 0;
+  return pair;
+}
+
 /** Numbers that look random, the same for the same seed. */
 export function seeded(seed: number): () => number {
   let state = (seed % 0x7ffffffe) + 1;

@@ -4,16 +4,12 @@ import type { TransferEvent } from "../../transfer/transfer-events.ts";
 
 type Level = "info" | "warn" | "error";
 
-/** Writes one event as an object, whose fields Workers Logs can be searched by. No secret may be among them. */
+/** Writes one event as a line of JSON, whose fields Workers Logs can be searched by. No secret may be among them. */
 export function log(level: Level, event: string, message: string, fields: object = {}): void {
   const { error, ...rest } = fields as { readonly error?: unknown };
-  console[level]({
-    level,
-    event,
-    message,
-    ...rest,
-    ...(error !== undefined && { error: describeError(error) }),
-  });
+  const time = new Date().toISOString();
+  const described = error === undefined ? {} : { error: describeError(error) };
+  console[level](JSON.stringify({ level, time, event, message, ...rest, ...described }));
 }
 
 export function logGatewayEvent(event: GatewayEvent): void {
