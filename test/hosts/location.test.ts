@@ -1,7 +1,11 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { readEdgeConfig } from "../../src/hosts/settings/edge-config.ts";
-import { locationSettings } from "../../src/hosts/settings/location-settings.ts";
+import { locationPlaces, locationSettings } from "../../src/hosts/settings/location-settings.ts";
 import { locationOf } from "../../src/hosts/workers/cf-location.ts";
 import { federationTable } from "../conformance/cases/federation.ts";
 import { Gateways, push, send } from "./gateways.ts";
@@ -76,6 +80,18 @@ describe("a gateway on Node behind a proxy", () => {
       cacheControl,
     });
   });
+});
+
+it("the config file of docs/location.md is taken", () => {
+  const page = readFileSync(new URL("../../docs/location.md", import.meta.url), "utf8");
+  const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-location-"));
+  const config = join(folder, "located.yaml");
+  writeFileSync(config, /```yaml\n(.*?)```/s.exec(page)![1]!);
+  expect(locationPlaces(readServeConfig({ config }).location)).toEqual([
+    { region: "us-east" },
+    { region: "eu-west" },
+  ]);
+  rmSync(folder, { recursive: true });
 });
 
 it("a serverless host takes the setting, and has none by itself", () => {
