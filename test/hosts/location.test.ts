@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
+import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
+import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";
 import { readEdgeConfig } from "../../src/hosts/settings/edge-config.ts";
 import { locationPlaces, locationSettings } from "../../src/hosts/settings/location-settings.ts";
 import { locationOf } from "../../src/hosts/workers/cf-location.ts";
@@ -21,21 +23,26 @@ const FOO = "104.32.64.128";
 const QUX = "198.51.100.9";
 const PATH = "/resolve?name=myservice.myns.myfederation.svc.federation";
 
+const tokenSha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+const located = (trustedProxies: string[]) => ({
+  federations: [{ name: "myfederation" }],
+  location: {
+    source: "headers",
+    trustedProxies,
+    headers: { country: "cf-ipcountry", continent: "CF-IPContinent" },
+    rules,
+  },
+});
+
 describe("a gateway on Node behind a proxy", () => {
   const gateways = new Gateways();
   afterEach(() => gateways.close());
 
-  async function start(trustedProxies: string[]): Promise<RunningGateway> {
-    const tokenSha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+  async function start(trustedProxies: string[], more: object = {}): Promise<RunningGateway> {
     const gateway = await gateways.start(gateways.folder(), {
-      federations: [{ name: "myfederation" }],
+      ...located(trustedProxies),
       push: { credentials: federationTable.snapshots.map(({ clusterId }) => ({ clusterId, tokenSha256 })) },
-      location: {
-        source: "headers",
-        trustedProxies,
-        headers: { country: "cf-ipcountry", continent: "CF-IPContinent" },
-        rules,
-      },
+      ...more,
     });
     for (const snapshot of federationTable.snapshots) await push(gateway, snapshot, "test");
     return gateway;
@@ -79,6 +86,27 @@ describe("a gateway on Node behind a proxy", () => {
       seen: "seen from outside",
       cacheControl,
     });
+  });
+
+  it("hands places on to a secondary, which reads header fields by itself", async () => {
+    const gateway = await start(["127.0.0.1"], { tls: false, transfer: { credentials: [{ tokenSha256 }] } });
+    const secondary = createSecondaryHost(
+      readSecondarySettings({
+        CLUSTERSET_PRIMARY_URL: gateway.url,
+        CLUSTERSET_TRANSFER_TOKEN: "test",
+        CONFIG: JSON.stringify(located(["192.0.2.0/24"])),
+      }),
+      "0.0.0",
+      () => {},
+    );
+    const firstFrom = async (clientAddress: string) => {
+      const request = new Request(`https://doh.example${PATH}`, { headers: { "cf-ipcontinent": "EU" } });
+      const response = await secondary.fetch(request, { clientAddress, clientCertificate: "none" });
+      expect(response.headers.get("cache-control")).toMatch(/^private, /);
+      return ((await response.json()) as { Answer: { data: string }[] }).Answer[0]!.data;
+    };
+    expect(await firstFrom("192.0.2.9")).toBe(BAZ);
+    expect(await firstFrom("127.0.0.1")).toBe(BAR);
   });
 });
 

@@ -116,3 +116,12 @@ export function checkLocationFromHeaders(location: Location): void {
       "location.source: cf is what Cloudflare tells a Worker; here it is headers, from a trusted proxy",
     );
 }
+
+/**
+ * @throws {UsageError} where a second proxy would have to be checked: on serverless hosts the address that stands for the
+ * socket's may be the last entry of X-Forwarded-For itself
+ */
+export function checkOneHop(location: Location): void {
+  if (location.source === "headers" && location.hops > 1)
+    throw new UsageError("CONFIG.location.hops: must be 1: a second proxy cannot be checked on this host");
+}
