@@ -135,7 +135,7 @@ export class ZoneImage {
     return new ZoneImage(bytes, header);
   }
 
-  /** The index of a source cluster's view; -1 for none or a cluster that the image does not know. */
+  /** The index of the view of a source cluster or a place; -1 for none, or one that the image does not know. */
   viewOf(clusterId: string | undefined): number {
     return clusterId === undefined ? -1 : (this.#viewIndex.get(clusterId) ?? -1);
   }
