@@ -4,6 +4,7 @@ import { createCredentials } from "../../http/credentials.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { federationOptions } from "../settings/federation-config.ts";
+import { locationSettings } from "../settings/location-settings.ts";
 import { createStages } from "../settings/stages.ts";
 import { describeError, type Log, logJson, logTransfers } from "./json-log.ts";
 import { createPushForwarder } from "./push-forwarder.ts";
@@ -46,6 +47,7 @@ export function createSecondaryHost(
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     },
+    location: locationSettings(config.location),
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
     onError: (error) => log("error", "request-failed", describeError(error)),

@@ -3,6 +3,7 @@ import { createApp } from "../../http/app.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { Secondary } from "../../transfer/secondary.ts";
 import { federationOptions } from "../settings/federation-config.ts";
+import { locationSettings } from "../settings/location-settings.ts";
 import { createStages } from "../settings/stages.ts";
 import { CachedTransferSource } from "./cached-source.ts";
 import { type Environment, readSettings } from "./environment.ts";
@@ -45,6 +46,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
   const app = createApp({
     gateway: secondary,
     clock: Date.now,
+    location: locationSettings(config.location),
     zones: config.zones,
     version: VERSION,
     pushRoutes: createPushForward(credentials, (request) => object().fetch(request)),

@@ -1,3 +1,4 @@
+import { locationOf } from "./cf-location.ts";
 import { createEdgeGateway, type EdgeGateway } from "./edge-gateway.ts";
 import type { Environment } from "./environment.ts";
 import { log } from "./event-log.ts";
@@ -25,6 +26,9 @@ export default {
       // Cloudflare overwrites what the client sends by that name.
       clientAddress: request.headers.get("cf-connecting-ip") ?? undefined,
       clientCertificate: "none",
+      get location() {
+        return locationOf(request.cf);
+      },
     });
   },
 } satisfies ExportedHandler<Environment>;
