@@ -8,10 +8,28 @@ import { checkOneHop } from "./location-settings.ts";
 import { withAlwaysServed } from "./served-zones.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** The variable `CONFIG` of a serverless host: the settings of `clusterset-doh serve` that are not about its server. */
+const MEBI = 1024 * 1024;
+
+/**
+ * The bounds in a Durable Object, which has 128 MB of memory: 10 MiB of JSON take some 20 MB as objects, and as much again or more
+ * while they are pushed (docs/deploy-edge.md).
+ */
+const edgeLimits = {
+  ...gatewayLimits,
+  snapshotCharacters: gatewayLimits.snapshotCharacters.removeDefault().default(16 * MEBI),
+  pushBytes: gatewayLimits.pushBytes.removeDefault().default(16 * MEBI),
+  /** The snapshots of all clusters together as JSON. */
+  allSnapshotCharacters: z
+    .int()
+    .min(1024)
+    .max(2 ** 30)
+    .default(24 * MEBI),
+};
+
+/** The variable `CONFIG` of the Worker: the settings of `clusterset-doh serve` that are not about its server. */
 export const EdgeConfig = z.strictObject({
   ...gatewaySettings,
-  limits: z.strictObject(gatewayLimits).prefault({}),
+  limits: z.strictObject(edgeLimits).prefault({}),
 });
 
 export type EdgeConfig = z.infer<typeof EdgeConfig>;
