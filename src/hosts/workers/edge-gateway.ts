@@ -1,5 +1,6 @@
 import { waitUntil } from "cloudflare:workers";
-import { createApp } from "../../http/app.ts";
+import { type AppDependencies, createApp } from "../../http/app.ts";
+import { createDnsResource, type DnsResource } from "../../http/dns-resource.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { Secondary } from "../../transfer/secondary.ts";
 import { federationOptions } from "../settings/federation-config.ts";
@@ -17,6 +18,8 @@ const OBJECT = "clusterset";
 /** What an isolate answers requests with. */
 export interface EdgeGateway {
   readonly secondary: Secondary;
+  /** What the application answers DNS with, for who needs no application around it. */
+  readonly resource: DnsResource;
   readonly app: ReturnType<typeof createApp>;
 }
 
@@ -43,7 +46,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     stages: createStages({ ...config, federations: federationOptions(config.federations) }),
     onEvent: logTransferEvent,
   });
-  const app = createApp({
+  const dependencies: AppDependencies = {
     gateway: secondary,
     clock: Date.now,
     location: locationSettings(config.location),
@@ -58,6 +61,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
     onError: (error) => log("error", "request-failed", "a request failed", { error }),
-  });
-  return { secondary, app };
+  };
+  const resource = createDnsResource(dependencies);
+  return { secondary, resource, app: createApp(dependencies, resource) };
 }
