@@ -2,7 +2,8 @@ import { Hono } from "hono";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createPushForward } from "../../../src/hosts/workers/push-forward.ts";
 import { createCredentials } from "../../../src/http/credentials.ts";
-import { refusal, sha256 } from "../../http/push-api.ts";
+import { refusal } from "../../conformance/push-client.ts";
+import { sha256 } from "../../http/push-api.ts";
 
 const CREDENTIALS = createCredentials([
   { clusterId: "west", tokenSha256: sha256("west-token") },
