@@ -103,12 +103,18 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerPr
   };
 }
 
-/** Bundles the Worker as `wrangler deploy` does. @returns the script */
-export async function buildWorker(folder: string): Promise<string> {
+/** Bundles a Worker, the gateway's unless told, as `wrangler deploy` does. @returns the script */
+export async function buildWorker(
+  folder: string,
+  configuration = join(checkout, "wrangler.toml"),
+): Promise<string> {
   const build = new ServerProcess({
     name: "bundle",
     command: process.execPath,
-    args: ["--no-warnings", wrangler, "deploy", "--dry-run", "--outdir", join(folder, "worker")],
+    args: [
+      ...["--no-warnings", wrangler, "deploy", "--config", configuration],
+      ...["--dry-run", "--outdir", join(folder, "worker")],
+    ],
     folder,
     cwd: checkout,
     env: ENVIRONMENT,
