@@ -1,8 +1,10 @@
 import { waitUntil } from "cloudflare:workers";
 import { type AppDependencies, createApp } from "../../http/app.ts";
 import { createDnsResource, type DnsResource } from "../../http/dns-resource.ts";
+import { createStatusMetrics } from "../../http/status-metrics.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { Secondary } from "../../transfer/secondary.ts";
+import { IMAGE_FORMAT_VERSION } from "../../zone/layout.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { createStages } from "../settings/stages.ts";
@@ -38,7 +40,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
         fetch: (url, request) => object().fetch(url, request),
       }),
       cache: caches.default,
-      key: `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}`,
+      key: `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${IMAGE_FORMAT_VERSION}`,
       background: waitUntil,
       clock: Date.now,
       sleep: (milliseconds) => scheduler.wait(milliseconds),
@@ -60,6 +62,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     },
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
+    metrics: createStatusMetrics(secondary, Date.now),
     onError: (error) => log("error", "request-failed", "a request failed", { error }),
   };
   const resource = createDnsResource(dependencies);
