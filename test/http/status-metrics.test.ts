@@ -9,6 +9,7 @@ import { cluster, FakeGateway, NOW } from "./fake-gateway.ts";
 async function byPromClient(gateway: StatusSource): Promise<string[]> {
   const text = await createPrometheusMetrics(gateway, new QueryCounters(), () => NOW).render();
   return text
+    .trimEnd()
     .split("\n\n")
     .filter((metric) => /^# HELP clusterset_doh_\S+ .*\n# TYPE \S+ gauge/.test(metric));
 }
@@ -23,7 +24,9 @@ test("a gateway's status is written as prom-client writes it", async () => {
   const gateway = new FakeGateway();
   const metrics = await bySelf(gateway);
   expect(metrics).toEqual(await byPromClient(gateway));
-  expect(metrics.join("\n")).toContain('clusterset_doh_cluster_lease_remaining_seconds{cluster="west"} 27');
+  expect(metrics.join("\n")).toContain(
+    'clusterset_doh_cluster_lease_remaining_seconds{cluster="cluster-a"} 27',
+  );
   gateway.state = { ...gateway.state, clusters: [] };
   expect(await bySelf(gateway)).toEqual(await byPromClient(gateway));
 });
