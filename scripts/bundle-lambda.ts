@@ -29,7 +29,7 @@ export async function bundleLambda(outfile: string): Promise<void> {
     // The map is its own file: beside the function it can be left out of the upload.
     sourcesContent: true,
     platform: "node",
-    target: "node22",
+    target: "node24",
     format: "esm",
     // dns-packet asks for modules of Node by require.
     banner: {

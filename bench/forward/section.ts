@@ -5,7 +5,8 @@ import { metric } from "../../test/e2e/answers.ts";
 import { startGateway } from "../../test/e2e/processes.ts";
 import { type CoreDns, startCoreDns } from "../../test/e2e/servers/coredns.ts";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
-import { askOnce, type DohServer } from "../cpu/contenders.ts";
+import { askOnce } from "../ask.ts";
+import type { DohServer } from "../cpu/contenders.ts";
 import { CONNECTIONS, STREAMS, sendLoad } from "../cpu/h2load.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../cpu/process-cpu.ts";
 import type { Effort, Progress, Section, Table } from "../report.ts";
@@ -89,7 +90,12 @@ async function measureKind(
       const names = kind === "hit" ? knownNames() : freshNames(count, `${index}-${sample++}`);
       writeFileSync(urlFile, names.map((name) => `${server.url}?dns=${parameter(name)}\n`).join(""));
       // With one connection each URL is asked for once.
-      await sendLoad({ requests: count, ask: { urlFile }, connections: kind === "hit" ? CONNECTIONS : 1 });
+      await sendLoad({
+        requests: count,
+        ask: { urlFile },
+        protocol: "h2",
+        connections: kind === "hit" ? CONNECTIONS : 1,
+      });
     };
     progress(`${kind}: warming up ${server.name}`);
     await load(WARM_UP[kind] * share);

@@ -171,7 +171,7 @@ export class Gateway<Image extends ServedImage> {
 
   /**
    * Answers one DNS message.
-   * @param view the cluster id of the asker, undefined for outside
+   * @param view the cluster id of the asker, or the view of a place (`placeView`); undefined for outside
    * @param now Unix milliseconds
    * @returns undefined where `query` is no DNS query at all
    */

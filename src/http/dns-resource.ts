@@ -6,6 +6,7 @@ import { type AllowedOrigins, preflight } from "./cross-origin.ts";
 import { createDnsRoute, type DnsRoute, LONGEST_MESSAGE } from "./dns-route.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { createJsonRoute, type JsonRoute } from "./json-route.ts";
+import { type LocationSettings, locateAskers } from "./located-asker.ts";
 import { createQueryAnswerer } from "./query-answerer.ts";
 import { QueryCounters } from "./query-counters.ts";
 import { createRefuse, type Refuse } from "./refusal.ts";
@@ -17,6 +18,8 @@ export interface DnsResourceDependencies {
   readonly clock: () => number;
   /** What tells who asks, beside the path. Default: nothing. */
   readonly askers?: AskerSettings;
+  /** What the client's location decides where nothing else says who asks. Default: nothing. */
+  readonly location?: LocationSettings | undefined;
   /** Queries below its federations go to their name servers. */
   readonly stubs?: StubZones;
   /** Answers names outside the zones. Default: as the gateway does. */
@@ -65,7 +68,10 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
   const longestQuery = Math.min(dependencies.longestQuery ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
   const refuse = createRefuse(allowedOrigins, counters);
   const { default: usual, byPath } = dependencies.policies ?? { default: "refuse", byPath: new Map() };
-  const asker = createAskerReader(dependencies.askers ?? {});
+  const reader = createAskerReader(dependencies.askers ?? {});
+  const { location } = dependencies;
+  const asker =
+    location === undefined ? reader : locateAskers(reader, location, (id) => gateway.hasCluster(id));
 
   const routesOf = (
     policy: OutsidePolicy,

@@ -64,8 +64,8 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         answered.origin !== undefined
           ? describeOrigin(answered.origin)
           : answered.isForwarded
-            ? describeForwarded(answered.view)
-            : describeFreshness(gateway.status(), answered.view, clock());
+            ? describeForwarded(answered)
+            : describeFreshness(gateway.status(), answered, clock());
       let rendered: JsonAnswer;
       try {
         rendered = renderJsonAnswer(query, answer.bytes, comment);

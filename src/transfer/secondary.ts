@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../gateway/clock.ts";
+import { type Clock, waitingClock } from "../gateway/clock.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
@@ -24,6 +24,7 @@ export interface SecondaryOptions {
   /** Where `freshen` is given none. Default: work just goes on, as it does in a process that lives. */
   readonly background?: Background;
   readonly onEvent?: OnTransferEvent;
+  /** Default: the host's, whose timers keep the process alive: each of them ends when what it bounds does. */
   readonly clock?: Clock;
   /** At least 0, below 1. */
   readonly random?: () => number;
@@ -57,7 +58,7 @@ export class Secondary implements DohGateway {
 
   /** @throws {RangeError} for a policy whose times do not go together */
   constructor(options: SecondaryOptions) {
-    const { source, stages, clock = systemClock, random = Math.random } = options;
+    const { source, stages, clock = waitingClock, random = Math.random } = options;
     this.#stages = stages;
     this.#policy = refreshPolicy(options.policy);
     this.#background = options.background ?? (() => {});

@@ -10,7 +10,7 @@ import {
   type ZoneTable,
 } from "./layout.ts";
 import { hashAddress, spread } from "./name-hash.ts";
-import { listForView, read16 } from "./record-block.ts";
+import { countEnd, listForView, read16, readCount } from "./record-block.ts";
 
 /** An image that cannot be loaded: foreign bytes, another format version, or cut off. */
 export class ImageError extends Error {
@@ -135,7 +135,7 @@ export class ZoneImage {
     return new ZoneImage(bytes, header);
   }
 
-  /** The index of a source cluster's view; -1 for none or a cluster that the image does not know. */
+  /** The index of the view of a source cluster or a place; -1 for none, or one that the image does not know. */
   viewOf(clusterId: string | undefined): number {
     return clusterId === undefined ? -1 : (this.#viewIndex.get(clusterId) ?? -1);
   }
@@ -223,8 +223,8 @@ export class ZoneImage {
 
 function targetFor(heap: Uint8Array, targets: number, asker: number): number {
   let forAnyone = 0;
-  let position = targets + 1;
-  for (let left = heap[targets]!; left > 0; left--, position += REVERSE_TARGET_BYTES) {
+  let position = countEnd(heap, targets);
+  for (let left = readCount(heap, targets); left > 0; left--, position += REVERSE_TARGET_BYTES) {
     const who = read16(heap, position);
     if (who === asker) return position;
     if (who === ANY_ASKER) forAnyone = position;

@@ -60,6 +60,16 @@ describe("recorded events", () => {
     },
   );
 
+  it("rest-api-get gets a DNS message in base64, and each field as a list", async () => {
+    const result = await handler(recordedEvent<LambdaEvent>("rest-api-get"));
+    expect(result).toMatchObject({
+      statusCode: 200,
+      isBase64Encoded: true,
+      multiValueHeaders: { "content-type": ["application/dns-message"] },
+    });
+    expect(decode(Buffer.from(result.body, "base64")).answer).toEqual([RECORD]);
+  });
+
   it("function-url-get gets JSON as it is", async () => {
     const result = await handler(recordedEvent<LambdaEvent>("function-url-get"));
     expect(result).toMatchObject({ statusCode: 200, isBase64Encoded: false });
@@ -92,6 +102,7 @@ describe("the client's address", () => {
   it.each([
     ["API Gateway's word, whatever the client wrote", "http-api-get", forged, "192.0.2.44"],
     ["a function URL's word", "function-url-get", forged, "2001:db8::44"],
+    ["a REST API's word", "rest-api-get", forged, "192.0.2.44"],
   ])("is %s", async (_, name, headers, address) => {
     const recorded = recordedEvent(name);
     await handler({ ...recorded, headers: { ...recorded.headers, ...headers } });

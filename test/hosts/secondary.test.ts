@@ -32,9 +32,15 @@ describe("settings", () => {
     ["CLUSTERSET_TRANSFER_TOKEN", "two words"],
     ["CONFIG", '{"zone":[]}'],
     ["CONFIG", "zones"],
+    ["location.source", '{"location":{"source":"cf","rules":[{"region":"eu"}]}}'],
+    [
+      "CONFIG.location.hops",
+      '{"location":{"source":"headers","trustedProxies":["::1"],"hops":2,"headers":{"colo":"a"},"rules":[{"region":"eu"}]}}',
+    ],
     ["PUSH_CREDENTIALS", '{"west":"token"}'],
   ])("that are wrong are named: %s %j", (name, value) => {
-    const read = () => readSecondarySettings({ ...valid, [name]: value });
+    const variable = /location/.test(name) ? "CONFIG" : name;
+    const read = () => readSecondarySettings({ ...valid, [variable]: value });
     expect(read).toThrow(name);
     if (name === "CLUSTERSET_TRANSFER_TOKEN") expect(read).not.toThrow("two words");
   });

@@ -46,13 +46,32 @@ describe("what fails", () => {
     expect(pauses.length).toBeGreaterThan(7);
   });
 
+  it("is forgotten after a success: the pauses begin anew", async () => {
+    const { clock, source, secondary, events } = await openFresh({ retry: 1000, longestRetry: 8000 });
+    const failOnce = async () => {
+      source.failure = gone;
+      await clock.advance(10_000);
+      secondary.freshen(clock.now());
+      await clock.advance(1);
+    };
+    await failOnce();
+    await failOnce();
+    source.failure = undefined;
+    await clock.advance(10_000);
+    secondary.freshen(clock.now());
+    await clock.advance(1);
+    await failOnce();
+    expect(events.slice(1)).toMatchObject([{ retryIn: 1000 }, { retryIn: 2000 }, { retryIn: 1000 }]);
+  });
+
   it("costs nobody who comes in a pause any time", async () => {
-    const { clock, source, ask } = await openFresh({ retry: 5000 });
+    const { clock, source, secondary, ask } = await openFresh({ retry: 5000 });
     source.failure = gone;
     await clock.advance(limit + 1);
     await ask();
     const started = clock.now();
     source.states.length = 0;
+    expect(secondary.freshen(clock.now())).toBeUndefined();
     for (let query = 0; query < 20; query++) expect(await ask()).toMatchObject({ errors: [3] });
     expect(clock.now()).toBe(started);
     expect(source.states).toEqual([]);
@@ -68,6 +87,7 @@ describe("what fails", () => {
     await ask();
     await clock.advance(401);
     expect(secondary.status().transferError).toBe("the primary did not say its state within 400 ms");
+    expect(source.givenUp).toBe(1);
     source.stateLatency = 0;
     source.imageLatency = 700;
     await push("west", 3);
@@ -79,6 +99,21 @@ describe("what fails", () => {
       { event: "transfer-failed", retryIn: 1000 },
       { event: "transfer-failed", retryIn: 2000 },
     ]);
+  });
+
+  it("to be in time does not replace what is newer", async () => {
+    const { clock, source, secondary, push, ask, done } = await openFresh({ imageTimeout: 4000 });
+    await push("west", 3);
+    clock.stall(limit + 1);
+    source.imageLatency = 3000;
+    const late = done(secondary.freshen(clock.now())!);
+    await clock.advance(2000);
+    source.imageLatency = 0;
+    await push("west", 4);
+    expect((await ask()).addresses).toHaveLength(4);
+    await clock.advance(1500);
+    await late;
+    expect((await ask()).addresses).toHaveLength(4);
   });
 
   it("does not set off again what somebody else brought meanwhile", async () => {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
+import { waitingClock } from "../../src/gateway/clock.ts";
 import { HttpTransferSource } from "../../src/transfer/http-source.ts";
 import { Secondary } from "../../src/transfer/secondary.ts";
 import type { TransferEvent } from "../../src/transfer/transfer-events.ts";
@@ -32,13 +33,7 @@ it("a secondary answers what a Node gateway serves, through its changes and its 
   const secondary = new Secondary({
     source: new HttpTransferSource({ gateway: gateway.url, token: "secondary-token", clock: now }),
     stages: realStages(),
-    clock: {
-      now,
-      setTimer: (milliseconds, run) => {
-        const timer = setTimeout(run, milliseconds);
-        return () => clearTimeout(timer);
-      },
-    },
+    clock: { ...waitingClock, now },
     // A busy machine is no failure.
     policy: { stateTimeout: 30_000, imageTimeout: 30_000, wait: 30_000, firstWait: 30_000, retry: 1 },
     onEvent: (event) => events.push(event),

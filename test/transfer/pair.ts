@@ -22,6 +22,8 @@ export class FakeSource implements TransferSource {
   /** The hash of each image that was asked for. */
   readonly images: string[] = [];
   readonly dropped: string[] = [];
+  /** Requests that were called off. */
+  givenUp = 0;
   /** Milliseconds until an answer comes. */
   stateLatency = 0;
   imageLatency = 0;
@@ -75,6 +77,7 @@ export class FakeSource implements TransferSource {
       const cancel = this.#clock.setTimer(milliseconds, resolve);
       signal?.addEventListener("abort", () => {
         cancel();
+        this.givenUp++;
         reject(signal.reason);
       });
     });

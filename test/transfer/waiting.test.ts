@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_REFRESH_POLICY } from "../../src/transfer/refresh-policy.ts";
 import { settle } from "../gateway/fake-clock.ts";
@@ -7,7 +9,7 @@ const { refresh, limit, wait } = DEFAULT_REFRESH_POLICY;
 
 describe("one who waits", () => {
   it("waits for the time that is set at the most, then answers and says that it is stale", async () => {
-    const { clock, source, ask, events } = await openFresh();
+    const { clock, source, ask, events } = await openFresh({ stateTimeout: 10_000 });
     clock.stall(limit + 1);
     source.imageLatency = source.stateLatency = 3000;
     const started = clock.now();
@@ -63,5 +65,12 @@ describe("one who waits", () => {
     }
     expect(kept).toHaveLength(2);
     await Promise.all(kept);
+  });
+
+  it("keeps its process alive as long as it waits", () => {
+    const program = join(import.meta.dirname, "hanging-source-program.ts");
+    expect(execFileSync(process.execPath, [program], { encoding: "utf8" })).toBe(
+      "the primary did not say its state within 20 ms\n",
+    );
   });
 });

@@ -13,6 +13,7 @@ import { openFileStore } from "../../store/file-store.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
+import { locationSettings } from "../settings/location-settings.ts";
 import type { ServeConfig } from "../settings/serve-config.ts";
 import { createStages } from "../settings/stages.ts";
 import { UsageError } from "../settings/usage-error.ts";
@@ -86,6 +87,7 @@ export async function startGateway(
         optionCode: config.sourceCluster.option,
         trusted: config.sourceCluster.trusted,
       },
+      location: locationSettings(config.location),
       stubs,
       ...(outside.outside !== undefined && { outside: outside.outside }),
       policies: outside.policies,

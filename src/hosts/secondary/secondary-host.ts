@@ -4,6 +4,7 @@ import { createCredentials } from "../../http/credentials.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { federationOptions } from "../settings/federation-config.ts";
+import { locationSettings } from "../settings/location-settings.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
 import { createStages } from "../settings/stages.ts";
 import { describeError, type Log, logJson, logTransfers } from "./json-log.ts";
@@ -56,6 +57,7 @@ export function createSecondaryHost(
     },
     ...(outside !== undefined && { outside }),
     policies,
+    location: locationSettings(config.location),
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
     onError: (error) => log("error", "request-failed", describeError(error)),

@@ -1,5 +1,6 @@
 import type { ClusterCredential } from "../../http/credentials.ts";
 import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../settings/edge-config.ts";
+import { checkLocationFromHeaders } from "../settings/location-settings.ts";
 import { UsageError } from "../settings/usage-error.ts";
 
 /** What a secondary is started with. */
@@ -29,8 +30,10 @@ export function readSecondarySettings(
     throw new UsageError(
       "CLUSTERSET_TRANSFER_TOKEN: must be a token whose hash is in the primary's transfer.credentials: clusterset-doh token",
     );
+  const config = readEdgeConfig(environment.CONFIG);
+  checkLocationFromHeaders(config.location);
   return {
-    config: readEdgeConfig(environment.CONFIG),
+    config,
     credentials: readPushCredentials(environment.PUSH_CREDENTIALS),
     primaryUrl,
     transferToken,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { usableAddress } from "../../dns/address.ts";
-import { parseAddressRange } from "../../dns/address-range.ts";
 import { parseNameserver } from "../../forward/nameserver.ts";
+import { AddressRangeText } from "./address-range-text.ts";
 import { ZoneName } from "./zone-name.ts";
 
 const count = (least: number, most: number) => z.int().min(least).max(most);
@@ -41,13 +41,6 @@ export const Paths = z
     "must not have a path twice",
   )
   .default([]);
-
-const AddressRangeText = z
-  .string()
-  .refine(
-    (text) => parseAddressRange(text) !== undefined,
-    "must be a range of addresses such as 10.0.0.0/8, fd00::/8 or 127.0.0.1",
-  );
 
 const UpstreamName = z
   .string()

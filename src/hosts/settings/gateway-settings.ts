@@ -4,6 +4,7 @@ import { DEFAULT_PUSH_LIMITS } from "../../http/push-limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../../merge/addresses.ts";
 import { Federation, SourceCluster } from "./federation-config.ts";
 import { OutsideZones, Paths } from "./forward-settings.ts";
+import { Location } from "./location-settings.ts";
 import { ZoneName } from "./zone-name.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
@@ -40,6 +41,7 @@ export const gatewaySettings = {
   zones: z.array(ZoneName).max(100).default([]),
   federations: z.array(Federation).max(100).default([]),
   sourceCluster: SourceCluster.prefault({}),
+  location: Location.prefault({ source: "off" }),
   /** What a name outside every zone gets. */
   outsideZones: OutsideZones.default("refuse"),
   paths: Paths,

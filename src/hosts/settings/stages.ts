@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import type { GatewayStages } from "../../gateway/stages.ts";
 import type { AddressSource } from "../../merge/addresses.ts";
 import { createMerger } from "../../merge/merge.ts";
@@ -7,6 +8,7 @@ import { compileZoneImage } from "../../zone/compile.ts";
 import type { ZoneImage } from "../../zone/image.ts";
 import type { FederationOptions } from "../../zone/options.ts";
 import { givenPolicy, type OutsideZones } from "./forward-settings.ts";
+import { type Location, locationPlaces } from "./location-settings.ts";
 
 /** Settings of the pure stages. TTLs in seconds. */
 export interface StageSettings {
@@ -16,13 +18,17 @@ export interface StageSettings {
   readonly negativeTtlSeconds: number;
   readonly outsideOrder: readonly AddressSource[];
   readonly outsideZones: OutsideZones;
+  /** Its places have an order of shards in federation zones. Default: none. */
+  readonly location?: z.infer<typeof Location>;
 }
 
 const MOST_ROTATION = 0x3fffffff;
 
 /** The pure stages with their settings applied, for the gateway to join. */
 export function createStages(settings: StageSettings): GatewayStages<ZoneImage> {
-  const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones } = settings;
+  const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones, location } =
+    settings;
+  const places = location === undefined ? [] : locationPlaces(location);
   let rotation = 0;
   return {
     merge: createMerger({ outsideOrder }),
@@ -31,6 +37,7 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
       compileZoneImage(clusterset, {
         zones,
         federations,
+        places,
         ttl: ttlSeconds,
         negativeTtl: negativeTtlSeconds,
         serial: Math.floor(now / 1000) % 2 ** 32,
