@@ -5,7 +5,7 @@ import { eventually } from "../answers.ts";
 import { startWorker, type WorkerProcess } from "../edge/wrangler.ts";
 import type { CoreDns } from "../servers/coredns.ts";
 import type { DnsAnswer } from "../servers/dns.ts";
-import { startResolver } from "./resolver.ts";
+import { startResolver } from "./upstream-resolver.ts";
 
 describe("the Worker in workerd forwards by fetch", () => {
   let resolver: CoreDns;

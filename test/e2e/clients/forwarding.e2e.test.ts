@@ -8,7 +8,7 @@ import type { CoreDns } from "../servers/coredns.ts";
 import { type DnsAnswer, type Query, queryDoh } from "../servers/dns.ts";
 import { temporaryFolder } from "../servers/folders.ts";
 import { run } from "../servers/run.ts";
-import { LARGE_TEXT, SHORT_TTL, startResolver } from "./resolver.ts";
+import { LARGE_TEXT, SHORT_TTL, startResolver } from "./upstream-resolver.ts";
 
 const EXAMPLES = new URL("../../../examples/cluster-a", import.meta.url).pathname;
 
