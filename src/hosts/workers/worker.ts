@@ -1,4 +1,4 @@
-import { EdgeConnection, exchangeAtEdge, isDnsQuery } from "./edge-exchange.ts";
+import { EdgeConnection, type EdgeRequest, exchangeAtEdge } from "./edge-exchange.ts";
 import { createEdgeGateway, type EdgeGateway } from "./edge-gateway.ts";
 import type { Environment } from "./environment.ts";
 import { log } from "./event-log.ts";
@@ -18,12 +18,16 @@ export default {
       log("error", "not-configured", error instanceof Error ? error.message : String(error));
       return new Response("this gateway is not configured; its log says why\n", { status: 500 });
     }
-    const { secondary, resource, app } = gateway;
-    const answer = isDnsQuery(request)
-      ? () => exchangeAtEdge(resource, request)
-      : () => app.fetch(request, new EdgeConnection(request));
-    if (WITHOUT_IMAGE.test(request.url)) return answer();
-    const fresh = secondary.freshen(Date.now(), (work) => context.waitUntil(work));
-    return fresh === undefined ? answer() : fresh.then(answer);
+    return exchangeAtEdge(gateway, request, context) ?? answerByApp(gateway, request, context);
   },
 } satisfies ExportedHandler<Environment>;
+
+async function answerByApp(
+  { secondary, app }: EdgeGateway,
+  request: EdgeRequest,
+  context: ExecutionContext,
+): Promise<Response> {
+  if (!WITHOUT_IMAGE.test(request.url))
+    await secondary.freshen(Date.now(), (work) => context.waitUntil(work));
+  return app.fetch(request, new EdgeConnection(request));
+}
