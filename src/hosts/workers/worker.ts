@@ -1,7 +1,7 @@
+import { describeError, logJson } from "../secondary/json-log.ts";
 import { EdgeConnection, type EdgeRequest, exchangeAtEdge } from "./edge-exchange.ts";
 import { createEdgeGateway, type EdgeGateway } from "./edge-gateway.ts";
 import type { Environment } from "./environment.ts";
-import { log } from "./event-log.ts";
 
 export { ClustersetObject } from "./clusterset-object.ts";
 
@@ -15,7 +15,7 @@ export default {
     try {
       gateway ??= createEdgeGateway(environment);
     } catch (error) {
-      log("error", "not-configured", error instanceof Error ? error.message : String(error));
+      logJson("error", "not-configured", describeError(error));
       return new Response("this gateway is not configured; its log says why\n", { status: 500 });
     }
     return exchangeAtEdge(gateway, request, context) ?? answerByApp(gateway, request, context);
