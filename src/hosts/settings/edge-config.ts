@@ -23,7 +23,7 @@ const edgeLimits = {
     .int()
     .min(1024)
     .max(2 ** 30)
-    .default(24 * MEBI),
+    .default(20 * MEBI),
 };
 
 /** The variable `CONFIG` of the Worker: the settings of `clusterset-doh serve` that are not about its server. */
