@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { readEdgeConfig, readPushCredentials } from "../../src/hosts/settings/edge-config.ts";
+import {
+  readAllPushCredentials,
+  readEdgeConfig,
+  readPushCredentials,
+} from "../../src/hosts/settings/edge-config.ts";
 import { UsageError } from "../../src/hosts/settings/usage-error.ts";
 
 const HASH = "a".repeat(64);
@@ -75,5 +79,20 @@ describe("the secret PUSH_CREDENTIALS", () => {
     const said = complaint(() => readPushCredentials(secret));
     expect(said).toContain(message);
     expect(said).not.toMatch(/secret-token/i);
+  });
+
+  test("may be in several variables, each of which is named when it is wrong", () => {
+    const environment = {
+      CLUSTERSET: {},
+      PUSH_CREDENTIALS: JSON.stringify({ west: HASH }),
+      PUSH_CREDENTIALS_2: JSON.stringify([{ clusterId: "east", tokenSha256: OTHER }]),
+      OTHER_PUSH_CREDENTIALS: "not read",
+    };
+    expect(readAllPushCredentials(environment)).toEqual([
+      { clusterId: "west", tokenSha256: HASH },
+      { clusterId: "east", tokenSha256: OTHER },
+    ]);
+    const wrong = { ...environment, PUSH_CREDENTIALS_2: "{" };
+    expect(complaint(() => readAllPushCredentials(wrong))).toBe("PUSH_CREDENTIALS_2: is not JSON");
   });
 });

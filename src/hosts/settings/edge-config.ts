@@ -24,7 +24,7 @@ const edgeLimits = {
     .int()
     .min(1024)
     .max(2 ** 30)
-    .default(24 * MEBI),
+    .default(20 * MEBI),
 };
 
 const Settings = z.strictObject({
@@ -64,10 +64,23 @@ export function readEdgeConfig(value: unknown): EdgeConfig {
  * is not set.
  * @throws {UsageError} naming what is wrong by its place, without any value
  */
-export function readPushCredentials(value: unknown): ClusterCredential[] {
-  const given = typeof value === "string" ? fromText("PUSH_CREDENTIALS", value) : (value ?? []);
+export function readPushCredentials(value: unknown, variable = "PUSH_CREDENTIALS"): ClusterCredential[] {
+  const given = typeof value === "string" ? fromText(variable, value) : (value ?? []);
   const isMapping = typeof given === "object" && given !== null && !Array.isArray(given);
-  return parse("PUSH_CREDENTIALS", PushCredentials, isMapping ? listed(given) : given);
+  return parse(variable, PushCredentials, isMapping ? listed(given) : given);
+}
+
+const VARIABLE = /^PUSH_CREDENTIALS(?:_[A-Z0-9_]+)?$/;
+
+/**
+ * The credentials in `PUSH_CREDENTIALS` and in `PUSH_CREDENTIALS_2`, `PUSH_CREDENTIALS_EU` and so on together: hosts bound the length of
+ * one variable (Cloudflare: 5 KB, which are some 60 clusters).
+ * @throws {UsageError} as `readPushCredentials`
+ */
+export function readAllPushCredentials(environment: object): ClusterCredential[] {
+  return Object.entries(environment).flatMap(([name, value]) =>
+    VARIABLE.test(name) ? readPushCredentials(value, name) : [],
+  );
 }
 
 function listed(byCluster: object): unknown[] {

@@ -5,13 +5,14 @@ import { createStatusMetrics } from "../../http/status-metrics.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { Secondary } from "../../transfer/secondary.ts";
 import { IMAGE_FORMAT_VERSION } from "../../zone/layout.ts";
+import { logJson, logTransfers } from "../logging/json-log.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
 import { createStages } from "../settings/stages.ts";
 import { CachedTransferSource } from "./cached-source.ts";
 import { type Environment, readSettings } from "./environment.ts";
-import { log, logTransferEvent } from "./event-log.ts";
+import { logFailure } from "./event-log.ts";
 import { createPushForward } from "./push-forward.ts";
 import { VERSION } from "./version.ts";
 
@@ -47,7 +48,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
       sleep: (milliseconds) => scheduler.wait(milliseconds),
     }),
     stages: createStages({ ...config, federations: federationOptions(config.federations) }),
-    onEvent: logTransferEvent,
+    onEvent: logTransfers(logJson),
   });
   const { outside, policies } = createOutside(config, {
     upstreams: fetchUpstreams(config.forward),
@@ -76,7 +77,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
     metrics: createStatusMetrics(secondary, Date.now),
-    onError: (error) => log("error", "request-failed", "a request failed", { error }),
+    onError: (error) => logFailure("request-failed", "a request failed", error),
   };
   const resource = createDnsResource(dependencies);
   return { secondary, resource, app: createApp(dependencies, resource) };
