@@ -1,3 +1,4 @@
+import type { OnUpstreamChange } from "../../forward/upstream-health.ts";
 import type { OnTransferEvent } from "../../transfer/transfer-events.ts";
 
 /** Takes one event. No secret may be in it. */
@@ -19,6 +20,14 @@ export function logTransfers(log: Log): OnTransferEvent {
     } else {
       log("info", event, event.replaceAll("-", " "), fields);
     }
+  };
+}
+
+/** Logs which upstreams answer. */
+export function logUpstreams(log: Log): OnUpstreamChange {
+  return (upstream, error) => {
+    if (error === undefined) log("info", "upstream-answers", `${upstream} answers again`, { upstream });
+    else log("warn", "upstream-failed", `${upstream} did not answer: ${describeError(error)}`, { upstream });
   };
 }
 

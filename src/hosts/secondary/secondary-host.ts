@@ -3,7 +3,7 @@ import type { Connection } from "../../http/connection.ts";
 import { createCredentials } from "../../http/credentials.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
-import { describeError, type Log, logJson, logTransfers } from "../logging/json-log.ts";
+import { describeError, type Log, logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
@@ -35,10 +35,7 @@ export function createSecondaryHost(
   });
   const { outside, policies } = createOutside(config, {
     upstreams: fetchUpstreams(config.forward),
-    onUpstreamChange: (upstream, error) =>
-      error === undefined
-        ? log("info", "upstream-answers", `${upstream} answers again`)
-        : log("warn", "upstream-failed", `${upstream} did not answer: ${error.message}`),
+    onUpstreamChange: logUpstreams(log),
   });
   const app = createApp({
     gateway: secondary,

@@ -5,7 +5,7 @@ import { createStatusMetrics } from "../../http/status-metrics.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { Secondary } from "../../transfer/secondary.ts";
 import { IMAGE_FORMAT_VERSION } from "../../zone/layout.ts";
-import { logJson, logTransfers } from "../logging/json-log.ts";
+import { logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
@@ -55,10 +55,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     // A request cannot wait for what belongs to another one, and ends with its response.
     coalesce: false,
     background: waitUntil,
-    onUpstreamChange: (upstream, error) =>
-      error === undefined
-        ? log("info", "upstream-answers", `${upstream} answers again`)
-        : log("warn", "upstream-failed", `${upstream} did not answer: ${error.message}`),
+    onUpstreamChange: logUpstreams(logJson),
   });
   const dependencies: AppDependencies = {
     gateway: secondary,
