@@ -1,8 +1,10 @@
 import { ExtendedError, HEADER_BYTES, HeaderFlag, ResponseCode } from "../dns/codes.ts";
 import { read16 } from "../zone/record-block.ts";
 import type { Answer, Outcome } from "./answer.ts";
+import { answerDesignation, type DesignationContext } from "./designated-resolvers.ts";
 import { writer } from "./message-writer.ts";
 import { isQuery, type Query, readQuery } from "./query.ts";
+import type { Transport } from "./transport.ts";
 
 /** Answers a well-formed query without records: a refusal, or a failure; nobody may cache it. */
 export function answerWith(
@@ -11,8 +13,9 @@ export function answerWith(
   rcode: number,
   outcome: Outcome,
   extendedError = -1,
+  transport?: Transport,
 ): Answer {
-  writer.begin(message, query);
+  writer.begin(message, query, transport);
   writer.writeOpt(query, rcode, extendedError);
   return { bytes: writer.finish(query, rcode, false), outcome, freshness: 0 };
 }
@@ -32,10 +35,13 @@ export function answerFault(message: Uint8Array, rcode: number): Answer {
  * Answers while no snapshot is loaded: SERVFAIL with an Extended DNS Error (RFC 8914, Not Ready), because
  * NXDOMAIN would say that the names do not exist. Undefined for octets that are no DNS query.
  */
-export function notReady(message: Uint8Array): Answer | undefined {
+export function notReady(message: Uint8Array, asker: DesignationContext = {}): Answer | undefined {
   if (!isQuery(message)) return undefined;
   const query = readQuery(message);
-  return "code" in query
-    ? answerFault(message, query.code)
-    : answerWith(message, query, ResponseCode.SERVFAIL, "servfail", ExtendedError.NOT_READY);
+  if ("code" in query) return answerFault(message, query.code);
+  const { transport } = asker;
+  return (
+    answerDesignation(message, query, asker) ??
+    answerWith(message, query, ResponseCode.SERVFAIL, "servfail", ExtendedError.NOT_READY, transport)
+  );
 }

@@ -1,7 +1,7 @@
 import { RecordType, ResponseCode } from "../dns/codes.ts";
 import type { ZoneImage } from "../zone/image.ts";
 import type { Answer, Outcome } from "./answer.ts";
-import { writer } from "./message-writer.ts";
+import { RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
 import type { Query } from "./query.ts";
 import { writeSoa } from "./zone-records.ts";
 
@@ -10,6 +10,7 @@ const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);
 
 /** Answers type ANY at a name that has records. */
 export function minimalAny(query: Query, image: ZoneImage, owner: number): Answer {
+  if (!writer.hasRoom(RECORD_HEADER_BYTES + MINIMAL_ANY.length)) return positive(query);
   writer.writeRecordHeader(owner, RecordType.HINFO, image.negativeTtl, MINIMAL_ANY.length);
   writer.writeOctets(MINIMAL_ANY, 0, MINIMAL_ANY.length);
   writer.answers++;
@@ -30,11 +31,11 @@ export function negative(query: Query, image: ZoneImage, apexAt: number, rcode: 
   return finishNegative(query, image, rcode);
 }
 
-/** Ends a negative answer whose SOA is written. */
+/** Ends a negative answer whose SOA is written, unless it had no room. */
 export function finishNegative(query: Query, image: ZoneImage, rcode: number): Answer {
-  writer.authorities = 1;
+  writer.authorities = writer.truncated ? 0 : 1;
   writer.writeOpt(query, rcode, -1);
   const outcome: Outcome = rcode === ResponseCode.NXDOMAIN ? "nxdomain" : "nodata";
-  const freshness = Math.min(writer.smallestTtl, image.negativeTtl);
+  const freshness = writer.truncated ? 0 : Math.min(writer.smallestTtl, image.negativeTtl);
   return { bytes: writer.finish(query, rcode, true), outcome, freshness };
 }

@@ -1,15 +1,23 @@
 import { CLASS_IN, EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../dns/codes.ts";
 import { ANNOUNCED_PAYLOAD_BYTES, MAX_MESSAGE_BYTES, PADDING_BLOCK_BYTES } from "./limits.ts";
 import type { Query } from "./query.ts";
+import { HTTPS, longestAnswerFor, type Transport } from "./transport.ts";
+
+/** Octets of a record before its data when the owner is a compression pointer. */
+export const RECORD_HEADER_BYTES = 12;
 
 const OPT_BYTES = 11;
+const KEEPALIVE_BYTES = 6;
 
 /** Writes one answer after the other into the same octets; nothing here is asynchronous, so one is enough. */
 class MessageWriter {
   readonly bytes = new Uint8Array(MAX_MESSAGE_BYTES);
   position = 0;
+  transport = HTTPS;
   /** Octets that records may fill; the rest is kept for the OPT record. */
   limit = 0;
+  /** Octets that address records may fill. */
+  addressLimit = 0;
   answers = 0;
   authorities = 0;
   additionals = 0;
@@ -18,15 +26,31 @@ class MessageWriter {
   smallestTtl = 0xffffffff;
 
   /** Starts an answer: header space, and the question as it was asked (RFC 4343: case kept). */
-  begin(message: Uint8Array, query: Query): void {
+  begin(message: Uint8Array, query: Query, transport: Transport = HTTPS): void {
+    const { edns } = query;
     for (let index = HEADER_BYTES; index < query.questionEnd; index++) this.bytes[index] = message[index]!;
     this.position = query.questionEnd;
-    this.limit = MAX_MESSAGE_BYTES - (query.edns === undefined ? 0 : OPT_BYTES);
+    this.transport = transport;
+    if (edns === undefined) {
+      this.limit = longestAnswerFor(transport, edns);
+      this.addressLimit = Math.min(this.limit, transport.longestPlainAnswer);
+    } else {
+      const keepalive = edns.keepalive && transport.keepaliveTimeout !== undefined;
+      this.limit = longestAnswerFor(transport, edns) - OPT_BYTES - (keepalive ? KEEPALIVE_BYTES : 0);
+      this.addressLimit = this.limit;
+    }
     this.answers = 0;
     this.authorities = 0;
     this.additionals = 0;
     this.truncated = false;
     this.smallestTtl = 0xffffffff;
+  }
+
+  /** Whether so many octets have room; where they have none, the answer is marked as truncated. */
+  hasRoom(octets: number): boolean {
+    if (this.position + octets <= this.limit) return true;
+    this.truncated = true;
+    return false;
   }
 
   write16(value: number): void {
@@ -65,6 +89,7 @@ class MessageWriter {
   writeOpt(query: Query, rcode: number, extendedError: number): void {
     const { edns } = query;
     if (edns === undefined) return;
+    const { transport } = this;
     this.bytes[this.position++] = 0;
     this.write16(RecordType.OPT);
     this.write16(ANNOUNCED_PAYLOAD_BYTES);
@@ -78,10 +103,15 @@ class MessageWriter {
       this.write16(2);
       this.write16(extendedError);
     }
-    if (edns.padding) {
+    if (edns.keepalive && transport.keepaliveTimeout !== undefined) {
+      this.write16(EdnsOption.TCP_KEEPALIVE);
+      this.write16(2);
+      this.write16(transport.keepaliveTimeout);
+    }
+    if (edns.padding && transport.isEncrypted) {
       const unpadded = this.position + 4;
       const whole = Math.ceil(unpadded / PADDING_BLOCK_BYTES) * PADDING_BLOCK_BYTES;
-      const zeros = Math.min(whole, MAX_MESSAGE_BYTES) - unpadded;
+      const zeros = Math.min(whole, transport.longestAnswer) - unpadded;
       if (zeros >= 0) {
         this.write16(EdnsOption.PADDING);
         this.write16(zeros);

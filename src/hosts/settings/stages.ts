@@ -1,6 +1,7 @@
 import type { GatewayStages } from "../../gateway/stages.ts";
 import type { AddressSource } from "../../merge/addresses.ts";
 import { createMerger } from "../../merge/merge.ts";
+import type { DesignatedResolver } from "../../resolve/designated-resolvers.ts";
 import { notReady } from "../../resolve/faults.ts";
 import { resolve } from "../../resolve/resolve.ts";
 import { compileZoneImage } from "../../zone/compile.ts";
@@ -15,6 +16,8 @@ export interface StageSettings {
   readonly negativeTtlSeconds: number;
   readonly outsideOrder: readonly AddressSource[];
   readonly outsideZones: "refuse" | "nxdomain";
+  /** The encrypted resolver that clients are told of; asked for with every query about it. Default: none. */
+  readonly designated?: () => DesignatedResolver | undefined;
 }
 
 const MOST_ROTATION = 0x3fffffff;
@@ -22,6 +25,7 @@ const MOST_ROTATION = 0x3fffffff;
 /** The pure stages with their settings applied, for the gateway to join. */
 export function createStages(settings: StageSettings): GatewayStages<ZoneImage> {
   const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones } = settings;
+  const { designated = () => undefined } = settings;
   let rotation = 0;
   return {
     merge: createMerger({ outsideOrder }),
@@ -34,10 +38,19 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
         negativeTtl: negativeTtlSeconds,
         serial: Math.floor(now / 1000) % 2 ** 32,
       }),
-    resolve: (query, { image, leaseExpiry, view, now }) => {
+    resolve: (query, { image, leaseExpiry, view, now, transport }) => {
       rotation = (rotation + 1) & MOST_ROTATION;
-      return resolve(query, { image, leaseExpiry, view, now, rotation, outside: outsideZones });
+      return resolve(query, {
+        image,
+        leaseExpiry,
+        view,
+        now,
+        rotation,
+        transport,
+        outside: outsideZones,
+        designated: designated(),
+      });
     },
-    notReady,
+    notReady: (query, { view, transport }) => notReady(query, { view, transport, designated: designated() }),
   };
 }
