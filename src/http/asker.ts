@@ -39,6 +39,8 @@ export interface AskerReader {
     query: Uint8Array,
     connection: Partial<Connection> | undefined,
   ): Asker | Promise<Asker | undefined>;
+  /** Where there is no request: by EDNS option and address alone. */
+  readByAddress(query: Uint8Array, connection: Partial<Connection> | undefined): Asker;
 }
 
 /**
@@ -86,6 +88,7 @@ export function createAskerReader(settings: AskerSettings): AskerReader {
 
   return {
     variesByCredential: credentials !== undefined,
+    readByAddress,
     read(request, query, connection) {
       const authorization = credentials === undefined ? null : headerOf(request, connection, "authorization");
       return authorization === null

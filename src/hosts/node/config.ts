@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
 import { checkFederations } from "../settings/federation-config.ts";
+import { readListenFlags } from "../settings/listener-config.ts";
 import { ServeConfig } from "../settings/serve-config.ts";
 import { UsageError } from "../settings/usage-error.ts";
 
@@ -20,6 +21,9 @@ export interface ServeFlags {
   readonly federation?: readonly string[] | undefined;
   /** `CLUSTER_ID=FILE` each. */
   readonly clusterToken?: readonly string[] | undefined;
+  /** `HOST:PORT` each. */
+  readonly dns?: readonly string[] | undefined;
+  readonly dot?: readonly string[] | undefined;
   readonly logLevel?: string | undefined;
 }
 
@@ -54,10 +58,16 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   const served = withAlwaysServed(zones);
   const federations = [...config.federations, ...(flags.federation ?? []).map(readFederation)];
   checkFederations(federations, served);
+  const dns = [...config.dns.listen, ...readListenFlags("--dns", flags.dns ?? [])];
+  const dot = [...config.dot.listen, ...readListenFlags("--dot", flags.dot ?? [])];
+  if (dot.length > 0 && config.tls === false)
+    throw new UsageError("dot.listen (--dot): DNS over TLS needs a certificate, and tls is false (--no-tls)");
   return {
     ...config,
     zones: served,
     federations,
+    dns: { ...config.dns, listen: dns },
+    dot: { ...config.dot, listen: dot },
     push: { credentials: [...config.push.credentials, ...(flags.clusterToken ?? []).map(readClusterToken)] },
   };
 }

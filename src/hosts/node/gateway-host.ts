@@ -3,10 +3,12 @@ import { systemClock } from "../../gateway/clock.ts";
 import { Gateway } from "../../gateway/gateway.ts";
 import type { GatewayEvent } from "../../gateway/gateway-events.ts";
 import { createApp } from "../../http/app.ts";
+import { createAskerReader } from "../../http/asker.ts";
 import { createPrometheusMetrics } from "../../http/prometheus.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { QueryCounters } from "../../http/query-counters.ts";
 import { createStubRoutes } from "../../http/stub-routes.ts";
+import type { DesignatedResolver } from "../../resolve/designated-resolvers.ts";
 import { openFileStore } from "../../store/file-store.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { federationOptions } from "../settings/federation-config.ts";
@@ -14,8 +16,11 @@ import type { ServeConfig } from "../settings/serve-config.ts";
 import { createStages } from "../settings/stages.ts";
 import { UsageError } from "../settings/usage-error.ts";
 import { formatListenAddress, parseListenAddress } from "./listen-address.ts";
+import { designatedResolver } from "./listeners/designation.ts";
+import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
+import { createQueryHandler } from "./listeners/query-handler.ts";
 import type { Logger } from "./logger.ts";
-import { startNodeServer } from "./node-server.ts";
+import { type NodeServer, startNodeServer } from "./node-server.ts";
 import { PushCredentials } from "./push-credentials.ts";
 import { openStubZones } from "./stub-host.ts";
 import { openTlsSource } from "./tls-source.ts";
@@ -35,6 +40,8 @@ export interface RunningGateway {
   readonly certificateFile: string | undefined;
   /** Whether queries get answers, and from how many live clusters. */
   readonly readiness: () => { readonly ready: boolean; readonly liveClusters: number };
+  /** Where plain DNS and DNS over TLS are answered. */
+  readonly listeners: readonly ListeningPlace[];
   stop(): Promise<void>;
 }
 
@@ -49,13 +56,20 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
   const upstreams = await UpstreamConnector.load(config.stub.upstreams);
-  const gateway = await openGateway(config, logger);
+  let designated: DesignatedResolver | undefined;
+  const gateway = await openGateway(config, logger, () => designated);
+  let server: NodeServer | undefined;
   try {
     // The store has locked the state folder by now.
     const stubs = await openStubZones(config, upstreams, logger);
     const counters = new QueryCounters();
     const onError = (error: unknown) =>
       logger.error({ event: "request-failed", err: error }, "a request failed");
+    const askers = {
+      ...(config.push.credentials.length > 0 && { credentials }),
+      optionCode: config.sourceCluster.option,
+      trusted: config.sourceCluster.trusted,
+    };
     const app = createApp({
       gateway,
       counters,
@@ -68,11 +82,7 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
         limits: { sentBytes: config.limits.pushSentBytes, bodyBytes: config.limits.pushBytes },
         onError,
       }),
-      askers: {
-        ...(config.push.credentials.length > 0 && { credentials }),
-        optionCode: config.sourceCluster.option,
-        trusted: config.sourceCluster.trusted,
-      },
+      askers,
       stubs,
       stubRoutes: createStubRoutes({
         stubs,
@@ -85,7 +95,7 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
       metrics: createPrometheusMetrics(gateway, counters, Date.now),
       onError,
     });
-    const server = await startNodeServer({
+    const https = await startNodeServer({
       listen,
       tls: tls?.tls,
       fetch: (request, connection) => app.fetch(request, connection),
@@ -98,10 +108,21 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
         idleTimeout: config.limits.idleSeconds * 1000,
       },
     });
+    server = https;
+    const asker = createAskerReader(askers);
+    const listeners = await startListeners({
+      config,
+      handle: createQueryHandler({ gateway, clock: Date.now, counters, asker, stubs }),
+      counters,
+      tls: tls?.tls,
+      logger,
+    });
+    designated = designatedResolver(config.ddr, listeners.places, https.address.port);
     const refresh = async () => {
       const renewed = await tls?.refresh();
       if (renewed !== undefined) {
-        server.renew(renewed);
+        https.renew(renewed);
+        listeners.renew(renewed);
         logger.info({ event: "certificate-renewed" }, "took another certificate");
       }
       if (await credentials.refresh()) logger.info({ event: "tokens-renewed" }, "took other tokens");
@@ -115,7 +136,7 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
       REFRESH_INTERVAL,
     ).unref();
     const isEvery = listen.host === undefined || listen.host === "0.0.0.0" || listen.host === "::";
-    const host = formatListenAddress(isEvery ? "localhost" : listen.host, server.address.port);
+    const host = formatListenAddress(isEvery ? "localhost" : listen.host, https.address.port);
     const url = `${tls === undefined ? "http" : "https"}://${host}`;
     logger.info({ event: "listening", url, zones: config.zones, version: VERSION }, `listening on ${url}`);
     return {
@@ -125,27 +146,33 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
         const { ready, clusters } = gateway.status();
         return { ready, liveClusters: clusters.filter((cluster) => cluster.live).length };
       },
+      listeners: listeners.places,
       stop: async () => {
         clearInterval(refresher);
-        await server.stop(STOP_GRACE);
+        await Promise.all([listeners.stop(STOP_GRACE), https.stop(STOP_GRACE)]);
         await stubs.close();
         await gateway.close();
       },
     };
   } catch (error) {
+    await server?.stop(0);
     await gateway.close();
     throw error;
   }
 }
 
-async function openGateway(config: ServeConfig, logger: Logger) {
+async function openGateway(
+  config: ServeConfig,
+  logger: Logger,
+  designated: () => DesignatedResolver | undefined,
+) {
   const { lease, limits, stateDirectory } = config;
   try {
     return await Gateway.open({
       store: await openFileStore(join(stateDirectory, "snapshots"), {
         onWarning: ({ code, ...rest }) => logger.warn({ event: "store-damage", code, ...rest }, rest.message),
       }),
-      stages: createStages({ ...config, federations: federationOptions(config.federations) }),
+      stages: createStages({ ...config, federations: federationOptions(config.federations), designated }),
       clock: systemClock,
       onEvent: (event) => logEvent(logger, event),
       limits: {

@@ -12,16 +12,15 @@ import {
 } from "node:http2";
 import type { AddressInfo, Server } from "node:net";
 import type { Duplex } from "node:stream";
-import type { SecureContextOptions } from "node:tls";
 import { setFlagsFromString } from "node:v8";
 import { getRequestListener } from "@hono/node-server";
 import type { Connection } from "../../http/connection.ts";
 import type { ServerLimits } from "../settings/server-limits.ts";
-import { UsageError } from "../settings/usage-error.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
-import { formatListenAddress, type ListenAddress } from "./listen-address.ts";
+import type { ListenAddress } from "./listen-address.ts";
+import { listenError, NoSuchAddress } from "./listen-error.ts";
 import { NodeConnection } from "./node-connection.ts";
-import type { ServerTls } from "./tls.ts";
+import { type ServerTls, secureContext } from "./tls.ts";
 
 /** What a Node server is started with. */
 export interface NodeServerOptions {
@@ -138,10 +137,6 @@ function createGuarded(
   return { server, guard };
 }
 
-function secureContext({ cert, key, clientCa }: ServerTls): SecureContextOptions {
-  return { cert, key, minVersion: "TLSv1.2", ...(clientCa !== undefined && { ca: clientCa }) };
-}
-
 function stopGuarded({ server, guard }: Guarded, grace: number): Promise<void> {
   return new Promise((resolve) => {
     const cutOff = setTimeout(() => guard.destroyAll(), grace);
@@ -152,27 +147,9 @@ function stopGuarded({ server, guard }: Guarded, grace: number): Promise<void> {
   });
 }
 
-/** The machine does not have the address, or not the protocol. */
-class NoSuchAddress extends UsageError {}
-
 function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      const place = host === undefined ? `port ${port}` : formatListenAddress(host, port);
-      if (error.code === "EADDRINUSE")
-        reject(
-          new UsageError(
-            `${place} is taken: stop the program that listens there, or choose another --listen HOST:PORT`,
-          ),
-        );
-      else if (error.code === "EACCES")
-        reject(new UsageError(`${place} is not allowed: choose a port above 1023 with --listen HOST:PORT`));
-      else if (error.code === "EADDRNOTAVAIL" || error.code === "EAFNOSUPPORT")
-        reject(
-          new NoSuchAddress(`${place} is no address of this machine: choose another --listen HOST:PORT`),
-        );
-      else reject(new UsageError(`cannot listen on ${place}: ${error.message}`));
-    });
+    server.once("error", (error) => reject(listenError(error, host, port, "--listen")));
     server.listen({ port, ...(host !== undefined && { host }) }, resolve);
   });
 }
