@@ -18,6 +18,7 @@ export class MessageFramer {
 
   /** Takes up octets that arrived. */
   push(part: Buffer): void {
+    if (part.length === 0) return;
     this.#parts.push(part);
     this.#held += part.length;
   }
@@ -44,8 +45,7 @@ export class MessageFramer {
   #peekLength(): number | undefined {
     if (this.#held < LENGTH_BYTES) return undefined;
     const first = this.#parts[0]!;
-    const second =
-      first.length > 1 ? first[1]! : this.#parts.find((part, index) => index > 0 && part.length > 0)![0]!;
+    const second = first.length > 1 ? first[1]! : this.#parts[1]![0]!;
     return (first[0]! << 8) | second;
   }
 }
