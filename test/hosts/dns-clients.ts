@@ -46,6 +46,7 @@ export async function answeredIds(
 /** A client of DNS over TCP or TLS that reads messages one by one. */
 export class StreamClient {
   readonly socket: Socket;
+  /** Resolves when the server has closed its half, or the connection is gone. */
   readonly closed: Promise<unknown>;
   #received = Buffer.alloc(0);
   #changed: () => void = () => {};
@@ -53,16 +54,21 @@ export class StreamClient {
 
   private constructor(socket: Socket) {
     this.socket = socket;
-    this.closed = new Promise((resolve) => socket.once("close", resolve));
+    this.closed = new Promise((resolve) => {
+      socket.once("end", resolve);
+      socket.once("close", resolve);
+    });
     socket.on("error", () => {});
     socket.on("data", (part) => {
       this.#received = Buffer.concat([this.#received, part as Buffer]);
       this.#changed();
     });
-    socket.on("close", () => {
+    const end = () => {
       this.#hasEnded = true;
       this.#changed();
-    });
+    };
+    socket.on("end", end);
+    socket.on("close", end);
   }
 
   static async tcp(
