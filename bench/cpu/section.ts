@@ -1,20 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { decode } from "dns-packet";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
-import { waitFor } from "../../test/e2e/servers/wait.ts";
-import { generateWorld, type WorldSize } from "../../test/worlds/generate.ts";
+import { generateWorld } from "../../test/worlds/generate.ts";
 import type { Effort, Progress, Section, Table } from "../report.ts";
-import { encodeQuery } from "../resolve/cases.ts";
 import { type Contender, measureInTurns } from "../rounds.ts";
+import { ASKED, compareAnswers, queryOf, WORLD } from "./asked.ts";
 import { askOnce, type DohServer, startFixed, startLoadedCoreDns, startLoadedGateway } from "./contenders.ts";
 import { CONNECTIONS, type Load, STREAMS, sendLoad } from "./h2load.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "./process-cpu.ts";
 
-/** `service-0` to `service-99` are headless. */
-const WORLD: WorldSize = { clusters: 2, services: 500, endpointsPerService: 5, headlessShare: 0.2, seed: 1 };
-/** ClusterSetIP services whose names have the same length, so that all answers have it. */
-const ASKED = Array.from({ length: 400 }, (_, index) => index + 100);
 /** Long enough that every sample pays for its share of garbage collections. */
 const REQUESTS = 30_000;
 const ROUNDS = 2;
@@ -102,22 +96,4 @@ function prepare(method: "GET" | "POST", { url }: DohServer, path: string): Load
   const lines = ASKED.map((index) => `${url}?dns=${Buffer.from(queryOf(index)).toString("base64url")}\n`);
   writeFileSync(path, lines.join(""));
   return { urlFile: path };
-}
-
-function queryOf(index: number): Uint8Array {
-  return encodeQuery(`service-${index}.team-${Math.floor(index / 100)}.svc.clusterset.local`, "A");
-}
-
-/** Waits until CoreDNS has loaded everything; both have to say the same, or the comparison means nothing. */
-async function compareAnswers(gateway: DohServer, coredns: DohServer): Promise<void> {
-  for (const index of [ASKED[0]!, ASKED.at(-1)!]) {
-    const addresses = async (server: DohServer) =>
-      decode((await askOnce(server, queryOf(index))).body).answers?.map(
-        (record) => "data" in record && record.data,
-      );
-    await waitFor(`the same answer from CoreDNS for service-${index}`, async () => {
-      const [one, other] = [await addresses(gateway), await addresses(coredns)];
-      return one?.length === 1 && JSON.stringify(one) === JSON.stringify(other);
-    });
-  }
 }
