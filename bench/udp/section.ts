@@ -5,8 +5,8 @@ import { queryTcp, queryUdp } from "../../test/e2e/servers/dns.ts";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { ServerProcess } from "../../test/e2e/servers/process.ts";
-import { generateWorld } from "../../test/worlds/generate.ts";
-import { ASKED, compareAnswers, nameOf, queryOf, WORLD } from "../cpu/asked.ts";
+import { ASKED, LOADED_WORLD, loadedSnapshots, nameOf, queryOf } from "../asked.ts";
+import { compareAnswers } from "../cpu/compare-answers.ts";
 import { pidOf, startLoadedCoreDns, startLoadedGateway } from "../cpu/contenders.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../cpu/process-cpu.ts";
 import type { Effort, Progress, Section, Table } from "../report.ts";
@@ -34,7 +34,7 @@ export const udpSection: Section = {
     progress("starting an API server, CoreDNS and the gateway");
     const servers: DnsServer[] = [];
     try {
-      const snapshots = generateWorld(WORLD);
+      const snapshots = loadedSnapshots();
       const coredns = await startLoadedCoreDns(snapshots);
       servers.push(coredns);
       const gateway = await startLoadedGateway(snapshots);
@@ -90,7 +90,7 @@ async function measureTransport(
     notes: [
       `User and system time of the server process for ${queries.toLocaleString("en")} queries by dnsperf on loopback (${SOCKETS} sockets, ${IN_FLIGHT} queries in flight): type A with EDNS, ${ASKED.length} names in turn.`,
       `Answers have ${ours} octets, CoreDNS's ${theirs}.`,
-      `CoreDNS answers by its kubernetes plugin from an API server with the same ${WORLD.services} services.`,
+      `CoreDNS answers by its kubernetes plugin from an API server with the same ${LOADED_WORLD.services} services.`,
     ],
   };
 }

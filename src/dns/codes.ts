@@ -36,7 +36,9 @@ export const EdnsOption = { TCP_KEEPALIVE: 11, PADDING: 12, EXTENDED_ERROR: 15 }
 /** Extended DNS Error info codes (RFC 8914 section 4). */
 export const ExtendedError = {
   OTHER: 0,
+  STALE_ANSWER: 3,
   NOT_READY: 14,
+  STALE_NXDOMAIN: 19,
   NOT_AUTHORITATIVE: 20,
   NOT_SUPPORTED: 21,
   NO_REACHABLE_AUTHORITY: 22,

@@ -19,8 +19,8 @@ export interface ClusterStatus {
   readonly imports: number;
 }
 
-/** What the gateway serves now. */
-export interface GatewayStatus {
+/** What can be said of the image that is served, wherever it was compiled. */
+export interface ServingStatus {
   /** True once a first snapshot is loaded and at least one cluster is live (or all left on purpose). */
   readonly ready: boolean;
   /** Content hash of the ZoneImage (hex), if there is one. */
@@ -28,10 +28,21 @@ export interface GatewayStatus {
   readonly imageBytes: number;
   readonly services: number;
   readonly clusters: readonly ClusterStatus[];
-  readonly conflicts: readonly Conflict[];
-  readonly findings: readonly ClusterFinding[];
   /** Why the newest state could not be compiled: an older image is served, or none. */
   readonly compileError?: string;
+  /**
+   * Where answers say that they are stale: when what is answered from was last known to be what the primary serves, in
+   * Unix milliseconds.
+   */
+  readonly staleSince?: number;
+  /** Why a secondary could not take over the newest state of its primary: an older one is served, or none. */
+  readonly transferError?: string;
+}
+
+/** What the gateway serves now, with what was said while it was compiled. */
+export interface GatewayStatus extends ServingStatus {
+  readonly conflicts: readonly Conflict[];
+  readonly findings: readonly ClusterFinding[];
 }
 
 /** A push that names a generation that the gateway does not hold: the worker sends a full snapshot next. */

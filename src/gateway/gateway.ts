@@ -9,7 +9,7 @@ import type { OnGatewayEvent } from "./gateway-events.ts";
 import { type Acknowledgement, type GatewayStatus, GenerationMismatch } from "./gateway-types.ts";
 import { HeldCluster } from "./held-cluster.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
-import { LeaseTimer } from "./lease-timer.ts";
+import { LeaseTimer, type LeaseWatch } from "./lease-timer.ts";
 import { charactersAfter, DEFAULT_GATEWAY_LIMITS, type GatewayLimits, leaseMilliseconds } from "./limits.ts";
 import { LiveClusters } from "./live-clusters.ts";
 import { PushRefused } from "./push-refused.ts";
@@ -23,6 +23,8 @@ export interface GatewayDependencies<Image extends ServedImage> {
   readonly clock: Clock;
   readonly onEvent: OnGatewayEvent;
   readonly limits?: Partial<GatewayLimits>;
+  /** What calls `onDue` when the next lease runs out. Default: a timer of the clock. */
+  readonly watchLeases?: (onDue: () => void) => LeaseWatch;
 }
 
 /**
@@ -38,7 +40,7 @@ export class Gateway<Image extends ServedImage> {
   readonly #clusters: LiveClusters;
   readonly #compiler: ZoneCompiler<Image>;
   readonly #schedule: CompileSchedule;
-  readonly #leaseTimer: LeaseTimer;
+  readonly #leases: LeaseWatch;
   readonly #queue = new KeyedQueue();
   /** New clusters whose first push is being kept: they count against the bound already. */
   readonly #arriving = new Set<string>();
@@ -56,10 +58,11 @@ export class Gateway<Image extends ServedImage> {
     this.#clusters = new LiveClusters(this.#limits.mostClusters);
     this.#compiler = new ZoneCompiler(stages, clock, onEvent);
     this.#schedule = new CompileSchedule(clock, () => this.#compile());
-    this.#leaseTimer = new LeaseTimer(clock, () => {
+    const onDue = () => {
       this.#expireNow();
       this.#watchLeases();
-    });
+    };
+    this.#leases = dependencies.watchLeases?.(onDue) ?? new LeaseTimer(clock, onDue);
   }
 
   /** Loads the store and serves what is live in it at once. */
@@ -169,7 +172,7 @@ export class Gateway<Image extends ServedImage> {
 
   /**
    * Answers one DNS message.
-   * @param view the cluster id of the asker, undefined for outside
+   * @param view the cluster id of the asker, or the view of a place (`placeView`); undefined for outside
    * @param now Unix milliseconds
    * @param transport how the answer travels; DNS over HTTPS unless told
    * @returns undefined where `query` is no DNS query at all
@@ -183,7 +186,7 @@ export class Gateway<Image extends ServedImage> {
     const served = this.current(now);
     if (served === undefined) return this.#stages.notReady(query, { view, transport });
     const { image, leaseExpiry } = served;
-    return this.#stages.resolve(query, { image, leaseExpiry, view, now, transport });
+    return this.#stages.resolve(query, { image, leaseExpiry, view, now, transport, stale: false });
   }
 
   /** Whether a cluster has pushed and has not left. */
@@ -210,7 +213,7 @@ export class Gateway<Image extends ServedImage> {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#leaseTimer.stop();
+    this.#leases.stop();
     await this.#queue.idle();
     await this.#store.close();
   }
@@ -284,6 +287,6 @@ export class Gateway<Image extends ServedImage> {
   }
 
   #watchLeases(): void {
-    if (!this.#closed) this.#leaseTimer.watch(this.#clusters.nextExpiry);
+    if (!this.#closed) this.#leases.watch(this.#clusters.nextExpiry);
   }
 }

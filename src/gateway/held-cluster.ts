@@ -31,18 +31,15 @@ export class HeldCluster {
 }
 
 /**
- * When each lease group's first lease runs out. A cluster that is no longer held counts as run out: what
+ * When each lease group's first lease runs out. A cluster that is no longer held (no `expiresAt`) counts as run out: what
  * rests on it may be answered once more, but not be cached.
  */
 export function leaseExpiry(
   groups: readonly (readonly string[])[],
-  clusters: ReadonlyMap<string, HeldCluster>,
+  expiresAt: (clusterId: string) => number | undefined,
 ): Float64Array {
   return Float64Array.from(groups, (group) =>
-    group.reduce(
-      (first, id) => Math.min(first, clusters.get(id)?.meta.expiresAt ?? 0),
-      Number.POSITIVE_INFINITY,
-    ),
+    group.reduce((first, id) => Math.min(first, expiresAt(id) ?? 0), Number.POSITIVE_INFINITY),
   );
 }
 

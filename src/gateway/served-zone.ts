@@ -49,7 +49,7 @@ export class ZoneCompiler<Image extends ServedImage> {
       const image = changed || before === undefined ? compiled : before;
       this.#served = {
         image,
-        leaseExpiry: leaseExpiry(image.leaseGroups, clusters),
+        leaseExpiry: leaseExpiry(image.leaseGroups, expiresAtIn(clusters)),
         services: clusterset.services.length,
         conflicts: clusterset.conflicts,
         findings: [...clusterset.findings, ...findings],
@@ -72,6 +72,11 @@ export class ZoneCompiler<Image extends ServedImage> {
   /** Takes over renewed leases, without compiling. */
   renew(clusters: ReadonlyMap<string, HeldCluster>): void {
     const served = this.#served;
-    if (served !== undefined) served.leaseExpiry = leaseExpiry(served.image.leaseGroups, clusters);
+    if (served !== undefined)
+      served.leaseExpiry = leaseExpiry(served.image.leaseGroups, expiresAtIn(clusters));
   }
+}
+
+function expiresAtIn(clusters: ReadonlyMap<string, HeldCluster>): (clusterId: string) => number | undefined {
+  return (clusterId) => clusters.get(clusterId)?.meta.expiresAt;
 }

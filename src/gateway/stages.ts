@@ -7,17 +7,17 @@ import type { ClusterSnapshot } from "../snapshot/schema.ts";
 export interface ServedImage {
   /** Hex; equal for equal content. */
   readonly contentHash: string;
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   /** The cluster ids that each lease group rests on; group 0 rests on none. */
   readonly leaseGroups: readonly (readonly string[])[];
 }
 
 /** Who asks, and how. */
 export interface QueryContext {
-  /** The cluster id of the asker, undefined for outside. */
+  /** The cluster id of the asker, or the view of a place (`placeView`); undefined for outside. */
   readonly view: string | undefined;
-  /** How the answer travels; undefined for DNS over HTTPS. */
-  readonly transport: Transport | undefined;
+  /** How the answer travels. Default: over HTTPS. */
+  readonly transport?: Transport | undefined;
 }
 
 /** What a query is answered from. */
@@ -27,6 +27,8 @@ export interface AnswerContext<Image> extends QueryContext {
   readonly leaseExpiry: Float64Array;
   /** Unix milliseconds. */
   readonly now: number;
+  /** Whether the answer has to say that something newer may exist that could not be had. */
+  readonly stale: boolean;
 }
 
 /** The pure stages that the gateway joins, with their settings applied. */
@@ -41,5 +43,5 @@ export interface GatewayStages<Image extends ServedImage> {
   /** Undefined where `query` is no DNS query at all. */
   resolve(query: Uint8Array, context: AnswerContext<Image>): Answer | undefined;
   /** The answer while nothing is known: SERVFAIL. Undefined where `query` is no DNS query at all. */
-  notReady(query: Uint8Array, context: QueryContext): Answer | undefined;
+  notReady(query: Uint8Array, context?: QueryContext): Answer | undefined;
 }

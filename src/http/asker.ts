@@ -1,7 +1,9 @@
 import { readSourceCluster, SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
-import { type AddressRange, isInRange, parseAddressRange, readSocketAddress } from "./address-range.ts";
-import { type Connection, headerOf } from "./connection.ts";
+import type { ClientPlace } from "../zone/client-place.ts";
+import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "./address-range.ts";
+import type { Connection } from "./connection.ts";
 import type { Credentials } from "./credentials.ts";
+import type { HttpRequest } from "./exchange.ts";
 
 /** For whom a query is answered. */
 export interface Asker {
@@ -9,6 +11,10 @@ export interface Asker {
   readonly view: string | undefined;
   /** Whether somebody else may get another answer to the same request: no shared cache may keep it. */
   readonly isPrivate: boolean;
+  /** Outside: where the client is, so that federations answer with the shards there first. */
+  readonly place?: ClientPlace | undefined;
+  /** Whether the client's location decided. */
+  readonly byLocation?: boolean | undefined;
 }
 
 /** Clients whose EDNS option counts for a cluster. */
@@ -34,12 +40,12 @@ export interface AskerReader {
   /** Whether the Authorization field counts: caches have to keep requests with it apart (RFC 9111 section 4.1). */
   readonly variesByCredential: boolean;
   /** At once, where there is no Authorization field to look at. The octets of `query` are only lent. */
-  read(
-    request: Request,
-    query: Uint8Array,
-    connection: Partial<Connection> | undefined,
-  ): Asker | Promise<Asker | undefined>;
-  /** Where there is no request: by EDNS option and address alone. */
+  read(request: HttpRequest, query: Uint8Array): Asker | Promise<Asker | undefined>;
+}
+
+/** Finds it out for queries that no request carries too. */
+export interface AddressAskerReader extends AskerReader {
+  /** By EDNS option and address alone. */
   readByAddress(query: Uint8Array, connection: Partial<Connection> | undefined): Asker;
 }
 
@@ -48,7 +54,7 @@ export interface AskerReader {
  * bearer token, or by the address of its socket. Any other one is ignored.
  * @throws {RangeError} for a trusted address that is none
  */
-export function createAskerReader(settings: AskerSettings): AskerReader {
+export function createAskerReader(settings: AskerSettings): AddressAskerReader {
   const { credentials, optionCode = SOURCE_CLUSTER_OPTION } = settings;
   const trusted = readTrusted(settings.trusted ?? []);
 
@@ -89,11 +95,11 @@ export function createAskerReader(settings: AskerSettings): AskerReader {
   return {
     variesByCredential: credentials !== undefined,
     readByAddress,
-    read(request, query, connection) {
-      const authorization = credentials === undefined ? null : headerOf(request, connection, "authorization");
+    read(request, query) {
+      const authorization = credentials === undefined ? null : request.header("authorization");
       return authorization === null
-        ? readByAddress(query, connection)
-        : readByCredential(authorization, query, connection);
+        ? readByAddress(query, request.connection)
+        : readByCredential(authorization, query, request.connection);
     },
   };
 }
@@ -101,13 +107,6 @@ export function createAskerReader(settings: AskerSettings): AskerReader {
 function readTrusted(trusted: readonly TrustedClients[]): Map<string, AddressRange[]> {
   const byCluster = new Map<string, AddressRange[]>();
   for (const { clusterId, addresses } of trusted)
-    for (const text of addresses) {
-      const range = parseAddressRange(text);
-      if (range === undefined)
-        throw new RangeError(
-          `${JSON.stringify(text)} is no range of addresses: 10.0.0.0/8, fd00::/8 or 127.0.0.1`,
-        );
-      byCluster.set(clusterId, [...(byCluster.get(clusterId) ?? []), range]);
-    }
+    byCluster.set(clusterId, [...(byCluster.get(clusterId) ?? []), ...parseAddressRanges(addresses)]);
   return byCluster;
 }

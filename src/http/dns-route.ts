@@ -1,12 +1,11 @@
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
-import { type Connection, headerOf } from "./connection.ts";
 import { type AllowedOrigins, crossOriginHeaders, preflight } from "./cross-origin.ts";
+import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import type { JsonRoute } from "./json-route.ts";
 import { acceptQuality, DNS_MESSAGE, essence } from "./media-type.ts";
 import { PlainHeaders } from "./plain-headers.ts";
-import { type Answered, cacheControl, type QueryAnswerer, varyByCredential } from "./query-answerer.ts";
+import { cacheControl, type QueryAnswerer, type Respond, varyByCredential } from "./query-answerer.ts";
 import type { Refuse } from "./refusal.ts";
-import { readBody } from "./request-body.ts";
 import { rawParameter } from "./url-parameter.ts";
 
 /** The longest DNS message there is (RFC 8484 section 6). */
@@ -26,15 +25,12 @@ export interface DnsRouteParts {
 
 /** Answers one request to a DNS resource (RFC 8484 section 4). */
 export type DnsRoute = (
-  request: Request,
+  request: HttpRequest,
   view: string | undefined,
-  connection: Partial<Connection> | undefined,
-) => Response | Promise<Response>;
+) => HttpResponse | Promise<HttpResponse>;
 
 /**
- * The DNS resource. This is the hot path: GET is answered without a promise (but for credentials and stub zones), the URL is never
- * parsed, and the response has a Uint8Array body and a plain object of few headers, which the HTTP
- * adapters hand on as they are. No ETag: RFC 8484 section 5.3 finds it larger than what it saves.
+ * The DNS resource. This is the hot path: GET is answered without a promise (but for credentials and stub zones), and the URL is never parsed. No ETag: RFC 8484 section 5.3 finds it larger than what it saves.
  */
 export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   const { answerQuery, allowedOrigins, longestQuery, refuse, answerJson } = parts;
@@ -43,11 +39,11 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   const plainHeaders = new PlainHeaders(undefined);
   const varyingHeaders = new PlainHeaders(varyByCredential(undefined));
 
-  const respond = (request: Request, answered: Answered): Response => {
+  const respond: Respond = (request, answered) => {
     const { bytes } = answered.answer;
     if (allowedOrigins === "*" && !answered.isPrivate) {
       const kept = answered.variesByCredential ? varyingHeaders : plainHeaders;
-      return new Response(bytes, { headers: kept.of(bytes.length, answered.answer.freshness) });
+      return { status: 200, headers: kept.of(bytes.length, answered.answer.freshness), body: bytes };
     }
     const headers: Record<string, string> = {
       "content-length": String(bytes.length),
@@ -56,18 +52,15 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       ...crossOriginHeaders(request, allowedOrigins),
     };
     if (answered.variesByCredential) headers.vary = varyByCredential(headers.vary);
-    return new Response(bytes, { headers });
+    return { status: 200, headers, body: bytes };
   };
 
-  const refuseAccept = (
-    request: Request,
-    connection: Partial<Connection> | undefined,
-  ): Response | undefined =>
-    acceptQuality(headerOf(request, connection, "accept"), DNS_MESSAGE) > 0
+  const refuseAccept = (request: HttpRequest): HttpResponse | undefined =>
+    acceptQuality(request.header("accept"), DNS_MESSAGE) > 0
       ? undefined
       : refuse(request, 406, `an answer is ${DNS_MESSAGE}, which Accept excludes`);
 
-  const get: DnsRoute = (request, view, connection) => {
+  const get: DnsRoute = (request, view) => {
     const { url } = request;
     let text = rawParameter(url, "dns");
     if (text === undefined) {
@@ -77,9 +70,9 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
             400,
             "the parameter dns is missing: ?dns=<DNS query in base64url> (RFC 8484), or ?name=<name>&type=<type> for JSON",
           )
-        : answerJson(request, view, connection);
+        : answerJson(request, view);
     }
-    const refused = refuseAccept(request, connection);
+    const refused = refuseAccept(request);
     if (refused !== undefined) return refused;
     // Padding that a client wrote as %3D is the one thing in base64url that arrives encoded.
     if (text.includes("%"))
@@ -89,33 +82,33 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       return refuse(request, 414, `the parameter dns is longer than a query of ${longestQuery} octets takes`);
     if (size < 0)
       return refuse(request, 400, "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)");
-    return answerQuery(request, decoded.subarray(0, size), view, connection, respond);
+    return answerQuery(request, decoded.subarray(0, size), view, respond);
   };
 
-  const post: DnsRoute = (request, view, connection) => {
-    const contentType = headerOf(request, connection, "content-type");
+  const post: DnsRoute = (request, view) => {
+    const contentType = request.header("content-type");
     if (contentType !== DNS_MESSAGE && (contentType === null || essence(contentType) !== DNS_MESSAGE))
       return refuse(request, 415, `the body of a POST must be ${DNS_MESSAGE}`, {
         "accept-post": DNS_MESSAGE,
       });
-    const refused = refuseAccept(request, connection);
+    const refused = refuseAccept(request);
     if (refused !== undefined) return refused;
-    return readBody(request, longestQuery, connection).then(
+    return request.body(longestQuery).then(
       (query) =>
         query === undefined
           ? refuse(request, 413, `the body is longer than ${longestQuery} octets`)
-          : answerQuery(request, query, view, connection, respond),
+          : answerQuery(request, query, view, respond),
       () => refuse(request, 400, "the body ended before it was whole"),
     );
   };
 
-  return (request, view, connection) => {
+  return (request, view) => {
     switch (request.method) {
       case "GET":
       case "HEAD":
-        return get(request, view, connection);
+        return get(request, view);
       case "POST":
-        return post(request, view, connection);
+        return post(request, view);
       case "OPTIONS":
         return preflight(request, ALLOW, allowedOrigins);
       default:

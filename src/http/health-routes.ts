@@ -1,5 +1,6 @@
 import { Hono } from "hono";
-import type { DohGateway } from "./doh-gateway.ts";
+import type { ServingStatus } from "../gateway/gateway-types.ts";
+import { describeStale } from "./freshness-comment.ts";
 
 /** Metrics in a text format, from whichever library the host brings along. */
 export interface MetricsSource {
@@ -10,8 +11,13 @@ export interface MetricsSource {
 /**
  * `/healthz`: the process answers. `/readyz`: queries get answers (200), or why they do not (503).
  * `/metrics`: where the host brings a source of them.
+ * @param clock Unix milliseconds
  */
-export function createHealthRoutes(gateway: DohGateway, metrics: MetricsSource | undefined): Hono {
+export function createHealthRoutes(
+  gateway: { status(): ServingStatus },
+  metrics: MetricsSource | undefined,
+  clock: () => number,
+): Hono {
   const routes = new Hono();
   const headers = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
   routes.get("/healthz", () => new Response("ok\n", { headers }));
@@ -19,12 +25,12 @@ export function createHealthRoutes(gateway: DohGateway, metrics: MetricsSource |
     const status = gateway.status();
     const live = status.clusters.filter((cluster) => cluster.live).length;
     const counted = `${live} of ${status.clusters.length} clusters live`;
-    if (status.ready) return new Response(`ready: ${counted}, ${status.services} services\n`, { headers });
-    const reason =
-      status.clusters.length === 0
-        ? "no cluster has pushed a snapshot yet"
-        : `${counted}: the lease of every cluster has run out`;
-    return new Response(`not ready: ${reason}\n`, { status: 503, headers });
+    if (status.ready) {
+      const { services, staleSince } = status;
+      const stale = staleSince === undefined ? "" : `; ${describeStale(staleSince, clock())}`;
+      return new Response(`ready: ${counted}, ${services} services${stale}\n`, { headers });
+    }
+    return new Response(`not ready: ${whyNotReady(status, counted)}\n`, { status: 503, headers });
   });
   if (metrics !== undefined) {
     routes.get("/metrics", async () => {
@@ -33,4 +39,11 @@ export function createHealthRoutes(gateway: DohGateway, metrics: MetricsSource |
     });
   }
   return routes;
+}
+
+function whyNotReady({ clusters, transferError }: ServingStatus, counted: string): string {
+  if (transferError !== undefined) return `nothing could be taken over from the primary: ${transferError}`;
+  return clusters.length === 0
+    ? "no cluster has pushed a snapshot yet"
+    : `${counted}: the lease of every cluster has run out`;
 }

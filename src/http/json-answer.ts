@@ -111,8 +111,8 @@ function presentation(record: Exclude<Record_, { type: "OPT" }>): string {
     case "HINFO":
       return `${quoted(Buffer.from(record.data.cpu))} ${quoted(Buffer.from(record.data.os))}`;
     default:
-      return Buffer.isBuffer(record.data)
-        ? `\\# ${record.data.length} ${record.data.toString("hex")}`
+      return record.data instanceof Uint8Array
+        ? `\\# ${record.data.length} ${Buffer.from(record.data).toString("hex")}`
         : JSON.stringify(record.data);
   }
 }

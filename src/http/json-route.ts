@@ -1,11 +1,11 @@
-import type { Connection } from "./connection.ts";
+import type { DohGateway } from "../gateway/doh-gateway.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
-import type { DohGateway } from "./doh-gateway.ts";
+import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { describeForwarded, describeFreshness } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
 import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "./media-type.ts";
-import { type Answered, cacheControl, type QueryAnswerer, varyByCredential } from "./query-answerer.ts";
+import { cacheControl, type QueryAnswerer, type Respond, varyByCredential } from "./query-answerer.ts";
 import type { Refuse } from "./refusal.ts";
 
 /** What the JSON route works with. */
@@ -20,15 +20,14 @@ export interface JsonRouteParts {
 
 /** Answers a GET with `?name=`: JSON, or wire format where `ct` or Accept asks for it. */
 export type JsonRoute = (
-  request: Request,
+  request: HttpRequest,
   view: string | undefined,
-  connection: Partial<Connection> | undefined,
-) => Response | Promise<Response>;
+) => HttpResponse | Promise<HttpResponse>;
 
 export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
   const { gateway, answerQuery, clock, allowedOrigins, refuse } = parts;
-  return (request, view, connection) => {
-    const accept = request.headers.get("accept");
+  return (request, view) => {
+    const accept = request.header("accept");
     const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
     let question: ReturnType<typeof readJsonQuestion>;
     try {
@@ -46,7 +45,7 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         `this is ${JSON_TYPE}, ${DNS_JSON} or ${DNS_MESSAGE}; Accept excludes them all`,
       );
 
-    const respond = (_: Request, answered: Answered): Response => {
+    const respond: Respond = (_, answered) => {
       const { answer } = answered;
       const crossOrigin = crossOriginHeaders(request, allowedOrigins);
       const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;
@@ -59,11 +58,11 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
       if (wanted || json === 0) {
         headers["content-type"] = DNS_MESSAGE;
         headers["content-length"] = String(answer.bytes.length);
-        return new Response(answer.bytes, { headers });
+        return { status: 200, headers, body: answer.bytes };
       }
       const comment = answered.isForwarded
-        ? describeForwarded(answered.view)
-        : describeFreshness(gateway.status(), answered.view, clock());
+        ? describeForwarded(answered)
+        : describeFreshness(gateway.status(), answered, clock());
       let rendered: JsonAnswer;
       try {
         rendered = renderJsonAnswer(query, answer.bytes, comment);
@@ -72,8 +71,10 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         return refuse(request, 502, "the federation's name server gave records that cannot be read");
       }
       headers["content-type"] = namesMediaType(accept, DNS_JSON) ? DNS_JSON : `${JSON_TYPE}; charset=utf-8`;
-      return new Response(`${JSON.stringify(rendered)}\n`, { headers });
+      const body = new TextEncoder().encode(`${JSON.stringify(rendered)}\n`);
+      headers["content-length"] = String(body.length);
+      return { status: 200, headers, body };
     };
-    return answerQuery(request, query, view, connection, respond);
+    return answerQuery(request, query, view, respond);
   };
 }

@@ -6,10 +6,14 @@ import {
   type MetricValueWithName,
   Registry,
 } from "prom-client";
-import type { ClusterStatus } from "../gateway/gateway-types.ts";
-import type { DohGateway } from "./doh-gateway.ts";
+import type { ClusterStatus, GatewayStatus, ServingStatus } from "../gateway/gateway-types.ts";
 import type { MetricsSource } from "./health-routes.ts";
 import { DURATION_BOUNDS, type QueryCounters } from "./query-counters.ts";
+
+/** What metrics read: a gateway that compiles, or a secondary. */
+export interface StatusSource {
+  status(): ServingStatus | GatewayStatus;
+}
 
 /**
  * Metrics for Prometheus. Nothing is done while queries are answered: the counters and the gateway's
@@ -17,7 +21,7 @@ import { DURATION_BOUNDS, type QueryCounters } from "./query-counters.ts";
  * @param clock Unix milliseconds
  */
 export function createPrometheusMetrics(
-  gateway: DohGateway,
+  gateway: StatusSource,
   counters: QueryCounters,
   clock: () => number,
 ): MetricsSource {
@@ -129,7 +133,7 @@ class QueryDurations extends Histogram<"le"> {
   }
 }
 
-function registerStatus(registry: Registry, gateway: DohGateway, clock: () => number): void {
+function registerStatus(registry: Registry, gateway: StatusSource, clock: () => number): void {
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
@@ -155,16 +159,32 @@ function registerStatus(registry: Registry, gateway: DohGateway, clock: () => nu
   gauge("ready", "1 when queries are answered from a loaded image.", () => Number(gateway.status().ready));
   gauge("image_bytes", "Size of the zone image.", () => gateway.status().imageBytes);
   gauge("services", "Services in the zone image.", () => gateway.status().services);
-  gauge(
-    "conflicts",
-    "Properties on which exporting clusters disagree.",
-    () => gateway.status().conflicts.length,
-  );
-  gauge(
-    "findings",
-    "Objects, or parts of them, that are not served.",
-    () => gateway.status().findings.length,
-  );
+  const compiled = (): GatewayStatus | undefined => {
+    const status = gateway.status();
+    return "conflicts" in status ? status : undefined;
+  };
+  // A secondary does not know them; what it has instead is how far behind its primary it is.
+  if (compiled() === undefined)
+    gauge(
+      "stale_seconds",
+      "Time since the primary was last heard, while answers say that they are stale; else 0.",
+      () => {
+        const { staleSince } = gateway.status();
+        return staleSince === undefined ? 0 : (clock() - staleSince) / 1000;
+      },
+    );
+  else {
+    gauge(
+      "conflicts",
+      "Properties on which exporting clusters disagree.",
+      () => compiled()?.conflicts.length ?? 0,
+    );
+    gauge(
+      "findings",
+      "Objects, or parts of them, that are not served.",
+      () => compiled()?.findings.length ?? 0,
+    );
+  }
   clusterGauge("live", "1 while the cluster's lease runs.", (cluster) => Number(cluster.live));
   clusterGauge(
     "snapshot_age_seconds",

@@ -21,7 +21,7 @@ export async function takeJsonBody<Result>(
   checkContentType(request.headers.get("content-type"));
   const declared = Number(request.headers.get("content-length") ?? 0);
   if (!(declared <= limits.sentBytes)) throw tooLarge(limits.sentBytes, "sent");
-  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
   const depth = new JsonDepth();
   let text = "";
   let bytes = 0;

@@ -56,7 +56,8 @@ export function answerDesignation(
   const isService = startsWithDns();
   const isNamed = designated !== undefined && isService && zoneAt < 0 && isServiceOf(designated);
   if (zoneAt < 0 && !isNamed) return undefined;
-  writer.begin(message, query, context.transport);
+  const { transport } = context;
+  writer.begin(message, query, { transport });
   if (query.type === RecordType.SVCB && designated !== undefined && isService && (isNamed || zoneAt === 5))
     return answerBindings(query, designated, context.view);
   const isApex = zoneAt === 0 || isNamed;

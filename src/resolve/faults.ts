@@ -2,9 +2,8 @@ import { ExtendedError, HEADER_BYTES, HeaderFlag, ResponseCode } from "../dns/co
 import { read16 } from "../zone/record-block.ts";
 import type { Answer, Outcome } from "./answer.ts";
 import { answerDesignation, type DesignationContext } from "./designated-resolvers.ts";
-import { writer } from "./message-writer.ts";
+import { type AnswerForm, writer } from "./message-writer.ts";
 import { isQuery, type Query, readQuery } from "./query.ts";
-import type { Transport } from "./transport.ts";
 
 /** Answers a well-formed query without records: a refusal, or a failure; nobody may cache it. */
 export function answerWith(
@@ -13,9 +12,9 @@ export function answerWith(
   rcode: number,
   outcome: Outcome,
   extendedError = -1,
-  transport?: Transport,
+  form: AnswerForm = {},
 ): Answer {
-  writer.begin(message, query, transport);
+  writer.begin(message, query, form);
   writer.writeOpt(query, rcode, extendedError);
   return { bytes: writer.finish(query, rcode, false), outcome, freshness: 0 };
 }
@@ -42,6 +41,6 @@ export function notReady(message: Uint8Array, asker: DesignationContext = {}): A
   const { transport } = asker;
   return (
     answerDesignation(message, query, asker) ??
-    answerWith(message, query, ResponseCode.SERVFAIL, "servfail", ExtendedError.NOT_READY, transport)
+    answerWith(message, query, ResponseCode.SERVFAIL, "servfail", ExtendedError.NOT_READY, { transport })
   );
 }

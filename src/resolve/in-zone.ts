@@ -31,7 +31,7 @@ export function answerInZone(
   view: number,
 ): Answer {
   const { image } = context;
-  writer.begin(message, query, context.transport);
+  writer.begin(message, query, context);
   let zone = firstZone;
   let owner = HEADER_BYTES;
   const followed: number[] = [];

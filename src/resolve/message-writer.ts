@@ -1,5 +1,18 @@
-import { CLASS_IN, EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../dns/codes.ts";
-import { ANNOUNCED_PAYLOAD_BYTES, MAX_MESSAGE_BYTES, PADDING_BLOCK_BYTES } from "./limits.ts";
+import {
+  CLASS_IN,
+  EdnsOption,
+  ExtendedError,
+  HEADER_BYTES,
+  HeaderFlag,
+  RecordType,
+  ResponseCode,
+} from "../dns/codes.ts";
+import {
+  ANNOUNCED_PAYLOAD_BYTES,
+  MAX_MESSAGE_BYTES,
+  PADDING_BLOCK_BYTES,
+  STALE_FRESHNESS_SECONDS,
+} from "./limits.ts";
 import type { Query } from "./query.ts";
 import { HTTPS, longestAnswerFor, type Transport } from "./transport.ts";
 
@@ -8,6 +21,18 @@ export const RECORD_HEADER_BYTES = 12;
 
 const OPT_BYTES = 11;
 const KEEPALIVE_BYTES = 6;
+/** Octets of an Extended DNS Error without text. */
+const EXTENDED_ERROR_BYTES = 6;
+
+/** What an answer is beside its records. */
+export interface AnswerForm {
+  /** How it travels. Default: over HTTPS. */
+  readonly transport?: Transport | undefined;
+  /** Whether it says that something newer may exist that could not be had (RFC 8914 section 4.4). Default: false. */
+  readonly stale?: boolean | undefined;
+}
+
+const PLAIN: AnswerForm = {};
 
 /** Writes one answer after the other into the same octets; nothing here is asynchronous, so one is enough. */
 class MessageWriter {
@@ -22,28 +47,30 @@ class MessageWriter {
   authorities = 0;
   additionals = 0;
   truncated = false;
-  /** The smallest TTL written to the answer section. */
+  /** The smallest TTL written to the answer section; at most what a stale answer may be kept. */
   smallestTtl = 0xffffffff;
+  #stale = false;
 
   /** Starts an answer: header space, and the question as it was asked (RFC 4343: case kept). */
-  begin(message: Uint8Array, query: Query, transport: Transport = HTTPS): void {
+  begin(message: Uint8Array, query: Query, { transport = HTTPS, stale = false }: AnswerForm = PLAIN): void {
     const { edns } = query;
     for (let index = HEADER_BYTES; index < query.questionEnd; index++) this.bytes[index] = message[index]!;
     this.position = query.questionEnd;
     this.transport = transport;
-    if (edns === undefined) {
-      this.limit = longestAnswerFor(transport, edns);
-      this.addressLimit = Math.min(this.limit, transport.longestPlainAnswer);
-    } else {
-      const keepalive = edns.keepalive && transport.keepaliveTimeout !== undefined;
-      this.limit = longestAnswerFor(transport, edns) - OPT_BYTES - (keepalive ? KEEPALIVE_BYTES : 0);
-      this.addressLimit = this.limit;
+    let limit = longestAnswerFor(transport, edns);
+    if (edns !== undefined) {
+      limit -= OPT_BYTES;
+      if (edns.keepalive && transport.keepaliveTimeout !== undefined) limit -= KEEPALIVE_BYTES;
+      if (stale) limit -= EXTENDED_ERROR_BYTES;
     }
+    this.limit = limit;
+    this.addressLimit = edns === undefined ? Math.min(limit, transport.longestPlainAnswer) : limit;
     this.answers = 0;
     this.authorities = 0;
     this.additionals = 0;
     this.truncated = false;
-    this.smallestTtl = 0xffffffff;
+    this.smallestTtl = stale ? STALE_FRESHNESS_SECONDS : 0xffffffff;
+    this.#stale = stale;
   }
 
   /** Whether so many octets have room; where they have none, the answer is marked as truncated. */
@@ -98,11 +125,11 @@ class MessageWriter {
     this.write16(edns.dnssecOk ? 0x8000 : 0);
     const lengthAt = this.position;
     this.position += 2;
-    if (extendedError >= 0) {
-      this.write16(EdnsOption.EXTENDED_ERROR);
-      this.write16(2);
-      this.write16(extendedError);
-    }
+    if (extendedError >= 0) this.#writeExtendedError(extendedError);
+    if (this.#stale)
+      this.#writeExtendedError(
+        rcode === ResponseCode.NXDOMAIN ? ExtendedError.STALE_NXDOMAIN : ExtendedError.STALE_ANSWER,
+      );
     if (edns.keepalive && transport.keepaliveTimeout !== undefined) {
       this.write16(EdnsOption.TCP_KEEPALIVE);
       this.write16(2);
@@ -123,6 +150,13 @@ class MessageWriter {
     this.bytes[lengthAt] = length >>> 8;
     this.bytes[lengthAt + 1] = length;
     this.additionals++;
+  }
+
+  /** Writes an Extended DNS Error (RFC 8914 section 2) without text. */
+  #writeExtendedError(code: number): void {
+    this.write16(EdnsOption.EXTENDED_ERROR);
+    this.write16(2);
+    this.write16(code);
   }
 
   /** Writes the header and hands out a copy of the finished message. */

@@ -2,8 +2,7 @@ import { MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
 import type { ImageZone, ZoneImage } from "../zone/image.ts";
 import { KEEP_ORDER, SET_HEADER_BYTES } from "../zone/layout.ts";
 import { findSet, fixedDataBytes, read16, read32 } from "../zone/record-block.ts";
-import { RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
-import type { Transport } from "./transport.ts";
+import { type AnswerForm, RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
 
 /** Priority (always 0) and weight and port of an SRV record. */
 const SRV_FIXED_BYTES = 6;
@@ -11,15 +10,13 @@ const SRV_FIXED_BYTES = 6;
 const MAX_POINTER = 0x3fff;
 
 /** What writing records needs besides the set: image, asked zone, leases, time. */
-export interface RecordContext {
+export interface RecordContext extends AnswerForm {
   readonly image: ZoneImage;
   /** Unix milliseconds at which the first cluster of each lease group runs out. */
   readonly leaseExpiry: Float64Array;
   readonly now: number;
   /** Picks the record that comes first where the order means nothing (RFC 1794). */
   readonly rotation: number;
-  /** How the answer travels. Default: over HTTPS. */
-  readonly transport?: Transport | undefined;
 }
 
 /** A TTL in seconds that does not outlive the lease it rests on. */

@@ -14,7 +14,7 @@ import { writeReverseSoa } from "./zone-records.ts";
 
 /** What a query is answered from. */
 export interface ResolveContext extends RecordContext {
-  /** The source cluster of the asker, or undefined for one outside (DESIGN, "view"). */
+  /** The source cluster of the asker, or the view of a place (`placeView`); undefined for outside (DESIGN, "view"). */
   readonly view: string | undefined;
   /** What a name outside every zone gets. */
   readonly outside: "refuse" | "nxdomain";
@@ -44,19 +44,14 @@ export function resolveStrictly(message: Uint8Array, context: ResolveContext): A
 function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer {
   const { image, transport } = context;
   if (query.edns !== undefined && query.edns.version !== 0)
-    return answerWith(message, query, ResponseCode.BADVERS, "badvers", -1, transport);
+    return answerWith(message, query, ResponseCode.BADVERS, "badvers", -1, { transport });
   if (query.type === RecordType.OPT) return answerFault(message, ResponseCode.FORMERR);
   if (!isAnsweredClass(query.class))
-    return answerWith(message, query, ResponseCode.REFUSED, "refused", -1, transport);
+    return answerWith(message, query, ResponseCode.REFUSED, "refused", -1, { transport });
   if (query.type === RecordType.AXFR || query.type === RecordType.IXFR)
-    return answerWith(
-      message,
-      query,
-      ResponseCode.REFUSED,
-      "refused",
-      ExtendedError.NOT_SUPPORTED,
+    return answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.NOT_SUPPORTED, {
       transport,
-    );
+    });
   const view = image.viewOf(context.view);
   const zone = findZone(image, view);
   // The designated resolver's name may be in one of our zones.
@@ -74,9 +69,10 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
     }
   }
   const why = ExtendedError.NOT_AUTHORITATIVE;
+  // A stale image may lack an address whose reverse name is ours by now.
   return context.outside === "refuse"
-    ? answerWith(message, query, ResponseCode.REFUSED, "refused", why, transport)
-    : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", why, transport);
+    ? answerWith(message, query, ResponseCode.REFUSED, "refused", why, context)
+    : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", why, context);
 }
 
 /** PTR of an address that a service has. The name is a zone of its own: what is around it is not ours. */
@@ -89,13 +85,13 @@ function answerReverse(
 ): Answer {
   const { image } = context;
   const zone = image.canonicalZones[image.treeOf(node)]!;
-  writer.begin(message, query, context.transport);
+  writer.begin(message, query, context);
   if (query.type === RecordType.ANY) return minimalAny(query, image, HEADER_BYTES);
   if (query.type !== RecordType.PTR) {
     const written = writeReverseSoa(image, zone, HEADER_BYTES);
     if (query.type === RecordType.SOA) {
       writer.answers = written ? 1 : 0;
-      writer.smallestTtl = image.negativeTtl;
+      writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
       return positive(query);
     }
     return finishNegative(query, image, ResponseCode.NOERROR);
@@ -104,6 +100,6 @@ function answerReverse(
   writer.writeRecordHeader(HEADER_BYTES, RecordType.PTR, ttl, nameBytes(image, node, zone));
   writeName(image, node, zone);
   writer.answers = 1;
-  writer.smallestTtl = ttl;
+  writer.smallestTtl = Math.min(writer.smallestTtl, ttl);
   return positive(query);
 }

@@ -32,7 +32,7 @@ function truncated(
   rcode: number = ResponseCode.NOERROR,
 ): Uint8Array<ArrayBuffer> {
   if ("code" in query) return answerFault(message, query.code).bytes;
-  writer.begin(message, query, transport);
+  writer.begin(message, query, { transport });
   writer.truncated = true;
   writer.writeOpt(query, rcode, -1);
   return writer.finish(query, rcode, false);

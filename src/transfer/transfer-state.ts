@@ -1,29 +1,33 @@
-import type { GatewayStatus } from "../gateway/gateway-types.ts";
-
-/** What can be said of the image that is served, wherever it was compiled. The lists of conflicts and findings stay with the primary. */
-export type ServingStatus = Omit<GatewayStatus, "conflicts" | "findings">;
+import type { ServingStatus } from "../gateway/gateway-types.ts";
 
 /**
  * What a primary says of the image that it serves: `GET /api/v1/transfer/state` (docs/transfer.md). Small, because a secondary
- * asks for it every few seconds; the leases of the image's clusters are in it.
+ * asks for it every second; the leases of the image's clusters are in it. The lists of conflicts and findings stay
+ * with the primary.
  */
 export interface TransferState {
-  /** When the primary said this, in Unix milliseconds. */
+  /**
+   * When the primary said this, in Unix milliseconds. A source whose primary may have another clock than the secondary gives
+   * all times by the secondary's.
+   */
   readonly at: number;
   readonly status: ServingStatus;
 }
 
-/** Where a secondary has its image from. */
+/** Where a secondary has its image from. Both give up, and reject, when `signal` says so. */
 export interface TransferSource {
   /**
-   * The newest state, not older than `maximumAge` milliseconds where the source keeps one for several secondaries.
+   * The newest state. A source that keeps one for several secondaries gives none that it got more than
+   * `maximumAge` milliseconds ago.
    * @throws {Error} where the primary cannot be reached
    */
-  state(maximumAge: number): Promise<TransferState>;
+  state(maximumAge: number, signal?: AbortSignal): Promise<TransferState>;
   /**
-   * The bytes of the image with that content hash.
+   * The octets of the image with that content hash; the caller owns them.
    * @returns undefined where the primary serves another one by now
    * @throws {Error} where the primary cannot be reached
    */
-  image(contentHash: string): Promise<Uint8Array<ArrayBuffer> | undefined>;
+  image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined>;
+  /** Told that what `image` gave is no good: a source that keeps images drops that one. */
+  drop?(contentHash: string): void;
 }

@@ -7,34 +7,76 @@ export function fillContentHash(image: Uint8Array<ArrayBuffer>): void {
 
 /** Whether the content still has the hash that the header names: a torn or altered image does not. */
 export function verifyContentHash(image: Uint8Array<ArrayBuffer>): boolean {
-  const header = new Uint32Array(image.buffer, image.byteOffset, HEADER_WORDS);
-  return hashContent(image).every((word, index) => header[Header.contentHash + index] === word);
+  return new ContentCheck(image).advance(image.length)!;
+}
+
+/** `verifyContentHash` in slices, where there is no time for the whole at once. */
+export class ContentCheck {
+  readonly #image: Uint8Array<ArrayBuffer>;
+  readonly #hash: ContentHash;
+
+  constructor(image: Uint8Array<ArrayBuffer>) {
+    this.#image = image;
+    this.#hash = new ContentHash(image);
+  }
+
+  /** Reads the next `octets`. @returns whether the hash is right, once all is read */
+  advance(octets: number): boolean | undefined {
+    if (!this.#hash.advance(octets >> 2)) return undefined;
+    const { buffer, byteOffset } = this.#image;
+    const header = new Uint32Array(buffer, byteOffset, HEADER_WORDS);
+    return this.#hash.end().every((word, index) => header[Header.contentHash + index] === word);
+  }
+}
+
+function hashContent(image: Uint8Array<ArrayBuffer>): Uint32Array {
+  const hash = new ContentHash(image);
+  hash.advance(image.length);
+  return hash.end();
 }
 
 // Four multiply-rotate lanes over 32-bit words, mixed at the end. It tells images apart and finds torn ones;
 // it does not defend against a forger, who could write the header as well.
-function hashContent(image: Uint8Array<ArrayBuffer>): Uint32Array {
-  const words = new Int32Array(image.buffer, image.byteOffset, image.byteLength >> 2);
-  let one = 0x243f6a88;
-  let two = 0x85a308d3;
-  let three = 0x13198a2e;
-  let four = 0x03707344;
-  let index = HEADER_WORDS;
-  for (; index + 4 <= words.length; index += 4) {
-    one = Math.imul(rotate(one, 13) ^ words[index]!, 0x9e3779b1);
-    two = Math.imul(rotate(two, 15) ^ words[index + 1]!, 0x85ebca77);
-    three = Math.imul(rotate(three, 17) ^ words[index + 2]!, 0xc2b2ae3d);
-    four = Math.imul(rotate(four, 19) ^ words[index + 3]!, 0x27d4eb2f);
+class ContentHash {
+  readonly #words: Int32Array;
+  readonly #lanes = Int32Array.of(0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344);
+  #index = HEADER_WORDS;
+
+  constructor(image: Uint8Array<ArrayBuffer>) {
+    this.#words = new Int32Array(image.buffer, image.byteOffset, image.byteLength >> 2);
   }
-  for (; index < words.length; index++) one = Math.imul(rotate(one, 13) ^ words[index]!, 0x9e3779b1);
-  one ^= words.length;
-  for (let round = 0; round < 4; round++) {
-    one = finish(one + two + round);
-    two = finish(two + three);
-    three = finish(three + four);
-    four = finish(four + one);
+
+  /** Reads at least `most` words, as far as there are any. @returns whether all are read */
+  advance(most: number): boolean {
+    const words = this.#words;
+    const end = Math.min(words.length, this.#index + most);
+    let [one, two, three, four] = this.#lanes as unknown as [number, number, number, number];
+    let index = this.#index;
+    for (; index < end && index + 4 <= words.length; index += 4) {
+      one = Math.imul(rotate(one, 13) ^ words[index]!, 0x9e3779b1);
+      two = Math.imul(rotate(two, 15) ^ words[index + 1]!, 0x85ebca77);
+      three = Math.imul(rotate(three, 17) ^ words[index + 2]!, 0xc2b2ae3d);
+      four = Math.imul(rotate(four, 19) ^ words[index + 3]!, 0x27d4eb2f);
+    }
+    this.#lanes.set([one, two, three, four]);
+    this.#index = index;
+    return index + 4 > words.length;
   }
-  return Uint32Array.of(one, two, three, four);
+
+  end(): Uint32Array {
+    const words = this.#words;
+    let [one, two, three, four] = this.#lanes as unknown as [number, number, number, number];
+    for (let index = this.#index; index < words.length; index++)
+      one = Math.imul(rotate(one, 13) ^ words[index]!, 0x9e3779b1);
+    one ^= words.length;
+    for (let round = 0; round < 4; round++) {
+      one = finish(one + two + round);
+      two = finish(two + three);
+      three = finish(three + four);
+      four = finish(four + one);
+    }
+    return Uint32Array.of(one, two, three, four);
+  }
 }
 
 function rotate(word: number, bits: number): number {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { RecordType } from "dns-packet";
 import { expect } from "vitest";
-import type { AskOptions, GatewayProcess } from "./processes.ts";
+import type { AskOptions, GatewayClient } from "./gateway-client.ts";
 import { waitFor } from "./servers/wait.ts";
 
 /** The values of an answer, sorted; without values "NODATA", or the rcode if it is not NOERROR. */
@@ -9,7 +9,7 @@ export type Answered = string[] | string;
 
 /** `name` without `.svc.clusterset.local`: `web.shop`, `db-0.cluster-a.db.shop`. */
 export async function answered(
-  gateway: GatewayProcess,
+  gateway: GatewayClient,
   name: string,
   type: RecordType = "A",
   options: AskOptions = {},
@@ -26,7 +26,7 @@ export function eventually<T>(probe: () => Promise<T> | T, timeout = 60_000) {
 
 /** What the gateway answers before long: `await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"])`. */
 export function eventualAnswer(
-  gateway: GatewayProcess,
+  gateway: GatewayClient,
   name: string,
   type: RecordType = "A",
   options: AskOptions = {},
@@ -35,11 +35,7 @@ export function eventualAnswer(
 }
 
 /** For hooks, where no expectation can be tried again: waits until the gateway gives this answer for A. */
-export async function untilAnswered(
-  gateway: GatewayProcess,
-  name: string,
-  expected: Answered,
-): Promise<void> {
+export async function untilAnswered(gateway: GatewayClient, name: string, expected: Answered): Promise<void> {
   let last: Answered | undefined;
   await waitFor(`${name} is ${expected}`, async () => {
     last = await answered(gateway, name);
@@ -50,7 +46,7 @@ export async function untilAnswered(
 }
 
 /** For hooks: waits until that many clusters are live. */
-export async function untilLive(gateway: GatewayProcess, clusters: number): Promise<void> {
+export async function untilLive(gateway: GatewayClient, clusters: number): Promise<void> {
   await waitFor(`${clusters} live clusters`, async () =>
     (await gateway.http("/readyz")).text.includes(`${clusters} of ${clusters} clusters live`),
   );
@@ -58,7 +54,7 @@ export async function untilLive(gateway: GatewayProcess, clusters: number): Prom
 
 /** The value of a metric with exactly these labels, in any order; 0 where it was never counted. */
 export async function metric(
-  gateway: GatewayProcess,
+  gateway: GatewayClient,
   name: string,
   labels: Record<string, string> = {},
 ): Promise<number> {
@@ -76,7 +72,7 @@ export async function metric(
 }
 
 /** How many deltas and full snapshots the gateway has accepted. */
-export async function acceptedPushes(gateway: GatewayProcess): Promise<{ full: number; delta: number }> {
+export async function acceptedPushes(gateway: GatewayClient): Promise<{ full: number; delta: number }> {
   const name = "clusterset_doh_pushes_total";
   return {
     full: await metric(gateway, name, { method: "PUT", status: "200" }),

@@ -16,7 +16,16 @@ export interface Finished {
 
 /** Runs `clusterset-doh` with these arguments to its end; a non-zero exit is no error. */
 export function runCli(args: string[], options: { cwd?: string } = {}): Promise<Finished> {
-  const child = spawn("setpriv", ["--pdeathsig", "KILL", "--", process.execPath, cliPath, ...args], {
+  return runProgram(process.execPath, [cliPath, ...args], options);
+}
+
+/** Runs a program to its end; a non-zero exit is no error. */
+export function runProgram(
+  command: string,
+  args: readonly string[],
+  options: { cwd?: string } = {},
+): Promise<Finished> {
+  const child = spawn("setpriv", ["--pdeathsig", "KILL", "--", command, ...args], {
     cwd: options.cwd ?? checkout,
     stdio: ["ignore", "pipe", "pipe"],
   });

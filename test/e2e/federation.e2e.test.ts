@@ -6,13 +6,8 @@ import { stringify } from "yaml";
 import { withSourceCluster } from "../../src/resolve/source-cluster.ts";
 import { makeAuthority, makeClient, type PemPair } from "../hosts/client-certificates.ts";
 import { eventually, untilLive } from "./answers.ts";
-import {
-  type AskOptions,
-  type GatewayProcess,
-  type SyncProcess,
-  startGateway,
-  startSync,
-} from "./processes.ts";
+import type { AskOptions } from "./gateway-client.ts";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "./processes.ts";
 import { answerOf, type DnsAnswer, queryBytes, queryDoh } from "./servers/dns.ts";
 import { temporaryFolder } from "./servers/folders.ts";
 

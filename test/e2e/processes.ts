@@ -1,10 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RecordType } from "dns-packet";
-import { Agent, type Dispatcher, request } from "undici";
 import { cliPath } from "./cli.ts";
-import { type DnsAnswer, queryDoh } from "./servers/dns.ts";
+import { type GatewayClient, gatewayClient } from "./gateway-client.ts";
 import { temporaryFolder } from "./servers/folders.ts";
 import { freePort } from "./servers/ports.ts";
 import { ServerProcess } from "./servers/process.ts";
@@ -29,53 +27,13 @@ export interface GatewayOptions {
   port?: number;
 }
 
-/** What may vary between questions: who asks, and how. */
-export interface AskOptions {
-  /** The cluster that asks; outside unless told. */
-  view?: string;
-  method?: "GET" | "POST";
-}
-
-/** An HTTP answer, read to its end. */
-export interface HttpAnswer {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  text: string;
-  /** The body as JSON. */
-  json: <T>() => T;
-}
-
-/** An answer section in short: `values` sorted, with one SRV as `<priority> <weight> <port> <target>`. */
-export interface Lookup {
-  rcode: string;
-  values: string[];
-  ttls: number[];
-}
-
 /** `clusterset-doh serve` in its own process. */
-export interface GatewayProcess {
-  /** `https://127.0.0.1:PORT`. */
-  url: string;
+export interface GatewayProcess extends GatewayClient {
   /** The PEM text and file that the certificate is checked against; both empty without TLS. */
   ca: string;
   caFile: string;
   stateDir: string;
   process: ServerProcess;
-  /** The file with the push token of one of `clusters`. */
-  tokenFileFor(clusterId: string): string;
-  tokenFor(clusterId: string): string;
-  query(name: string, type: RecordType, options?: AskOptions): Promise<DnsAnswer>;
-  /** `query` in short. */
-  lookup(name: string, type: RecordType, options?: AskOptions): Promise<Lookup>;
-  /** The JSON form, by `/resolve`. */
-  json(name: string, type: string, options?: AskOptions): Promise<Record<string, unknown>>;
-  /** Any request to the gateway; a status other than 2xx is no error. */
-  http(
-    path: string,
-    options?: { method?: string; headers?: Record<string, string>; body?: string | Buffer },
-  ): Promise<HttpAnswer>;
-  /** `GET /api/v1/clusters/{id}` with that cluster's own token. */
-  clusterStatus<T = Record<string, unknown>>(clusterId: string): Promise<T>;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
   /** SIGKILL. */
@@ -107,21 +65,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const caFile = tls ? join(stateDir, "tls", "self-signed.crt") : "";
   const readCa = () => (tls ? readFileSync(caFile, "utf8") : "");
 
-  const http: GatewayProcess["http"] = async (path, { method = "GET", headers = {}, body } = {}) => {
-    const dispatcher = new Agent({ connect: { ca: readCa() } });
-    try {
-      const answer = await request(url + path, {
-        method: method as Dispatcher.HttpMethod,
-        dispatcher,
-        headers,
-        body: body ?? null,
-      });
-      const text = await answer.body.text();
-      return { status: answer.statusCode, headers: answer.headers, text, json: () => JSON.parse(text) };
-    } finally {
-      await dispatcher.destroy();
-    }
-  };
+  const client = gatewayClient(url, readCa, tokenFileFor);
 
   const server = await ServerProcess.start({
     name: "gateway",
@@ -133,37 +77,15 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       ...clusters.flatMap((id) => ["--cluster-token", `${id}=${tokenFileFor(id)}`]),
     ],
     folder,
-    ready: async () => (await http("/healthz")).status === 200,
+    ready: async () => (await client.http("/healthz")).status === 200,
   });
 
-  const query: GatewayProcess["query"] = (name, type, { view, method = "POST" } = {}) =>
-    queryDoh(
-      `${url}${pathOfView(view)}/dns-query`,
-      { name, type, edns: true },
-      { method, ...(tls && { ca: readCa() }) },
-    );
-  const tokenFor = (clusterId: string) => readFileSync(tokenFileFor(clusterId), "utf8").trim();
   return {
-    url,
+    ...client,
     ca: readCa(),
     caFile,
     stateDir,
     process: server,
-    tokenFileFor,
-    tokenFor,
-    query,
-    lookup: async (name, type, options) => shorten(await query(name, type, options)),
-    json: async (name, type, { view } = {}) => {
-      const path = `${pathOfView(view)}/resolve?name=${encodeURIComponent(name)}&type=${type}`;
-      return (await http(path)).json();
-    },
-    http,
-    clusterStatus: async (clusterId) => {
-      const headers = { authorization: `Bearer ${tokenFor(clusterId)}` };
-      const answer = await http(`/api/v1/clusters/${clusterId}`, { headers });
-      if (answer.status !== 200) throw new Error(`status of ${clusterId}: ${answer.status} ${answer.text}`);
-      return answer.json();
-    },
     stop: () => stopCleanly(server),
     kill: () => server.kill(),
     restart: () => server.restart(),
@@ -177,7 +99,7 @@ export interface SyncOptions {
   /** A folder of YAML files. */
   manifests?: string;
   clusterId?: string;
-  gateways: GatewayProcess[];
+  gateways: (GatewayClient & { ca: string })[];
   /** The file of the first gateway for `clusterId` unless told. */
   tokenFile?: string;
   /** Further flags. */
@@ -239,30 +161,7 @@ export function syncArguments(options: SyncOptions, folder = temporaryFolder("sy
   ];
 }
 
-/** An answer section in short. */
-export function shorten(answer: DnsAnswer): Lookup {
-  const records = answer.message.answers ?? [];
-  const values = records.map((record) => {
-    if (record.type === "SRV") {
-      const { priority, weight, port, target } = record.data;
-      return `${priority} ${weight} ${port} ${target}`;
-    }
-    if (record.type === "TXT") return String(record.data);
-    return "data" in record
-      ? typeof record.data === "string"
-        ? record.data
-        : JSON.stringify(record.data)
-      : "";
-  });
-  const ttls = records.map((record) => ("ttl" in record ? (record.ttl ?? 0) : 0));
-  return { rcode: answer.rcode, values: values.sort(), ttls };
-}
-
 async function stopCleanly(server: ServerProcess): Promise<number | null> {
   await server.stop();
   return server.exitCode;
-}
-
-function pathOfView(view: string | undefined): string {
-  return view === undefined ? "" : `/clusters/${view}`;
 }

@@ -2,7 +2,8 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { answered } from "./answers.ts";
-import { type GatewayProcess, type HttpAnswer, startGateway } from "./processes.ts";
+import type { HttpAnswer } from "./gateway-client.ts";
+import { type GatewayProcess, startGateway } from "./processes.ts";
 
 interface Acknowledged {
   generation: number;

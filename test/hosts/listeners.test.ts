@@ -7,7 +7,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
-import { listenError } from "../../src/hosts/node/listen-error.ts";
+import { listenFailure } from "../../src/hosts/node/listen-failure.ts";
 import { keepSelfSigned } from "../../src/hosts/node/tls.ts";
 import { answerTo, decoded } from "../forward/fake-upstreams.ts";
 import { endpoints, exported } from "../merge/fixtures.ts";
@@ -361,10 +361,10 @@ describe("what cannot be listened on", () => {
 
   it("is told of a port that needs a capability", () => {
     const denied = Object.assign(new Error("denied"), { code: "EACCES" });
-    expect(listenError(denied, undefined, 53, "--dns").message).toMatch(
+    expect(listenFailure(denied, { host: undefined, port: 53 }, "--dns").message).toMatch(
       /^port 53 is not allowed: .*CAP_NET_BIND_SERVICE/,
     );
-    expect(listenError(denied, "::1", 5353, "--dns").message).toBe(
+    expect(listenFailure(denied, { host: "::1", port: 5353 }, "--dns").message).toBe(
       "[::1]:5353 is not allowed: choose another --dns HOST:PORT",
     );
   });

@@ -1,6 +1,6 @@
 import { decode, encode, type Packet } from "dns-packet";
+import type { DohGateway } from "../../src/gateway/doh-gateway.ts";
 import type { ClusterStatus, GatewayStatus } from "../../src/gateway/gateway-types.ts";
-import type { DohGateway } from "../../src/http/doh-gateway.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 
 /** The time at which the fake gateway lives, Unix milliseconds. */
@@ -49,7 +49,7 @@ export class FakeGateway implements DohGateway {
     const encoded = encode({
       type: "response",
       id: asked.id,
-      flags: 0x0500,
+      flags: 0x0500 | (asked.flag_cd ? 0x0010 : 0),
       questions: asked.questions,
       ...packet,
     });

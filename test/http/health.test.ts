@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/http/app.ts";
 import { createPrometheusMetrics } from "../../src/http/prometheus.ts";
 import { QueryCounters } from "../../src/http/query-counters.ts";
+import { readyCases } from "../conformance/cases/readiness.ts";
+import { checkCase, titled } from "../conformance/http-case.ts";
 import { base64url, cluster, FakeGateway, NOW, query } from "./fake-gateway.ts";
 
 function start() {
@@ -26,11 +28,10 @@ function start() {
 }
 
 describe("/healthz and /readyz", () => {
-  it("are ok and ready while clusters are live", async () => {
-    const { app } = start();
-    expect((await app.request("/healthz")).status).toBe(200);
-    const response = await app.request("/readyz");
-    expect(response.status).toBe(200);
+  it.each(titled(readyCases))("%s", (_, entry) => checkCase(start().app.fetch, entry));
+
+  it("say how many services there are", async () => {
+    const response = await start().app.request("/readyz");
     expect(await response.text()).toBe("ready: 2 of 2 clusters live, 2 services\n");
   });
 

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import type { Output } from "../commands/output.ts";
+import type { StartServer } from "../node/node-server.ts";
 import { VERSION } from "../node/version.ts";
 import { UsageError } from "../settings/usage-error.ts";
 import { checkCommand } from "./check-command.ts";
@@ -15,15 +16,20 @@ const EXIT_USAGE = 2;
 /**
  * Runs the command line; resolves with the exit code once the command has ended. Commands load what they
  * need when they are called.
+ * @param startServer what `serve` listens with; default: Node's server
  */
-export async function run(argv: readonly string[], output: Output): Promise<number> {
+export async function run(
+  argv: readonly string[],
+  output: Output,
+  startServer?: StartServer,
+): Promise<number> {
   let exitCode = 0;
   const program = new Command("clusterset-doh")
     .description(
       "DNS over HTTPS for Kubernetes clustersets: clusterset.local names, answered outside the cluster",
     )
     .version(VERSION)
-    .addCommand(serveCommand())
+    .addCommand(serveCommand(startServer))
     .addCommand(syncCommand())
     .addCommand(
       checkCommand(output, (code) => {

@@ -1,10 +1,11 @@
 import { Command } from "commander";
 import { stopSignal } from "../commands/stop-signal.ts";
 import { createLogger } from "../node/logger.ts";
+import type { StartServer } from "../node/node-server.ts";
 import { logLevel, repeat } from "./flags.ts";
 
-/** `clusterset-doh serve`. */
-export function serveCommand(): Command {
+/** `clusterset-doh serve`. @param startServer the runtime's own server; default: Node's */
+export function serveCommand(startServer?: StartServer): Command {
   return new Command("serve")
     .description("the gateway: answers DNS over HTTPS from what clusters push")
     .option("--config <file>", "config file, YAML or JSON; README.md has its keys")
@@ -54,7 +55,7 @@ Stops cleanly on SIGTERM. Exit codes: 0 stopped, 1 failed, 2 wrong flags or conf
       const config = readServeConfig(flags);
       const logger = createLogger("serve", config.logLevel);
       const stop = stopSignal();
-      const running = await startGateway(config, logger);
+      const running = await startGateway(config, logger, startServer);
       if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
       logger.info({ event: "stopping" }, "stopping: running requests may finish");
       await running.stop();

@@ -1,7 +1,7 @@
 import { runSyncWorker } from "../../sync/worker.ts";
 import type { Logger } from "../node/logger.ts";
-import { readToken } from "../node/push-credentials.ts";
 import { readCertificates } from "../node/tls.ts";
+import { readToken } from "../node/token-credentials.ts";
 import { UsageError } from "../settings/usage-error.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
 

@@ -2,9 +2,12 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
+import { listIssues } from "../settings/config-issues.ts";
 import { checkFederations } from "../settings/federation-config.ts";
 import { readListenFlags } from "../settings/listener-config.ts";
+import { checkLocationFromHeaders } from "../settings/location-settings.ts";
 import { ServeConfig } from "../settings/serve-config.ts";
+import { withAlwaysServed } from "../settings/served-zones.ts";
 import { UsageError } from "../settings/usage-error.ts";
 
 /** Flags of `serve`; each wins over the config file. */
@@ -26,8 +29,6 @@ export interface ServeFlags {
   readonly dot?: readonly string[] | undefined;
   readonly logLevel?: string | undefined;
 }
-
-const ALWAYS_SERVED = "clusterset.local";
 
 /**
  * The settings of `serve`: the config file (YAML or JSON), with the flags over it.
@@ -62,6 +63,7 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   const dot = [...config.dot.listen, ...readListenFlags("--dot", flags.dot ?? [])];
   if (dot.length > 0 && config.tls === false)
     throw new UsageError("dot.listen (--dot): DNS over TLS needs a certificate, and tls is false (--no-tls)");
+  checkLocationFromHeaders(config.location);
   return {
     ...config,
     zones: served,
@@ -70,12 +72,6 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
     dot: { ...config.dot, listen: dot },
     push: { credentials: [...config.push.credentials, ...(flags.clusterToken ?? []).map(readClusterToken)] },
   };
-}
-
-/** The zones to serve without doubles. `clusterset.local` is canonical unless it is listed further back. */
-export function withAlwaysServed(zones: readonly string[]): string[] {
-  const names = zones.map((zone) => zone.replace(/\.$/, "").toLowerCase());
-  return [...new Set(names.includes(ALWAYS_SERVED) ? names : [ALWAYS_SERVED, ...names])];
 }
 
 function readFederation(name: string): ServeConfig["federations"][number] {
@@ -151,27 +147,23 @@ function fromFolder(folder: string, values: Record<string, unknown>): Record<str
       ...copy.stub,
       upstreams: copy.stub.upstreams.map((upstream) => rebase(upstream, ["caFile", "tokenFile"])),
     };
-  if (isMapping(copy.push) && Array.isArray(copy.push.credentials))
-    copy.push = {
-      ...copy.push,
-      credentials: copy.push.credentials.map((credential) => rebase(credential, ["tokenFile"])),
-    };
+  for (const key of ["push", "transfer"]) {
+    const group = copy[key];
+    if (isMapping(group) && Array.isArray(group.credentials))
+      copy[key] = {
+        ...group,
+        credentials: group.credentials.map((credential) => rebase(credential, ["tokenFile"])),
+      };
+  }
   return copy;
 }
 
 function describeIssues(error: z.ZodError, file: ConfigFile | undefined): string {
-  return error.issues
-    .flatMap((issue) =>
-      issue.code === "unrecognized_keys"
-        ? issue.keys.map((key) => describeIssue([...issue.path, key], "there is no such key", file))
-        : [describeIssue(issue.path, issue.message, file)],
-    )
+  return listIssues(error)
+    .map(({ path, key, message }) => {
+      const line = file?.lineOf(path);
+      const place = file === undefined ? "" : `${file.path}:${line === undefined ? "" : `${line}:`} `;
+      return `${place}${key || "the file"}: ${message}`;
+    })
     .join("\n");
-}
-
-function describeIssue(path: readonly PropertyKey[], message: string, file: ConfigFile | undefined): string {
-  const key = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
-  const line = file?.lineOf(path);
-  const place = file === undefined ? "" : `${file.path}:${line === undefined ? "" : `${line}:`} `;
-  return `${place}${key.replace(/^\./, "") || "the file"}: ${message}`;
 }

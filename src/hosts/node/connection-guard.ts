@@ -1,4 +1,4 @@
-import type { Http2SecureServer, Http2ServerRequest, ServerHttp2Session } from "node:http2";
+import type { Http2SecureServer, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
 
@@ -19,14 +19,14 @@ const SWEEP_INTERVAL = 1000;
 export class ConnectionGuard {
   readonly #connections = new Set<Duplex>();
   readonly #lastRequest = new Map<ServerHttp2Session, number>();
-  readonly #unfinished = new Map<Http2ServerRequest, number>();
+  readonly #unfinished = new Map<ServerHttp2Stream, number>();
   readonly #bounds: ConnectionBounds;
-  readonly #finished: (this: Http2ServerRequest) => void;
+  readonly #finished: (this: ServerHttp2Stream) => void;
 
   constructor(server: Server, bounds: ConnectionBounds) {
     this.#bounds = bounds;
     const unfinished = this.#unfinished;
-    this.#finished = function () {
+    this.#finished = function (this: ServerHttp2Stream) {
       unfinished.delete(this);
     };
     server.on("connection", (socket) => {
@@ -42,13 +42,13 @@ export class ConnectionGuard {
   }
 
   /** Notes that a request began on an HTTP/2 session. */
-  began(request: Http2ServerRequest): void {
+  began(stream: ServerHttp2Stream, method: string | undefined): void {
     const now = performance.now();
-    const { session } = request.stream;
+    const { session } = stream;
     if (session !== undefined) this.#lastRequest.set(session as ServerHttp2Session, now);
-    if (request.method === "GET" || request.method === "HEAD") return;
-    this.#unfinished.set(request, now);
-    request.once("end", this.#finished);
+    if (method === "GET" || method === "HEAD") return;
+    this.#unfinished.set(stream, now);
+    stream.once("end", this.#finished);
   }
 
   /** Cuts off every connection. */
@@ -58,10 +58,10 @@ export class ConnectionGuard {
 
   #sweep(): void {
     const now = performance.now();
-    for (const [request, began] of this.#unfinished) {
-      if (!request.destroyed && now - began <= this.#bounds.requestTimeout) continue;
-      this.#unfinished.delete(request);
-      request.stream.destroy();
+    for (const [stream, began] of this.#unfinished) {
+      if (!stream.destroyed && now - began <= this.#bounds.requestTimeout) continue;
+      this.#unfinished.delete(stream);
+      stream.destroy();
     }
     for (const [session, last] of this.#lastRequest)
       if (now - last > this.#bounds.idleTimeout) session.destroy();

@@ -2,16 +2,20 @@ import { join } from "node:path";
 import { systemClock } from "../../gateway/clock.ts";
 import { Gateway } from "../../gateway/gateway.ts";
 import type { GatewayEvent } from "../../gateway/gateway-events.ts";
-import { createApp } from "../../http/app.ts";
+import { type AppDependencies, createApp } from "../../http/app.ts";
 import { createAskerReader } from "../../http/asker.ts";
+import { createDnsResource } from "../../http/dns-resource.ts";
 import { createPrometheusMetrics } from "../../http/prometheus.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { QueryCounters } from "../../http/query-counters.ts";
 import { createStubRoutes } from "../../http/stub-routes.ts";
+import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import type { DesignatedResolver } from "../../resolve/designated-resolvers.ts";
 import { openFileStore } from "../../store/file-store.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { federationOptions } from "../settings/federation-config.ts";
+import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
+import { locationSettings } from "../settings/location-settings.ts";
 import type { ServeConfig } from "../settings/serve-config.ts";
 import { createStages } from "../settings/stages.ts";
 import { UsageError } from "../settings/usage-error.ts";
@@ -20,10 +24,10 @@ import { designatedResolver } from "./listeners/designation.ts";
 import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
 import { createQueryHandler } from "./listeners/query-handler.ts";
 import type { Logger } from "./logger.ts";
-import { type NodeServer, startNodeServer } from "./node-server.ts";
-import { PushCredentials } from "./push-credentials.ts";
+import { type NodeServer, type StartServer, startNodeServer } from "./node-server.ts";
 import { openStubZones } from "./stub-host.ts";
 import { openTlsSource } from "./tls-source.ts";
+import { TokenCredentials } from "./token-credentials.ts";
 import { UpstreamConnector } from "./upstreams/connect.ts";
 import { VERSION } from "./version.ts";
 
@@ -46,13 +50,18 @@ export interface RunningGateway {
 }
 
 /**
- * Starts the gateway on Node: store, gateway, HTTP application, server.
+ * Starts the gateway on Node, or on a runtime that has Node's modules: store, gateway, HTTP application, server.
  * @throws {UsageError} where the configuration or its files do not allow it
  */
-export async function startGateway(config: ServeConfig, logger: Logger): Promise<RunningGateway> {
+export async function startGateway(
+  config: ServeConfig,
+  logger: Logger,
+  startServer: StartServer = startNodeServer,
+): Promise<RunningGateway> {
   const listen = parseListenAddress(config.listen);
   const tls = await openTlsSource(config, listen.host);
-  const credentials = await PushCredentials.load(config.push.credentials);
+  const credentials = await TokenCredentials.load(config.push.credentials);
+  const secondaries = await TokenCredentials.loadTransfer(config.transfer.credentials);
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
   const upstreams = await UpstreamConnector.load(config.stub.upstreams);
@@ -70,7 +79,7 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     };
-    const app = createApp({
+    const parts: AppDependencies = {
       gateway,
       counters,
       clock: Date.now,
@@ -82,7 +91,11 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
         limits: { sentBytes: config.limits.pushSentBytes, bodyBytes: config.limits.pushBytes },
         onError,
       }),
+      ...(config.transfer.credentials.length > 0 && {
+        transferRoutes: createTransferRoutes({ gateway, credentials: secondaries, onError }),
+      }),
       askers,
+      location: locationSettings(config.location),
       stubs,
       stubRoutes: createStubRoutes({
         stubs,
@@ -94,11 +107,14 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
       longestQuery: config.limits.queryBytes,
       metrics: createPrometheusMetrics(gateway, counters, Date.now),
       onError,
-    });
-    const https = await startNodeServer({
+    };
+    const resource = createDnsResource(parts);
+    const app = createApp(parts, resource);
+    const https = await startServer({
       listen,
       tls: tls?.tls,
       fetch: (request, connection) => app.fetch(request, connection),
+      exchanges: { byPath: new Map([["/dns-query", resource.answerDns]]), failed: resource.failed },
       limits: {
         connections: config.limits.connections,
         streamsPerConnection: config.limits.streamsPerConnection,
@@ -125,7 +141,8 @@ export async function startGateway(config: ServeConfig, logger: Logger): Promise
         listeners.renew(renewed);
         logger.info({ event: "certificate-renewed" }, "took another certificate");
       }
-      if (await credentials.refresh()) logger.info({ event: "tokens-renewed" }, "took other tokens");
+      const renewedTokens = await Promise.all([credentials.refresh(), secondaries.refresh()]);
+      if (renewedTokens.includes(true)) logger.info({ event: "tokens-renewed" }, "took other tokens");
       await upstreams.refresh();
     };
     const refresher = setInterval(
@@ -166,7 +183,7 @@ async function openGateway(
   logger: Logger,
   designated: () => DesignatedResolver | undefined,
 ) {
-  const { lease, limits, stateDirectory } = config;
+  const { stateDirectory } = config;
   try {
     return await Gateway.open({
       store: await openFileStore(join(stateDirectory, "snapshots"), {
@@ -175,13 +192,7 @@ async function openGateway(
       stages: createStages({ ...config, federations: federationOptions(config.federations), designated }),
       clock: systemClock,
       onEvent: (event) => logEvent(logger, event),
-      limits: {
-        leastLeaseSeconds: lease.minimumSeconds,
-        leaseSeconds: lease.defaultSeconds,
-        mostLeaseSeconds: lease.maximumSeconds,
-        mostClusters: limits.clusters,
-        mostSnapshotCharacters: limits.snapshotCharacters,
-      },
+      limits: gatewayLimitsOf(config),
     });
   } catch (error) {
     if (error instanceof StoreError) throw new UsageError(`${stateDirectory}: ${error.message}`);

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from "node:http";
-import type { Http2ServerRequest } from "node:http2";
+import type { Http2ServerRequest, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Connection, HotHeader } from "../../http/connection.ts";
+import type { Connection } from "../../http/connection.ts";
 
 /** What Node knows of the connection of a request, looked up when it is asked for. */
 export class NodeConnection implements Connection {
-  readonly #incoming: IncomingMessage | Http2ServerRequest;
+  readonly #incoming: IncomingMessage | Http2ServerRequest | ServerHttp2Stream;
 
-  constructor(incoming: IncomingMessage | Http2ServerRequest) {
+  constructor(incoming: IncomingMessage | Http2ServerRequest | ServerHttp2Stream) {
     this.#incoming = incoming;
   }
 
@@ -23,15 +23,11 @@ export class NodeConnection implements Connection {
     return socket.authorized === true ? "verified" : "refused";
   }
 
-  header(name: HotHeader): string | undefined {
-    return this.#incoming.headers[name];
-  }
-
   /** Undefined where the connection is gone. */
   #socket(): Socket | TLSSocket | undefined {
     const incoming = this.#incoming;
-    if (!("stream" in incoming)) return incoming.socket;
-    const { session } = incoming.stream;
+    if ("socket" in incoming && !("stream" in incoming)) return incoming.socket;
+    const { session } = "stream" in incoming ? incoming.stream : incoming;
     return session === undefined || session.destroyed ? undefined : session.socket;
   }
 }

@@ -9,6 +9,8 @@ import {
   type Http2SecureServer,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo, Server } from "node:net";
 import type { Duplex } from "node:stream";
@@ -18,8 +20,9 @@ import type { Connection } from "../../http/connection.ts";
 import type { ServerLimits } from "../settings/server-limits.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
 import type { ListenAddress } from "./listen-address.ts";
-import { listenError, NoSuchAddress } from "./listen-error.ts";
+import { listenFailure, NoSuchAddress } from "./listen-failure.ts";
 import { NodeConnection } from "./node-connection.ts";
+import { exchangeOnStream, type StreamExchanges } from "./stream-exchange.ts";
 import { type ServerTls, secureContext } from "./tls.ts";
 
 /** What a Node server is started with. */
@@ -28,20 +31,25 @@ export interface NodeServerOptions {
   /** TLS with HTTP/2 and HTTP/1.1; without it HTTP/1.1 in clear, for a proxy in front. */
   readonly tls: ServerTls | undefined;
   readonly fetch: (request: Request, connection: Connection) => Response | Promise<Response>;
+  /** What is answered without `fetch`. */
+  readonly exchanges?: StreamExchanges;
   readonly limits: ServerLimits;
 }
 
 /** A server that listens. */
 export interface NodeServer {
-  readonly address: AddressInfo;
+  readonly address: Pick<AddressInfo, "port">;
   /** Takes other certificates for new connections. Whether clients are asked for one stays as it was. */
   renew(tls: ServerTls): void;
   /** Stops accepting, lets requests that run finish, and cuts off what is left after `grace` milliseconds. */
   stop(grace: number): Promise<void>;
 }
 
-type Incoming = IncomingMessage | Http2ServerRequest;
-type Outgoing = ServerResponse | Http2ServerResponse;
+/**
+ * Starts a server.
+ * @throws {UsageError} where the address cannot be listened on
+ */
+export type StartServer = (options: NodeServerOptions) => Promise<NodeServer>;
 
 /**
  * Starts a server. `localhost` is both of its addresses, since clients differ in which they try.
@@ -82,17 +90,19 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   };
 }
 
+type Incoming = IncomingMessage | Http2ServerRequest;
+type Outgoing = ServerResponse | Http2ServerResponse;
+
 interface Guarded {
   readonly server: HttpServer | Http2SecureServer;
   readonly guard: ConnectionGuard;
 }
 
 function createGuarded(
-  { limits, tls }: NodeServerOptions,
+  { limits, tls, exchanges }: NodeServerOptions,
   respond: (incoming: Incoming, outgoing: Outgoing) => Promise<void>,
 ): Guarded {
   const listener = (incoming: Incoming, outgoing: Outgoing): void => {
-    if (incoming.httpVersionMajor === 2) guard.began(incoming as Http2ServerRequest);
     if (incoming.httpVersionMajor === 1 && hasTwoHosts(incoming.rawHeaders))
       refuseTwoHosts(outgoing as ServerResponse);
     else void respond(incoming, outgoing);
@@ -131,10 +141,33 @@ function createGuarded(
         );
   server.maxConnections = limits.connections;
   const guard = new ConnectionGuard(server, limits);
+  if (tls !== undefined) answerStreams(server as Http2SecureServer, guard, exchanges);
   // Handshakes that fail and clients that vanish are a network's daily life.
   server.on("tlsClientError", (_error: Error, socket: Duplex) => socket.destroy());
   server.on("sessionError", () => {});
   return { server, guard };
+}
+
+/** Puts a listener before the one by which Node makes request and response objects of a stream. */
+function answerStreams(
+  server: Http2SecureServer,
+  guard: ConnectionGuard,
+  exchanges: StreamExchanges | undefined,
+): void {
+  type StreamListener = (
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    flags: number,
+    rawHeaders: string[],
+  ) => void;
+  const listeners = server.listeners("stream") as StreamListener[];
+  server.removeAllListeners("stream");
+  const answer: StreamListener = (stream, headers, flags, rawHeaders) => {
+    guard.began(stream, headers[":method"]);
+    if (exchanges !== undefined && exchangeOnStream(exchanges, stream, headers)) return;
+    for (const listener of listeners) listener.call(server, stream, headers, flags, rawHeaders);
+  };
+  server.on("stream", answer);
 }
 
 function stopGuarded({ server, guard }: Guarded, grace: number): Promise<void> {
@@ -147,9 +180,10 @@ function stopGuarded({ server, guard }: Guarded, grace: number): Promise<void> {
   });
 }
 
-function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
+function listen(server: Server, address: ListenAddress): Promise<void> {
+  const { host, port } = address;
   return new Promise((resolve, reject) => {
-    server.once("error", (error) => reject(listenError(error, host, port, "--listen")));
+    server.once("error", (error) => reject(listenFailure(error, address)));
     server.listen({ port, ...(host !== undefined && { host }) }, resolve);
   });
 }

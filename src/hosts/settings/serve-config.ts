@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { Stub } from "./federation-config.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
@@ -8,20 +8,20 @@ import { DEFAULT_SERVER_LIMITS } from "./server-limits.ts";
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
 const count = (least: number, most: number) => z.int().min(least).max(most);
 
-const Credential = z
-  .strictObject({
-    clusterId: ClusterId,
-    /** SHA-256 of the token in hex, as `clusterset-doh token` prints it. */
-    tokenSha256: z
-      .string()
-      .regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits")
-      .optional(),
-    tokenFile: z.string().min(1).optional(),
-  })
-  .refine(
-    ({ tokenSha256, tokenFile }) => (tokenSha256 === undefined) !== (tokenFile === undefined),
-    "must have one of tokenSha256 and tokenFile",
-  );
+const token = {
+  /** SHA-256 of the token in hex, as `clusterset-doh token` prints it. */
+  tokenSha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits")
+    .optional(),
+  tokenFile: z.string().min(1).optional(),
+};
+const hasOneToken = ({ tokenSha256, tokenFile }: { tokenSha256?: unknown; tokenFile?: unknown }) =>
+  (tokenSha256 === undefined) !== (tokenFile === undefined);
+const ONE_TOKEN = "must have one of tokenSha256 and tokenFile";
+
+const PushCredential = z.strictObject({ clusterId: ClusterId, ...token }).refine(hasOneToken, ONE_TOKEN);
+const TransferCredential = z.strictObject(token).refine(hasOneToken, ONE_TOKEN);
 
 const Tls = z
   .strictObject({
@@ -56,7 +56,9 @@ export const ServeConfig = z.strictObject({
   dot: Dot.prefault({}),
   ddr: Ddr.prefault({}),
   stub: Stub.prefault({}),
-  push: z.strictObject({ credentials: z.array(Credential).max(10_000).default([]) }).prefault({}),
+  push: z.strictObject({ credentials: z.array(PushCredential).max(10_000).default([]) }).prefault({}),
+  /** Who may take over images, as a secondary does (docs/transfer.md). */
+  transfer: z.strictObject({ credentials: z.array(TransferCredential).max(10_000).default([]) }).prefault({}),
   limits: Limits.prefault({}),
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
 });

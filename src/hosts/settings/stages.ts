@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { GatewayStages } from "../../gateway/stages.ts";
 import type { AddressSource } from "../../merge/addresses.ts";
 import { createMerger } from "../../merge/merge.ts";
@@ -7,6 +8,7 @@ import { resolve } from "../../resolve/resolve.ts";
 import { compileZoneImage } from "../../zone/compile.ts";
 import type { ZoneImage } from "../../zone/image.ts";
 import type { FederationOptions } from "../../zone/options.ts";
+import { type Location, locationPlaces } from "./location-settings.ts";
 
 /** Settings of the pure stages. TTLs in seconds. */
 export interface StageSettings {
@@ -18,14 +20,18 @@ export interface StageSettings {
   readonly outsideZones: "refuse" | "nxdomain";
   /** The encrypted resolver that clients are told of; asked for with every query about it. Default: none. */
   readonly designated?: () => DesignatedResolver | undefined;
+  /** Its places have an order of shards in federation zones. Default: none. */
+  readonly location?: z.infer<typeof Location>;
 }
 
 const MOST_ROTATION = 0x3fffffff;
 
 /** The pure stages with their settings applied, for the gateway to join. */
 export function createStages(settings: StageSettings): GatewayStages<ZoneImage> {
-  const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones } = settings;
+  const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones, location } =
+    settings;
   const { designated = () => undefined } = settings;
+  const places = location === undefined ? [] : locationPlaces(location);
   let rotation = 0;
   return {
     merge: createMerger({ outsideOrder }),
@@ -34,11 +40,12 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
       compileZoneImage(clusterset, {
         zones,
         federations,
+        places,
         ttl: ttlSeconds,
         negativeTtl: negativeTtlSeconds,
         serial: Math.floor(now / 1000) % 2 ** 32,
       }),
-    resolve: (query, { image, leaseExpiry, view, now, transport }) => {
+    resolve: (query, { image, leaseExpiry, view, now, transport, stale }) => {
       rotation = (rotation + 1) & MOST_ROTATION;
       return resolve(query, {
         image,
@@ -47,10 +54,11 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
         now,
         rotation,
         transport,
+        stale,
         outside: outsideZones,
         designated: designated(),
       });
     },
-    notReady: (query, { view, transport }) => notReady(query, { view, transport, designated: designated() }),
+    notReady: (query, context) => notReady(query, { ...context, designated: designated() }),
   };
 }

@@ -52,7 +52,7 @@ describe("dig", () => {
     expect(text).toMatch(/status: NXDOMAIN/);
     expect(text).toMatch(/flags: qr aa rd;/);
     expect(records(text)).toEqual([
-      expect.stringMatching(/^clusterset\.test\. 5 IN SOA ns\.dns\.clusterset\.test\. /),
+      expect.stringMatching(/^clusterset\.example\.org\. 5 IN SOA ns\.dns\.clusterset\.example\.org\. /),
     ]);
   });
 

@@ -14,13 +14,14 @@ export interface ListeningGateway {
   push(webAddresses?: readonly string[]): Promise<void>;
 }
 
-/** The zone that resolvers forward; unlike `clusterset.local` all programs let it through. */
-export const ZONE = "clusterset.test";
+/** The zone that docs/listeners.md forwards; unlike `clusterset.local` all programs let it through. */
+export const ZONE = "clusterset.example.org";
 export const WEB = `web.shop.svc.${ZONE}`;
 export const DB = `db.shop.svc.${ZONE}`;
 export const BIG = `big.shop.svc.${ZONE}`;
 /** So many that they fit into no datagram of the usual size. */
 export const BIG_SIZE = 300;
+/** The certificate is for this name. */
 export const DESIGNATED = "dns.example.org";
 
 const CLUSTERS = ["cluster-a", "cluster-b"];

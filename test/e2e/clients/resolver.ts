@@ -8,7 +8,8 @@ import { removeFolder, temporaryFolder } from "../servers/folders.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { ensureTools } from "../servers/tools.ts";
-import { DB, ZONE } from "./listening-gateway.ts";
+import { documented, type Reached } from "./documented.ts";
+import { DB } from "./listening-gateway.ts";
 import { ensureResolved } from "./resolved.ts";
 
 /** A resolver that forwards the zone to the gateway, and answers on 127.0.0.1. */
@@ -18,28 +19,23 @@ export interface Resolver {
   stop(): Promise<void>;
 }
 
-/** How a resolver reaches the gateway. */
-export interface Upstream {
-  readonly port: number;
-  /** The file with the certificate to trust for `localhost`; plain DNS without. */
-  readonly caFile?: string;
-}
-
-/** CoreDNS with its `forward` plugin. */
-export async function startCoreDnsForwarder({ port, caFile }: Upstream): Promise<Resolver> {
-  const scheme = caFile === undefined ? "dns" : "tls";
-  const tls = caFile === undefined ? [] : [`  tls ${caFile}`, "  tls_servername localhost"];
-  const forward = [`forward ${ZONE} ${scheme}://127.0.0.1:${port} {`, ...tls, "}"].join("\n");
-  const coredns = await startCoreDns([forward], { name: "coredns-forward" });
+/** CoreDNS with the `forward` plugin of docs/listeners.md. */
+export async function startCoreDnsForwarder(upstream: Reached): Promise<Resolver> {
+  const block = documented("corefile", upstream.caFile === undefined ? 1 : 0, upstream);
+  // The server block of a test listens on a port of its own; its plugins are those of the document.
+  const plugins = block
+    .replace(/^\S+ \{\n/, "")
+    .replace(/\}\n$/, "")
+    .replace("    errors\n", "");
+  const coredns = await startCoreDns([plugins.trimEnd()], { name: "coredns-forward" });
   return { port: coredns.port, log: () => coredns.process.log(), stop: coredns.stop };
 }
 
-/** unbound with a `forward-zone`. */
-export async function startUnbound({ port: upstream, caFile }: Upstream): Promise<Resolver> {
+/** unbound with the `forward-zone` of docs/listeners.md. It drops private addresses and validates, as many are set up to. */
+export async function startUnbound(upstream: Reached): Promise<Resolver> {
   await ensureTools();
   const folder = temporaryFolder("unbound");
   const port = await freePort();
-  const address = caFile === undefined ? `127.0.0.1@${upstream}` : `127.0.0.1@${upstream}#localhost`;
   const lines = [
     "server:",
     "  interface: 127.0.0.1",
@@ -52,77 +48,74 @@ export async function startUnbound({ port: upstream, caFile }: Upstream): Promis
     "  use-syslog: no",
     '  logfile: ""',
     "  verbosity: 1",
-    // Its own answers to .test would be there first, and it asks nobody on loopback unless told.
-    '  local-zone: "test." nodefault',
+    // It asks nobody on loopback unless told.
     "  do-not-query-localhost: no",
-    ...(caFile === undefined ? [] : [`  tls-cert-bundle: "${caFile}"`]),
-    "forward-zone:",
-    `  name: "${ZONE}"`,
-    `  forward-addr: ${address}`,
-    `  forward-tls-upstream: ${caFile === undefined ? "no" : "yes"}`,
+    "  private-address: 10.0.0.0/8",
+    "  private-address: fd00::/8",
+    '  module-config: "validator iterator"',
+    '  trust-anchor: ". DS 20326 8 2 E06D44B80B8F1D39A95C0B0D7C65D08458E880409BBC683457104237C7F8EC8D"',
+    documented("unbound", upstream.caFile === undefined ? 1 : 0, upstream),
   ];
   const config = join(folder, "unbound.conf");
-  writeFileSync(config, `${lines.join("\n")}\n`);
+  writeFileSync(config, lines.join("\n"));
   return start("unbound", findProgram("unbound")!, ["-d", "-c", config], folder, port);
 }
 
-/** dnsmasq with `server=/zone/`; it speaks plain DNS only. */
-export async function startDnsmasq({ port: upstream }: Upstream): Promise<Resolver> {
+/** dnsmasq with the lines of docs/listeners.md. It drops private addresses, as many are set up to; it speaks plain DNS only. */
+export async function startDnsmasq(upstream: Reached): Promise<Resolver> {
   await ensureTools();
   const folder = temporaryFolder("dnsmasq");
   const port = await freePort();
+  const config = join(folder, "dnsmasq.conf");
+  writeFileSync(config, documented("dnsmasq", 0, upstream));
   const args = [
     "--keep-in-foreground",
-    "--conf-file=/dev/null",
+    `--conf-file=${config}`,
     "--log-facility=-",
     "--no-resolv",
     "--no-hosts",
     "--pid-file=",
     "--user=",
+    "--stop-dns-rebind",
     "--listen-address=127.0.0.1",
     "--bind-interfaces",
     `--port=${port}`,
-    `--server=/${ZONE}/127.0.0.1#${upstream}`,
   ];
   return start("dnsmasq", findProgram("dnsmasq")!, args, folder, port);
 }
 
 /**
- * systemd-resolved with a routing domain, in a mount namespace of its own: neither its files nor those of this machine
- * are seen by the other. It starts as root and goes on as its own user.
+ * systemd-resolved with the settings of docs/listeners.md, in namespaces of its own: neither its files nor those of this
+ * machine are seen by the other, and it ends with the shell that started it, though it goes on as a user of its own.
  */
-export async function startResolved({ port: upstream, caFile }: Upstream): Promise<Resolver> {
+export async function startResolved(upstream: Reached): Promise<Resolver> {
   const { program, libraries } = await ensureResolved();
   const folder = temporaryFolder("resolved");
   const port = await freePort();
-  const config = [
-    "[Resolve]",
-    `DNS=127.0.0.1:${upstream}${caFile === undefined ? "" : "#localhost"}`,
-    `DNSOverTLS=${caFile === undefined ? "no" : "yes"}`,
-    `Domains=~${ZONE}`,
-    "FallbackDNS=",
-    "DNSSEC=no",
-    "LLMNR=no",
-    "MulticastDNS=no",
-    "DNSStubListener=no",
-    `DNSStubListenerExtra=127.0.0.1:${port}`,
-  ];
-  writeFileSync(join(folder, "resolved.conf"), `${config.join("\n")}\n`);
+  const { caFile } = upstream;
+  const secure = documented("resolved", 0, upstream);
+  const plain = secure.replace(/#\S+/, "").replace("DNSOverTLS=yes", "DNSOverTLS=no");
+  const own = ["[Resolve]", "FallbackDNS=", "DNSStubListener=no", `DNSStubListenerExtra=127.0.0.1:${port}`];
+  writeFileSync(join(folder, "clusterset.conf"), caFile === undefined ? plain : secure);
+  writeFileSync(join(folder, "own.conf"), `${own.join("\n")}\n`);
   const readable = caFile === undefined ? undefined : readableCopy(caFile);
+  const drop = "/etc/systemd/resolved.conf.d";
   // It looks for its user by name, which only its package's installation makes.
   const script = `set -e
 mount --make-rprivate /
 mkdir -p /run/systemd
 mount -t tmpfs tmpfs /run/systemd
 mount -t tmpfs tmpfs /etc/systemd
-cp "${folder}/resolved.conf" /etc/systemd/resolved.conf
+mkdir ${drop}
+cp "${folder}/clusterset.conf" "${folder}/own.conf" ${drop}
 if ! getent passwd systemd-resolve > /dev/null; then
   (cat /etc/passwd; echo systemd-resolve:x:65533:65533::/:/usr/sbin/nologin) > "${folder}/passwd"
   (cat /etc/group; echo systemd-resolve:x:65533:) > "${folder}/group"
   mount --bind "${folder}/passwd" /etc/passwd
   mount --bind "${folder}/group" /etc/group
 fi
-exec "${program}"`;
+"${program}" &
+wait`;
   const env = {
     SYSTEMD_LOG_TARGET: "console",
     SYSTEMD_LOG_LEVEL: "debug",
@@ -132,7 +125,7 @@ exec "${program}"`;
   const resolver = await start(
     "systemd-resolved",
     "unshare",
-    ["--mount", "sh", "-c", script],
+    ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script],
     folder,
     port,
     env,
@@ -140,6 +133,8 @@ exec "${program}"`;
   return {
     ...resolver,
     stop: async () => {
+      // unshare passes on no other signal.
+      await resolver.process.kill();
       await resolver.stop();
       if (readable !== undefined) removeFolder(readable.folder);
     },
@@ -163,7 +158,7 @@ async function start(
   folder: string,
   port: number,
   env: Record<string, string> = {},
-): Promise<Resolver> {
+): Promise<Resolver & { readonly process: ServerProcess }> {
   const server = await ServerProcess.start({
     name,
     command,
@@ -181,5 +176,5 @@ async function start(
     await server.stop();
     removeFolder(folder);
   };
-  return { port, log: () => server.log(), stop };
+  return { port, process: server, log: () => server.log(), stop };
 }

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, metric } from "../answers.ts";
-import { shorten } from "../processes.ts";
+import { shorten } from "../gateway-client.ts";
 import { queryTcp, queryUdp } from "../servers/dns.ts";
 import { waitFor } from "../servers/wait.ts";
+import type { Reached } from "./documented.ts";
 import {
   BIG,
   BIG_SIZE,
@@ -18,7 +19,6 @@ import {
   startDnsmasq,
   startResolved,
   startUnbound,
-  type Upstream,
 } from "./resolver.ts";
 
 let listening: ListeningGateway;
@@ -27,12 +27,12 @@ beforeAll(async () => {
 });
 afterAll(() => listening?.gateway.stop());
 
-type Start = (upstream: Upstream) => Promise<Resolver>;
-const overTls = (): Upstream => ({ port: listening.dotPort, caFile: listening.gateway.caFile });
-const inClear = (): Upstream => ({ port: listening.dnsPort });
+type Start = (upstream: Reached) => Promise<Resolver>;
+const overTls = (): Reached => ({ port: listening.dotPort, caFile: listening.gateway.caFile });
+const inClear = (): Reached => ({ port: listening.dnsPort });
 
 /** The last column: by what the queries come to the gateway. */
-const resolvers: [string, Start, () => Upstream, readonly ("udp" | "tcp" | "dot")[]][] = [
+const resolvers: [string, Start, () => Reached, readonly ("udp" | "tcp" | "dot")[]][] = [
   ["CoreDNS by plain DNS", startCoreDnsForwarder, inClear, ["udp", "tcp"]],
   ["CoreDNS by DNS over TLS", startCoreDnsForwarder, overTls, ["dot"]],
   ["unbound by plain DNS", startUnbound, inClear, ["udp", "tcp"]],

@@ -1,5 +1,6 @@
 import { ensurePackages, findProgram } from "./apt.ts";
 import { buildCoreDns, buildKubeApiserver, fetchMcsCrds } from "./go-tools.ts";
+import { installRuntime } from "./js-runtimes.ts";
 import type { Report } from "./run.ts";
 
 /** Where the programs and manifests of the servers under test are. */
@@ -9,6 +10,8 @@ export interface Tools {
   coredns: string;
   /** The manifests of the MCS CRDs. */
   mcsCrds: string[];
+  deno: string;
+  bun: string;
 }
 
 let ready: Promise<Tools> | undefined;
@@ -29,5 +32,7 @@ async function install(report: Report): Promise<Tools> {
   const mcsCrds = await fetchMcsCrds(report);
   const coredns = await buildCoreDns(report);
   const kubeApiserver = await buildKubeApiserver(report);
-  return { etcd, kubeApiserver, coredns, mcsCrds };
+  const deno = await installRuntime("deno", report);
+  const bun = await installRuntime("bun", report);
+  return { etcd, kubeApiserver, coredns, mcsCrds, deno, bun };
 }

@@ -1,5 +1,5 @@
 import { parseListenAddress } from "../listen-address.ts";
-import { listenError, NoSuchAddress } from "../listen-error.ts";
+import { listenFailure, NoSuchAddress } from "../listen-failure.ts";
 
 /** Something that listens. */
 export interface Bound {
@@ -71,7 +71,7 @@ async function bindPlace(
       bound.push(one);
       port = one.port;
     } catch (error) {
-      const told = listenError(error as NodeJS.ErrnoException, host, port, flag);
+      const told = listenFailure(error as NodeJS.ErrnoException, { host, port }, flag);
       if (!isOptional || !(told instanceof NoSuchAddress)) throw told;
       return;
     }

@@ -1,6 +1,6 @@
 import type { StubZones } from "../../../forward/stub-zones.ts";
-import type { AskerReader } from "../../../http/asker.ts";
-import type { DohGateway } from "../../../http/doh-gateway.ts";
+import type { DohGateway } from "../../../gateway/doh-gateway.ts";
+import type { AddressAskerReader } from "../../../http/asker.ts";
 import type { QueryCounters } from "../../../http/query-counters.ts";
 import type { Answer } from "../../../resolve/answer.ts";
 import { notReady } from "../../../resolve/faults.ts";
@@ -13,7 +13,7 @@ export interface QueryHandlerParts {
   /** Unix milliseconds. */
   readonly clock: () => number;
   readonly counters: QueryCounters;
-  readonly asker: Pick<AskerReader, "readByAddress">;
+  readonly asker: Pick<AddressAskerReader, "readByAddress">;
   readonly stubs: Pick<StubZones, "size" | "forward"> | undefined;
 }
 

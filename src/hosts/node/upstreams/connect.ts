@@ -2,8 +2,8 @@ import { parseNameserver } from "../../../forward/nameserver.ts";
 import type { Upstream } from "../../../forward/upstream.ts";
 import type { ServeConfig } from "../../settings/serve-config.ts";
 import { UsageError } from "../../settings/usage-error.ts";
-import { readToken } from "../push-credentials.ts";
 import { readCertificates } from "../tls.ts";
+import { readToken } from "../token-credentials.ts";
 import { createDohUpstream } from "./doh-upstream.ts";
 import { createPlainUpstream } from "./plain-upstream.ts";
 

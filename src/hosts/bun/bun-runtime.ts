@@ -1,0 +1,49 @@
+import type { FetchRuntime } from "../runtimes/fetch-server.ts";
+
+interface BunServer {
+  readonly port: number;
+  requestIP(request: Request): { readonly address: string } | null;
+  stop(closeActiveConnections?: boolean): Promise<void>;
+}
+
+/** What is used of Bun's own names (bun.com/docs/api/http). */
+interface BunNamespace {
+  serve(options: {
+    readonly hostname: string;
+    readonly port: number;
+    readonly tls?: { readonly cert: string; readonly key: string };
+    readonly idleTimeout: number;
+    readonly maxRequestBodySize: number;
+    readonly fetch: (request: Request) => Response | Promise<Response>;
+  }): BunServer;
+}
+
+declare const Bun: BunNamespace;
+
+/** The longest that Bun can wait, in seconds. */
+const LONGEST_IDLE = 255;
+/** Above every limit of ours, which are kept while a body is read and say why. */
+const MOST_BODY_BYTES = 2 ** 31;
+
+/** Bun's own server: HTTP/1.1. */
+export const bunRuntime: FetchRuntime = {
+  name: "Bun",
+  listen({ hostname, port, tls, limits, respond }) {
+    const server = Bun.serve({
+      hostname,
+      port,
+      ...(tls !== undefined && { tls: { cert: tls.cert, key: tls.key } }),
+      idleTimeout: Math.min(LONGEST_IDLE, Math.ceil(limits.idleTimeout / 1000)),
+      maxRequestBodySize: MOST_BODY_BYTES,
+      fetch: (request) => respond(request, server.requestIP(request)?.address),
+    });
+    return {
+      port: server.port,
+      stop: async (grace) => {
+        const timer = setTimeout(() => void server.stop(true), grace);
+        await server.stop();
+        clearTimeout(timer);
+      },
+    };
+  },
+};

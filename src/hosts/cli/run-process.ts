@@ -1,0 +1,20 @@
+import type { StartServer } from "../node/node-server.ts";
+import { run } from "./program.ts";
+
+/**
+ * Runs the command line as this process, and sets its exit code.
+ * @param args the arguments behind the program's name
+ * @param startServer what `serve` listens with; default: Node's server
+ */
+export async function runProcess(args: readonly string[], startServer?: StartServer): Promise<void> {
+  // `check … | head` closes stdout early: that is no error.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit();
+    throw error;
+  });
+  const output = {
+    out: (line: string) => process.stdout.write(`${line}\n`),
+    err: (line: string) => process.stderr.write(`${line}\n`),
+  };
+  process.exitCode = await run([process.execPath, "clusterset-doh", ...args], output, startServer);
+}

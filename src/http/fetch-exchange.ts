@@ -1,0 +1,68 @@
+import type { Connection } from "./connection.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
+
+/** A request of the Fetch standard. */
+export class FetchRequest implements HttpRequest {
+  readonly connection: Partial<Connection> | undefined;
+  readonly #request: Request;
+
+  constructor(request: Request, connection: Partial<Connection> | undefined) {
+    this.#request = request;
+    this.connection = connection;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get url(): string {
+    return this.#request.url;
+  }
+
+  header(name: string): string | null {
+    return this.#request.headers.get(name);
+  }
+
+  /** A declared length is trusted to be enforced by the host. */
+  async body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const declared = this.header("content-length");
+    if (declared === null) return readUndeclared(this.#request.body, most);
+    if (!(Number(declared) <= most)) return undefined;
+    const body = await this.#request.arrayBuffer();
+    return body.byteLength <= most ? new Uint8Array(body) : undefined;
+  }
+}
+
+async function readUndeclared(
+  stream: ReadableStream<Uint8Array> | null,
+  most: number,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (stream === null) return new Uint8Array(0);
+  const body = new Uint8Array(most);
+  let size = 0;
+  const reader = stream.getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    if (size + part.value.length > most) {
+      await reader.cancel();
+      return undefined;
+    }
+    body.set(part.value, size);
+    size += part.value.length;
+  }
+  return body.subarray(0, size);
+}
+
+/** Carries out an exchange in terms of the Fetch standard; at once where the exchange answers at once. */
+export function exchangeByFetch(
+  exchange: Exchange,
+  request: Request,
+  connection: Partial<Connection> | undefined,
+): Response | Promise<Response> {
+  const answered = exchange(new FetchRequest(request, connection));
+  return answered instanceof Promise ? answered.then(toResponse) : toResponse(answered);
+}
+
+/** The response in terms of the Fetch standard. */
+export function toResponse({ status, headers, body }: HttpResponse): Response {
+  return new Response(body, { status, headers });
+}

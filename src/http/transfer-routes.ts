@@ -1,0 +1,114 @@
+import { type Context, Hono } from "hono";
+import { Primary, type TransferGateway } from "../transfer/primary.ts";
+import type { Credentials } from "./credentials.ts";
+import { faultResponse, PushFault } from "./push-fault.ts";
+
+/** What the transfer routes are put together from. */
+export interface TransferDependencies {
+  readonly gateway: TransferGateway;
+  /** Whose tokens may take images. Default: whoever reaches the routes may, where only the host's own code does. */
+  readonly credentials?: Credentials;
+  /** Unix milliseconds. Default: the host's clock. */
+  readonly clock?: () => number;
+  /** Is told of every error that became a 500. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** The routes by which secondaries take over images (docs/transfer.md), to be mounted at `/api/v1/transfer`. */
+export function createTransferRoutes(dependencies: TransferDependencies): Hono {
+  const { gateway, credentials, clock = Date.now, onError } = dependencies;
+  const primary = new Primary(gateway, clock);
+  const immutable = `${credentials === undefined ? "public" : "private"}, max-age=31536000, immutable`;
+
+  const route =
+    (handle: (context: Context) => Response | Promise<Response>) =>
+    async (context: Context): Promise<Response> => {
+      try {
+        if (credentials !== undefined) await authorize(credentials, context.req.header("authorization"));
+        return await handle(context);
+      } catch (error) {
+        if (error instanceof PushFault) return faultResponse(error);
+        onError?.(error);
+        return faultResponse(
+          new PushFault(500, "INTERNAL", "the gateway failed to answer this; its log says why"),
+        );
+      }
+    };
+
+  const routes = new Hono();
+  routes.get(
+    "/state",
+    route(async (context) => {
+      const state = primary.state();
+      const etag = `W/"${await digest(JSON.stringify(state.status))}"`;
+      const headers = { "cache-control": "no-store", etag };
+      if (isCurrent(context, etag)) return new Response(null, { status: 304, headers });
+      return Response.json(state, { headers });
+    }),
+  );
+  routes.get(
+    "/images/:contentHash",
+    route((context) => {
+      const contentHash = context.req.param("contentHash") ?? "";
+      const bytes = primary.image(contentHash);
+      if (bytes === undefined)
+        throw new PushFault(
+          404,
+          "UNKNOWN_IMAGE",
+          "that image is not served, or not any more: GET state names the one that is",
+        );
+      const etag = `"${contentHash}"`;
+      const headers = { "cache-control": immutable, etag };
+      if (isCurrent(context, etag)) return new Response(null, { status: 304, headers });
+      return new Response(bytes, {
+        headers: {
+          ...headers,
+          "content-type": "application/octet-stream",
+          "content-length": String(bytes.length),
+          "x-content-type-options": "nosniff",
+        },
+      });
+    }),
+  );
+  routes.all("/state", route(notAllowed));
+  routes.all("/images/:contentHash", route(notAllowed));
+  routes.all(
+    "*",
+    route(({ req }) => {
+      throw new PushFault(404, "NOT_FOUND", `there is nothing to transfer at ${req.path}`);
+    }),
+  );
+  return routes;
+}
+
+/** @throws {PushFault} 401 without a known token (RFC 6750 section 3) */
+async function authorize(credentials: Credentials, authorization: string | undefined): Promise<void> {
+  const known = await credentials.clustersOf(authorization);
+  if (known === undefined)
+    throw new PushFault(401, "TOKEN_REQUIRED", "an Authorization field with a bearer token is required", {
+      headers: { "www-authenticate": 'Bearer realm="clusterset-doh"' },
+    });
+  if (known.size === 0)
+    throw new PushFault(401, "UNKNOWN_TOKEN", "the bearer token is not one that may take images", {
+      headers: { "www-authenticate": 'Bearer realm="clusterset-doh", error="invalid_token"' },
+    });
+}
+
+function notAllowed({ req }: Context): Response {
+  throw new PushFault(405, "METHOD_NOT_ALLOWED", `${req.method} is not for this path: GET, HEAD`, {
+    headers: { allow: "GET, HEAD" },
+  });
+}
+
+/** Whether the client has what that entity tag names (RFC 9110 section 13.1.2). */
+function isCurrent({ req }: Context, etag: string): boolean {
+  const wanted = etag.replace(/^W\//, "");
+  return (req.header("if-none-match") ?? "")
+    .split(",")
+    .some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === wanted);
+}
+
+async function digest(text: string): Promise<string> {
+  const octets = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  return Array.from(octets.subarray(0, 16), (octet) => octet.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,119 @@
+import { readBounded } from "./bounded-body.ts";
+import { parseTransferState } from "./state-message.ts";
+import type { TransferSource, TransferState } from "./transfer-state.ts";
+
+/** How a primary is reached over HTTP. */
+export interface HttpTransferOptions {
+  /** The gateway that is the primary, as in `https://doh.example.org:8443`; a path before `/api/v1` may follow. */
+  readonly gateway: string;
+  /** Bearer token, where the primary asks for one. */
+  readonly token?: string;
+  /** Default: the host's. */
+  readonly fetch?: (url: string, request: RequestInit) => Promise<Response>;
+  /** The longest image that is taken, in octets. Default: 128 MiB. */
+  readonly imageBytes?: number;
+  /** Unix milliseconds. Default: the host's clock. */
+  readonly clock?: () => number;
+}
+
+const MOST_IMAGE_BYTES = 128 * 1024 * 1024;
+const MOST_STATE_BYTES = 8 * 1024 * 1024;
+/** Milliseconds, where the caller sets no bound of its own. */
+const TIMEOUT = 10_000;
+/** The routes' code for an image that is not served any more. */
+const UNKNOWN_IMAGE = "UNKNOWN_IMAGE";
+
+/**
+ * A primary over HTTP (docs/transfer.md). Keeps nothing, so that each state is as new as can be; its times are given by this
+ * clock, as of when the state was asked for, so that a primary whose clock differs prolongs no lease.
+ */
+export class HttpTransferSource implements TransferSource {
+  readonly #base: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #fetch: (url: string, request: RequestInit) => Promise<Response>;
+  readonly #imageBytes: number;
+  readonly #clock: () => number;
+
+  /** @throws {TypeError} where the gateway is no http or https URL */
+  constructor(options: HttpTransferOptions) {
+    const url = URL.canParse(options.gateway) ? new URL(options.gateway) : undefined;
+    if (url?.protocol !== "https:" && url?.protocol !== "http:")
+      throw new TypeError(`the primary must be an https URL, not ${JSON.stringify(options.gateway)}`);
+    this.#base = `${url.origin}${url.pathname.replace(/\/+$/, "")}/api/v1/transfer`;
+    this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
+    this.#fetch = options.fetch ?? ((address, request) => fetch(address, request));
+    this.#imageBytes = options.imageBytes ?? MOST_IMAGE_BYTES;
+    this.#clock = options.clock ?? Date.now;
+  }
+
+  async state(_maximumAge: number, signal?: AbortSignal): Promise<TransferState> {
+    const asked = this.#clock();
+    const response = await this.#get("state", "application/json", signal);
+    if (response.status !== 200) throw await refusal(response);
+    const text = new TextDecoder().decode(await readBounded(response, MOST_STATE_BYTES, "the state"));
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      throw new Error(`${this.#base}/state answered 200 without JSON: is it a clusterset-doh gateway?`);
+    }
+    return byClock(parseTransferState(value), asked);
+  }
+
+  async image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const response = await this.#get(`images/${contentHash}`, "application/octet-stream", signal);
+    if (response.status === 200) return readBounded(response, this.#imageBytes, "the image");
+    const error = await refusal(response);
+    if (error.code === UNKNOWN_IMAGE) return undefined;
+    throw error;
+  }
+
+  #get(path: string, accept: string, signal: AbortSignal | undefined): Promise<Response> {
+    return this.#fetch(`${this.#base}/${path}`, {
+      // A redirect could lead the token elsewhere.
+      redirect: "manual",
+      signal: signal ?? AbortSignal.timeout(TIMEOUT),
+      headers: { ...this.#headers, accept, "accept-encoding": "identity" },
+    });
+  }
+}
+
+/** A state that was asked for at `asked`, with its times moved as if the primary had said it then. */
+function byClock({ at, status }: TransferState, asked: number): TransferState {
+  const ahead = asked - at;
+  const clusters = status.clusters.map((cluster) => ({
+    ...cluster,
+    pushedAt: cluster.pushedAt + ahead,
+    renewedAt: cluster.renewedAt + ahead,
+    expiresAt: cluster.expiresAt + ahead,
+  }));
+  return { at: asked, status: { ...status, clusters } };
+}
+
+/** A primary that did not give what it was asked for. */
+class TransferRefused extends Error {
+  readonly status: number;
+  /** The primary's own code, where it said one. */
+  readonly code: string | undefined;
+
+  constructor(status: number, code: string | undefined, explanation: string) {
+    super(`the primary answered ${status}: ${explanation}`);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+const MOST_EXPLANATION_BYTES = 64 * 1024;
+
+async function refusal(response: Response): Promise<TransferRefused> {
+  let text = "";
+  try {
+    text = new TextDecoder().decode(await readBounded(response, MOST_EXPLANATION_BYTES, "the explanation"));
+    const { error } = JSON.parse(text) as { readonly error?: { code?: unknown; message?: unknown } };
+    if (typeof error?.code === "string")
+      return new TransferRefused(response.status, error.code, `${error.message}`);
+  } catch {
+    // Told below, as the text that it is.
+  }
+  return new TransferRefused(response.status, undefined, text.trim().slice(0, 200) || "without a word");
+}

@@ -1,0 +1,62 @@
+import type { Gateway } from "../gateway/gateway.ts";
+import type { ServedImage } from "../gateway/stages.ts";
+import type { TransferState } from "./transfer-state.ts";
+
+/** What transfers need of the gateway that compiles. */
+export type TransferGateway = Pick<Gateway<ServedImage>, "status" | "current">;
+
+/** Octets of images that were replaced since a state named them, kept for secondaries that are about to fetch them. */
+const KEPT_BYTES = 16 * 1024 * 1024;
+/** How long such an image is kept, in milliseconds. */
+const KEPT_FOR = 10_000;
+
+/**
+ * What a primary gives its secondaries: its state, and the images that states named. Where pushes come faster than a secondary's
+ * round trip, the image of a state is replaced before it is asked for, so images that a state named lately are kept.
+ */
+export class Primary {
+  readonly #gateway: TransferGateway;
+  readonly #clock: () => number;
+  readonly #keptBytes: number;
+  readonly #named = new Map<string, { readonly bytes: Uint8Array<ArrayBuffer>; at: number }>();
+
+  /**
+   * @param clock Unix milliseconds
+   * @param keptBytes octets of images beside the newest one that are kept
+   */
+  constructor(gateway: TransferGateway, clock: () => number = Date.now, keptBytes = KEPT_BYTES) {
+    this.#gateway = gateway;
+    this.#clock = clock;
+    this.#keptBytes = keptBytes;
+  }
+
+  state(): TransferState {
+    const at = this.#clock();
+    const { conflicts: _, findings: __, ...status } = this.#gateway.status();
+    const image = this.#gateway.current(at)?.image;
+    if (image !== undefined) this.#name(image, at);
+    return { at, status };
+  }
+
+  /** The octets of the image with that hash; undefined where it is neither the newest nor was named lately. */
+  image(contentHash: string): Uint8Array<ArrayBuffer> | undefined {
+    const now = this.#clock();
+    const current = this.#gateway.current(now)?.image;
+    if (current?.contentHash === contentHash) return current.bytes;
+    const named = this.#named.get(contentHash);
+    return named !== undefined && now - named.at < KEPT_FOR ? named.bytes : undefined;
+  }
+
+  /** Remembers an image as the one that was named last, and forgets others from the oldest on. */
+  #name({ contentHash, bytes }: ServedImage, at: number): void {
+    this.#named.delete(contentHash);
+    let others = 0;
+    for (const one of this.#named.values()) others += one.bytes.length;
+    for (const [oldest, one] of this.#named) {
+      if (others <= this.#keptBytes && at - one.at < KEPT_FOR) break;
+      this.#named.delete(oldest);
+      others -= one.bytes.length;
+    }
+    this.#named.set(contentHash, { bytes, at });
+  }
+}

@@ -1,0 +1,178 @@
+import { type Clock, waitingClock } from "../gateway/clock.ts";
+import type { DohGateway } from "../gateway/doh-gateway.ts";
+import type { ServingStatus } from "../gateway/gateway-types.ts";
+import type { GatewayStages } from "../gateway/stages.ts";
+import type { Answer } from "../resolve/answer.ts";
+import type { Transport } from "../resolve/transport.ts";
+import type { ZoneImage } from "../zone/image.ts";
+import { sleep } from "./deadline.ts";
+import { type FetchParts, fetchNewest, type Newest } from "./fetch-newest.ts";
+import { ImageKeeper } from "./image-keeper.ts";
+import { type RefreshPolicy, refreshPolicy } from "./refresh-policy.ts";
+import { RefreshSchedule } from "./refresh-schedule.ts";
+import { TakenOver } from "./taken-over.ts";
+import type { OnTransferEvent } from "./transfer-events.ts";
+import type { TransferSource } from "./transfer-state.ts";
+
+/** Keeps work going that nobody waits for, as `waitUntil` of a Worker does. The work never rejects. */
+export type Background = (work: Promise<void>) => void;
+
+/** What a secondary is put together from. */
+export interface SecondaryOptions {
+  readonly source: TransferSource;
+  readonly stages: Pick<GatewayStages<ZoneImage>, "resolve" | "notReady">;
+  readonly policy?: Partial<RefreshPolicy>;
+  /** Where `freshen` is given none. Default: work just goes on, as it does in a process that lives. */
+  readonly background?: Background;
+  readonly onEvent?: OnTransferEvent;
+  /** Default: the host's, whose timers keep the process alive: each of them ends when what it bounds does. */
+  readonly clock?: Clock;
+  /** At least 0, below 1. */
+  readonly random?: () => number;
+}
+
+/** Pauses of one who waits for what another one asked for, in milliseconds: they double. */
+const FIRST_PAUSE = 5;
+const LONGEST_PAUSE = 80;
+
+/**
+ * Answers from images that another place compiles. The newest good one is in memory; queries are answered from it at once, and
+ * `freshen` sees to a newer one. What it answers without saying that it is stale was served by the primary at most
+ * `limit` ago (`RefreshPolicy` has the arithmetic).
+ *
+ *     const fresh = secondary.freshen(Date.now(), (work) => context.waitUntil(work));
+ *     if (fresh !== undefined) await fresh;
+ *     const answer = secondary.answer(query, view, Date.now());
+ */
+export class Secondary implements DohGateway {
+  readonly #stages: Pick<GatewayStages<ZoneImage>, "resolve" | "notReady">;
+  readonly #policy: RefreshPolicy;
+  readonly #background: Background;
+  readonly #onEvent: OnTransferEvent;
+  readonly #clock: Clock;
+  readonly #schedule: RefreshSchedule;
+  readonly #images: ImageKeeper;
+  readonly #fetchParts: FetchParts;
+  #served: TakenOver | undefined;
+  #error: string | undefined;
+  #saidStale = false;
+
+  /** @throws {RangeError} for a policy whose times do not go together */
+  constructor(options: SecondaryOptions) {
+    const { source, stages, clock = waitingClock, random = Math.random } = options;
+    this.#stages = stages;
+    this.#policy = refreshPolicy(options.policy);
+    this.#background = options.background ?? (() => {});
+    this.#onEvent = options.onEvent ?? (() => {});
+    this.#clock = clock;
+    this.#schedule = new RefreshSchedule(this.#policy, random);
+    this.#images = new ImageKeeper(source, this.#onEvent);
+    this.#fetchParts = { source, images: this.#images, policy: this.#policy, clock };
+  }
+
+  /**
+   * To be called before each query is answered; it is cheap. Starts a refresh where one is due.
+   * @param now Unix milliseconds
+   * @param background takes work that outlives this query; belongs to the request that the query came with
+   * @returns a promise to await before answering, where what is here is too old. It never rejects.
+   */
+  freshen(now: number, background: Background = this.#background): Promise<void> | undefined {
+    if (this.#images.isUnchecked) this.#checkSlice(now);
+    const schedule = this.#schedule;
+    if (schedule.isYoung(now)) return undefined;
+    if (schedule.isStale(now)) {
+      if (schedule.isBackingOff(now)) return undefined;
+      const wait = this.#served === undefined ? this.#policy.firstWait : this.#policy.wait;
+      return this.#untilFresh(this.#clock.now() + wait, background);
+    }
+    if (schedule.mayAsk(now, false)) background(this.#refresh());
+    return undefined;
+  }
+
+  answer(
+    query: Uint8Array,
+    view: string | undefined,
+    now: number,
+    transport?: Transport,
+  ): Answer | undefined {
+    const served = this.#served;
+    if (served?.image === undefined) return this.#stages.notReady(query, { view, transport });
+    const stale = this.#schedule.isStale(now);
+    if (stale !== this.#saidStale) this.#sayStale(stale);
+    const { image, leaseExpiry } = served;
+    return this.#stages.resolve(query, { image, leaseExpiry, view, now, transport, stale });
+  }
+
+  hasCluster(clusterId: string): boolean {
+    // As long as nothing is known, nothing is denied: the answer is SERVFAIL.
+    return this.#served?.clusters.has(clusterId) ?? true;
+  }
+
+  status(): ServingStatus {
+    const error = this.#error === undefined ? {} : { transferError: this.#error };
+    const served = this.#served;
+    if (served === undefined)
+      return { ready: false, imageHash: undefined, imageBytes: 0, services: 0, clusters: [], ...error };
+    const stale = this.#schedule.isStale(this.#clock.now()) ? { staleSince: served.asOf } : {};
+    return { ...served.state.status, ...stale, ...error };
+  }
+
+  /** Asks, or waits for what another one asked for. */
+  async #untilFresh(deadline: number, background: Background): Promise<void> {
+    const schedule = this.#schedule;
+    for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
+      const now = this.#clock.now();
+      const left = deadline - now;
+      if (left <= 0 || !schedule.isStale(now) || schedule.isBackingOff(now)) return;
+      if (schedule.mayAsk(now, true)) {
+        const refresh = this.#refresh();
+        background(refresh);
+        return sleep(this.#clock, left, refresh);
+      }
+      await sleep(this.#clock, Math.min(pause, left));
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    const begun = this.#clock.now();
+    const attempt = this.#schedule.begin(begun);
+    // What several secondaries share has to be newer than what is here.
+    const maximumAge = Math.min(this.#policy.refresh, Math.abs(begun - this.#schedule.asOf) - 1);
+    try {
+      const newest = await fetchNewest(this.#fetchParts, attempt, Math.max(0, maximumAge));
+      const now = this.#clock.now();
+      if (!this.#schedule.isNews(newest.asOf, now)) return this.#schedule.end(attempt);
+      this.#take(newest, begun, now);
+      this.#schedule.succeeded(attempt, newest.asOf);
+    } catch (error) {
+      const retryIn = this.#schedule.failed(attempt, this.#clock.now());
+      // Without one, somebody who lost patience with this attempt is asking already.
+      if (retryIn !== undefined) this.#failed(error, retryIn);
+    }
+  }
+
+  #take({ state, asOf, bytes }: Newest, begun: number, now: number): void {
+    const image = bytes && this.#images.take(state.status.imageHash!, bytes, begun, now);
+    this.#served = new TakenOver(state, asOf, image);
+    this.#error = undefined;
+  }
+
+  #checkSlice(now: number): void {
+    try {
+      this.#images.checkSlice();
+    } catch (error) {
+      this.#served = undefined;
+      this.#failed(error, this.#schedule.forget(now));
+    }
+  }
+
+  #failed(error: unknown, retryIn: number): void {
+    this.#error = error instanceof Error ? error.message : String(error);
+    this.#onEvent({ event: "transfer-failed", error, retryIn });
+  }
+
+  #sayStale(stale: boolean): void {
+    this.#saidStale = stale;
+    this.#onEvent(stale ? { event: "stale", since: this.#schedule.asOf } : { event: "fresh-again" });
+  }
+}

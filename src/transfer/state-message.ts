@@ -1,0 +1,43 @@
+import * as z from "zod";
+import type { TransferState } from "./transfer-state.ts";
+
+const time = z.number().meta({ description: "Unix time in milliseconds." });
+
+/** Body of the response to `GET /api/v1/transfer/state`. What a newer primary says beside this is left out. */
+export const TransferStateResponse = z.object({
+  at: time.meta({ description: "When the primary said this, by its own clock." }),
+  status: z.object({
+    ready: z.boolean().meta({ description: "False while names can neither be answered nor denied." }),
+    imageHash: z
+      .string()
+      .regex(/^[0-9a-f]{1,64}$/)
+      .optional(),
+    imageBytes: z.int().min(0),
+    services: z.int().min(0),
+    clusters: z.array(
+      z.object({
+        clusterId: z.string(),
+        generation: z.int(),
+        pushedAt: time,
+        renewedAt: time,
+        expiresAt: time.meta({ description: "When the lease runs out." }),
+        live: z.boolean(),
+        exports: z.int(),
+        imports: z.int(),
+      }),
+    ),
+    compileError: z.string().optional().meta({ description: "Why the primary still serves an older state." }),
+  }),
+});
+
+/** @throws {Error} naming the first field that is wrong */
+export function parseTransferState(value: unknown): TransferState {
+  const parsed = TransferStateResponse.safeParse(value);
+  if (!parsed.success) {
+    const { path, message } = parsed.error.issues[0]!;
+    throw new Error(`the primary's state cannot be read: ${path.join(".") || "the body"}: ${message}`);
+  }
+  const { at, status } = parsed.data;
+  const { imageHash, compileError, ...rest } = status;
+  return { at, status: { ...rest, imageHash, ...(compileError !== undefined && { compileError }) } };
+}

@@ -1,0 +1,284 @@
+import type { LocalService } from "../../../src/snapshot/schema.ts";
+import { endpoints, port, snapshot } from "../../merge/fixtures.ts";
+import type { DnsCase, DnsTable } from "../dns-case.ts";
+
+const Z = "cluster.local";
+const SOA = `${Z} 5 SOA ns.dns.${Z} hostmaster.${Z} 1 7200 1800 86400 5`;
+
+/** A Service of a cluster. */
+export function local(parts: Partial<LocalService> = {}): LocalService {
+  return {
+    createdAt: "2026-01-01T00:00:00Z",
+    serviceType: "ClusterIP",
+    headless: false,
+    ports: [],
+    endpoints: {},
+    ...parts,
+  };
+}
+
+/** An ExternalName Service. */
+export const alias = (externalName: string, parts: Partial<LocalService> = {}) =>
+  local({ serviceType: "ExternalName", externalName, ...parts });
+
+/** The Services of "east". */
+export const services: Record<string, LocalService> = {
+  "default/kubernetes": local({
+    clusterIPs: ["10.3.0.1", "fd00:3::1"],
+    ports: [port("https", 443), port("", 9)],
+  }),
+  "default/headless": local({
+    headless: true,
+    endpoints: endpoints(
+      { address: "10.3.0.100", hostname: "my-pet" },
+      { address: "10.3.0.101", hostname: "my-pet" },
+      { address: "10.3.0.102" },
+      { address: "10.3.0.103", ready: false },
+    ),
+  }),
+  "default/unready": local({ headless: true, endpoints: endpoints({ address: "10.3.0.9", ready: false }) }),
+  "default/eager": local({
+    headless: true,
+    publishNotReadyAddresses: true,
+    endpoints: endpoints({ address: "10.3.0.10", ready: false }),
+  }),
+  "default/foo": alias("www.example.com"),
+  "default/hop": alias(`kubernetes.default.svc.${Z}`),
+  "default/lost": alias(`nothing.default.svc.${Z}`),
+  "default/circle": alias(`circle.default.svc.${Z}`),
+  "default/over": alias("web.shop.svc.clusterset.local"),
+  "default/multi": alias("your-service.your-cluster", { ownedName: "My-Service.my-cluster" }),
+  "default/single": alias("other.example", { ownedName: "renamed" }),
+};
+
+/** The cluster with a zone of its own. */
+export const east = snapshot("east", {
+  namespaces: { shop: {}, default: {} },
+  clusterZone: { name: Z, pods: "insecure" },
+  services,
+  imports: { "shop/web": { type: "ClusterSetIP", ips: ["10.200.0.1"], ports: [], endpoints: {} } },
+});
+const west = snapshot("west", {
+  namespaces: { default: {} },
+  clusterZone: { name: `${Z}.`, pods: "verified" },
+  services: { "default/kubernetes": local({ clusterIPs: ["10.4.0.1"] }) },
+  pods: { "default/10.8.0.1": {}, "default/fd00:8::1": {}, "default/fd00:9::": {}, "gone/10.8.0.2": {} },
+});
+const north = snapshot("north", { namespaces: { default: {} } });
+
+const kubernetes = `kubernetes.default.svc.${Z}`;
+const headless = `headless.default.svc.${Z}`;
+
+const cases: readonly DnsCase[] = [
+  { section: "2.2", ask: [`dns-version.${Z}`, "TXT"], answer: [`dns-version.${Z} 28800 TXT "1.0.1"`] },
+  { section: "2.3.1", ask: [kubernetes, "A"], answer: [`${kubernetes} 5 A 10.3.0.1`] },
+  { section: "2.3.1, dual stack", ask: [kubernetes, "AAAA"], answer: [`${kubernetes} 5 AAAA fd00:3::1`] },
+  {
+    section: "2.3.1, each cluster has its own",
+    view: "west",
+    ask: [kubernetes, "A"],
+    answer: [`${kubernetes} 5 A 10.4.0.1`],
+  },
+  {
+    section: "2.3.2",
+    ask: [`_https._tcp.${kubernetes}`, "SRV"],
+    answer: [`_https._tcp.${kubernetes} 5 SRV 0 100 443 ${kubernetes}`],
+    additional: [`${kubernetes} 5 A 10.3.0.1`, `${kubernetes} 5 AAAA fd00:3::1`],
+  },
+  {
+    section: "2.3.2, all named ports",
+    ask: [kubernetes, "SRV"],
+    answer: [`${kubernetes} 5 SRV 0 100 443 ${kubernetes}`],
+    additional: [`${kubernetes} 5 A 10.3.0.1`, `${kubernetes} 5 AAAA fd00:3::1`],
+  },
+  {
+    section: "2.3.3",
+    ask: ["1.0.3.10.in-addr.arpa", "PTR"],
+    answer: [`1.0.3.10.in-addr.arpa 5 PTR ${kubernetes}`],
+  },
+  {
+    section: "2.4.1",
+    ask: [headless, "A"],
+    answer: ["10.3.0.100", "10.3.0.101", "10.3.0.102"].map((ip) => `${headless} 5 A ${ip}`),
+  },
+  {
+    section: "2.4.1, several addresses for one hostname",
+    ask: [`my-pet.${headless}`, "A"],
+    answer: ["10.3.0.100", "10.3.0.101"].map((ip) => `my-pet.${headless} 5 A ${ip}`),
+  },
+  {
+    section: "2.1, system-assigned hostname",
+    ask: [`10-3-0-102.${headless}`, "A"],
+    answer: [`10-3-0-102.${headless} 5 A 10.3.0.102`],
+  },
+  { section: "2.1, not ready", ask: [`10-3-0-103.${headless}`, "A"], rcode: "NXDOMAIN" },
+  { section: "2.4.1, nothing ready", ask: [`unready.default.svc.${Z}`, "A"], rcode: "NXDOMAIN" },
+  {
+    section: "2.1, tolerated unready",
+    ask: [`eager.default.svc.${Z}`, "A"],
+    answer: [`eager.default.svc.${Z} 5 A 10.3.0.10`],
+  },
+  {
+    section: "2.4.2",
+    ask: [`_http._tcp.${headless}`, "SRV"],
+    answer: ["my-pet", "10-3-0-102"].map(
+      (host) => `_http._tcp.${headless} 5 SRV 0 50 8080 ${host}.${headless}`,
+    ),
+    additional: [
+      `my-pet.${headless} 5 A 10.3.0.100`,
+      `my-pet.${headless} 5 A 10.3.0.101`,
+      `10-3-0-102.${headless} 5 A 10.3.0.102`,
+    ],
+  },
+  {
+    section: "2.4.3",
+    ask: ["100.0.3.10.in-addr.arpa", "PTR"],
+    answer: [`100.0.3.10.in-addr.arpa 5 PTR my-pet.${headless}`],
+  },
+  {
+    section: "2.5",
+    ask: [`foo.default.svc.${Z}`, "A"],
+    answer: [`foo.default.svc.${Z} 5 CNAME www.example.com`],
+  },
+  {
+    section: "2.5",
+    ask: [`foo.default.svc.${Z}`, "CNAME"],
+    answer: [`foo.default.svc.${Z} 5 CNAME www.example.com`],
+  },
+  {
+    section: "RFC 1034 3.6.2",
+    ask: [`foo.default.svc.${Z}`, "TXT"],
+    answer: [`foo.default.svc.${Z} 5 CNAME www.example.com`],
+  },
+  {
+    section: "2.5, followed in our zones (RFC 1034 4.3.2)",
+    ask: [`hop.default.svc.${Z}`, "A"],
+    answer: [`hop.default.svc.${Z} 5 CNAME ${kubernetes}`, `${kubernetes} 5 A 10.3.0.1`],
+  },
+  {
+    section: "2.5, followed into another of our zones",
+    ask: [`over.default.svc.${Z}`, "A"],
+    answer: [
+      `over.default.svc.${Z} 5 CNAME web.shop.svc.clusterset.local`,
+      "web.shop.svc.clusterset.local 5 A 10.200.0.1",
+    ],
+  },
+  {
+    section: "2.5, followed to NODATA (RFC 2308 2.2)",
+    ask: [`hop.default.svc.${Z}`, "TXT"],
+    answer: [`hop.default.svc.${Z} 5 CNAME ${kubernetes}`],
+    authority: [SOA],
+  },
+  {
+    section: "2.5, followed to NXDOMAIN (RFC 6604)",
+    ask: [`lost.default.svc.${Z}`, "A"],
+    rcode: "NXDOMAIN",
+    answer: [`lost.default.svc.${Z} 5 CNAME nothing.default.svc.${Z}`],
+    authority: [SOA],
+  },
+  {
+    section: "multi-label CNAME",
+    ask: [`my-service.my-cluster.default.svc.${Z}`, "A"],
+    answer: [`my-service.my-cluster.default.svc.${Z} 5 CNAME your-service.your-cluster`],
+  },
+  { section: "multi-label CNAME, the label between (RFC 8020)", ask: [`my-cluster.default.svc.${Z}`, "A"] },
+  {
+    section: "multi-label CNAME, takes the role of metadata.name",
+    ask: [`multi.default.svc.${Z}`, "A"],
+    rcode: "NXDOMAIN",
+  },
+  {
+    section: "multi-label CNAME, one label",
+    ask: [`renamed.default.svc.${Z}`, "A"],
+    answer: [`renamed.default.svc.${Z} 5 CNAME other.example`],
+  },
+  {
+    section: "2.6, insecure",
+    ask: [`1-2-3-4.default.pod.${Z}`, "A"],
+    answer: [`1-2-3-4.default.pod.${Z} 5 A 1.2.3.4`],
+  },
+  {
+    section: "2.6, insecure, IPv6",
+    ask: [`2001-db8--1.shop.pod.${Z}`, "AAAA"],
+    answer: [`2001-db8--1.shop.pod.${Z} 5 AAAA 2001:db8::1`],
+  },
+  {
+    section: "2.6, an IPv4-mapped address",
+    ask: [`--ffff-102-304.default.pod.${Z}`, "A"],
+    rcode: "NXDOMAIN",
+  },
+  { section: "2.6, any type, the namespace itself", ask: [`default.pod.${Z}`, "ANY"] },
+  { section: "2.6, the other family", ask: [`1-2-3-4.default.pod.${Z}`, "AAAA"] },
+  { section: "2.6, no address", ask: [`web.default.pod.${Z}`, "A"], rcode: "NXDOMAIN" },
+  { section: "2.6, beyond 255", ask: [`1-2-3-400.default.pod.${Z}`, "A"], rcode: "NXDOMAIN" },
+  { section: "2.6, no such namespace", ask: [`1-2-3-4.gone.pod.${Z}`, "A"], rcode: "NXDOMAIN" },
+  { section: "2.6, two labels", ask: [`x.1-2-3-4.default.pod.${Z}`, "A"], rcode: "NXDOMAIN" },
+  { section: "2.6, the namespace itself", ask: [`default.pod.${Z}`, "A"] },
+  {
+    section: "2.6, verified",
+    view: "west",
+    ask: [`10-8-0-1.default.pod.${Z}`, "A"],
+    answer: [`10-8-0-1.default.pod.${Z} 5 A 10.8.0.1`],
+  },
+  {
+    section: "2.6, verified, IPv6",
+    view: "west",
+    ask: [`fd00-8--1.default.pod.${Z}`, "AAAA"],
+    answer: [`fd00-8--1.default.pod.${Z} 5 AAAA fd00:8::1`],
+  },
+  ...["fd00-9--", "fd00-9--0"].map((label) => ({
+    section: "2.6, verified, IPv6 with a dash at the end and with a zero behind",
+    view: "west",
+    ask: [`${label}.default.pod.${Z}`, "AAAA"] as const,
+    answer: [`${label}.default.pod.${Z} 5 AAAA fd00:9::`],
+  })),
+  {
+    section: "2.6, verified, no such pod",
+    view: "west",
+    ask: [`10-8-0-9.default.pod.${Z}`, "A"],
+    rcode: "NXDOMAIN",
+  },
+  {
+    section: "2.1, case-insensitive",
+    ask: [`KuberNetes.Default.SVC.cluster.LOCAL`, "A"],
+    answer: ["KuberNetes.Default.SVC.cluster.LOCAL 5 A 10.3.0.1"],
+  },
+  { section: "RFC 1034 4.2.1", ask: [Z, "SOA"], answer: [SOA] },
+  { section: "RFC 2308", ask: [`nothing.${Z}`, "A"], rcode: "NXDOMAIN" },
+  {
+    section: "2.5, an alias that leads to itself is given once",
+    ask: [`circle.default.svc.${Z}`, "A"],
+    answer: [`circle.default.svc.${Z} 5 CNAME circle.default.svc.${Z}`],
+  },
+  // The zone is its own cluster's alone
+  ...[null, "north"].flatMap((view) => [
+    {
+      section: "docs/dns.md, no such zone for others",
+      view,
+      ask: [kubernetes, "A"],
+      rcode: "REFUSED",
+    } as const,
+    {
+      section: "docs/dns.md, no such zone for others",
+      view,
+      ask: ["1.0.3.10.in-addr.arpa", "PTR"],
+      rcode: "REFUSED",
+    } as const,
+  ]),
+  {
+    section: "docs/dns.md, cluster.local answers stay local",
+    ask: ["kubernetes.default.svc.clusterset.local", "A"],
+    rcode: "NXDOMAIN",
+    authority: [SOA.replaceAll(Z, "clusterset.local")],
+  },
+];
+
+/** The zone of one cluster (DNS-based service discovery 1.0.1, sections by number), as the cluster "east" sees it. */
+export const clusterLocalTable: DnsTable = {
+  title: "the zone of one cluster",
+  snapshots: [east, west, north],
+  serial: 1,
+  soa: SOA,
+  view: "east",
+  cases,
+};

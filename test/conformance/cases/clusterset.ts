@@ -1,0 +1,226 @@
+import { twoClusters } from "../../resolve/world.ts";
+import type { DnsCase, DnsTable } from "../dns-case.ts";
+
+const Z = "clusterset.local";
+const soaOf = (apex: string) => `${apex} 5 SOA ns.dns.${Z} hostmaster.${Z} 7 7200 1800 86400 5`;
+
+const dbTargets = ["db-0.east", "db-0.west", "db-1.east", "db-1.west"];
+const dbAddresses = [
+  `db-0.east.db.shop.svc.${Z} 5 A 10.1.0.1`,
+  `db-0.east.db.shop.svc.${Z} 5 AAAA 2001:db8:1::1`,
+  `db-1.east.db.shop.svc.${Z} 5 A 10.1.0.2`,
+  `db-0.west.db.shop.svc.${Z} 5 A 10.2.0.1`,
+  `db-0.west.db.shop.svc.${Z} 5 AAAA 2001:db8:2::1`,
+  `db-1.west.db.shop.svc.${Z} 5 A 10.2.0.2`,
+];
+const web = `web.shop.svc.${Z}`;
+const webAddresses = [`${web} 5 A 10.200.0.1`, `${web} 5 A 10.201.0.1`, `${web} 5 AAAA fd00::c8:1`];
+
+const cases: readonly DnsCase[] = [
+  // Schema version
+  { section: "2.2", ask: [`dns-version.${Z}`, "TXT"], answer: [`dns-version.${Z} 28800 TXT "1.0.0"`] },
+  { section: "2.2", ask: [`dns-version.${Z}`, "A"] },
+  // ClusterSetIP
+  { section: "2.3.1", ask: [web, "A"], answer: [`${web} 5 A 10.200.0.1`, `${web} 5 A 10.201.0.1`] },
+  { section: "2.3.1", ask: [web, "AAAA"], answer: [`${web} 5 AAAA fd00::c8:1`] },
+  {
+    section: "2.3.1, in the importing cluster",
+    view: "east",
+    ask: [web, "A"],
+    answer: [`${web} 5 A 10.200.0.1`],
+  },
+  {
+    section: "2.3.1, in the importing cluster",
+    view: "west",
+    ask: [web, "A"],
+    answer: [`${web} 5 A 10.201.0.1`],
+  },
+  { section: "2.3.1, no IPv6 in that cluster", view: "west", ask: [web, "AAAA"] },
+  { section: "2.3.1, other types are NODATA", ask: [web, "HTTPS"] },
+  { section: "2.3.1, other types are NODATA", ask: [web, "TXT"] },
+  {
+    section: "2.3.2",
+    ask: [`_https._tcp.${web}`, "SRV"],
+    answer: [`_https._tcp.${web} 5 SRV 0 100 443 ${web}`],
+    additional: webAddresses,
+  },
+  {
+    section: "2.3.2",
+    ask: [`_dns._udp.${web}`, "SRV"],
+    answer: [`_dns._udp.${web} 5 SRV 0 100 53 ${web}`],
+    additional: webAddresses,
+  },
+  {
+    section: "2.3.2, in an alias zone targets stay in it",
+    ask: ["_https._tcp.web.shop.svc.clusterset.test", "SRV"],
+    view: "west",
+    answer: ["_https._tcp.web.shop.svc.clusterset.test 5 SRV 0 100 443 web.shop.svc.clusterset.test"],
+    additional: ["web.shop.svc.clusterset.test 5 A 10.201.0.1"],
+  },
+  {
+    section: "2.3.2, all named ports at the service's own name",
+    ask: [web, "SRV"],
+    view: "west",
+    answer: [`${web} 5 SRV 0 50 443 ${web}`, `${web} 5 SRV 0 50 53 ${web}`],
+    additional: [`${web} 5 A 10.201.0.1`],
+  },
+  { section: "2.3.2, unnamed ports have none", ask: [`_._tcp.${web}`, "SRV"], rcode: "NXDOMAIN" },
+  { section: "2.3.2, protocol is part of the name", ask: [`_https._udp.${web}`, "SRV"], rcode: "NXDOMAIN" },
+  { section: "2.3.2, a port name has no address", ask: [`_https._tcp.${web}`, "A"] },
+  {
+    section: "2.3.3",
+    ask: ["1.0.200.10.in-addr.arpa", "PTR"],
+    answer: [`1.0.200.10.in-addr.arpa 5 PTR ${web}`],
+  },
+  {
+    section: "2.3.3, IPv6",
+    ask: ["1.0.0.0.8.c.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.d.f.ip6.arpa", "PTR"],
+    answer: [`1.0.0.0.8.c.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.d.f.ip6.arpa 5 PTR ${web}`],
+  },
+  { section: "2.3.4", ask: [`east.${web}`, "A"], rcode: "NXDOMAIN" },
+  { section: "2.3.4", ask: [`east.${web}`, "SRV"], rcode: "NXDOMAIN" },
+  // Headless
+  {
+    section: "2.4.1",
+    ask: [`db.shop.svc.${Z}`, "A"],
+    answer: ["10.1.0.1", "10.1.0.2", "10.2.0.1", "10.2.0.2"].map((ip) => `db.shop.svc.${Z} 5 A ${ip}`),
+  },
+  {
+    section: "2.4.1",
+    ask: [`db.shop.svc.${Z}`, "AAAA"],
+    answer: ["2001:db8:1::1", "2001:db8:2::1"].map((ip) => `db.shop.svc.${Z} 5 AAAA ${ip}`),
+  },
+  {
+    section: "2.4.1",
+    ask: [`db-0.west.db.shop.svc.${Z}`, "A"],
+    answer: [`db-0.west.db.shop.svc.${Z} 5 A 10.2.0.1`],
+  },
+  {
+    section: "2.4.1",
+    ask: [`db-0.west.db.shop.svc.${Z}`, "AAAA"],
+    answer: [`db-0.west.db.shop.svc.${Z} 5 AAAA 2001:db8:2::1`],
+  },
+  { section: "2.4.1, hostname without IPv6", ask: [`db-1.west.db.shop.svc.${Z}`, "AAAA"] },
+  { section: "2.4.1, nothing ready", ask: [`idle.shop.svc.${Z}`, "A"], rcode: "NXDOMAIN" },
+  { section: "2.4.1, nothing ready", ask: [`_http._tcp.idle.shop.svc.${Z}`, "SRV"], rcode: "NXDOMAIN" },
+  {
+    section: "2.1, system-assigned hostname",
+    ask: [`10-1-0-77.east.anon.shop.svc.${Z}`, "A"],
+    answer: [`10-1-0-77.east.anon.shop.svc.${Z} 5 A 10.1.0.77`],
+  },
+  {
+    section: "2.1, system-assigned hostname, IPv6 that ends in a dash",
+    ask: [`fd00-1--0.east.anon.shop.svc.${Z}`, "AAAA"],
+    answer: [`fd00-1--0.east.anon.shop.svc.${Z} 5 AAAA fd00:1::`],
+  },
+  {
+    section: "2.4.2, N endpoints and the port of the slice",
+    ask: [`_pg._tcp.db.shop.svc.${Z}`, "SRV"],
+    answer: dbTargets.map((host) => `_pg._tcp.db.shop.svc.${Z} 5 SRV 0 25 5433 ${host}.db.shop.svc.${Z}`),
+    additional: dbAddresses,
+  },
+  {
+    section: "2.4.2",
+    ask: [`db.shop.svc.${Z}`, "SRV"],
+    answer: dbTargets.map((host) => `db.shop.svc.${Z} 5 SRV 0 25 5433 ${host}.db.shop.svc.${Z}`),
+    additional: dbAddresses,
+  },
+  {
+    section: "2.4.3",
+    ask: ["2.0.1.10.in-addr.arpa", "PTR"],
+    answer: [`2.0.1.10.in-addr.arpa 5 PTR db-1.east.db.shop.svc.${Z}`],
+  },
+  { section: "2.4.4, names exist below (RFC 8020)", ask: [`east.db.shop.svc.${Z}`, "A"] },
+  { section: "2.4.4", ask: [`east.db.shop.svc.${Z}`, "SRV"] },
+  { section: "2.4.4, no such cluster", ask: [`north.db.shop.svc.${Z}`, "A"], rcode: "NXDOMAIN" },
+  // Bare clusters: DESIGN, "ClusterSetIP for outside"
+  {
+    section: "outside, load balancer",
+    ask: [`log.ops.svc.${Z}`, "A"],
+    answer: [`log.ops.svc.${Z} 5 A 192.0.2.10`],
+  },
+  {
+    section: "outside, endpoints",
+    ask: [`raw.ops.svc.${Z}`, "A"],
+    answer: [`raw.ops.svc.${Z} 5 A 10.1.0.50`],
+  },
+  {
+    section: "KEP-1645, Importing Services: no such namespace",
+    view: "west",
+    ask: [`log.ops.svc.${Z}`, "A"],
+    rcode: "NXDOMAIN",
+  },
+  {
+    section: "KEP-1645, Importing Services: no such namespace",
+    view: "west",
+    ask: [`ops.svc.${Z}`, "A"],
+    rcode: "NXDOMAIN",
+  },
+  {
+    section: "KEP-1645, Importing Services",
+    view: "east",
+    ask: [`log.ops.svc.${Z}`, "A"],
+    answer: [`log.ops.svc.${Z} 5 A 192.0.2.10`],
+  },
+  // The zone itself
+  { section: "RFC 1034 4.2.1", ask: [Z, "SOA"], answer: [soaOf(Z)] },
+  { section: "RFC 1034 4.2.1", ask: [Z, "NS"], answer: [`${Z} 5 NS ns.dns.${Z}`] },
+  { section: "RFC 2308 2.2", ask: [Z, "A"] },
+  { section: "RFC 2308 2.2", ask: [Z, "DS"] },
+  { section: "RFC 8020, empty non-terminal", ask: [`svc.${Z}`, "A"] },
+  { section: "RFC 8020, empty non-terminal", ask: [`shop.svc.${Z}`, "SOA"] },
+  { section: "RFC 8020, empty non-terminal", ask: [`_tcp.${web}`, "SRV"] },
+  { section: "RFC 8020, empty non-terminal", ask: [`dns.${Z}`, "A"] },
+  { section: "RFC 2308 2.1", ask: [`nothing.${Z}`, "A"], rcode: "NXDOMAIN" },
+  { section: "RFC 2308 2.1", ask: [`nothing.shop.svc.${Z}`, "SOA"], rcode: "NXDOMAIN" },
+  { section: "RFC 2308 2.1", ask: [`below.dns-version.${Z}`, "TXT"], rcode: "NXDOMAIN" },
+  { section: "RFC 8482 4.2", ask: [web, "ANY"], answer: [`${web} 5 HINFO RFC8482 `] },
+  { section: "RFC 8482, nothing there", ask: [`svc.${Z}`, "ANY"] },
+  // Reverse names that are none of ours, and what is around those that are
+  {
+    section: "2.3.3, a load balancer's address has no PTR record here",
+    ask: ["10.2.0.192.in-addr.arpa", "PTR"],
+    rcode: "REFUSED",
+  },
+  {
+    section: "RFC 1034 4.2.1, a reverse name that is ours is an apex of its own",
+    ask: ["1.0.200.10.in-addr.arpa", "SOA"],
+    answer: [soaOf("1.0.200.10.in-addr.arpa")],
+  },
+  {
+    section: "2.3.3, a reverse name that is ours has no other types, and its own SOA",
+    ask: ["1.0.200.10.in-addr.arpa", "A"],
+    authority: [soaOf("1.0.200.10.in-addr.arpa")],
+  },
+  {
+    section: "2.3.3, one PTR record an address, by view",
+    view: "west",
+    ask: ["1.0.201.10.in-addr.arpa", "PTR"],
+    answer: [`1.0.201.10.in-addr.arpa 5 PTR ${web}`],
+  },
+  // Alias zones
+  {
+    section: "docs/dns.md, an alias zone answers alike",
+    ask: ["db-0.west.db.shop.svc.clusterset.test", "A"],
+    answer: ["db-0.west.db.shop.svc.clusterset.test 5 A 10.2.0.1"],
+  },
+  {
+    section: "RFC 2308 2.1, an alias zone has its own SOA",
+    ask: ["nothing.clusterset.test", "A"],
+    rcode: "NXDOMAIN",
+    authority: [
+      "clusterset.test 5 SOA ns.dns.clusterset.test hostmaster.clusterset.test 7 7200 1800 86400 5",
+    ],
+  },
+  { section: "docs/dns.md, outside every zone", ask: ["www.example.com", "A"], rcode: "REFUSED" },
+];
+
+/** The clusterset zone (multicluster DNS specification 1.0.0, sections by number) of two clusters. */
+export const clustersetTable: DnsTable = {
+  title: "the clusterset zone",
+  snapshots: twoClusters(),
+  zones: [Z, "clusterset.test"],
+  serial: 7,
+  soa: soaOf(Z),
+  cases,
+};

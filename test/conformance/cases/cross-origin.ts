@@ -1,0 +1,89 @@
+import { base64url, query } from "../../http/fake-gateway.ts";
+import type { HttpCase } from "../http-case.ts";
+import { NAME } from "./doh.ts";
+
+/** The origin that may read answers where origins are listed. */
+export const ORIGIN = "https://app.example.org";
+
+const SECTION = "Fetch standard section 3.3 (CORS)";
+const wire = `/dns-query?dns=${base64url(query(NAME))}`;
+const paths = [
+  [wire, 200],
+  ["/resolve?name=a.example", 200],
+  ["/dns-query", 400],
+  ["/nowhere", 404],
+  ["/clusters/none/dns-query", 404],
+] as const;
+const preflight = (origin: string) => ({
+  origin,
+  "access-control-request-method": "POST",
+  "access-control-request-headers": "content-type",
+});
+
+/** Where every origin may read answers. */
+export const crossOriginCases: readonly HttpCase[] = [
+  ...paths.map(([path, status]) => ({
+    section: SECTION,
+    title: `every origin may read ${path}`,
+    path,
+    headers: { origin: ORIGIN },
+    expected: {
+      status,
+      headers: { "access-control-allow-origin": "*", "access-control-expose-headers": "age, etag" },
+    },
+  })),
+  ...["/dns-query", "/clusters/cluster-a/dns-query"].map((path) => ({
+    section: `${SECTION}, preflight`,
+    title: `a POST to ${path}`,
+    method: "OPTIONS",
+    path,
+    headers: preflight(ORIGIN),
+    expected: {
+      status: 204,
+      headers: {
+        "access-control-allow-origin": "*",
+        "access-control-allow-methods": /\bPOST\b/,
+        "access-control-allow-headers": /\bcontent-type\b/,
+        "access-control-max-age": /^[1-9]\d*$/,
+      },
+    },
+  })),
+];
+
+/** Where `ORIGIN` alone may. */
+export const listedOriginCases: readonly HttpCase[] = [
+  ...paths.flatMap(([path, status]) => [
+    {
+      section: SECTION,
+      title: `a listed origin may read ${path}`,
+      path,
+      headers: { origin: ORIGIN },
+      expected: {
+        status,
+        headers: {
+          "access-control-allow-origin": ORIGIN,
+          "access-control-expose-headers": "age, etag",
+          vary: /\borigin\b/,
+        },
+      },
+    },
+    ...[{ origin: "https://evil.example" }, {}].map((headers) => ({
+      section: SECTION,
+      title: `${JSON.stringify(headers)} may not read ${path}`,
+      path,
+      headers,
+      expected: { status, headers: { "access-control-allow-origin": null, vary: /\borigin\b/ } },
+    })),
+  ]),
+  {
+    section: `${SECTION}, preflight`,
+    title: "an origin that is not listed is allowed nothing",
+    method: "OPTIONS",
+    path: "/dns-query",
+    headers: preflight("https://evil.example"),
+    expected: {
+      status: 204,
+      headers: { "access-control-allow-origin": null, "access-control-allow-methods": null },
+    },
+  },
+];

@@ -1,0 +1,192 @@
+import { base64url, query } from "../../http/fake-gateway.ts";
+import type { CaseBody, CaseResponse, HttpCase } from "../http-case.ts";
+
+/** What the tables of HTTP ask for, wherever they run. */
+export const NAME = "web.shop.svc.clusterset.test";
+/** What it has. */
+export const RECORD = `${NAME} 5 A 10.1.0.1`;
+
+const DNS = "application/dns-message";
+const ALLOW = "GET, HEAD, POST, OPTIONS";
+const wire = `/dns-query?dns=${base64url(query(NAME))}`;
+const answered: CaseResponse = {
+  status: 200,
+  headers: { "content-type": DNS, "cache-control": "max-age=5", "content-length": /^[1-9]\d*$/ },
+  dns: { id: 0, rcode: "NOERROR", answer: [RECORD] },
+};
+const refused = (status: number): CaseResponse => ({
+  status,
+  headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
+});
+
+/** A query that is padded with zeros to a size. */
+export function sized(size: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(size);
+  bytes.set(query(NAME));
+  return bytes;
+}
+
+/** A body whose length is not declared. */
+export function streamed(bytes: Uint8Array): () => ReadableStream<Uint8Array> {
+  return () =>
+    new ReadableStream({
+      start: (controller) => {
+        for (let at = 0; at < bytes.length; at += 1000) controller.enqueue(bytes.subarray(at, at + 1000));
+        controller.close();
+      },
+    });
+}
+
+const get = (title: string, path: string, expected: CaseResponse, accept?: string): HttpCase => ({
+  section: "RFC 8484 section 4.1, GET",
+  title,
+  path,
+  ...(accept !== undefined && { headers: { accept } }),
+  expected,
+});
+const post = (
+  title: string,
+  expected: CaseResponse,
+  headers: Record<string, string> = {},
+  body: CaseBody = query(NAME),
+  path = "/dns-query",
+): HttpCase => ({
+  section: "RFC 8484 section 4.1, POST",
+  title,
+  method: "POST",
+  path,
+  headers: { "content-type": DNS, ...headers },
+  body,
+  expected,
+});
+
+const short = base64url(query("a.bc"));
+const RESPONSE = base64url(Uint8Array.from({ length: 12 }, (_, at) => (at === 2 ? 0x80 : 0)));
+
+const getCases: readonly HttpCase[] = [
+  get("a query in ?dns=", wire, answered, DNS),
+  get("Accept is absent", wire, answered),
+  get("Accept is */*, as curl sends", wire, answered, "*/*"),
+  get("Accept is empty, as Firefox may send", wire, answered, ""),
+  get("Accept is application/*", wire, answered, "application/*"),
+  get("Accept has a parameter", wire, answered, "application/dns-message;q=0.5"),
+  get("Accept is in upper case", wire, answered, "Application/DNS-Message"),
+  get("Accept has it among others", wire, answered, "text/html, application/dns-message;q=0.1"),
+  ...[
+    "text/html",
+    "application/dns-json",
+    "application/dns-message;q=0",
+    "*/*, application/dns-message; q=0.0",
+  ].map((accept) => ({
+    ...get(`Accept: ${accept} excludes it`, wire, refused(406), accept),
+    section: "RFC 9110 section 12.5.1",
+  })),
+  get("no dns parameter", "/dns-query", refused(400)),
+  get("another parameter alone", "/dns-query?body_hash=abc", refused(400)),
+  get("an empty parameter", "/dns-query?dns=", refused(400)),
+  get("plain base64", "/dns-query?dns=AA%2BA", refused(400)),
+  get("a character outside the alphabet", "/dns-query?dns=AA*A", refused(400)),
+  get("less than a header", "/dns-query?dns=AAABAAABAAAAAAA", refused(400)),
+  get("a response", `/dns-query?dns=${RESPONSE}`, refused(400)),
+  get("malformed percent-encoding", "/dns-query?dns=%zz", refused(400)),
+  get("padding", `/dns-query?dns=${short}==`, { status: 200 }),
+  get("padding, encoded", `/dns-query?dns=${short}%3D%3D`, { status: 200 }),
+  get("other parameters around it", `/dns-query?x=1&dns=${base64url(query(NAME))}&y`, answered),
+  get("the first of two counts", `/dns-query?dns=${base64url(query(NAME))}&dns=AAAA`, answered),
+  get(
+    "the ID that dnscrypt-proxy probes with is echoed",
+    `/dns-query?dns=${base64url(query(NAME, "A", 0xcafe))}`,
+    {
+      ...answered,
+      dns: { id: 0xcafe, answer: [RECORD] },
+    },
+  ),
+  {
+    section: "RFC 9110 section 9.3.2, HEAD",
+    title: "GET's fields",
+    method: "HEAD",
+    path: wire,
+    expected: { status: 200, headers: answered.headers! },
+  },
+  {
+    section: "RFC 9110 section 12.5.3",
+    title: "a client that takes gzip, as CoreDNS, gets the message itself",
+    path: wire,
+    headers: { "accept-encoding": "gzip" },
+    expected: { ...answered, headers: { ...answered.headers, "content-encoding": null } },
+  },
+];
+
+const postCases: readonly HttpCase[] = [
+  post("a query in the body", answered),
+  post(
+    "parameters do not count: dnscrypt-proxy adds ?body_hash=",
+    answered,
+    {},
+    query(NAME),
+    "/dns-query?body_hash=x&name=ignored.example",
+  ),
+  post("Content-Type in upper case", answered, { "content-type": "Application/DNS-Message" }),
+  post("Content-Type with a parameter", answered, {
+    "content-type": "application/dns-message; charset=utf-8",
+  }),
+  ...["application/json", "text/plain", "application/x-www-form-urlencoded", ""].map((type) => ({
+    ...post(
+      `Content-Type ${JSON.stringify(type)}`,
+      { status: 415, headers: { "accept-post": DNS } },
+      { "content-type": type },
+    ),
+    section: "RFC 9110 section 15.5.16",
+  })),
+  post("Accept excludes it", refused(406), { accept: "text/html" }),
+  post("nothing in the body", refused(400), {}, new Uint8Array()),
+  post("less than a header", refused(400), {}, new Uint8Array(11)),
+  // Zeros after a query are no query: FORMERR by DNS, but nothing is wrong by HTTP.
+  post("65,535 octets", { status: 200 }, {}, sized(65_535)),
+  post("65,536 octets", refused(413), {}, sized(65_536)),
+  post("65,535 octets, undeclared", { status: 200 }, {}, streamed(sized(65_535))),
+  post("65,536 octets, undeclared", refused(413), {}, streamed(sized(65_536))),
+];
+
+const otherCases: readonly HttpCase[] = [
+  ...["PUT", "PATCH", "DELETE", "PROPFIND"].map((method) => ({
+    section: "RFC 9110 section 15.5.6",
+    title: `${method} is not allowed`,
+    method,
+    path: "/dns-query",
+    expected: { status: 405, headers: { allow: ALLOW } },
+  })),
+  {
+    section: "RFC 9110 section 9.3.7",
+    title: "OPTIONS tells the methods",
+    method: "OPTIONS",
+    path: "/dns-query",
+    expected: { status: 204, headers: { allow: ALLOW } },
+  },
+  ...["dns-query", "resolve"].map((path) => ({
+    section: "docs/dns.md, views by path",
+    title: `no cluster of that id (${path})`,
+    path: `/clusters/cluster-z/${path}?name=a.example`,
+    expected: { ...refused(404), text: "no cluster of that id" },
+  })),
+  {
+    section: "RFC 9110 section 15.5.5",
+    title: "any other path says where things are",
+    path: "/dns",
+    expected: { ...refused(404), text: "/dns-query" },
+  },
+];
+
+/** The DNS resource by HTTP (RFC 8484), where `NAME` has `RECORD` and `cluster-z` never pushed. */
+export const dohCases: readonly HttpCase[] = [...getCases, ...postCases, ...otherCases];
+
+/** The same where queries have at most 512 octets. */
+export const shortQueryCases: readonly HttpCase[] = [
+  { size: 512, status: 200 },
+  { size: 513, status: 414 },
+].map(({ size, status }) => ({
+  section: "RFC 9110 section 15.5.15",
+  title: `${size} octets in ?dns=`,
+  path: `/dns-query?dns=${base64url(sized(size))}`,
+  expected: { status },
+}));

@@ -1,0 +1,163 @@
+import type { ClusterSnapshot, ExportedService } from "../../../src/snapshot/schema.ts";
+import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
+import type { DnsCase, DnsTable } from "../dns-case.ts";
+
+/** A cluster with the namespace `myns`, somewhere. */
+function cluster(
+  clusterId: string,
+  region: string | undefined,
+  zones: string[],
+  exports: Record<string, ExportedService>,
+): ClusterSnapshot {
+  return snapshot(clusterId, {
+    namespaces: { myns: {} },
+    ...(region === undefined ? {} : { topology: { region, zones } }),
+    exports,
+  });
+}
+
+const shard = (clusterIP: string, ...ips: string[]) =>
+  exported({ serviceType: "LoadBalancer", clusterIPs: [clusterIP], loadBalancer: ips.map((ip) => ({ ip })) });
+const named = (clusterIP: string, hostname: string) =>
+  exported({ serviceType: "LoadBalancer", clusterIPs: [clusterIP], loadBalancer: [{ hostname }] });
+const pets = (address: string, zone: string) =>
+  exported({ headless: true, endpoints: endpoints({ address, hostname: "pet-0", zone }) });
+
+/** The specification's example: myservice in myns of foo, bar and baz; and qux, near foo. */
+export const foo = cluster("foo", "eu", ["eu-1"], {
+  "myns/myservice": shard("10.0.3.64", "104.32.64.128"),
+  "myns/pets": pets("10.0.0.1", "eu-1"),
+  "myns/aws": named("10.0.3.70", "foo.elb.example.net"),
+  "myns/mixed": named("10.0.3.71", "foo-mixed.elb.example.net"),
+});
+/** Another region's. */
+export const bar = cluster("bar", "us", ["us-1"], {
+  "myns/myservice": shard("10.0.4.20", "104.32.64.130"),
+  "myns/pets": pets("10.1.0.1", "us-1"),
+  "myns/mixed": shard("10.0.4.71", "104.32.64.131"),
+});
+const baz = cluster("baz", "eu", ["eu-2"], {
+  "myns/myservice": shard("10.56.62.6", "108.120.45.12"),
+  "myns/pets": pets("10.2.0.1", "eu-2"),
+});
+const qux = cluster("qux", "eu", ["eu-1", "eu-3"], { "myns/myservice": shard("10.9.0.1", "198.51.100.9") });
+const away = cluster("away", undefined, [], {});
+const near = cluster("near", "eu", ["eu-2"], {});
+
+const INTERNAL = "federation";
+const EXTERNAL = "federation.example.com";
+/** The federation of the table. */
+export const federations = [{ name: "myfederation", zone: INTERNAL, domain: EXTERNAL }];
+
+const soaOf = (zone: string) => `${zone} 5 SOA ns.dns.${zone} hostmaster.${zone} 1 7200 1800 86400 5`;
+const F = `myfederation.svc.${INTERNAL}`;
+const E = `myfederation.svc.${EXTERNAL}`;
+const service = `myservice.myns.${F}`;
+const ANYWHERE = ["104.32.64.130", "108.120.45.12", "104.32.64.128", "198.51.100.9"];
+
+/** A row about addresses: in this order, all of one name. */
+const addresses = (section: string, name: string, view: string | null, ips: readonly string[]): DnsCase => ({
+  section,
+  ask: [name, "A"],
+  view,
+  answer: ips.map((ip) => `${name} 5 A ${ip}`),
+});
+const alias = (name: string, view: string | null, target: string): DnsCase => ({
+  section: "Implementation, a load balancer's host name (decided: CNAME where a name has no address)",
+  ask: [name, "A"],
+  view,
+  answer: [`${name} 5 CNAME ${target}`],
+});
+const absent = (section: string, name: string, zone: string): DnsCase => ({
+  section,
+  ask: [name, "A"],
+  view: "foo",
+  rcode: "NXDOMAIN",
+  authority: [soaOf(zone)],
+});
+const inRegion = (name: string, place: string) => name.replace(".svc.", `.svc.${place}.`);
+
+const internal = "Internal Clients";
+const external = "External Clients";
+
+const cases: readonly DnsCase[] = [
+  addresses(`${internal}: its own clusterIP, then same zone, same region, any`, service, "foo", [
+    "10.0.3.64",
+    "198.51.100.9",
+    "108.120.45.12",
+    "104.32.64.130",
+  ]),
+  addresses(`${internal}: the only one of its region`, service, "bar", [
+    "10.0.4.20",
+    "108.120.45.12",
+    "104.32.64.128",
+    "198.51.100.9",
+  ]),
+  addresses(`${internal}: same region before any`, service, "baz", [
+    "10.56.62.6",
+    "104.32.64.128",
+    "198.51.100.9",
+    "104.32.64.130",
+  ]),
+  addresses(`${internal}: no shard of its own`, service, "near", [
+    "108.120.45.12",
+    "104.32.64.128",
+    "198.51.100.9",
+    "104.32.64.130",
+  ]),
+  addresses(`${internal}: nowhere in particular`, service, "away", ANYWHERE),
+  addresses(`${internal}: no source cluster`, service, null, ANYWHERE),
+  addresses(`${internal}: headless, with endpoints`, `pets.myns.${F}`, "foo", [
+    "10.0.0.1",
+    "10.2.0.1",
+    "10.1.0.1",
+  ]),
+  addresses(`${internal}: headless, with endpoints`, `pets.myns.${F}`, "bar", [
+    "10.1.0.1",
+    "10.2.0.1",
+    "10.0.0.1",
+  ]),
+  addresses(`${internal}: headless, with endpoints`, `pets.myns.${F}`, "near", [
+    "10.2.0.1",
+    "10.0.0.1",
+    "10.1.0.1",
+  ]),
+  addresses(`${internal}: a shard from outside it`, `bar.${service}`, "foo", ["104.32.64.130"]),
+  addresses(`${internal}: its own shard`, `foo.${service}`, "foo", ["10.0.3.64"]),
+  addresses(`${internal}: a region`, inRegion(service, "eu"), "foo", [
+    "10.0.3.64",
+    "198.51.100.9",
+    "108.120.45.12",
+  ]),
+  addresses(`${internal}: a zone`, inRegion(service, "eu-2.eu"), "foo", ["108.120.45.12"]),
+  addresses(`${internal}: a region, from outside`, inRegion(service, "us"), null, ["104.32.64.130"]),
+  addresses(`${internal}: one endpoint of a shard`, `pet-0.bar.pets.myns.${F}`, "foo", ["10.1.0.1"]),
+  absent(`${internal}: another federation`, "myservice.myns.other.svc.federation", INTERNAL),
+  absent(`${internal}: a region without shards`, inRegion(service, "asia"), INTERNAL),
+  absent(`${internal}: a cluster without a shard`, `near.${service}`, INTERNAL),
+  absent(`${internal}: a service that nobody exports`, `none.myns.${F}`, INTERNAL),
+  alias(`aws.myns.${F}`, "bar", "foo.elb.example.net"),
+  addresses("Implementation, its own shard has an address", `aws.myns.${F}`, "foo", ["10.0.3.70"]),
+  alias(`foo.mixed.myns.${F}`, "bar", "foo-mixed.elb.example.net"),
+  addresses("Implementation, another shard has an address", `mixed.myns.${F}`, "away", ["104.32.64.131"]),
+  // All shards' load balancers, whoever asks, side by side with the internal zone.
+  ...[null, "foo", "bar"].map((view) =>
+    addresses(`${external}: all load balancers, whoever asks`, `myservice.myns.${E}`, view, ANYWHERE),
+  ),
+  addresses(`${external}: a shard`, `baz.myservice.myns.${E}`, null, ["108.120.45.12"]),
+  addresses(`${external}: a region`, inRegion(`myservice.myns.${E}`, "us"), null, ["104.32.64.130"]),
+  addresses(`${external}: a zone`, inRegion(`myservice.myns.${E}`, "eu-2.eu"), null, ["108.120.45.12"]),
+  absent(`${external}: never endpoints`, `pets.myns.${E}`, EXTERNAL),
+  alias(`aws.myns.${E}`, "foo", "foo.elb.example.net"),
+];
+
+/** The zones of a federation (federated service discovery, sections by heading). */
+export const federationTable: DnsTable = {
+  title: "the zones of a federation",
+  snapshots: [foo, bar, baz, qux, away, near],
+  federations,
+  serial: 1,
+  soa: soaOf(INTERNAL),
+  inOrder: true,
+  cases,
+};

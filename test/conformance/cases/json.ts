@@ -1,0 +1,177 @@
+import { expect } from "vitest";
+import type { HttpCase } from "../http-case.ts";
+import { NAME, RECORD } from "./doh.ts";
+
+const DNS = "application/dns-message";
+const DNS_JSON = "application/dns-json";
+const JSON_UTF8 = "application/json; charset=utf-8";
+const SECTION = "JSON API for DNS over HTTPS (Google, Cloudflare)";
+
+const whole = (seenFrom: string) => ({
+  Status: 0,
+  TC: false,
+  RD: true,
+  RA: false,
+  AD: false,
+  CD: false,
+  Question: [{ name: `${NAME}.`, type: 1 }],
+  Answer: [{ name: `${NAME}.`, type: 1, TTL: 5, data: "10.1.0.1" }],
+  Comment: expect.stringMatching(
+    new RegExp(
+      `^seen from ${seenFrom}; 2 of 2 clusters live; cluster-[ab] heard \\d+ s ago; cluster-[ab] heard \\d+ s ago$`,
+    ),
+  ),
+});
+
+const forms: readonly HttpCase[] = (
+  [
+    ["/resolve", undefined, JSON_UTF8],
+    ["/resolve", DNS_JSON, DNS_JSON],
+    ["/resolve", "application/json", JSON_UTF8],
+    ["/dns-query", DNS_JSON, DNS_JSON],
+    ["/dns-query", "text/html,application/xhtml+xml,*/*;q=0.8", JSON_UTF8],
+    ["/dns-query", undefined, JSON_UTF8],
+    ["/clusters/cluster-a/dns-query", DNS_JSON, DNS_JSON],
+    ["/clusters/cluster-a/resolve", undefined, JSON_UTF8],
+  ] as const
+).map(([path, accept, contentType]) => ({
+  section: SECTION,
+  title: `${path} with Accept ${accept} is ${contentType}`,
+  path: `${path}?name=${NAME}&type=A`,
+  ...(accept !== undefined && { headers: { accept } }),
+  expected: {
+    status: 200,
+    headers: {
+      "content-type": contentType,
+      "cache-control": "max-age=5",
+      vary: /\baccept\b/,
+      "x-content-type-options": "nosniff",
+    },
+    json: whole(path.startsWith("/clusters/") ? "cluster-a" : "outside"),
+  },
+}));
+
+const wireForms: readonly HttpCase[] = [
+  {
+    section: "RFC 9110 section 12.5.1",
+    title: "Accept asks for wire format",
+    path: `/dns-query?name=${NAME}`,
+    headers: { accept: DNS },
+    expected: { status: 200, headers: { "content-type": DNS }, dns: { answer: [RECORD] } },
+  },
+  {
+    section: SECTION,
+    title: "ct asks for wire format",
+    path: `/resolve?name=${NAME}&ct=${DNS}`,
+    expected: { status: 200, headers: { "content-type": DNS }, dns: { answer: [RECORD] } },
+  },
+  {
+    section: "RFC 9110 section 15.5.7",
+    title: "Accept excludes every form",
+    path: `/resolve?name=${NAME}`,
+    headers: { accept: "text/html" },
+    expected: { status: 406, headers: { "cache-control": "no-store" } },
+  },
+];
+
+const types: readonly HttpCase[] = (
+  [
+    ["", 1],
+    ["&type=", 1],
+    ["&type=aaaa", 28],
+    ["&type=33", 33],
+    ["&type=TYPE12", 12],
+    ["&type=HTTPS", 65],
+    ["&type=65", 65],
+    ["&type=ANY", 255],
+    ["&type=*", 255],
+    ["&type=65535", 65_535],
+    ["&type=SRV&type=A", 33],
+  ] as const
+).map(([search, type]) => ({
+  section: SECTION,
+  title: `${JSON.stringify(search)} asks for type ${type}`,
+  path: `/resolve?name=${NAME}${search}`,
+  expected: { status: 200, jsonWith: { Question: [{ name: `${NAME}.`, type }] } },
+}));
+
+const names: readonly HttpCase[] = (
+  [
+    ["with the trailing dot", `${NAME}.`, `${NAME}.`],
+    ["keeping its case (RFC 4343)", "WeB.Shop.svc.clusterset.test", "WeB.Shop.svc.clusterset.test."],
+    [
+      "with an underscore",
+      "_http._tcp.web.shop.svc.clusterset.test",
+      "_http._tcp.web.shop.svc.clusterset.test.",
+    ],
+    ["with an escaped dot", "a%5C.b.example", "a\\.b.example."],
+    ["with an escaped octet", "a%5C000b.example", "a\\000b.example."],
+    ["that is the root", ".", "."],
+  ] as const
+).map(([title, name, echoed]) => ({
+  section: "RFC 1035 section 5.1",
+  title: `takes a name ${title}`,
+  path: `/resolve?name=${name}`,
+  expected: { status: 200, jsonWith: { Question: [{ name: echoed, type: 1 }] } },
+}));
+
+/** What is malformed, and what the refusal says of it. */
+const malformed: readonly HttpCase[] = (
+  [
+    ["no name", "", "name is missing"],
+    ["an empty name", "?name=", "name is missing"],
+    ["an empty label", "?name=a..example", "empty label"],
+    ["a leading dot", "?name=.example.com", "empty label"],
+    ["a label of 64 octets", `?name=${"a".repeat(64)}.example`, "63"],
+    ["a name over 255 octets", `?name=${"abcdefg.".repeat(40)}example`, "255"],
+    ["a Unicode name", "?name=%CE%B5%CE%BB", "A-label"],
+    ["a space", "?name=a+b.example", "cannot hold"],
+    ["a broken escape", "?name=%zz", "percent-encoding"],
+    ["an unknown type", "?name=a.example&type=BOGUS", "type"],
+    ["dns-packet's own names of types", "?name=a.example&type=UNKNOWN_x", "type"],
+    ["type 0", "?name=a.example&type=0", "type"],
+    ["type 65536", "?name=a.example&type=65536", "type"],
+    ["a negative type", "?name=a.example&type=-1", "type"],
+    ["a flag that is none", "?name=a.example&cd=maybe", "cd"],
+  ] as const
+).map(([title, search, text]) => ({
+  section: SECTION,
+  title: `explains ${title}`,
+  path: `/resolve${search}`,
+  expected: {
+    status: 400,
+    headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
+    text,
+  },
+}));
+
+const methods: readonly HttpCase[] = (
+  [
+    ["HEAD", 400],
+    ["POST", 501],
+    ["PUT", 501],
+    ["OPTIONS", 204],
+  ] as const
+).map(([method, status]) => ({
+  section: "Google Public DNS, JSON API, HTTP methods",
+  title: `${method} /resolve`,
+  method,
+  path: `/resolve?name=${NAME}`,
+  expected: { status },
+}));
+
+/** The JSON forms, where `NAME` has `RECORD`, and `cluster-a` and `cluster-b` are live. */
+export const jsonCases: readonly HttpCase[] = [
+  ...forms,
+  ...wireForms,
+  ...types,
+  ...names,
+  ...malformed,
+  ...methods,
+  {
+    section: SECTION,
+    title: "CD is echoed",
+    path: `/resolve?name=${NAME}&cd=1&do=true`,
+    expected: { status: 200, jsonWith: { CD: true, RD: true } },
+  },
+];

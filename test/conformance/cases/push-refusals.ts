@@ -1,0 +1,223 @@
+import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { shopSnapshot } from "../../snapshot/worlds.ts";
+import type { CaseBody, CaseResponse, HttpCase } from "../http-case.ts";
+import { pushRequest, type Sent } from "../push-client.ts";
+import { streamed } from "./doh.ts";
+
+const DOCUMENT = "docs/push-protocol.md";
+const text = JSON.stringify(shopSnapshot("west", 50));
+const GZIP = { "content-encoding": "gzip" };
+const compressed = new Uint8Array(gzipSync(text));
+
+function row(
+  section: string,
+  title: string,
+  [method, path, sent]: readonly [method: string, path: string, sent?: Sent],
+  expected: CaseResponse,
+): HttpCase {
+  return { section: `${DOCUMENT}, ${section}`, title, ...pushRequest(method, path, sent), expected };
+}
+
+const body = (
+  title: string,
+  content: CaseBody,
+  headers: Readonly<Record<string, string>>,
+  status: number,
+  code: string,
+  more: Partial<CaseResponse> = {},
+) =>
+  row("Errors", `a body of ${title}`, ["PUT", "west/snapshot", { body: content, headers }], {
+    status,
+    refusal: { code },
+    ...more,
+  });
+
+const wrongPort = structuredClone(shopSnapshot("west"));
+Object.assign(wrongPort.exports["shop/web"]!.ports[0]!, { port: "http" });
+const issue = (path: string) => ({ error: { details: { issues: [{ path }] } } });
+
+const bodies: readonly HttpCase[] = [
+  body("another type", text, { "content-type": "text/plain" }, 415, "UNSUPPORTED_MEDIA_TYPE", {
+    headers: { accept: "application/json" },
+  }),
+  body(
+    "another charset",
+    text,
+    { "content-type": "application/json; charset=latin1" },
+    415,
+    "UNSUPPORTED_MEDIA_TYPE",
+  ),
+  body("another encoding", text, { "content-encoding": "br" }, 415, "UNSUPPORTED_ENCODING", {
+    headers: { "accept-encoding": "gzip" },
+  }),
+  body("two encodings", text, { "content-encoding": "gzip, gzip" }, 415, "UNSUPPORTED_ENCODING"),
+  body("no gzip under that name", text, GZIP, 400, "INVALID_GZIP"),
+  body("cut gzip", compressed.slice(0, 100), GZIP, 400, "INVALID_GZIP"),
+  body("octets after the gzip", Uint8Array.of(...compressed, 1, 2, 3, 4), GZIP, 400, "INVALID_GZIP"),
+  body("no UTF-8", Uint8Array.of(0x22, 0xff, 0x22), {}, 400, "INVALID_UTF8"),
+  body("UTF-8 cut in a character", Uint8Array.of(0x22, 0xc3), {}, 400, "INVALID_UTF8"),
+  body("no JSON", '{"formatVersion": 1,}', {}, 400, "INVALID_JSON"),
+  body("no JSON, located", '{\n  "formatVersion": 1\n  "clusterId": 2}', {}, 400, "INVALID_JSON", {
+    jsonWith: { error: { details: { position: 25, line: 3, column: 3 } } },
+    text: "line 3, column 3",
+  }),
+  body("nothing", "", {}, 400, "INVALID_JSON"),
+  body("too many levels", `{"a":${"[".repeat(200_000)}`, {}, 400, "JSON_TOO_DEEP"),
+  body("no object", "[]", {}, 422, "INVALID_SNAPSHOT"),
+  body("a wrong field", JSON.stringify(wrongPort), {}, 422, "INVALID_SNAPSHOT", {
+    text: "expected number, received string",
+    jsonWith: { error: { details: { total: 1, issues: [{ path: 'exports["shop/web"].ports[0].port' }] } } },
+  }),
+  body("another cluster", JSON.stringify(shopSnapshot("north")), {}, 422, "CLUSTER_ID_MISMATCH"),
+  body(
+    "30 million octets in a few thousand",
+    new Uint8Array(gzipSync(Buffer.alloc(30_000_000, 0x20))),
+    GZIP,
+    413,
+    "COMPRESSION_RATIO",
+  ),
+  row("Errors", "a delta without its base", ["PATCH", "west/snapshot", { body: '{"patch":{}}' }], {
+    status: 422,
+    jsonWith: issue("baseGeneration"),
+  }),
+  row("Errors", "a renewal of no generation", ["POST", "west/lease", { body: '{"generation":"1"}' }], {
+    status: 422,
+    jsonWith: issue("generation"),
+  }),
+  row(
+    "Limits",
+    "a renewal of 5000 octets",
+    ["POST", "west/lease", { body: `{"generation":1${" ".repeat(5000)}}` }],
+    { status: 413, refusal: { code: "BODY_TOO_LARGE" } },
+  ),
+];
+
+const leases: readonly HttpCase[] = (
+  [
+    ["x", "INVALID_LEASE"],
+    ["-5", "INVALID_LEASE"],
+    ["1e3", "INVALID_LEASE"],
+    ["0", "LEASE_OUT_OF_RANGE"],
+    ["999999", "LEASE_OUT_OF_RANGE"],
+  ] as const
+).map(([seconds, code]) =>
+  row(
+    "Leases",
+    `a lease of ${seconds} seconds`,
+    ["PUT", `west/snapshot?leaseSeconds=${seconds}`, { body: text }],
+    {
+      status: 422,
+      refusal: { code },
+    },
+  ),
+);
+
+const paths: readonly HttpCase[] = [
+  ...(
+    [
+      ["POST", "west/snapshot", "PUT, PATCH"],
+      ["GET", "west/snapshot", "PUT, PATCH"],
+      ["PUT", "west/lease", "POST"],
+      ["PUT", "west", "GET, HEAD, DELETE"],
+    ] as const
+  ).map(([method, path, allow]) =>
+    row("Errors", `${method} ${path}`, [method, path], {
+      status: 405,
+      headers: { allow },
+      refusal: { code: "METHOD_NOT_ALLOWED" },
+    }),
+  ),
+  ...["west/other", "west/snapshot/more", "west/lease/"].map((path) =>
+    row("Errors", `PUT ${path}`, ["PUT", path], { status: 404, refusal: { code: "NOT_FOUND" } }),
+  ),
+  row("Errors", "the status of a cluster that is not there", ["GET", "west"], {
+    status: 404,
+    refusal: { code: "UNKNOWN_CLUSTER" },
+  }),
+  row(
+    "Generations",
+    "a delta on nothing",
+    ["PATCH", "west/snapshot", { body: '{"baseGeneration":1,"patch":{}}' }],
+    {
+      status: 409,
+      refusal: { code: "GENERATION_MISMATCH", currentGeneration: null },
+    },
+  ),
+  row("Generations", "a renewal of nothing", ["POST", "west/lease", { body: '{"generation":1}' }], {
+    status: 409,
+    refusal: { code: "GENERATION_MISMATCH", currentGeneration: null },
+  }),
+];
+
+const digest = createHash("sha256").update("west-token").digest("hex");
+
+const credentials: readonly HttpCase[] = (
+  [
+    ["no token", null, 401, "TOKEN_REQUIRED"],
+    ["an unknown token", "guess", 401, "UNKNOWN_TOKEN"],
+    ["the digest of a token", digest, 401, "UNKNOWN_TOKEN"],
+    ["an empty token", "", 401, "TOKEN_REQUIRED"],
+    ["the token of another cluster", "east-token", 403, "OTHER_CLUSTER"],
+  ] as const
+).flatMap(([title, token, status, code]) =>
+  (
+    [
+      ["PUT", "west/snapshot", text],
+      ["PATCH", "west/snapshot", "{}"],
+      ["POST", "west/lease", "{}"],
+      ["DELETE", "west", undefined],
+      ["GET", "west", undefined],
+    ] as const
+  ).map(([method, path, content]) =>
+    row(
+      "Tokens",
+      `${method} ${path} with ${title}`,
+      [method, path, { token, ...(content !== undefined && { body: content }) }],
+      {
+        status,
+        headers: { "www-authenticate": status === 401 ? /^Bearer / : null },
+        refusal: { code },
+      },
+    ),
+  ),
+);
+
+/** What the push API refuses while it holds nothing of the cluster "west". */
+export const pushRefusalCases: readonly HttpCase[] = [
+  ...bodies,
+  ...leases,
+  ...paths,
+  ...credentials,
+  row(
+    "Tokens",
+    "a basic credential",
+    [
+      "PUT",
+      "west/snapshot",
+      { token: null, body: text, headers: { authorization: `Basic ${btoa("west:west-token")}` } },
+    ],
+    { status: 401, refusal: { code: "TOKEN_REQUIRED" } },
+  ),
+];
+
+/** The bounds that `pushLimitCases` are for. */
+export const PUSH_BOUNDS = { sentBytes: 100_000, bodyBytes: 500_000 };
+
+const long = JSON.stringify("ab".repeat(60_000));
+const blown = new Uint8Array(gzipSync(JSON.stringify("ab".repeat(400_000))));
+
+/** What is too large for `PUSH_BOUNDS`. */
+export const pushLimitCases: readonly HttpCase[] = (
+  [
+    ["a body that is too long", long, {}],
+    ["a body that is too long, undeclared", streamed(Buffer.from(long)), {}],
+    ["a body that is too long when it is decompressed", blown, GZIP],
+    ["a body that is too long when it is decompressed, undeclared", streamed(blown), GZIP],
+  ] as const
+).map(([title, content, headers]) =>
+  row("Limits", title, ["PUT", "west/snapshot", { body: content, headers }], {
+    status: 413,
+    refusal: { code: "BODY_TOO_LARGE" },
+  }),
+);

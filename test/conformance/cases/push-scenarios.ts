@@ -1,0 +1,161 @@
+import { gzipSync } from "node:zlib";
+import { expect } from "vitest";
+import { ClusterResponse } from "../../../src/http/push-messages.ts";
+import { shopSnapshot } from "../../snapshot/worlds.ts";
+import { acknowledged, type PushApi, refusal } from "../push-client.ts";
+
+/** Requests that belong together, on a gateway that holds nothing of "west" and "east.eu". */
+export interface PushScenario {
+  readonly section: string;
+  readonly title: string;
+  run(api: PushApi): Promise<void>;
+}
+
+const DOCUMENT = "docs/push-protocol.md";
+
+/** What workers do with the push API. */
+export const pushScenarios: readonly PushScenario[] = [
+  {
+    section: DOCUMENT,
+    title: "full snapshot, delta, renewal, status, leave",
+    async run({ send, put }) {
+      const first = await acknowledged(put());
+      expect(first.clusterId).toBe("west");
+      const patch = { namespaces: { more: {} }, exports: { "shop/gone": null } };
+      const body = JSON.stringify({ baseGeneration: first.generation, patch });
+      const second = await acknowledged(send("PATCH", "west/snapshot?leaseSeconds=120", { body }));
+      expect(second.generation).toBeGreaterThan(first.generation);
+      expect(second.expiresAt - Date.now()).toBeGreaterThan(110_000);
+
+      const renewal = JSON.stringify({ generation: second.generation });
+      const third = await acknowledged(send("POST", "west/lease?leaseSeconds=300", { body: renewal }));
+      expect(third).toMatchObject({ generation: second.generation });
+      expect(third.expiresAt).toBeGreaterThan(second.expiresAt);
+
+      const status = await send("GET", "west");
+      expect(status.headers.get("cache-control")).toBe("no-store");
+      const described = ClusterResponse.strict().parse(await status.json());
+      expect(described).toMatchObject({
+        clusterId: "west",
+        live: true,
+        exports: 1,
+        generation: second.generation,
+      });
+      expect((await send("HEAD", "west")).status).toBe(200);
+
+      expect((await send("DELETE", "west")).status).toBe(204);
+      expect((await send("DELETE", "west")).status).toBe(204);
+      expect(await refusal(send("GET", "west"))).toMatchObject({ status: 404, code: "UNKNOWN_CLUSTER" });
+    },
+  },
+  {
+    section: `${DOCUMENT}, GET on the cluster`,
+    title: "a status shows the conflicts and findings of its cluster, and of no other",
+    async run({ send, put }) {
+      const finding = {
+        reason: "NoService",
+        kind: "ServiceExport",
+        namespace: "shop",
+        name: "gone",
+        message: "no Service",
+      };
+      await acknowledged(put({ ...shopSnapshot("west"), findings: { gone: finding } }));
+      const east = shopSnapshot("east.eu");
+      const ports = [{ name: "http", protocol: "TCP", port: 81 }];
+      const exported = { ...east.exports["shop/web"]!, ports, exportedAt: "2025-01-01T00:00:00Z" };
+      const conflicting = { ...east, exports: { "shop/web": exported } };
+      const ofEast = { token: "east-token", body: JSON.stringify(conflicting) };
+      await acknowledged(send("PUT", "east.eu/snapshot", ofEast));
+      const west = ClusterResponse.strict().parse(await (await send("GET", "west")).json());
+      const other = ClusterResponse.strict().parse(
+        await (await send("GET", "east.eu", { token: "east-token" })).json(),
+      );
+      expect(west.findings).toEqual([{ ...finding, clusterId: "west" }]);
+      expect(other.findings).toEqual([]);
+      expect(west.conflicts).toHaveLength(1);
+      expect(other.conflicts).toEqual(west.conflicts);
+      expect(west.conflicts[0]).toMatchObject({ winner: "west", disagree: ["east.eu"] });
+    },
+  },
+  {
+    section: `${DOCUMENT}, Generations`,
+    title: "409 names the generation that is held, and a full snapshot mends it",
+    async run({ send, put }) {
+      const { generation } = await acknowledged(put());
+      const stale = { status: 409, code: "GENERATION_MISMATCH", currentGeneration: generation };
+      const delta = JSON.stringify({ baseGeneration: 1, patch: {} });
+      expect(await refusal(send("PATCH", "west/snapshot", { body: delta }))).toMatchObject(stale);
+      const renewal = JSON.stringify({ generation: 1 });
+      expect(await refusal(send("POST", "west/lease", { body: renewal }))).toMatchObject(stale);
+      expect((await acknowledged(put())).generation).toBeGreaterThan(generation);
+    },
+  },
+  {
+    section: `${DOCUMENT}, Errors`,
+    title: "a delta that makes a wrong snapshot names the field, and loses nothing",
+    async run({ send, put }) {
+      const { generation } = await acknowledged(put());
+      const patch = { exports: { "shop/web": { headless: "yes" } } };
+      const delta = JSON.stringify({ baseGeneration: generation, patch });
+      const refused = await refusal(send("PATCH", "west/snapshot", { body: delta }));
+      expect(refused).toMatchObject({
+        status: 422,
+        code: "INVALID_SNAPSHOT",
+        details: { issues: [{ path: 'exports["shop/web"].headless' }] },
+      });
+      const status = await (await send("GET", "west")).json();
+      expect(status).toMatchObject({ generation, exports: 1, live: true });
+    },
+  },
+  {
+    section: DOCUMENT,
+    title: "bodies are taken compressed by gzip",
+    async run({ send, put }) {
+      const headers = { "content-encoding": "gzip" };
+      const gzip = (value: unknown) => new Uint8Array(gzipSync(JSON.stringify(value)));
+      const { generation } = await acknowledged(
+        put(undefined, { body: gzip(shopSnapshot("west", 50)), headers }),
+      );
+      const body = gzip({ baseGeneration: generation, patch: { exports: { "shop/web": null } } });
+      await acknowledged(send("PATCH", "west/snapshot", { body, headers }));
+      expect(await (await send("GET", "west")).json()).toMatchObject({ exports: 0 });
+    },
+  },
+  {
+    section: DOCUMENT,
+    title: "a body of undeclared length is taken",
+    async run({ put }) {
+      const text = JSON.stringify(shopSnapshot("west", 50));
+      const parts = [text.slice(0, 500), text.slice(500)];
+      const body = () =>
+        new ReadableStream<Uint8Array>({
+          pull(controller) {
+            const part = parts.shift();
+            if (part === undefined) controller.close();
+            else controller.enqueue(new TextEncoder().encode(part));
+          },
+        });
+      await acknowledged(put(undefined, { body }));
+    },
+  },
+  {
+    section: `${DOCUMENT}, Tokens`,
+    title: "two tokens of one cluster are valid at the same time, in any case of the scheme",
+    async run({ put }) {
+      await acknowledged(put());
+      await acknowledged(put(undefined, { token: "west-next-token" }));
+      await acknowledged(put(undefined, { token: null, headers: { authorization: "bearer west-token" } }));
+    },
+  },
+  {
+    section: "RFC 6750 section 5.3",
+    title: "no refusal repeats the token",
+    async run({ send }) {
+      for (const token of ["very-secret-guess", "east-token"]) {
+        const response = await send("PUT", "west/snapshot", { token, body: "{}" });
+        expect(response.ok).toBe(false);
+        expect(await response.text()).not.toContain(token);
+      }
+    },
+  },
+];

@@ -1,0 +1,73 @@
+import { base64url, query } from "../../http/fake-gateway.ts";
+import type { HttpCase } from "../http-case.ts";
+import { NAME } from "./doh.ts";
+
+const SECTION = "RFC 8914 section 4.15 (Not Ready)";
+const TEXT = "text/plain; charset=utf-8";
+const servfail = {
+  status: 200,
+  headers: { "content-type": "application/dns-message", "cache-control": "no-store" },
+  dns: { rcode: "SERVFAIL", answer: [], extendedError: 14 },
+};
+const edns = base64url(Uint8Array.from([...query(NAME).with(11, 1), 0, 0, 41, 0x10, 0, 0, 0, 0, 0, 0, 0]));
+
+const alive: HttpCase = {
+  section: "docs/hosts.md",
+  title: "the process answers",
+  path: "/healthz",
+  expected: { status: 200, headers: { "content-type": TEXT, "cache-control": "no-store" } },
+};
+
+const silent = (text: string): readonly HttpCase[] => [
+  alive,
+  {
+    section: "docs/hosts.md",
+    title: "readiness tells the truth",
+    path: "/readyz",
+    expected: { status: 503, headers: { "content-type": TEXT, "cache-control": "no-store" }, text },
+  },
+  { section: SECTION, title: "GET", path: `/dns-query?dns=${edns}`, expected: servfail },
+  {
+    section: SECTION,
+    title: "POST",
+    method: "POST",
+    path: "/dns-query",
+    headers: { "content-type": "application/dns-message" },
+    body: new Uint8Array(Buffer.from(edns, "base64url")),
+    expected: servfail,
+  },
+  {
+    section: SECTION,
+    title: "JSON",
+    path: `/resolve?name=${NAME}`,
+    expected: {
+      status: 200,
+      headers: { "cache-control": "no-store" },
+      jsonWith: { Status: 2 },
+      text: "Extended DNS Error 14",
+    },
+  },
+];
+
+/** Before a first push: nothing is denied. */
+export const notReadyCases = silent("no cluster has pushed");
+
+/** After the lease of every cluster ran out: nothing is denied either. */
+export const leaseOverCases = silent("the lease of every cluster has run out");
+
+/** While `cluster-a` and `cluster-b` are live. */
+export const readyCases: readonly HttpCase[] = [
+  alive,
+  {
+    section: "docs/hosts.md",
+    title: "readiness says how many clusters are live",
+    path: "/readyz",
+    expected: { status: 200, headers: { "content-type": TEXT }, text: "ready: 2 of 2 clusters live" },
+  },
+  {
+    section: "README.md",
+    title: "the start page shows how to ask",
+    path: "/",
+    expected: { status: 200, headers: { "content-type": /^text\/html/, etag: /./ }, text: "clusterset-doh" },
+  },
+];

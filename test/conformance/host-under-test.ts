@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import type { z } from "zod";
+import type { ServeConfig } from "../../src/hosts/settings/serve-config.ts";
+import type { Fetch } from "./http-case.ts";
+
+/** A config file. */
+export type Config = z.input<typeof ServeConfig>;
+
+/** The keys of the config file that a host is started with; every other one has its default. */
+export type HostSettings = Pick<
+  Config,
+  "zones" | "federations" | "sourceCluster" | "lease" | "cors" | "push" | "limits"
+>;
+
+/** A host that the suite runs against. */
+export interface HostUnderTest {
+  readonly name: string;
+  /** Starts it with nothing pushed yet. */
+  start(settings: HostSettings): Promise<RunningHost>;
+}
+
+/** A host that runs. */
+export interface RunningHost {
+  /** Sends a request to it, as its clients would. Of the URL only path and query count. */
+  readonly fetch: Fetch;
+  stop(): Promise<void>;
+}
+
+/** The credentials in a config file of clusters with these tokens. */
+export function credentialsOf(
+  tokens: readonly { readonly clusterId: string; readonly token: string }[],
+): NonNullable<NonNullable<Config["push"]>["credentials"]> {
+  return tokens.map(({ clusterId, token }) => ({
+    clusterId,
+    tokenSha256: createHash("sha256").update(token).digest("hex"),
+  }));
+}

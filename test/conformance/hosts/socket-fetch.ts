@@ -1,0 +1,53 @@
+import { Readable } from "node:stream";
+import type { ReadableStream } from "node:stream/web";
+import { Agent, type Dispatcher, request as send } from "undici";
+import type { Fetch } from "../http-case.ts";
+
+/** A client of one server. It adds nothing to a request: no Accept, no User-Agent. */
+export interface SocketClient {
+  readonly fetch: Fetch;
+  close(): Promise<void>;
+}
+
+/**
+ * Connects to a server, by HTTP/2 where it offers that.
+ * @param url its origin
+ * @param ca the certificate in PEM that it is trusted by
+ */
+export function connectTo(url: string, ca?: string): SocketClient {
+  const dispatcher = new Agent({ allowH2: true, connect: { ...(ca !== undefined && { ca }) } });
+  return {
+    fetch: async (request) => {
+      const { pathname, search } = new URL(request.url);
+      const { "content-length": declared, ...headers } = Object.fromEntries(request.headers);
+      const {
+        statusCode,
+        headers: fields,
+        body,
+      } = await send(`${url}${pathname}${search}`, {
+        dispatcher,
+        method: request.method as Dispatcher.HttpMethod,
+        headers,
+        // undici declares the length of bytes, and of no stream.
+        body: declared === undefined ? streamOf(request) : Buffer.from(await request.arrayBuffer()),
+      });
+      const bytes = await body.arrayBuffer();
+      return new Response(bytes.byteLength === 0 ? null : bytes, {
+        status: statusCode,
+        headers: toHeaders(fields),
+      });
+    },
+    close: () => dispatcher.destroy(),
+  };
+}
+
+function streamOf({ body }: Request): Readable | null {
+  return body && Readable.fromWeb(body as ReadableStream<Uint8Array>);
+}
+
+function toHeaders(fields: Readonly<Record<string, string | string[] | undefined>>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(fields))
+    for (const one of [value ?? []].flat()) headers.append(name, one);
+  return headers;
+}

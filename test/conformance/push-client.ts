@@ -1,0 +1,68 @@
+import { expect } from "vitest";
+import type { Acknowledgement } from "../../src/gateway/gateway-types.ts";
+import { AcknowledgementResponse, ErrorResponse } from "../../src/http/push-messages.ts";
+import { shopSnapshot } from "../snapshot/worlds.ts";
+import { type CaseBody, type Fetch, makeRequest } from "./http-case.ts";
+
+/** The clusters that may push in the tables of the push API, and their tokens. */
+export const PUSH_TOKENS = [
+  { clusterId: "west", token: "west-token" },
+  { clusterId: "west", token: "west-next-token" },
+  { clusterId: "east.eu", token: "east-token" },
+];
+
+/** A request's token, body and further header fields. */
+export interface Sent {
+  /** Default: the token of the cluster "west"; null for none. */
+  readonly token?: string | null;
+  readonly body?: CaseBody;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The push API of a gateway. */
+export interface PushApi {
+  /** `path` is below `/api/v1/clusters/`. */
+  send(method: string, path: string, sent?: Sent): Promise<Response>;
+  /** A full snapshot of the cluster "west", a small one unless told. */
+  put(snapshot?: unknown, sent?: Sent): Promise<Response>;
+}
+
+/** Speaks to the push API. */
+export function pushApi(fetch: Fetch): PushApi {
+  const send: PushApi["send"] = async (method, path, sent) =>
+    fetch(makeRequest(pushRequest(method, path, sent)));
+  return {
+    send,
+    put: (snapshot = shopSnapshot("west"), sent) =>
+      send("PUT", "west/snapshot", { body: JSON.stringify(snapshot), ...sent }),
+  };
+}
+
+/** A request to the push API. */
+export function pushRequest(method: string, path: string, sent: Sent = {}) {
+  const { token = "west-token", body, headers } = sent;
+  return {
+    method,
+    path: `/api/v1/clusters/${path}`,
+    headers: {
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    ...(body !== undefined && { body }),
+  };
+}
+
+/** Reads a response that must be an error in the documented form. */
+export async function refusal(response: Response | Promise<Response>) {
+  const { status, headers } = await response;
+  const body = ErrorResponse.parse(await (await response).json());
+  expect(headers.get("cache-control")).toBe("no-store");
+  return { status, headers, currentGeneration: body.currentGeneration, ...body.error };
+}
+
+/** Reads a response that must be an acknowledgement. */
+export async function acknowledged(response: Response | Promise<Response>): Promise<Acknowledgement> {
+  expect((await response).status).toBe(200);
+  return AcknowledgementResponse.parse(await (await response).json());
+}

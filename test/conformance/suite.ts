@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { waitFor } from "../e2e/servers/wait.ts";
+import { decode } from "../resolve/ask.ts";
+import {
+  ASKER_TOKENS,
+  askerCases,
+  askerHttpCases,
+  askRequest,
+  OPTION_CODE,
+  TRUSTED,
+} from "./cases/askers.ts";
+import { clusterLocalTable } from "./cases/cluster-local.ts";
+import { clustersetTable } from "./cases/clusterset.ts";
+import { crossOriginCases, listedOriginCases, ORIGIN } from "./cases/cross-origin.ts";
+import { dohCases, shortQueryCases } from "./cases/doh.ts";
+import { federations, federationTable } from "./cases/federation.ts";
+import { httpWorld, WHO, WHO_BY_VIEW } from "./cases/http-world.ts";
+import { jsonCases } from "./cases/json.ts";
+import { PUSH_BOUNDS, pushLimitCases, pushRefusalCases } from "./cases/push-refusals.ts";
+import { pushScenarios } from "./cases/push-scenarios.ts";
+import { leaseOverCases, notReadyCases, readyCases } from "./cases/readiness.ts";
+import { type DnsTable, expectAnswer, titledRows, viewOf } from "./dns-case.ts";
+import { askByDoh } from "./doh-client.ts";
+import { HeldClusters } from "./held-clusters.ts";
+import { credentialsOf, type HostSettings, type HostUnderTest, type RunningHost } from "./host-under-test.ts";
+import { checkCase, type Fetch, type HttpCase, makeRequest, titled } from "./http-case.ts";
+import { PUSH_TOKENS, pushApi } from "./push-client.ts";
+import { withSerial } from "./serial.ts";
+
+const METHODS = ["GET", "POST"] as const;
+const TABLES = [clustersetTable, clusterLocalTable, federationTable];
+const TOKENS = [
+  ...PUSH_TOKENS,
+  ...ASKER_TOKENS,
+  ...["cluster-b", "east", "north", "foo", "bar", "baz", "qux", "away", "near"].map((clusterId) => ({
+    clusterId,
+    token: `${clusterId}-token`,
+  })),
+];
+
+/** What the tables need: the zones and federations of all of them, who may push, who may ask as whom. */
+const SETTINGS: HostSettings = {
+  zones: [...clustersetTable.zones!],
+  federations,
+  sourceCluster: { option: OPTION_CODE, trusted: TRUSTED },
+  lease: { minimumSeconds: 1 },
+  push: { credentials: credentialsOf(TOKENS) },
+};
+
+/** Settings that allow little. */
+const NARROW: HostSettings = {
+  cors: { origins: [ORIGIN] },
+  push: { credentials: credentialsOf(PUSH_TOKENS) },
+  limits: { queryBytes: 512, pushSentBytes: PUSH_BOUNDS.sentBytes, pushBytes: PUSH_BOUNDS.bodyBytes },
+};
+
+/** The conformance suite: the same cases for every host, each a test of its own. */
+export function describeHost(host: HostUnderTest): void {
+  describe(host.name, () => {
+    let running: RunningHost;
+    let clusters: HeldClusters;
+    const fetch: Fetch = (request) => running.fetch(request);
+    beforeAll(async () => {
+      running = await host.start(SETTINGS);
+      clusters = new HeldClusters(fetch, TOKENS);
+    });
+    afterAll(() => running?.stop());
+
+    httpTable("before a first push", notReadyCases, fetch);
+
+    describe("two clusters", () => {
+      beforeAll(() => clusters.hold(httpWorld));
+      httpTable("the DNS resource", dohCases, fetch);
+      httpTable("JSON", jsonCases, fetch);
+      httpTable("CORS", crossOriginCases, fetch);
+      httpTable("health and start page", readyCases, fetch);
+      httpTable("who asks, and what is refused", askerHttpCases, fetch);
+      describeAskers(fetch);
+    });
+
+    for (const table of TABLES)
+      describe(table.title, () => {
+        beforeAll(() => clusters.hold(table.snapshots));
+        describeDns(table, fetch);
+      });
+
+    describe("the push API", () => {
+      beforeAll(() => clusters.hold([]));
+      const leave = async () => {
+        for (const { clusterId, token } of PUSH_TOKENS)
+          await pushApi(fetch).send("DELETE", clusterId, { token });
+      };
+      beforeEach(leave);
+      afterAll(leave);
+      httpTable("refuses", pushRefusalCases, fetch);
+      it.each(titled(pushScenarios))("%s", (_, scenario) => scenario.run(pushApi(fetch)));
+    });
+
+    describe("after the lease of every cluster", () => {
+      beforeAll(async () => {
+        await clusters.replace(httpWorld, 1);
+        await waitFor("the leases are over", async () =>
+          (await (await fetch(makeRequest({ path: "/readyz" }))).text()).includes("run out"),
+        );
+      });
+      httpTable("nothing is denied", leaseOverCases, fetch);
+    });
+  });
+
+  describe(`${host.name}, with narrow settings`, () => {
+    let running: RunningHost;
+    const fetch: Fetch = (request) => running.fetch(request);
+    beforeAll(async () => {
+      running = await host.start(NARROW);
+    });
+    afterAll(() => running?.stop());
+    httpTable("one origin", listedOriginCases, fetch);
+    httpTable("short queries", shortQueryCases, fetch);
+    httpTable("short pushes", pushLimitCases, fetch);
+  });
+}
+
+function httpTable(title: string, cases: readonly HttpCase[], fetch: Fetch): void {
+  describe(title, () => {
+    it.each(titled(cases))("%s", (_, entry) => checkCase(fetch, entry));
+  });
+}
+
+function describeAskers(fetch: Fetch): void {
+  describe("who asks", () => {
+    it.each(titled(askerCases))("%s", async (_, { view, cacheControl, vary, ...asked }) => {
+      for (const method of METHODS) {
+        const response = await fetch(askRequest(WHO, asked, method));
+        const { answer } = decode(Buffer.from(await response.arrayBuffer()));
+        expect(answer.map((record) => record.split(" ").at(-1)).sort(), method).toEqual(
+          WHO_BY_VIEW[view ?? ""],
+        );
+        expect(response.headers.get("cache-control"), method).toBe(cacheControl);
+        expect(response.headers.get("vary"), method).toBe(vary);
+      }
+    });
+  });
+}
+
+function describeDns(table: DnsTable, fetch: Fetch): void {
+  const since = Date.now();
+  it.each(titledRows(table))("%s", async (_, entry) => {
+    for (const method of METHODS) {
+      const seen = await askByDoh(fetch, method, viewOf(table, entry), entry.ask);
+      expectAnswer(table, entry, withSerial(seen, table.serial, since));
+    }
+  });
+}

@@ -1,0 +1,4 @@
+import { describeHost } from "../../conformance/suite.ts";
+import { bun, runtimeHost } from "./runtime-host.ts";
+
+describeHost(runtimeHost(bun));
