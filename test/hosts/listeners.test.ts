@@ -340,7 +340,7 @@ describe("what cannot be listened on", () => {
     await once(taken, "listening");
     const { port } = taken.address() as { port: number };
     const config = { ...ANY_PORT, [kind]: { listen: ["127.0.0.1:0", `127.0.0.1:${port}`] } };
-    const message = `127.0.0.1:${port} is taken: stop the program that listens there, or choose another --${kind} HOST:PORT`;
+    const message = `${kind}.listen: 127.0.0.1:${port} is taken: stop the program that listens there, or choose another --${kind} HOST:PORT`;
     await expect(gateways.start(folder, config)).rejects.toThrow(message);
     // The state folder is free again too.
     await expect(gateways.start(folder, config)).rejects.toThrow(message);
@@ -371,7 +371,7 @@ describe("what cannot be listened on", () => {
 
   it("is told of an address that the machine does not have", async () => {
     await expect(gateways.start(folder, { dns: { listen: ["192.0.2.1:0"] } })).rejects.toThrow(
-      "192.0.2.1:0 is no address of this machine: choose another --dns HOST:PORT",
+      "dns.listen: 192.0.2.1:0 is no address of this machine: choose another --dns HOST:PORT",
     );
   });
 });

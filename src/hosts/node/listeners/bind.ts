@@ -1,3 +1,4 @@
+import { UsageError } from "../../settings/usage-error.ts";
 import { parseListenAddress } from "../listen-address.ts";
 import { listenFailure, NoSuchAddress } from "../listen-failure.ts";
 
@@ -22,19 +23,20 @@ const MOST_ATTEMPTS = 20;
 
 /**
  * Listens on every address that `HOST:PORT` stands for, each with all of `opens`, and all on the same port.
+ * @param kind the setting that the address is from
  * @returns what listens, and the port
  * @throws {UsageError} where a place cannot be listened on; then nothing is left open
  */
 export async function bindAll(
   address: string,
   opens: readonly OpenBound[],
-  flag: string,
+  kind: "dns" | "dot",
 ): Promise<{ readonly bound: readonly Bound[]; readonly port: number }> {
   const { host, port } = parseListenAddress(address);
   for (let attempt = 1; ; attempt++) {
     const bound: Bound[] = [];
     try {
-      for (const place of placesOf(host)) await bindPlace(place, bound[0]?.port ?? port, opens, flag, bound);
+      for (const place of placesOf(host)) await bindPlace(place, bound[0]?.port ?? port, opens, kind, bound);
       return { bound, port: bound[0]!.port };
     } catch (error) {
       await Promise.all(bound.map((one) => one.close(0)));
@@ -61,7 +63,7 @@ async function bindPlace(
   { host, isOptional }: Place,
   wanted: number,
   opens: readonly OpenBound[],
-  flag: string,
+  kind: "dns" | "dot",
   bound: Bound[],
 ): Promise<void> {
   let port = wanted;
@@ -71,8 +73,8 @@ async function bindPlace(
       bound.push(one);
       port = one.port;
     } catch (error) {
-      const told = listenFailure(error as NodeJS.ErrnoException, { host, port }, flag);
-      if (!isOptional || !(told instanceof NoSuchAddress)) throw told;
-      return;
+      const told = listenFailure(error as NodeJS.ErrnoException, { host, port }, `--${kind}`);
+      if (isOptional && told instanceof NoSuchAddress) return;
+      throw new UsageError(`${kind}.listen: ${told.message}`);
     }
 }

@@ -50,7 +50,7 @@ export async function startListeners(parts: ListenerParts): Promise<Listeners> {
   const secure: TlsBound[] = [];
   const places: ListeningPlace[] = [];
   const start = async (kind: "dns" | "dot", place: ListenPlace, opens: readonly OpenBound[]) => {
-    const opened = await bindAll(place.address, opens, `--${kind}`);
+    const opened = await bindAll(place.address, opens, kind);
     bound.push(...opened.bound);
     const host = parseListenAddress(place.address).host ?? "";
     const address = formatListenAddress(host, opened.port);
