@@ -12,6 +12,9 @@ import { type Environment, readSettings, type WorkerSettings } from "./environme
 import { log, logGatewayEvent, logStoreWarning } from "./event-log.ts";
 import { LeaseAlarm } from "./lease-alarm.ts";
 
+/** How many pushes of the greatest length are read at the same time; others are told to try again later. */
+const PUSHES_IN_FLIGHT = 2;
+
 const onError = (error: unknown) => log("error", "request-failed", "a request failed", { error });
 
 /**
@@ -41,7 +44,10 @@ export class ClustersetObject extends DurableObject<Environment> {
       log("error", "alarm-failed", "the next lease's end is not watched", { error }),
     );
     const gateway = await Gateway.open({
-      store: createDurableObjectStore(storage, { onWarning: logStoreWarning }),
+      store: createDurableObjectStore(storage, {
+        onWarning: logStoreWarning,
+        mostCharacters: config.limits.allSnapshotCharacters,
+      }),
       stages: createStages({ ...config, federations: federationOptions(config.federations) }),
       clock: systemClock,
       onEvent: logGatewayEvent,
@@ -51,7 +57,8 @@ export class ClustersetObject extends DurableObject<Environment> {
         return leases;
       },
     });
-    const limits = { sentBytes: config.limits.pushSentBytes, bodyBytes: config.limits.pushBytes };
+    const { pushSentBytes: sentBytes, pushBytes: bodyBytes } = config.limits;
+    const limits = { sentBytes, bodyBytes, bytesInFlight: bodyBytes * PUSHES_IN_FLIGHT };
     this.#app.route("/api/v1/clusters", createPushRoutes({ gateway, credentials, limits, onError }));
     this.#app.route("/api/v1/transfer", createTransferRoutes({ gateway, onError }));
     this.#leases = leases;

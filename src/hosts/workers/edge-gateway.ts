@@ -1,7 +1,10 @@
 import { waitUntil } from "cloudflare:workers";
-import { createApp } from "../../http/app.ts";
+import { type AppDependencies, createApp } from "../../http/app.ts";
+import { createDnsResource, type DnsResource } from "../../http/dns-resource.ts";
+import { createStatusMetrics } from "../../http/status-metrics.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { Secondary } from "../../transfer/secondary.ts";
+import { IMAGE_FORMAT_VERSION } from "../../zone/layout.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { createStages } from "../settings/stages.ts";
@@ -17,6 +20,8 @@ const OBJECT = "clusterset";
 /** What an isolate answers requests with. */
 export interface EdgeGateway {
   readonly secondary: Secondary;
+  /** What the application answers DNS with, for who needs no application around it. */
+  readonly resource: DnsResource;
   readonly app: ReturnType<typeof createApp>;
 }
 
@@ -35,7 +40,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
         fetch: (url, request) => object().fetch(url, request),
       }),
       cache: caches.default,
-      key: `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}`,
+      key: `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${IMAGE_FORMAT_VERSION}`,
       background: waitUntil,
       clock: Date.now,
       sleep: (milliseconds) => scheduler.wait(milliseconds),
@@ -43,7 +48,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     stages: createStages({ ...config, federations: federationOptions(config.federations) }),
     onEvent: logTransferEvent,
   });
-  const app = createApp({
+  const dependencies: AppDependencies = {
     gateway: secondary,
     clock: Date.now,
     location: locationSettings(config.location),
@@ -57,7 +62,9 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     },
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
+    metrics: createStatusMetrics(secondary, Date.now),
     onError: (error) => log("error", "request-failed", "a request failed", { error }),
-  });
-  return { secondary, app };
+  };
+  const resource = createDnsResource(dependencies);
+  return { secondary, resource, app: createApp(dependencies, resource) };
 }

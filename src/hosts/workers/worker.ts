@@ -1,4 +1,4 @@
-import { locationOf } from "./cf-location.ts";
+import { EdgeConnection, exchangeAtEdge, isDnsQuery } from "./edge-exchange.ts";
 import { createEdgeGateway, type EdgeGateway } from "./edge-gateway.ts";
 import type { Environment } from "./environment.ts";
 import { log } from "./event-log.ts";
@@ -11,24 +11,19 @@ const WITHOUT_IMAGE = /^https?:\/\/[^/]+\/(?:api\/|healthz$)/;
 let gateway: EdgeGateway | undefined;
 
 export default {
-  async fetch(request, environment, context) {
+  fetch(request, environment, context) {
     try {
       gateway ??= createEdgeGateway(environment);
     } catch (error) {
       log("error", "not-configured", error instanceof Error ? error.message : String(error));
       return new Response("this gateway is not configured; its log says why\n", { status: 500 });
     }
-    if (!WITHOUT_IMAGE.test(request.url)) {
-      const fresh = gateway.secondary.freshen(Date.now(), (work) => context.waitUntil(work));
-      if (fresh !== undefined) await fresh;
-    }
-    return gateway.app.fetch(request, {
-      // Cloudflare overwrites what the client sends by that name.
-      clientAddress: request.headers.get("cf-connecting-ip") ?? undefined,
-      clientCertificate: "none",
-      get location() {
-        return locationOf(request.cf);
-      },
-    });
+    const { secondary, resource, app } = gateway;
+    const answer = isDnsQuery(request)
+      ? () => exchangeAtEdge(resource, request)
+      : () => app.fetch(request, new EdgeConnection(request));
+    if (WITHOUT_IMAGE.test(request.url)) return answer();
+    const fresh = secondary.freshen(Date.now(), (work) => context.waitUntil(work));
+    return fresh === undefined ? answer() : fresh.then(answer);
   },
 } satisfies ExportedHandler<Environment>;
