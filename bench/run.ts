@@ -8,8 +8,9 @@ import { formatTable } from "./format-table.ts";
 import { imageSection } from "./image/section.ts";
 import type { Table } from "./report.ts";
 import { resolveSection } from "./resolve/section.ts";
+import { udpSection } from "./udp/section.ts";
 
-const sections = [cpuSection, resolveSection, imageSection, changeSection, edgeSection];
+const sections = [cpuSection, udpSection, resolveSection, imageSection, changeSection, edgeSection];
 
 interface Options {
   readonly rounds: number;
@@ -36,7 +37,7 @@ const program = new Command("npm run bench --")
       "Example:",
       "  npm run bench -- cpu image --rounds 7 --json bench.json",
       "",
-      "cpu and change start real servers; what is missing is installed or built as for `npm run test:e2e`.",
+      "cpu, udp and change start real servers; what is missing is installed or built as for `npm run test:e2e`.",
     ].join("\n"),
   )
   .action(measureSections);

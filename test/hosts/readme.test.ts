@@ -30,12 +30,17 @@ it("README's config file is taken", () => {
 it("README's table has every key of the config file and no other", () => {
   const keys = (schema: object, prefix: string): string[] =>
     Object.entries(schema).map(([key]) => `${prefix}${key}`);
-  const { lease, limits, push, transfer, cors, stub, sourceCluster, ...rest } = ServeConfig.parse({});
+  const { lease, limits, push, transfer, cors, stub, sourceCluster, dns, dot, ddr, ...rest } =
+    ServeConfig.parse({});
   const expected = [
     ...keys(rest, ""),
     ...keys(stub, "stub."),
     // A gateway runs in no cluster that it would know of.
     ...keys({ ...sourceCluster, self: undefined }, "sourceCluster."),
+    ...keys(dns, "dns."),
+    ...keys(dot, "dot."),
+    // What is not told, or where the gateway listens.
+    ...keys({ ...ddr, name: undefined, httpsPort: undefined, dotPort: undefined }, "ddr."),
     ...keys(lease, "lease."),
     ...keys(limits, "limits."),
     ...keys(push, "push."),
