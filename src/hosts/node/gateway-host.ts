@@ -4,6 +4,8 @@ import { Gateway } from "../../gateway/gateway.ts";
 import type { GatewayEvent } from "../../gateway/gateway-events.ts";
 import { type AppDependencies, createApp } from "../../http/app.ts";
 import { createDnsResource } from "../../http/dns-resource.ts";
+import { ClientTests } from "../../http/pages/client-tests.ts";
+import { createDirectory } from "../../http/pages/directory.ts";
 import { createPrometheusMetrics } from "../../http/prometheus.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { QueryCounters } from "../../http/query-counters.ts";
@@ -51,6 +53,8 @@ export async function startGateway(
 ): Promise<RunningGateway> {
   const listen = parseListenAddress(config.listen);
   const tls = await openTlsSource(config, listen.host);
+  let served = tls?.tls;
+  const certificate = () => (tls?.selfSignedFile === undefined ? undefined : served?.cert);
   const credentials = await TokenCredentials.load(config.push.credentials);
   const secondaries = await TokenCredentials.loadTransfer(config.transfer.credentials);
   if (config.push.credentials.length === 0)
@@ -63,8 +67,10 @@ export async function startGateway(
     const counters = new QueryCounters();
     const onError = (error: unknown) =>
       logger.error({ event: "request-failed", err: error }, "a request failed");
+    const clientTests = new ClientTests();
+    const watched = clientTests.watch(gateway);
     const parts: AppDependencies = {
-      gateway,
+      gateway: watched,
       counters,
       clock: Date.now,
       zones: config.zones,
@@ -93,6 +99,14 @@ export async function startGateway(
       allowedOrigins: config.cors.origins,
       longestQuery: config.limits.queryBytes,
       metrics: createPrometheusMetrics(gateway, counters, Date.now),
+      ...(config.pages.enabled && {
+        pages: {
+          directory: createDirectory(() => gateway.current(Date.now())),
+          publicUrl: config.publicUrl,
+          reach: () => ({ outside: config.outsideZones, certificate: certificate() }),
+          clientTests,
+        },
+      }),
       onError,
     };
     const resource = createDnsResource(parts);
@@ -115,6 +129,7 @@ export async function startGateway(
       const renewed = await tls?.refresh();
       if (renewed !== undefined) {
         server.renew(renewed);
+        served = renewed;
         logger.info({ event: "certificate-renewed" }, "took another certificate");
       }
       const renewedTokens = await Promise.all([credentials.refresh(), secondaries.refresh()]);

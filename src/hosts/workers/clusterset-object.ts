@@ -2,6 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { systemClock } from "../../gateway/clock.ts";
 import { Gateway } from "../../gateway/gateway.ts";
 import { createApp } from "../../http/app.ts";
+import { createDirectory } from "../../http/pages/directory.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { createMemoryStore } from "../../store/memory-store.ts";
 import { federationOptions } from "../settings/federation-config.ts";
