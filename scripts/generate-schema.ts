@@ -11,6 +11,7 @@ import {
   PatchRequest,
 } from "../src/http/push-messages.ts";
 import * as snapshot from "../src/snapshot/schema.ts";
+import { TransferStateResponse } from "../src/transfer/state-message.ts";
 
 const directory = join(import.meta.dirname, "..", "docs", "schema");
 
@@ -36,6 +37,7 @@ export function generateSchemas(): ReadonlyMap<string, string> {
     ["lease-request.json", write("Lease renewal", z.toJSONSchema(LeaseRequest))],
     ["acknowledgement.json", write("Acknowledgement", z.toJSONSchema(AcknowledgementResponse, response))],
     ["cluster-status.json", write("Cluster status", z.toJSONSchema(ClusterResponse, response))],
+    ["transfer-state.json", write("Transfer state", z.toJSONSchema(TransferStateResponse, response))],
     ["error.json", write("Error", z.toJSONSchema(ErrorResponse, response))],
   ]);
 }

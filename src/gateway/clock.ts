@@ -16,3 +16,12 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer as NodeJS.Timeout);
   },
 };
+
+/** The host's clock, with timers that keep a process alive: for what somebody waits for. */
+export const waitingClock: Clock = {
+  now: () => Date.now(),
+  setTimer(milliseconds, run) {
+    const timer = setTimeout(run, milliseconds);
+    return () => clearTimeout(timer);
+  },
+};

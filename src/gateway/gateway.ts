@@ -8,7 +8,7 @@ import type { OnGatewayEvent } from "./gateway-events.ts";
 import { type Acknowledgement, type GatewayStatus, GenerationMismatch } from "./gateway-types.ts";
 import { HeldCluster } from "./held-cluster.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
-import { LeaseTimer } from "./lease-timer.ts";
+import { LeaseTimer, type LeaseWatch } from "./lease-timer.ts";
 import { charactersAfter, DEFAULT_GATEWAY_LIMITS, type GatewayLimits, leaseMilliseconds } from "./limits.ts";
 import { LiveClusters } from "./live-clusters.ts";
 import { PushRefused } from "./push-refused.ts";
@@ -22,6 +22,8 @@ export interface GatewayDependencies<Image extends ServedImage> {
   readonly clock: Clock;
   readonly onEvent: OnGatewayEvent;
   readonly limits?: Partial<GatewayLimits>;
+  /** What calls `onDue` when the next lease runs out. Default: a timer of the clock. */
+  readonly watchLeases?: (onDue: () => void) => LeaseWatch;
 }
 
 /**
@@ -37,7 +39,7 @@ export class Gateway<Image extends ServedImage> {
   readonly #clusters: LiveClusters;
   readonly #compiler: ZoneCompiler<Image>;
   readonly #schedule: CompileSchedule;
-  readonly #leaseTimer: LeaseTimer;
+  readonly #leases: LeaseWatch;
   readonly #queue = new KeyedQueue();
   /** New clusters whose first push is being kept: they count against the bound already. */
   readonly #arriving = new Set<string>();
@@ -55,10 +57,11 @@ export class Gateway<Image extends ServedImage> {
     this.#clusters = new LiveClusters(this.#limits.mostClusters);
     this.#compiler = new ZoneCompiler(stages, clock, onEvent);
     this.#schedule = new CompileSchedule(clock, () => this.#compile());
-    this.#leaseTimer = new LeaseTimer(clock, () => {
+    const onDue = () => {
       this.#expireNow();
       this.#watchLeases();
-    });
+    };
+    this.#leases = dependencies.watchLeases?.(onDue) ?? new LeaseTimer(clock, onDue);
   }
 
   /** Loads the store and serves what is live in it at once. */
@@ -168,7 +171,7 @@ export class Gateway<Image extends ServedImage> {
 
   /**
    * Answers one DNS message.
-   * @param view the cluster id of the asker, undefined for outside
+   * @param view the cluster id of the asker, or the view of a place (`placeView`); undefined for outside
    * @param now Unix milliseconds
    * @returns undefined where `query` is no DNS query at all
    */
@@ -203,7 +206,7 @@ export class Gateway<Image extends ServedImage> {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#leaseTimer.stop();
+    this.#leases.stop();
     await this.#queue.idle();
     await this.#store.close();
   }
@@ -277,6 +280,6 @@ export class Gateway<Image extends ServedImage> {
   }
 
   #watchLeases(): void {
-    if (!this.#closed) this.#leaseTimer.watch(this.#clusters.nextExpiry);
+    if (!this.#closed) this.#leases.watch(this.#clusters.nextExpiry);
   }
 }

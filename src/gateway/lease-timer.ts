@@ -3,8 +3,15 @@ import type { Clock } from "./clock.ts";
 /** The longest delay that timers take; a later time is reached in steps. */
 const LONGEST_DELAY = 2 ** 31 - 1;
 
-/** Calls when the next lease runs out. */
-export class LeaseTimer {
+/** Sees to it that somebody looks at the leases when the next one runs out. */
+export interface LeaseWatch {
+  /** The next lease runs out at `at` (Unix milliseconds, Infinity for never); it may be too early to look, but not too late. */
+  watch(at: number): void;
+  stop(): void;
+}
+
+/** Calls when the next lease runs out, as long as the process lives. */
+export class LeaseTimer implements LeaseWatch {
   readonly #clock: Clock;
   readonly #onDue: () => void;
   #set: { readonly at: number; readonly cancel: () => void } | undefined;

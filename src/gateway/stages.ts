@@ -16,7 +16,7 @@ export interface AnswerContext<Image> {
   readonly image: Image;
   /** For each lease group when the first of its clusters' leases runs out, in Unix milliseconds; Infinity for none. */
   readonly leaseExpiry: Float64Array;
-  /** The cluster id of the asker, undefined for outside. */
+  /** The cluster id of the asker, or the view of a place (`placeView`); undefined for outside. */
   readonly view: string | undefined;
   /** Unix milliseconds. */
   readonly now: number;

@@ -20,6 +20,17 @@ export function parseAddressRange(text: string): AddressRange | undefined {
   return { octets, prefixBits };
 }
 
+/** @throws {RangeError} naming the text that is no range */
+export function parseAddressRanges(texts: readonly string[]): AddressRange[] {
+  return texts.map((text) => {
+    const range = parseAddressRange(text);
+    if (range !== undefined) return range;
+    throw new RangeError(
+      `${JSON.stringify(text)} is no range of addresses: 10.0.0.0/8, fd00::/8 or 127.0.0.1`,
+    );
+  });
+}
+
 /** The octets of a socket's address: IPv4 in IPv6 (`::ffff:127.0.0.1`) is IPv4, an interface (`%eth0`) does not count. */
 export function readSocketAddress(text: string): Uint8Array | undefined {
   return parseAddress(text.replace(MAPPED, "").replace(/%.*$/, ""));

@@ -1,5 +1,6 @@
 import { readSourceCluster, SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
-import { type AddressRange, isInRange, parseAddressRange, readSocketAddress } from "./address-range.ts";
+import type { ClientPlace } from "../zone/client-place.ts";
+import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "./address-range.ts";
 import type { Connection } from "./connection.ts";
 import type { Credentials } from "./credentials.ts";
 import type { HttpRequest } from "./exchange.ts";
@@ -10,6 +11,10 @@ export interface Asker {
   readonly view: string | undefined;
   /** Whether somebody else may get another answer to the same request: no shared cache may keep it. */
   readonly isPrivate: boolean;
+  /** Outside: where the client is, so that federations answer with the shards there first. */
+  readonly place?: ClientPlace | undefined;
+  /** Whether the client's location decided. */
+  readonly byLocation?: boolean | undefined;
 }
 
 /** Clients whose EDNS option counts for a cluster. */
@@ -95,13 +100,6 @@ export function createAskerReader(settings: AskerSettings): AskerReader {
 function readTrusted(trusted: readonly TrustedClients[]): Map<string, AddressRange[]> {
   const byCluster = new Map<string, AddressRange[]>();
   for (const { clusterId, addresses } of trusted)
-    for (const text of addresses) {
-      const range = parseAddressRange(text);
-      if (range === undefined)
-        throw new RangeError(
-          `${JSON.stringify(text)} is no range of addresses: 10.0.0.0/8, fd00::/8 or 127.0.0.1`,
-        );
-      byCluster.set(clusterId, [...(byCluster.get(clusterId) ?? []), range]);
-    }
+    byCluster.set(clusterId, [...(byCluster.get(clusterId) ?? []), ...parseAddressRanges(addresses)]);
   return byCluster;
 }

@@ -1,9 +1,13 @@
+import type { ClientLocation } from "./client-location.ts";
+
 /** What a host knows of the connection that a request came by; Hono hands it on as the bindings. Read only where it counts. */
 export interface Connection {
   /** The client's IP address as the socket has it; undefined where the host cannot tell. */
   readonly clientAddress: string | undefined;
   /** Whether the client showed a TLS certificate, and whether the host trusts it. */
   readonly clientCertificate: "none" | "refused" | "verified";
+  /** Where the host says that the client is; absent where it knows nothing of that. */
+  readonly location?: ClientLocation | undefined;
 }
 
 /** The environment of our Hono applications. A host that has no connections to speak of hands on none, as does `app.fetch(request)`. */

@@ -5,6 +5,7 @@ import { type AllowedOrigins, preflight } from "./cross-origin.ts";
 import { createDnsRoute, LONGEST_MESSAGE } from "./dns-route.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { createJsonRoute, type JsonRoute } from "./json-route.ts";
+import { type LocationSettings, locateAskers } from "./located-asker.ts";
 import { createQueryAnswerer, type QueryAnswerer } from "./query-answerer.ts";
 import { QueryCounters } from "./query-counters.ts";
 import { createRefuse, type Refuse } from "./refusal.ts";
@@ -16,6 +17,8 @@ export interface DnsResourceDependencies {
   readonly clock: () => number;
   /** What tells who asks, beside the path. Default: nothing. */
   readonly askers?: AskerSettings;
+  /** What the client's location decides where nothing else says who asks. Default: nothing. */
+  readonly location?: LocationSettings | undefined;
   /** Queries below its federations go to their name servers. */
   readonly stubs?: StubZones;
   /** Default: every origin. */
@@ -47,12 +50,14 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
   const { gateway, clock, allowedOrigins = "*", counters = new QueryCounters() } = dependencies;
   const longestQuery = Math.min(dependencies.longestQuery ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
   const refuse = createRefuse(allowedOrigins, counters);
+  const reader = createAskerReader(dependencies.askers ?? {});
+  const { location } = dependencies;
   const answerQuery = createQueryAnswerer({
     gateway,
     clock,
     counters,
     refuse,
-    asker: createAskerReader(dependencies.askers ?? {}),
+    asker: location === undefined ? reader : locateAskers(reader, location, (id) => gateway.hasCluster(id)),
     stubs: dependencies.stubs,
   });
   const answerJson = createJsonRoute({ gateway, answerQuery, clock, allowedOrigins, refuse });

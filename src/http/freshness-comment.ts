@@ -1,4 +1,5 @@
 import type { ServingStatus } from "../gateway/gateway-types.ts";
+import type { Asker } from "./asker.ts";
 
 /** Clusters that are named one by one; more than that are summed up. */
 const NAMED_CLUSTERS = 5;
@@ -8,12 +9,12 @@ const NAMED_CLUSTERS = 5;
  * `seen from outside; 1 of 2 clusters live; cluster-a heard 3 s ago; cluster-b silent for 95 s, withdrawn`. A stale answer
  * says so first.
  */
-export function describeFreshness(status: ServingStatus, view: string | undefined, now: number): string {
+export function describeFreshness(status: ServingStatus, asker: Asker, now: number): string {
   const clusters = status.clusters.toSorted((one, other) => one.renewedAt - other.renewedAt);
   const live = clusters.filter((cluster) => cluster.live).length;
   const parts = [
     ...(status.staleSince === undefined ? [] : [describeStale(status.staleSince, now)]),
-    view === undefined ? "seen from outside" : `seen from ${view}`,
+    describeAsker(asker),
     `${live} of ${clusters.length} ${clusters.length === 1 ? "cluster" : "clusters"} live`,
   ];
   for (const cluster of clusters.slice(0, NAMED_CLUSTERS)) {
@@ -34,7 +35,12 @@ export function describeStale(since: number, now: number): string {
 }
 
 /** The same of an answer that came through a stub zone: how fresh it is the name server knows. */
-export function describeForwarded(view: string | undefined): string {
+export function describeForwarded(asker: Asker): string {
   const said = "answered by a name server of the federation";
-  return view === undefined ? said : `seen from ${view}; ${said}`;
+  return asker.view === undefined ? said : `${describeAsker(asker)}; ${said}`;
+}
+
+function describeAsker({ view = "outside", place, byLocation }: Asker): string {
+  const near = place === undefined ? "" : `, near ${[place.zone, place.region].filter(Boolean).join(" in ")}`;
+  return `seen from ${view}${near}${byLocation === true ? " (by location)" : ""}`;
 }

@@ -61,8 +61,8 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         return { status: 200, headers, body: answer.bytes };
       }
       const comment = answered.isForwarded
-        ? describeForwarded(answered.view)
-        : describeFreshness(gateway.status(), answered.view, clock());
+        ? describeForwarded(answered)
+        : describeFreshness(gateway.status(), answered, clock());
       let rendered: JsonAnswer;
       try {
         rendered = renderJsonAnswer(answer.bytes, comment);

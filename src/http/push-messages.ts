@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ClusterId, Finding } from "../snapshot/schema.ts";
 import { collectIssues, SnapshotError } from "../snapshot/snapshot-error.ts";
 

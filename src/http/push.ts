@@ -101,8 +101,11 @@ export function createPushRoutes(dependencies: PushDependencies): Hono {
   return routes;
 }
 
-/** @throws {PushFault} 401 without a known token, 403 for the token of another cluster (RFC 6750 section 3). */
-async function authorize(
+/**
+ * Whether a request may speak for a cluster, for hosts that hand pushes on as well.
+ * @throws {PushFault} 401 without a known token, 403 for the token of another cluster (RFC 6750 section 3).
+ */
+export async function authorize(
   credentials: Credentials,
   authorization: string | undefined,
   clusterId: string,

@@ -1,6 +1,7 @@
 import type { StubZones } from "../forward/stub-zones.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
+import { placeView } from "../zone/client-place.ts";
 import type { Asker, AskerReader } from "./asker.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import type { QueryCounters } from "./query-counters.ts";
@@ -42,37 +43,46 @@ export type QueryAnswerer = (
 export type Respond = (request: HttpRequest, answered: Answered) => HttpResponse;
 
 export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
-  const { gateway, clock, counters, refuse, asker, stubs } = parts;
+  const { gateway, clock, counters, refuse, asker: reader, stubs } = parts;
 
   const answerAs = (
     request: HttpRequest,
     query: Uint8Array,
-    { view, isPrivate }: Asker,
+    asker: Asker,
     variesByCredential: boolean,
     respond: Respond,
   ): HttpResponse | Promise<HttpResponse> => {
+    const { view, isPrivate, place, byLocation } = asker;
     if (stubs !== undefined && stubs.size > 0) {
       const forwarded = stubs.forward(query, view);
       if (forwarded !== undefined) {
         const type = counters.typeOf(query);
         return forwarded.then(({ answer, outcome }) => {
           counters.forwarded(type, outcome, answer.outcome, view !== undefined);
-          return respond(request, { answer, view, isPrivate, variesByCredential, isForwarded: true });
+          return respond(request, { ...asker, answer, variesByCredential, isForwarded: true });
         });
       }
     }
     const started = performance.now();
-    const answer = gateway.answer(query, view, clock());
+    const answer = gateway.answer(query, place === undefined ? view : placeView(place), clock());
     if (answer === undefined)
       return refuse(request, 400, "this is no DNS query: it needs a header of 12 octets with QR 0");
     counters.answered(query, answer.outcome, view !== undefined, (performance.now() - started) / 1000);
-    return respond(request, { answer, view, isPrivate, variesByCredential, isForwarded: false });
+    return respond(request, {
+      answer,
+      view,
+      isPrivate,
+      place,
+      byLocation,
+      variesByCredential,
+      isForwarded: false,
+    });
   };
 
   return (request, query, view, respond) => {
     if (view !== undefined) return answerAs(request, query, { view, isPrivate: false }, false, respond);
-    const { variesByCredential } = asker;
-    const found = asker.read(request, query);
+    const { variesByCredential } = reader;
+    const found = reader.read(request, query);
     if (!(found instanceof Promise)) return answerAs(request, query, found, variesByCredential, respond);
     const own = query.slice();
     return found.then((one) =>

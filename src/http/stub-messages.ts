@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { parseNameserver } from "../forward/nameserver.ts";
 
 /** Name servers of one federation at the most. */

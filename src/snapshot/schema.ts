@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { CLUSTER_ID } from "./cluster-id.ts";
 
 /** The version of the snapshot format that this code reads and writes. */

@@ -2,7 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { encodeLine } from "./checksum-line.ts";
 import { syncDirectory } from "./durable-file.ts";
-import type { JournalRecord } from "./stored-record.ts";
+import type { JournalRecord } from "./replay.ts";
 
 /** The file to which the changes since a full snapshot are appended. */
 export class Journal {

@@ -1,33 +1,6 @@
-import { z } from "zod";
-import { parseSnapshot } from "../snapshot/parse.ts";
-import { applyPatch, applyPatches, type SnapshotPatch } from "../snapshot/patch.ts";
-import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { decodeLines } from "./checksum-line.ts";
-import type { ClusterMeta, StoredCluster } from "./store.ts";
-import { messageOf } from "./store-error.ts";
-
-const Meta = z.strictObject({
-  generation: z.int(),
-  pushedAt: z.number(),
-  renewedAt: z.number(),
-  expiresAt: z.number(),
-});
-
-const SnapshotRecord = z.strictObject({ meta: Meta, snapshot: z.unknown() });
-
-const JournalRecord = z.discriminatedUnion("kind", [
-  z.strictObject({
-    kind: z.literal("patch"),
-    /** The generation that the patch builds on. */
-    base: z.int(),
-    meta: Meta,
-    patch: z.record(z.string(), z.unknown()),
-  }),
-  z.strictObject({ kind: z.literal("lease"), meta: Meta }),
-]);
-
-/** What a journal holds: one delta or one renewal. */
-export type JournalRecord = z.infer<typeof JournalRecord>;
+import { readSnapshotRecord, replayRecords } from "./replay.ts";
+import type { StoredCluster } from "./store.ts";
 
 /**
  * Reads the file of a full snapshot.
@@ -36,14 +9,11 @@ export type JournalRecord = z.infer<typeof JournalRecord>;
 export function readSnapshotFile(bytes: Buffer, clusterId: string): StoredCluster {
   const { values, whole } = decodeLines(bytes);
   if (values.length !== 1 || !whole) throw new Error("its checksum does not fit");
-  const { meta, snapshot } = SnapshotRecord.parse(values[0]);
-  const parsed = parseSnapshot(snapshot);
-  if (parsed.clusterId !== clusterId) throw new Error(`it is of cluster "${parsed.clusterId}"`);
-  return { meta, snapshot: parsed };
+  return readSnapshotRecord(values[0], clusterId);
 }
 
 /** A journal that was replayed, as far as it could be. */
-export interface Replay {
+export interface JournalReplay {
   readonly cluster: StoredCluster;
   /** How many octets of the journal were used; the rest is of no use. */
   readonly goodBytes: number;
@@ -52,57 +22,12 @@ export interface Replay {
 }
 
 /** Replays a journal on the snapshot that it follows, up to the first record that does not fit. */
-export function replayJournal(base: StoredCluster, bytes: Buffer): Replay {
+export function replayJournal(base: StoredCluster, bytes: Buffer): JournalReplay {
   const { values, ends, whole } = decodeLines(bytes);
-  const patches: { readonly patch: SnapshotPatch; readonly record: number }[] = [];
-  const metas: ClusterMeta[] = [];
-  let meta = base.meta;
-  let damage = whole ? undefined : "a record is torn or altered";
-  for (const [record, value] of values.entries()) {
-    const parsed = JournalRecord.safeParse(value);
-    const follows = parsed.success && generationBefore(parsed.data) === meta.generation;
-    if (!follows) {
-      damage = parsed.success ? "a record does not follow the one before it" : "a record has another format";
-      break;
-    }
-    meta = parsed.data.meta;
-    metas.push(meta);
-    if (parsed.data.kind === "patch") patches.push({ patch: parsed.data.patch, record });
-  }
-  let records = metas.length;
-  let snapshot: ClusterSnapshot;
-  try {
-    snapshot = applyPatches(
-      base.snapshot,
-      patches.map(({ patch }) => patch),
-    );
-  } catch {
-    const stopped = applyWhileValid(base.snapshot, patches);
-    ({ snapshot, damage } = stopped);
-    records = stopped.records;
-  }
+  const { cluster, records, damage } = replayRecords(base, values);
   return {
-    cluster: { meta: metas[records - 1] ?? base.meta, snapshot },
+    cluster,
     goodBytes: ends[records - 1] ?? 0,
-    damage,
+    damage: damage ?? (whole ? undefined : "a record is torn or altered"),
   };
-}
-
-function generationBefore(record: JournalRecord): number {
-  return record.kind === "patch" ? record.base : record.meta.generation;
-}
-
-function applyWhileValid(
-  base: ClusterSnapshot,
-  patches: readonly { readonly patch: SnapshotPatch; readonly record: number }[],
-): { snapshot: ClusterSnapshot; records: number; damage: string } {
-  let snapshot = base;
-  for (const { patch, record } of patches) {
-    try {
-      snapshot = applyPatch(snapshot, patch);
-    } catch (error) {
-      return { snapshot, records: record, damage: `a delta is no longer valid: ${messageOf(error)}` };
-    }
-  }
-  throw new Error("each delta is valid, all of them together are not");
 }

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../gateway/clock.ts";
+import { type Clock, waitingClock } from "../gateway/clock.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
@@ -24,6 +24,7 @@ export interface SecondaryOptions {
   /** Where `freshen` is given none. Default: work just goes on, as it does in a process that lives. */
   readonly background?: Background;
   readonly onEvent?: OnTransferEvent;
+  /** Default: the host's, whose timers keep the process alive: each of them ends when what it bounds does. */
   readonly clock?: Clock;
   /** At least 0, below 1. */
   readonly random?: () => number;
@@ -57,7 +58,7 @@ export class Secondary implements DohGateway {
 
   /** @throws {RangeError} for a policy whose times do not go together */
   constructor(options: SecondaryOptions) {
-    const { source, stages, clock = systemClock, random = Math.random } = options;
+    const { source, stages, clock = waitingClock, random = Math.random } = options;
     this.#stages = stages;
     this.#policy = refreshPolicy(options.policy);
     this.#background = options.background ?? (() => {});
@@ -101,6 +102,11 @@ export class Secondary implements DohGateway {
     return this.#served?.clusters.has(clusterId) ?? true;
   }
 
+  /** What is answered from, while there is something. */
+  get image(): ZoneImage | undefined {
+    return this.#served?.image;
+  }
+
   status(): ServingStatus {
     const error = this.#error === undefined ? {} : { transferError: this.#error };
     const served = this.#served;
@@ -130,9 +136,9 @@ export class Secondary implements DohGateway {
     const begun = this.#clock.now();
     const attempt = this.#schedule.begin(begun);
     // What several secondaries share has to be newer than what is here.
-    const maximumAge = Math.min(this.#policy.refresh, Math.abs(begun - this.#schedule.asOf));
+    const maximumAge = Math.min(this.#policy.refresh, Math.abs(begun - this.#schedule.asOf) - 1);
     try {
-      const newest = await fetchNewest(this.#fetchParts, attempt, maximumAge);
+      const newest = await fetchNewest(this.#fetchParts, attempt, Math.max(0, maximumAge));
       const now = this.#clock.now();
       if (!this.#schedule.isNews(newest.asOf, now)) return this.#schedule.end(attempt);
       this.#take(newest, begun, now);

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { TransferState } from "./transfer-state.ts";
 
 const time = z.number().meta({ description: "Unix time in milliseconds." });

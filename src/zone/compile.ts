@@ -2,6 +2,7 @@ import { usableAddress } from "../dns/address.ts";
 import { RecordType } from "../dns/codes.ts";
 import { parseName } from "../dns/name.ts";
 import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
+import { type ClientPlace, placeView } from "./client-place.ts";
 import { ZoneImage } from "./image.ts";
 import { ImageBuilder } from "./image-builder.ts";
 import { CLUSTER_LOCAL_DNS_VERSION, compileClusterLocal } from "./kinds/cluster-local.ts";
@@ -30,10 +31,15 @@ export function compileZoneImage(
   const findings: ClusterFinding[] = [];
   const plan = planZones(clusterset, options, findings);
   const builder = new ImageBuilder(plan.trees.length);
-  const views = clusterset.clusters.map(({ clusterId }) => clusterId);
+  const clusterIds = clusterset.clusters.map(({ clusterId }) => clusterId);
+  const places = distinctPlaces(options);
   const image: ImageScope = {
     builder,
-    views: new Map(views.map((clusterId, index) => [clusterId, index])),
+    views: new Map(clusterIds.map((clusterId, index) => [clusterId, index])),
+    places: places.map(({ region, zone }, index) => [
+      clusterIds.length + index,
+      { clusterId: undefined, region, zones: zone === undefined ? [] : [zone] },
+    ]),
     ttl: builder.ttl(options.ttl),
     findings,
   };
@@ -47,12 +53,19 @@ export function compileZoneImage(
     zones: plan.zones,
     nameServers,
     podNames: clusterset.localZones.some(({ zone }) => zone.pods === "insecure"),
-    views,
+    views: [...clusterIds, ...places.map(placeView)],
     negativeTtl: options.negativeTtl,
     serial: options.serial,
-    lacks: (view, namespace) => !namespaces.get(view)!.has(namespace),
+    lacks: (view, namespace) => namespaces.get(view)?.has(namespace) === false,
   });
   return { image: ZoneImage.load(bytes), findings };
+}
+
+/** Nothing but federation zones depends on a place. */
+function distinctPlaces({ federations, places }: ZoneOptions): ClientPlace[] {
+  return federations.length === 0
+    ? []
+    : [...new Map(places.map((place) => [placeView(place), place])).values()];
 }
 
 function scopeOf(image: ImageScope, { zones }: ZonePlan, tree: number): TreeScope {

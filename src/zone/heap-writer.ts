@@ -1,3 +1,5 @@
+import { LONG_COUNT } from "./layout.ts";
+
 /** A growing byte array with big-endian writes. Offset 0 is kept unused, so that 0 can mean "none". */
 export class HeapWriter {
   #bytes = new Uint8Array(1 << 16);
@@ -38,6 +40,15 @@ export class HeapWriter {
     const at = this.#reserve(2);
     this.#bytes[at] = value >>> 8;
     this.#bytes[at + 1] = value;
+  }
+
+  /** Writes a number of things, of which there are seldom many: one octet, or 255 and then two. */
+  writeCount(value: number): void {
+    if (value < LONG_COUNT) this.write8(value);
+    else {
+      this.write8(LONG_COUNT);
+      this.write16(value);
+    }
   }
 
   write32(value: number): void {

@@ -62,7 +62,7 @@ export class ImageBuilder {
   setRecords(node: number, sets: RecordSets, variants: ReadonlyMap<number, RecordSets> = NO_VARIANTS): void {
     this.nodes.setRecords(node, this.heap.length);
     sets.write(this.heap);
-    this.heap.write8(variants.size);
+    this.heap.writeCount(variants.size);
     if (variants.size === 0) return;
     for (const [view, own] of [...variants].sort(([one], [other]) => one - other)) {
       this.heap.write16(view);

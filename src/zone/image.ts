@@ -10,12 +10,15 @@ import {
   type ZoneTable,
 } from "./layout.ts";
 import { hashAddress, spread } from "./name-hash.ts";
-import { listForView, read16 } from "./record-block.ts";
+import { countEnd, listForView, read16, readCount } from "./record-block.ts";
 
 /** An image that cannot be loaded: foreign bytes, another format version, or cut off. */
 export class ImageError extends Error {
   readonly code = "INVALID_IMAGE";
 }
+
+/** An image of another format version: made for another program. */
+export class ImageVersionError extends ImageError {}
 
 /** A zone that the image answers for. */
 export interface ImageZone {
@@ -122,7 +125,7 @@ export class ZoneImage {
     const header = new Uint32Array(bytes.buffer, bytes.byteOffset, HEADER_WORDS);
     if (header[Header.magic] !== IMAGE_MAGIC) throw new ImageError("these octets are no zone image");
     if (header[Header.version] !== IMAGE_FORMAT_VERSION)
-      throw new ImageError(
+      throw new ImageVersionError(
         `the image has format version ${header[Header.version]}; this program reads ${IMAGE_FORMAT_VERSION}`,
       );
     if (header[Header.totalBytes] !== bytes.length)
@@ -132,7 +135,7 @@ export class ZoneImage {
     return new ZoneImage(bytes, header);
   }
 
-  /** The index of a source cluster's view; -1 for none or a cluster that the image does not know. */
+  /** The index of the view of a source cluster or a place; -1 for none, or one that the image does not know. */
   viewOf(clusterId: string | undefined): number {
     return clusterId === undefined ? -1 : (this.#viewIndex.get(clusterId) ?? -1);
   }
@@ -220,8 +223,8 @@ export class ZoneImage {
 
 function targetFor(heap: Uint8Array, targets: number, asker: number): number {
   let forAnyone = 0;
-  let position = targets + 1;
-  for (let left = heap[targets]!; left > 0; left--, position += REVERSE_TARGET_BYTES) {
+  let position = countEnd(heap, targets);
+  for (let left = readCount(heap, targets); left > 0; left--, position += REVERSE_TARGET_BYTES) {
     const who = read16(heap, position);
     if (who === asker) return position;
     if (who === ANY_ASKER) forAnyone = position;

@@ -16,12 +16,14 @@
  * Names are stored relative to their zone, so that every alias zone is served from the same tree; one zone name can
  * be another tree for each view.
  *
- *   record block  setCount u8, sets; variantCount u8, variants (view u16, setCount u8, sets; by ascending view)
+ *   record block  setCount u8, sets; variantCount, variants (view u16, setCount u8, sets; by ascending view)
  *   set           type u16, ttl u8 (index into `ttls`; high bit: the order of records matters), leaseGroup u16,
  *                 count u16, data
  *   set data      A 4, AAAA 16, SRV 6 (port u16, target node u32) octets for each record;
  *                 other types: length u16 and RDATA for each
- *   reverse entry length u8 (4 or 16), octets, count u8, targets (asker u16, ttl u8, leaseGroup u16, node u32)
+ *   reverse entry length u8 (4 or 16), octets, count, targets (asker u16, ttl u8, leaseGroup u16, node u32)
+ *
+ *   count         u8; where that is 255, the count is in the u16 behind it
  *
  * Multi-octet numbers in the heap are big-endian, as in DNS.
  */
@@ -29,7 +31,7 @@
 /** "CDZI" read as a little-endian word. */
 export const IMAGE_MAGIC = 0x495a4443;
 /** An image of another version is refused when it is loaded. */
-export const IMAGE_FORMAT_VERSION = 1;
+export const IMAGE_FORMAT_VERSION = 2;
 /** Words of the header. */
 export const HEADER_WORDS = 21;
 
@@ -55,6 +57,9 @@ export const Header = {
   heapAt: 19,
   trees: 20,
 } as const;
+
+/** A count whose number is in the two octets behind it. */
+export const LONG_COUNT = 255;
 
 /** Octets of a set before its data. */
 export const SET_HEADER_BYTES = 7;
@@ -91,7 +96,7 @@ export interface ImageTables {
   readonly podNames: boolean;
   /** The node of `ns.dns` in each tree. */
   readonly nameServers: readonly number[];
-  /** Cluster ids in the order of view indices. */
+  /** Cluster ids in the order of view indices; behind them places of clients outside, as `placeView` names them. */
   readonly views: readonly string[];
   /** Cluster ids that the records of each lease group rest on; group 0 rests on none. */
   readonly leaseGroups: readonly (readonly string[])[];

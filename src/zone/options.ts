@@ -1,3 +1,5 @@
+import type { ClientPlace } from "./client-place.ts";
+
 /** A federation (federated service discovery): its name, and the zones that its services are served in. */
 export interface FederationOptions {
   /** A label: the third of `<service>.<ns>.<federation>.svc.<zone>`. */
@@ -22,6 +24,8 @@ export interface ZoneOptions {
   /** SOA serial of this image. */
   readonly serial: number;
   readonly federations: readonly FederationOptions[];
+  /** Places of clients outside that federation zones keep an order of shards for. */
+  readonly places: readonly ClientPlace[];
   /** Addresses of `ns.dns.<zone>`, the zone's name server; none where nobody asks it directly. */
   readonly nameServerAddresses: readonly string[];
 }
@@ -33,5 +37,6 @@ export const DEFAULT_ZONE_OPTIONS: ZoneOptions = {
   negativeTtl: 5,
   serial: 1,
   federations: [],
+  places: [],
   nameServerAddresses: [],
 };

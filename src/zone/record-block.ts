@@ -1,5 +1,5 @@
 import { RecordType } from "../dns/codes.ts";
-import { SET_HEADER_BYTES } from "./layout.ts";
+import { LONG_COUNT, SET_HEADER_BYTES } from "./layout.ts";
 
 /** Octets of each record's data in a set of this type, or 0 where each carries its own length. */
 export function fixedDataBytes(type: number): number {
@@ -29,6 +29,17 @@ export function read32(bytes: Uint8Array, position: number): number {
       bytes[position + 3]!) >>>
     0
   );
+}
+
+/** Reads a number of things. */
+export function readCount(bytes: Uint8Array, position: number): number {
+  const count = bytes[position]!;
+  return count < LONG_COUNT ? count : read16(bytes, position + 1);
+}
+
+/** The offset just behind a number of things. */
+export function countEnd(bytes: Uint8Array, position: number): number {
+  return position + (bytes[position]! < LONG_COUNT ? 1 : 3);
 }
 
 /** The offset just behind the set that starts at `set`. */
@@ -62,8 +73,8 @@ export function listEnd(heap: Uint8Array, list: number): number {
 export function listForView(heap: Uint8Array, block: number, view: number): number {
   if (view < 0) return block;
   let position = listEnd(heap, block);
-  let left = heap[position]!;
-  position++;
+  let left = readCount(heap, position);
+  position = countEnd(heap, position);
   for (; left > 0; left--) {
     if (read16(heap, position) === view) return position + 2;
     position = listEnd(heap, position + 2);

@@ -5,7 +5,7 @@ const FIRST_ENTRIES = 1 << 10;
 /** Octets kept for each address: its length, then the longest address. */
 const ENTRY_BYTES = 17;
 /** The most targets of one address. */
-const MAX_TARGETS = 255;
+const MAX_TARGETS = 0xffff;
 /** Words of one target: asker, TTL index, lease group, node, index + 1 of the next one. */
 const TARGET_WORDS = 5;
 
@@ -22,7 +22,7 @@ export class ReverseTable {
   #addresses = new Uint8Array(FIRST_ENTRIES * ENTRY_BYTES);
   /** By address: index + 1 of its first target, and how many there are. */
   #first = new Uint32Array(FIRST_ENTRIES);
-  #targetCount = new Uint8Array(FIRST_ENTRIES);
+  #targetCount = new Uint16Array(FIRST_ENTRIES);
   #slots = new Uint32Array(FIRST_ENTRIES * 2);
   #count = 0;
   #targets = new Uint32Array(FIRST_ENTRIES * TARGET_WORDS);
@@ -62,7 +62,7 @@ export class ReverseTable {
       while (slots[slot] !== 0) slot = (slot + 1) & (size - 1);
       slots[slot] = heap.length;
       heap.writeOctets(addresses.subarray(start, start + 1 + length));
-      heap.write8(this.#targetCount[entry]!);
+      heap.writeCount(this.#targetCount[entry]!);
       this.#writeTargets(heap, this.#first[entry]!);
     }
     return slots;
@@ -123,7 +123,7 @@ export class ReverseTable {
   }
 }
 
-function grown<Table extends Uint8Array | Uint32Array>(table: Table): Table {
+function grown<Table extends Uint8Array | Uint16Array | Uint32Array>(table: Table): Table {
   const larger = new (table.constructor as new (length: number) => Table)(table.length * 2);
   larger.set(table);
   return larger;

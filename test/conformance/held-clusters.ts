@@ -22,20 +22,25 @@ export class HeldClusters {
   }
 
   /** Lets every cluster leave that is not among these, pushes these, and waits until they are answered from. */
-  async hold(snapshots: readonly ClusterSnapshot[], leaseSeconds = LEASE_SECONDS): Promise<void> {
+  async hold(snapshots: readonly ClusterSnapshot[]): Promise<void> {
     const before = this.#mark;
+    await this.replace(snapshots, LEASE_SECONDS);
+    if (snapshots.length === 0) await this.#untilAddresses(before, undefined);
+    else
+      await this.#untilAddresses(
+        this.#mark,
+        snapshots.map((_, index) => addressOfMark(index)),
+      );
+  }
+
+  /** The same without waiting, for leases that may be over before a copy knows of them. */
+  async replace(snapshots: readonly ClusterSnapshot[], leaseSeconds: number): Promise<void> {
     const staying = new Set(snapshots.map(({ clusterId }) => clusterId));
     for (const clusterId of this.#held) if (!staying.has(clusterId)) await this.#leave(clusterId);
     this.#held = [...staying];
     this.#changes++;
     for (const [index, snapshot] of snapshots.entries())
       await this.#push(this.#marked(snapshot, addressOfMark(index)), leaseSeconds);
-    if (snapshots.length > 0)
-      await this.#untilAddresses(
-        this.#mark,
-        snapshots.map((_, index) => addressOfMark(index)),
-      );
-    else await this.#untilAddresses(before, undefined);
   }
 
   /** A name that only the newest change has. */

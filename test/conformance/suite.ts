@@ -86,17 +86,19 @@ export function describeHost(host: HostUnderTest): void {
 
     describe("the push API", () => {
       beforeAll(() => clusters.hold([]));
-      beforeEach(async () => {
+      const leave = async () => {
         for (const { clusterId, token } of PUSH_TOKENS)
           await pushApi(fetch).send("DELETE", clusterId, { token });
-      });
+      };
+      beforeEach(leave);
+      afterAll(leave);
       httpTable("refuses", pushRefusalCases, fetch);
       it.each(titled(pushScenarios))("%s", (_, scenario) => scenario.run(pushApi(fetch)));
     });
 
     describe("after the lease of every cluster", () => {
       beforeAll(async () => {
-        await clusters.hold(httpWorld, 1);
+        await clusters.replace(httpWorld, 1);
         await waitFor("the leases are over", async () =>
           (await (await fetch(makeRequest({ path: "/readyz" }))).text()).includes("run out"),
         );

@@ -6,7 +6,7 @@ import { ensureTools } from "./servers/tools.ts";
 const help = `npm run test:e2e -- [--help] [--install-only] [FILES] [VITEST OPTIONS]
 
 Runs the end-to-end tests against real kube-apiservers, etcd and CoreDNS. What is missing is installed first: Debian
-packages by apt-get, which needs root, and the rest built or fetched through the Go module proxy and kept in
+packages by apt-get, which needs root, and the rest built or fetched through the Go module proxy and npm and kept in
 \${XDG_CACHE_HOME:-~/.cache}/clusterset-doh/e2e. The first run takes some minutes for that.
 
   --install-only   only install what is missing

@@ -20,6 +20,9 @@ function file(text: string): string {
   return path;
 }
 
+const HEADERS = "location:\n  source: headers\n  headers: {country: cf-ipcountry}\n";
+const PROXIED = `${HEADERS}  trustedProxies: [10.0.0.1]\n`;
+
 function complaint(text: string): string {
   const config = file(text);
   try {
@@ -195,6 +198,49 @@ describe("a mistake in the config file is told with its place", () => {
       "fed.example cannot be both",
     ],
     ["federations: [{name: a}, {name: a}]\n", "the federation a is configured twice"],
+    ["location:\n  source: ip\n", "gateway.yaml:2: location.source: "],
+    ["location:\n  source: headers\n", "gateway.yaml:1: location.trustedProxies: "],
+    [
+      `${HEADERS}  trustedProxies: [10.0.0.1/8]\n  rules: [{region: eu}]\n`,
+      "gateway.yaml:4: location.trustedProxies[0]: must be a range of addresses",
+    ],
+    [`${PROXIED}  rules: []\n`, "gateway.yaml:5: location.rules: "],
+    [
+      `${PROXIED}  rules:\n    - when: {}\n      region: eu\n`,
+      "gateway.yaml:6: location.rules[0].when: must have at least one of country, continent, regionCode, colo",
+    ],
+    [
+      `${PROXIED}  rules:\n    - when: {country: [Switzerland]}\n      region: eu\n`,
+      "gateway.yaml:6: location.rules[0].when.country[0]: must be a country of two letters, such as CH",
+    ],
+    [
+      `${PROXIED}  rules:\n    - when: {city: [Zurich]}\n      region: eu\n`,
+      "gateway.yaml:6: location.rules[0].when.city: there is no such key",
+    ],
+    [
+      `${PROXIED}  rules:\n    - view: a\n      region: eu\n`,
+      "gateway.yaml:6: location.rules[0]: must have one of view (a cluster id) and region",
+    ],
+    [
+      `${PROXIED}  rules:\n    - view: a\n      zone: eu-1\n`,
+      "gateway.yaml:6: location.rules[0]: must have the region that the zone is in",
+    ],
+    [
+      `${PROXIED}  rules:\n    - region: eu\n    - when: {country: [US]}\n      region: us\n`,
+      "gateway.yaml:7: location.rules[1]: is never reached: rules[0] has no `when`",
+    ],
+    [
+      `${PROXIED}  rules: [${Array.from({ length: 51 }, (_, index) => `{when: {country: [US]}, region: r${index}}`)}]\n`,
+      "gateway.yaml:5: location.rules: must name at most 50 different regions and zones",
+    ],
+    [
+      "location: {source: headers, trustedProxies: [10.0.0.1], headers: {}, rules: [{region: eu}]}\n",
+      "gateway.yaml:1: location.headers: must have at least one of country",
+    ],
+    [
+      "location: {source: cf, rules: [{region: eu}]}\n",
+      "location.source: cf is what Cloudflare tells a Worker",
+    ],
     ["outsideZones: forward\n", "gateway.yaml:1: outsideZones: "],
     ["- a\n- b\n", "gateway.yaml:1: a config file holds keys"],
     ["a: [\n", "gateway.yaml:"],

@@ -17,6 +17,7 @@ export interface Sent {
   readonly message?: Uint8Array;
   readonly client?: PemPair;
   readonly http2?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Gateways of this process, each with a folder of its own; `close` stops and removes them all. */
@@ -52,7 +53,7 @@ export class Gateways {
 
 /** Sends one request over a connection of its own. */
 export async function send(gateway: RunningGateway, path: string, sent: Sent = {}) {
-  const { method = "GET", token, json, message, client, http2 = true } = sent;
+  const { method = "GET", token, json, message, client, http2 = true, headers: more } = sent;
   const ca =
     gateway.certificateFile === undefined ? undefined : readFileSync(gateway.certificateFile, "utf8");
   const dispatcher = new Agent({ allowH2: http2, connect: { ...(ca !== undefined && { ca }), ...client } });
@@ -61,6 +62,7 @@ export async function send(gateway: RunningGateway, path: string, sent: Sent = {
       method,
       dispatcher,
       headers: {
+        ...more,
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...(json !== undefined && { "content-type": "application/json" }),
         ...(message !== undefined && { "content-type": "application/dns-message" }),

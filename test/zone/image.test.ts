@@ -1,17 +1,27 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mergeClusterset } from "../../src/merge/merge.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { compileZoneImage } from "../../src/zone/compile.ts";
 import { verifyContentHash } from "../../src/zone/content-hash.ts";
 import { ZoneImage } from "../../src/zone/image.ts";
 import { listRecords, zoneFileLine } from "../../src/zone/listing.ts";
-import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
 import { ask, compileWorld } from "../resolve/ask.ts";
 import { twoClusters } from "../resolve/world.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
 
 const compile = (...args: Parameters<typeof mergeClusterset>) =>
   compileZoneImage(mergeClusterset(...args)).image;
+
+const compiled = new WeakMap<readonly ClusterSnapshot[], ReturnType<typeof compileWorld>>();
+
+/** The image of these snapshots as one view sees it, compiled once for all of them. */
+function compileOnce(snapshots: readonly ClusterSnapshot[], view: string): ReturnType<typeof compileWorld> {
+  const context = compiled.get(snapshots) ?? compileWorld(snapshots);
+  compiled.set(snapshots, context);
+  return { ...context, view };
+}
 
 describe("a compiled image", () => {
   it("exists for any snapshots, and answers each of its records at its name", () => {
@@ -29,6 +39,36 @@ describe("a compiled image", () => {
       }),
       { numRuns: 150 },
     );
+  });
+
+  it("has a place for each of 300 views", () => {
+    const clusters = Array.from({ length: 300 }, (_, index) => `c${index}`);
+    const addressOf = (index: number) => `10.${index >> 8}.${index & 255}.1`;
+    const snapshots = clusters.map((clusterId, index) =>
+      snapshot(clusterId, {
+        imports: { "shop/web": imported({ ips: [addressOf(index)] }) },
+        clusterZone: { name: "cluster.local", pods: "disabled" },
+        services: {
+          [`shop/own-${index}`]: {
+            createdAt: "2026-01-01T00:00:00Z",
+            serviceType: "ClusterIP",
+            headless: false,
+            ports: [],
+            clusterIPs: ["10.96.0.1"],
+            endpoints: {},
+          },
+        },
+      }),
+    );
+    for (const [index, view] of clusters.entries()) {
+      const context = compileOnce(snapshots, view);
+      expect(ask(context, "web.shop.svc.clusterset.local", "A").answer).toEqual([
+        expect.stringMatching(new RegExp(` A ${addressOf(index)}$`)),
+      ]);
+      expect(ask(context, "1.0.96.10.in-addr.arpa", "PTR").answer).toEqual([
+        expect.stringMatching(new RegExp(` PTR own-${index}\\.shop\\.svc\\.cluster\\.local`)),
+      ]);
+    }
   });
 
   it("does not depend on the order of clusters", () => {

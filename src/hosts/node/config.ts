@@ -4,6 +4,7 @@ import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml
 import type { z } from "zod";
 import { listIssues } from "../settings/config-issues.ts";
 import { checkFederations } from "../settings/federation-config.ts";
+import { checkLocationFromHeaders } from "../settings/location-settings.ts";
 import { ServeConfig } from "../settings/serve-config.ts";
 import { withAlwaysServed } from "../settings/served-zones.ts";
 import { UsageError } from "../settings/usage-error.ts";
@@ -54,6 +55,7 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   const served = withAlwaysServed(zones);
   const federations = [...config.federations, ...(flags.federation ?? []).map(readFederation)];
   checkFederations(federations, served);
+  checkLocationFromHeaders(config.location);
   return {
     ...config,
     zones: served,

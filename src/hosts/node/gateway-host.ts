@@ -14,6 +14,8 @@ import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import { openFileStore } from "../../store/file-store.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { federationOptions } from "../settings/federation-config.ts";
+import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
+import { locationSettings } from "../settings/location-settings.ts";
 import type { ServeConfig } from "../settings/serve-config.ts";
 import { createStages } from "../settings/stages.ts";
 import { UsageError } from "../settings/usage-error.ts";
@@ -89,6 +91,7 @@ export async function startGateway(
         optionCode: config.sourceCluster.option,
         trusted: config.sourceCluster.trusted,
       },
+      location: locationSettings(config.location),
       stubs,
       stubRoutes: createStubRoutes({
         stubs,
@@ -168,7 +171,7 @@ export async function startGateway(
 }
 
 async function openGateway(config: ServeConfig, logger: Logger) {
-  const { lease, limits, stateDirectory } = config;
+  const { stateDirectory } = config;
   try {
     return await Gateway.open({
       store: await openFileStore(join(stateDirectory, "snapshots"), {
@@ -177,13 +180,7 @@ async function openGateway(config: ServeConfig, logger: Logger) {
       stages: createStages({ ...config, federations: federationOptions(config.federations) }),
       clock: systemClock,
       onEvent: (event) => logEvent(logger, event),
-      limits: {
-        leastLeaseSeconds: lease.minimumSeconds,
-        leaseSeconds: lease.defaultSeconds,
-        mostLeaseSeconds: lease.maximumSeconds,
-        mostClusters: limits.clusters,
-        mostSnapshotCharacters: limits.snapshotCharacters,
-      },
+      limits: gatewayLimitsOf(config),
     });
   } catch (error) {
     if (error instanceof StoreError) throw new UsageError(`${stateDirectory}: ${error.message}`);

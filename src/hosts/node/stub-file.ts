@@ -1,6 +1,6 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { parseNameserver } from "../../forward/nameserver.ts";
 import type { StubStore } from "../../forward/stub-zones.ts";
 import { FederationName } from "../../http/stub-messages.ts";

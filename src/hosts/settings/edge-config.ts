@@ -1,9 +1,10 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ClusterCredential } from "../../http/credentials.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { type ConfigIssue, listIssues } from "./config-issues.ts";
 import { checkFederations } from "./federation-config.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
+import { checkOneHop } from "./location-settings.ts";
 import { withAlwaysServed } from "./served-zones.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -33,6 +34,7 @@ export function readEdgeConfig(value: unknown): EdgeConfig {
   const config = parse("CONFIG", EdgeConfig, value ?? {});
   const zones = withAlwaysServed(config.zones);
   checkFederations(config.federations, zones);
+  checkOneHop(config.location);
   return { ...config, zones };
 }
 

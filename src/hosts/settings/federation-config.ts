@@ -1,10 +1,10 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DEFAULT_FORWARD_TIMEOUTS } from "../../forward/failover.ts";
-import { parseAddressRange } from "../../http/address-range.ts";
 import { FederationName } from "../../http/stub-messages.ts";
 import { SOURCE_CLUSTER_OPTION } from "../../resolve/source-cluster.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
 import type { FederationOptions } from "../../zone/options.ts";
+import { AddressRangeText } from "./address-range-text.ts";
 import { UsageError } from "./usage-error.ts";
 import { ZoneName } from "./zone-name.ts";
 
@@ -21,13 +21,6 @@ export const Federation = z.strictObject({
   /** The registered domain, for clients outside. */
   domain: ZoneName.optional(),
 });
-
-const AddressRangeText = z
-  .string()
-  .refine(
-    (text) => parseAddressRange(text) !== undefined,
-    "must be a range of addresses such as 10.0.0.0/8, fd00::/8 or 127.0.0.1",
-  );
 
 /** How the source cluster of a query is known, beside path and credential. */
 export const SourceCluster = z.strictObject({

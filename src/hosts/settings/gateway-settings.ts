@@ -1,8 +1,9 @@
-import { z } from "zod";
-import { DEFAULT_GATEWAY_LIMITS } from "../../gateway/limits.ts";
+import * as z from "zod";
+import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "../../gateway/limits.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../http/push-limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../../merge/addresses.ts";
 import { Federation, SourceCluster } from "./federation-config.ts";
+import { Location } from "./location-settings.ts";
 import { ZoneName } from "./zone-name.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
@@ -41,6 +42,7 @@ export const gatewaySettings = {
   zones: z.array(ZoneName).max(100).default([]),
   federations: z.array(Federation).max(100).default([]),
   sourceCluster: SourceCluster.prefault({}),
+  location: Location.prefault({ source: "off" }),
   /** What a name outside every zone gets. */
   outsideZones: z.enum(["refuse", "nxdomain"]).default("refuse"),
   /** Where a ClusterSetIP service's addresses come from for askers outside every cluster: the first that has any. */
@@ -63,3 +65,20 @@ export const gatewaySettings = {
     .strictObject({ origins: z.union([z.literal("*"), z.array(z.url()).max(1000)]).default("*") })
     .prefault({}),
 };
+
+/** The bounds as the gateway takes them. */
+export function gatewayLimitsOf({
+  lease,
+  limits,
+}: {
+  readonly lease: z.infer<typeof Lease>;
+  readonly limits: { readonly clusters: number; readonly snapshotCharacters: number };
+}): GatewayLimits {
+  return {
+    leastLeaseSeconds: lease.minimumSeconds,
+    leaseSeconds: lease.defaultSeconds,
+    mostLeaseSeconds: lease.maximumSeconds,
+    mostClusters: limits.clusters,
+    mostSnapshotCharacters: limits.snapshotCharacters,
+  };
+}

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { Stub } from "./federation-config.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";

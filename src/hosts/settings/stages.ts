@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { GatewayStages } from "../../gateway/stages.ts";
 import type { AddressSource } from "../../merge/addresses.ts";
 import { createMerger } from "../../merge/merge.ts";
@@ -6,6 +7,7 @@ import { resolve } from "../../resolve/resolve.ts";
 import { compileZoneImage } from "../../zone/compile.ts";
 import type { ZoneImage } from "../../zone/image.ts";
 import type { FederationOptions } from "../../zone/options.ts";
+import { type Location, locationPlaces } from "./location-settings.ts";
 
 /** Settings of the pure stages. TTLs in seconds. */
 export interface StageSettings {
@@ -15,13 +17,17 @@ export interface StageSettings {
   readonly negativeTtlSeconds: number;
   readonly outsideOrder: readonly AddressSource[];
   readonly outsideZones: "refuse" | "nxdomain";
+  /** Its places have an order of shards in federation zones. Default: none. */
+  readonly location?: z.infer<typeof Location>;
 }
 
 const MOST_ROTATION = 0x3fffffff;
 
 /** The pure stages with their settings applied, for the gateway to join. */
 export function createStages(settings: StageSettings): GatewayStages<ZoneImage> {
-  const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones } = settings;
+  const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones, location } =
+    settings;
+  const places = location === undefined ? [] : locationPlaces(location);
   let rotation = 0;
   return {
     merge: createMerger({ outsideOrder }),
@@ -30,6 +36,7 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
       compileZoneImage(clusterset, {
         zones,
         federations,
+        places,
         ttl: ttlSeconds,
         negativeTtl: negativeTtlSeconds,
         serial: Math.floor(now / 1000) % 2 ** 32,

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** A zone's name in text, the trailing dot optional. */
 export const ZoneName = z

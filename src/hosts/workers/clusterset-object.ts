@@ -1,58 +1,61 @@
 import { DurableObject } from "cloudflare:workers";
+import { Hono } from "hono";
 import { systemClock } from "../../gateway/clock.ts";
 import { Gateway } from "../../gateway/gateway.ts";
-import { createApp } from "../../http/app.ts";
-import { createDirectory } from "../../http/pages/directory.ts";
 import { createPushRoutes } from "../../http/push.ts";
-import { createMemoryStore } from "../../store/memory-store.ts";
+import { createTransferRoutes } from "../../http/transfer-routes.ts";
+import { createDurableObjectStore } from "../../store/durable-object-store.ts";
 import { federationOptions } from "../settings/federation-config.ts";
+import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
 import { createStages } from "../settings/stages.ts";
-import { type Environment, readSettings } from "./environment.ts";
-import { log, logGatewayEvent } from "./event-log.ts";
-import { VERSION } from "./version.ts";
+import { type Environment, readSettings, type WorkerSettings } from "./environment.ts";
+import { log, logGatewayEvent, logStoreWarning } from "./event-log.ts";
+import { LeaseAlarm } from "./lease-alarm.ts";
 
-/** The primary: takes pushes, keeps snapshots, compiles the image. There is one for the whole clusterset. */
+const onError = (error: unknown) => log("error", "request-failed", "a request failed", { error });
+
+/**
+ * The primary: takes pushes, keeps snapshots, compiles the image and hands it out. There is one for the whole clusterset, and only
+ * the Worker reaches it.
+ */
 export class ClustersetObject extends DurableObject<Environment> {
-  #app: ReturnType<typeof createApp> | undefined;
+  /** Set before the first request, see the constructor. */
+  #app = new Hono();
+  #leases: LeaseAlarm | undefined;
 
   constructor(state: DurableObjectState, environment: Environment) {
     super(state, environment);
-    state.blockConcurrencyWhile(async () => {
-      const { config, credentials } = readSettings(environment);
-      const { lease, limits } = config;
-      const gateway = await Gateway.open({
-        store: createMemoryStore(),
-        stages: createStages({ ...config, federations: federationOptions(config.federations) }),
-        clock: systemClock,
-        onEvent: logGatewayEvent,
-        limits: {
-          leastLeaseSeconds: lease.minimumSeconds,
-          leaseSeconds: lease.defaultSeconds,
-          mostLeaseSeconds: lease.maximumSeconds,
-          mostClusters: limits.clusters,
-          mostSnapshotCharacters: limits.snapshotCharacters,
-        },
-      });
-      const onError = (error: unknown) => log("error", "request-failed", "a request failed", { error });
-      this.#app = createApp({
-        gateway,
-        clock: Date.now,
-        zones: config.zones,
-        version: VERSION,
-        pushRoutes: createPushRoutes({
-          gateway,
-          credentials,
-          limits: { sentBytes: limits.pushSentBytes, bodyBytes: limits.pushBytes },
-          onError,
-        }),
-        allowedOrigins: config.cors.origins,
-        longestQuery: limits.queryBytes,
-        onError,
-      });
-    });
+    state.blockConcurrencyWhile(() => this.#open(state.storage, readSettings(environment)));
   }
 
   override async fetch(request: Request): Promise<Response> {
-    return this.#app!.fetch(request);
+    return this.#app.fetch(request);
+  }
+
+  override alarm(): void {
+    this.#leases?.ring();
+  }
+
+  async #open(storage: DurableObjectStorage, { config, credentials }: WorkerSettings): Promise<void> {
+    const leases = new LeaseAlarm(storage, await storage.getAlarm(), (error) =>
+      log("error", "alarm-failed", "the next lease's end is not watched", { error }),
+    );
+    const gateway = await Gateway.open({
+      store: createDurableObjectStore(storage, { onWarning: logStoreWarning }),
+      stages: createStages({ ...config, federations: federationOptions(config.federations) }),
+      clock: systemClock,
+      onEvent: logGatewayEvent,
+      limits: gatewayLimitsOf(config),
+      watchLeases: (onDue) => {
+        leases.onDue = onDue;
+        return leases;
+      },
+    });
+    const limits = { sentBytes: config.limits.pushSentBytes, bodyBytes: config.limits.pushBytes };
+    this.#app.route("/api/v1/clusters", createPushRoutes({ gateway, credentials, limits, onError }));
+    this.#app.route("/api/v1/transfer", createTransferRoutes({ gateway, onError }));
+    this.#leases = leases;
+    const clusters = gateway.status().clusters.length;
+    log("info", "object-started", "the object loaded what it keeps", { clusters });
   }
 }

@@ -48,7 +48,8 @@ export class ClientTests {
     return {
       answer: (query, view, now) => {
         const answer = gateway.answer(query, view, now);
-        if (answer?.outcome === "nxdomain") this.#see(query, view, now);
+        if (answer?.outcome === "nxdomain")
+          this.#see(query, view !== undefined && gateway.hasCluster(view) ? view : undefined, now);
         return answer;
       },
       hasCluster: (clusterId) => gateway.hasCluster(clusterId),

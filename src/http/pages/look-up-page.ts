@@ -117,8 +117,8 @@ async function lookUp(
     return { fault: new TextDecoder().decode(refusal.body ?? new Uint8Array()).trim() };
   const { answer, isForwarded } = answered;
   const comment = isForwarded
-    ? describeForwarded(answered.view)
-    : describeFreshness(gateway.status(), answered.view, clock());
+    ? describeForwarded(answered)
+    : describeFreshness(gateway.status(), answered, clock());
   let read: ReadAnswer;
   try {
     read = readAnswer(answer.bytes, comment);

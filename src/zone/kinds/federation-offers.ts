@@ -1,7 +1,7 @@
 import { parseName } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
 import type { ServiceScope } from "../tree-scope.ts";
-import type { Locality } from "./locality.ts";
+import type { Locality, Origin } from "./locality.ts";
 
 interface OfferBase {
   /** The shard. */
@@ -61,21 +61,23 @@ export function offersOf(
 
 /**
  * The offers for an asker, nearest first: the source cluster's own cluster IPs (its external addresses only where it has
- * none), then what reaches the other shards from outside. Without a source cluster every shard is another one.
+ * none), then what reaches the other shards from outside. Without a source cluster every shard is another one; nothing is
+ * known of where an asker without an origin is.
  */
 export function orderOffers(
   offers: readonly Offer[],
-  source: string | undefined,
+  origin: Origin | undefined,
   locality: Locality,
 ): Offer[] {
+  const source = origin?.clusterId;
   const ownClusterIP = offers.some(({ kind, clusterId }) => kind === "clusterIP" && clusterId === source);
   const open = offers.filter(({ kind, clusterId }) => {
     if (kind === "clusterIP") return clusterId === source;
     return !(ownClusterIP && clusterId === source && kind !== "endpoint");
   });
-  if (source === undefined) return open;
+  if (origin === undefined) return open;
   const distances = new Map(
-    open.map((offer) => [offer, locality.distance(source, offer.clusterId, offer.zone)]),
+    open.map((offer) => [offer, locality.distance(origin, offer.clusterId, offer.zone)]),
   );
   return open.sort((one, other) => distances.get(one)! - distances.get(other)!);
 }

@@ -7,13 +7,13 @@ import { RecordSets } from "../record-sets.ts";
 import { clusterIdLabels, isHostLabel, isObjectLabel } from "../service-labels.ts";
 import { ServiceScope, type TreeScope } from "../tree-scope.ts";
 import { type Offer, offersOf, orderOffers } from "./federation-offers.ts";
-import type { Locality } from "./locality.ts";
+import type { Locality, Origin } from "./locality.ts";
 
 /** A federation zone: who it is for decides which addresses it has. */
 export interface FederationZone {
   /** The federation's name, a label. */
   readonly federation: string;
-  /** Internal clients get their own cluster's addresses first; external ones load balancers only. */
+  /** Internal clients get their own cluster's addresses first; external ones load balancers only, in one order but for places. */
   readonly clients: "internal" | "external";
 }
 
@@ -33,7 +33,7 @@ export function compileFederatedService(
   const scope = new ServiceScope(tree, { kind: "Service", namespace, name }, 0);
   const offers = offersOf(scope, service, clients);
   if (offers.length === 0) return;
-  const writer: NameWriter = { scope, clients, locality };
+  const writer: NameWriter = { scope, askers: askersOf(tree, clients, locality), locality };
   const own = [name, namespace, federation, "svc"];
   writeName(writer, tree.apex, own, offers);
   for (const clusterId of new Set(offers.map((offer) => offer.clusterId))) {
@@ -48,8 +48,21 @@ export function compileFederatedService(
 
 interface NameWriter {
   readonly scope: ServiceScope;
-  readonly clients: FederationZone["clients"];
+  /** Who gets an order of his own, by view index. */
+  readonly askers: readonly (readonly [view: number, origin: Origin])[];
   readonly locality: Locality;
+}
+
+function askersOf(
+  { image }: TreeScope,
+  clients: FederationZone["clients"],
+  locality: Locality,
+): NameWriter["askers"] {
+  const clusters = clients === "internal" ? [...image.views] : [];
+  return [
+    ...clusters.map(([clusterId, view]) => [view, locality.originOf(clusterId)] as const),
+    ...image.places,
+  ];
 }
 
 function writePlaces(writer: NameWriter, own: readonly string[], offers: readonly Offer[]): void {
@@ -89,22 +102,20 @@ function writeHosts(writer: NameWriter, shardNode: number, offers: readonly Offe
 }
 
 function writeName(
-  { scope, clients, locality }: NameWriter,
+  { scope, askers, locality }: NameWriter,
   parent: number,
   labels: readonly string[],
   offers: readonly Offer[],
 ): number | undefined {
   const node = scope.name(parent, labels, offers[0]!.toldBy);
   if (node === undefined) return undefined;
-  const { views } = scope.tree.image;
   const anybody = orderOffers(offers, undefined, locality);
   const variants = new Map<number, RecordSets>();
-  if (clients === "internal")
-    for (const [clusterId, view] of views) {
-      const own = orderOffers(offers, clusterId, locality);
-      if (own.length !== anybody.length || own.some((offer, index) => offer !== anybody[index]))
-        variants.set(view, recordSets(scope, own));
-    }
+  for (const [view, origin] of askers) {
+    const own = orderOffers(offers, origin, locality);
+    if (own.length !== anybody.length || own.some((offer, index) => offer !== anybody[index]))
+      variants.set(view, recordSets(scope, own));
+  }
   scope.write(node, recordSets(scope, anybody), offers[0]!.toldBy, variants);
   return node;
 }

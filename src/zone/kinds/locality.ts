@@ -6,7 +6,12 @@ export interface Place {
   readonly zones: readonly string[];
 }
 
-/** Orders clusters by how near they are to a source cluster. */
+/** Where an asker is: in a source cluster, or outside with a place that is known. */
+export interface Origin extends Place {
+  readonly clusterId: string | undefined;
+}
+
+/** Orders clusters by how near they are to an asker. */
 export class Locality {
   readonly #places: ReadonlyMap<string, Place>;
 
@@ -21,13 +26,17 @@ export class Locality {
     return this.#places.get(clusterId) ?? { region: undefined, zones: [] };
   }
 
+  /** Where an asker in a source cluster is. */
+  originOf(clusterId: string): Origin {
+    return { clusterId, ...this.placeOf(clusterId) };
+  }
+
   /**
-   * How far a cluster (or an endpoint in `zone`) is from a source cluster: 0 the same cluster, 1 the same zone,
+   * How far a cluster (or an endpoint in `zone`) is from an asker: 0 the same cluster, 1 the same zone,
    * 2 the same region, 3 anywhere (federated service discovery, Objective).
    */
-  distance(source: string, clusterId: string, zone?: string): 0 | 1 | 2 | 3 {
-    if (source === clusterId) return 0;
-    const here = this.placeOf(source);
+  distance(here: Origin, clusterId: string, zone?: string): 0 | 1 | 2 | 3 {
+    if (here.clusterId === clusterId) return 0;
     const there = this.placeOf(clusterId);
     if (here.region === undefined || here.region !== there.region) return 3;
     const zones = zone === undefined ? there.zones : [zone];

@@ -11,7 +11,7 @@ const ALLOW = "GET, HEAD, POST, OPTIONS";
 const wire = `/dns-query?dns=${base64url(query(NAME))}`;
 const answered: CaseResponse = {
   status: 200,
-  headers: { "content-type": DNS, "cache-control": "max-age=5" },
+  headers: { "content-type": DNS, "cache-control": "max-age=5", "content-length": /^[1-9]\d*$/ },
   dns: { id: 0, rcode: "NOERROR", answer: [RECORD] },
 };
 const TEXT_UTF8 = "text/plain; charset=utf-8";
@@ -113,7 +113,14 @@ const getCases: readonly HttpCase[] = [
     title: "GET's fields",
     method: "HEAD",
     path: wire,
-    expected: { status: 200, headers: { "content-type": DNS, "cache-control": "max-age=5" } },
+    expected: { status: 200, headers: answered.headers! },
+  },
+  {
+    section: "RFC 9110 section 12.5.3",
+    title: "a client that takes gzip, as CoreDNS, gets the message itself",
+    path: wire,
+    headers: { "accept-encoding": "gzip" },
+    expected: { ...answered, headers: { ...answered.headers, "content-encoding": null } },
   },
 ];
 
@@ -149,7 +156,7 @@ const postCases: readonly HttpCase[] = [
 ];
 
 const otherCases: readonly HttpCase[] = [
-  ...["PUT", "PATCH", "DELETE"].map((method) => ({
+  ...["PUT", "PATCH", "DELETE", "PROPFIND"].map((method) => ({
     section: "RFC 9110 section 15.5.6",
     title: `${method} is not allowed`,
     method,

@@ -66,6 +66,7 @@ const bodies: readonly HttpCase[] = [
   body("too many levels", `{"a":${"[".repeat(200_000)}`, {}, 400, "JSON_TOO_DEEP"),
   body("no object", "[]", {}, 422, "INVALID_SNAPSHOT"),
   body("a wrong field", JSON.stringify(wrongPort), {}, 422, "INVALID_SNAPSHOT", {
+    text: "expected number, received string",
     jsonWith: { error: { details: { total: 1, issues: [{ path: 'exports["shop/web"].ports[0].port' }] } } },
   }),
   body("another cluster", JSON.stringify(shopSnapshot("north")), {}, 422, "CLUSTER_ID_MISMATCH"),

@@ -1,7 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 import { makeToken } from "../../../src/hosts/commands/token.ts";
 import { checkout } from "../cli.ts";
 import { type GatewayClient, gatewayClient } from "../gateway-client.ts";
@@ -15,6 +17,8 @@ export interface WorkerOptions {
   folder?: string;
   /** Clusters that may push, each with a token of its own. */
   clusters?: string[];
+  /** Who may push beside `clusters`, by tokens that the caller has. */
+  credentials?: readonly { clusterId: string; tokenSha256?: string | undefined }[];
   /** The variable CONFIG; that of wrangler.toml unless told. */
   config?: Record<string, unknown>;
   /** The lease of a push that asks for none; it is also made the shortest that is allowed. */
@@ -32,6 +36,12 @@ export interface WorkerProcess extends GatewayClient {
   process: ServerProcess;
   /** Everything that wrangler and the Worker have written. */
   log(): string;
+  /** What the Worker has logged as `event`, over all of its starts. */
+  events(event: string): Record<string, unknown>[];
+  /** Runs SQL in the object, which it may start. */
+  sql(query: string, ...parameters: (string | number | null)[]): Promise<unknown[][]>;
+  /** Waits until workerd has evicted the object, which takes 10 s without any request, and starts it again. */
+  evict(): Promise<void>;
   stop(): Promise<void>;
   /** SIGKILL, of wrangler and workerd. */
   kill(): Promise<void>;
@@ -50,11 +60,16 @@ const ENVIRONMENT = {
   NO_COLOR: "1",
 };
 
+/** A little more than workerd waits before it evicts an object. */
+const IDLE_MS = 11_000;
+/** The API of wrangler's "Local Explorer". */
+const OBJECTS = "/cdn-cgi/local/explorer/api/workers/durable_objects/namespaces";
+
 let bundle: Promise<string> | undefined;
 
 /** Starts the Worker and waits until it answers; `/readyz` may still say no. */
 export async function startWorker(options: WorkerOptions = {}): Promise<WorkerProcess> {
-  const { clusters = [], leaseSeconds, config } = options;
+  const { clusters = [], credentials = [], leaseSeconds, config } = options;
   bundle ??= buildWorker(temporaryFolder("bundle"));
   const script = await bundle;
   const folder = options.folder ?? temporaryFolder("worker");
@@ -64,7 +79,7 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerPr
   const hashes = clusters.map((clusterId) => {
     const { token, sha256 } = makeToken();
     writeFileSync(tokenFileFor(clusterId), `${token}\n`, { mode: 0o600 });
-    return [clusterId, sha256];
+    return { clusterId, tokenSha256: sha256 };
   });
   const lease =
     leaseSeconds === undefined
@@ -74,7 +89,7 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerPr
   const overrides = config === undefined && leaseSeconds === undefined ? undefined : { ...lease, ...config };
   writeFileSync(
     variables,
-    `PUSH_CREDENTIALS='${JSON.stringify(Object.fromEntries(hashes))}'\n` +
+    `PUSH_CREDENTIALS='${JSON.stringify([...hashes, ...credentials])}'\n` +
       (overrides === undefined ? "" : `CONFIG='${JSON.stringify(overrides)}'\n`),
     { mode: 0o600 },
   );
@@ -99,12 +114,22 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerPr
     env: ENVIRONMENT,
     ready: async () => (await client.http("/healthz")).status === 200,
   });
+  const events = (event: string) => loggedEvents(server.log()).filter((entry) => entry.event === event);
   return {
     ...client,
     ca: "",
     stateDir,
     process: server,
     log: () => server.log(),
+    events,
+    sql: (query, ...parameters) => runSql(client, query, parameters),
+    evict: async () => {
+      const starts = events("object-started").length;
+      while (events("object-started").length <= starts) {
+        await sleep(IDLE_MS);
+        await runSql(client, "SELECT 1", []);
+      }
+    },
     stop: () => server.stop(),
     kill: () => server.kill(),
     restart: () => server.restart(),
@@ -126,4 +151,27 @@ export async function buildWorker(folder: string): Promise<string> {
   await build.ended();
   if (build.exitCode !== 0) throw new Error(`wrangler could not bundle the Worker:\n${build.log()}`);
   return join(folder, "worker", "worker.js");
+}
+
+async function runSql(client: GatewayClient, sql: string, params: readonly unknown[]): Promise<unknown[][]> {
+  const answer = await client.http(`${OBJECTS}/clusterset-doh-ClustersetObject/query`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ durable_object_name: "clusterset", queries: [{ sql, params }] }),
+  });
+  if (answer.status !== 200) throw new Error(`${sql}: ${answer.status} ${answer.text}`);
+  return answer.json<{ result: { rows: unknown[][] }[] }>().result[0]?.rows ?? [];
+}
+
+/** The events of a log: lines of JSON, in wrangler's frame around what is a warning or an error. */
+function loggedEvents(log: string): Record<string, unknown>[] {
+  return stripVTControlCharacters(log)
+    .split("\n")
+    .flatMap((line) => {
+      try {
+        return [JSON.parse(/\{"level":.*\}/.exec(line)?.[0] ?? "")];
+      } catch {
+        return [];
+      }
+    });
 }

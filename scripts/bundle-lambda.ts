@@ -1,0 +1,47 @@
+/** `npm run build:lambda [FILE]`: the function for AWS Lambda as one file, dist/lambda/index.mjs unless told. */
+import { readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, type Plugin } from "esbuild";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** The bundle has no package.json beside it to read the version from. */
+const withVersion: Plugin = {
+  name: "version",
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]src[/\\]hosts[/\\]node[/\\]version\.ts$/ }, () => {
+      const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+      return { contents: `export const VERSION = ${JSON.stringify(version)};`, loader: "ts" };
+    });
+  },
+};
+
+/** Bundles the function for the Node of AWS Lambda. */
+export async function bundleLambda(outfile: string): Promise<void> {
+  await build({
+    absWorkingDir: root,
+    entryPoints: ["src/hosts/lambda/index.ts"],
+    outfile,
+    bundle: true,
+    minify: true,
+    sourcemap: true,
+    // The map is its own file: beside the function it can be left out of the upload.
+    sourcesContent: true,
+    platform: "node",
+    target: "node24",
+    format: "esm",
+    // dns-packet asks for modules of Node by require.
+    banner: {
+      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    },
+    plugins: [withVersion],
+    logLevel: "warning",
+  });
+}
+
+if (import.meta.main) {
+  const outfile = resolve(process.argv[2] ?? join(root, "dist/lambda/index.mjs"));
+  await bundleLambda(outfile);
+  console.log(`${outfile}: ${(statSync(outfile).size / 1000).toFixed(1)} KB; its handler is index.handler`);
+}

@@ -1,0 +1,19 @@
+/** `deno run -A src/hosts/deno/secondary.ts`: a secondary on Deno. docs/hosts.md has its environment variables. */
+import { VERSION } from "../node/version.ts";
+import { createSecondaryHost } from "../secondary/secondary-host.ts";
+import { readSecondarySettings } from "../secondary/settings.ts";
+
+declare const Deno: {
+  serve(
+    handler: (
+      request: Request,
+      origin: { readonly remoteAddr: { readonly hostname?: string } },
+    ) => Promise<Response>,
+  ): unknown;
+};
+
+const secondary = createSecondaryHost(readSecondarySettings(process.env), VERSION);
+
+Deno.serve((request, { remoteAddr }) =>
+  secondary.fetch(request, { clientAddress: remoteAddr.hostname, clientCertificate: "none" }),
+);

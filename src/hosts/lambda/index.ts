@@ -1,0 +1,7 @@
+/** The function for AWS Lambda: `npm run build:lambda` makes one file of it. docs/hosts.md has its environment variables. */
+import { VERSION } from "../node/version.ts";
+import { createSecondaryHost } from "../secondary/secondary-host.ts";
+import { readSecondarySettings } from "../secondary/settings.ts";
+import { createLambdaHandler } from "./lambda-handler.ts";
+
+export const handler = createLambdaHandler(createSecondaryHost(readSecondarySettings(process.env), VERSION));

@@ -1,0 +1,63 @@
+import { createApp } from "../../http/app.ts";
+import type { Connection } from "../../http/connection.ts";
+import { createCredentials } from "../../http/credentials.ts";
+import { HttpTransferSource } from "../../transfer/http-source.ts";
+import { type Background, Secondary } from "../../transfer/secondary.ts";
+import { federationOptions } from "../settings/federation-config.ts";
+import { locationSettings } from "../settings/location-settings.ts";
+import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
+import { createStages } from "../settings/stages.ts";
+import { describeError, type Log, logJson, logTransfers } from "./json-log.ts";
+import { createPushForwarder } from "./push-forwarder.ts";
+import type { SecondarySettings } from "./settings.ts";
+
+/** A gateway that keeps nothing: it answers from the primary's image, and hands pushes on to the primary. */
+export interface SecondaryHost {
+  /** @param background takes what goes on after the response; default: it just goes on, as in a process that lives */
+  fetch(request: Request, connection: Connection, background?: Background): Promise<Response>;
+}
+
+/** Paths that are answered without the image. */
+const WITHOUT_IMAGE = /^https?:\/\/[^/]+\/(?:api\/|healthz$)/;
+
+/** Puts a secondary together. */
+export function createSecondaryHost(
+  settings: SecondarySettings,
+  version: string,
+  log: Log = logJson,
+): SecondaryHost {
+  const { config, credentials, primaryUrl, transferToken } = settings;
+  const stages = createStages({ ...config, federations: federationOptions(config.federations) });
+  const secondary = new Secondary({
+    source: new HttpTransferSource({ gateway: primaryUrl, token: transferToken }),
+    stages,
+    onEvent: logTransfers(log),
+  });
+  const app = createApp({
+    gateway: secondary,
+    clock: Date.now,
+    zones: config.zones,
+    version,
+    pushRoutes: createPushForwarder({
+      primaryUrl,
+      sentBytes: config.limits.pushSentBytes,
+      onError: (error) => log("error", "forward-failed", describeError(error)),
+    }),
+    askers: {
+      ...(credentials.length > 0 && { credentials: createCredentials(credentials) }),
+      optionCode: config.sourceCluster.option,
+      trusted: config.sourceCluster.trusted,
+    },
+    location: locationSettings(config.location),
+    allowedOrigins: config.cors.origins,
+    longestQuery: config.limits.queryBytes,
+    ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
+    onError: (error) => log("error", "request-failed", describeError(error)),
+  });
+  return {
+    async fetch(request, connection, background) {
+      if (!WITHOUT_IMAGE.test(request.url)) await secondary.freshen(Date.now(), background);
+      return app.fetch(request, connection);
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import type { TransferSource, TransferState } from "../../transfer/transfer-state.ts";
+
+/** The part of a location's cache that is needed: `caches.default`. */
+export interface LocationCache {
+  match(url: string): Promise<Response | undefined>;
+  put(url: string, response: Response): Promise<void>;
+  delete(url: string): Promise<boolean>;
+}
+
+/** What a shared source is put together from. */
+export interface CachedSourceOptions {
+  readonly source: TransferSource;
+  readonly cache: LocationCache;
+  /** A URL that nobody else uses as a key of the cache; nothing is ever asked for at it. */
+  readonly key: string;
+  /** Takes work that nobody waits for. */
+  readonly background: (work: Promise<unknown>) => void;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+  readonly sleep: (milliseconds: number) => Promise<void>;
+}
+
+/** A state in the cache, and since when somebody asks for a newer one. */
+interface KeptState {
+  readonly state?: TransferState;
+  readonly askedSince?: number;
+}
+
+/** How long others count on somebody who asks for the state, or for an image, in milliseconds. */
+const STATE_PATIENCE = 400;
+const IMAGE_PATIENCE = 3000;
+/** Pauses of those others: they double. */
+const FIRST_PAUSE = 20;
+const LONGEST_PAUSE = 500;
+/** How long the cache keeps things, in seconds. */
+const KEEP_STATE = 10;
+const KEEP_IMAGE = 86_400;
+
+/**
+ * One location's isolates share what they transfer, so that thousands of them ask the object like one. The cache has no atomic
+ * operations: whoever asks says so in it first, and the others wait for what comes of that, but not for ever. Where
+ * the cache keeps nothing (on workers.dev), each isolate asks for itself.
+ */
+export class CachedTransferSource implements TransferSource {
+  readonly #options: CachedSourceOptions;
+
+  constructor(options: CachedSourceOptions) {
+    this.#options = options;
+  }
+
+  async state(maximumAge: number, signal?: AbortSignal): Promise<TransferState> {
+    const { source, clock } = this.#options;
+    let kept = await this.#keptState();
+    for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
+      const { state, askedSince } = kept;
+      if (state !== undefined && isYounger(clock() - state.at, maximumAge)) return state;
+      if (askedSince === undefined || !isYounger(clock() - askedSince, STATE_PATIENCE)) break;
+      await this.#options.sleep(pause);
+      signal?.throwIfAborted();
+      kept = await this.#keptState();
+    }
+    await this.#keepState({ ...kept, askedSince: clock() });
+    const state = await source.state(maximumAge, signal);
+    this.#options.background(this.#keepState({ state }));
+    return state;
+  }
+
+  async image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const { cache, source, clock, sleep, background } = this.#options;
+    const url = this.#imageUrl(contentHash);
+    const claim = `${url}/asked-for`;
+    for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
+      const found = await cache.match(url);
+      if (found !== undefined) return new Uint8Array(await found.arrayBuffer());
+      const asked = await cache.match(claim);
+      if (asked === undefined || !isYounger(clock() - Number(await asked.text()), IMAGE_PATIENCE)) break;
+      await sleep(pause);
+      signal?.throwIfAborted();
+    }
+    await cache.put(claim, cacheable(String(clock()), KEEP_STATE));
+    const bytes = await source.image(contentHash, signal);
+    if (bytes !== undefined) background(cache.put(url, cacheable(bytes, KEEP_IMAGE)));
+    return bytes;
+  }
+
+  drop(contentHash: string): void {
+    this.#options.background(this.#options.cache.delete(this.#imageUrl(contentHash)));
+  }
+
+  async #keptState(): Promise<KeptState> {
+    const found = await this.#options.cache.match(this.#stateUrl);
+    return found === undefined ? {} : found.json();
+  }
+
+  #keepState(kept: KeptState): Promise<void> {
+    return this.#options.cache.put(this.#stateUrl, cacheable(JSON.stringify(kept), KEEP_STATE));
+  }
+
+  get #stateUrl(): string {
+    return `${this.#options.key}/state`;
+  }
+
+  #imageUrl(contentHash: string): string {
+    return `${this.#options.key}/images/${contentHash}`;
+  }
+}
+
+/** Whether an age, of either sign where clocks differ, is below a bound. */
+function isYounger(age: number, bound: number): boolean {
+  return Math.abs(age) < bound;
+}
+
+function cacheable(body: string | Uint8Array<ArrayBuffer>, seconds: number): Response {
+  return new Response(body, { headers: { "cache-control": `public, max-age=${seconds}` } });
+}

@@ -1,0 +1,12 @@
+import { type ClientLocation, LOCATION_FACTS, type LocationFact } from "../../http/client-location.ts";
+
+/** Where Cloudflare says that the client is: some of the `cf` object of a Worker's request; undefined where there is none. */
+export function locationOf(cf: unknown): ClientLocation | undefined {
+  if (typeof cf !== "object" || cf === null) return undefined;
+  const location: { [Fact in LocationFact]?: string } = {};
+  for (const fact of LOCATION_FACTS) {
+    const value: unknown = (cf as Record<string, unknown>)[fact];
+    if (typeof value === "string") location[fact] = value;
+  }
+  return location;
+}

@@ -1,0 +1,41 @@
+import { Hono } from "hono";
+import type { Credentials } from "../../http/credentials.ts";
+import { authorize } from "../../http/push.ts";
+import { PushFault, refusePush } from "../../http/push-fault.ts";
+import { log } from "./event-log.ts";
+
+/**
+ * The push API in front of the object, to be mounted at `/api/v1/clusters`: who has no token of the cluster is refused here and never
+ * reaches the object; everything else is the object's to answer.
+ */
+export function createPushForward(
+  credentials: Credentials,
+  forward: (request: Request) => Promise<Response>,
+): Hono {
+  const routes = new Hono();
+  const handle = async (request: Request, clusterId: string, authorization: string | undefined) => {
+    try {
+      await authorize(credentials, authorization, clusterId);
+    } catch (error) {
+      const refusal = refusePush(error);
+      if (refusal !== undefined) return refusal;
+      throw error;
+    }
+    try {
+      return await forward(request);
+    } catch (error) {
+      log("error", "push-not-forwarded", "the object could not be reached", { clusterId, error });
+      const fault = new PushFault(503, "BUSY", "the gateway's object could not be reached: try again later", {
+        headers: { "retry-after": "5" },
+      });
+      return refusePush(fault)!;
+    }
+  };
+  routes.all("/:clusterId{[^/]+}/*", ({ req }) =>
+    handle(req.raw, req.param("clusterId"), req.header("authorization")),
+  );
+  routes.all("/:clusterId", ({ req }) =>
+    handle(req.raw, req.param("clusterId"), req.header("authorization")),
+  );
+  return routes;
+}

@@ -1,0 +1,5 @@
+import { lambdaByFunctionUrl, lambdaByHttpApi } from "./hosts/lambda.ts";
+import { describeHost } from "./suite.ts";
+
+describeHost(lambdaByHttpApi);
+describeHost(lambdaByFunctionUrl);

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AcknowledgementResponse } from "../../../src/http/push-messages.ts";
+import { shopSnapshot } from "../../snapshot/worlds.ts";
+import { answered, eventualAnswer, eventually } from "../answers.ts";
+import { startWorker, type WorkerProcess } from "./wrangler.ts";
+
+const NAME = "web.shop";
+
+/** Pushes `shop/web` with that many endpoints: 10.0.0.0, 10.0.0.1, … */
+async function push(worker: WorkerProcess, clusterId: string, endpoints: number, leaseSeconds = 600) {
+  const answer = await worker.http(`/api/v1/clusters/${clusterId}/snapshot?leaseSeconds=${leaseSeconds}`, {
+    method: "PUT",
+    headers: { ...authorization(worker, clusterId), "content-type": "application/json" },
+    body: JSON.stringify(shopSnapshot(clusterId, endpoints)),
+  });
+  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+  return AcknowledgementResponse.parse(answer.json());
+}
+
+const authorization = (worker: WorkerProcess, clusterId: string) => ({
+  authorization: `Bearer ${worker.tokenFor(clusterId)}`,
+});
+
+describe("the Worker in workerd, with its Durable Object", () => {
+  let worker: WorkerProcess;
+
+  beforeAll(async () => {
+    worker = await startWorker({ clusters: ["west", "east"] });
+  });
+
+  afterAll(() => worker?.stop());
+
+  test("who has no token of the cluster is refused before the object is started", async () => {
+    const put = (path: string, headers: Record<string, string>) =>
+      worker.http(path, {
+        method: "PUT",
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify(shopSnapshot("west")),
+      });
+    const path = "/api/v1/clusters/west/snapshot";
+    expect((await put(path, {})).status).toBe(401);
+    expect((await put(path, { authorization: "Bearer wrong" })).status).toBe(401);
+    expect((await put(path, authorization(worker, "east"))).status).toBe(403);
+    expect((await worker.http("/api/v1/transfer/state")).status).toBe(404);
+    expect(worker.events("object-started")).toEqual([]);
+  });
+
+  test("without a first snapshot: SERVFAIL with Extended DNS Error 14, and not ready", async () => {
+    const { message, rcode } = await worker.query(`${NAME}.svc.clusterset.test`, "A");
+    expect(rcode).toBe("SERVFAIL");
+    const options = message.additionals?.flatMap((record) => (record.type === "OPT" ? record.options : []));
+    const extendedError = options?.find(({ code }) => Number(code) === 15);
+    expect(extendedError?.data?.readUInt16BE(0)).toBe(14);
+    expect(await worker.http("/readyz")).toMatchObject({
+      status: 503,
+      text: "not ready: no cluster has pushed a snapshot yet\n",
+    });
+  });
+
+  test("a push is answered, and a change of it, in both zones", async () => {
+    await push(worker, "west", 1);
+    await eventualAnswer(worker, NAME).toEqual(["10.0.0.0"]);
+    const { generation } = await push(worker, "west", 2);
+    const patch = {
+      exports: { "shop/web": { endpoints: { "http/TCP/8080": { members: { "10.0.0.0": null } } } } },
+    };
+    const patched = await worker.http("/api/v1/clusters/west/snapshot?leaseSeconds=600", {
+      method: "PATCH",
+      headers: { ...authorization(worker, "west"), "content-type": "application/json" },
+      body: JSON.stringify({ baseGeneration: generation, patch }),
+    });
+    expect(patched.status).toBe(200);
+    await eventualAnswer(worker, NAME).toEqual(["10.0.0.1"]);
+    expect((await worker.lookup(`${NAME}.svc.clusterset.test`, "A")).values).toEqual(["10.0.0.1"]);
+    expect((await worker.lookup(`${NAME}.svc.clusterset.local`, "A", { view: "west" })).values).toEqual([
+      "10.0.0.1",
+    ]);
+    expect((await worker.json(`${NAME}.svc.clusterset.local`, "A")).Comment).not.toContain("stale");
+  });
+
+  test("a restart and a kill lose nothing that was acknowledged", async () => {
+    await push(worker, "west", 3);
+    await worker.restart();
+    expect(await answered(worker, NAME)).toEqual(["10.0.0.0", "10.0.0.1", "10.0.0.2"]);
+    const { generation } = await push(worker, "west", 1);
+    await worker.kill();
+    await worker.restart();
+    expect(await answered(worker, NAME)).toEqual(["10.0.0.0"]);
+    expect(await worker.clusterStatus("west")).toMatchObject({ generation, live: true });
+  });
+
+  test("an evicted object goes on from what it kept", async () => {
+    const { generation } = await push(worker, "west", 2);
+    await worker.evict();
+    expect(await worker.clusterStatus("west")).toMatchObject({ generation, live: true });
+    expect(await answered(worker, NAME)).toEqual(["10.0.0.0", "10.0.0.1"]);
+  });
+
+  test("a lease runs out by the alarm: nobody asks, and the object was evicted meanwhile", async () => {
+    await push(worker, "west", 1);
+    const { expiresAt } = await push(worker, "east", 2, 20);
+    await eventualAnswer(worker, NAME).toEqual(["10.0.0.0", "10.0.0.1"]);
+    const starts = worker.events("object-started").length;
+    await eventually(() => worker.events("lease-ran-out")).toMatchObject([
+      { clusterId: "east", expiredAt: expiresAt },
+    ]);
+    expect(worker.events("object-started").length).toBe(starts + 1);
+    expect(await answered(worker, NAME)).toEqual(["10.0.0.0"]);
+  });
+});

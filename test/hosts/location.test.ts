@@ -1,0 +1,155 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
+import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
+import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
+import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";
+import { readEdgeConfig } from "../../src/hosts/settings/edge-config.ts";
+import { locationPlaces, locationSettings } from "../../src/hosts/settings/location-settings.ts";
+import { locationOf } from "../../src/hosts/workers/cf-location.ts";
+import { federationTable } from "../conformance/cases/federation.ts";
+import { Gateways, push, send } from "./gateways.ts";
+
+const rules = [
+  { when: { country: ["US"] }, region: "us" },
+  { when: { continent: ["EU"] }, region: "eu", zone: "eu-2" },
+  { when: { country: ["CA"] }, view: "foo" },
+];
+const BAR = "104.32.64.130";
+const BAZ = "108.120.45.12";
+const FOO = "104.32.64.128";
+const QUX = "198.51.100.9";
+const PATH = "/resolve?name=myservice.myns.myfederation.svc.federation";
+
+const tokenSha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+const located = (trustedProxies: string[]) => ({
+  federations: [{ name: "myfederation" }],
+  location: {
+    source: "headers",
+    trustedProxies,
+    headers: { country: "cf-ipcountry", continent: "CF-IPContinent" },
+    rules,
+  },
+});
+
+describe("a gateway on Node behind a proxy", () => {
+  const gateways = new Gateways();
+  afterEach(() => gateways.close());
+
+  async function start(trustedProxies: string[], more: object = {}): Promise<RunningGateway> {
+    const gateway = await gateways.start(gateways.folder(), {
+      ...located(trustedProxies),
+      push: { credentials: federationTable.snapshots.map(({ clusterId }) => ({ clusterId, tokenSha256 })) },
+      ...more,
+    });
+    for (const snapshot of federationTable.snapshots) await push(gateway, snapshot, "test");
+    return gateway;
+  }
+
+  async function resolved(gateway: RunningGateway, headers: Record<string, string>, http2: boolean) {
+    const response = await send(gateway, PATH, { headers, http2 });
+    const { Answer, Comment } = response.json() as { Answer: { data: string }[]; Comment: string };
+    return {
+      ips: Answer.map(({ data }) => data),
+      seen: Comment.split(";")[0],
+      cacheControl: response.headers["cache-control"],
+    };
+  }
+  const cacheControl = "private, max-age=5";
+
+  it.each([true, false])("believes its header fields (HTTP/2: %s)", async (http2) => {
+    const gateway = await start(["127.0.0.0/8"]);
+    expect(await resolved(gateway, { "cf-ipcountry": "us" }, http2)).toEqual({
+      ips: [BAR, BAZ, FOO, QUX],
+      seen: "seen from outside, near us (by location)",
+      cacheControl,
+    });
+    expect(await resolved(gateway, { "cf-ipcountry": "FR", "cf-ipcontinent": "EU" }, http2)).toEqual({
+      ips: [BAZ, FOO, QUX, BAR],
+      seen: "seen from outside, near eu-2 in eu (by location)",
+      cacheControl,
+    });
+    expect(await resolved(gateway, { "cf-ipcountry": "CA" }, http2)).toEqual({
+      ips: ["10.0.3.64", QUX, BAZ, BAR],
+      seen: "seen from foo (by location)",
+      cacheControl,
+    });
+  });
+
+  it.each([true, false])("believes nobody else (HTTP/2: %s)", async (http2) => {
+    const gateway = await start(["192.0.2.0/24", "::1"]);
+    const headers = { "cf-ipcountry": "CA", "cf-ipcontinent": "EU", "x-forwarded-for": "192.0.2.1" };
+    expect(await resolved(gateway, headers, http2)).toEqual({
+      ips: [BAR, BAZ, FOO, QUX],
+      seen: "seen from outside",
+      cacheControl,
+    });
+  });
+
+  it("hands places on to a secondary, which reads header fields by itself", async () => {
+    const gateway = await start(["127.0.0.1"], { tls: false, transfer: { credentials: [{ tokenSha256 }] } });
+    const secondary = createSecondaryHost(
+      readSecondarySettings({
+        CLUSTERSET_PRIMARY_URL: gateway.url,
+        CLUSTERSET_TRANSFER_TOKEN: "test",
+        CONFIG: JSON.stringify(located(["192.0.2.0/24"])),
+      }),
+      "0.0.0",
+      () => {},
+    );
+    const firstFrom = async (clientAddress: string) => {
+      const request = new Request(`https://doh.example${PATH}`, { headers: { "cf-ipcontinent": "EU" } });
+      const response = await secondary.fetch(request, { clientAddress, clientCertificate: "none" });
+      expect(response.headers.get("cache-control")).toMatch(/^private, /);
+      return ((await response.json()) as { Answer: { data: string }[] }).Answer[0]!.data;
+    };
+    expect(await firstFrom("192.0.2.9")).toBe(BAZ);
+    expect(await firstFrom("127.0.0.1")).toBe(BAR);
+  });
+});
+
+it("the config file of docs/location.md is taken", () => {
+  const page = readFileSync(new URL("../../docs/location.md", import.meta.url), "utf8");
+  const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-location-"));
+  const config = join(folder, "located.yaml");
+  writeFileSync(config, /```yaml\n(.*?)```/s.exec(page)![1]!);
+  expect(locationPlaces(readServeConfig({ config }).location)).toEqual([
+    { region: "us-east" },
+    { region: "eu-west" },
+  ]);
+  rmSync(folder, { recursive: true });
+});
+
+it("a serverless host takes the setting, and has none by itself", () => {
+  const { location } = readEdgeConfig({ location: { source: "cf", rules } });
+  expect(locationSettings(location)).toEqual({ source: "cf", rules });
+  expect(locationSettings(readEdgeConfig(undefined).location)).toBeUndefined();
+});
+
+describe("the cf object of a Worker's request", () => {
+  it.each<[string, unknown, object | undefined]>([
+    [
+      "nothing finer than rules can use is taken",
+      {
+        country: "CH",
+        continent: "EU",
+        regionCode: "ZH",
+        colo: "ZRH",
+        city: "Zurich",
+        latitude: "47.36",
+        longitude: "8.55",
+        postalCode: "8001",
+      },
+      { country: "CH", continent: "EU", regionCode: "ZH", colo: "ZRH" },
+    ],
+    ["facts may be missing", { colo: "DFW", country: undefined, continent: null }, { colo: "DFW" }],
+    ["facts of another type are missing", { country: 41, colo: ["ZRH"] }, {}],
+    ["none, as behind no network of Cloudflare's", undefined, undefined],
+    ["null", null, undefined],
+    ["no object", "CH", undefined],
+  ])("%s", (_, cf, expected) => {
+    expect(locationOf(cf)).toEqual(expected);
+  });
+});

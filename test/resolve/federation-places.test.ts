@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import type { ResolveContext } from "../../src/resolve/resolve.ts";
+import { type ClientPlace, placeView } from "../../src/zone/client-place.ts";
+import { federations, federationTable, foo } from "../conformance/cases/federation.ts";
+import { checkCompiled, compileTable } from "../conformance/compiled-table.ts";
+import { titledRows } from "../conformance/dns-case.ts";
+import { ask, compileWorld } from "./ask.ts";
+
+const INTERNAL = "myfederation.svc.federation";
+const EXTERNAL = "myfederation.svc.federation.example.com";
+const service = `myservice.myns.${INTERNAL}`;
+const eu = { region: "eu" };
+const places = [
+  eu,
+  { region: "us" },
+  { region: "eu", zone: "eu-2" },
+  { region: "us", zone: "eu-2" },
+  { region: "asia" },
+  // As often as rules name it.
+  { region: "eu" },
+];
+const options = { federations, serial: federationTable.serial };
+const world = compileWorld(federationTable.snapshots, { ...options, places });
+
+const BAR = "104.32.64.130";
+const BAZ = "108.120.45.12";
+const FOO = "104.32.64.128";
+const QUX = "198.51.100.9";
+/** The order of the shards where nothing is known of the asker. */
+const ANYWHERE = [BAR, BAZ, FOO, QUX];
+
+/** The addresses that a client in a place gets, in their order. */
+function addressesIn(context: ResolveContext, name: string, place: ClientPlace): string[] {
+  return ask({ ...context, view: placeView(place) }, name, "A").answer.map((text) => text.split(" ")[3]!);
+}
+const addresses = (name: string, place: ClientPlace) => addressesIn(world, name, place);
+
+describe("a client outside whose place is known (federated service discovery)", () => {
+  it.each([
+    ["Objective: same region, then any", service, { region: "eu" }, [BAZ, FOO, QUX, BAR]],
+    ["Objective: the only shard of the region, then any", service, { region: "us" }, [BAR, BAZ, FOO, QUX]],
+    ["Objective: same zone, same region, any", service, { region: "eu", zone: "eu-2" }, [BAZ, FOO, QUX, BAR]],
+    ["Objective: a zone counts in its region only", service, { region: "us", zone: "eu-2" }, ANYWHERE],
+    ["Objective: any shard where the region has none", service, { region: "asia" }, ANYWHERE],
+    ["Objective: any shard in a place that is not configured", service, { region: "africa" }, ANYWHERE],
+    [
+      "External Clients: the registered domain too",
+      `myservice.myns.${EXTERNAL}`,
+      { region: "eu" },
+      [BAZ, FOO, QUX, BAR],
+    ],
+    [
+      "Objective: endpoints by their own zones",
+      `pets.myns.${INTERNAL}`,
+      { region: "eu", zone: "eu-2" },
+      ["10.2.0.1", "10.0.0.1", "10.1.0.1"],
+    ],
+    ["Objective: the shard that the client specifies", `bar.${service}`, eu, [BAR]],
+    ["a region's own name", service.replace(".svc.", ".svc.us."), eu, [BAR]],
+    [
+      "a cluster without a shard is skipped: mixed is in bar, and has a host name in foo",
+      `mixed.myns.${INTERNAL}`,
+      eu,
+      ["104.32.64.131"],
+    ],
+  ] as const)("%s", (_, name, place, expected) => {
+    expect(addresses(name, place)).toEqual(expected);
+  });
+
+  it("keeps the order on the wire", () => {
+    const near = { ...world, view: placeView(eu) };
+    for (const rotation of [1, 2, 3])
+      expect(ask({ ...near, rotation }, service, "A")).toEqual(ask(near, service, "A"));
+  });
+
+  it("never gets a clusterIP (Internal Clients: that of the source cluster alone)", () => {
+    for (const place of places)
+      for (const address of addresses(service, place)) expect(address).not.toMatch(/^10\./);
+  });
+
+  it("a shard whose lease runs out bounds the TTL, then leaves", () => {
+    const leaseExpiry = Float64Array.from(world.image.leaseGroups, (group) =>
+      group.includes("baz") ? 2500 : Number.POSITIVE_INFINITY,
+    );
+    expect(ask({ ...world, leaseExpiry, view: placeView(eu) }, service, "A").answer[0]).toContain(
+      ` 2 A ${BAZ}`,
+    );
+    const others = federationTable.snapshots.filter(({ clusterId }) => clusterId !== "baz");
+    const after = compileWorld(others, { ...options, places });
+    expect(addressesIn(after, service, { region: "eu", zone: "eu-2" })).toEqual([FOO, QUX, BAR]);
+  });
+
+  it("sees the zones of the clusterset as everybody outside, and no cluster's own", () => {
+    const outside = { ...world, view: undefined };
+    for (const name of ["myns.svc.clusterset.local", "dns-version.clusterset.local", "svc.cluster.local"])
+      for (const type of ["A", "TXT", "SOA"])
+        expect(ask({ ...world, view: placeView(eu) }, name, type)).toEqual(ask(outside, name, type));
+  });
+});
+
+describe("places", () => {
+  it.each(titledRows(federationTable))("change nothing for who has none: %s", (_, entry) => {
+    checkCompiled(federationTable, world, entry);
+  });
+
+  it("cost an image nothing where there are none, or no federation", () => {
+    const without = compileTable(federationTable).image;
+    expect(compileWorld(federationTable.snapshots, { ...options, places: [] }).image.bytes).toEqual(
+      without.bytes,
+    );
+    expect(compileWorld([foo], { places }).image.bytes).toEqual(compileWorld([foo]).image.bytes);
+    expect(world.image.contentHash).not.toBe(without.contentHash);
+  });
+});

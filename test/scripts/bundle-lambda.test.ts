@@ -1,0 +1,73 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleLambda } from "../../scripts/bundle-lambda.ts";
+import { RECORD } from "../conformance/cases/doh.ts";
+import { httpWorld } from "../conformance/cases/http-world.ts";
+import { credentialsOf } from "../conformance/host-under-test.ts";
+import { recordedEvent } from "../conformance/hosts/lambda-event.ts";
+import { type PrimaryHost, startPrimary } from "../conformance/hosts/primary.ts";
+import { connectTo } from "../conformance/hosts/socket-fetch.ts";
+import { acknowledged, pushApi } from "../conformance/push-client.ts";
+import { decode } from "../resolve/ask.ts";
+
+/** Calls the handler with one event and prints what it gives back. */
+const CALLER = `
+const { handler } = await import("./index.mjs");
+const result = await handler(JSON.parse(process.env.EVENT));
+console.log(JSON.stringify({ result }));
+process.exit();`;
+
+describe("the function in one file", () => {
+  // Alone in its folder, as it is uploaded: nothing of the checkout can be found from there.
+  let folder: string;
+  let primary: PrimaryHost;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "clusterset-doh-lambda-"));
+    await bundleLambda(join(folder, "index.mjs"));
+    primary = await startPrimary({
+      zones: ["clusterset.test"],
+      push: { credentials: credentialsOf([{ clusterId: "cluster-a", token: "a-token" }]) },
+    });
+    const client = connectTo(primary.url);
+    const body = JSON.stringify(httpWorld[0]);
+    await acknowledged(pushApi(client.fetch).send("PUT", "cluster-a/snapshot", { token: "a-token", body }));
+    await client.close();
+  });
+
+  afterAll(async () => {
+    await primary?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Runs Node with these environment variables, and nothing else of ours. */
+  function call(environment: Readonly<Record<string, string>>): Promise<{ stdout: string; stderr: string }> {
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", CALLER], {
+      cwd: folder,
+      env: { ...environment, EVENT: JSON.stringify(recordedEvent("http-api-post")) },
+    });
+    const output = { stdout: "", stderr: "" };
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      output.stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      output.stderr += text;
+    });
+    return new Promise((resolve) => child.once("close", () => resolve(output)));
+  }
+
+  it("answers from the primary's image", async () => {
+    const { stdout } = await call(primary.environment);
+    const { result } = JSON.parse(stdout.trim().split("\n").at(-1)!);
+    expect(result).toMatchObject({ statusCode: 200, isBase64Encoded: true });
+    expect(decode(Buffer.from(result.body, "base64")).answer).toEqual([RECORD]);
+  });
+
+  it("says at its start which setting is missing", async () => {
+    const { stderr } = await call({ CLUSTERSET_PRIMARY_URL: primary.url });
+    expect(stderr).toContain("CLUSTERSET_TRANSFER_TOKEN: must be a token");
+  });
+});

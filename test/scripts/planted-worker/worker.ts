@@ -1,0 +1,3 @@
+import { greet } from "./greeting.ts";
+
+export default { fetch: () => new Response(greet()) };

@@ -1,0 +1,133 @@
+import fc from "fast-check";
+import { settle } from "../gateway/fake-clock.ts";
+import { realStages } from "../gateway/real-stages.ts";
+import { shopSnapshot } from "../snapshot/worlds.ts";
+import { openPair, seeded } from "./pair.ts";
+
+/** Time passes in these steps, in milliseconds; each is looked at. */
+export const STEP = 50;
+
+/** Something that happens to a primary, a secondary, or the way between them. */
+export type Command =
+  | { readonly do: "push"; readonly cluster: string; readonly endpoints: number; readonly lease: number }
+  | { readonly do: "leave"; readonly cluster: string }
+  | { readonly do: "network"; readonly fails: boolean; readonly latency: number }
+  | { readonly do: "tear"; readonly torn: boolean }
+  | { readonly do: "pass"; readonly steps: number }
+  | { readonly do: "ask" };
+
+const cluster = fc.constantFrom("east", "west");
+export const command: fc.Arbitrary<Command> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("push" as const),
+      cluster,
+      endpoints: fc.integer({ min: 1, max: 4 }),
+      lease: fc.constantFrom(5, 10, 60),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("leave" as const), cluster }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("network" as const),
+      fails: fc.boolean(),
+      latency: fc.constantFrom(0, 50, 400, 1500),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("tear" as const), torn: fc.boolean() }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant("pass" as const), steps: fc.constantFrom(1, 7, 19, 21, 40, 90) }),
+  },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant("ask" as const) }) },
+);
+
+/** What the primary served from a time on. */
+interface Epoch {
+  readonly from: number;
+  readonly ready: boolean;
+  /** Answers a query as the primary would have, had it been asked later. */
+  readonly answer: (query: Uint8Array, now: number) => Uint8Array;
+}
+
+/**
+ * A primary whose every state is remembered, and a secondary of it.
+ * @param shares whether another secondary asks as often, and both share what the primary says
+ */
+export async function openWatched(shares: boolean, seed: number) {
+  const { clock, gateway, secondary, source, open } = await openPair({}, { random: seeded(seed) });
+  source.keeps = shares;
+  const other = open();
+  const stages = realStages();
+  const history: Epoch[] = [];
+  let last = "";
+
+  const look = () => {
+    const now = clock.now();
+    const served = gateway.current(now);
+    const seen = served === undefined ? "" : `${served.image.contentHash} ${served.leaseExpiry.join()}`;
+    if (seen === last && history.length > 0) return;
+    last = seen;
+    if (served === undefined) {
+      history.push({ from: now, ready: false, answer: (query) => stages.notReady(query)!.bytes });
+      return;
+    }
+    const { image } = served;
+    const leaseExpiry = served.leaseExpiry.slice();
+    history.push({
+      from: now,
+      ready: true,
+      answer: (query, at) =>
+        stages.resolve(query, { image, leaseExpiry, view: undefined, now: at, stale: false })!.bytes,
+    });
+  };
+  const pass = async (steps: number) => {
+    for (let step = 0; step < steps; step++) {
+      if (shares) other.freshen(clock.now());
+      await clock.advance(STEP);
+      look();
+    }
+  };
+  /** Waits for a change, looking all the time. */
+  const until = async (change: Promise<unknown>) => {
+    let settled = false;
+    change.then(() => {
+      settled = true;
+    });
+    for (await settle(); !settled; await settle()) {
+      await clock.advance(1);
+      look();
+    }
+    look();
+  };
+  const apply = async (one: Command) => {
+    if (one.do === "push")
+      await until(gateway.replace(one.cluster, shopSnapshot(one.cluster, one.endpoints), one.lease));
+    else if (one.do === "leave") await until(gateway.leave(one.cluster));
+    else if (one.do === "network") {
+      source.failure = one.fails ? new Error("unreachable") : undefined;
+      source.stateLatency = source.imageLatency = one.latency;
+    } else if (one.do === "pass") await pass(one.steps);
+  };
+  /** What the primary served at some time between. */
+  const between = (from: number, to: number) =>
+    history.filter(
+      (epoch, index) => epoch.from <= to && (history[index + 1]?.from ?? Number.POSITIVE_INFINITY) >= from,
+    );
+  /** Asks one query as a host does, and says what came, when, and after how long. */
+  const ask = async (query: Uint8Array) => {
+    const asked = clock.now();
+    const fresh = secondary.freshen(asked);
+    let waits = fresh !== undefined;
+    fresh?.then(() => {
+      waits = false;
+    });
+    await clock.advance(0);
+    while (waits) await pass(1);
+    const now = clock.now();
+    return { bytes: secondary.answer(query, undefined, now)!.bytes, now, waited: now - asked };
+  };
+  return { clock, gateway, source, look, between, apply, ask };
+}
