@@ -44,13 +44,15 @@ ${extendedErrors.map(
   ({ code, text }) =>
     html`<p>Extended DNS Error ${code}: ${describeExtendedError(code)}.${text === "" ? "" : html` The gateway says: “${text}”.`}</p>`,
 )}
-<p class="soft">${looked.comment}.</p>
+<p class="soft">${looked.comment.slice(0, 1).toUpperCase()}${looked.comment.slice(1)}.</p>
 ${recordTable(json)}
 <div class="halves">
 <div><h3>Wire format</h3>
 ${messageView(looked.answer)}
-<p><a href="${looked.path}/dns-query?dns=${toBase64url(looked.query)}">The same by GET (RFC 8484)</a>, for the query:</p>
-${messageView(looked.query)}</div>
+<p><a href="${looked.path}/dns-query?dns=${toBase64url(looked.query)}">The same by GET (RFC 8484)</a></p>
+<details><summary>The query in wire format</summary><div>
+${messageView(looked.query)}
+</div></details></div>
 <div><h3>JSON</h3>
 ${jsonView(looked)}
 <h3>What it says</h3>
@@ -79,12 +81,12 @@ function recordTable(json: ReadAnswer["json"]): Html | string {
   if (rows.length === 0) return "";
   return html`<div class="sheet" tabindex="0" role="region" aria-label="Records"><table>
 <caption>Records${rows.length > MOST_RECORDS ? `: the first ${MOST_RECORDS} of ${rows.length}` : ""}</caption>
-<thead><tr><th scope="col">Section</th><th scope="col">Type</th><th scope="col">Data</th><th scope="col">Name</th><th scope="col">TTL</th></tr></thead>
+<thead><tr><th scope="col">Data</th><th scope="col">Type</th><th scope="col">TTL</th><th scope="col">Section</th><th scope="col">Name</th></tr></thead>
 <tbody>${rows
     .slice(0, MOST_RECORDS)
     .map(
       ([section, { name, type, TTL, data }]) =>
-        html`<tr><td>${section}</td><td>${nameOfType(type)}</td><td><code>${cut(data, 300)}</code></td><td><code>${name}</code></td><td>${duration(TTL * 1000)}</td></tr>`,
+        html`<tr><td><code>${cut(data, 300)}</code></td><td>${nameOfType(type)}</td><td>${duration(TTL * 1000)}</td><td>${section}</td><td><code>${name}</code></td></tr>`,
     )}</tbody></table></div>`;
 }
 

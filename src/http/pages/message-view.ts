@@ -36,16 +36,19 @@ function skipQuestion(message: Uint8Array, at: number): number {
   return end < 0 || end + 4 > message.length ? -1 : end + 4;
 }
 
-/** Octets in hex and as ASCII, 16 a line, with their offsets in the message. */
+/** Octets in a line of hex: few enough for a telephone's width. */
+const LINE_OCTETS = 8;
+
+/** Octets in hex and as ASCII, with their offsets in the message. */
 export function hexLines(message: Uint8Array, start: number, end: number): string {
   const lines: string[] = [];
-  for (let at = start; at < end; at += 16) {
-    const octets = [...message.subarray(at, Math.min(at + 16, end))];
+  for (let at = start; at < end; at += LINE_OCTETS) {
+    const octets = [...message.subarray(at, Math.min(at + LINE_OCTETS, end))];
     const hex = octets.map((octet) => octet.toString(16).padStart(2, "0")).join(" ");
     const text = octets
       .map((octet) => (octet > 0x20 && octet < 0x7f ? String.fromCharCode(octet) : "."))
       .join("");
-    lines.push(`${at.toString(16).padStart(4, "0")}  ${hex.padEnd(47)}  ${text}`);
+    lines.push(`${at.toString(16).padStart(4, "0")}  ${hex.padEnd(LINE_OCTETS * 3 - 1)}  ${text}`);
   }
   return lines.join("\n");
 }

@@ -70,12 +70,19 @@ async function clientDetails(client: ClientSetup, facts: SetupFacts): Promise<Ht
   const { id, title } = client;
   const lacks = client.lacks?.(facts);
   if (lacks !== undefined)
-    return html`<details><summary>${title} <span class="soft">(something to switch on first)</span></summary><div id="${id}"><p class="note">${lacks}</p></div></details>`;
+    return html`<details><summary>${title} <span class="soft">(needs a setting)</span></summary><div id="${id}"><p class="note">${withCode(lacks)}</p></div></details>`;
   const files = await Promise.all(client.files.map((make) => make(facts)));
   return html`<details><summary>${title}</summary><div id="${id}">
-<ul>${client.steps(facts).map((step) => html`<li>${step}</li>`)}</ul>
+<ul>${client.steps(facts).map((step) => html`<li>${withCode(step)}</li>`)}</ul>
 ${files.map((file) => fileView(file, fileUrl(id, file.fileName, facts.zone)))}
 </div></details>`;
+}
+
+/** A sentence in which backticks stand around what is typed. */
+function withCode(sentence: string): Html[] {
+  return sentence
+    .split("`")
+    .map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
 }
 
 function fileView({ fileName, text }: SetupFile, url: string): Html {

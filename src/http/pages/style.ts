@@ -33,26 +33,28 @@ input,select,button{font:inherit;color:inherit;background:var(--page);border:1px
 button{background:var(--link);border-color:var(--link);color:var(--page);font-weight:600;padding:.5rem 1.1rem;cursor:pointer}
 code,pre,kbd{font:.875rem/1.5 ui-monospace,Menlo,Consolas,monospace}
 code{overflow-wrap:anywhere}
+h2 code,h3 code{font-size:1em}
 pre{background:var(--box);border:1px solid var(--line);border-radius:.3rem;padding:.6rem .75rem;margin:.35rem 0;overflow-x:auto;max-height:30rem;white-space:pre}
 pre.wrap{white-space:pre-wrap;overflow-wrap:anywhere}
 .sheet{overflow-x:auto;border:1px solid var(--line);border-radius:.3rem}
 table{border-collapse:collapse;width:100%}
 caption{text-align:left;padding:.4rem .6rem;color:var(--soft)}
 th,td{text-align:left;vertical-align:top;padding:.4rem .6rem;border-top:1px solid var(--line)}
-td code{overflow-wrap:normal;white-space:nowrap}
+td{white-space:nowrap}
 .halves{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,27rem),1fr));gap:0 1.5rem}
 .halves>*{min-width:0}
 .list{list-style:none;padding:0;margin:.5rem 0}
 .list>li{padding:.5rem 0;border-top:1px solid var(--line)}
-.list p{margin:.1rem 0;max-width:none}
+.list p,.list h3{margin:.1rem 0;max-width:none}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:.5rem 0}
 dt{font-weight:600}
 dd{margin:0;min-width:0}
 details{border:1px solid var(--line);border-radius:.3rem;margin:.5rem 0}
 details>summary{cursor:pointer;padding:.6rem .75rem;font-weight:600}
 details>div{padding:0 .75rem .75rem}
+details ul{margin:.25rem 0;padding-left:1.5rem}
 li.file{margin-top:.5rem}
 .pages{display:flex;gap:1rem;margin:.75rem 0}
 .pixel{position:absolute;width:1px;height:1px;opacity:0}
-@media (max-width:40rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.4rem}.wide{flex-basis:100%}button{width:100%}}
+@media (max-width:40rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.4rem}.wide{flex-basis:100%}button{width:100%}td:first-child{white-space:normal;min-width:12rem}}
 `;

@@ -88,9 +88,7 @@ export function describeFlags(flags: {
     ],
     [
       "RA",
-      flags.RA
-        ? "set: the gateway asks others for names outside its zones"
-        : "not set: the gateway asks nobody else",
+      flags.RA ? "set: the gateway asks others for other names" : "not set: this answer took no recursion",
     ],
     ["AD", flags.AD ? "set: validated by DNSSEC" : "not set: not validated by DNSSEC"],
     ["CD", flags.CD ? "set: the query wished for no validation" : "not set"],

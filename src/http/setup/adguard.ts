@@ -12,7 +12,7 @@ export const adguard: ClientSetup = {
   title: "AdGuard Home, dnsproxy",
   steps: (facts) => [
     "AdGuard Home: add the line to Settings, DNS settings, Upstream DNS servers, above the others.",
-    `dnsproxy: dnsproxy --upstream='[/${facts.zone}/]${facts.resource}' --upstream=YOUR_RESOLVER`,
+    `dnsproxy: \`--upstream='[/${facts.zone}/]${facts.resource}'\` beside your own \`--upstream\`.`,
     ...trustStep(facts),
   ],
   files: [adguardUpstream],

@@ -18,7 +18,7 @@ export const chromium: ClientSetup = {
   title: "Chromium, Chrome, Edge",
   lacks: lacksAlias,
   steps: (facts) => [
-    "Linux: put the file into /etc/chromium/policies/managed (Chromium) or /etc/opt/chrome/policies/managed (Chrome). Windows: set both values below HKLM\\Software\\Policies\\Google\\Chrome. macOS: use the profile for macOS instead. chrome://policy shows what arrived.",
+    "Linux: put the file into `/etc/chromium/policies/managed` (Chromium) or `/etc/opt/chrome/policies/managed` (Chrome). Windows: set both values below `HKLM\\Software\\Policies\\Google\\Chrome`. macOS: use the profile for macOS instead. `chrome://policy` shows what arrived.",
     ...otherNamesStep(facts),
     ...trustStep(facts),
   ],

@@ -24,21 +24,21 @@ export function gatewayAddress(facts: SetupFacts, at?: { readonly address: strin
 /** The step that files with `gatewayAddress` need; none where the address is known. */
 export function addressStep(facts: SetupFacts, at?: { readonly address: string | undefined }): string[] {
   return gatewayAddress(facts, at) === UNKNOWN_ADDRESS
-    ? [`Replace ${UNKNOWN_ADDRESS} by the IP address of ${facts.host}.`]
+    ? [`Replace \`${UNKNOWN_ADDRESS}\` by the IP address of ${facts.host}.`]
     : [];
 }
 
 /** Why browsers and Apple's systems cannot use a zone: they keep `.local` for multicast DNS (RFC 6762). */
 export function lacksAlias({ zone }: SetupFacts): string | undefined {
   return /(?:^|\.)local$/.test(zone)
-    ? `Names that end in .local never leave this client by DNS over HTTPS (RFC 6762). Serve an alias, such as clusterset.test or a domain of yours (setting zones), and choose it above.`
+    ? "Names that end in .local never leave this client by DNS over HTTPS (RFC 6762). Serve an alias, such as clusterset.test or a domain of yours (setting `zones`), and choose it above."
     : undefined;
 }
 
 /** How the certificate comes to a client that keeps trusted ones in one place. */
 export function trustStep({ isSelfSigned }: SetupFacts): string[] {
   return isSelfSigned
-    ? ["The gateway's certificate is self-signed: make this client trust certificate.crt (below) first."]
+    ? ["The gateway's certificate is self-signed: make this client trust `certificate.crt` (below) first."]
     : [];
 }
 
@@ -47,6 +47,6 @@ export function otherNamesStep({ outside, zone }: SetupFacts): string[] {
   return outside === "forward"
     ? []
     : [
-        `This gateway answers for its zones alone, and this client will ask it for every name: with this file it reaches ${zone} and nothing else. Set outsideZones to forward, or keep the file to a profile or machine of its own.`,
+        `This gateway answers for its zones alone, and this client will ask it for every name: with this file it reaches ${zone} and nothing else. Set \`outsideZones\` to \`forward\`, or keep the file to a profile or machine of its own.`,
       ];
 }

@@ -18,6 +18,7 @@ export interface ClientGroup {
 }
 
 export const CLIENT_GROUPS: readonly ClientGroup[] = [
+  { title: "Command line", clients: [curl, dig] },
   { title: "Devices", clients: [apple, windows, systemdResolved] },
   { title: "Browsers", clients: [chromium, firefox] },
   {
@@ -33,5 +34,4 @@ export const CLIENT_GROUPS: readonly ClientGroup[] = [
       dnscryptProxyRules,
     ],
   },
-  { title: "Command line", clients: [curl, dig] },
 ];

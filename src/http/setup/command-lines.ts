@@ -8,7 +8,7 @@ export function curlLines(facts: SetupFacts): SetupFile {
   const trust = facts.isSelfSigned ? " --cacert certificate.crt" : "";
   return textFile("curl.sh", [
     ...(example.type === "A" || example.type === "AAAA"
-      ? [`curl${trust} --doh-url '${resource}' 'http://${example.name}/'`]
+      ? [`curl${trust} -v --doh-url '${resource}' 'http://${example.name}/'`]
       : []),
     `curl${trust} -sS '${origin}/resolve?name=${example.name}&type=${example.type}'`,
   ]);
@@ -32,10 +32,10 @@ export const curl: ClientSetup = {
   id: "curl",
   title: "curl",
   steps: ({ isSelfSigned }) => [
-    "--doh-url makes curl resolve every name of that command at the gateway.",
+    "`--doh-url` makes curl resolve every name of that command at the gateway.",
     ...(isSelfSigned
       ? [
-          "The gateway's certificate is self-signed: save certificate.crt (below) in the folder where you run the line.",
+          "The gateway's certificate is self-signed: save `certificate.crt` (below) in the folder where you run the line.",
         ]
       : []),
   ],
@@ -45,6 +45,6 @@ export const curl: ClientSetup = {
 export const dig: ClientSetup = {
   id: "dig",
   title: "dig, kdig",
-  steps: () => ["They do not check the gateway's certificate unless told to (+tls-ca)."],
+  steps: () => ["They do not check the gateway's certificate unless told to (`+tls-ca`)."],
   files: [digLines],
 };

@@ -30,7 +30,7 @@ export const coredns: ClientSetup = {
   id: "coredns",
   title: "CoreDNS by DNS over HTTPS (1.14.5 and newer)",
   steps: (facts) => [
-    "Add the server block to the Corefile, beside those that are there. CoreDNS asks at the path /dns-query, hence as somebody outside every cluster.",
+    "Add the server block to the Corefile, beside those that are there. CoreDNS asks at the path `/dns-query`, hence as somebody outside every cluster.",
     ...addressStep(facts),
     ...trust(facts),
   ],
@@ -53,12 +53,12 @@ export const corednsOnKubernetes: ClientSetup = {
   id: "coredns-kubernetes",
   title: "CoreDNS in a Kubernetes cluster",
   steps: (facts) => [
-    "AKS, k3s and others import a ConfigMap of their users: kubectl apply -f coredns-custom.yaml.",
-    "kubeadm and kind: name coredns-patch.yaml below patches in a kustomization whose resources hold your ConfigMap coredns. It replaces the whole Corefile: hold what stands behind the first block against yours before.",
-    "Then kubectl -n kube-system rollout restart deployment coredns.",
+    "AKS, k3s and others import a ConfigMap of their users: `kubectl apply -f coredns-custom.yaml`.",
+    "kubeadm and kind: name `coredns-patch.yaml` below `patches` in a kustomization whose resources hold your ConfigMap `coredns`. It replaces the whole Corefile: hold what stands behind the first block against yours before.",
+    "Then `kubectl -n kube-system rollout restart deployment coredns`.",
     ...(facts.dot === undefined
       ? [
-          "The block needs CoreDNS 1.14.5 or newer. With DNS over TLS switched on at the gateway (--dot) this page offers one for every CoreDNS.",
+          "The block needs CoreDNS 1.14.5 or newer. With DNS over TLS switched on at the gateway (`--dot`) this page offers one for every CoreDNS.",
         ]
       : []),
     ...addressStep(facts, facts.dot),
@@ -70,7 +70,7 @@ export const corednsOnKubernetes: ClientSetup = {
 /** Why a client that forwards by DNS over TLS cannot use the gateway. */
 export function lacksDnsOverTls({ dot }: SetupFacts): string | undefined {
   return dot === undefined
-    ? "This client forwards by DNS over TLS, and this gateway does not listen for it: start it with --dot ADDRESS:853 (setting dot.listen; not on serverless hosts)."
+    ? "This client forwards by DNS over TLS, and this gateway does not listen for it: start it with `--dot ADDRESS:853` (setting `dot.listen`; not on serverless hosts)."
     : undefined;
 }
 
@@ -137,7 +137,7 @@ function serverBlock({ zone, host, isSelfSigned }: SetupFacts, upstream: string)
 function trust({ isSelfSigned }: SetupFacts): string[] {
   return isSelfSigned
     ? [
-        "The gateway's certificate is self-signed: give CoreDNS certificate.crt (below), and its path in the block.",
+        "The gateway's certificate is self-signed: give CoreDNS `certificate.crt` (below), and its path in the block.",
       ]
     : [];
 }

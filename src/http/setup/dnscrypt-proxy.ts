@@ -30,10 +30,10 @@ export const dnscryptProxy: ClientSetup = {
   title: "dnscrypt-proxy, every name",
   lacks: ({ outside }) =>
     outside === "refuse"
-      ? "dnscrypt-proxy drops a server that refuses names outside its zones: set outsideZones to forward (or nxdomain), or use its forwarding rules."
+      ? "dnscrypt-proxy drops a server that refuses names outside its zones: set `outsideZones` to `forward` (or `nxdomain`), or use its forwarding rules."
       : undefined,
   steps: (facts) => [
-    "Add the lines to dnscrypt-proxy.toml: server_names at the top, the section at the end.",
+    "Add the lines to `dnscrypt-proxy.toml`: `server_names` at the top, the section at the end.",
     ...(facts.outside === "nxdomain"
       ? [`This gateway denies every name outside its zones: with these lines only ${facts.zone} resolves.`]
       : []),
@@ -47,7 +47,7 @@ export const dnscryptProxyRules: ClientSetup = {
   title: "dnscrypt-proxy, this zone only",
   lacks: lacksPlainDns,
   steps: (facts) => [
-    "Name the file in dnscrypt-proxy.toml: forwarding_rules = 'forwarding-rules.txt'.",
+    "Name the file in `dnscrypt-proxy.toml`: `forwarding_rules = 'forwarding-rules.txt'`.",
     ...addressStep(facts, facts.dns),
   ],
   files: [dnscryptProxyForwarding],
@@ -56,6 +56,6 @@ export const dnscryptProxyRules: ClientSetup = {
 /** Why a client that speaks plain DNS alone cannot use the gateway. */
 export function lacksPlainDns({ dns }: SetupFacts): string | undefined {
   return dns === undefined
-    ? "This client forwards by plain DNS only, and this gateway does not listen for it: start it with --dns ADDRESS:PORT (setting dns.listen; not on serverless hosts)."
+    ? "This client forwards by plain DNS only, and this gateway does not listen for it: start it with `--dns ADDRESS:PORT` (setting `dns.listen`; not on serverless hosts)."
     : undefined;
 }

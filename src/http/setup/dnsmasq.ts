@@ -18,7 +18,7 @@ export const dnsmasq: ClientSetup = {
   title: "dnsmasq",
   lacks: lacksPlainDns,
   steps: (facts) => [
-    "Put the file into /etc/dnsmasq.d, check it with dnsmasq --test, restart dnsmasq.",
+    "Put the file into `/etc/dnsmasq.d`, check it with `dnsmasq --test`, restart dnsmasq.",
     ...addressStep(facts, facts.dns),
   ],
   files: [dnsmasqConf],

@@ -25,7 +25,7 @@ export const firefox: ClientSetup = {
   title: "Firefox",
   lacks: lacksAlias,
   steps: (facts) => [
-    "Linux: put the file into /etc/firefox/policies. Windows: into a folder named distribution beside firefox.exe. macOS: into Firefox.app/Contents/Resources/distribution. about:policies shows what arrived.",
+    "Linux: put the file into `/etc/firefox/policies`. Windows: into a folder named `distribution` beside `firefox.exe`. macOS: into `Firefox.app/Contents/Resources/distribution`. `about:policies` shows what arrived.",
     facts.outside === "forward"
       ? "Firefox asks the gateway for every name, and the system's resolver for those that it cannot resolve."
       : "Firefox asks the gateway for every name, and the system's resolver for those that the gateway refuses: all names work, and the gateway sees them all.",

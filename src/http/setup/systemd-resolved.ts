@@ -31,11 +31,11 @@ export const systemdResolved: ClientSetup = {
   title: "systemd-resolved",
   lacks: ({ dns, dot }) =>
     dns === undefined && dot === undefined
-      ? "systemd-resolved speaks DNS over TLS and plain DNS, and this gateway listens for neither: start it with --dot ADDRESS:853 or --dns ADDRESS:PORT (settings dot.listen, dns.listen; not on serverless hosts)."
+      ? "systemd-resolved speaks DNS over TLS and plain DNS, and this gateway listens for neither: start it with `--dot ADDRESS:853` or `--dns ADDRESS:PORT` (settings `dot.listen`, `dns.listen`; not on serverless hosts)."
       : undefined,
   steps: (facts) => [
-    "For good: put the file into /etc/systemd/resolved.conf.d, then systemctl restart systemd-resolved. resolvectl status shows it.",
-    "For a try: run the lines with the name of a link, such as a VPN's, in place of LINK.",
+    "For good: put the file into `/etc/systemd/resolved.conf.d`, then `systemctl restart systemd-resolved`. `resolvectl status` shows it.",
+    "For a try: run the lines with the name of a link, such as a VPN's, in place of `LINK`.",
     ...(facts.dot === undefined && facts.zone.endsWith(".local")
       ? ["Names of one label below .local stay with multicast DNS; those of services have more."]
       : []),

@@ -34,9 +34,9 @@ export const unbound: ClientSetup = {
   title: "unbound",
   lacks: lacksDnsOverTls,
   steps: (facts) => [
-    "Put the file into /etc/unbound/unbound.conf.d, check it with unbound-checkconf, reload unbound.",
+    "Put the file into `/etc/unbound/unbound.conf.d`, check it with `unbound-checkconf`, reload unbound.",
     ...(isAddress(facts.host)
-      ? ["unbound checks the certificate against the address that stands behind #."]
+      ? ["unbound checks the certificate against the address that stands behind `#`."]
       : []),
     ...trustStep(facts),
   ],

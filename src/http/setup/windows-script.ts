@@ -42,7 +42,7 @@ export const windows: ClientSetup = {
   title: "Windows 11, Windows Server 2022",
   steps: (facts) => [
     "Run the script in PowerShell as administrator. Its last lines undo it.",
-    `Only names of ${facts.zone} go to the gateway. Check with: Resolve-DnsName ${facts.example.name} -Type ${facts.example.type}`,
+    `Only names of ${facts.zone} go to the gateway. Check with \`Resolve-DnsName ${facts.example.name} -Type ${facts.example.type}\`.`,
     ...trustStep(facts),
   ],
   files: [windowsScript],

@@ -266,7 +266,7 @@ describe("resolvers", () => {
 describe("command lines", () => {
   it("curl and dig ask for the example", () => {
     expect(lines(curlLines(facts({ url: "https://doh.example.org:8443", isSelfSigned: true })))).toEqual([
-      "curl --cacert certificate.crt --doh-url 'https://doh.example.org:8443/dns-query' 'http://web.shop.svc.clusterset.test/'",
+      "curl --cacert certificate.crt -v --doh-url 'https://doh.example.org:8443/dns-query' 'http://web.shop.svc.clusterset.test/'",
       "curl --cacert certificate.crt -sS 'https://doh.example.org:8443/resolve?name=web.shop.svc.clusterset.test&type=A'",
     ]);
     expect(lines(digLines(facts({ url: "https://localhost:8443" })))[0]).toBe(
@@ -309,7 +309,7 @@ describe("what has to be switched on first", () => {
       for (const { lacks, steps } of clients) {
         const poor = facts({ zone: "clusterset.local", dns: undefined, dot: undefined, addresses: [] });
         const said = lacks?.(poor);
-        if (said !== undefined) expect(said).toMatch(/setting|set outsideZones/i);
+        if (said !== undefined) expect(said).toMatch(/setting|set `outsideZones`/i);
         expect(steps(poor).length).toBeGreaterThan(0);
       }
   });
@@ -320,7 +320,7 @@ describe("what has to be switched on first", () => {
         for (const make of files) {
           const made = make(facts({ addresses: [] }));
           if (made instanceof Promise || !made.text.includes("GATEWAY_ADDRESS")) continue;
-          expect(steps(facts({ addresses: [] })).join("\n")).toContain("Replace GATEWAY_ADDRESS");
+          expect(steps(facts({ addresses: [] })).join("\n")).toContain("Replace `GATEWAY_ADDRESS`");
         }
   });
 });
