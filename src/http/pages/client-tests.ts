@@ -48,7 +48,8 @@ export class ClientTests {
     return {
       answer: (query, view, now) => {
         const answer = gateway.answer(query, view, now);
-        if (answer?.outcome === "nxdomain")
+        // Before a first push nothing is denied: SERVFAIL.
+        if (answer?.outcome === "nxdomain" || answer?.outcome === "servfail")
           this.#see(query, view !== undefined && gateway.hasCluster(view) ? view : undefined, now);
         return answer;
       },

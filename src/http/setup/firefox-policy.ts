@@ -1,4 +1,4 @@
-import { type ClientSetup, lacksAlias, trustStep } from "./client-setup.ts";
+import { type ClientSetup, lacksAlias } from "./client-setup.ts";
 import type { SetupFacts } from "./setup-facts.ts";
 import { jsonFile, type SetupFile } from "./setup-file.ts";
 
@@ -23,13 +23,16 @@ export function firefoxPolicy({ resource }: SetupFacts): SetupFile {
 export const firefox: ClientSetup = {
   id: "firefox",
   title: "Firefox",
-  lacks: lacksAlias,
+  lacks: (facts) =>
+    lacksAlias(facts) ??
+    (facts.isSelfSigned
+      ? "Firefox takes no self-signed certificate for DNS over HTTPS, not even one that it was told to trust: give the gateway a certificate of an authority that Firefox trusts (settings `tls.certificateFile` and `tls.keyFile`)."
+      : undefined),
   steps: (facts) => [
     "Linux: put the file into `/etc/firefox/policies`. Windows: into a folder named `distribution` beside `firefox.exe`. macOS: into `Firefox.app/Contents/Resources/distribution`. `about:policies` shows what arrived.",
     facts.outside === "forward"
       ? "Firefox asks the gateway for every name, and the system's resolver for those that it cannot resolve."
       : "Firefox asks the gateway for every name, and the system's resolver for those that the gateway refuses: all names work, and the gateway sees them all.",
-    ...trustStep(facts),
   ],
   files: [firefoxPolicy],
 };

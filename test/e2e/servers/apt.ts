@@ -9,6 +9,9 @@ const packages: Record<string, string> = {
   "knot-dnsutils": "kdig",
   "nghttp2-client": "h2load",
   curl: "curl",
+  chromium: "chromium",
+  "firefox-esr": "firefox-esr",
+  "libnss3-tools": "certutil",
 };
 
 /** The full path of a program on PATH, or undefined. */

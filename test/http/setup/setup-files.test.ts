@@ -302,6 +302,7 @@ describe("what has to be switched on first", () => {
       { zone: "clusterset.local", outside: "forward" },
       ["apple", "chromium", "firefox"],
     ],
+    ["the certificate is self-signed", { isSelfSigned: true, outside: "forward" }, ["firefox"]],
   ] as const)("%s", (_, changes, expected) => expect(lacking(changes)).toEqual(expected));
 
   it("is said with what to do", () => {
