@@ -9,11 +9,11 @@ import { counted, duration } from "./words.ts";
 /** Clusters with how fresh each is, those that need a look first. */
 export function clusterList(clusters: readonly ClusterStatus[], now: number): Html {
   return html`<ul class="list">${clusters.map(
-    (cluster) => html`<li><h3><code>${cluster.clusterId}</code> ${
+    (cluster) => html`<li><p class="entry"><code>${cluster.clusterId}</code> ${
       cluster.live
         ? html`<span class="good">live</span>`
         : html`<span class="bad">silent, its names are withdrawn</span>`
-    }</h3>
+    }</p>
 <p>Snapshot ${duration(now - cluster.pushedAt)} old. Last heard ${duration(now - cluster.renewedAt)} ago. ${
       cluster.live
         ? `Lease: ${duration(cluster.expiresAt - now)} left.`
@@ -31,15 +31,14 @@ export function byNeed(clusters: readonly ClusterStatus[]): readonly ClusterStat
 
 /** Whether queries are answered, and from what, in a sentence or two. */
 export function servingSentence(
-  { ready, clusters, services, staleSince, ...status }: ServingStatus,
+  { ready, clusters, staleSince, ...status }: ServingStatus,
   now: number,
 ): Html {
   const live = clusters.filter((cluster) => cluster.live).length;
-  const from = `${live} of ${counted(clusters.length, "cluster")} live, ${counted(services, "service")}`;
   const error = status.compileError ?? status.transferError;
   return html`<p>${
     ready
-      ? html`<span class="good">Answering</span> from ${from}.`
+      ? html`<span class="good">Answering</span> from ${live} of ${counted(clusters.length, "cluster")}.`
       : clusters.length === 0
         ? html`<span class="bad">Not answering yet:</span> no cluster has pushed. Start a worker beside each cluster with <code>clusterset-doh sync</code>.`
         : html`<span class="bad">Not answering:</span> the lease of every cluster has run out. Look at the workers' logs.`
@@ -72,7 +71,12 @@ function typeOf({ addresses }: ServiceListing): string {
 /** Properties on which clusters disagree, in KEP-1645's words, and what follows. */
 export function conflictList(conflicts: readonly Conflict[]): Html {
   return html`<ul class="list">${conflicts.map(
-    ({ namespace, name, message, disagree }) => html`<li><h3><code>${namespace}/${name}</code></h3>
+    ({
+      namespace,
+      name,
+      message,
+      disagree,
+    }) => html`<li><p class="entry"><code>${namespace}/${name}</code></p>
 <p>${message}${disagree.length > 0 ? ` Set aside: ${some(disagree)}.` : ""}</p></li>`,
   )}</ul>`;
 }
@@ -87,7 +91,7 @@ export function findingList(findings: readonly ClusterFinding[]): Html {
       name,
       message,
       reason,
-    }) => html`<li><h3><code>${namespace === undefined ? name : `${namespace}/${name}`}</code></h3>
+    }) => html`<li><p class="entry"><code>${namespace === undefined ? name : `${namespace}/${name}`}</code></p>
 <p>${kind} of ${clusterId}: ${message} <span class="soft">(${reason})</span></p></li>`,
   )}</ul>`;
 }

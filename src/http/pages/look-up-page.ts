@@ -19,6 +19,7 @@ import {
 import { lookUpForm, readTypedQuestion, type TypedQuestion, toJsonQuestion } from "./look-up-form.ts";
 import { lookUpResult } from "./look-up-result.ts";
 import type { Html, Page } from "./page.ts";
+import { counted } from "./words.ts";
 
 /** What `/` is made from. */
 export interface LookUpPageParts extends ListPageParts {
@@ -67,7 +68,7 @@ ${servingSentence(status, now)}
 ${clusterList(clusters, now)}
 ${more(status.clusters.length, clusters.length, "/clusters", "clusters")}
 <h2>Services</h2>
-${"missing" in services ? "" : searchForm("")}
+${"missing" in services ? "" : html`<p>${counted(services.total, "service")}.</p>${searchForm("")}`}
 ${partOf(services, "No cluster exports a service.", (entries) => serviceList(entries, zone))}
 ${"missing" in services ? "" : more(services.total, services.entries.length, "/services", "services")}
 <h2>Conflicts</h2>

@@ -33,7 +33,7 @@ input,select,button{font:inherit;color:inherit;background:var(--page);border:1px
 button{background:var(--link);border-color:var(--link);color:var(--page);font-weight:600;padding:.5rem 1.1rem;cursor:pointer}
 code,pre,kbd{font:.875rem/1.5 ui-monospace,Menlo,Consolas,monospace}
 code{overflow-wrap:anywhere}
-h2 code,h3 code{font-size:1em}
+h2 code,.entry code{font-size:1em}
 pre{background:var(--box);border:1px solid var(--line);border-radius:.3rem;padding:.6rem .75rem;margin:.35rem 0;overflow-x:auto;max-height:30rem;white-space:pre}
 pre.wrap{white-space:pre-wrap;overflow-wrap:anywhere}
 .sheet{overflow-x:auto;border:1px solid var(--line);border-radius:.3rem}
@@ -45,7 +45,8 @@ td{white-space:nowrap}
 .halves>*{min-width:0}
 .list{list-style:none;padding:0;margin:.5rem 0}
 .list>li{padding:.5rem 0;border-top:1px solid var(--line)}
-.list p,.list h3{margin:.1rem 0;max-width:none}
+.list p{margin:.1rem 0;max-width:none}
+.entry{font-weight:600}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:.5rem 0}
 dt{font-weight:600}
 dd{margin:0;min-width:0}

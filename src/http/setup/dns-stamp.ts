@@ -1,4 +1,4 @@
-import type { SetupFacts } from "./setup-facts.ts";
+import { inUrl, type SetupFacts } from "./setup-facts.ts";
 
 const DOH = 0x02;
 /** The gateway logs no queries and filters nothing; it does not validate DNSSEC, which would be 1. */
@@ -10,14 +10,13 @@ const NO_FILTER = 4;
  * certificates, host, path. There is no hash: the client checks the certificate as a browser does.
  */
 export function dnsStamp({ host, port, addresses }: SetupFacts): string {
-  const address = addresses[0] ?? "";
-  const bracketed = address.includes(":") ? `[${address}]` : address;
   const octets = [
     DOH,
     ...[NO_LOGS | NO_FILTER, 0, 0, 0, 0, 0, 0, 0],
-    ...prefixed(port === 443 ? bracketed : `${bracketed}:${port}`),
+    // Without the port: it stands behind the host, and dnscrypt-proxy refuses it here.
+    ...prefixed(inUrl(addresses[0] ?? "")),
     ...prefixed(""),
-    ...prefixed(`${host.includes(":") ? `[${host}]` : host}${port === 443 ? "" : `:${port}`}`),
+    ...prefixed(`${inUrl(host)}${port === 443 ? "" : `:${port}`}`),
     ...prefixed("/dns-query"),
   ];
   const base64 = btoa(String.fromCharCode(...octets));

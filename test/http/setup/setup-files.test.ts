@@ -161,9 +161,9 @@ describe("DNS stamps (draft-denis-dns-stamps)", () => {
   it.each([
     [{}, "192.0.2.1", "doh.example.org"],
     [{ addresses: [] }, "", "doh.example.org"],
-    [{ url: "https://doh.example.org:8443" }, "192.0.2.1:8443", "doh.example.org:8443"],
-    [{ url: "https://doh.example.org:8443", addresses: [] }, ":8443", "doh.example.org:8443"],
-    [{ url: "https://[2001:db8::1]:8443" }, "[2001:db8::1]:8443", "[2001:db8::1]:8443"],
+    [{ url: "https://doh.example.org:8443" }, "192.0.2.1", "doh.example.org:8443"],
+    [{ url: "https://doh.example.org:8443", addresses: [] }, "", "doh.example.org:8443"],
+    [{ url: "https://[2001:db8::1]:8443" }, "[2001:db8::1]", "[2001:db8::1]:8443"],
     [{ url: "https://[2001:db8::1]" }, "[2001:db8::1]", "[2001:db8::1]"],
   ])("%j", (changes, address, host) => {
     const stamp = dnsStamp(facts(changes));
