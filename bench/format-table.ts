@@ -18,7 +18,9 @@ export function formatTable(table: Table): string {
   const goals = table.goals.map((goal) => {
     const { value, reached } = judge(table, goal);
     const what = goal.dividedBy === undefined ? goal.row : `${goal.row} ÷ ${goal.dividedBy}`;
-    return `  goal: ${what} at most ${goal.atMost}: ${formatNumber(value)}, ${reached ? "reached" : "MISSED"}`;
+    const bound =
+      "atMost" in goal ? `at most ${formatNumber(goal.atMost)}` : `at least ${formatNumber(goal.atLeast)}`;
+    return `  goal: ${what} ${bound}: ${formatNumber(value)}, ${reached ? "reached" : "MISSED"}`;
   });
   return [
     table.title,

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import type { ClusterSnapshot } from "../src/snapshot/schema.ts";
-import type { GatewayProcess } from "../test/e2e/processes.ts";
+import type { GatewayClient } from "../test/e2e/gateway-client.ts";
 
 /** A config file by which a push without a wish for its lease lives longer than any benchmark. */
 export const LONG_LEASES = {
@@ -9,7 +9,10 @@ export const LONG_LEASES = {
 };
 
 /** Pushes a whole snapshot; resolves when the gateway answers from it. */
-export async function pushSnapshot(gateway: GatewayProcess, snapshot: ClusterSnapshot): Promise<void> {
+export async function pushSnapshot(
+  gateway: Pick<GatewayClient, "http" | "tokenFor">,
+  snapshot: ClusterSnapshot,
+): Promise<void> {
   const { clusterId } = snapshot;
   const { status, text } = await gateway.http(`/api/v1/clusters/${clusterId}/snapshot`, {
     method: "PUT",

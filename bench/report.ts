@@ -8,11 +8,10 @@ export interface Row {
 }
 
 /** What a row should reach: its median, or the median of its ratios to another row of the table. */
-export interface Goal {
+export type Goal = {
   readonly row: string;
   readonly dividedBy?: string;
-  readonly atMost: number;
-}
+} & ({ readonly atMost: number } | { readonly atLeast: number });
 
 /** Rows that are read side by side. */
 export interface Table {

@@ -3,12 +3,13 @@ import { availableParallelism } from "node:os";
 import { Argument, Command, InvalidArgumentError } from "commander";
 import { changeSection } from "./change/section.ts";
 import { cpuSection } from "./cpu/section.ts";
+import { edgeSection } from "./edge/section.ts";
 import { formatTable } from "./format-table.ts";
 import { imageSection } from "./image/section.ts";
 import type { Table } from "./report.ts";
 import { resolveSection } from "./resolve/section.ts";
 
-const sections = [cpuSection, resolveSection, imageSection, changeSection];
+const sections = [cpuSection, resolveSection, imageSection, changeSection, edgeSection];
 
 interface Options {
   readonly rounds: number;

@@ -44,7 +44,8 @@ export function judge(table: Table, goal: Goal): { readonly value: number; reado
   const spread =
     goal.dividedBy === undefined ? spreadOf(row.samples) : ratioOf(row, rowOf(table, goal.dividedBy));
   if (spread === undefined) throw new Error(`${goal.row} cannot be divided by ${goal.dividedBy}`);
-  return { value: spread.median, reached: spread.median <= goal.atMost };
+  const { median } = spread;
+  return { value: median, reached: "atMost" in goal ? median <= goal.atMost : median >= goal.atLeast };
 }
 
 /** The row of that name. */

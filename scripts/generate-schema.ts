@@ -2,7 +2,7 @@
 // With --check it writes nothing and fails where a committed file differs.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import {
   AcknowledgementResponse,
   ClusterResponse,

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { Agent, request } from "undici";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { type GatewayProcess, startGateway } from "../../test/e2e/processes.ts";
 import { startApiServer } from "../../test/e2e/servers/api-server.ts";
@@ -7,6 +6,7 @@ import { kubernetesPlugin, startCoreDns } from "../../test/e2e/servers/coredns.t
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { ServerProcess } from "../../test/e2e/servers/process.ts";
+import { askOnce, type HttpAnswer } from "../ask.ts";
 import { applyObjects, importObjects } from "../kubernetes-objects.ts";
 import { LONG_LEASES, pushSnapshot } from "../push.ts";
 import type { FixedAnswer } from "./fixed-answer.ts";
@@ -19,35 +19,6 @@ export interface DohServer {
   readonly ca: string;
   readonly pid: number;
   readonly stop: () => Promise<unknown>;
-}
-
-/** An answer as it came over HTTP. */
-export interface HttpAnswer {
-  readonly headers: Record<string, string>;
-  readonly body: Buffer;
-}
-
-/** Asks a server once, by GET. */
-export async function askOnce(
-  { url, ca }: { url: string; ca: string },
-  query: Uint8Array,
-): Promise<HttpAnswer> {
-  const dispatcher = new Agent({ connect: { ca }, allowH2: true });
-  try {
-    const answer = await request(`${url}?dns=${Buffer.from(query).toString("base64url")}`, {
-      dispatcher,
-      headers: { accept: "application/dns-message" },
-    });
-    const body = Buffer.from(await answer.body.arrayBuffer());
-    if (answer.statusCode !== 200) throw new Error(`${url}: ${answer.statusCode} ${body.toString()}`);
-    const headers: Record<string, string> = {};
-    // Node writes the date by itself.
-    for (const [field, value] of Object.entries(answer.headers))
-      if (typeof value === "string" && field !== "date") headers[field] = value;
-    return { headers, body };
-  } finally {
-    await dispatcher.destroy();
-  }
 }
 
 /** `clusterset-doh serve` with the file store, after each cluster has pushed. */

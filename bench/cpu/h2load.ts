@@ -1,22 +1,25 @@
 import { findProgram } from "../../test/e2e/servers/apt.ts";
 import { run } from "../../test/e2e/servers/run.ts";
 
-/** A bounded load over HTTP/2 with TLS. */
+/** A bounded load. */
 export interface Load {
   readonly requests: number;
   /** A file with one URL a line, which are asked in turn by GET; or one URL with a file to POST. */
   readonly ask: { readonly urlFile: string } | { readonly url: string; readonly bodyFile: string };
+  /** HTTP/2 with TLS (`h2`), or HTTP/1.1 in clear, where each connection has one request in flight. */
+  readonly protocol: "h2" | "http/1.1";
 }
 
-/** Connections, and requests in flight on each. */
+/** Connections, and requests in flight on each, over HTTP/2. */
 export const CONNECTIONS = 8;
 export const STREAMS = 8;
 
 /**
  * Sends the requests and waits for the answers.
+ * @returns answers per second
  * @throws {Error} where h2load is missing, or any request was not answered with 2xx
  */
-export async function sendLoad({ requests, ask }: Load): Promise<void> {
+export async function sendLoad({ requests, ask, protocol }: Load): Promise<number> {
   if (findProgram("h2load") === undefined)
     throw new Error(
       "h2load is not on PATH: `node test/e2e/servers/install.ts` installs it, or apt-get install nghttp2-client",
@@ -25,9 +28,12 @@ export async function sendLoad({ requests, ask }: Load): Promise<void> {
     "urlFile" in ask
       ? ["-i", ask.urlFile]
       : ["-d", ask.bodyFile, "-H", "content-type: application/dns-message", ask.url];
-  const counts = ["-n", String(requests), "-c", String(CONNECTIONS), "-m", String(STREAMS)];
+  const streams = protocol === "h2" ? ["-m", String(STREAMS)] : ["--h1"];
+  const counts = ["-n", String(requests), "-c", String(CONNECTIONS), ...streams];
   const output = await run("h2load", [...counts, "-H", "accept: application/dns-message", ...target]);
   const answered = /^status codes: (\d+) 2xx/m.exec(output)?.[1];
-  if (Number(answered) !== requests || !/^Application protocol: h2$/m.test(output))
-    throw new Error(`not every request was answered with 2xx over HTTP/2:\n${output}`);
+  const spoken = /^Application protocol: (\S+)$/m.exec(output)?.[1];
+  if (Number(answered) !== requests || spoken !== protocol)
+    throw new Error(`not every request was answered with 2xx over ${protocol}:\n${output}`);
+  return Number(/([\d.]+) req\/s/.exec(output)?.[1]);
 }

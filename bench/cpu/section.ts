@@ -1,20 +1,15 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { decode } from "dns-packet";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
 import { waitFor } from "../../test/e2e/servers/wait.ts";
-import { generateWorld, type WorldSize } from "../../test/worlds/generate.ts";
+import { askOnce } from "../ask.ts";
+import { ASKED, LOADED_WORLD, loadedSnapshots, prepareLoad, queryOf } from "../asked.ts";
 import type { Effort, Progress, Section, Table } from "../report.ts";
-import { encodeQuery } from "../resolve/cases.ts";
 import { type Contender, measureInTurns } from "../rounds.ts";
-import { askOnce, type DohServer, startFixed, startLoadedCoreDns, startLoadedGateway } from "./contenders.ts";
-import { CONNECTIONS, type Load, STREAMS, sendLoad } from "./h2load.ts";
+import { type DohServer, startFixed, startLoadedCoreDns, startLoadedGateway } from "./contenders.ts";
+import { CONNECTIONS, STREAMS, sendLoad } from "./h2load.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "./process-cpu.ts";
 
-/** `service-0` to `service-99` are headless. */
-const WORLD: WorldSize = { clusters: 2, services: 500, endpointsPerService: 5, headlessShare: 0.2, seed: 1 };
-/** ClusterSetIP services whose names have the same length, so that all answers have it. */
-const ASKED = Array.from({ length: 400 }, (_, index) => index + 100);
 /** Long enough that every sample pays for its share of garbage collections. */
 const REQUESTS = 30_000;
 const ROUNDS = 2;
@@ -31,7 +26,7 @@ export const cpuSection: Section = {
     progress("starting an API server, CoreDNS and the gateway");
     const servers: DohServer[] = [];
     try {
-      const snapshots = generateWorld(WORLD);
+      const snapshots = loadedSnapshots();
       const coredns = await startLoadedCoreDns(snapshots);
       servers.push(coredns);
       const gateway = await startLoadedGateway(snapshots);
@@ -66,12 +61,12 @@ async function measureMethod(
   const requests = REQUESTS * share;
   const contenders: Contender[] = [];
   for (const [index, server] of servers.entries()) {
-    const ask = prepare(method, server, join(folder, String(index)));
+    const ask = prepareLoad(method, server.url, join(folder, String(index)));
     progress(`${method}: warming up ${server.name}`);
-    await sendLoad({ requests: WARM_UP * share, ask });
+    await sendLoad({ requests: WARM_UP * share, ask, protocol: "h2" });
     const measure = async () => {
       const before = readThreadTimes(server.pid);
-      await sendLoad({ requests, ask });
+      await sendLoad({ requests, ask, protocol: "h2" });
       return cpuMicrosecondsSince(before, server.pid) / requests;
     };
     contenders.push({ name: server.name, unit: "µs", measure });
@@ -89,23 +84,9 @@ async function measureMethod(
     notes: [
       `User and system time of the server process for ${requests.toLocaleString("en")} requests by h2load (${CONNECTIONS} connections, ${STREAMS} streams each): type A, ${names}.`,
       `Answers have ${ours} octets, CoreDNS's ${theirs}. The fixed bytes are an answer of the gateway with its header fields; with POST the fixed-bytes servers read the body, too.`,
-      `CoreDNS answers by its kubernetes plugin from an API server with the same ${WORLD.services} services.`,
+      `CoreDNS answers by its kubernetes plugin from an API server with the same ${LOADED_WORLD.services} services.`,
     ],
   };
-}
-
-function prepare(method: "GET" | "POST", { url }: DohServer, path: string): Load["ask"] {
-  if (method === "POST") {
-    writeFileSync(path, queryOf(ASKED[0]!));
-    return { url, bodyFile: path };
-  }
-  const lines = ASKED.map((index) => `${url}?dns=${Buffer.from(queryOf(index)).toString("base64url")}\n`);
-  writeFileSync(path, lines.join(""));
-  return { urlFile: path };
-}
-
-function queryOf(index: number): Uint8Array {
-  return encodeQuery(`service-${index}.team-${Math.floor(index / 100)}.svc.clusterset.local`, "A");
 }
 
 /** Waits until CoreDNS has loaded everything; both have to say the same, or the comparison means nothing. */

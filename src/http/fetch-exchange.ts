@@ -3,20 +3,16 @@ import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 
 /** A request of the Fetch standard. */
 export class FetchRequest implements HttpRequest {
+  readonly method: string;
+  readonly url: string;
   readonly connection: Partial<Connection> | undefined;
   readonly #request: Request;
 
   constructor(request: Request, connection: Partial<Connection> | undefined) {
-    this.#request = request;
+    this.method = request.method;
+    this.url = request.url;
     this.connection = connection;
-  }
-
-  get method(): string {
-    return this.#request.method;
-  }
-
-  get url(): string {
-    return this.#request.url;
+    this.#request = request;
   }
 
   header(name: string): string | null {

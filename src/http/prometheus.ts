@@ -6,14 +6,9 @@ import {
   type MetricValueWithName,
   Registry,
 } from "prom-client";
-import type { ClusterStatus, GatewayStatus, ServingStatus } from "../gateway/gateway-types.ts";
 import type { MetricsSource } from "./health-routes.ts";
 import { DURATION_BOUNDS, type QueryCounters } from "./query-counters.ts";
-
-/** What metrics read: a gateway that compiles, or a secondary. */
-export interface StatusSource {
-  status(): ServingStatus | GatewayStatus;
-}
+import { CLUSTER_GAUGES, STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
 
 /**
  * Metrics for Prometheus. Nothing is done while queries are answered: the counters and the gateway's
@@ -115,65 +110,28 @@ class QueryDurations extends Histogram<"le"> {
 
 function registerStatus(registry: Registry, gateway: StatusSource, clock: () => number): void {
   const registers = [registry];
-  const gauge = (name: string, help: string, read: () => number) =>
+  for (const { name, help, read } of STATUS_GAUGES) {
+    const value = () => read(gateway.status(), clock());
+    if (value() === undefined) continue;
     new Gauge({
-      name: `clusterset_doh_${name}`,
+      name,
       help,
       registers,
       collect() {
-        this.set(read());
+        this.set(value() ?? 0);
       },
     });
-  const clusterGauge = (name: string, help: string, read: (cluster: ClusterStatus) => number) =>
+  }
+  for (const { name, help, read } of CLUSTER_GAUGES)
     new Gauge({
-      name: `clusterset_doh_cluster_${name}`,
+      name,
       help,
       labelNames: ["cluster"],
       registers,
       collect() {
         this.reset();
         for (const cluster of gateway.status().clusters)
-          this.set({ cluster: cluster.clusterId }, read(cluster));
+          this.set({ cluster: cluster.clusterId }, read(cluster, clock()) ?? 0);
       },
     });
-  gauge("ready", "1 when queries are answered from a loaded image.", () => Number(gateway.status().ready));
-  gauge("image_bytes", "Size of the zone image.", () => gateway.status().imageBytes);
-  gauge("services", "Services in the zone image.", () => gateway.status().services);
-  const compiled = (): GatewayStatus | undefined => {
-    const status = gateway.status();
-    return "conflicts" in status ? status : undefined;
-  };
-  // A secondary does not know them; what it has instead is how far behind its primary it is.
-  if (compiled() === undefined)
-    gauge(
-      "stale_seconds",
-      "Time since the primary was last heard, while answers say that they are stale; else 0.",
-      () => {
-        const { staleSince } = gateway.status();
-        return staleSince === undefined ? 0 : (clock() - staleSince) / 1000;
-      },
-    );
-  else {
-    gauge(
-      "conflicts",
-      "Properties on which exporting clusters disagree.",
-      () => compiled()?.conflicts.length ?? 0,
-    );
-    gauge(
-      "findings",
-      "Objects, or parts of them, that are not served.",
-      () => compiled()?.findings.length ?? 0,
-    );
-  }
-  clusterGauge("live", "1 while the cluster's lease runs.", (cluster) => Number(cluster.live));
-  clusterGauge(
-    "snapshot_age_seconds",
-    "Time since the cluster's last accepted push.",
-    (cluster) => (clock() - cluster.pushedAt) / 1000,
-  );
-  clusterGauge(
-    "lease_remaining_seconds",
-    "Time until the cluster's lease runs out; negative after that.",
-    (cluster) => (cluster.expiresAt - clock()) / 1000,
-  );
 }

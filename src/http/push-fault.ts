@@ -1,6 +1,7 @@
 import { GenerationMismatch } from "../gateway/gateway-types.ts";
 import { type PushRefusal, PushRefused } from "../gateway/push-refused.ts";
 import { SnapshotError } from "../snapshot/snapshot-error.ts";
+import { StoreError } from "../store/store-error.ts";
 
 /** Why the push API does not take a request. `code` is stable. */
 export class PushFault extends Error {
@@ -53,6 +54,8 @@ export function refusePush(error: unknown): Response | undefined {
   }
   if (error instanceof PushRefused)
     return faultResponse(new PushFault(REFUSAL_STATUS[error.code], error.code, error.message));
+  if (error instanceof StoreError && error.code === "STORE_FULL")
+    return faultResponse(new PushFault(503, error.code, error.message));
   return undefined;
 }
 

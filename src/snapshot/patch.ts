@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { isJsonObject, ownMember } from "./json-value.ts";
 import { MergePatchError, mergePatch } from "./merge-patch.ts";
 import { ClusterSnapshot } from "./schema.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 
 /** One thing that is wrong with a snapshot or a patch, e.g. at `exports["shop/web"].ports[0].port`. */
 export interface SnapshotIssue {

@@ -1,6 +1,7 @@
 import { isClusterId } from "../snapshot/cluster-id.ts";
 import { type FoundRow, type RecordRow, RecordTable } from "./record-table.ts";
 import { readLeaseRecord, readSnapshotRecord, replayRecords } from "./replay.ts";
+import { joinSnapshot, MOST_BODY_BYTES, splitSnapshot } from "./snapshot-parts.ts";
 import type { SqlDatabase } from "./sql-database.ts";
 import type { SnapshotStore, StoreChange, StoredCluster } from "./store.ts";
 import { messageOf, type OnStoreWarning, StoreError } from "./store-error.ts";
@@ -9,41 +10,45 @@ import { messageOf, type OnStoreWarning, StoreError } from "./store-error.ts";
 export interface DurableObjectStoreOptions {
   /** Is told of everything damaged that was found, and gone on without. */
   readonly onWarning: OnStoreWarning;
+  /** The most characters that all snapshots together may have as JSON: they have to fit into the object's memory. Default: any. */
+  readonly mostCharacters?: number;
 }
 
-/** Octets of a row's body; a row may have 2 MB. */
-const PART_BYTES = 1024 * 1024;
 /** Below this the deltas are not worth folding, however small the snapshot. */
-const LEAST_FOLDED_BYTES = 65_536;
+const LEAST_FOLDED_CHARACTERS = 65_536;
 /** A longer journal would take long to replay. */
 const MOST_PATCHES = 1000;
+/** No sound row has a higher one: a thousand snapshots a second for 100,000 years. */
+const MOST_SERIES = 2 ** 52;
 
 /** What is known of a cluster's rows without looking. */
 interface Held {
   readonly series: number;
-  readonly snapshotBytes: number;
+  /** Characters of the full snapshot as JSON, and of the deltas since. */
+  readonly snapshotCharacters: number;
+  patchCharacters: number;
   generation: number;
   patches: number;
-  patchBytes: number;
   /** Whether the journal cannot be added to. */
   torn: boolean;
 }
 
 /**
- * A store in the SQLite storage of a Durable Object: a full snapshot in parts, a row for each delta since, and one for the last
- * renewal. An accepted delta or renewal writes one row, a full snapshot one for each MiB of its JSON.
+ * A store in the SQLite storage of a Durable Object: a full snapshot in gzip, a row for each delta since, and one for the last
+ * renewal. An accepted delta or renewal writes one row, a full snapshot one for each MiB, which some 15 MiB of JSON become.
  * What `keep` has written is durable before the object's next response leaves it (its output gate).
  */
 export function createDurableObjectStore(
   database: SqlDatabase,
   options: DurableObjectStoreOptions,
 ): SnapshotStore {
-  return new DurableObjectStore(new RecordTable(database), options.onWarning);
+  return new DurableObjectStore(new RecordTable(database), options);
 }
 
 class DurableObjectStore implements SnapshotStore {
   readonly #table: RecordTable;
   readonly #warn: OnStoreWarning;
+  readonly #mostCharacters: number;
   /** By cluster id; undefined where rows were found but no sound snapshot in them. */
   readonly #held = new Map<string, Held>();
   /** The last series of each cluster that has rows. */
@@ -52,9 +57,13 @@ class DurableObjectStore implements SnapshotStore {
   #loaded: Promise<void> | undefined;
   #closed = false;
 
-  constructor(table: RecordTable, warn: OnStoreWarning) {
+  constructor(
+    table: RecordTable,
+    { onWarning, mostCharacters = Number.POSITIVE_INFINITY }: DurableObjectStoreOptions,
+  ) {
     this.#table = table;
-    this.#warn = warn;
+    this.#warn = onWarning;
+    this.#mostCharacters = mostCharacters;
   }
 
   load(): Promise<StoredCluster[]> {
@@ -73,7 +82,7 @@ class DurableObjectStore implements SnapshotStore {
     const held = this.#held.get(clusterId);
     if (change.kind === "lease") {
       if (held === undefined) throw StoreError.noSnapshot(clusterId);
-      const body = encode({ kind: "lease", meta: change.meta });
+      const body = new TextEncoder().encode(JSON.stringify({ kind: "lease", meta: change.meta }));
       await this.#table.write(clusterId, [{ kind: "lease", number: 0, of: 1, series: held.series, body }]);
     } else if (change.kind === "snapshot" || !(await this.#append(clusterId, held, change)))
       await this.#replace(clusterId, change);
@@ -96,14 +105,16 @@ class DurableObjectStore implements SnapshotStore {
     { meta, patch }: Extract<StoreChange, { kind: "patch" }>,
   ): Promise<boolean> {
     if (held === undefined || held.torn || held.patches >= MOST_PATCHES) return false;
-    if (held.patchBytes > Math.max(held.snapshotBytes, LEAST_FOLDED_BYTES)) return false;
-    const body = encode({ kind: "patch", base: held.generation, meta, patch });
-    if (body.length > PART_BYTES) return false;
+    if (held.patchCharacters > Math.max(held.snapshotCharacters, LEAST_FOLDED_CHARACTERS)) return false;
+    const text = JSON.stringify({ kind: "patch", base: held.generation, meta, patch });
+    const body = new TextEncoder().encode(text);
+    if (body.length > MOST_BODY_BYTES) return false;
+    if (!this.#fits(clusterId, held.snapshotCharacters + held.patchCharacters + text.length)) return false;
     const row: RecordRow = { kind: "patch", number: held.patches, of: 0, series: held.series, body };
     await this.#table.write(clusterId, [row]);
     held.generation = meta.generation;
     held.patches++;
-    held.patchBytes += body.length;
+    held.patchCharacters += text.length;
     return true;
   }
 
@@ -111,25 +122,25 @@ class DurableObjectStore implements SnapshotStore {
     clusterId: string,
     { meta, snapshot }: Exclude<StoreChange, { kind: "lease" }>,
   ): Promise<void> {
-    const bytes = encode({ meta, snapshot });
+    const text = JSON.stringify({ meta, snapshot });
+    if (!this.#fits(clusterId, text.length))
+      throw new StoreError(
+        "STORE_FULL",
+        `with this push all snapshots would have more than ${this.#mostCharacters} characters as JSON, which is the most`,
+      );
     const series = (this.#series.get(clusterId) ?? 0) + 1;
-    const of = Math.ceil(bytes.length / PART_BYTES);
-    const rows = Array.from(
-      { length: of },
-      (_, number): RecordRow => ({
-        kind: "snapshot",
-        number,
-        of,
-        series,
-        body: bytes.subarray(number * PART_BYTES, (number + 1) * PART_BYTES),
-      }),
-    );
+    const rows = await splitSnapshot(text, series);
     // Deltas and the renewal of the series before stay, and are written over: they are told by their series.
-    await this.#table.write(clusterId, rows, of);
-    const { generation } = meta;
-    const snapshotBytes = bytes.length;
+    await this.#table.write(clusterId, rows, rows.length);
     this.#series.set(clusterId, series);
-    this.#held.set(clusterId, { series, snapshotBytes, generation, patches: 0, patchBytes: 0, torn: false });
+    this.#held.set(clusterId, {
+      series,
+      snapshotCharacters: text.length,
+      patchCharacters: 0,
+      generation: meta.generation,
+      patches: 0,
+      torn: false,
+    });
   }
 
   async #load(): Promise<StoredCluster[]> {
@@ -148,12 +159,14 @@ class DurableObjectStore implements SnapshotStore {
 
   async #loadCluster(clusterId: string): Promise<StoredCluster | undefined> {
     const rows = await this.#table.read(clusterId);
-    const all = [...rows.snapshot, ...rows.patch, ...rows.lease].filter(({ intact }) => intact);
-    this.#series.set(clusterId, Math.max(0, ...all.map(({ series }) => series)));
+    this.#series.set(clusterId, lastSeries([...rows.snapshot, ...rows.patch, ...rows.lease]));
     this.#held.delete(clusterId);
     let base: StoredCluster;
+    let snapshotCharacters: number;
     try {
-      base = readSnapshotRecord(decode(wholeSnapshot(rows.snapshot)), clusterId);
+      const text = await joinSnapshot(rows.snapshot);
+      snapshotCharacters = text.length;
+      base = readSnapshotRecord(JSON.parse(text), clusterId);
     } catch (error) {
       this.#report("CORRUPT_SNAPSHOT", clusterId, `the snapshot is not loaded: ${messageOf(error)}`);
       return undefined;
@@ -163,7 +176,7 @@ class DurableObjectStore implements SnapshotStore {
     const good = patches.slice(0, firstBroken(patches));
     const { cluster, records, damage } = replayRecords(
       base,
-      good.map(({ body }) => decode([body])),
+      good.map(({ body }) => decode(body)),
     );
     const torn = records < patches.length;
     if (torn) {
@@ -173,15 +186,22 @@ class DurableObjectStore implements SnapshotStore {
     const { generation } = cluster.meta;
     this.#held.set(clusterId, {
       series,
-      snapshotBytes: lengthOf(rows.snapshot),
+      snapshotCharacters,
+      patchCharacters: good.reduce((sum, { body }) => sum + body.length, 0),
       generation,
       patches: records,
-      patchBytes: lengthOf(good),
       torn,
     });
     const [lease] = rows.lease.filter((row) => row.intact && row.series === series);
-    const renewed = lease === undefined ? undefined : readLeaseRecord(decode([lease.body]));
+    const renewed = lease === undefined ? undefined : readLeaseRecord(decode(lease.body));
     return renewed?.generation === generation ? { ...cluster, meta: renewed } : cluster;
+  }
+
+  /** Whether a snapshot of at most that length fits beside those of all other clusters. What they grew by since counts at their next. */
+  #fits(clusterId: string, characters: number): boolean {
+    let sum = characters;
+    for (const [other, held] of this.#held) if (other !== clusterId) sum += held.snapshotCharacters;
+    return sum <= this.#mostCharacters;
   }
 
   #report(
@@ -197,14 +217,11 @@ class DurableObjectStore implements SnapshotStore {
   }
 }
 
-/** The bodies of a snapshot's parts. @throws {Error} where one is missing, torn or altered, or of another snapshot */
-function wholeSnapshot(parts: readonly FoundRow[]): Uint8Array[] {
-  const first = parts[0];
-  if (first === undefined) throw new Error("it has no rows");
-  const fits = ({ number, of, series, intact }: FoundRow, index: number) =>
-    intact && number === index && of === parts.length && series === first.series;
-  if (!parts.every(fits)) throw new Error("a row is missing, torn or altered");
-  return parts.map(({ body }) => body);
+/** The last series in use. Damaged rows count too, so that none of them fits into the next one. */
+function lastSeries(rows: readonly FoundRow[]): number {
+  let last = 0;
+  for (const { series } of rows) if (series < MOST_SERIES) last = Math.max(last, series);
+  return last;
 }
 
 /** The place of the first delta that is not sound. */
@@ -213,17 +230,6 @@ function firstBroken(patches: readonly FoundRow[]): number {
   return broken === -1 ? patches.length : broken;
 }
 
-function lengthOf(rows: readonly RecordRow[]): number {
-  return rows.reduce((sum, { body }) => sum + body.length, 0);
-}
-
-function encode(value: unknown): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(JSON.stringify(value));
-}
-
-function decode(parts: readonly Uint8Array[]): unknown {
-  const decoder = new TextDecoder();
-  let text = "";
-  for (const part of parts) text += decoder.decode(part, { stream: true });
-  return JSON.parse(text + decoder.decode());
+function decode(body: Uint8Array): unknown {
+  return JSON.parse(new TextDecoder().decode(body));
 }

@@ -3,6 +3,7 @@ export type StoreErrorCode =
   | "STATE_DIRECTORY_IN_USE"
   | "STATE_DIRECTORY_LOST"
   | "NO_SNAPSHOT"
+  | "STORE_FULL"
   | "STORE_CLOSED";
 
 /** A store that cannot do what it was asked to; failures of the disk come as the system's own errors. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { z } from "zod";
+import type * as z from "zod";
 import type { ServeConfig } from "../../src/hosts/settings/serve-config.ts";
 import type { Fetch } from "./http-case.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { parseAddressRange } from "../../http/address-range.ts";
 
 export const AddressRangeText = z

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 
 /** One key of a configuration that is wrong. */
 export interface ConfigIssue {

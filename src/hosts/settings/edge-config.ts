@@ -8,10 +8,28 @@ import { checkOneHop } from "./location-settings.ts";
 import { withAlwaysServed } from "./served-zones.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** The variable `CONFIG` of a serverless host: the settings of `clusterset-doh serve` that are not about its server. */
+const MEBI = 1024 * 1024;
+
+/**
+ * The bounds in a Durable Object, which has 128 MB of memory: 10 MiB of JSON take some 20 MB as objects, and as much again or more
+ * while they are pushed (docs/deploy-edge.md).
+ */
+const edgeLimits = {
+  ...gatewayLimits,
+  snapshotCharacters: gatewayLimits.snapshotCharacters.removeDefault().default(16 * MEBI),
+  pushBytes: gatewayLimits.pushBytes.removeDefault().default(16 * MEBI),
+  /** The snapshots of all clusters together as JSON. */
+  allSnapshotCharacters: z
+    .int()
+    .min(1024)
+    .max(2 ** 30)
+    .default(24 * MEBI),
+};
+
+/** The variable `CONFIG` of the Worker: the settings of `clusterset-doh serve` that are not about its server. */
 export const EdgeConfig = z.strictObject({
   ...gatewaySettings,
-  limits: z.strictObject(gatewayLimits).prefault({}),
+  limits: z.strictObject(edgeLimits).prefault({}),
 });
 
 export type EdgeConfig = z.infer<typeof EdgeConfig>;
@@ -20,18 +38,17 @@ const TokenSha256 = z
   .string()
   .regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits, as `clusterset-doh token` prints them");
 
-/** The secret `PUSH_CREDENTIALS`: a list, or the hashes by cluster id. */
-const PushCredentials = z.union([
-  z.array(z.strictObject({ clusterId: ClusterId, tokenSha256: TokenSha256 })).max(10_000),
-  z.record(ClusterId, z.union([TokenSha256, z.array(TokenSha256).max(10)])),
-]);
+const PushCredentials = z
+  .array(z.strictObject({ clusterId: ClusterId, tokenSha256: TokenSha256 }))
+  .max(10_000);
 
 /**
  * The settings in the variable `CONFIG`, a JSON value or its text; every default where there is none.
  * @throws {UsageError} naming each key that is wrong
  */
 export function readEdgeConfig(value: unknown): EdgeConfig {
-  const config = parse("CONFIG", EdgeConfig, value ?? {});
+  const given = typeof value === "string" ? fromText("CONFIG", value) : (value ?? {});
+  const config = parse("CONFIG", EdgeConfig, given);
   const zones = withAlwaysServed(config.zones);
   checkFederations(config.federations, zones);
   checkOneHop(config.location);
@@ -39,19 +56,37 @@ export function readEdgeConfig(value: unknown): EdgeConfig {
 }
 
 /**
- * The credentials in the secret `PUSH_CREDENTIALS`, JSON or its text; none where there is none.
- * @throws {UsageError} naming what is wrong, without any value
+ * The credentials in the secret `PUSH_CREDENTIALS`, JSON or its text: a list, or one hash or several by cluster id. None where it
+ * is not set.
+ * @throws {UsageError} naming what is wrong by its place, without any value
  */
-export function readPushCredentials(value: unknown): ClusterCredential[] {
-  const credentials = parse("PUSH_CREDENTIALS", PushCredentials, value ?? []);
-  if (Array.isArray(credentials)) return credentials;
-  return Object.entries(credentials).flatMap(([clusterId, hashes]) =>
+export function readPushCredentials(value: unknown, variable = "PUSH_CREDENTIALS"): ClusterCredential[] {
+  const given = typeof value === "string" ? fromText(variable, value) : (value ?? []);
+  const isMapping = typeof given === "object" && given !== null && !Array.isArray(given);
+  return parse(variable, PushCredentials, isMapping ? listed(given) : given);
+}
+
+const VARIABLE = /^PUSH_CREDENTIALS(?:_[A-Z0-9_]+)?$/;
+
+/**
+ * The credentials in `PUSH_CREDENTIALS` and in `PUSH_CREDENTIALS_2`, `PUSH_CREDENTIALS_EU` and so on together: hosts bound the length of
+ * one variable (Cloudflare: 5 KB, which are some 60 clusters).
+ * @throws {UsageError} as `readPushCredentials`
+ */
+export function readAllPushCredentials(environment: object): ClusterCredential[] {
+  return Object.entries(environment).flatMap(([name, value]) =>
+    VARIABLE.test(name) ? readPushCredentials(value, name) : [],
+  );
+}
+
+function listed(byCluster: object): unknown[] {
+  return Object.entries(byCluster).flatMap(([clusterId, hashes]) =>
     [hashes].flat().map((tokenSha256) => ({ clusterId, tokenSha256 })),
   );
 }
 
 function parse<Schema extends z.ZodType>(variable: string, schema: Schema, value: unknown): z.infer<Schema> {
-  const result = schema.safeParse(typeof value === "string" ? fromText(variable, value) : value);
+  const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw new UsageError(
     listIssues(result.error)
@@ -64,7 +99,7 @@ function fromText(variable: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The text is not repeated: it may be a secret.
+    // The text is not repeated: it may hold a secret.
     throw new UsageError(`${variable}: is not JSON`);
   }
 }

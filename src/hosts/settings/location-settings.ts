@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { LOCATION_FACTS } from "../../http/client-location.ts";
 import type { LocationSettings } from "../../http/located-asker.ts";
 import { ClusterId } from "../../snapshot/schema.ts";

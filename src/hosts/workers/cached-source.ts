@@ -53,9 +53,11 @@ export class CachedTransferSource implements TransferSource {
     let kept = await this.#keptState();
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
       const { state, askedSince } = kept;
-      if (state !== undefined && isYounger(clock() - state.at, maximumAge)) return state;
-      if (askedSince === undefined || !isYounger(clock() - askedSince, STATE_PATIENCE)) break;
-      await this.#options.sleep(pause);
+      // Clocks of two machines may differ, so an age may be below zero.
+      if (state !== undefined && Math.abs(clock() - state.at) < maximumAge) return state;
+      const patience = STATE_PATIENCE - Math.abs(clock() - (askedSince ?? 0));
+      if (patience <= 0) break;
+      await this.#options.sleep(Math.min(pause, patience));
       signal?.throwIfAborted();
       kept = await this.#keptState();
     }
@@ -66,20 +68,21 @@ export class CachedTransferSource implements TransferSource {
   }
 
   async image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    const { cache, source, clock, sleep, background } = this.#options;
+    const { source, clock, sleep, background } = this.#options;
     const url = this.#imageUrl(contentHash);
     const claim = `${url}/asked-for`;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
-      const found = await cache.match(url);
-      if (found !== undefined) return new Uint8Array(await found.arrayBuffer());
-      const asked = await cache.match(claim);
-      if (asked === undefined || !isYounger(clock() - Number(await asked.text()), IMAGE_PATIENCE)) break;
-      await sleep(pause);
+      const found = await this.#match(url, (response) => response.arrayBuffer());
+      if (found !== undefined) return new Uint8Array(found);
+      const asked = await this.#match(claim, (response) => response.text());
+      const patience = IMAGE_PATIENCE - Math.abs(clock() - Number(asked ?? 0));
+      if (patience <= 0) break;
+      await sleep(Math.min(pause, patience));
       signal?.throwIfAborted();
     }
-    await cache.put(claim, cacheable(String(clock()), KEEP_STATE));
+    await this.#put(claim, String(clock()), KEEP_STATE);
     const bytes = await source.image(contentHash, signal);
-    if (bytes !== undefined) background(cache.put(url, cacheable(bytes, KEEP_IMAGE)));
+    if (bytes !== undefined) background(this.#put(url, bytes, KEEP_IMAGE));
     return bytes;
   }
 
@@ -88,12 +91,30 @@ export class CachedTransferSource implements TransferSource {
   }
 
   async #keptState(): Promise<KeptState> {
-    const found = await this.#options.cache.match(this.#stateUrl);
-    return found === undefined ? {} : found.json();
+    return (await this.#match(this.#stateUrl, (response) => response.json() as Promise<KeptState>)) ?? {};
   }
 
   #keepState(kept: KeptState): Promise<void> {
-    return this.#options.cache.put(this.#stateUrl, cacheable(JSON.stringify(kept), KEEP_STATE));
+    return this.#put(this.#stateUrl, JSON.stringify(kept), KEEP_STATE);
+  }
+
+  // A cache that fails keeps nobody from asking the object.
+  async #match<Body>(url: string, read: (response: Response) => Promise<Body>): Promise<Body | undefined> {
+    try {
+      const found = await this.#options.cache.match(url);
+      return found && (await read(found));
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #put(url: string, body: string | Uint8Array<ArrayBuffer>, seconds: number): Promise<void> {
+    try {
+      const headers = { "cache-control": `public, max-age=${seconds}` };
+      await this.#options.cache.put(url, new Response(body, { headers }));
+    } catch {
+      // The others ask for themselves.
+    }
   }
 
   get #stateUrl(): string {
@@ -103,13 +124,4 @@ export class CachedTransferSource implements TransferSource {
   #imageUrl(contentHash: string): string {
     return `${this.#options.key}/images/${contentHash}`;
   }
-}
-
-/** Whether an age, of either sign where clocks differ, is below a bound. */
-function isYounger(age: number, bound: number): boolean {
-  return Math.abs(age) < bound;
-}
-
-function cacheable(body: string | Uint8Array<ArrayBuffer>, seconds: number): Response {
-  return new Response(body, { headers: { "cache-control": `public, max-age=${seconds}` } });
 }

@@ -5,14 +5,18 @@ import { Gateway } from "../../gateway/gateway.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import { createDurableObjectStore } from "../../store/durable-object-store.ts";
+import { logJson } from "../secondary/json-log.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
 import { createStages } from "../settings/stages.ts";
 import { type Environment, readSettings, type WorkerSettings } from "./environment.ts";
-import { log, logGatewayEvent, logStoreWarning } from "./event-log.ts";
+import { logFailure, logGatewayEvent, logStoreWarning } from "./event-log.ts";
 import { LeaseAlarm } from "./lease-alarm.ts";
 
-const onError = (error: unknown) => log("error", "request-failed", "a request failed", { error });
+/** How many pushes of the greatest length are read at the same time; others are told to try again later. */
+const PUSHES_IN_FLIGHT = 2;
+
+const onError = (error: unknown) => logFailure("request-failed", "a request failed", error);
 
 /**
  * The primary: takes pushes, keeps snapshots, compiles the image and hands it out. There is one for the whole clusterset, and only
@@ -38,10 +42,13 @@ export class ClustersetObject extends DurableObject<Environment> {
 
   async #open(storage: DurableObjectStorage, { config, credentials }: WorkerSettings): Promise<void> {
     const leases = new LeaseAlarm(storage, await storage.getAlarm(), (error) =>
-      log("error", "alarm-failed", "the next lease's end is not watched", { error }),
+      logFailure("alarm-failed", "the next lease's end is not watched", error),
     );
     const gateway = await Gateway.open({
-      store: createDurableObjectStore(storage, { onWarning: logStoreWarning }),
+      store: createDurableObjectStore(storage, {
+        onWarning: logStoreWarning,
+        mostCharacters: config.limits.allSnapshotCharacters,
+      }),
       stages: createStages({ ...config, federations: federationOptions(config.federations) }),
       clock: systemClock,
       onEvent: logGatewayEvent,
@@ -51,11 +58,12 @@ export class ClustersetObject extends DurableObject<Environment> {
         return leases;
       },
     });
-    const limits = { sentBytes: config.limits.pushSentBytes, bodyBytes: config.limits.pushBytes };
+    const { pushSentBytes: sentBytes, pushBytes: bodyBytes } = config.limits;
+    const limits = { sentBytes, bodyBytes, bytesInFlight: bodyBytes * PUSHES_IN_FLIGHT };
     this.#app.route("/api/v1/clusters", createPushRoutes({ gateway, credentials, limits, onError }));
     this.#app.route("/api/v1/transfer", createTransferRoutes({ gateway, onError }));
     this.#leases = leases;
     const clusters = gateway.status().clusters.length;
-    log("info", "object-started", "the object loaded what it keeps", { clusters });
+    logJson("info", "object-started", "the object loaded what it keeps", { clusters });
   }
 }

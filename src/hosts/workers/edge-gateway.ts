@@ -1,14 +1,18 @@
 import { waitUntil } from "cloudflare:workers";
-import { createApp } from "../../http/app.ts";
+import { type AppDependencies, createApp } from "../../http/app.ts";
+import { createDnsResource, type DnsResource } from "../../http/dns-resource.ts";
+import { createStatusMetrics } from "../../http/status-metrics.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { Secondary } from "../../transfer/secondary.ts";
+import { IMAGE_FORMAT_VERSION } from "../../zone/layout.ts";
+import { logJson, logTransfers } from "../secondary/json-log.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
 import { createStages } from "../settings/stages.ts";
 import { CachedTransferSource } from "./cached-source.ts";
 import { type Environment, readSettings } from "./environment.ts";
-import { log, logTransferEvent } from "./event-log.ts";
+import { logFailure } from "./event-log.ts";
 import { createPushForward } from "./push-forward.ts";
 import { VERSION } from "./version.ts";
 
@@ -18,6 +22,8 @@ const OBJECT = "clusterset";
 /** What an isolate answers requests with. */
 export interface EdgeGateway {
   readonly secondary: Secondary;
+  /** What the application answers DNS with, for who needs no application around it. */
+  readonly resource: DnsResource;
   readonly app: ReturnType<typeof createApp>;
 }
 
@@ -36,15 +42,15 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
         fetch: (url, request) => object().fetch(url, request),
       }),
       cache: caches.default,
-      key: `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}`,
+      key: `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${IMAGE_FORMAT_VERSION}`,
       background: waitUntil,
       clock: Date.now,
       sleep: (milliseconds) => scheduler.wait(milliseconds),
     }),
     stages: createStages({ ...config, federations: federationOptions(config.federations) }),
-    onEvent: logTransferEvent,
+    onEvent: logTransfers(logJson),
   });
-  const app = createApp({
+  const dependencies: AppDependencies = {
     gateway: secondary,
     clock: Date.now,
     location: locationSettings(config.location),
@@ -59,7 +65,9 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
     ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
-    onError: (error) => log("error", "request-failed", "a request failed", { error }),
-  });
-  return { secondary, app };
+    metrics: createStatusMetrics(secondary, Date.now),
+    onError: (error) => logFailure("request-failed", "a request failed", error),
+  };
+  const resource = createDnsResource(dependencies);
+  return { secondary, resource, app: createApp(dependencies, resource) };
 }

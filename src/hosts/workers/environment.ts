@@ -1,12 +1,12 @@
 import { type Credentials, createCredentials } from "../../http/credentials.ts";
-import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../settings/edge-config.ts";
+import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../settings/edge-config.ts";
 
 /** What wrangler.toml binds, and the secrets. */
 export interface Environment {
   readonly CLUSTERSET: DurableObjectNamespace;
   /** The settings; see `EdgeConfig`. */
   readonly CONFIG?: unknown;
-  /** Which tokens may push which clusters, as SHA-256 hashes. */
+  /** Which tokens may push which clusters, as SHA-256 hashes. More of them in `PUSH_CREDENTIALS_2` and so on: a secret has 5 KB. */
   readonly PUSH_CREDENTIALS?: string;
 }
 
@@ -19,7 +19,7 @@ export interface WorkerSettings {
 
 /** @throws {UsageError} naming each key that is wrong */
 export function readSettings(environment: Environment): WorkerSettings {
-  const list = readPushCredentials(environment.PUSH_CREDENTIALS);
+  const list = readAllPushCredentials(environment);
   return {
     config: readEdgeConfig(environment.CONFIG),
     credentials: createCredentials(list),

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import type { Credentials } from "../../http/credentials.ts";
 import { authorize } from "../../http/push.ts";
 import { PushFault, refusePush } from "../../http/push-fault.ts";
-import { log } from "./event-log.ts";
+import { logFailure } from "./event-log.ts";
 
 /**
  * The push API in front of the object, to be mounted at `/api/v1/clusters`: who has no token of the cluster is refused here and never
@@ -24,7 +24,7 @@ export function createPushForward(
     try {
       return await forward(request);
     } catch (error) {
-      log("error", "push-not-forwarded", "the object could not be reached", { clusterId, error });
+      logFailure("push-not-forwarded", "the object could not be reached", error, { clusterId });
       const fault = new PushFault(503, "BUSY", "the gateway's object could not be reached: try again later", {
         headers: { "retry-after": "5" },
       });

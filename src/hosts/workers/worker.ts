@@ -1,7 +1,7 @@
-import { locationOf } from "./cf-location.ts";
+import { describeError, logJson } from "../secondary/json-log.ts";
+import { EdgeConnection, type EdgeRequest, exchangeAtEdge } from "./edge-exchange.ts";
 import { createEdgeGateway, type EdgeGateway } from "./edge-gateway.ts";
 import type { Environment } from "./environment.ts";
-import { log } from "./event-log.ts";
 
 export { ClustersetObject } from "./clusterset-object.ts";
 
@@ -11,24 +11,23 @@ const WITHOUT_IMAGE = /^https?:\/\/[^/]+\/(?:api\/|healthz$)/;
 let gateway: EdgeGateway | undefined;
 
 export default {
-  async fetch(request, environment, context) {
+  fetch(request, environment, context) {
     try {
       gateway ??= createEdgeGateway(environment);
     } catch (error) {
-      log("error", "not-configured", error instanceof Error ? error.message : String(error));
+      logJson("error", "not-configured", describeError(error));
       return new Response("this gateway is not configured; its log says why\n", { status: 500 });
     }
-    if (!WITHOUT_IMAGE.test(request.url)) {
-      const fresh = gateway.secondary.freshen(Date.now(), (work) => context.waitUntil(work));
-      if (fresh !== undefined) await fresh;
-    }
-    return gateway.app.fetch(request, {
-      // Cloudflare overwrites what the client sends by that name.
-      clientAddress: request.headers.get("cf-connecting-ip") ?? undefined,
-      clientCertificate: "none",
-      get location() {
-        return locationOf(request.cf);
-      },
-    });
+    return exchangeAtEdge(gateway, request, context) ?? answerByApp(gateway, request, context);
   },
 } satisfies ExportedHandler<Environment>;
+
+async function answerByApp(
+  { secondary, app }: EdgeGateway,
+  request: EdgeRequest,
+  context: ExecutionContext,
+): Promise<Response> {
+  if (!WITHOUT_IMAGE.test(request.url))
+    await secondary.freshen(Date.now(), (work) => context.waitUntil(work));
+  return app.fetch(request, new EdgeConnection(request));
+}

@@ -1,15 +1,13 @@
 import { writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { stripVTControlCharacters } from "node:util";
 import { makeToken } from "../../../src/hosts/commands/token.ts";
 import { checkout } from "../cli.ts";
-import { type GatewayClient, gatewayClient } from "../gateway-client.ts";
+import type { GatewayClient } from "../gateway-client.ts";
 import { temporaryFolder } from "../servers/folders.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
+import { type DevProcess, ENVIRONMENT, startDev, wrangler } from "./dev-process.ts";
 
 /** How a Worker under test is set up. */
 export interface WorkerOptions {
@@ -25,41 +23,27 @@ export interface WorkerOptions {
   leaseSeconds?: number;
   /** A free port unless told. */
   port?: number;
+  /** The bundle; that of `wrangler deploy` unless told. */
+  script?: string;
+  /** Further flags of `wrangler dev`. */
+  args?: string[];
 }
 
-/** The Worker in workerd, started by `wrangler dev`. */
-export interface WorkerProcess extends GatewayClient {
-  /** No certificate: HTTP/1.1 in clear. */
-  ca: "";
-  /** The folder of `--persist-to`. */
-  stateDir: string;
-  process: ServerProcess;
-  /** Everything that wrangler and the Worker have written. */
-  log(): string;
-  /** What the Worker has logged as `event`, over all of its starts. */
-  events(event: string): Record<string, unknown>[];
+/** The Worker with its Durable Object. */
+export interface WorkerProcess extends DevProcess {
+  folder: string;
+  /** The file of its variables and secrets. */
+  variables: string;
+  /** Where other processes of wrangler find its object. */
+  registry: string;
   /** Runs SQL in the object, which it may start. */
   sql(query: string, ...parameters: (string | number | null)[]): Promise<unknown[][]>;
   /** Waits until workerd has evicted the object, which takes 10 s without any request, and starts it again. */
   evict(): Promise<void>;
-  stop(): Promise<void>;
-  /** SIGKILL, of wrangler and workerd. */
-  kill(): Promise<void>;
-  /** Starts again on the same port, with the same secrets and state, after stopping it if it runs. */
-  restart(): Promise<void>;
 }
 
-const require = createRequire(import.meta.url);
-const wrangler = join(dirname(require.resolve("wrangler/package.json")), "wrangler-dist/cli.js");
-const ENVIRONMENT = {
-  WRANGLER_SEND_METRICS: "false",
-  // Asks Cloudflare for an example of `request.cf` otherwise.
-  CLOUDFLARE_CF_FETCH_ENABLED: "false",
-  MINIFLARE_WORKERD_PATH: fileURLToPath(new URL("workerd.sh", import.meta.url)),
-  WORKERD: require("workerd").default as string,
-  NO_COLOR: "1",
-};
-
+/** The name of the Worker in wrangler.toml. */
+export const NAME = "clusterset-doh";
 /** A little more than workerd waits before it evicts an object. */
 const IDLE_MS = 11_000;
 /** The API of wrangler's "Local Explorer". */
@@ -67,13 +51,18 @@ const OBJECTS = "/cdn-cgi/local/explorer/api/workers/durable_objects/namespaces"
 
 let bundle: Promise<string> | undefined;
 
+/** The bundle that `wrangler deploy` would upload, made once for each process. */
+export function builtWorker(): Promise<string> {
+  bundle ??= buildWorker(temporaryFolder("bundle"));
+  return bundle;
+}
+
 /** Starts the Worker and waits until it answers; `/readyz` may still say no. */
 export async function startWorker(options: WorkerOptions = {}): Promise<WorkerProcess> {
-  const { clusters = [], credentials = [], leaseSeconds, config } = options;
-  bundle ??= buildWorker(temporaryFolder("bundle"));
-  const script = await bundle;
+  const { clusters = [], credentials = [], leaseSeconds, config, args } = options;
+  const script = options.script ?? (await builtWorker());
   const folder = options.folder ?? temporaryFolder("worker");
-  const stateDir = join(folder, "state");
+  const registry = join(folder, "registry");
   const port = options.port ?? (await freePort());
   const tokenFileFor = (clusterId: string) => join(folder, `${clusterId}.token`);
   const hashes = clusters.map((clusterId) => {
@@ -93,55 +82,39 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerPr
       (overrides === undefined ? "" : `CONFIG='${JSON.stringify(overrides)}'\n`),
     { mode: 0o600 },
   );
-  const client = gatewayClient(`http://127.0.0.1:${port}`, () => "", tokenFileFor);
-  const server = await ServerProcess.start({
-    name: "wrangler",
-    command: process.execPath,
-    args: [
-      ...[
-        "--no-warnings",
-        wrangler,
-        "dev",
-        script,
-        "--no-bundle",
-        "--config",
-        join(checkout, "wrangler.toml"),
-      ],
-      ...["--ip", "127.0.0.1", "--port", String(port), "--persist-to", stateDir, "--env-file", variables],
-      ...["--show-interactive-dev-session", "false"],
-    ],
-    folder,
-    env: ENVIRONMENT,
-    ready: async () => (await client.http("/healthz")).status === 200,
+  const configuration = join(checkout, "wrangler.toml");
+  const worker = await startDev({
+    ...{ script, configuration, name: NAME, variables, folder, registry, port, tokenFileFor },
+    ...(args && { args }),
   });
-  const events = (event: string) => loggedEvents(server.log()).filter((entry) => entry.event === event);
   return {
-    ...client,
-    ca: "",
-    stateDir,
-    process: server,
-    log: () => server.log(),
-    events,
-    sql: (query, ...parameters) => runSql(client, query, parameters),
+    ...worker,
+    folder,
+    variables,
+    registry,
+    sql: (query, ...parameters) => runSql(worker, query, parameters),
     evict: async () => {
-      const starts = events("object-started").length;
-      while (events("object-started").length <= starts) {
+      const starts = worker.events("object-started").length;
+      while (worker.events("object-started").length <= starts) {
         await sleep(IDLE_MS);
-        await runSql(client, "SELECT 1", []);
+        await runSql(worker, "SELECT 1", []);
       }
     },
-    stop: () => server.stop(),
-    kill: () => server.kill(),
-    restart: () => server.restart(),
   };
 }
 
-/** Bundles the Worker as `wrangler deploy` does. @returns the script */
-export async function buildWorker(folder: string): Promise<string> {
+/** Bundles a Worker, the gateway's unless told, as `wrangler deploy` does. @returns the script */
+export async function buildWorker(
+  folder: string,
+  configuration = join(checkout, "wrangler.toml"),
+): Promise<string> {
   const build = new ServerProcess({
     name: "bundle",
     command: process.execPath,
-    args: ["--no-warnings", wrangler, "deploy", "--dry-run", "--outdir", join(folder, "worker")],
+    args: [
+      ...["--no-warnings", wrangler, "deploy", "--config", configuration],
+      ...["--dry-run", "--outdir", join(folder, "worker")],
+    ],
     folder,
     cwd: checkout,
     env: ENVIRONMENT,
@@ -154,24 +127,11 @@ export async function buildWorker(folder: string): Promise<string> {
 }
 
 async function runSql(client: GatewayClient, sql: string, params: readonly unknown[]): Promise<unknown[][]> {
-  const answer = await client.http(`${OBJECTS}/clusterset-doh-ClustersetObject/query`, {
+  const answer = await client.http(`${OBJECTS}/${NAME}-ClustersetObject/query`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ durable_object_name: "clusterset", queries: [{ sql, params }] }),
   });
   if (answer.status !== 200) throw new Error(`${sql}: ${answer.status} ${answer.text}`);
   return answer.json<{ result: { rows: unknown[][] }[] }>().result[0]?.rows ?? [];
-}
-
-/** The events of a log: lines of JSON, in wrangler's frame around what is a warning or an error. */
-function loggedEvents(log: string): Record<string, unknown>[] {
-  return stripVTControlCharacters(log)
-    .split("\n")
-    .flatMap((line) => {
-      try {
-        return [JSON.parse(/\{"level":.*\}/.exec(line)?.[0] ?? "")];
-      } catch {
-        return [];
-      }
-    });
 }

@@ -1,0 +1,16 @@
+/** What a location's cache was asked. */
+export interface CacheCounts {
+  hits: number;
+  misses: number;
+  puts: number;
+  deletes: number;
+}
+
+/** What the object was asked, and what it wrote. */
+export interface ObjectCounts {
+  state: number;
+  images: number;
+  pushes: number;
+  /** As SQLite's cursors count them, and as they are billed; alarms come on top. */
+  rowsWritten: number;
+}

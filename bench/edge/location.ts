@@ -1,0 +1,155 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { request } from "undici";
+import { makeToken } from "../../src/hosts/commands/token.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { type GatewayClient, gatewayClient } from "../../test/e2e/gateway-client.ts";
+import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
+import { freePort } from "../../test/e2e/servers/ports.ts";
+import { LONG_LEASES, pushSnapshot } from "../push.ts";
+import { GATEWAY_MODULE, type Scripts } from "./bundles.ts";
+import type { CacheCounts, ObjectCounts } from "./counts.ts";
+import { startWorkerd, type WorkerdProcess, type WorkerdSpec } from "./workerd.ts";
+import type { Binding, Service } from "./workerd-config.ts";
+
+const OBJECT_CLASS = "ClustersetObject";
+
+/** Who may push, and what the Worker is configured with. */
+export interface Deployment {
+  readonly scripts: Scripts;
+  readonly bindings: readonly Binding[];
+  readonly tokenFileFor: (clusterId: string) => string;
+}
+
+/** A workerd process that answers at `url`. */
+export interface Answering extends WorkerdProcess {
+  readonly port: number;
+  readonly url: string;
+  /** Pushes, and asks. */
+  readonly client: GatewayClient;
+}
+
+/** Makes a token for each cluster. */
+export function deploy(scripts: Scripts, clusters: readonly string[]): Deployment {
+  const folder = temporaryFolder("tokens");
+  const tokenFileFor = (clusterId: string) => join(folder, `${clusterId}.token`);
+  const hashes = clusters.map((clusterId) => {
+    const { token, sha256 } = makeToken();
+    writeFileSync(tokenFileFor(clusterId), `${token}\n`, { mode: 0o600 });
+    return [clusterId, sha256] as const;
+  });
+  const bindings: Binding[] = [
+    { name: "CONFIG", json: { lease: LONG_LEASES.lease } },
+    { name: "PUSH_CREDENTIALS", text: JSON.stringify(Object.fromEntries(hashes)) },
+  ];
+  return { scripts, bindings, tokenFileFor };
+}
+
+/** The Worker, its object and a cache in one process. */
+export async function startWhole(deployment: Deployment): Promise<Answering> {
+  const { scripts, bindings } = deployment;
+  const services: Service[] = [
+    {
+      name: "gateway",
+      modules: [[GATEWAY_MODULE, scripts.gateway]],
+      bindings: [...bindings, { name: "CLUSTERSET", objects: OBJECT_CLASS, of: "gateway" }],
+      objects: { classes: [OBJECT_CLASS], disk: "state" },
+      cache: "cache",
+    },
+    { name: "cache", modules: [["cache.js", scripts.memoryCache]] },
+    { name: "state", folder: temporaryFolder("state") },
+  ];
+  return answering(deployment, { name: "gateway", services }, "gateway");
+}
+
+/** The object in a process of its own; whoever comes to its port gets to it. */
+export function startObject(
+  deployment: Deployment,
+  state: string,
+  inspectorPort?: number,
+): Promise<Answering> {
+  const { scripts, bindings } = deployment;
+  const services: Service[] = [
+    {
+      name: "object",
+      modules: [
+        ["object.js", scripts.countingObject],
+        [GATEWAY_MODULE, scripts.gateway],
+      ],
+      bindings: [...bindings, { name: "CLUSTERSET", objects: OBJECT_CLASS, of: "object" }],
+      objects: { classes: [OBJECT_CLASS], disk: "state" },
+    },
+    { name: "state", folder: state },
+  ];
+  const inspector = inspectorPort === undefined ? {} : { inspectorPort };
+  return answering(deployment, { name: "object", services, ...inspector }, "object");
+}
+
+/** A location's cache in a process of its own. */
+export function startCache(deployment: Deployment): Promise<Answering> {
+  const services = [{ name: "cache", modules: [["cache.js", deployment.scripts.memoryCache]] as const }];
+  return answering(deployment, { name: "cache", services }, "cache");
+}
+
+/** Isolates of the Worker that share one process, and an object and a cache elsewhere; one socket for each. */
+export function isolates(
+  { scripts, bindings }: Deployment,
+  ports: readonly number[],
+  object: { readonly port: number },
+  cache: { readonly port: number },
+): WorkerdSpec {
+  const names = ports.map((_, index) => `gateway-${index + 1}`);
+  return {
+    name: "isolates",
+    services: [
+      ...names.map((name) => ({
+        name,
+        modules: [[GATEWAY_MODULE, scripts.gateway]] as const,
+        bindings: [...bindings, { name: "CLUSTERSET", objects: OBJECT_CLASS, of: "distant" }],
+        cache: "cache",
+      })),
+      {
+        name: "distant",
+        modules: [["distant.js", scripts.distantObject]],
+        bindings: [{ name: "PRIMARY", service: "object" }],
+        objects: { classes: [OBJECT_CLASS] },
+      },
+      { name: "object", address: `127.0.0.1:${object.port}` },
+      { name: "cache", address: `127.0.0.1:${cache.port}` },
+    ],
+    sockets: ports.map((port, index) => ({ port, service: names[index]! })),
+  };
+}
+
+/** Several clusters push, one after the other. */
+export async function pushAll(
+  { client }: Pick<Answering, "client">,
+  snapshots: readonly ClusterSnapshot[],
+): Promise<void> {
+  for (const snapshot of snapshots) await pushSnapshot(client, snapshot);
+}
+
+export function objectCounts({ url }: { readonly url: string }): Promise<ObjectCounts> {
+  return readJson(`${url}/counts`);
+}
+
+export function cacheCounts({ url }: { readonly url: string }): Promise<CacheCounts> {
+  return readJson(`${url}/counts`);
+}
+
+async function answering(
+  { tokenFileFor }: Deployment,
+  spec: Omit<WorkerdSpec, "sockets">,
+  service: string,
+): Promise<Answering> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const { server, stop } = await startWorkerd({ ...spec, sockets: [{ port, service }] });
+  const client = gatewayClient(url, () => "", tokenFileFor);
+  return { server, stop, pid: server.pid!, port, url, client };
+}
+
+async function readJson<Result>(url: string): Promise<Result> {
+  const { body } = await request(url);
+  return (await body.json()) as Result;
+}

@@ -1,0 +1,38 @@
+/** The gateway's object with a count of what it is asked and of the rows that it writes, and a way to it for other processes. */
+import type { Environment } from "../../../src/hosts/workers/environment.ts";
+// The bundle that wrangler would deploy; it is not bundled again.
+import { ClustersetObject as Gateway } from "../../../src/hosts/workers/worker.ts";
+import type { ObjectCounts } from "../counts.ts";
+
+const counts: ObjectCounts = { state: 0, images: 0, pushes: 0, rowsWritten: 0 };
+
+export class ClustersetObject extends Gateway {
+  constructor(state: DurableObjectState, environment: Environment) {
+    countRows(state.storage);
+    super(state, environment);
+  }
+
+  override fetch(request: Request): Promise<Response> {
+    const path = new URL(request.url).pathname;
+    if (path.endsWith("/transfer/state")) counts.state++;
+    else if (path.includes("/transfer/images/")) counts.images++;
+    else counts.pushes++;
+    return super.fetch(request);
+  }
+}
+
+function countRows({ sql }: DurableObjectStorage): void {
+  const execute = sql.exec.bind(sql);
+  sql.exec = ((query, ...values) => {
+    const cursor = execute(query, ...values);
+    counts.rowsWritten += cursor.rowsWritten;
+    return cursor;
+  }) as typeof sql.exec;
+}
+
+export default {
+  async fetch(request, environment) {
+    if (new URL(request.url).pathname === "/counts") return Response.json(counts);
+    return environment.CLUSTERSET.getByName("clusterset").fetch(request);
+  },
+} satisfies ExportedHandler<Environment>;

@@ -1,0 +1,82 @@
+import type { Connection } from "../../http/connection.ts";
+import type { DnsResource } from "../../http/dns-resource.ts";
+import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import { FetchRequest } from "../../http/fetch-exchange.ts";
+import type { Secondary } from "../../transfer/secondary.ts";
+import { locationOf } from "./cf-location.ts";
+
+/** What DNS queries are answered with. */
+export interface EdgeParts {
+  readonly secondary: Secondary;
+  readonly resource: DnsResource;
+}
+
+/** A request as Cloudflare hands it to a Worker. */
+export type EdgeRequest = Request<unknown, IncomingRequestCfProperties>;
+
+const DNS_QUERY = "/dns-query";
+const QUESTION_MARK = 0x3f;
+
+/** What Cloudflare says of a connection. It is looked at only where it counts, since every look leaves JavaScript. */
+export class EdgeConnection implements Connection {
+  readonly clientCertificate = "none";
+  readonly #request: EdgeRequest;
+
+  constructor(request: EdgeRequest) {
+    this.#request = request;
+  }
+
+  /** Cloudflare overwrites what the client sends by that name. */
+  get clientAddress(): string | undefined {
+    return this.#request.headers.get("cf-connecting-ip") ?? undefined;
+  }
+
+  get location() {
+    return locationOf(this.#request.cf);
+  }
+}
+
+/**
+ * Answers a request to the DNS resource without the application around it, as that one would: the application costs more than the
+ * answer (docs/benchmarks.md). That is GET and POST of `/dns-query`, exactly; undefined for any other request.
+ */
+export function exchangeAtEdge(
+  { secondary, resource }: EdgeParts,
+  request: EdgeRequest,
+  context: ExecutionContext,
+): Response | Promise<Response> | undefined {
+  const exchanged = new FetchRequest(request, new EdgeConnection(request));
+  if (!isDnsQuery(exchanged)) return undefined;
+  const fresh = secondary.freshen(Date.now(), (work) => context.waitUntil(work));
+  return fresh === undefined ? answer(resource, exchanged) : fresh.then(() => answer(resource, exchanged));
+}
+
+function isDnsQuery({ method, url }: HttpRequest): boolean {
+  if (method !== "GET" && method !== "POST") return false;
+  // Behind the slashes of the scheme.
+  const path = url.indexOf("/", 8);
+  const end = path + DNS_QUERY.length;
+  return url.startsWith(DNS_QUERY, path) && (url.length === end || url.charCodeAt(end) === QUESTION_MARK);
+}
+
+function answer({ answerDns, failed }: DnsResource, request: HttpRequest): Response | Promise<Response> {
+  try {
+    const answered = answerDns(request);
+    if (!(answered instanceof Promise)) return toResponse(answered);
+    return answered.then(toResponse, (error) => toResponse(failed(request, error)));
+  } catch (error) {
+    return toResponse(failed(request, error));
+  }
+}
+
+/** Header fields are shared by answers that have the same ones; so is the form that workerd copies fastest. */
+const kept = new WeakMap<HttpResponse["headers"], Headers>();
+
+function toResponse({ status, headers, body }: HttpResponse): Response {
+  let fields = kept.get(headers);
+  if (fields === undefined) {
+    fields = new Headers(headers);
+    if (Object.isFrozen(headers)) kept.set(headers, fields);
+  }
+  return new Response(body, { status, headers: fields });
+}

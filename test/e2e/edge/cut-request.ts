@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+
+/** A request with a body, of which the first half is sent. */
+export interface HalfRequest {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body: Buffer;
+  /** Whether the body's length is told beforehand, or it comes in chunks. */
+  framing: "length" | "chunks";
+}
+
+/** A connection whose request waits for its other half. */
+export interface OpenRequest {
+  /** Ends the connection as somebody does who is done, or who is gone. */
+  cut(how: "closed" | "reset"): Promise<void>;
+}
+
+/** Sends half of a request over HTTP/1.1. */
+export async function sendHalf(
+  url: string,
+  { method, path, headers, body, framing }: HalfRequest,
+): Promise<OpenRequest> {
+  const { hostname, port, host } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {}); // the server may end it first
+  socket.resume();
+  await once(socket, "connect");
+  const length = framing === "length" ? `content-length: ${body.length}` : "transfer-encoding: chunked";
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  await write(
+    socket,
+    [`${method} ${path} HTTP/1.1`, `host: ${host}`, ...fields, length, "", ""].join("\r\n"),
+  );
+  const half = body.subarray(0, body.length >> 1);
+  if (framing === "length") await write(socket, half);
+  else {
+    // A chunk that is whole, and one that is not.
+    const whole = half.length >> 1;
+    await write(socket, `${whole.toString(16)}\r\n`);
+    await write(socket, half.subarray(0, whole));
+    await write(socket, `\r\n${(body.length - whole).toString(16)}\r\n`);
+    await write(socket, half.subarray(whole));
+  }
+  return {
+    cut: async (how) => {
+      const closed = once(socket, "close");
+      if (how === "reset") socket.resetAndDestroy();
+      else socket.end();
+      await closed;
+    },
+  };
+}
+
+function write(socket: Socket, octets: string | Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    socket.write(octets, () => resolve());
+  });
+}

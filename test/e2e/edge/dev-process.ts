@@ -1,0 +1,105 @@
+import { rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
+import { type GatewayClient, gatewayClient } from "../gateway-client.ts";
+import { ServerProcess } from "../servers/process.ts";
+
+/** What one `wrangler dev` is started with. */
+export interface DevOptions {
+  /** A bundle of the Worker. */
+  script: string;
+  /** The path of a wrangler.toml, and the name of the Worker in it. */
+  configuration: string;
+  name: string;
+  /** The path of a file of variables and secrets. */
+  variables: string;
+  /** Where its state and log go. */
+  folder: string;
+  /** A folder that it shares with the processes whose objects it reaches, or that reach its object. */
+  registry: string;
+  port: number;
+  tokenFileFor(clusterId: string): string;
+  /** Further flags. */
+  args?: string[];
+}
+
+/** A Worker in workerd, started by `wrangler dev`. */
+export interface DevProcess extends GatewayClient {
+  /** No certificate: HTTP/1.1 in clear. */
+  ca: "";
+  /** The folder of `--persist-to`. */
+  stateDir: string;
+  process: ServerProcess;
+  /** Everything that wrangler and the Worker have written. */
+  log(): string;
+  /** What the Worker has logged as `event`, over all of its starts. */
+  events(event: string): Record<string, unknown>[];
+  stop(): Promise<void>;
+  /** SIGKILL, of wrangler and workerd. */
+  kill(): Promise<void>;
+  /** Starts again on the same port, with the same secrets and state, after stopping it if it runs. */
+  restart(): Promise<void>;
+}
+
+const require = createRequire(import.meta.url);
+/** The program of `npx wrangler`. */
+export const wrangler = join(dirname(require.resolve("wrangler/package.json")), "wrangler-dist/cli.js");
+export const ENVIRONMENT = {
+  WRANGLER_SEND_METRICS: "false",
+  // Asks Cloudflare for an example of `request.cf` otherwise.
+  CLOUDFLARE_CF_FETCH_ENABLED: "false",
+  MINIFLARE_WORKERD_PATH: fileURLToPath(new URL("workerd.sh", import.meta.url)),
+  WORKERD: require("workerd").default as string,
+  NO_COLOR: "1",
+};
+
+/** Starts a Worker and waits until it answers. */
+export async function startDev(options: DevOptions): Promise<DevProcess> {
+  const { script, configuration, name, variables, folder, registry, port, tokenFileFor, args = [] } = options;
+  const stateDir = join(folder, "state");
+  const client = gatewayClient(`http://127.0.0.1:${port}`, () => "", tokenFileFor);
+  const server = await ServerProcess.start({
+    name: "wrangler",
+    command: process.execPath,
+    args: [
+      ...["--no-warnings", wrangler, "dev", script, "--no-bundle", "--config", configuration],
+      ...["--ip", "127.0.0.1", "--port", String(port), "--persist-to", stateDir, "--env-file", variables],
+      ...["--show-interactive-dev-session", "false"],
+      ...args,
+    ],
+    folder,
+    env: { ...ENVIRONMENT, WRANGLER_REGISTRY_PATH: registry },
+    ready: async () => (await client.http("/healthz")).status === 200,
+  });
+  return {
+    ...client,
+    ca: "",
+    stateDir,
+    process: server,
+    log: () => server.log(),
+    events: (event) => loggedEvents(server.log()).filter((entry) => entry.event === event),
+    stop: () => server.stop(),
+    kill: () => server.kill(),
+    restart: async () => {
+      await server.stop();
+      // One that was killed could not take its name back, and would keep it for minutes.
+      rmSync(join(registry, name), { force: true });
+      await server.start();
+    },
+  };
+}
+
+/** The events of a log: lines of JSON, in wrangler's frame around what is a warning or an error. */
+function loggedEvents(log: string): Record<string, unknown>[] {
+  return stripVTControlCharacters(log)
+    .split("\n")
+    .flatMap((line) => {
+      try {
+        return [JSON.parse(/\{"level":.*\}/.exec(line)?.[0] ?? "")];
+      } catch {
+        return [];
+      }
+    });
+}

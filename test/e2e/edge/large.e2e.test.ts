@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { diffSnapshots } from "../../../src/snapshot/diff.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { PushClient } from "../../../src/sync/push-client.ts";
+import { BENCH_WORLD, generateWorld } from "../../worlds/generate.ts";
+import { answered, eventualAnswer } from "../answers.ts";
+import { openObjectFile } from "./object-file.ts";
+import { startWorker, type WorkerProcess } from "./wrangler.ts";
+
+/** Octets of a row, or of a value in it, that a Durable Object takes. */
+const MOST_ROW_BYTES = 2_000_000;
+const ASKED = 20;
+
+interface Row {
+  key: string;
+  octets: number;
+  digest: string;
+}
+
+describe("10,000 services with 100,000 endpoints in two clusters, by the sync worker's client", () => {
+  const world = generateWorld(BENCH_WORLD);
+  const signal = new AbortController().signal;
+  let worker: WorkerProcess;
+  let clients: PushClient[];
+
+  beforeAll(async () => {
+    worker = await startWorker({ clusters: world.map(({ clusterId }) => clusterId) });
+    clients = world.map(
+      ({ clusterId }) =>
+        new PushClient({
+          gateway: worker.url,
+          token: worker.tokenFor(clusterId),
+          leaseSeconds: 600,
+          isCurrent: () => true,
+          logger: { info() {}, warn() {}, error() {} },
+        }),
+    );
+  });
+
+  afterAll(async () => {
+    await Promise.all((clients ?? []).map((client) => client.close()));
+    await worker?.stop();
+  });
+
+  const deliver = (snapshots: readonly ClusterSnapshot[]) =>
+    Promise.all(snapshots.map((snapshot, index) => clients[index]!.deliver(snapshot, signal)));
+
+  /** What the file of the object holds. */
+  const rows = (): Row[] => {
+    const file = openObjectFile(worker);
+    try {
+      return file
+        .prepare(
+          `SELECT concat_ws(' ', cluster_id, kind, number) AS key, hex(digest) AS digest,
+             length(cluster_id) + length(kind) + length(body) + length(digest) + 24 AS octets
+           FROM cluster_records ORDER BY key`,
+        )
+        .all() as unknown as Row[];
+    } finally {
+      file.close();
+    }
+  };
+
+  test("both are acknowledged, kept in rows below 2 MB, and answered", async () => {
+    await deliver(world);
+    for (const { clusterId } of world)
+      expect(await worker.clusterStatus(clusterId)).toMatchObject({ live: true, exports: 10_000 });
+    const kept = rows();
+    for (const { clusterId } of world)
+      expect(kept.map(({ key }) => key)).toContain(`${clusterId} snapshot 0`);
+    expect(kept.filter(({ octets }) => octets >= MOST_ROW_BYTES)).toEqual([]);
+    expect((await worker.http("/readyz")).text).toContain("2 of 2 clusters live, 10000 services");
+    const services = Object.keys(world[0]!.exports);
+    for (let index = 0; index < services.length; index += services.length / ASKED) {
+      const service = services[index]!;
+      const [namespace, name] = service.split("/");
+      expect(await answered(worker, `${name}.${namespace}`)).toEqual(addresses(world, service));
+    }
+  });
+
+  test("a change after it is a delta: one more row, in proportion to the change", async () => {
+    const before = rows();
+    const first = world[0]!;
+    const changed = structuredClone(first);
+    const [group] = Object.values(changed.exports["team-0/service-7"]!.endpoints);
+    (group!.members as Record<string, object>)["10.99.0.1#late"] = { address: "10.99.0.1", hostname: "late" };
+    await deliver([changed]);
+    await eventualAnswer(worker, "late.cluster-1.service-7.team-0").toEqual(["10.99.0.1"]);
+    const after = rows();
+    expect(after.filter(({ key }) => !key.includes("patch"))).toEqual(before);
+    const added = after.filter(({ key }) => key.includes("patch"));
+    expect(added.map(({ key }) => key)).toEqual(["cluster-1 patch 0"]);
+    const size = JSON.stringify(diffSnapshots(first, changed)).length;
+    expect(added[0]!.octets).toBeLessThan(size + 500);
+    await worker.restart();
+    expect(await answered(worker, "late.cluster-1.service-7.team-0")).toEqual(["10.99.0.1"]);
+    expect(await answered(worker, "service-9999.team-99")).toEqual(addresses(world, "team-99/service-9999"));
+  });
+});
+
+/** What the name of a service is answered with: its ClusterSetIP, or the endpoints of all clusters. */
+function addresses(world: readonly ClusterSnapshot[], service: string): string[] {
+  const ips = world.flatMap(({ imports }) => imports[service]?.ips ?? []);
+  const endpoints = world
+    .flatMap(({ exports }) => Object.values(exports[service]!.endpoints))
+    .flatMap(({ members }) => Object.values(members).map(({ address }) => address));
+  return [...new Set(ips.length > 0 ? ips : endpoints)].sort();
+}

@@ -1,0 +1,129 @@
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { AcknowledgementResponse } from "../../../src/http/push-messages.ts";
+import { shopSnapshot } from "../../snapshot/worlds.ts";
+import { eventualAnswer, eventually } from "../answers.ts";
+import type { HttpAnswer } from "../gateway-client.ts";
+import { sendHalf } from "./cut-request.ts";
+import { startWorker, type WorkerProcess } from "./wrangler.ts";
+
+/** Pushes of one cluster that the object takes at the same time. */
+const MOST_AT_ONCE = 2;
+const ROUNDS = 20;
+const IDENTITY = (body: Buffer) => body;
+
+describe("pushes to the Worker that are cut off, and many at once", () => {
+  let worker: WorkerProcess;
+
+  beforeAll(async () => {
+    worker = await startWorker({ clusters: ["west", "east"] });
+  });
+
+  afterAll(() => worker?.stop());
+
+  const headersOf = (clusterId: string) => ({
+    authorization: `Bearer ${worker.tokenFor(clusterId)}`,
+    "content-type": "application/json",
+  });
+  const pathOf = (clusterId: string) => `/api/v1/clusters/${clusterId}/snapshot?leaseSeconds=600`;
+  const send = (method: string, clusterId: string, body: object): Promise<HttpAnswer> =>
+    worker.http(pathOf(clusterId), { method, headers: headersOf(clusterId), body: JSON.stringify(body) });
+  const generationIn = (answer: HttpAnswer): number =>
+    AcknowledgementResponse.parse(answer.json()).generation;
+  /** Adds an endpoint to `shop/web`. */
+  const adding = (address: string) => ({
+    exports: { "shop/web": { endpoints: { "http/TCP/8080": { members: { [address]: { address } } } } } },
+  });
+  const rows = () => worker.sql("SELECT cluster_id, kind, number, hex(digest) FROM cluster_records");
+
+  /** What west is answered with and kept as. */
+  let generation: number;
+
+  beforeEach(async () => {
+    await worker.http("/api/v1/clusters/east", { method: "DELETE", headers: headersOf("east") });
+    generation = generationIn(await send("PUT", "west", shopSnapshot("west", 2)));
+    await eventualAnswer(worker, "web.shop").toEqual(["10.0.0.0", "10.0.0.1"]);
+  });
+
+  test.each([
+    ["PUT", "length", "closed", "plain", IDENTITY],
+    ["PUT", "chunks", "reset", "plain", IDENTITY],
+    ["PUT", "length", "reset", "gzip", gzipSync],
+    ["PUT", "chunks", "closed", "gzip", gzipSync],
+    ["PATCH", "length", "reset", "plain", IDENTITY],
+  ] as const)(
+    "a %s by %s that is %s in the middle, in %s: nothing changes, and the next push is taken",
+    async (method, framing, how, coding, encode) => {
+      const before = { rows: await rows(), pushed: worker.events("pushed").length };
+      const members = Object.fromEntries(
+        Array.from({ length: 5000 }, (_, index) => `10.9.${index >> 8}.${index & 255}`).map((address) => [
+          address,
+          { address },
+        ]),
+      );
+      const whole =
+        method === "PUT"
+          ? shopSnapshot("west", 5000)
+          : {
+              baseGeneration: generation,
+              patch: { exports: { "shop/web": { endpoints: { "http/TCP/8080": { members } } } } },
+            };
+      const request = {
+        ...{ method, framing, path: pathOf("west") },
+        headers: { ...headersOf("west"), ...(coding === "gzip" && { "content-encoding": "gzip" }) },
+        body: encode(Buffer.from(JSON.stringify(whole))),
+      };
+      // A delta that does not fit is refused with 409, and with 429 while too many pushes are read.
+      const probe = async () =>
+        (await send("PATCH", "west", { baseGeneration: 1, patch: adding("10.9.9.9") })).status;
+      const open = await Promise.all(
+        Array.from({ length: MOST_AT_ONCE }, () => sendHalf(worker.url, request)),
+      );
+      await eventually(probe).toBe(429);
+      await Promise.all(open.map((one) => one.cut(how)));
+      await eventually(probe).toBe(409);
+      expect({ rows: await rows(), pushed: worker.events("pushed").length }).toEqual(before);
+      expect(await worker.clusterStatus("west")).toMatchObject({ generation, live: true });
+
+      const next = await send("PATCH", "west", { baseGeneration: generation, patch: adding("10.0.0.9") });
+      expect(next.status).toBe(200);
+      await eventualAnswer(worker, "web.shop").toEqual(["10.0.0.0", "10.0.0.1", "10.0.0.9"]);
+    },
+  );
+
+  test("two clusters push full snapshots and deltas at once: both are there, and each change of them", async () => {
+    const [west, east] = await Promise.all(
+      ["west", "east"].map(async (clusterId) => {
+        let base = generationIn(await send("PUT", clusterId, shopSnapshot(clusterId, 1)));
+        for (let round = 1; round <= ROUNDS; round++) {
+          const address = `10.${clusterId === "west" ? 1 : 2}.0.${round}`;
+          base = generationIn(
+            await send("PATCH", clusterId, { baseGeneration: base, patch: adding(address) }),
+          );
+        }
+        return base;
+      }),
+    );
+    const all = ["10.0.0.0"];
+    for (const net of [1, 2]) for (let round = 1; round <= ROUNDS; round++) all.push(`10.${net}.0.${round}`);
+    await eventualAnswer(worker, "web.shop").toEqual(all.sort());
+    expect(await worker.clusterStatus("west")).toMatchObject({ generation: west });
+    expect(await worker.clusterStatus("east")).toMatchObject({ generation: east });
+    await worker.kill();
+    await worker.restart();
+    await eventualAnswer(worker, "web.shop").toEqual(all);
+  });
+
+  test("two deltas on the same generation at once: one is taken, the other is told of it", async () => {
+    const [one, other] = await Promise.all(
+      ["10.0.1.1", "10.0.1.2"].map((address) =>
+        send("PATCH", "west", { baseGeneration: generation, patch: adding(address) }),
+      ),
+    );
+    expect([one?.status, other?.status].sort()).toEqual([200, 409]);
+    const [taken, held] =
+      one?.status === 200 ? ["10.0.1.1", generationIn(one)] : ["10.0.1.2", generationIn(other!)];
+    await eventualAnswer(worker, "web.shop").toEqual(["10.0.0.0", "10.0.0.1", taken]);
+    expect(await worker.clusterStatus("west")).toMatchObject({ generation: held });
+  });
+});

@@ -1,0 +1,60 @@
+import { isDeepStrictEqual } from "node:util";
+import { readExtendedError } from "../../conformance/extended-error.ts";
+import type { Answered } from "../answers.ts";
+import { type GatewayClient, shorten } from "../gateway-client.ts";
+import { waitFor } from "../servers/wait.ts";
+import type { DevProcess } from "./dev-process.ts";
+
+/** An answer, and whether it said that it is stale. */
+export interface Seen {
+  /** Before it was asked for, in Unix milliseconds. */
+  asked: number;
+  answer: Answered;
+  stale: boolean;
+}
+
+/** Extended DNS Errors 3 and 19 (RFC 8914 sections 4.4 and 4.20). */
+const STALE = [3, 19];
+/** What docs/transfer.md promises, in milliseconds. */
+const BOUND = 5000;
+
+/** Asks for the addresses of a name without `.svc.clusterset.test`. */
+export async function see(gateway: GatewayClient, name: string): Promise<Seen> {
+  const asked = Date.now();
+  const answer = await gateway.query(`${name}.svc.clusterset.test`, "A");
+  const { rcode, values } = shorten(answer);
+  const found = values.length > 0 ? values : "NODATA";
+  const stale = STALE.includes(readExtendedError(answer.raw) ?? -1);
+  return { asked, answer: rcode === "NOERROR" ? found : rcode, stale };
+}
+
+/** Asks until that answer comes, and does not say that it is stale. @returns all that was seen on the way */
+export async function seeUntil(gateway: GatewayClient, name: string, expected: Answered): Promise<Seen[]> {
+  const all: Seen[] = [];
+  await waitFor(
+    `${name} is ${expected}`,
+    async () => {
+      const seen = await see(gateway, name);
+      all.push(seen);
+      return isDeepStrictEqual(seen.answer, expected) && !seen.stale;
+    },
+    60_000,
+  ).catch((cause: Error) => {
+    throw new Error(`${cause.message}; it is ${JSON.stringify(all.at(-1))}`, { cause });
+  });
+  return all;
+}
+
+/**
+ * Which of those answers the bound does not allow: other ones than `expected` that were asked for later than the bound after the
+ * object served `expected`, and do not say that they are stale.
+ * @param worker whose object's last change is the one to `expected`
+ */
+export function tooLate(all: readonly Seen[], expected: Answered, worker: DevProcess): Seen[] {
+  const served = worker.events("compiled").findLast(({ changed }) => changed === true);
+  if (served === undefined) throw new Error("the object has compiled nothing");
+  const from = Date.parse(`${served.time}`) + BOUND;
+  return all.filter(
+    ({ asked, answer, stale }) => asked > from && !stale && !isDeepStrictEqual(answer, expected),
+  );
+}
