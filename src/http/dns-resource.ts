@@ -6,7 +6,7 @@ import { createDnsRoute, LONGEST_MESSAGE } from "./dns-route.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { createJsonRoute, type JsonRoute } from "./json-route.ts";
 import { type LocationSettings, locateAskers } from "./located-asker.ts";
-import { createQueryAnswerer } from "./query-answerer.ts";
+import { createQueryAnswerer, type QueryAnswerer } from "./query-answerer.ts";
 import { QueryCounters } from "./query-counters.ts";
 import { createRefuse, type Refuse } from "./refusal.ts";
 
@@ -38,6 +38,8 @@ export interface DnsResource {
   readonly resolveJson: Exchange;
   /** At `/clusters/<cluster id>/dns-query` and `…/resolve`. */
   readonly ofCluster: (clusterId: string) => { readonly answerDns: Exchange; readonly resolveJson: Exchange };
+  /** What all of them answer queries by. */
+  readonly answerQuery: QueryAnswerer;
   readonly counters: QueryCounters;
   readonly refuse: Refuse;
   /** Tells of an error and makes the 500. */
@@ -81,6 +83,7 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
           );
 
   return {
+    answerQuery,
     counters,
     refuse,
     answerDns: (request) => answerDns(request, undefined),

@@ -65,7 +65,7 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         : describeFreshness(gateway.status(), answered, clock());
       let rendered: JsonAnswer;
       try {
-        rendered = renderJsonAnswer(query, answer.bytes, comment);
+        rendered = renderJsonAnswer(answer.bytes, comment);
       } catch (error) {
         if (!answered.isForwarded) throw error;
         return refuse(request, 502, "the federation's name server gave records that cannot be read");

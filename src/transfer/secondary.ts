@@ -108,6 +108,11 @@ export class Secondary implements DohGateway {
     return this.#served?.clusters.has(clusterId) ?? true;
   }
 
+  /** What is answered from, while there is something. */
+  get image(): ZoneImage | undefined {
+    return this.#served?.image;
+  }
+
   status(): ServingStatus {
     const error = this.#error === undefined ? {} : { transferError: this.#error };
     const served = this.#served;

@@ -5,6 +5,8 @@ import type { GatewayEvent } from "../../gateway/gateway-events.ts";
 import { type AppDependencies, createApp } from "../../http/app.ts";
 import { createAskerReader } from "../../http/asker.ts";
 import { createDnsResource } from "../../http/dns-resource.ts";
+import { ClientTests } from "../../http/pages/client-tests.ts";
+import { createDirectory } from "../../http/pages/directory.ts";
 import { createPrometheusMetrics } from "../../http/prometheus.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { QueryCounters } from "../../http/query-counters.ts";
@@ -60,6 +62,8 @@ export async function startGateway(
 ): Promise<RunningGateway> {
   const listen = parseListenAddress(config.listen);
   const tls = await openTlsSource(config, listen.host);
+  let served = tls?.tls;
+  const certificate = () => (tls?.selfSignedFile === undefined ? undefined : served?.cert);
   const credentials = await TokenCredentials.load(config.push.credentials);
   const secondaries = await TokenCredentials.loadTransfer(config.transfer.credentials);
   if (config.push.credentials.length === 0)
@@ -79,8 +83,10 @@ export async function startGateway(
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     };
+    const clientTests = new ClientTests();
+    const watched = clientTests.watch(gateway);
     const parts: AppDependencies = {
-      gateway,
+      gateway: watched,
       counters,
       clock: Date.now,
       zones: config.zones,
@@ -106,6 +112,14 @@ export async function startGateway(
       allowedOrigins: config.cors.origins,
       longestQuery: config.limits.queryBytes,
       metrics: createPrometheusMetrics(gateway, counters, Date.now),
+      ...(config.pages.enabled && {
+        pages: {
+          directory: createDirectory(() => gateway.current(Date.now())),
+          publicUrl: config.publicUrl,
+          reach: () => ({ outside: config.outsideZones, certificate: certificate() }),
+          clientTests,
+        },
+      }),
       onError,
     };
     const resource = createDnsResource(parts);
@@ -128,7 +142,7 @@ export async function startGateway(
     const asker = createAskerReader(askers);
     const listeners = await startListeners({
       config,
-      handle: createQueryHandler({ gateway, clock: Date.now, counters, asker, stubs }),
+      handle: createQueryHandler({ gateway: watched, clock: Date.now, counters, asker, stubs }),
       counters,
       tls: tls?.tls,
       logger,
@@ -139,6 +153,7 @@ export async function startGateway(
       if (renewed !== undefined) {
         https.renew(renewed);
         listeners.renew(renewed);
+        served = renewed;
         logger.info({ event: "certificate-renewed" }, "took another certificate");
       }
       const renewedTokens = await Promise.all([credentials.refresh(), secondaries.refresh()]);

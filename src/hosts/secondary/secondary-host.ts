@@ -5,6 +5,7 @@ import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
+import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
 import { createStages } from "../settings/stages.ts";
 import { describeError, type Log, logJson, logTransfers } from "./json-log.ts";
 import { createPushForwarder } from "./push-forwarder.ts";
@@ -50,6 +51,7 @@ export function createSecondaryHost(
     location: locationSettings(config.location),
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
+    ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
     onError: (error) => log("error", "request-failed", describeError(error)),
   });
   return {

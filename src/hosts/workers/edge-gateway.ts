@@ -8,6 +8,7 @@ import { IMAGE_FORMAT_VERSION } from "../../zone/layout.ts";
 import { logJson, logTransfers } from "../secondary/json-log.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
+import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
 import { createStages } from "../settings/stages.ts";
 import { CachedTransferSource } from "./cached-source.ts";
 import { type Environment, readSettings } from "./environment.ts";
@@ -63,6 +64,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     },
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
+    ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
     metrics: createStatusMetrics(secondary, Date.now),
     onError: (error) => logFailure("request-failed", "a request failed", error),
   };

@@ -13,6 +13,9 @@ const packages: Record<string, string> = {
   "dnsmasq-base": "dnsmasq",
   unbound: "unbound",
   dnsperf: "dnsperf",
+  chromium: "chromium",
+  "firefox-esr": "firefox-esr",
+  "libnss3-tools": "certutil",
 };
 
 /** The full path of a program on PATH, or undefined. */

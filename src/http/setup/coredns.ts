@@ -1,0 +1,147 @@
+import { addressStep, type ClientSetup, gatewayAddress } from "./client-setup.ts";
+import { inUrl, isAddress, type SetupFacts } from "./setup-facts.ts";
+import { type SetupFile, textFile } from "./setup-file.ts";
+
+/** A server block that forwards the zone to the gateway by DNS over HTTPS, for CoreDNS 1.14.5 and newer. */
+export function corefile(facts: SetupFacts): SetupFile {
+  return textFile("Corefile", serverBlock(facts, `https://${place(gatewayAddress(facts), facts.port, 443)}`));
+}
+
+/** The same by DNS over TLS, for every CoreDNS. */
+export function corefileOverTls(facts: SetupFacts): SetupFile {
+  const port = facts.dot?.port ?? 853;
+  return textFile(
+    "Corefile-dot",
+    serverBlock(facts, `tls://${place(gatewayAddress(facts, facts.dot), port, 853)}`),
+  );
+}
+
+/** A ConfigMap, or a kustomize patch of it, from which AKS, k3s and others let CoreDNS import `*.server`. */
+export function corednsCustom(facts: SetupFacts): SetupFile {
+  return configMap(facts, "coredns-custom", "clusterset-doh.server", []);
+}
+
+/** A kustomize patch of kubeadm's ConfigMap: its Corefile is one text, so that a patch replaces the whole of it. */
+export function corednsPatch(facts: SetupFacts): SetupFile {
+  return configMap(facts, "coredns", "Corefile", KUBEADM_COREFILE);
+}
+
+export const coredns: ClientSetup = {
+  id: "coredns",
+  title: "CoreDNS by DNS over HTTPS (1.14.5 and newer)",
+  steps: (facts) => [
+    "Add the server block to the Corefile, beside those that are there. CoreDNS asks at the path `/dns-query`, hence as somebody outside every cluster.",
+    ...addressStep(facts),
+    ...trust(facts),
+  ],
+  files: [corefile],
+};
+
+export const corednsOverTls: ClientSetup = {
+  id: "coredns-dot",
+  title: "CoreDNS by DNS over TLS",
+  lacks: lacksDnsOverTls,
+  steps: (facts) => [
+    "Add the server block to the Corefile, beside those that are there.",
+    ...addressStep(facts, facts.dot),
+    ...trust(facts),
+  ],
+  files: [corefileOverTls],
+};
+
+export const corednsOnKubernetes: ClientSetup = {
+  id: "coredns-kubernetes",
+  title: "CoreDNS in a Kubernetes cluster",
+  steps: (facts) => [
+    "AKS, k3s and others import a ConfigMap of their users: `kubectl apply -f coredns-custom.yaml`.",
+    "kubeadm and kind: name `coredns-patch.yaml` below `patches` in a kustomization whose resources hold your ConfigMap `coredns`. It replaces the whole Corefile: hold what stands behind the first block against yours before.",
+    "Then `kubectl -n kube-system rollout restart deployment coredns`.",
+    ...(facts.dot === undefined
+      ? [
+          "The block needs CoreDNS 1.14.5 or newer. With DNS over TLS switched on at the gateway (`--dot`) this page offers one for every CoreDNS.",
+        ]
+      : []),
+    ...addressStep(facts, facts.dot),
+    ...trust(facts),
+  ],
+  files: [corednsCustom, corednsPatch],
+};
+
+/** Why a client that forwards by DNS over TLS cannot use the gateway. */
+export function lacksDnsOverTls({ dot }: SetupFacts): string | undefined {
+  return dot === undefined
+    ? "This client forwards by DNS over TLS, and this gateway does not listen for it: start it with `--dot ADDRESS:853` (setting `dot.listen`; not on serverless hosts)."
+    : undefined;
+}
+
+const KUBEADM_COREFILE = [
+  "# From here on: kubeadm's default. Take your own.",
+  ".:53 {",
+  "    errors",
+  "    health {",
+  "        lameduck 5s",
+  "    }",
+  "    ready",
+  "    kubernetes cluster.local in-addr.arpa ip6.arpa {",
+  "        pods insecure",
+  "        fallthrough in-addr.arpa ip6.arpa",
+  "        ttl 30",
+  "    }",
+  "    prometheus :9153",
+  "    forward . /etc/resolv.conf {",
+  "        max_concurrent 1000",
+  "    }",
+  "    cache 30",
+  "    loop",
+  "    reload",
+  "    loadbalance",
+  "}",
+];
+
+function configMap(facts: SetupFacts, name: string, key: string, rest: readonly string[]): SetupFile {
+  const block = (facts.dot === undefined ? corefile(facts) : corefileOverTls(facts)).text
+    .trimEnd()
+    .split("\n");
+  return textFile(
+    name === "coredns" ? "coredns-patch.yaml" : `${name}.yaml`,
+    [
+      "apiVersion: v1",
+      "kind: ConfigMap",
+      "metadata:",
+      `  name: ${name}`,
+      "  namespace: kube-system",
+      "data:",
+      `  ${key}: |`,
+      ...[...block, ...rest].map((line) => `    ${line}`),
+    ],
+    "application/yaml; charset=utf-8",
+  );
+}
+
+function serverBlock({ zone, host, isSelfSigned }: SetupFacts, upstream: string): string[] {
+  const options = [
+    ...(isAddress(host) ? [] : [`        tls_servername ${host}`]),
+    ...(isSelfSigned ? ["        tls certificate.crt"] : []),
+  ];
+  return [
+    `${zone}:53 {`,
+    "    errors",
+    "    cache 5",
+    ...(options.length === 0
+      ? [`    forward . ${upstream}`]
+      : [`    forward . ${upstream} {`, ...options, "    }"]),
+    "}",
+  ];
+}
+
+function trust({ isSelfSigned }: SetupFacts): string[] {
+  return isSelfSigned
+    ? [
+        "The gateway's certificate is self-signed: give CoreDNS `certificate.crt` (below), and its path in the block.",
+      ]
+    : [];
+}
+
+function place(address: string, port: number, usual: number): string {
+  return port === usual ? inUrl(address) : `${inUrl(address)}:${port}`;
+}
