@@ -1,8 +1,8 @@
-import { z } from "zod";
+import * as z from "zod";
 import { parseAddress, usableAddress } from "../../dns/address.ts";
-import { parseAddressRange } from "../../http/address-range.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { parseListenAddress } from "../node/listen-address.ts";
+import { AddressRangeText } from "./address-range-text.ts";
 import { UsageError } from "./usage-error.ts";
 import { ZoneName } from "./zone-name.ts";
 
@@ -52,17 +52,7 @@ const RateLimit = z.strictObject({
   /** Every so many queries beyond the limit get a truncated answer, the others none; 0 for none at all. */
   slip: count(0, 100).default(2),
   /** Networks without a limit. */
-  exempt: z
-    .array(
-      z
-        .string()
-        .refine(
-          (text) => parseAddressRange(text) !== undefined,
-          "must be a range of addresses such as 10.0.0.0/8, fd00::/8 or 127.0.0.1",
-        ),
-    )
-    .max(1000)
-    .default(NEAR_NETWORKS),
+  exempt: z.array(AddressRangeText).max(1000).default(NEAR_NETWORKS),
 });
 
 /** Plain DNS over UDP and TCP. */
