@@ -27,6 +27,7 @@ import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
 import { createQueryHandler } from "./listeners/query-handler.ts";
 import type { Logger } from "./logger.ts";
 import { type NodeServer, type StartServer, startNodeServer } from "./node-server.ts";
+import { reachOf } from "./reach.ts";
 import { openStubZones } from "./stub-host.ts";
 import { openTlsSource } from "./tls-source.ts";
 import { TokenCredentials } from "./token-credentials.ts";
@@ -83,6 +84,7 @@ export async function startGateway(
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     };
+    let places: readonly ListeningPlace[] = [];
     const clientTests = new ClientTests();
     const watched = clientTests.watch(gateway);
     const parts: AppDependencies = {
@@ -116,7 +118,7 @@ export async function startGateway(
         pages: {
           directory: createDirectory(() => gateway.current(Date.now())),
           publicUrl: config.publicUrl,
-          reach: () => ({ outside: config.outsideZones, certificate: certificate() }),
+          reach: () => reachOf(config, places, certificate()),
           clientTests,
         },
       }),
@@ -147,7 +149,8 @@ export async function startGateway(
       tls: tls?.tls,
       logger,
     });
-    designated = designatedResolver(config.ddr, listeners.places, https.address.port);
+    places = listeners.places;
+    designated = designatedResolver(config.ddr, places, https.address.port);
     const refresh = async () => {
       const renewed = await tls?.refresh();
       if (renewed !== undefined) {
@@ -178,7 +181,7 @@ export async function startGateway(
         const { ready, clusters } = gateway.status();
         return { ready, liveClusters: clusters.filter((cluster) => cluster.live).length };
       },
-      listeners: listeners.places,
+      listeners: places,
       stop: async () => {
         clearInterval(refresher);
         await Promise.all([listeners.stop(STOP_GRACE), https.stop(STOP_GRACE)]);
