@@ -37,11 +37,14 @@ export const EdnsOption = { TCP_KEEPALIVE: 11, PADDING: 12, EXTENDED_ERROR: 15 }
 export const ExtendedError = {
   OTHER: 0,
   STALE_ANSWER: 3,
+  CACHED_ERROR: 13,
   NOT_READY: 14,
+  PROHIBITED: 18,
   STALE_NXDOMAIN: 19,
   NOT_AUTHORITATIVE: 20,
   NOT_SUPPORTED: 21,
   NO_REACHABLE_AUTHORITY: 22,
+  NETWORK_ERROR: 23,
 } as const;
 
 /** Bits of the second 16-bit word of the header (RFC 1035 section 4.1.1, RFC 4035 section 3). */

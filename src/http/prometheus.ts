@@ -6,6 +6,8 @@ import {
   type MetricValueWithName,
   Registry,
 } from "prom-client";
+import type { Forwarder } from "../forward/forwarder.ts";
+import { registerForwarding } from "./forward-metrics.ts";
 import type { MetricsSource } from "./health-routes.ts";
 import { DURATION_BOUNDS, type QueryCounters } from "./query-counters.ts";
 import { CLUSTER_GAUGES, STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
@@ -14,16 +16,19 @@ import { CLUSTER_GAUGES, STATUS_GAUGES, type StatusSource } from "./status-gauge
  * Metrics for Prometheus. Nothing is done while queries are answered: the counters and the gateway's
  * status are read when `/metrics` is asked for. Only for hosts that prom-client runs on.
  * @param clock Unix milliseconds
+ * @param forwarder where names outside the zones are forwarded
  */
 export function createPrometheusMetrics(
   gateway: StatusSource,
   counters: QueryCounters,
   clock: () => number,
+  forwarder?: Forwarder,
 ): MetricsSource {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   registerCounters(registry, counters);
   registerStatus(registry, gateway, clock);
+  if (forwarder !== undefined) registerForwarding(registry, forwarder);
   return { contentType: registry.contentType, render: () => registry.metrics() };
 }
 

@@ -103,6 +103,16 @@ export class QueryCounters {
     this.#forwarded.set(forward, (this.#forwarded.get(forward) ?? 0) + 1);
   }
 
+  /** Counts one query for a name outside the zones that waited for an upstream; it has no duration. */
+  relayed(
+    type: number,
+    outcome: Outcome,
+    fromCluster: boolean,
+    transport: Transport["name"] = "https",
+  ): void {
+    this.#count(type, outcome, fromCluster, transport);
+  }
+
   #count(type: number, outcome: Outcome, fromCluster: boolean, transport: Transport["name"]): void {
     const viewIndex = TRANSPORTS.indexOf(transport) * VIEWS.length + (fromCluster ? 1 : 0);
     const outcomeIndex = viewIndex * OUTCOMES.length + OUTCOME_INDEX.get(outcome)!;

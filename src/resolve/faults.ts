@@ -39,8 +39,10 @@ export function notReady(message: Uint8Array, asker: DesignationContext = {}): A
   const query = readQuery(message);
   if ("code" in query) return answerFault(message, query.code);
   const { transport } = asker;
-  return (
-    answerDesignation(message, query, asker) ??
-    answerWith(message, query, ResponseCode.SERVFAIL, "servfail", ExtendedError.NOT_READY, { transport })
-  );
+  const designation = answerDesignation(message, query, asker);
+  if (designation !== undefined) return designation;
+  const answer = answerWith(message, query, ResponseCode.SERVFAIL, "servfail", ExtendedError.NOT_READY, {
+    transport,
+  });
+  return { ...answer, beyond: "unknown" };
 }

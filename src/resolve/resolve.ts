@@ -4,7 +4,7 @@ import { read16, read32 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver } from "./designated-resolvers.ts";
 import { answerFault, answerWith } from "./faults.ts";
-import { findZone } from "./find.ts";
+import { findZone, isInAnyZone } from "./find.ts";
 import { finishNegative, minimalAny, positive } from "./finish.ts";
 import { answerInZone } from "./in-zone.ts";
 import { writer } from "./message-writer.ts";
@@ -70,9 +70,11 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
   }
   const why = ExtendedError.NOT_AUTHORITATIVE;
   // A stale image may lack an address whose reverse name is ours by now.
-  return context.outside === "refuse"
-    ? answerWith(message, query, ResponseCode.REFUSED, "refused", why, context)
-    : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", why, context);
+  const answer =
+    context.outside === "refuse"
+      ? answerWith(message, query, ResponseCode.REFUSED, "refused", why, context)
+      : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", why, context);
+  return { ...answer, beyond: isInAnyZone(image) ? "hidden" : "outside" };
 }
 
 /** PTR of an address that a service has. The name is a zone of its own: what is around it is not ours. */

@@ -85,7 +85,7 @@ function partsOf(handler: Handler, bounds: Bounds) {
   const { connections = 100, connectionsPerClient = 100, idleTimeout = 60_000, mostInFlight = 100 } = bounds;
   return {
     handle: handler.handle,
-    view: undefined,
+    listener: {},
     transport: streamTransport("tcp", idleTimeout),
     longestQuery: 512,
     mostInFlight,

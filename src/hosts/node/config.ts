@@ -142,11 +142,14 @@ function fromFolder(folder: string, values: Record<string, unknown>): Record<str
   };
   const copy = rebase(values, ["stateDirectory"]) as Record<string, unknown>;
   if (isMapping(copy.tls)) copy.tls = rebase(copy.tls, ["certificateFile", "keyFile", "clientCaFile"]);
-  if (isMapping(copy.stub) && Array.isArray(copy.stub.upstreams))
-    copy.stub = {
-      ...copy.stub,
-      upstreams: copy.stub.upstreams.map((upstream) => rebase(upstream, ["caFile", "tokenFile"])),
-    };
+  for (const key of ["stub", "forward"]) {
+    const group = copy[key];
+    if (isMapping(group) && Array.isArray(group.upstreams))
+      copy[key] = {
+        ...group,
+        upstreams: group.upstreams.map((upstream) => rebase(upstream, ["caFile", "tokenFile"])),
+      };
+  }
   for (const key of ["push", "transfer"]) {
     const group = copy[key];
     if (isMapping(group) && Array.isArray(group.credentials))

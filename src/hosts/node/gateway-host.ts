@@ -27,6 +27,7 @@ import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
 import { createQueryHandler } from "./listeners/query-handler.ts";
 import type { Logger } from "./logger.ts";
 import { type NodeServer, type StartServer, startNodeServer } from "./node-server.ts";
+import { openOutside } from "./outside-host.ts";
 import { reachOf } from "./reach.ts";
 import { openStubZones } from "./stub-host.ts";
 import { openTlsSource } from "./tls-source.ts";
@@ -70,6 +71,9 @@ export async function startGateway(
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
   const upstreams = await UpstreamConnector.load(config.stub.upstreams);
+  const listening = [...config.dns.listen, ...config.dot.listen];
+  const policiesOfListeners = listening.flatMap(({ outsideZones }) => outsideZones ?? []);
+  const outside = await openOutside(config, logger, policiesOfListeners);
   let designated: DesignatedResolver | undefined;
   const gateway = await openGateway(config, logger, () => designated);
   let server: NodeServer | undefined;
@@ -105,6 +109,8 @@ export async function startGateway(
       askers,
       location: locationSettings(config.location),
       stubs,
+      ...(outside.outside !== undefined && { outside: outside.outside }),
+      policies: outside.policies,
       stubRoutes: createStubRoutes({
         stubs,
         onError,
@@ -113,7 +119,7 @@ export async function startGateway(
       }),
       allowedOrigins: config.cors.origins,
       longestQuery: config.limits.queryBytes,
-      metrics: createPrometheusMetrics(gateway, counters, Date.now),
+      metrics: createPrometheusMetrics(gateway, counters, Date.now, outside.outside?.forwarder),
       ...(config.pages.enabled && {
         pages: {
           directory: createDirectory(() => gateway.current(Date.now())),
@@ -130,7 +136,7 @@ export async function startGateway(
       listen,
       tls: tls?.tls,
       fetch: (request, connection) => app.fetch(request, connection),
-      exchanges: { byPath: new Map([["/dns-query", resource.answerDns]]), failed: resource.failed },
+      exchanges: { byPath: resource.byPath, failed: resource.failed },
       limits: {
         connections: config.limits.connections,
         streamsPerConnection: config.limits.streamsPerConnection,
@@ -144,7 +150,15 @@ export async function startGateway(
     const asker = createAskerReader(askers);
     const listeners = await startListeners({
       config,
-      handle: createQueryHandler({ gateway: watched, clock: Date.now, counters, asker, stubs }),
+      handle: createQueryHandler({
+        gateway: watched,
+        clock: Date.now,
+        counters,
+        asker,
+        stubs,
+        outside: outside.outside,
+        policy: config.outsideZones,
+      }),
       counters,
       tls: tls?.tls,
       logger,
@@ -162,6 +176,7 @@ export async function startGateway(
       const renewedTokens = await Promise.all([credentials.refresh(), secondaries.refresh()]);
       if (renewedTokens.includes(true)) logger.info({ event: "tokens-renewed" }, "took other tokens");
       await upstreams.refresh();
+      await outside.refresh();
     };
     const refresher = setInterval(
       () =>
@@ -186,6 +201,7 @@ export async function startGateway(
         clearInterval(refresher);
         await Promise.all([listeners.stop(STOP_GRACE), https.stop(STOP_GRACE)]);
         await stubs.close();
+        outside.close();
         await gateway.close();
       },
     };

@@ -3,6 +3,7 @@ import { parseAddress, usableAddress } from "../../dns/address.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { parseListenAddress } from "../node/listen-address.ts";
 import { AddressRangeText } from "./address-range-text.ts";
+import { OutsideZones } from "./forward-settings.ts";
 import { UsageError } from "./usage-error.ts";
 import { ZoneName } from "./zone-name.ts";
 
@@ -32,6 +33,8 @@ const Listen = z.preprocess(
     address: z.string(ADDRESS_RULE).refine(isPlace, ADDRESS_RULE),
     /** The cluster that everybody who asks here asks as. */
     view: ClusterId.optional(),
+    /** What names outside every zone get here. Default: what they get everywhere. */
+    outsideZones: OutsideZones.optional(),
   }),
 );
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { Stub } from "./federation-config.ts";
+import { Forward, requireUpstreams } from "./forward-settings.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
 import { Ddr, Dns, Dot } from "./listener-config.ts";
 import { DEFAULT_SERVER_LIMITS } from "./server-limits.ts";
@@ -45,8 +46,7 @@ const Limits = z.strictObject({
   idleSeconds: seconds(1, 86_400).default(DEFAULT_SERVER_LIMITS.idleTimeout / 1000),
 });
 
-/** The config file of `clusterset-doh serve`. README.md has its table. */
-export const ServeConfig = z.strictObject({
+const Settings = z.strictObject({
   ...gatewaySettings,
   listen: z.string().default("localhost:8443"),
   stateDirectory: z.string().min(1).default(".clusterset-doh"),
@@ -56,11 +56,15 @@ export const ServeConfig = z.strictObject({
   dot: Dot.prefault({}),
   ddr: Ddr.prefault({}),
   stub: Stub.prefault({}),
+  forward: Forward,
   push: z.strictObject({ credentials: z.array(PushCredential).max(10_000).default([]) }).prefault({}),
   /** Who may take over images, as a secondary does (docs/transfer.md). */
   transfer: z.strictObject({ credentials: z.array(TransferCredential).max(10_000).default([]) }).prefault({}),
   limits: Limits.prefault({}),
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
 });
+
+/** The config file of `clusterset-doh serve`. README.md has its table. */
+export const ServeConfig = Settings.superRefine(requireUpstreams);
 
 export type ServeConfig = z.infer<typeof ServeConfig>;

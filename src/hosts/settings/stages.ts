@@ -8,6 +8,7 @@ import { resolve } from "../../resolve/resolve.ts";
 import { compileZoneImage } from "../../zone/compile.ts";
 import type { ZoneImage } from "../../zone/image.ts";
 import type { FederationOptions } from "../../zone/options.ts";
+import { givenPolicy, type OutsideZones } from "./forward-settings.ts";
 import { type Location, locationPlaces } from "./location-settings.ts";
 
 /** Settings of the pure stages. TTLs in seconds. */
@@ -17,7 +18,7 @@ export interface StageSettings {
   readonly ttlSeconds: number;
   readonly negativeTtlSeconds: number;
   readonly outsideOrder: readonly AddressSource[];
-  readonly outsideZones: "refuse" | "nxdomain";
+  readonly outsideZones: OutsideZones;
   /** The encrypted resolver that clients are told of; asked for with every query about it. Default: none. */
   readonly designated?: () => DesignatedResolver | undefined;
   /** Its places have an order of shards in federation zones. Default: none. */
@@ -55,7 +56,7 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
         rotation,
         transport,
         stale,
-        outside: outsideZones,
+        outside: givenPolicy(outsideZones),
         designated: designated(),
       });
     },

@@ -86,7 +86,7 @@ export async function startListeners(parts: ListenerParts): Promise<Listeners> {
 /** TCP first: where any free port is asked for, one that is free for TCP is mostly so for UDP. */
 function openDns(
   parts: ListenerParts,
-  { view }: ListenPlace,
+  listener: ListenPlace,
   rateLimit: ResponseRateLimit,
   connections: Connections,
 ): OpenBound[] {
@@ -95,7 +95,7 @@ function openDns(
   const onError = errorLog(parts.logger);
   const overTcp = {
     handle,
-    view,
+    listener,
     transport: streamTransport("tcp", dns.idleSeconds * 1000),
     longestQuery: config.limits.queryBytes,
     mostInFlight: dns.queriesPerConnection,
@@ -105,13 +105,13 @@ function openDns(
   const transport = udpTransport(dns.payloadBytes);
   return [
     (host, port) => listenTcp(host, port, overTcp),
-    (host, port) => listenUdp(host, port, { handle, view, transport, rateLimit, counters, onError }),
+    (host, port) => listenUdp(host, port, { handle, listener, transport, rateLimit, counters, onError }),
   ];
 }
 
 function openDot(
   parts: ListenerParts,
-  { view }: ListenPlace,
+  listener: ListenPlace,
   connections: Connections,
   secure: TlsBound[],
 ): OpenBound {
@@ -120,7 +120,7 @@ function openDot(
   return async (host, port) => {
     const bound = await listenTls(host, port, {
       handle,
-      view,
+      listener,
       transport: streamTransport("dot", dot.idleSeconds * 1000),
       longestQuery: limits.queryBytes,
       mostInFlight: dot.queriesPerConnection,

@@ -4,7 +4,7 @@ import {
   isInRange,
   parseAddressRange,
   readSocketAddress,
-} from "../../../http/address-range.ts";
+} from "../../../dns/address-range.ts";
 import type { Dns } from "../../settings/listener-config.ts";
 
 /** What becomes of a query over UDP. */

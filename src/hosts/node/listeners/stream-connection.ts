@@ -2,12 +2,12 @@ import type { Socket } from "node:net";
 import type { Answer } from "../../../resolve/answer.ts";
 import type { Transport } from "../../../resolve/transport.ts";
 import { frameMessage, MessageFramer, MessageTooLong } from "./framing.ts";
-import type { QueryHandler } from "./query-handler.ts";
+import type { ListenerManner, QueryHandler } from "./query-handler.ts";
 
 /** What a connection over TCP or TLS works with. */
 export interface StreamParts {
   readonly handle: QueryHandler;
-  readonly view: string | undefined;
+  readonly listener: ListenerManner;
   readonly transport: Transport;
   /** The longest query in octets. */
   readonly longestQuery: number;
@@ -96,8 +96,8 @@ export class StreamConnection {
   }
 
   #answer(query: Buffer): void {
-    const { handle, view, transport, onError } = this.#parts;
-    const answered = handle(query, this.#clientAddress, view, transport);
+    const { handle, listener, transport, onError } = this.#parts;
+    const answered = handle(query, this.#clientAddress, listener, transport);
     if (!(answered instanceof Promise)) {
       this.#write(answered);
       return;

@@ -4,13 +4,13 @@ import type { QueryCounters } from "../../../http/query-counters.ts";
 import type { Transport } from "../../../resolve/transport.ts";
 import { answerTruncated } from "../../../resolve/truncate.ts";
 import type { Bound } from "./bind.ts";
-import type { QueryHandler } from "./query-handler.ts";
+import type { ListenerManner, QueryHandler } from "./query-handler.ts";
 import type { ResponseRateLimit } from "./rate-limit.ts";
 
 /** What a UDP listener works with. */
 export interface UdpParts {
   readonly handle: QueryHandler;
-  readonly view: string | undefined;
+  readonly listener: ListenerManner;
   readonly transport: Transport;
   readonly rateLimit: ResponseRateLimit;
   readonly counters: QueryCounters;
@@ -62,7 +62,7 @@ function answerDatagram(socket: Socket, query: Buffer, client: RemoteInfo, parts
     if (answer !== undefined) send(socket, answer, client, parts);
     return;
   }
-  const answered = parts.handle(query, client.address, parts.view, parts.transport);
+  const answered = parts.handle(query, client.address, parts.listener, parts.transport);
   if (answered instanceof Promise)
     answered
       .then((answer) => answer !== undefined && send(socket, answer.bytes, client, parts))
