@@ -31,7 +31,7 @@ it("README's config file is taken", () => {
 it("README's table has every key of the config file and no other", () => {
   const keys = (schema: object, prefix: string): string[] =>
     Object.entries(schema).map(([key]) => `${prefix}${key}`);
-  const { lease, limits, push, transfer, cors, stub, forward, sourceCluster, dns, dot, ddr, ...rest } =
+  const { lease, limits, push, transfer, cors, pages, stub, forward, sourceCluster, dns, dot, ddr, ...rest } =
     ServeConfig.parse({});
   const expected = [
     ...keys(rest, ""),
@@ -48,6 +48,7 @@ it("README's table has every key of the config file and no other", () => {
     ...keys(push, "push."),
     ...keys(transfer, "transfer."),
     ...keys(cors, "cors."),
+    ...keys(pages, "pages."),
   ];
   let group = "";
   const listed = firstCells("key").map((key) => {

@@ -86,15 +86,3 @@ describe("/metrics", () => {
     expect((await app.request("/metrics")).status).toBe(404);
   });
 });
-
-describe("/", () => {
-  it("shows how to ask, with a zone that browsers do not keep to themselves, and revalidates", async () => {
-    const { app } = start();
-    const response = await app.request("https://doh.example:8443/");
-    const text = await response.text();
-    expect(text).toContain("https://doh.example:8443/resolve?name=dns-version.clusterset.test&amp;type=TXT");
-    const etag = response.headers.get("etag")!;
-    const again = await app.request("https://doh.example:8443/", { headers: { "if-none-match": etag } });
-    expect(again.status).toBe(304);
-  });
-});

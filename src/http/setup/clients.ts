@@ -3,7 +3,7 @@ import { apple } from "./apple-profile.ts";
 import { chromium } from "./chromium-policy.ts";
 import type { ClientSetup } from "./client-setup.ts";
 import { curl, dig } from "./command-lines.ts";
-import { coredns, corednsOnKubernetes, corednsOverTls } from "./coredns.ts";
+import { coredns, corednsOfListener, corednsOnKubernetes } from "./coredns.ts";
 import { dnscryptProxy, dnscryptProxyRules } from "./dnscrypt-proxy.ts";
 import { dnsmasq } from "./dnsmasq.ts";
 import { firefox } from "./firefox-policy.ts";
@@ -25,7 +25,7 @@ export const CLIENT_GROUPS: readonly ClientGroup[] = [
     title: "Resolvers",
     clients: [
       coredns,
-      corednsOverTls,
+      corednsOfListener,
       corednsOnKubernetes,
       unbound,
       dnsmasq,

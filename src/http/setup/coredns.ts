@@ -1,5 +1,6 @@
 import { addressStep, type ClientSetup, gatewayAddress } from "./client-setup.ts";
-import { inUrl, isAddress, type SetupFacts } from "./setup-facts.ts";
+import { lacksListener, listenerOf, place } from "./listener.ts";
+import { isAddress, type SetupFacts } from "./setup-facts.ts";
 import { type SetupFile, textFile } from "./setup-file.ts";
 
 /** A server block that forwards the zone to the gateway by DNS over HTTPS, for CoreDNS 1.14.5 and newer. */
@@ -7,13 +8,11 @@ export function corefile(facts: SetupFacts): SetupFile {
   return textFile("Corefile", serverBlock(facts, `https://${place(gatewayAddress(facts), facts.port, 443)}`));
 }
 
-/** The same by DNS over TLS, for every CoreDNS. */
-export function corefileOverTls(facts: SetupFacts): SetupFile {
-  const port = facts.dot?.port ?? 853;
-  return textFile(
-    "Corefile-dot",
-    serverBlock(facts, `tls://${place(gatewayAddress(facts, facts.dot), port, 853)}`),
-  );
+/** The same by DNS over TLS, or by plain DNS where that is all there is, for every CoreDNS. */
+export function corefileOfListener(facts: SetupFacts): SetupFile {
+  const { overTls, address, port } = listenerOf(facts);
+  const upstream = overTls ? `tls://${place(address, port, 853)}` : `dns://${place(address, port, 53)}`;
+  return textFile("Corefile-dns", serverBlock(facts, upstream));
 }
 
 /** A ConfigMap, or a kustomize patch of it, from which AKS, k3s and others let CoreDNS import `*.server`. */
@@ -37,16 +36,16 @@ export const coredns: ClientSetup = {
   files: [corefile],
 };
 
-export const corednsOverTls: ClientSetup = {
-  id: "coredns-dot",
-  title: "CoreDNS by DNS over TLS",
-  lacks: lacksDnsOverTls,
+export const corednsOfListener: ClientSetup = {
+  id: "coredns-dns",
+  title: "CoreDNS, any version",
+  lacks: lacksListener,
   steps: (facts) => [
     "Add the server block to the Corefile, beside those that are there.",
-    ...addressStep(facts, facts.dot),
-    ...trust(facts),
+    ...addressStep(facts, facts.dot ?? facts.dns),
+    ...(listenerOf(facts).overTls ? trust(facts) : []),
   ],
-  files: [corefileOverTls],
+  files: [corefileOfListener],
 };
 
 export const corednsOnKubernetes: ClientSetup = {
@@ -56,23 +55,16 @@ export const corednsOnKubernetes: ClientSetup = {
     "AKS, k3s and others import a ConfigMap of their users: `kubectl apply -f coredns-custom.yaml`.",
     "kubeadm and kind: name `coredns-patch.yaml` below `patches` in a kustomization whose resources hold your ConfigMap `coredns`. It replaces the whole Corefile: hold what stands behind the first block against yours before.",
     "Then `kubectl -n kube-system rollout restart deployment coredns`.",
-    ...(facts.dot === undefined
+    ...(lacksListener(facts) !== undefined
       ? [
-          "The block needs CoreDNS 1.14.5 or newer. With DNS over TLS switched on at the gateway (`--dot`) this page offers one for every CoreDNS.",
+          "The block needs CoreDNS 1.14.5 or newer. With DNS over TLS or plain DNS switched on at the gateway (`--dot`, `--dns`) this page offers one for any CoreDNS.",
         ]
       : []),
-    ...addressStep(facts, facts.dot),
+    ...addressStep(facts, facts.dot ?? facts.dns),
     ...trust(facts),
   ],
   files: [corednsCustom, corednsPatch],
 };
-
-/** Why a client that forwards by DNS over TLS cannot use the gateway. */
-export function lacksDnsOverTls({ dot }: SetupFacts): string | undefined {
-  return dot === undefined
-    ? "This client forwards by DNS over TLS, and this gateway does not listen for it: start it with `--dot ADDRESS:853` (setting `dot.listen`; not on serverless hosts)."
-    : undefined;
-}
 
 const KUBEADM_COREFILE = [
   "# From here on: kubeadm's default. Take your own.",
@@ -99,7 +91,7 @@ const KUBEADM_COREFILE = [
 ];
 
 function configMap(facts: SetupFacts, name: string, key: string, rest: readonly string[]): SetupFile {
-  const block = (facts.dot === undefined ? corefile(facts) : corefileOverTls(facts)).text
+  const block = (lacksListener(facts) === undefined ? corefileOfListener(facts) : corefile(facts)).text
     .trimEnd()
     .split("\n");
   return textFile(
@@ -119,10 +111,12 @@ function configMap(facts: SetupFacts, name: string, key: string, rest: readonly 
 }
 
 function serverBlock({ zone, host, isSelfSigned }: SetupFacts, upstream: string): string[] {
-  const options = [
-    ...(isAddress(host) ? [] : [`        tls_servername ${host}`]),
-    ...(isSelfSigned ? ["        tls certificate.crt"] : []),
-  ];
+  const options = upstream.startsWith("dns://")
+    ? []
+    : [
+        ...(isAddress(host) ? [] : [`        tls_servername ${host}`]),
+        ...(isSelfSigned ? ["        tls certificate.crt"] : []),
+      ];
   return [
     `${zone}:53 {`,
     "    errors",
@@ -140,8 +134,4 @@ function trust({ isSelfSigned }: SetupFacts): string[] {
         "The gateway's certificate is self-signed: give CoreDNS `certificate.crt` (below), and its path in the block.",
       ]
     : [];
-}
-
-function place(address: string, port: number, usual: number): string {
-  return port === usual ? inUrl(address) : `${inUrl(address)}:${port}`;
 }

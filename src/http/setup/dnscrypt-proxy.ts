@@ -1,6 +1,7 @@
 import { addressStep, type ClientSetup, gatewayAddress, trustStep } from "./client-setup.ts";
 import { dnsStamp } from "./dns-stamp.ts";
-import { inUrl, type SetupFacts } from "./setup-facts.ts";
+import { lacksPlainDns, place } from "./listener.ts";
+import type { SetupFacts } from "./setup-facts.ts";
 import { type SetupFile, textFile } from "./setup-file.ts";
 
 /** The name that the gateway has in dnscrypt-proxy's configuration. */
@@ -20,9 +21,9 @@ export function dnscryptProxyServer(facts: SetupFacts): SetupFile {
 /** A forwarding rule, which sends the zone alone to the gateway: to its plain DNS, since dnscrypt-proxy forwards by no other. */
 export function dnscryptProxyForwarding(facts: SetupFacts): SetupFile {
   const { zone, dns } = facts;
-  const port = dns?.port ?? 53;
-  const address = inUrl(gatewayAddress(facts, dns));
-  return textFile("forwarding-rules.txt", [`${zone} ${address}${port === 53 ? "" : `:${port}`}`]);
+  return textFile("forwarding-rules.txt", [
+    `${zone} ${place(gatewayAddress(facts, dns), dns?.port ?? 53, 53)}`,
+  ]);
 }
 
 export const dnscryptProxy: ClientSetup = {
@@ -52,10 +53,3 @@ export const dnscryptProxyRules: ClientSetup = {
   ],
   files: [dnscryptProxyForwarding],
 };
-
-/** Why a client that speaks plain DNS alone cannot use the gateway. */
-export function lacksPlainDns({ dns }: SetupFacts): string | undefined {
-  return dns === undefined
-    ? "This client forwards by plain DNS only, and this gateway does not listen for it: start it with `--dns ADDRESS:PORT` (setting `dns.listen`; not on serverless hosts)."
-    : undefined;
-}

@@ -1,5 +1,5 @@
 import { addressStep, type ClientSetup, gatewayAddress } from "./client-setup.ts";
-import { lacksPlainDns } from "./dnscrypt-proxy.ts";
+import { lacksPlainDns } from "./listener.ts";
 import type { SetupFacts } from "./setup-facts.ts";
 import { type SetupFile, textFile } from "./setup-file.ts";
 

@@ -1,4 +1,5 @@
-import { addressStep, type ClientSetup, gatewayAddress, trustStep } from "./client-setup.ts";
+import { addressStep, type ClientSetup, trustStep } from "./client-setup.ts";
+import { lacksListener, listenerOf } from "./listener.ts";
 import { inUrl, type SetupFacts } from "./setup-facts.ts";
 import { type SetupFile, textFile } from "./setup-file.ts";
 
@@ -29,16 +30,12 @@ export function resolvectlLines(facts: SetupFacts): SetupFile {
 export const systemdResolved: ClientSetup = {
   id: "systemd-resolved",
   title: "systemd-resolved",
-  lacks: ({ dns, dot }) =>
-    dns === undefined && dot === undefined
-      ? "systemd-resolved speaks DNS over TLS and plain DNS, and this gateway listens for neither: start it with `--dot ADDRESS:853` or `--dns ADDRESS:PORT` (settings `dot.listen`, `dns.listen`; not on serverless hosts)."
-      : undefined,
+  lacks: lacksListener,
   steps: (facts) => [
     "For good: put the file into `/etc/systemd/resolved.conf.d`, then `systemctl restart systemd-resolved`. `resolvectl status` shows it.",
     "For a try: run the lines with the name of a link, such as a VPN's, in place of `LINK`.",
-    ...(facts.dot === undefined && facts.zone.endsWith(".local")
-      ? ["Names of one label below .local stay with multicast DNS; those of services have more."]
-      : []),
+    // resolved.conf(5), Domains=: they stand beside those of links.
+    "Servers of that file are asked for other names, too, on machines whose links have none of their own.",
     ...addressStep(facts, facts.dot ?? facts.dns),
     ...(facts.dot === undefined ? [] : trustStep(facts)),
   ],
@@ -46,8 +43,6 @@ export const systemdResolved: ClientSetup = {
 };
 
 function resolver(facts: SetupFacts): { readonly server: string; readonly overTls: boolean } {
-  const { dot, dns, host } = facts;
-  if (dot !== undefined)
-    return { server: `${inUrl(gatewayAddress(facts, dot))}:${dot.port}#${host}`, overTls: true };
-  return { server: `${inUrl(gatewayAddress(facts, dns))}:${dns?.port ?? 53}`, overTls: false };
+  const { overTls, address, port } = listenerOf(facts);
+  return { server: `${inUrl(address)}:${port}${overTls ? `#${facts.host}` : ""}`, overTls };
 }

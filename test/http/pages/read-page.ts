@@ -19,14 +19,14 @@ export async function readPage(response: Response): Promise<ReadPage> {
     status: response.status,
     headers: response.headers,
     html,
-    text: unescape(
+    text: plainText(
       html
         .replace(/<(style|script)>[^]*?<\/\1>/g, "")
         .replace(/<[^>]*>/g, " ")
         .replace(/\s+/g, " "),
     ),
     ids: [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id!),
-    links: [...html.matchAll(/ (?:href|src|action)="([^"]*)"/g)].map(([, link]) => unescape(link!)),
+    links: [...html.matchAll(/ (?:href|src|action)="([^"]*)"/g)].map(([, link]) => plainText(link!)),
   };
   expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
   expect(response.headers.get("cache-control")).toBe("private, no-cache");
@@ -79,7 +79,7 @@ async function sha256(text: string): Promise<string> {
   );
 }
 
-function unescape(text: string): string {
+function plainText(text: string): string {
   return text
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")

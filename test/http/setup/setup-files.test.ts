@@ -6,7 +6,12 @@ import { appleProfile } from "../../../src/http/setup/apple-profile.ts";
 import { chromiumPolicy } from "../../../src/http/setup/chromium-policy.ts";
 import { CLIENT_GROUPS } from "../../../src/http/setup/clients.ts";
 import { curlLines, digLines } from "../../../src/http/setup/command-lines.ts";
-import { corednsCustom, corednsPatch, corefile, corefileOverTls } from "../../../src/http/setup/coredns.ts";
+import {
+  corednsCustom,
+  corednsPatch,
+  corefile,
+  corefileOfListener,
+} from "../../../src/http/setup/coredns.ts";
 import { dnsStamp } from "../../../src/http/setup/dns-stamp.ts";
 import { dnscryptProxyForwarding, dnscryptProxyServer } from "../../../src/http/setup/dnscrypt-proxy.ts";
 import { dnsmasqConf } from "../../../src/http/setup/dnsmasq.ts";
@@ -199,9 +204,10 @@ describe("resolvers", () => {
     expect(corefile(facts({ url: "https://[2001:db8::1]:8443" })).text).toContain(
       "    forward . https://[2001:db8::1]:8443\n",
     );
-    expect(corefileOverTls(facts({ dot: { address: "192.0.2.9", port: 8853 } })).text).toContain(
+    expect(corefileOfListener(facts({ dot: { address: "192.0.2.9", port: 8853 } })).text).toContain(
       "forward . tls://192.0.2.9:8853 {",
     );
+    expect(corefileOfListener(facts({ dot: undefined })).text).toContain("    forward . dns://192.0.2.1\n");
   });
 
   it("its ConfigMaps hold the same block, kubeadm's before its own", () => {
@@ -209,10 +215,10 @@ describe("resolvers", () => {
       [corednsCustom, "clusterset-doh.server"],
       [corednsPatch, "Corefile"],
     ] as const) {
-      const map = parse(file(facts({ dot: undefined })).text);
+      const map = parse(file(facts({ dot: undefined, dns: undefined })).text);
       expect(map).toMatchObject({ kind: "ConfigMap", metadata: { namespace: "kube-system" } });
       expect(map.data[key].startsWith(corefile(facts()).text)).toBe(true);
-      expect(parse(file(facts()).text).data[key].startsWith(corefileOverTls(facts()).text)).toBe(true);
+      expect(parse(file(facts()).text).data[key].startsWith(corefileOfListener(facts()).text)).toBe(true);
     }
     expect(parse(corednsPatch(facts()).text).data.Corefile).toContain("\n.:53 {\n");
   });
@@ -224,6 +230,7 @@ describe("resolvers", () => {
       'domain-insecure: "clusterset.test"',
       'private-domain: "clusterset.test"',
       'local-zone: "test." nodefault',
+      'tls-cert-bundle: "/etc/ssl/certs/ca-certificates.crt"',
       "",
       "forward-zone:",
       'name: "clusterset.test"',
@@ -232,7 +239,10 @@ describe("resolvers", () => {
     ]);
     const other = unboundConf(facts({ zone: "clusterset.example.org", addresses: [] })).text;
     expect(other).not.toContain("local-zone");
-    expect(other).toContain("forward-host: doh.example.org@853#doh.example.org\n");
+    expect(other).toContain("forward-addr: GATEWAY_ADDRESS@853#doh.example.org\n");
+    const plain = unboundConf(facts({ dot: undefined })).text;
+    expect(plain).toContain("forward-addr: 192.0.2.1@53\n");
+    expect(plain).not.toContain("tls");
   });
 
   it("dnsmasq, AdGuard and dnscrypt-proxy's rules name the zone", () => {
@@ -290,7 +300,7 @@ describe("what has to be switched on first", () => {
     [
       "there is no listener",
       { dns: undefined, dot: undefined, outside: "nxdomain" },
-      ["systemd-resolved", "coredns-dot", "unbound", "dnsmasq", "dnscrypt-proxy-rules"],
+      ["systemd-resolved", "coredns-dns", "unbound", "dnsmasq", "dnscrypt-proxy-rules"],
     ],
     [
       "there is DNS over TLS alone",
