@@ -24,7 +24,7 @@ const edgeLimits = {
     .int()
     .min(1024)
     .max(2 ** 30)
-    .default(24 * MEBI),
+    .default(20 * MEBI),
 };
 
 const Settings = z.strictObject({

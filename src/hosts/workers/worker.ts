@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describeError, logJson } from "../secondary/json-log.ts";
+import { describeError, logJson } from "../logging/json-log.ts";
 import { EdgeConnection, type EdgeRequest, exchangeAtEdge } from "./edge-exchange.ts";
 import { createEdgeGateway, type EdgeGateway } from "./edge-gateway.ts";
 import type { Environment } from "./environment.ts";
