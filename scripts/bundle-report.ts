@@ -18,7 +18,6 @@ const NODE_PACKAGES = [
   "@hono/node-server",
   "@kubernetes/client-node",
   "commander",
-  "lru-cache",
   "pino",
   "prom-client",
   "selfsigned",
@@ -26,7 +25,13 @@ const NODE_PACKAGES = [
   "yaml",
 ];
 /** Folders of ours that are for Node. */
-const NODE_FOLDERS = ["src/hosts/(?!workers/|settings/)", "src/sync/", "src/extract/", "bin/", "test/"];
+const NODE_FOLDERS = [
+  "src/hosts/(?!workers/|settings/|logging/)",
+  "src/sync/",
+  "src/extract/",
+  "bin/",
+  "test/",
+];
 const NODE_ONLY = new RegExp(
   `^(?:${NODE_FOLDERS.join("|")}|(?:.*/)?node_modules/(?:${NODE_PACKAGES.join("|")})/)`,
 );

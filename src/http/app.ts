@@ -35,7 +35,8 @@ export function createApp(
 
   // One handler per path and no middleware: with a second match Hono leaves its synchronous path.
   const app = new Hono<ConnectionEnvironment>();
-  app.all("/dns-query", (c) => exchangeByFetch(resource.answerDns, c.req.raw, c.env));
+  for (const [path, answer] of resource.byPath)
+    app.all(path, (c) => exchangeByFetch(answer, c.req.raw, c.env));
   app.all("/resolve", (c) => exchangeByFetch(resource.resolveJson, c.req.raw, c.env));
   app.all("/clusters/:clusterId/dns-query", (c) =>
     exchangeByFetch(resource.ofCluster(c.req.param("clusterId")).answerDns, c.req.raw, c.env),

@@ -1,7 +1,7 @@
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
-import { describeForwarded, describeFreshness } from "./freshness-comment.ts";
+import { describeForwarded, describeFreshness, describeOrigin } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
 import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "./media-type.ts";
@@ -60,15 +60,18 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         headers["content-length"] = String(answer.bytes.length);
         return { status: 200, headers, body: answer.bytes };
       }
-      const comment = answered.isForwarded
-        ? describeForwarded(answered)
-        : describeFreshness(gateway.status(), answered, clock());
+      const comment =
+        answered.origin !== undefined
+          ? describeOrigin(answered.origin)
+          : answered.isForwarded
+            ? describeForwarded(answered)
+            : describeFreshness(gateway.status(), answered, clock());
       let rendered: JsonAnswer;
       try {
         rendered = renderJsonAnswer(answer.bytes, comment);
       } catch (error) {
         if (!answered.isForwarded) throw error;
-        return refuse(request, 502, "the federation's name server gave records that cannot be read");
+        return refuse(request, 502, "the name server that was asked gave records that cannot be read");
       }
       headers["content-type"] = namesMediaType(accept, DNS_JSON) ? DNS_JSON : `${JSON_TYPE}; charset=utf-8`;
       const body = new TextEncoder().encode(`${JSON.stringify(rendered)}\n`);

@@ -62,7 +62,7 @@ describe("/metrics", () => {
       const lines = (await response.text()).split("\n");
       expect(lines, `scrape ${scrape}`).toEqual(
         expect.arrayContaining([
-          'clusterset_doh_queries_total{view="outside",outcome="answer",type="A"} 2',
+          'clusterset_doh_queries_total{transport="https",view="outside",outcome="answer",type="A"} 2',
           'clusterset_doh_query_duration_seconds_bucket{le="+Inf"} 2',
           "clusterset_doh_query_duration_seconds_count 2",
           'clusterset_doh_rejected_requests_total{status="400"} 1',

@@ -3,6 +3,7 @@ import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "../../gateway/limits
 import { DEFAULT_PUSH_LIMITS } from "../../http/push-limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../../merge/addresses.ts";
 import { Federation, SourceCluster } from "./federation-config.ts";
+import { OutsideZones, Paths } from "./forward-settings.ts";
 import { Location } from "./location-settings.ts";
 import { ZoneName } from "./zone-name.ts";
 
@@ -44,7 +45,8 @@ export const gatewaySettings = {
   sourceCluster: SourceCluster.prefault({}),
   location: Location.prefault({ source: "off" }),
   /** What a name outside every zone gets. */
-  outsideZones: z.enum(["refuse", "nxdomain"]).default("refuse"),
+  outsideZones: OutsideZones.default("refuse"),
+  paths: Paths,
   /** Where a ClusterSetIP service's addresses come from for askers outside every cluster: the first that has any. */
   outsideOrder: z
     .array(z.enum(["ClusterSetIP", "LoadBalancer", "Endpoint"]))

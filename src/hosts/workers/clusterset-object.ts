@@ -5,7 +5,7 @@ import { Gateway } from "../../gateway/gateway.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import { createDurableObjectStore } from "../../store/durable-object-store.ts";
-import { logJson } from "../secondary/json-log.ts";
+import { logJson } from "../logging/json-log.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
 import { createStages } from "../settings/stages.ts";

@@ -1,6 +1,6 @@
 import type { GatewayEvent } from "../../gateway/gateway-events.ts";
 import type { StoreWarning } from "../../store/store-error.ts";
-import { describeError, logJson } from "../secondary/json-log.ts";
+import { describeError, logJson } from "../logging/json-log.ts";
 
 /** Logs an error that nobody foresaw, with its stack. */
 export function logFailure(event: string, message: string, error: unknown, fields: object = {}): void {

@@ -46,8 +46,8 @@ export class ClientTests {
   /** The gateway, with an eye on what it denies. */
   watch(gateway: DohGateway): DohGateway {
     return {
-      answer: (query, view, now) => {
-        const answer = gateway.answer(query, view, now);
+      answer: (query, view, now, transport) => {
+        const answer = gateway.answer(query, view, now, transport);
         // Before a first push nothing is denied: SERVFAIL.
         if (answer?.outcome === "nxdomain" || answer?.outcome === "servfail")
           this.#see(query, view !== undefined && gateway.hasCluster(view) ? view : undefined, now);

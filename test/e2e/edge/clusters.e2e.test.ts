@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { eventualAnswer, untilLive } from "../answers.ts";
 import { slices, world } from "../exported.ts";
 import { kubeconfigOfWorker } from "../infra.ts";
@@ -52,9 +52,12 @@ describe("two clusters behind the Worker, by their API servers and sync workers"
     server.admin.apply(...slices("shop", "web", { headless: true, endpoints }));
   const pushes = () => worker.events("pushed").map(({ kind }) => kind);
 
+  beforeEach(async () => {
+    await Promise.all([serve(east, "10.1.0.1"), serve(west, "10.2.0.1")]);
+    for (const one of [worker, place]) await seeUntil(one, "web.shop", ["10.1.0.1", "10.2.0.1"]);
+  });
+
   test("a change in an API server is answered in every location within the bound", async () => {
-    await seeUntil(worker, "web.shop", ["10.1.0.1", "10.2.0.1"]);
-    await seeUntil(place, "web.shop", ["10.1.0.1", "10.2.0.1"]);
     await serve(east, "10.1.0.2");
     const expected = ["10.1.0.2", "10.2.0.1"];
     for (const seen of await Promise.all([worker, place].map((one) => seeUntil(one, "web.shop", expected))))
@@ -62,7 +65,6 @@ describe("two clusters behind the Worker, by their API servers and sync workers"
   });
 
   test("where nobody asked for a while, the first answer after a change has it, or says that it is stale", async () => {
-    await seeUntil(place, "web.shop", ["10.1.0.2", "10.2.0.1"]);
     const before = pushes().length;
     await serve(east, "10.1.0.3");
     await expect.poll(() => pushes().length, { timeout: 60_000 }).toBe(before + 1);
@@ -90,7 +92,7 @@ describe("two clusters behind the Worker, by their API servers and sync workers"
     await worker.evict();
     const before = pushes().length;
     await serve(west, "10.2.0.20");
-    await eventualAnswer(worker, "web.shop").toEqual(["10.1.0.14", "10.2.0.20"]);
+    await eventualAnswer(worker, "web.shop").toEqual(["10.1.0.1", "10.2.0.20"]);
     expect(pushes().slice(before)).toEqual(["patch"]);
   });
 
@@ -98,19 +100,19 @@ describe("two clusters behind the Worker, by their API servers and sync workers"
     await worker.kill();
     await worker.restart();
     const before = pushes().length;
-    expect((await see(worker, "web.shop")).answer).toEqual(["10.1.0.14", "10.2.0.20"]);
+    expect((await see(worker, "web.shop")).answer).toEqual(["10.1.0.1", "10.2.0.1"]);
     await serve(east, "10.1.0.21");
-    for (const one of [worker, place]) await seeUntil(one, "web.shop", ["10.1.0.21", "10.2.0.20"]);
+    for (const one of [worker, place]) await seeUntil(one, "web.shop", ["10.1.0.21", "10.2.0.1"]);
     expect(pushes().slice(before)).toEqual(["patch"]);
   });
 
   test("a sync worker that ends cleanly and starts again pushes in full, and no answer is lost meanwhile", async () => {
     const before = pushes().length;
     expect(await syncs[0]?.stop()).toBe(0);
-    expect((await see(worker, "web.shop")).answer).toEqual(["10.1.0.21", "10.2.0.20"]);
+    expect((await see(worker, "web.shop")).answer).toEqual(["10.1.0.1", "10.2.0.1"]);
     await serve(east, "10.1.0.22");
     await syncs[0]?.restart();
-    await eventualAnswer(worker, "web.shop").toEqual(["10.1.0.22", "10.2.0.20"]);
+    await eventualAnswer(worker, "web.shop").toEqual(["10.1.0.22", "10.2.0.1"]);
     expect(pushes().slice(before)).toEqual(["snapshot"]);
   });
 });

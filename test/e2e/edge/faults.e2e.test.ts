@@ -73,7 +73,7 @@ describe("faults behind a location: the last good image answers, and says that i
       await untilStale().toMatchObject({ answer: ["10.0.0.0", "10.0.0.1"], stale: true });
       const error = `format version ${IMAGE_FORMAT_VERSION + 1}; this program reads ${IMAGE_FORMAT_VERSION}`;
       await eventually(() => place.events("image-refused").slice(before)).toMatchObject([
-        { level: "warn", contentHash: expect.any(String), error: expect.stringContaining(error) },
+        { level: "error", contentHash: expect.any(String), message: expect.stringContaining(error) },
       ]);
     } finally {
       await next.stop();

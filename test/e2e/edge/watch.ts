@@ -48,11 +48,13 @@ export async function seeUntil(gateway: GatewayClient, name: string, expected: A
 /**
  * Which of those answers the bound does not allow: other ones than `expected` that were asked for later than the bound after the
  * object served `expected`, and do not say that they are stale.
- * @param worker whose object's last change is the one to `expected`
+ * @param worker whose object got `expected` by the last push
  */
 export function tooLate(all: readonly Seen[], expected: Answered, worker: DevProcess): Seen[] {
-  const served = worker.events("compiled").findLast(({ changed }) => changed === true);
-  if (served === undefined) throw new Error("the object has compiled nothing");
+  const pushed = `${worker.events("pushed").at(-1)?.time}`;
+  // Later ones are those of an object that was evicted and started again.
+  const served = worker.events("compiled").find(({ time }) => `${time}` >= pushed);
+  if (served === undefined) throw new Error("the object has compiled nothing since the last push");
   const from = Date.parse(`${served.time}`) + BOUND;
   return all.filter(
     ({ asked, answer, stale }) => asked > from && !stale && !isDeepStrictEqual(answer, expected),

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AcknowledgementResponse } from "../../../src/http/push-messages.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
@@ -106,5 +107,27 @@ describe("the Worker in workerd, with its Durable Object", () => {
     ]);
     expect(worker.events("object-started").length).toBe(starts + 1);
     expect(await answered(worker, NAME)).toEqual(["10.0.0.0"]);
+  });
+
+  test("a wrong setting is named in the log, not to strangers, and nothing that is kept is lost", async () => {
+    await push(worker, "west", 2);
+    await worker.stop();
+    const right = readFileSync(worker.variables, "utf8");
+    const wrong = JSON.stringify({ zone: ["clusterset.test"], lease: { minimumSeconds: "5" } });
+    writeFileSync(worker.variables, `${right}CONFIG='${wrong}'\n`);
+    worker.process.spawn();
+    try {
+      await eventually(async () => (await worker.http("/readyz")).status).toBe(500);
+      const { text } = await worker.http("/dns-query?dns=AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAAQAB");
+      expect(text).not.toContain("zone");
+      const told = () => String(worker.events("not-configured")[0]?.message);
+      await eventually(told).toContain("CONFIG.zone: there is no such key");
+      expect(told()).toContain("CONFIG.lease.minimumSeconds: ");
+      await worker.stop();
+    } finally {
+      writeFileSync(worker.variables, right);
+    }
+    await worker.restart();
+    expect(await answered(worker, NAME)).toEqual(["10.0.0.0", "10.0.0.1"]);
   });
 });
