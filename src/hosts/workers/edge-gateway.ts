@@ -58,8 +58,8 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     background: waitUntil,
     onUpstreamChange: (upstream, error) =>
       error === undefined
-        ? log("info", "upstream-answers", `${upstream} answers again`)
-        : log("warn", "upstream-failed", `${upstream} did not answer: ${error.message}`),
+        ? logJson("info", "upstream-answers", `${upstream} answers again`)
+        : logJson("warn", "upstream-failed", `${upstream} did not answer: ${error.message}`),
   });
   const dependencies: AppDependencies = {
     gateway: secondary,

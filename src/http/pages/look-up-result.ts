@@ -38,7 +38,7 @@ export function lookUpResult(looked: LookedUp): Html {
   const type = nameOfType(asked.type);
   const isGood = json.Status === ResponseCode.NOERROR && json.Answer !== undefined;
   return html`<section aria-labelledby="answer">
-<h2 id="answer"><code>${asked.name}</code> ${type}</h2>
+<h2 id="answer"><code>${asked.name.replace(/(.)\.$/, "$1")}</code> ${type}</h2>
 <p class="verdict ${isGood ? "good" : "bad"}">${describeOutcome(json.Status, json.Answer?.length ?? 0, type)}</p>
 ${extendedErrors.map(
   ({ code, text }) =>

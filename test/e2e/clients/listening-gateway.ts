@@ -29,7 +29,7 @@ const WEB_PORTS = [port("https", 443)];
 
 /** Starts it and pushes. @param more further settings of its listeners */
 export async function startListeningGateway(
-  more: { readonly dns?: object; readonly dot?: object } = {},
+  more: { readonly dns?: object; readonly dot?: object; readonly publicUrl?: string } = {},
 ): Promise<ListeningGateway> {
   const [dnsPort, viewPort, dotPort] = [await freePort(), await freePort(), await freePort()];
   const gateway = await startGateway({
@@ -43,6 +43,7 @@ export async function startListeningGateway(
       },
       dot: { listen: [`127.0.0.1:${dotPort}`], ...more.dot },
       ddr: { name: DESIGNATED, addresses: ["127.0.0.1"] },
+      ...(more.publicUrl !== undefined && { publicUrl: more.publicUrl }),
     },
   });
   const push = async (webAddresses: readonly string[] = ["10.96.1.10", "fd00:96::10"]) => {

@@ -19,9 +19,11 @@ export interface Resolver {
   stop(): Promise<void>;
 }
 
-/** CoreDNS with the `forward` plugin of docs/listeners.md. */
-export async function startCoreDnsForwarder(upstream: Reached): Promise<Resolver> {
-  const block = documented("corefile", upstream.caFile === undefined ? 1 : 0, upstream);
+/** CoreDNS with the `forward` plugin of docs/listeners.md, or of another server block. */
+export async function startCoreDnsForwarder(
+  upstream: Reached,
+  block = documented("corefile", upstream.caFile === undefined ? 1 : 0, upstream),
+): Promise<Resolver> {
   // The server block of a test listens on a port of its own; its plugins are those of the document.
   const plugins = block
     .replace(/^\S+ \{\n/, "")
@@ -31,8 +33,11 @@ export async function startCoreDnsForwarder(upstream: Reached): Promise<Resolver
   return { port: coredns.port, log: () => coredns.process.log(), stop: coredns.stop };
 }
 
-/** unbound with the `forward-zone` of docs/listeners.md. It drops private addresses and validates, as many are set up to. */
-export async function startUnbound(upstream: Reached): Promise<Resolver> {
+/** unbound with the `forward-zone` of docs/listeners.md, or another one. It drops private addresses and validates, as many are set up to. */
+export async function startUnbound(
+  upstream: Reached,
+  zone = documented("unbound", upstream.caFile === undefined ? 1 : 0, upstream),
+): Promise<Resolver> {
   await ensureTools();
   const folder = temporaryFolder("unbound");
   const port = await freePort();
@@ -54,20 +59,23 @@ export async function startUnbound(upstream: Reached): Promise<Resolver> {
     "  private-address: fd00::/8",
     '  module-config: "validator iterator"',
     '  trust-anchor: ". DS 20326 8 2 E06D44B80B8F1D39A95C0B0D7C65D08458E880409BBC683457104237C7F8EC8D"',
-    documented("unbound", upstream.caFile === undefined ? 1 : 0, upstream),
+    zone,
   ];
   const config = join(folder, "unbound.conf");
   writeFileSync(config, lines.join("\n"));
   return start("unbound", findProgram("unbound")!, ["-d", "-c", config], folder, port);
 }
 
-/** dnsmasq with the lines of docs/listeners.md. It drops private addresses, as many are set up to; it speaks plain DNS only. */
-export async function startDnsmasq(upstream: Reached): Promise<Resolver> {
+/** dnsmasq with the lines of docs/listeners.md, or others. It drops private addresses, as many are set up to; it speaks plain DNS only. */
+export async function startDnsmasq(
+  upstream: Reached,
+  lines = documented("dnsmasq", 0, upstream),
+): Promise<Resolver> {
   await ensureTools();
   const folder = temporaryFolder("dnsmasq");
   const port = await freePort();
   const config = join(folder, "dnsmasq.conf");
-  writeFileSync(config, documented("dnsmasq", 0, upstream));
+  writeFileSync(config, lines);
   const args = [
     "--keep-in-foreground",
     `--conf-file=${config}`,
@@ -85,18 +93,19 @@ export async function startDnsmasq(upstream: Reached): Promise<Resolver> {
 }
 
 /**
- * systemd-resolved with the settings of docs/listeners.md, in namespaces of its own: neither its files nor those of this
+ * systemd-resolved with the settings of docs/listeners.md, or others, in namespaces of its own: neither its files nor those of this
  * machine are seen by the other, and it ends with the shell that started it, though it goes on as a user of its own.
  */
-export async function startResolved(upstream: Reached): Promise<Resolver> {
+export async function startResolved(
+  upstream: Reached,
+  settings = documentedForResolved(upstream),
+): Promise<Resolver> {
   const { program, libraries } = await ensureResolved();
   const folder = temporaryFolder("resolved");
   const port = await freePort();
   const { caFile } = upstream;
-  const secure = documented("resolved", 0, upstream);
-  const plain = secure.replace(/#\S+/, "").replace("DNSOverTLS=yes", "DNSOverTLS=no");
   const own = ["[Resolve]", "FallbackDNS=", "DNSStubListener=no", `DNSStubListenerExtra=127.0.0.1:${port}`];
-  writeFileSync(join(folder, "clusterset.conf"), caFile === undefined ? plain : secure);
+  writeFileSync(join(folder, "clusterset.conf"), settings);
   writeFileSync(join(folder, "own.conf"), `${own.join("\n")}\n`);
   const readable = caFile === undefined ? undefined : readableCopy(caFile);
   const drop = "/etc/systemd/resolved.conf.d";
@@ -139,6 +148,13 @@ wait`;
       if (readable !== undefined) removeFolder(readable.folder);
     },
   };
+}
+
+function documentedForResolved(upstream: Reached): string {
+  const secure = documented("resolved", 0, upstream);
+  return upstream.caFile === undefined
+    ? secure.replace(/#\S+/, "").replace("DNSOverTLS=yes", "DNSOverTLS=no")
+    : secure;
 }
 
 /** A copy that every user of the machine may read. */

@@ -21,7 +21,7 @@ export async function readPage(response: Response): Promise<ReadPage> {
     html,
     text: plainText(
       html
-        .replace(/<(style|script)>[^]*?<\/\1>/g, "")
+        .replace(/<(style|script)>[\s\S]*?<\/\1>/g, "")
         .replace(/<[^>]*>/g, " ")
         .replace(/\s+/g, " "),
     ),
@@ -48,7 +48,9 @@ async function expectPolicy({ headers, html }: ReadPage): Promise<void> {
   expect(directives.get("base-uri")).toEqual(["'none'"]);
   expect(directives.get("frame-ancestors")).toEqual(["'none'"]);
   for (const tag of ["style", "script"]) {
-    const blocks = [...html.matchAll(new RegExp(`<${tag}>([^]*?)</${tag}>`, "g"))].map(([, text]) => text!);
+    const blocks = [...html.matchAll(new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`, "g"))].map(
+      ([, text]) => text!,
+    );
     const allowed = directives.get(`${tag}-src`) ?? [];
     expect(allowed).toHaveLength(blocks.length);
     for (const text of blocks) expect(allowed).toContain(`'sha256-${await sha256(text)}'`);
