@@ -5,11 +5,21 @@ import { changeSection } from "./change/section.ts";
 import { cpuSection } from "./cpu/section.ts";
 import { edgeSection } from "./edge/section.ts";
 import { formatTable } from "./format-table.ts";
+import { forwardSection } from "./forward/section.ts";
 import { imageSection } from "./image/section.ts";
 import type { Table } from "./report.ts";
 import { resolveSection } from "./resolve/section.ts";
+import { udpSection } from "./udp/section.ts";
 
-const sections = [cpuSection, resolveSection, imageSection, changeSection, edgeSection];
+const sections = [
+  cpuSection,
+  udpSection,
+  resolveSection,
+  imageSection,
+  changeSection,
+  edgeSection,
+  forwardSection,
+];
 
 interface Options {
   readonly rounds: number;
@@ -36,7 +46,7 @@ const program = new Command("npm run bench --")
       "Example:",
       "  npm run bench -- cpu image --rounds 7 --json bench.json",
       "",
-      "cpu and change start real servers; what is missing is installed or built as for `npm run test:e2e`.",
+      "cpu, udp, change and forward start real servers; what is missing is installed or built as for `npm run test:e2e`.",
     ].join("\n"),
   )
   .action(measureSections);

@@ -18,7 +18,6 @@ const NODE_PACKAGES = [
   "@hono/node-server",
   "@kubernetes/client-node",
   "commander",
-  "lru-cache",
   "pino",
   "prom-client",
   "selfsigned",

@@ -6,6 +6,8 @@ export interface Load {
   readonly requests: number;
   /** A file with one URL a line, which are asked in turn by GET; or one URL with a file to POST. */
   readonly ask: { readonly urlFile: string } | { readonly url: string; readonly bodyFile: string };
+  /** Connections, where there are to be others than usual: each asks for all URLs of the file from its beginning. */
+  readonly connections?: number;
   /** HTTP/2 with TLS (`h2`), or HTTP/1.1 in clear, where each connection has one request in flight. */
   readonly protocol: "h2" | "http/1.1";
 }
@@ -19,7 +21,12 @@ export const STREAMS = 8;
  * @returns answers per second
  * @throws {Error} where h2load is missing, or any request was not answered with 2xx
  */
-export async function sendLoad({ requests, ask, protocol }: Load): Promise<number> {
+export async function sendLoad({
+  requests,
+  ask,
+  protocol,
+  connections = CONNECTIONS,
+}: Load): Promise<number> {
   if (findProgram("h2load") === undefined)
     throw new Error(
       "h2load is not on PATH: `node test/e2e/servers/install.ts` installs it, or apt-get install nghttp2-client",
@@ -28,8 +35,9 @@ export async function sendLoad({ requests, ask, protocol }: Load): Promise<numbe
     "urlFile" in ask
       ? ["-i", ask.urlFile]
       : ["-d", ask.bodyFile, "-H", "content-type: application/dns-message", ask.url];
-  const streams = protocol === "h2" ? ["-m", String(STREAMS)] : ["--h1"];
-  const counts = ["-n", String(requests), "-c", String(CONNECTIONS), ...streams];
+  const perConnection = (CONNECTIONS * STREAMS) / connections;
+  const streams = protocol === "h2" ? ["-m", String(perConnection)] : ["--h1"];
+  const counts = ["-n", String(requests), "-c", String(connections), ...streams];
   const output = await run("h2load", [...counts, "-H", "accept: application/dns-message", ...target]);
   const answered = /^status codes: (\d+) 2xx/m.exec(output)?.[1];
   const spoken = /^Application protocol: (\S+)$/m.exec(output)?.[1];

@@ -10,6 +10,7 @@ export const RecordType = {
   AAAA: 28,
   SRV: 33,
   OPT: 41,
+  SVCB: 64,
   IXFR: 251,
   AXFR: 252,
   ANY: 255,
@@ -29,18 +30,21 @@ export const ResponseCode = {
   BADVERS: 16,
 } as const;
 
-/** EDNS option codes (RFC 7830, RFC 8914). */
-export const EdnsOption = { PADDING: 12, EXTENDED_ERROR: 15 } as const;
+/** EDNS option codes (RFC 7828, RFC 7830, RFC 8914). */
+export const EdnsOption = { TCP_KEEPALIVE: 11, PADDING: 12, EXTENDED_ERROR: 15 } as const;
 
 /** Extended DNS Error info codes (RFC 8914 section 4). */
 export const ExtendedError = {
   OTHER: 0,
   STALE_ANSWER: 3,
+  CACHED_ERROR: 13,
   NOT_READY: 14,
+  PROHIBITED: 18,
   STALE_NXDOMAIN: 19,
   NOT_AUTHORITATIVE: 20,
   NOT_SUPPORTED: 21,
   NO_REACHABLE_AUTHORITY: 22,
+  NETWORK_ERROR: 23,
 } as const;
 
 /** Bits of the second 16-bit word of the header (RFC 1035 section 4.1.1, RFC 4035 section 3). */

@@ -2,10 +2,10 @@ import { ExtendedError, ResponseCode } from "../dns/codes.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerWith } from "../resolve/faults.ts";
 import { withSourceCluster } from "../resolve/source-cluster.ts";
-import { Failover, type ForwardTimeouts } from "./failover.ts";
 import { type FederationSuffix, federationSuffixes, matchFederation, readForwardable } from "./stub-match.ts";
 import type { Upstream } from "./upstream.ts";
 import { relayAnswer, type UpstreamAnswer } from "./upstream-answer.ts";
+import { UpstreamGroup, type UpstreamLimits } from "./upstream-group.ts";
 
 /** A stub zone as it is registered: a federation's name and the name servers that know it. */
 export interface StubRegistration {
@@ -21,7 +21,7 @@ export interface StubStore {
 }
 
 /** Bounds on stub zones. */
-export interface StubLimits extends ForwardTimeouts {
+export interface StubLimits extends UpstreamLimits {
   /** Federations that may be registered. */
   readonly federations: number;
   /** Queries that wait for a name server at the same time. */
@@ -59,7 +59,7 @@ export class TooManyFederations extends Error {
 
 interface StubZone {
   readonly registration: StubRegistration;
-  readonly servers: Failover;
+  readonly servers: UpstreamGroup;
   /** Exchanges that run, by the query's octets: the same question is asked once. */
   readonly running: Map<string, Promise<UpstreamAnswer | undefined>>;
 }
@@ -182,16 +182,19 @@ export class StubZones {
     const key = String.fromCharCode(...query);
     const running = stub.running.get(key);
     if (running !== undefined) return running;
-    const asked = stub.servers.ask(query).finally(() => stub.running.delete(key));
+    const asked = stub.servers
+      .ask(query)
+      .then((reply) => reply?.answer)
+      .finally(() => stub.running.delete(key));
     stub.running.set(key, asked);
     return asked;
   }
 
   #connect(registration: StubRegistration): StubZone {
     const { connect, limits, onNameserverChange } = this.#dependencies;
-    const servers = new Failover(registration.nameservers.map(connect), limits, (nameserver, error) =>
-      onNameserverChange(registration.name, nameserver, error),
-    );
+    const servers = new UpstreamGroup(registration.nameservers.map(connect), limits, {
+      onChange: (nameserver, error) => onNameserverChange(registration.name, nameserver, error),
+    });
     return { registration, servers, running: new Map() };
   }
 

@@ -98,7 +98,8 @@ export function relayAnswer(message: Uint8Array, query: Query, upstream: Upstrea
   };
 }
 
-function outcomeOf(rcode: number, answers: number): Outcome {
+/** What became of a query, by its rcode and the number of its answers. */
+export function outcomeOf(rcode: number, answers: number): Outcome {
   if (rcode === ResponseCode.NOERROR) return answers > 0 ? "answer" : "nodata";
   return OUTCOMES.get(rcode) ?? "servfail";
 }
@@ -123,12 +124,12 @@ function answersQuestion(query: Uint8Array, bytes: Uint8Array, questionEnd: numb
 }
 
 /** RFC 2181 section 8: a TTL with the highest bit set counts as 0. */
-function validTtl(ttl: number): number {
+export function validTtl(ttl: number): number {
   return ttl > MOST_TTL ? 0 : ttl;
 }
 
 /** RFC 2308 section 5: the smaller one of the SOA's TTL and its MINIMUM, which is its last field. */
-function negativeTtl(bytes: Uint8Array, soa: RecordPlace): number {
+export function negativeTtl(bytes: Uint8Array, soa: RecordPlace): number {
   if (soa.end - soa.dataStart < 22) return 0;
   const minimum = readWord(bytes, soa.end - 4) * 0x10000 + readWord(bytes, soa.end - 2);
   return Math.min(validTtl(soa.ttl), validTtl(minimum));

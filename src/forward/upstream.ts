@@ -1,3 +1,5 @@
+import { padQuery } from "./upstream-query.ts";
+
 /** One name server, however it is reached. The host brings the transports. */
 export interface Upstream {
   /** The name server as it was registered. */
@@ -9,4 +11,9 @@ export interface Upstream {
   exchange(query: Uint8Array, signal: AbortSignal): Promise<Uint8Array>;
   /** Lets go of connections; exchanges that run may end. */
   close(): void;
+}
+
+/** The same name server over an encrypted way: queries are padded, so that their length says less of the name (RFC 8467). */
+export function padded(upstream: Upstream): Upstream {
+  return { ...upstream, exchange: (query, signal) => upstream.exchange(padQuery(query), signal) };
 }

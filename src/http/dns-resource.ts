@@ -1,12 +1,13 @@
+import type { Outside, OutsidePolicy } from "../forward/outside.ts";
 import type { StubZones } from "../forward/stub-zones.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import { type AskerSettings, createAskerReader } from "./asker.ts";
 import { type AllowedOrigins, preflight } from "./cross-origin.ts";
-import { createDnsRoute, LONGEST_MESSAGE } from "./dns-route.ts";
+import { createDnsRoute, type DnsRoute, LONGEST_MESSAGE } from "./dns-route.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { createJsonRoute, type JsonRoute } from "./json-route.ts";
 import { type LocationSettings, locateAskers } from "./located-asker.ts";
-import { createQueryAnswerer } from "./query-answerer.ts";
+import { createQueryAnswerer, type QueryAnswerer } from "./query-answerer.ts";
 import { QueryCounters } from "./query-counters.ts";
 import { createRefuse, type Refuse } from "./refusal.ts";
 
@@ -21,6 +22,10 @@ export interface DnsResourceDependencies {
   readonly location?: LocationSettings | undefined;
   /** Queries below its federations go to their name servers. */
   readonly stubs?: StubZones;
+  /** Answers names outside the zones. Default: as the gateway does. */
+  readonly outside?: Outside;
+  /** What such names get, by path. */
+  readonly policies?: PathPolicies;
   /** Default: every origin. */
   readonly allowedOrigins?: AllowedOrigins;
   /** The longest DNS query that is read, in octets. Default and most: 65,535. */
@@ -30,6 +35,18 @@ export interface DnsResourceDependencies {
   readonly onError?: (error: Error) => void;
 }
 
+/** What names outside the zones get. */
+export interface PathPolicies {
+  readonly default: OutsidePolicy;
+  /**
+   * By path: `/dns-query`, `/resolve`, `/clusters` for those of all clusters; every other path is one more DNS resource that answers
+   * as `/dns-query` does.
+   */
+  readonly byPath: ReadonlyMap<string, OutsidePolicy>;
+}
+
+const BUILT_IN = new Set(["/dns-query", "/resolve", "/clusters"]);
+
 /** The DNS resource and its JSON form, for askers in general and for the view of one cluster. */
 export interface DnsResource {
   /** At `/dns-query`. */
@@ -38,35 +55,62 @@ export interface DnsResource {
   readonly resolveJson: Exchange;
   /** At `/clusters/<cluster id>/dns-query` and `…/resolve`. */
   readonly ofCluster: (clusterId: string) => { readonly answerDns: Exchange; readonly resolveJson: Exchange };
+  /** What all of them answer queries by. */
+  readonly answerQuery: QueryAnswerer;
+  /** By path: `/dns-query`, and those that the policies name beside the built-in ones. */
+  readonly byPath: ReadonlyMap<string, Exchange>;
   readonly counters: QueryCounters;
   readonly refuse: Refuse;
   /** Tells of an error and makes the 500. */
   readonly failed: (request: HttpRequest, error: unknown) => HttpResponse;
 }
 
+interface Routes {
+  readonly answerQuery: QueryAnswerer;
+  readonly answerDns: DnsRoute;
+  readonly resolveJson: JsonRoute;
+}
+
 export function createDnsResource(dependencies: DnsResourceDependencies): DnsResource {
   const { gateway, clock, allowedOrigins = "*", counters = new QueryCounters() } = dependencies;
   const longestQuery = Math.min(dependencies.longestQuery ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
   const refuse = createRefuse(allowedOrigins, counters);
+  const { default: usual, byPath } = dependencies.policies ?? { default: "refuse", byPath: new Map() };
   const reader = createAskerReader(dependencies.askers ?? {});
   const { location } = dependencies;
-  const answerQuery = createQueryAnswerer({
-    gateway,
-    clock,
-    counters,
-    refuse,
-    asker: location === undefined ? reader : locateAskers(reader, location, (id) => gateway.hasCluster(id)),
-    stubs: dependencies.stubs,
-  });
-  const answerJson = createJsonRoute({ gateway, answerQuery, clock, allowedOrigins, refuse });
-  const answerDns = createDnsRoute({ answerQuery, allowedOrigins, longestQuery, refuse, answerJson });
+  const asker =
+    location === undefined ? reader : locateAskers(reader, location, (id) => gateway.hasCluster(id));
 
-  // Google's JSON endpoint answers HEAD with 400 and other methods with 501.
-  const resolveJson: JsonRoute = (request, view) => {
-    if (request.method === "GET") return answerJson(request, view);
-    if (request.method === "OPTIONS") return preflight(request, "GET, OPTIONS", allowedOrigins);
-    if (request.method === "HEAD") return refuse(request, 400, "HEAD is not for /resolve: GET");
-    return refuse(request, 501, `${request.method} is not implemented for /resolve: GET`);
+  const routesOf = (policy: OutsidePolicy): Routes => {
+    const answerQuery = createQueryAnswerer({
+      ...{ gateway, clock, counters, refuse, asker, policy },
+      stubs: dependencies.stubs,
+      outside: dependencies.outside,
+    });
+    const answerJson = createJsonRoute({ gateway, answerQuery, clock, allowedOrigins, refuse });
+    const answerDns = createDnsRoute({ answerQuery, allowedOrigins, longestQuery, refuse, answerJson });
+    // Google's JSON endpoint answers HEAD with 400 and other methods with 501.
+    const resolveJson: JsonRoute = (request, view) => {
+      if (request.method === "GET") return answerJson(request, view);
+      if (request.method === "OPTIONS") return preflight(request, "GET, OPTIONS", allowedOrigins);
+      if (request.method === "HEAD") return refuse(request, 400, "HEAD is not for /resolve: GET");
+      return refuse(request, 501, `${request.method} is not implemented for /resolve: GET`);
+    };
+    return { answerQuery, answerDns, resolveJson };
+  };
+  const made = new Map<OutsidePolicy, Routes>();
+  const routesAt = (path: string) => {
+    const policy = byPath.get(path) ?? usual;
+    const routes = made.get(policy) ?? routesOf(policy);
+    made.set(policy, routes);
+    return routes;
+  };
+  const { answerDns } = routesAt("/dns-query");
+  const { answerQuery, resolveJson } = routesAt("/resolve");
+  const ofCluster = routesAt("/clusters");
+  const dnsAt = (path: string): Exchange => {
+    const routes = routesAt(path);
+    return (request) => routes.answerDns(request, undefined);
   };
 
   const asCluster =
@@ -81,13 +125,20 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
           );
 
   return {
+    answerQuery,
     counters,
     refuse,
     answerDns: (request) => answerDns(request, undefined),
+    byPath: new Map(
+      ["/dns-query", ...[...byPath.keys()].filter((path) => !BUILT_IN.has(path))].map((path) => [
+        path,
+        dnsAt(path),
+      ]),
+    ),
     resolveJson: (request) => resolveJson(request, undefined),
     ofCluster: (clusterId) => ({
-      answerDns: asCluster(answerDns, clusterId),
-      resolveJson: asCluster(resolveJson, clusterId),
+      answerDns: asCluster(ofCluster.answerDns, clusterId),
+      resolveJson: asCluster(ofCluster.resolveJson, clusterId),
     }),
     failed: (request, error) => {
       dependencies.onError?.(error instanceof Error ? error : new Error(String(error)));

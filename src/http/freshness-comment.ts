@@ -1,3 +1,4 @@
+import type { AnswerOrigin } from "../forward/outside-answer.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { Asker } from "./asker.ts";
 
@@ -43,4 +44,12 @@ export function describeForwarded(asker: Asker): string {
 function describeAsker({ view = "outside", place, byLocation }: Asker): string {
   const near = place === undefined ? "" : `, near ${[place.zone, place.region].filter(Boolean).join(" in ")}`;
   return `seen from ${view}${near}${byLocation === true ? " (by location)" : ""}`;
+}
+
+/** The same of a name outside the zones: `forwarded to dns.example.net; cached 12 s ago`, `forwarded, but no upstream answered`. */
+export function describeOrigin({ upstream, ageSeconds, isStale }: AnswerOrigin): string {
+  if (upstream === undefined) return "forwarded, but no upstream answered";
+  const cached = ageSeconds > 0 || isStale ? `; cached ${ageSeconds} s ago` : "";
+  const stale = isStale ? "; stale: no newer answer could be had" : "";
+  return `forwarded to ${upstream}${cached}${stale}`;
 }

@@ -1,11 +1,17 @@
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
-import { describeForwarded, describeFreshness } from "./freshness-comment.ts";
+import { describeForwarded, describeFreshness, describeOrigin } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
 import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "./media-type.ts";
-import { cacheControl, type QueryAnswerer, type Respond, varyByCredential } from "./query-answerer.ts";
+import {
+  type Answered,
+  cacheControl,
+  type QueryAnswerer,
+  type Respond,
+  varyByCredential,
+} from "./query-answerer.ts";
 import type { Refuse } from "./refusal.ts";
 
 /** What the JSON route works with. */
@@ -26,6 +32,13 @@ export type JsonRoute = (
 
 export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
   const { gateway, answerQuery, clock, allowedOrigins, refuse } = parts;
+  const describe = (answered: Answered): string => {
+    const { origin, isForwarded } = answered;
+    if (isForwarded) return origin === undefined ? describeForwarded(answered) : describeOrigin(origin);
+    const ours = describeFreshness(gateway.status(), answered, clock());
+    return origin === undefined ? ours : `${ours}; what it leads to: ${describeOrigin(origin)}`;
+  };
+
   return (request, view) => {
     const accept = request.header("accept");
     const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
@@ -60,15 +73,13 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         headers["content-length"] = String(answer.bytes.length);
         return { status: 200, headers, body: answer.bytes };
       }
-      const comment = answered.isForwarded
-        ? describeForwarded(answered)
-        : describeFreshness(gateway.status(), answered, clock());
+      const comment = describe(answered);
       let rendered: JsonAnswer;
       try {
-        rendered = renderJsonAnswer(query, answer.bytes, comment);
+        rendered = renderJsonAnswer(answer.bytes, comment);
       } catch (error) {
-        if (!answered.isForwarded) throw error;
-        return refuse(request, 502, "the federation's name server gave records that cannot be read");
+        if (!answered.isForwarded && answered.origin === undefined) throw error;
+        return refuse(request, 502, "the name server that was asked gave records that cannot be read");
       }
       headers["content-type"] = namesMediaType(accept, DNS_JSON) ? DNS_JSON : `${JSON_TYPE}; charset=utf-8`;
       const body = new TextEncoder().encode(`${JSON.stringify(rendered)}\n`);

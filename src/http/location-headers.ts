@@ -1,4 +1,4 @@
-import { isInRange, parseAddressRanges, readSocketAddress } from "./address-range.ts";
+import { isInRange, parseAddressRanges, readSocketAddress } from "../dns/address-range.ts";
 import { type ClientLocation, LOCATION_FACTS, type LocationFact } from "./client-location.ts";
 import type { HttpRequest } from "./exchange.ts";
 

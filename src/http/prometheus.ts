@@ -6,6 +6,8 @@ import {
   type MetricValueWithName,
   Registry,
 } from "prom-client";
+import type { Forwarder } from "../forward/forwarder.ts";
+import { registerForwarding } from "./forward-metrics.ts";
 import type { MetricsSource } from "./health-routes.ts";
 import { DURATION_BOUNDS, type QueryCounters } from "./query-counters.ts";
 import { CLUSTER_GAUGES, STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
@@ -14,16 +16,19 @@ import { CLUSTER_GAUGES, STATUS_GAUGES, type StatusSource } from "./status-gauge
  * Metrics for Prometheus. Nothing is done while queries are answered: the counters and the gateway's
  * status are read when `/metrics` is asked for. Only for hosts that prom-client runs on.
  * @param clock Unix milliseconds
+ * @param forwarder where names outside the zones are forwarded
  */
 export function createPrometheusMetrics(
   gateway: StatusSource,
   counters: QueryCounters,
   clock: () => number,
+  forwarder?: Forwarder,
 ): MetricsSource {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   registerCounters(registry, counters);
   registerStatus(registry, gateway, clock);
+  if (forwarder !== undefined) registerForwarding(registry, forwarder);
   return { contentType: registry.contentType, render: () => registry.metrics() };
 }
 
@@ -31,8 +36,8 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
   const registers = [registry];
   new Counter({
     name: "clusterset_doh_queries_total",
-    help: "DNS queries answered, by outcome, type and whom the answer was for.",
-    labelNames: ["view", "outcome", "type"],
+    help: "DNS queries answered, by transport, outcome, type and whom the answer was for.",
+    labelNames: ["transport", "view", "outcome", "type"],
     registers,
     collect() {
       this.reset();
@@ -67,6 +72,26 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
     collect() {
       this.reset();
       for (const [outcome, count] of counters.forwards()) this.inc({ outcome }, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_rate_limited_queries_total",
+    help: "UDP queries beyond the rate limit of their client's network: not answered, or told to come over TCP.",
+    labelNames: ["action"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [action, count] of counters.rateLimits()) this.inc({ action }, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_malformed_messages_total",
+    help: "Messages over plain DNS and DNS over TLS that are no queries and got no answer, by transport.",
+    labelNames: ["transport"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [transport, count] of counters.malformedMessages()) this.inc({ transport }, count);
     },
   });
   new QueryDurations(registry, counters);

@@ -1,3 +1,5 @@
+import type { Outside, OutsidePolicy } from "../forward/outside.ts";
+import type { AnswerOrigin, OutsideAnswer } from "../forward/outside-answer.ts";
 import type { StubZones } from "../forward/stub-zones.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
@@ -16,6 +18,10 @@ export interface QueryAnswererParts {
   readonly refuse: Refuse;
   readonly asker: AskerReader;
   readonly stubs: Pick<StubZones, "size" | "forward"> | undefined;
+  /** Answers names outside the zones. Undefined: as the gateway does. */
+  readonly outside: Pick<Outside, "answer"> | undefined;
+  /** What such names get here. */
+  readonly policy: OutsidePolicy;
 }
 
 /** An answer, and for whom it is. */
@@ -25,6 +31,8 @@ export interface Answered extends Asker {
   readonly answer: Answer;
   /** Whether another name server gave it. */
   readonly isForwarded: boolean;
+  /** Where it came from, or what an alias of ours leads to: for names outside the zones. */
+  readonly origin?: AnswerOrigin | undefined;
 }
 
 /**
@@ -42,8 +50,43 @@ export type QueryAnswerer = (
 /** Makes the response of an answer. */
 export type Respond = (request: HttpRequest, answered: Answered) => HttpResponse;
 
+const TOO_MANY =
+  "this client asks too much of the names that are forwarded; those of the gateway's own zones are answered";
+
 export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
-  const { gateway, clock, counters, refuse, asker: reader, stubs } = parts;
+  const { gateway, clock, counters, refuse, asker: reader, stubs, outside, policy } = parts;
+
+  const answerOutside = (
+    names: Pick<Outside, "answer">,
+    request: HttpRequest,
+    query: Uint8Array,
+    given: Answer,
+    asked: Asker & Pick<Answered, "variesByCredential">,
+    respond: Respond,
+  ): HttpResponse | Promise<HttpResponse> => {
+    const started = performance.now();
+    const conclude = ({ answer, origin, isContinued, retryAfter }: OutsideAnswer) =>
+      retryAfter === undefined
+        ? respond(request, {
+            ...{ ...asked, answer, origin },
+            isForwarded: origin !== undefined && isContinued !== true,
+          })
+        : refuse(request, 429, TOO_MANY, { "retry-after": String(retryAfter) });
+    const found = names.answer(query, given, policy, request.connection?.clientAddress);
+    const fromCluster = asked.view !== undefined;
+    if (!(found instanceof Promise)) {
+      if (found.retryAfter === undefined) {
+        const seconds = (performance.now() - started) / 1000;
+        counters.answered(query, found.answer.outcome, fromCluster, seconds);
+      }
+      return conclude(found);
+    }
+    const type = counters.typeOf(query);
+    return found.then((late) => {
+      counters.relayed(type, late.answer.outcome, fromCluster);
+      return conclude(late);
+    });
+  };
 
   const answerAs = (
     request: HttpRequest,
@@ -67,6 +110,10 @@ export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
     const answer = gateway.answer(query, place === undefined ? view : placeView(place), clock());
     if (answer === undefined)
       return refuse(request, 400, "this is no DNS query: it needs a header of 12 octets with QR 0");
+    if (outside !== undefined && (answer.beyond ?? answer.leadsTo) !== undefined) {
+      const asked = { ...asker, variesByCredential };
+      return answerOutside(outside, request, query, answer, asked, respond);
+    }
     counters.answered(query, answer.outcome, view !== undefined, (performance.now() - started) / 1000);
     return respond(request, {
       answer,

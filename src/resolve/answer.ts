@@ -16,4 +16,14 @@ export interface Answer {
   readonly outcome: Outcome;
   /** RFC 8484 section 5.1: the smallest TTL, or the negative TTL (RFC 2308); 0 where nothing may be cached. Seconds. */
   readonly freshness: number;
+  /** Says that the name is in none of the zones that were answered from; absent otherwise. */
+  readonly beyond?: Beyond;
+  /** The name in wire form, letters folded, that an alias at the end leads to and that is in no zone; absent otherwise. */
+  readonly leadsTo?: Uint8Array;
 }
+
+/**
+ * Where a name is that was not found in a zone: outside all of them; in one that others see but the asker does not, which is nobody else's business;
+ * or it cannot be said, because nothing is loaded.
+ */
+export type Beyond = "outside" | "hidden" | "unknown";

@@ -4,16 +4,23 @@ import { QuestionName } from "./query.ts";
 
 /** The closest zone that the question's name is in and that exists for the view. */
 export function findZone(image: ZoneImage, view: number): ImageZone | undefined {
-  const { folded, bytes, labels, labelAt } = QuestionName;
-  for (const zone of image.zones) {
-    const start = bytes - zone.wire.length;
-    if (labels < zone.labels || start < 0) continue;
-    if (labels > zone.labels ? labelAt[labels - zone.labels] !== start : start !== 0) continue;
-    let index = 0;
-    while (index < zone.wire.length && zone.wire[index] === folded[start + index]) index++;
-    if (index === zone.wire.length && image.treeFor(zone, view) >= 0) return zone;
-  }
+  for (const zone of image.zones) if (isInZone(zone) && image.treeFor(zone, view) >= 0) return zone;
   return undefined;
+}
+
+/** Whether the question's name is in a zone of the image, whoever sees it. */
+export function isInAnyZone(image: ZoneImage): boolean {
+  return image.zones.some(isInZone);
+}
+
+function isInZone(zone: ImageZone): boolean {
+  const { folded, bytes, labels, labelAt } = QuestionName;
+  const start = bytes - zone.wire.length;
+  if (labels < zone.labels || start < 0) return false;
+  if (labels > zone.labels ? labelAt[labels - zone.labels] !== start : start !== 0) return false;
+  let index = 0;
+  while (index < zone.wire.length && zone.wire[index] === folded[start + index]) index++;
+  return index === zone.wire.length;
 }
 
 /** The node of the question's name, its first `skip` labels left off. */

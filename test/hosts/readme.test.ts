@@ -6,6 +6,7 @@ import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { ServeConfig } from "../../src/hosts/settings/serve-config.ts";
 import { createPrometheusMetrics } from "../../src/http/prometheus.ts";
 import { QueryCounters } from "../../src/http/query-counters.ts";
+import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
 
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
@@ -30,17 +31,25 @@ it("README's config file is taken", () => {
 it("README's table has every key of the config file and no other", () => {
   const keys = (schema: object, prefix: string): string[] =>
     Object.entries(schema).map(([key]) => `${prefix}${key}`);
-  const { lease, limits, push, transfer, cors, stub, sourceCluster, ...rest } = ServeConfig.parse({});
+  const { lease, limits, push, transfer, cors, pages, stub, forward, sourceCluster, dns, dot, ddr, ...rest } =
+    ServeConfig.parse({});
   const expected = [
-    ...keys(rest, ""),
+    // The address of a request is taken where none is given.
+    ...keys({ ...rest, publicUrl: undefined }, ""),
     ...keys(stub, "stub."),
+    ...keys(forward, "forward."),
     // A gateway runs in no cluster that it would know of.
     ...keys({ ...sourceCluster, self: undefined }, "sourceCluster."),
+    ...keys(dns, "dns."),
+    ...keys(dot, "dot."),
+    // What is not told, or where the gateway listens.
+    ...keys({ ...ddr, name: undefined, httpsPort: undefined, dotPort: undefined }, "ddr."),
     ...keys(lease, "lease."),
     ...keys(limits, "limits."),
     ...keys(push, "push."),
     ...keys(transfer, "transfer."),
     ...keys(cors, "cors."),
+    ...keys(pages, "pages."),
   ];
   let group = "";
   const listed = firstCells("key").map((key) => {
@@ -52,7 +61,9 @@ it("README's table has every key of the config file and no other", () => {
 });
 
 it("README's table has every metric and no other", async () => {
-  const text = await createPrometheusMetrics(new FakeGateway(), new QueryCounters(), () => NOW).render();
+  const { forwarder } = fakeForwarder({});
+  const metrics = createPrometheusMetrics(new FakeGateway(), new QueryCounters(), () => NOW, forwarder);
+  const text = await metrics.render();
   const exported = [...text.matchAll(/^# TYPE (clusterset_doh_\w+)/gm)].map((match) => match[1]!);
   const listed = firstCells("metric").map((name) => (name.startsWith("_") ? `clusterset_doh${name}` : name));
   expect(listed.sort()).toEqual(exported.sort());

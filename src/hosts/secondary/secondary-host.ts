@@ -6,6 +6,8 @@ import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { describeError, type Log, logJson, logTransfers } from "../logging/json-log.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
+import { createOutside, fetchUpstreams } from "../settings/outside.ts";
+import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
 import { createStages } from "../settings/stages.ts";
 import { createPushForwarder } from "./push-forwarder.ts";
 import type { SecondarySettings } from "./settings.ts";
@@ -32,6 +34,13 @@ export function createSecondaryHost(
     stages,
     onEvent: logTransfers(log),
   });
+  const { outside, policies } = createOutside(config, {
+    upstreams: fetchUpstreams(config.forward),
+    onUpstreamChange: (upstream, error) =>
+      error === undefined
+        ? log("info", "upstream-answers", `${upstream} answers again`)
+        : log("warn", "upstream-failed", `${upstream} did not answer: ${error.message}`),
+  });
   const app = createApp({
     gateway: secondary,
     clock: Date.now,
@@ -47,9 +56,12 @@ export function createSecondaryHost(
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     },
+    ...(outside !== undefined && { outside }),
+    policies,
     location: locationSettings(config.location),
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
+    ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
     onError: (error) => log("error", "request-failed", describeError(error)),
   });
   return {

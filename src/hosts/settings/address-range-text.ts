@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseAddressRange } from "../../http/address-range.ts";
+import { parseAddressRange } from "../../dns/address-range.ts";
 
 export const AddressRangeText = z
   .string()

@@ -3,6 +3,7 @@ import type { ClusterCredential } from "../../http/credentials.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { type ConfigIssue, listIssues } from "./config-issues.ts";
 import { checkFederations } from "./federation-config.ts";
+import { EdgeForward, requireUpstreams } from "./forward-settings.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
 import { checkOneHop } from "./location-settings.ts";
 import { withAlwaysServed } from "./served-zones.ts";
@@ -26,11 +27,14 @@ const edgeLimits = {
     .default(20 * MEBI),
 };
 
-/** The variable `CONFIG` of the Worker: the settings of `clusterset-doh serve` that are not about its server. */
-export const EdgeConfig = z.strictObject({
+const Settings = z.strictObject({
   ...gatewaySettings,
+  forward: EdgeForward,
   limits: z.strictObject(edgeLimits).prefault({}),
 });
+
+/** The variable `CONFIG` of the Worker: the settings of `clusterset-doh serve` that are not about its server. */
+export const EdgeConfig = Settings.superRefine(requireUpstreams);
 
 export type EdgeConfig = z.infer<typeof EdgeConfig>;
 

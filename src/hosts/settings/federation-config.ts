@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { DEFAULT_FORWARD_TIMEOUTS } from "../../forward/failover.ts";
+import { DEFAULT_UPSTREAM_TIMEOUTS } from "../../forward/upstream-group.ts";
 import { FederationName } from "../../http/stub-messages.ts";
 import { SOURCE_CLUSTER_OPTION } from "../../resolve/source-cluster.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
@@ -9,7 +9,7 @@ import { UsageError } from "./usage-error.ts";
 import { ZoneName } from "./zone-name.ts";
 
 /** The zone of a federation for clients in its clusters, as the specification has it. */
-const FEDERATION_ZONE = "federation";
+export const FEDERATION_ZONE = "federation";
 /** The codes for local and experimental use (RFC 6891 section 9). */
 const LAST_LOCAL_OPTION = 65534;
 
@@ -21,6 +21,8 @@ export const Federation = z.strictObject({
   /** The registered domain, for clients outside. */
   domain: ZoneName.optional(),
 });
+
+export type Federation = z.infer<typeof Federation>;
 
 /** How the source cluster of a query is known, beside path and credential. */
 export const SourceCluster = z.strictObject({
@@ -54,8 +56,8 @@ export const Stub = z
     zones: z.array(ZoneName).max(100).default([FEDERATION_ZONE]),
     federations: z.int().min(1).max(10_000).default(100),
     queriesInFlight: z.int().min(1).max(100_000).default(1000),
-    serverMilliseconds: z.int().min(1).max(60_000).default(DEFAULT_FORWARD_TIMEOUTS.serverMilliseconds),
-    totalMilliseconds: z.int().min(1).max(60_000).default(DEFAULT_FORWARD_TIMEOUTS.totalMilliseconds),
+    serverMilliseconds: z.int().min(1).max(60_000).default(DEFAULT_UPSTREAM_TIMEOUTS.serverMilliseconds),
+    totalMilliseconds: z.int().min(1).max(60_000).default(DEFAULT_UPSTREAM_TIMEOUTS.totalMilliseconds),
     upstreams: z.array(StubUpstream).max(1000).default([]),
   })
   .refine(

@@ -3,11 +3,14 @@ import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "../../gateway/limits
 import { DEFAULT_PUSH_LIMITS } from "../../http/push-limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../../merge/addresses.ts";
 import { Federation, SourceCluster } from "./federation-config.ts";
+import { OutsideZones, Paths } from "./forward-settings.ts";
 import { Location } from "./location-settings.ts";
 import { ZoneName } from "./zone-name.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
 const count = (least: number, most: number) => z.int().min(least).max(most);
+
+const PUBLIC_URL = "must be https://HOST or https://HOST:PORT, such as https://doh.example.org";
 
 const Lease = z
   .strictObject({
@@ -42,7 +45,8 @@ export const gatewaySettings = {
   sourceCluster: SourceCluster.prefault({}),
   location: Location.prefault({ source: "off" }),
   /** What a name outside every zone gets. */
-  outsideZones: z.enum(["refuse", "nxdomain"]).default("refuse"),
+  outsideZones: OutsideZones.default("refuse"),
+  paths: Paths,
   /** Where a ClusterSetIP service's addresses come from for askers outside every cluster: the first that has any. */
   outsideOrder: z
     .array(z.enum(["ClusterSetIP", "LoadBalancer", "Endpoint"]))
@@ -52,6 +56,13 @@ export const gatewaySettings = {
   ttlSeconds: seconds(0, 3600).default(5),
   negativeTtlSeconds: seconds(0, 3600).default(5),
   lease: Lease.prefault({}),
+  /** Where clients reach the gateway; unless given, pages take the address that they were asked by. */
+  publicUrl: z
+    .url({ protocol: /^https$/, error: PUBLIC_URL })
+    .refine((text) => URL.canParse(text) && new URL(text).href === `${new URL(text).origin}/`, PUBLIC_URL)
+    .optional(),
+  /** The pages for people: `/`, `/setup` and those that they lead to. */
+  pages: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),
   cors: z
     .strictObject({ origins: z.union([z.literal("*"), z.array(z.url()).max(1000)]).default("*") })
     .prefault({}),

@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { Stub } from "./federation-config.ts";
+import { Forward, requireUpstreams } from "./forward-settings.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
+import { Ddr, Dns, Dot } from "./listener-config.ts";
 import { DEFAULT_SERVER_LIMITS } from "./server-limits.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
@@ -44,19 +46,25 @@ const Limits = z.strictObject({
   idleSeconds: seconds(1, 86_400).default(DEFAULT_SERVER_LIMITS.idleTimeout / 1000),
 });
 
-/** The config file of `clusterset-doh serve`. README.md has its table. */
-export const ServeConfig = z.strictObject({
+const Settings = z.strictObject({
   ...gatewaySettings,
   listen: z.string().default("localhost:8443"),
   stateDirectory: z.string().min(1).default(".clusterset-doh"),
   /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
   tls: z.union([z.boolean(), Tls]).default(true),
+  dns: Dns.prefault({}),
+  dot: Dot.prefault({}),
+  ddr: Ddr.prefault({}),
   stub: Stub.prefault({}),
+  forward: Forward,
   push: z.strictObject({ credentials: z.array(PushCredential).max(10_000).default([]) }).prefault({}),
   /** Who may take over images, as a secondary does (docs/transfer.md). */
   transfer: z.strictObject({ credentials: z.array(TransferCredential).max(10_000).default([]) }).prefault({}),
   limits: Limits.prefault({}),
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
 });
+
+/** The config file of `clusterset-doh serve`. README.md has its table. */
+export const ServeConfig = Settings.superRefine(requireUpstreams);
 
 export type ServeConfig = z.infer<typeof ServeConfig>;

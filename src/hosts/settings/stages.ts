@@ -2,11 +2,13 @@ import type * as z from "zod";
 import type { GatewayStages } from "../../gateway/stages.ts";
 import type { AddressSource } from "../../merge/addresses.ts";
 import { createMerger } from "../../merge/merge.ts";
+import type { DesignatedResolver } from "../../resolve/designated-resolvers.ts";
 import { notReady } from "../../resolve/faults.ts";
 import { resolve } from "../../resolve/resolve.ts";
 import { compileZoneImage } from "../../zone/compile.ts";
 import type { ZoneImage } from "../../zone/image.ts";
 import type { FederationOptions } from "../../zone/options.ts";
+import { givenPolicy, type OutsideZones } from "./forward-settings.ts";
 import { type Location, locationPlaces } from "./location-settings.ts";
 
 /** Settings of the pure stages. TTLs in seconds. */
@@ -16,7 +18,9 @@ export interface StageSettings {
   readonly ttlSeconds: number;
   readonly negativeTtlSeconds: number;
   readonly outsideOrder: readonly AddressSource[];
-  readonly outsideZones: "refuse" | "nxdomain";
+  readonly outsideZones: OutsideZones;
+  /** The encrypted resolver that clients are told of; asked for with every query about it. Default: none. */
+  readonly designated?: () => DesignatedResolver | undefined;
   /** Its places have an order of shards in federation zones. Default: none. */
   readonly location?: z.infer<typeof Location>;
 }
@@ -27,6 +31,7 @@ const MOST_ROTATION = 0x3fffffff;
 export function createStages(settings: StageSettings): GatewayStages<ZoneImage> {
   const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones, location } =
     settings;
+  const { designated = () => undefined } = settings;
   const places = location === undefined ? [] : locationPlaces(location);
   let rotation = 0;
   return {
@@ -41,10 +46,20 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
         negativeTtl: negativeTtlSeconds,
         serial: Math.floor(now / 1000) % 2 ** 32,
       }),
-    resolve: (query, { image, leaseExpiry, view, now, stale }) => {
+    resolve: (query, { image, leaseExpiry, view, now, transport, stale }) => {
       rotation = (rotation + 1) & MOST_ROTATION;
-      return resolve(query, { image, leaseExpiry, view, now, stale, rotation, outside: outsideZones });
+      return resolve(query, {
+        image,
+        leaseExpiry,
+        view,
+        now,
+        rotation,
+        transport,
+        stale,
+        outside: givenPolicy(outsideZones),
+        designated: designated(),
+      });
     },
-    notReady,
+    notReady: (query, context) => notReady(query, { ...context, designated: designated() }),
   };
 }

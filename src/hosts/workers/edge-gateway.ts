@@ -8,6 +8,8 @@ import { IMAGE_FORMAT_VERSION } from "../../zone/layout.ts";
 import { logJson, logTransfers } from "../logging/json-log.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
+import { createOutside, fetchUpstreams } from "../settings/outside.ts";
+import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
 import { createStages } from "../settings/stages.ts";
 import { CachedTransferSource } from "./cached-source.ts";
 import { type Environment, readSettings } from "./environment.ts";
@@ -49,6 +51,16 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     stages: createStages({ ...config, federations: federationOptions(config.federations) }),
     onEvent: logTransfers(logJson),
   });
+  const { outside, policies } = createOutside(config, {
+    upstreams: fetchUpstreams(config.forward),
+    // A request cannot wait for what belongs to another one, and ends with its response.
+    coalesce: false,
+    background: waitUntil,
+    onUpstreamChange: (upstream, error) =>
+      error === undefined
+        ? logJson("info", "upstream-answers", `${upstream} answers again`)
+        : logJson("warn", "upstream-failed", `${upstream} did not answer: ${error.message}`),
+  });
   const dependencies: AppDependencies = {
     gateway: secondary,
     clock: Date.now,
@@ -61,8 +73,11 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     },
+    ...(outside !== undefined && { outside }),
+    policies,
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
+    ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
     metrics: createStatusMetrics(secondary, Date.now),
     onError: (error) => logFailure("request-failed", "a request failed", error),
   };

@@ -21,6 +21,8 @@ export interface DevOptions {
   /** A folder that it shares with the processes whose objects it reaches, or that reach its object. */
   registry: string;
   port: number;
+  /** Certificates that its requests to others trust beside those that everybody trusts. */
+  caFile?: string | undefined;
   tokenFileFor(clusterId: string): string;
   /** Further flags. */
   args?: string[];
@@ -73,7 +75,11 @@ export async function startDev(options: DevOptions): Promise<DevProcess> {
       ...args,
     ],
     folder,
-    env: { ...ENVIRONMENT, WRANGLER_REGISTRY_PATH: registry },
+    env: {
+      ...ENVIRONMENT,
+      WRANGLER_REGISTRY_PATH: registry,
+      ...(options.caFile !== undefined && { NODE_EXTRA_CA_CERTS: options.caFile }),
+    },
     ready: async () => (await client.http("/healthz")).status === 200,
   });
   return {

@@ -21,6 +21,8 @@ export interface WorkerOptions {
   config?: Record<string, unknown>;
   /** The lease of a push that asks for none; it is also made the shortest that is allowed. */
   leaseSeconds?: number;
+  /** Certificates that its requests to others trust beside those that everybody trusts. */
+  caFile?: string;
   /** A free port unless told. */
   port?: number;
   /** The bundle; that of `wrangler deploy` unless told. */
@@ -85,6 +87,7 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerPr
   const configuration = join(checkout, "wrangler.toml");
   const worker = await startDev({
     ...{ script, configuration, name: NAME, variables, folder, registry, port, tokenFileFor },
+    caFile: options.caFile,
     ...(args && { args }),
   });
   return {

@@ -1,3 +1,4 @@
+import { isIPv6, type LookupFunction } from "node:net";
 import { type Dispatcher, Pool } from "undici";
 import type { Upstream } from "../../../forward/upstream.ts";
 import { DNS_MESSAGE, essence } from "../../../http/media-type.ts";
@@ -8,6 +9,8 @@ export interface DohAccess {
   readonly ca?: string | undefined;
   /** The bearer token that says which cluster asks; undefined for none. */
   readonly token: () => string | undefined;
+  /** Addresses of the URL's host; undefined where the system looks them up. */
+  readonly addresses?: readonly string[] | undefined;
 }
 
 const MOST_ANSWER_BYTES = 65_535;
@@ -20,7 +23,11 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
   const pool = new Pool(url.origin, {
     connections: CONNECTIONS,
     allowH2: true,
-    connect: { timeout: CONNECT_TIMEOUT, ...(access.ca !== undefined && { ca: access.ca }) },
+    connect: {
+      timeout: CONNECT_TIMEOUT,
+      ...(access.ca !== undefined && { ca: access.ca }),
+      ...(access.addresses !== undefined && { lookup: lookupIn(access.addresses) }),
+    },
   });
   const ask = async (query: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
     const token = access.token();
@@ -48,6 +55,15 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
     close: () => {
       pool.close().catch(() => {});
     },
+  };
+}
+
+/** Finds a host's addresses without asking anybody. */
+function lookupIn(addresses: readonly string[]): LookupFunction {
+  const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  return (_host, { all }, done) => {
+    if (all === true) done(null, found);
+    else done(null, found[0]!.address, found[0]!.family);
   };
 }
 

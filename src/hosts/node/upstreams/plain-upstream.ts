@@ -3,22 +3,37 @@ import { HeaderFlag } from "../../../dns/codes.ts";
 import { readWord } from "../../../dns/record-walk.ts";
 import type { Upstream } from "../../../forward/upstream.ts";
 import { readUpstreamAnswer } from "../../../forward/upstream-answer.ts";
+import { hasSameCase, randomizeCase, restoreCase } from "./case-randomization.ts";
 import { exchangeTcp } from "./tcp-exchange.ts";
 import { type DnsEndpoint, exchangeUdp } from "./udp-exchange.ts";
 
+/** How a name server is asked. */
+export interface PlainUpstreamOptions {
+  /** Letters of the name in random case; an answer over UDP that lost it is asked for again over TCP. Default: false. */
+  readonly randomizeCase?: boolean;
+}
+
 /** A name server for plain DNS: UDP, and TCP where the answer was truncated (RFC 7766 section 5). */
-export function createPlainUpstream(nameserver: string, endpoint: DnsEndpoint): Upstream {
+export function createPlainUpstream(
+  nameserver: string,
+  endpoint: DnsEndpoint,
+  options: PlainUpstreamOptions = {},
+): Upstream {
   return {
     nameserver,
     async exchange(query, signal) {
       const sent = withId(query, randomInt(0x10000));
+      if (options.randomizeCase === true) randomizeCase(sent);
       const isAnswer = (bytes: Uint8Array) => readUpstreamAnswer(sent, bytes) !== undefined;
       let answer = await exchangeUdp(endpoint, sent, isAnswer, signal);
-      if ((readWord(answer, 2) & HeaderFlag.TC) !== 0) {
+      const isTruncated = (readWord(answer, 2) & HeaderFlag.TC) !== 0;
+      if (isTruncated || (options.randomizeCase === true && !hasSameCase(sent, answer))) {
         answer = await exchangeTcp(endpoint, sent, signal);
         if (!isAnswer(answer)) throw new Error("what it sent over TCP is no answer to the query");
       }
-      return withId(answer, 0);
+      const relayed = withId(answer, 0);
+      if (options.randomizeCase === true) restoreCase(query, relayed);
+      return relayed;
     },
     // Every exchange has sockets of its own.
     close: () => {},

@@ -1,4 +1,4 @@
-import { parseAddress } from "../dns/address.ts";
+import { parseAddress } from "./address.ts";
 
 /** IP addresses with a common prefix (RFC 4632). */
 export interface AddressRange {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isInRange, parseAddressRange, readSocketAddress } from "../../src/http/address-range.ts";
+import { isInRange, parseAddressRange, readSocketAddress } from "../../src/dns/address-range.ts";
 
 const covers = (range: string, address: string) =>
   isInRange(readSocketAddress(address)!, parseAddressRange(range)!);

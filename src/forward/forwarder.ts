@@ -1,0 +1,213 @@
+import { LRUCache } from "lru-cache";
+import { ExtendedError, ResponseCode } from "../dns/codes.ts";
+import { answerWith } from "../resolve/faults.ts";
+import type { Query } from "../resolve/query.ts";
+import { CachedAnswer, type TtlBounds, withRecursion } from "./cached-answer.ts";
+import { ClientLimit, type ClientLimits } from "./client-limit.ts";
+import { type ForwardClock, monotonicClock } from "./clock.ts";
+import { ForwardCounters, type ForwardResult } from "./forward-counters.ts";
+import type { OutsideAnswer } from "./outside-answer.ts";
+import type { Upstream } from "./upstream.ts";
+import { UpstreamGroup, type UpstreamLimits } from "./upstream-group.ts";
+import type { OnUpstreamChange } from "./upstream-health.ts";
+import { cacheKey, upstreamQuery } from "./upstream-query.ts";
+
+/** How answers of upstreams are kept. */
+export interface CacheSettings extends TtlBounds {
+  /** Octets of all answers together, about. */
+  readonly bytes: number;
+  /** How long an answer may be given after its TTL where no newer one can be had (RFC 8767); 0 for not at all. */
+  readonly staleSeconds: number;
+}
+
+/** Bounds and settings of forwarding. */
+export interface ForwarderSettings {
+  readonly limits: UpstreamLimits & {
+    /** Questions that wait for upstreams at the same time. */
+    readonly queriesInFlight: number;
+  };
+  readonly cache: CacheSettings;
+  readonly clients: ClientLimits;
+}
+
+/** What a forwarder is put together from. */
+export interface ForwarderDependencies {
+  /** In the order of preference. */
+  readonly upstreams: readonly Upstream[];
+  readonly settings: ForwarderSettings;
+  readonly counters?: ForwardCounters;
+  /** Told when an upstream stops answering (with the error), and when it answers again. */
+  readonly onUpstreamChange?: OnUpstreamChange;
+  readonly clock?: ForwardClock;
+  /**
+   * Whether a query may wait for the exchange that another one has started. Not where a request cannot wait for what belongs to
+   * another one, as in a Worker outside of Durable Objects. Default: true.
+   */
+  readonly coalesce?: boolean;
+  /** Takes what goes on when its query has its answer already. Default: it just goes on, as in a process that lives. */
+  readonly background?: (work: Promise<unknown>) => void;
+}
+
+/** After this time a client that waits gets a stale answer, in milliseconds (RFC 8767 section 5, client response timer). */
+const CLIENT_RESPONSE_MILLISECONDS = 1800;
+/** Where a newer answer could not be had it is not asked for again for so long, in milliseconds (RFC 8767 section 5, failure recheck timer). */
+const RECHECK_MILLISECONDS = 30_000;
+
+/** Answers from what upstreams say: out of the cache where it is fresh, else by asking them. */
+export class Forwarder {
+  readonly counters: ForwardCounters;
+  readonly #settings: ForwarderSettings;
+  readonly #clock: ForwardClock;
+  readonly #coalesce: boolean;
+  readonly #background: (work: Promise<unknown>) => void;
+  readonly #upstreams: UpstreamGroup;
+  readonly #clients: ClientLimit;
+  readonly #cache: LRUCache<string, CachedAnswer>;
+  readonly #running = new Map<string, Promise<CachedAnswer>>();
+  /** When each question that waits was asked. */
+  readonly #inFlight = new Set<{ readonly askedAt: number }>();
+
+  constructor(dependencies: ForwarderDependencies) {
+    const { settings, counters = new ForwardCounters(), clock = monotonicClock } = dependencies;
+    this.counters = counters;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#coalesce = dependencies.coalesce ?? true;
+    this.#background = dependencies.background ?? (() => {});
+    this.#clients = new ClientLimit(settings.clients, () => clock.now());
+    this.#cache = new LRUCache({
+      maxSize: settings.cache.bytes,
+      sizeCalculation: ({ size }, key) => size + 2 * key.length,
+    });
+    const observer = {
+      onChange: dependencies.onUpstreamChange ?? (() => {}),
+      onExchange: (upstream: string, milliseconds: number, error: Error | undefined) =>
+        counters.exchanged(upstream, milliseconds, error),
+      onHedge: () => {
+        counters.hedges++;
+      },
+    };
+    this.#upstreams = new UpstreamGroup(dependencies.upstreams, settings.limits, observer, clock);
+  }
+
+  /** Answers that are kept, and the octets that they take, about. */
+  get cached(): { readonly answers: number; readonly bytes: number } {
+    return { answers: this.#cache.size, bytes: this.#cache.calculatedSize };
+  }
+
+  /** The upstreams by name, and whether they are set aside because they failed. */
+  states(): ReturnType<UpstreamGroup["states"]> {
+    return this.#upstreams.states();
+  }
+
+  /**
+   * Answers the query that was read last. The octets of `message` are only lent.
+   * @param client the address of its socket
+   */
+  answer(
+    message: Uint8Array,
+    query: Query,
+    client: string | undefined,
+  ): OutsideAnswer | Promise<OutsideAnswer> {
+    const key = cacheKey(query);
+    const now = this.#clock.now();
+    const kept = this.#cache.get(key);
+    if (kept?.isFreshAt(now)) return this.#give(message, query, kept, "hit");
+    const stale = kept?.isStaleAt(now, this.#settings.cache.staleSeconds * 1000) ? kept : undefined;
+    if (stale !== undefined && this.#hasJustFailed(stale, now))
+      return this.#give(message, query, stale, "stale");
+    const running = this.#coalesce ? this.#running.get(key) : undefined;
+    if (running === undefined) {
+      const refused = this.#refuse(message, query, client);
+      if (refused !== undefined)
+        return stale === undefined ? refused() : this.#give(message, query, stale, "stale");
+    }
+    const result = running === undefined ? "miss" : "coalesced";
+    const asked = running ?? this.#ask(key, query);
+    const own = message.slice();
+    if (stale === undefined) return asked.then((answer) => this.#give(own, query, answer, result));
+    return this.#orStale(asked, stale).then((answer) =>
+      this.#give(own, query, answer, answer === stale ? "stale" : result),
+    );
+  }
+
+  #give(message: Uint8Array, query: Query, kept: CachedAnswer, result: ForwardResult): OutsideAnswer {
+    this.counters.count(result);
+    const now = this.#clock.now();
+    const isStale = result === "stale";
+    const answer = kept.answer(message, query, now, isStale);
+    const { upstream } = kept;
+    return {
+      answer,
+      origin: { upstream, ageSeconds: result === "hit" || isStale ? kept.ageAt(now) : 0, isStale },
+    };
+  }
+
+  /** Why a query cannot go to upstreams, as a function that makes the answer; undefined where it can. */
+  #refuse(message: Uint8Array, query: Query, client: string | undefined): (() => OutsideAnswer) | undefined {
+    const refusal = (result: ForwardResult, rcode: number, error: number, retryAfter?: number) => () => {
+      this.counters.count(result);
+      const outcome = rcode === ResponseCode.REFUSED ? "refused" : "servfail";
+      const answer = answerWith(message, query, rcode, outcome, error);
+      return {
+        answer: { ...answer, bytes: withRecursion(answer.bytes) },
+        ...(retryAfter !== undefined && { retryAfter }),
+      };
+    };
+    if (this.#isFull()) return refusal("overloaded", ResponseCode.SERVFAIL, ExtendedError.OTHER);
+    const seconds = this.#clients.take(client);
+    if (seconds > 0) return refusal("limited", ResponseCode.REFUSED, ExtendedError.PROHIBITED, seconds);
+    return undefined;
+  }
+
+  #isFull(): boolean {
+    const { queriesInFlight, totalMilliseconds } = this.#settings.limits;
+    if (this.#inFlight.size < queriesInFlight) return false;
+    // A host that ends a request may end its exchange without a word.
+    const longAgo = this.#clock.now() - 2 * totalMilliseconds;
+    for (const place of this.#inFlight) if (place.askedAt < longAgo) this.#inFlight.delete(place);
+    return this.#inFlight.size >= queriesInFlight;
+  }
+
+  #ask(key: string, query: Query): Promise<CachedAnswer> {
+    const place = { askedAt: this.#clock.now() };
+    this.#inFlight.add(place);
+    const asked = this.#upstreams.ask(upstreamQuery(query)).then((reply) => {
+      this.#inFlight.delete(place);
+      this.#running.delete(key);
+      const now = this.#clock.now();
+      const { cache } = this.#settings;
+      const answer = reply === undefined ? CachedAnswer.failed(now) : CachedAnswer.of(reply, cache, now);
+      this.#keep(key, answer, now, reply === undefined);
+      return answer;
+    });
+    this.#running.set(key, asked);
+    this.#background(asked);
+    return asked;
+  }
+
+  /** Whether it is too early to ask for something newer. An upstream that answers others by now may be asked at once. */
+  #hasJustFailed({ failedCheck }: CachedAnswer, now: number): boolean {
+    if (failedCheck === undefined || now >= failedCheck.at + RECHECK_MILLISECONDS) return false;
+    return !failedCheck.isSilence || this.#upstreams.answeredAt <= failedCheck.at;
+  }
+
+  #keep(key: string, answer: CachedAnswer, now: number, isSilence: boolean): void {
+    const before = this.#cache.peek(key);
+    if (answer.isFailure && before?.isStaleAt(now, this.#settings.cache.staleSeconds * 1000))
+      before.failedCheck = { at: now, isSilence };
+    else if (answer.isCacheable) this.#cache.set(key, answer);
+    else this.#cache.delete(key);
+  }
+
+  /** What was asked for, or the stale answer where that takes too long or fails. What was asked for is kept all the same. */
+  #orStale(asked: Promise<CachedAnswer>, stale: CachedAnswer): Promise<CachedAnswer> {
+    return new Promise((resolve) => {
+      const stopTimer = this.#clock.setTimer(CLIENT_RESPONSE_MILLISECONDS, () => resolve(stale));
+      asked.then((answer) => {
+        stopTimer();
+        resolve(answer.isFailure ? stale : answer);
+      });
+    });
+  }
+}

@@ -1,0 +1,63 @@
+import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
+import { parseName } from "../dns/name.ts";
+import type { Answer, Outcome } from "../resolve/answer.ts";
+import { answerWith } from "../resolve/faults.ts";
+import { writer } from "../resolve/message-writer.ts";
+import type { Query } from "../resolve/query.ts";
+import { withRecursion } from "./cached-answer.ts";
+import type { LocalZone } from "./locally-served.ts";
+
+// The SOA record that a locally served zone should have (RFC 6303 section 3): the zone's own name, this mailbox, these numbers.
+const NOBODY = parseName("nobody.invalid");
+const SERIAL = 1;
+const REFRESH = 3600;
+const RETRY = 1200;
+const EXPIRE = 604_800;
+const MINIMUM = 10_800;
+const POINTER_BYTES = 2;
+
+const LOOPBACK: ReadonlyMap<number, Uint8Array> = new Map([
+  [RecordType.A, Uint8Array.of(127, 0, 0, 1)],
+  [RecordType.AAAA, Uint8Array.from({ length: 16 }, (_, index) => (index === 15 ? 1 : 0))],
+]);
+
+/** Answers a name that is never forwarded. */
+export function answerLocally(message: Uint8Array, query: Query, { kind, start }: LocalZone): Answer {
+  if (kind === "own") return answerHidden(message, query);
+  const address = kind === "loopback" ? LOOPBACK.get(query.type) : undefined;
+  writer.begin(message, query);
+  if (address !== undefined) {
+    writer.writeRecordHeader(HEADER_BYTES, query.type, MINIMUM, address.length);
+    writer.writeOctets(address, 0, address.length);
+    writer.answers = 1;
+    return finish(query, ResponseCode.NOERROR, "answer");
+  }
+  const isApexSoa = start === 0 && query.type === RecordType.SOA;
+  writeSoa(HEADER_BYTES + start);
+  if (isApexSoa) writer.answers = 1;
+  else writer.authorities = 1;
+  // The zone itself exists, and so does every name below localhost.
+  if (isApexSoa) return finish(query, ResponseCode.NOERROR, "answer");
+  return kind === "loopback" || start === 0
+    ? finish(query, ResponseCode.NOERROR, "nodata")
+    : finish(query, ResponseCode.NXDOMAIN, "nxdomain");
+}
+
+/** Denies a name in a zone of ours that the asker does not see. */
+export function answerHidden(message: Uint8Array, query: Query): Answer {
+  const why = ExtendedError.NOT_AUTHORITATIVE;
+  const answer = answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", why);
+  return { ...answer, bytes: withRecursion(answer.bytes) };
+}
+
+function finish(query: Query, rcode: number, outcome: Outcome): Answer {
+  writer.writeOpt(query, rcode, -1);
+  return { bytes: withRecursion(writer.finish(query, rcode, true)), outcome, freshness: MINIMUM };
+}
+
+function writeSoa(apexAt: number): void {
+  writer.writeRecordHeader(apexAt, RecordType.SOA, MINIMUM, POINTER_BYTES + NOBODY.length + 20);
+  writer.write16(0xc000 | apexAt);
+  writer.writeOctets(NOBODY, 0, NOBODY.length);
+  for (const value of [SERIAL, REFRESH, RETRY, EXPIRE, MINIMUM]) writer.write32(value);
+}

@@ -1,0 +1,101 @@
+import { foldName, parseName } from "../dns/name.ts";
+import { QuestionName } from "../resolve/query.ts";
+
+/** How names at and below a zone are answered without asking anybody: with loopback addresses, or that they do not exist. */
+export type LocalKind = "loopback" | "nxdomain" | "own";
+
+/** A zone that is never forwarded, as the name last read is in it. */
+export interface LocalZone {
+  readonly kind: LocalKind;
+  /** Where the zone's name starts in the question's name, in octets. */
+  readonly start: number;
+}
+
+const range = (first: number, last: number) =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+
+/**
+ * Names that mean nothing outside a host or a site, whose queries would tell strangers about it: the special-use names that are to be
+ * answered at once, and the locally served zones of the IANA registry.
+ */
+export const LOCALLY_SERVED: readonly { readonly zone: string; readonly kind: "loopback" | "nxdomain" }[] = [
+  // RFC 6761 section 6.3
+  { zone: "localhost", kind: "loopback" },
+  // RFC 6761 sections 6.2 and 6.4, RFC 6762 section 22.1, RFC 7686 section 2, RFC 8375 section 4, RFC 9476 section 2, RFC 9462 section 6.4,
+  // RFC 9665 section 9.1
+  ..."test invalid local onion home.arpa alt resolver.arpa service.arpa".split(" ").map(nonexistent),
+  // RFC 6303 section 4.1 and 4.2, RFC 7793
+  ...["10", "168.192", "0", "127", "254.169", "2.0.192", "100.51.198", "113.0.203", "255.255.255.255"]
+    .concat(range(16, 31).map((octet) => `${octet}.172`))
+    .concat(range(64, 127).map((octet) => `${octet}.100`))
+    .map((prefix) => nonexistent(`${prefix}.in-addr.arpa`)),
+  // RFC 6303 sections 4.3 to 4.6
+  ...[
+    "0.".repeat(32),
+    `1.${"0.".repeat(31)}`,
+    "d.f.",
+    "8.e.f.",
+    "9.e.f.",
+    "a.e.f.",
+    "b.e.f.",
+    "8.b.d.0.1.0.0.2.",
+  ].map((prefix) => nonexistent(`${prefix}ip6.arpa`)),
+];
+
+function nonexistent(zone: string): { readonly zone: string; readonly kind: "nxdomain" } {
+  return { zone, kind: "nxdomain" };
+}
+
+/** Which zones are locally served, beside those that everybody should serve. */
+export interface LocalZoneSettings {
+  /** The gateway's own zones, in text. */
+  readonly own: readonly string[];
+  /** More zones whose names do not exist for clients, in text. */
+  readonly also: readonly string[];
+  /** Zones, or names in them, that are forwarded all the same. */
+  readonly except: readonly string[];
+}
+
+const ARPA = "\x04arpa\x00";
+
+/** Zones by the wire form of their names, with letters folded. */
+export class LocalZones {
+  readonly #kinds = new Map<string, LocalKind | "forwarded">();
+
+  /** @throws {NameError} where a zone is no name */
+  constructor({ own, also, except }: LocalZoneSettings) {
+    for (const { zone, kind } of LOCALLY_SERVED) this.#kinds.set(keyOf(zone), kind);
+    for (const zone of also) this.#kinds.set(keyOf(zone), "nxdomain");
+    for (const zone of except) this.#kinds.set(keyOf(zone), "forwarded");
+    for (const zone of own) this.#kinds.set(keyOf(zone), "own");
+  }
+
+  /** The closest of these zones that the name last read is in; undefined where it may be forwarded. */
+  find(): LocalZone | undefined {
+    const { labels, labelAt } = QuestionName;
+    const name = nameOfQuestion();
+    for (let label = 0; label < labels; label++) {
+      const start = labelAt[label]!;
+      const kind = this.#kinds.get(name.slice(start));
+      if (kind === "forwarded") return undefined;
+      if (kind !== undefined) return { kind, start };
+    }
+    return undefined;
+  }
+}
+
+/** Whether the name last read is in the domain of reverse names. */
+export function isInArpa(): boolean {
+  return nameOfQuestion().endsWith(ARPA);
+}
+
+function nameOfQuestion(): string {
+  const { folded, bytes } = QuestionName;
+  let name = "";
+  for (let index = 0; index < bytes; index++) name += String.fromCharCode(folded[index]!);
+  return name;
+}
+
+function keyOf(zone: string): string {
+  return String.fromCharCode(...foldName(parseName(zone)));
+}

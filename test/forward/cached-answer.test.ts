@@ -1,0 +1,255 @@
+import type { Packet } from "dns-packet";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { CachedAnswer } from "../../src/forward/cached-answer.ts";
+import { readForwardable } from "../../src/forward/stub-match.ts";
+import { readUpstreamAnswer } from "../../src/forward/upstream-answer.ts";
+import { upstreamQuery } from "../../src/forward/upstream-query.ts";
+import { extendedErrors, optRecord, soaRecord, withEdns } from "./fake-forwarder.ts";
+import { answerTo, decoded, optOf, queryFor } from "./fake-upstreams.ts";
+
+const NAME = "www.example.com";
+const BOUNDS = { minimumTtlSeconds: 0, maximumTtlSeconds: 86_400, maximumNegativeTtlSeconds: 3600 };
+const DAY = 86_400_000;
+
+const address = (ttl: number, name = NAME) => ({ type: "A", name, ttl, data: "192.0.2.1" }) as const;
+const alias = (ttl: number) => ({ type: "CNAME", name: NAME, ttl, data: "x.example.com" }) as const;
+
+/** Keeps what an upstream says at time 0. */
+function keep(packet: Packet & { rcode?: number }, bounds = BOUNDS, type = "A"): CachedAnswer {
+  const query = upstreamQuery(readForwardable(queryFor(NAME, {}, type))!);
+  const answer = readUpstreamAnswer(query, answerTo(query, packet));
+  return CachedAnswer.of({ answer: answer!, upstream: "one" }, bounds, 0);
+}
+
+/** The answer to a client after so many seconds. */
+function answerAt(kept: CachedAnswer, seconds: number, message = queryFor(NAME), isStale = false) {
+  const given = kept.answer(message, readForwardable(message)!, seconds * 1000, isStale);
+  const packet = decoded(given.bytes);
+  const ttls = (section: readonly object[] = []) =>
+    section.flatMap((record) =>
+      "ttl" in record && !("udpPayloadSize" in record) ? [record.ttl as number] : [],
+    );
+  return {
+    ...given,
+    packet,
+    ttls: [...ttls(packet.answers), ...ttls(packet.authorities), ...ttls(packet.additionals)],
+  };
+}
+
+describe("how long an answer is kept, in seconds", () => {
+  it.each<[string, Packet & { rcode?: number }, number]>([
+    [
+      "the smallest TTL of the answer section (RFC 8484 section 5.1)",
+      { answers: [address(60), address(30)] },
+      30,
+    ],
+    [
+      "whatever authority and additional say",
+      { answers: [address(60)], authorities: [{ type: "NS", name: NAME, ttl: 5, data: "ns" }] },
+      60,
+    ],
+    ["TTL 0: not at all (RFC 1035 section 3.2.1)", { answers: [address(0)] }, 0],
+    ["a TTL with the highest bit: as 0 (RFC 2181 section 8)", { answers: [address(0x80000001)] }, 0],
+    ["the bound, where the TTL is longer", { answers: [address(604_800)] }, 86_400],
+    [
+      "NXDOMAIN: the SOA's MINIMUM (RFC 2308 section 5)",
+      { rcode: 3, authorities: [soaRecord(900, 300)] },
+      300,
+    ],
+    ["NXDOMAIN: the SOA's TTL where it is smaller", { rcode: 3, authorities: [soaRecord(120, 300)] }, 120],
+    ["NODATA likewise", { authorities: [soaRecord(900, 40)] }, 40],
+    [
+      "NODATA behind an alias: the smaller one of both",
+      { answers: [alias(20)], authorities: [soaRecord(900, 40)] },
+      20,
+    ],
+    ["a negative TTL has a bound of its own", { rcode: 3, authorities: [soaRecord(86_400, 86_400)] }, 3600],
+    ["NXDOMAIN without SOA: not at all (RFC 2308 section 5)", { rcode: 3 }, 0],
+    ["NODATA without SOA: not at all", {}, 0],
+    [
+      "NODATA with a referral: not at all",
+      { authorities: [{ type: "NS", name: "com", ttl: 600, data: "ns" }] },
+      0,
+    ],
+    ["SERVFAIL: 5 (RFC 2308 section 7.1, RFC 9520 section 3.2)", { rcode: 2 }, 5],
+    ["REFUSED: 5", { rcode: 5, authorities: [soaRecord(900, 300)] }, 5],
+    ["a truncated answer: not at all (RFC 2181 section 9)", { flags: 0x8380, answers: [address(60)] }, 0],
+  ])("%s", (_, packet, expected) => {
+    const kept = keep(packet);
+    expect(kept.isCacheable).toBe(expected > 0);
+    expect(kept.isFreshAt(Math.max(0, expected * 1000 - 1))).toBe(expected > 0);
+    expect(kept.isFreshAt(expected * 1000)).toBe(false);
+  });
+
+  it("raises TTLs to the lower bound, but not those of what does not exist", () => {
+    const bounds = { ...BOUNDS, minimumTtlSeconds: 60 };
+    expect(answerAt(keep({ answers: [address(0), address(90)] }, bounds), 0)).toMatchObject({
+      ttls: [60, 90],
+      freshness: 60,
+    });
+    expect(keep({}, bounds).isCacheable).toBe(false);
+    expect(answerAt(keep({ rcode: 3, authorities: [soaRecord(9, 9)] }, bounds), 0)).toMatchObject({
+      ttls: [9],
+      freshness: 9,
+    });
+  });
+});
+
+describe("an answer out of the cache", () => {
+  it("has the client's ID, spelling, RD and CD, and RA; neither AA nor AD (RFC 4035 section 3.2.3)", () => {
+    const kept = keep({ flags: 0x85a0, answers: [address(60)] });
+    const message = queryFor("wWw.ExAmple.coM", { id: 0x1234, flags: 0x0130 });
+    const { packet } = answerAt(kept, 0, message);
+    expect(packet).toMatchObject({
+      ...{
+        id: 0x1234,
+        flag_qr: true,
+        flag_rd: true,
+        flag_cd: true,
+        flag_ra: true,
+        flag_aa: false,
+        flag_ad: false,
+      },
+      questions: [{ name: "wWw.ExAmple.coM", type: "A" }],
+      answers: [{ data: "192.0.2.1" }],
+    });
+    expect(answerAt(kept, 0, queryFor(NAME, { flags: 0x0100 })).packet.flag_cd).toBe(false);
+  });
+
+  it("has an OPT record of ours only where the client sent one, with the upstream's Extended DNS Error", () => {
+    const options = [
+      { code: 15, data: Buffer.from([0, 17, 0x78]) },
+      { code: "CLIENT_SUBNET", ip: "10.0.0.0", family: 1 },
+    ];
+    const kept = keep({ rcode: 3, authorities: [soaRecord(60, 60)], additionals: [optRecord(options)] });
+    expect(answerAt(kept, 0).packet.additionals).toEqual([]);
+    const { bytes } = answerAt(kept, 0, queryFor(NAME, withEdns));
+    expect(optOf(bytes)).toMatchObject({
+      udpPayloadSize: 1232,
+      options: [{ code: 15, data: Buffer.from([0, 17]) }],
+    });
+  });
+
+  it("counts every TTL down, never below 0, and says the rest to HTTP", () => {
+    const kept = keep({
+      answers: [alias(90), address(60, "x.example.com")],
+      authorities: [{ type: "NS", name: "example.com", ttl: 3600, data: "ns.example.com" }],
+      additionals: [address(10, "ns.example.com")],
+    });
+    expect(answerAt(kept, 0)).toMatchObject({ ttls: [90, 60, 3600, 10], freshness: 60, outcome: "answer" });
+    expect(answerAt(kept, 25.9)).toMatchObject({ ttls: [65, 35, 3575, 0], freshness: 35 });
+    expect(answerAt(kept, 59)).toMatchObject({ ttls: [31, 1, 3541, 0], freshness: 1 });
+  });
+
+  it("counts TTLs down by whole seconds, whatever they are", () => {
+    const ttl = fc.nat(0x7fffffff);
+    fc.assert(
+      fc.property(fc.array(ttl, { minLength: 1, maxLength: 20 }), fc.nat(200_000), (ttls, seconds) => {
+        const kept = keep({ answers: ttls.map((one) => address(one)) });
+        const bounded = ttls.map((one) => Math.min(one, 86_400));
+        const given = answerAt(kept, seconds);
+        expect(given.ttls).toEqual(bounded.map((one) => Math.max(0, one - seconds)));
+        expect(given.freshness).toBe(Math.max(0, Math.min(...bounded) - seconds));
+        // As fresh as it says: a cache behind us may not keep it longer than we do.
+        expect(kept.isFreshAt(seconds * 1000)).toBe(given.freshness > 0);
+      }),
+    );
+  });
+
+  it.each([
+    ["SERVFAIL has no freshness", { rcode: 2 }, 0, []],
+    ["SERVFAIL that came a while ago says Cached Error (RFC 8914 section 4.14)", { rcode: 2 }, 2, [13]],
+    [
+      "unless the upstream has said more",
+      { rcode: 2, additionals: [optRecord([{ code: 15, data: Buffer.from([0, 6]) }])] },
+      2,
+      [6],
+    ],
+  ])("%s", (_, packet, seconds, errors) => {
+    const given = answerAt(keep(packet), seconds, queryFor(NAME, withEdns));
+    expect(given.freshness).toBe(0);
+    expect(extendedErrors(optOf(given.bytes)?.options)).toEqual(errors);
+  });
+
+  it("where nobody answered is SERVFAIL, Network Error (RFC 8914 section 4.24)", () => {
+    const given = answerAt(CachedAnswer.failed(0), 0, queryFor(NAME, withEdns));
+    expect(given).toMatchObject({
+      outcome: "servfail",
+      freshness: 0,
+      packet: { rcode: "SERVFAIL", flag_ra: true },
+    });
+    expect(extendedErrors(optOf(given.bytes)?.options)).toEqual([23]);
+  });
+});
+
+describe("a stale answer (RFC 8767)", () => {
+  it.each([
+    [
+      "an answer: Stale Answer (RFC 8914 section 4.4)",
+      { answers: [address(60), address(5)] },
+      "A",
+      [30, 30],
+      3,
+    ],
+    ["NODATA likewise", { authorities: [soaRecord(60, 60)] }, "A", [30], 3],
+    [
+      "NXDOMAIN: Stale NXDOMAIN Answer (section 4.20)",
+      { rcode: 3, authorities: [soaRecord(60, 60)] },
+      "A",
+      [30],
+      19,
+    ],
+  ])("%s, with TTL 30 (section 4)", (_, packet, type, ttls, error) => {
+    const kept = keep(packet, BOUNDS, type);
+    const given = answerAt(kept, 1000, queryFor(NAME, withEdns), true);
+    expect(given).toMatchObject({ ttls, freshness: 30 });
+    expect(extendedErrors(optOf(given.bytes)?.options)).toEqual([error]);
+  });
+
+  it("is one until so long after its TTL; a failure never is", () => {
+    const kept = keep({ answers: [address(60)] });
+    expect(kept.isStaleAt(60_000 + DAY - 1, DAY)).toBe(true);
+    expect(kept.isStaleAt(60_000 + DAY, DAY)).toBe(false);
+    expect(kept.isStaleAt(60_000, 0)).toBe(false);
+    expect(keep({ rcode: 2 }).isStaleAt(6000, DAY)).toBe(false);
+  });
+});
+
+it("takes about as much as its octets, and keeps no larger buffer alive", () => {
+  const query = upstreamQuery(readForwardable(queryFor(NAME))!);
+  const large = Buffer.concat([Buffer.alloc(60_000), answerTo(query, { answers: [address(60)] })]);
+  const answer = readUpstreamAnswer(query, large.subarray(60_000))!;
+  const kept = CachedAnswer.of({ answer, upstream: "one" }, BOUNDS, 0);
+  large.fill(0);
+  expect(kept.size).toBeLessThan(1000);
+  expect(answerAt(kept, 0).packet.answers).toMatchObject([{ data: "192.0.2.1" }]);
+});
+
+it("an answer of any upstream is given whole and in order, whatever its octets", () => {
+  const query = upstreamQuery(readForwardable(queryFor(NAME))!);
+  const whole = answerTo(query, {
+    answers: [alias(9), address(9)],
+    authorities: [soaRecord(9, 9)],
+    additionals: [address(9), optRecord()],
+  });
+  const damage = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { maxLength: 8 });
+  fc.assert(
+    fc.property(damage, fc.boolean(), (changes, isStale) => {
+      const bytes = Uint8Array.from(whole);
+      for (const [at, octet] of changes) bytes[at] = octet;
+      const answer = readUpstreamAnswer(query, bytes);
+      if (answer === undefined) return;
+      const message = queryFor(NAME, withEdns);
+      const given = CachedAnswer.of({ answer, upstream: "one" }, BOUNDS, 0).answer(
+        message,
+        readForwardable(message)!,
+        0,
+        isStale,
+      );
+      expect(given.bytes.length).toBeLessThanOrEqual(answer.recordsEnd + 17);
+      expect((given.bytes[6]! << 8) | given.bytes[7]!).toBe(answer.answers);
+      expect(given.bytes.subarray(12, 12 + 21)).toEqual(message.subarray(12, 12 + 21));
+    }),
+  );
+});

@@ -1,0 +1,130 @@
+import type { Packet } from "dns-packet";
+import { parseAddressRange } from "../../src/dns/address-range.ts";
+import {
+  Forwarder,
+  type ForwarderDependencies,
+  type ForwarderSettings,
+} from "../../src/forward/forwarder.ts";
+import type { OutsideAnswer } from "../../src/forward/outside-answer.ts";
+import { readForwardable } from "../../src/forward/stub-match.ts";
+import type { Upstream } from "../../src/forward/upstream.ts";
+import { FakeClock } from "../gateway/fake-clock.ts";
+import { answerTo, type Exchange } from "./fake-upstreams.ts";
+
+/** What may be set differently. */
+export interface ForwarderChanges extends Partial<Omit<ForwarderDependencies, "settings" | "upstreams">> {
+  readonly limits?: Partial<ForwarderSettings["limits"]>;
+  readonly cache?: Partial<ForwarderSettings["cache"]>;
+  readonly clients?: Partial<Omit<ForwarderSettings["clients"], "exempt">> & {
+    readonly exempt?: readonly string[];
+  };
+}
+
+/** What an upstream was asked, and when. */
+export interface Asked {
+  readonly upstream: string;
+  readonly query: Uint8Array;
+  readonly at: number;
+}
+
+/** Upstreams that are functions, with everything that they were asked. */
+export function fakeUpstreams(servers: Record<string, Exchange>, clock: FakeClock) {
+  const asked: Asked[] = [];
+  const upstreams = Object.keys(servers).map(
+    (nameserver): Upstream => ({
+      nameserver,
+      exchange: (query, signal) => {
+        asked.push({ upstream: nameserver, query, at: clock.now() });
+        return servers[nameserver]!(query, signal);
+      },
+      close: () => {},
+    }),
+  );
+  return { upstreams, asked };
+}
+
+/** A forwarder over such upstreams, with a clock that stands still. */
+export function fakeForwarder(servers: Record<string, Exchange>, changes: ForwarderChanges = {}) {
+  const { limits, cache, clients, ...rest } = changes;
+  const clock = new FakeClock();
+  const { upstreams, asked } = fakeUpstreams(servers, clock);
+  const forwarder = new Forwarder({
+    clock,
+    ...rest,
+    upstreams,
+    settings: {
+      limits: { serverMilliseconds: 3000, totalMilliseconds: 5000, queriesInFlight: 100, ...limits },
+      cache: {
+        bytes: 1 << 20,
+        minimumTtlSeconds: 0,
+        maximumTtlSeconds: 86_400,
+        maximumNegativeTtlSeconds: 3600,
+        staleSeconds: 86_400,
+        ...cache,
+      },
+      clients: {
+        queriesPerSecond: 0,
+        burst: 1,
+        ...clients,
+        exempt: (clients?.exempt ?? []).map((text) => parseAddressRange(text)!),
+      },
+    },
+  });
+  const ask = (message: Uint8Array, client = "192.0.2.77"): OutsideAnswer | Promise<OutsideAnswer> => {
+    const query = readForwardable(message);
+    if (query === undefined) throw new Error("this is nothing that is forwarded");
+    return forwarder.answer(message, query, client);
+  };
+  const counted = () => Object.fromEntries(forwarder.counters.results);
+  return { forwarder, ask, asked, clock, counted };
+}
+
+/** An OPT record for dns-packet. */
+export function optRecord(options: readonly unknown[] = [], changes: { flag_do?: boolean } = {}) {
+  const { flag_do = false } = changes;
+  return {
+    type: "OPT",
+    name: ".",
+    udpPayloadSize: 4096,
+    extendedRcode: 0,
+    ednsVersion: 0,
+    flags: flag_do ? 0x8000 : 0,
+    flag_do,
+    options: options as never,
+  } as const;
+}
+
+export const withEdns: Packet = { additionals: [optRecord()] };
+
+/** An SOA record for dns-packet. */
+export function soaRecord(ttl: number, minimum: number, name = "example.com") {
+  const data = { mname: "ns.example.com", rname: "m", serial: 1, refresh: 1, retry: 1, expire: 1, minimum };
+  return { type: "SOA", name, ttl, data } as const;
+}
+
+/** Says the same to every query. */
+export const says =
+  (packet: Packet & { rcode?: number }): Exchange =>
+  async (query) =>
+    answerTo(query, packet);
+
+/** Says something each time. */
+export const saysInTurn = (...exchanges: Exchange[]): Exchange => {
+  let turn = 0;
+  return (query, signal) => exchanges[Math.min(turn++, exchanges.length - 1)]!(query, signal);
+};
+
+/** Fails the test where something had to be waited for. */
+export function atOnce(answer: OutsideAnswer | Promise<OutsideAnswer>): OutsideAnswer {
+  if (answer instanceof Promise) throw new Error("this had to be waited for");
+  return answer;
+}
+
+/** The info codes of the Extended DNS Errors in an answer. */
+export function extendedErrors(
+  options: readonly { readonly code: unknown; readonly data?: unknown }[] = [],
+): number[] {
+  return options
+    .filter(({ code }) => Number(code) === 15)
+    .map(({ data }) => ((data as Uint8Array)[0]! << 8) | (data as Uint8Array)[1]!);
+}

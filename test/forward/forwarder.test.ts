@@ -1,0 +1,335 @@
+import { describe, expect, it } from "vitest";
+import type { OutsideAnswer } from "../../src/forward/outside-answer.ts";
+import { settle } from "../gateway/fake-clock.ts";
+import {
+  atOnce,
+  extendedErrors,
+  fakeForwarder,
+  says,
+  saysInTurn,
+  soaRecord,
+  withEdns,
+} from "./fake-forwarder.ts";
+import {
+  addressOf,
+  answerTo,
+  dead,
+  decoded,
+  type Exchange,
+  optOf,
+  queryFor,
+  silent,
+} from "./fake-upstreams.ts";
+
+const NAME = "www.example.com";
+const QUERY = queryFor(NAME, withEdns);
+const HOUR = 3_600_000;
+
+const addresses = ({ answer }: OutsideAnswer) =>
+  decoded(answer.bytes).answers?.map((record) => "data" in record && record.data);
+const ttls = ({ answer }: OutsideAnswer) =>
+  decoded(answer.bytes).answers?.map((record) => "ttl" in record && record.ttl);
+const errors = ({ answer }: OutsideAnswer) => extendedErrors(optOf(answer.bytes)?.options);
+
+/** An address with another TTL than 30. */
+const addressFor = (data: string, ttl: number): Exchange =>
+  says({ answers: [{ type: "A", name: NAME, ttl, data }] });
+
+describe("the cache", () => {
+  it("answers at once until the TTL is over, then the upstream is asked again", async () => {
+    const { ask, asked, clock, counted } = fakeForwarder({
+      one: saysInTurn(addressOf("192.0.2.1"), addressOf("192.0.2.2")),
+    });
+    const first = await ask(QUERY);
+    expect([addresses(first), ttls(first), first.origin]).toEqual([
+      ["192.0.2.1"],
+      [30],
+      { upstream: "one", ageSeconds: 0, isStale: false },
+    ]);
+    await clock.advance(29_999);
+    const hit = atOnce(ask(QUERY));
+    expect([addresses(hit), ttls(hit), hit.origin]).toEqual([
+      ["192.0.2.1"],
+      [1],
+      { upstream: "one", ageSeconds: 29, isStale: false },
+    ]);
+    await clock.advance(1);
+    expect(addresses(await ask(QUERY))).toEqual(["192.0.2.2"]);
+    expect([asked.length, counted()]).toEqual([2, { miss: 2, hit: 1 }]);
+  });
+
+  it("keeps no answer with TTL 0, but gives it to all who waited", async () => {
+    const { ask, asked } = fakeForwarder({ one: addressFor("192.0.2.1", 0) });
+    const both = await Promise.all([ask(QUERY), ask(QUERY)]);
+    expect(both.map(addresses)).toEqual([["192.0.2.1"], ["192.0.2.1"]]);
+    expect(asked).toHaveLength(1);
+    await ask(QUERY);
+    expect(asked).toHaveLength(2);
+  });
+
+  it("keeps what does not exist (RFC 2308 section 5)", async () => {
+    const { ask, asked, clock } = fakeForwarder({
+      one: says({ rcode: 3, authorities: [soaRecord(60, 10)] }),
+    });
+    expect((await ask(QUERY)).answer).toMatchObject({ outcome: "nxdomain", freshness: 10 });
+    await clock.advance(9000);
+    expect(atOnce(ask(QUERY)).answer).toMatchObject({ outcome: "nxdomain", freshness: 1 });
+    await clock.advance(1000);
+    await ask(QUERY);
+    expect(asked).toHaveLength(2);
+  });
+
+  it("keeps a failure for 5 seconds (RFC 9520 section 3.2)", async () => {
+    const { ask, asked, clock } = fakeForwarder({ one: dead });
+    const failed = await ask(QUERY);
+    expect(failed.answer).toMatchObject({ outcome: "servfail", freshness: 0 });
+    expect([errors(failed), failed.origin?.upstream]).toEqual([[23], undefined]);
+    await clock.advance(4999);
+    expect(atOnce(ask(QUERY)).answer.outcome).toBe("servfail");
+    expect(asked).toHaveLength(1);
+    await clock.advance(1);
+    await ask(QUERY);
+    expect(asked).toHaveLength(2);
+  });
+
+  it("has a bound in octets: what was asked longest ago goes first", async () => {
+    const { ask, forwarder } = fakeForwarder(
+      { one: addressFor("192.0.2.1", 3600) },
+      { cache: { bytes: 5000 } },
+    );
+    const query = (index: number) => queryFor(`name-${index}.example.com`);
+    await ask(query(0));
+    const { bytes } = forwarder.cached;
+    for (let index = 1; index < 100; index++) {
+      await ask(query(index));
+      atOnce(ask(query(0)));
+    }
+    expect(forwarder.cached.bytes).toBeLessThanOrEqual(5000);
+    expect(forwarder.cached.answers).toBeGreaterThanOrEqual(Math.floor(5000 / (bytes + 10)));
+    expect(ask(query(1))).toBeInstanceOf(Promise);
+  });
+
+  it("keeps apart what DNSSEC OK and CD ask for", async () => {
+    const { ask, asked } = fakeForwarder({ one: addressOf("192.0.2.1") });
+    await ask(QUERY);
+    await ask(queryFor(NAME, { flags: 0x0110 }));
+    await ask(queryFor(NAME, {}, "AAAA"));
+    expect(asked).toHaveLength(3);
+    atOnce(ask(queryFor("WWW.example.com", { id: 3 })));
+  });
+});
+
+describe("queries that wait", () => {
+  it("for the same question wait for one exchange, each with its own ID and spelling", async () => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { ask, asked, counted } = fakeForwarder({
+      one: async (query, signal) => {
+        await gate;
+        return addressOf("192.0.2.1")(query, signal);
+      },
+    });
+    const message = queryFor("WWW.example.com", { id: 1 });
+    const waiting = [ask(message), ask(queryFor("www.EXAMPLE.com", { id: 2, ...withEdns }))];
+    // The octets of a query are only lent.
+    message.fill(0xff);
+    release();
+    const packets = (await Promise.all(waiting)).map(({ answer }) => decoded(answer.bytes));
+    expect(packets).toMatchObject([
+      { id: 1, questions: [{ name: "WWW.example.com" }], answers: [{ data: "192.0.2.1" }], additionals: [] },
+      {
+        id: 2,
+        questions: [{ name: "www.EXAMPLE.com" }],
+        answers: [{ data: "192.0.2.1" }],
+        additionals: [{}],
+      },
+    ]);
+    expect([asked.length, counted()]).toEqual([1, { miss: 1, coalesced: 1 }]);
+  });
+
+  it("ask on their own on a host where they cannot wait for one another", async () => {
+    const { ask, asked } = fakeForwarder({ one: addressOf("192.0.2.1") }, { coalesce: false });
+    await Promise.all([ask(QUERY), ask(QUERY)]);
+    expect(asked).toHaveLength(2);
+  });
+
+  it("are bounded: SERVFAIL, Extended DNS Error 0; places that nobody gives back are taken again", async () => {
+    const forgotten: Exchange = () => new Promise(() => {});
+    const { ask, clock, counted, asked } = fakeForwarder(
+      { one: forgotten },
+      { limits: { queriesInFlight: 2 } },
+    );
+    const query = (index: number) => queryFor(`name-${index}.example.com`, withEdns);
+    void ask(query(1));
+    void ask(query(2));
+    const refused = atOnce(ask(query(3)));
+    expect(refused.answer.outcome).toBe("servfail");
+    expect([errors(refused), refused.retryAfter]).toEqual([[0], undefined]);
+    expect(counted()).toEqual({ overloaded: 1 });
+    expect(ask(query(1))).toBeInstanceOf(Promise);
+    clock.stall(10_001);
+    expect(ask(query(3))).toBeInstanceOf(Promise);
+    expect(asked).toHaveLength(3);
+  });
+});
+
+describe("stale answers (RFC 8767 section 5)", () => {
+  /** One answer, then something else; an hour after the answer's TTL is over. */
+  async function stale(later: Exchange, changes = {}) {
+    const opened = fakeForwarder({ one: saysInTurn(addressOf("192.0.2.1"), later) }, changes);
+    await opened.ask(QUERY);
+    await opened.clock.advance(HOUR);
+    return opened;
+  }
+
+  it("are given where upstreams fail, and not asked for again for 30 s (failure recheck timer)", async () => {
+    const { ask, asked, clock, counted } = await stale(dead);
+    const given = await ask(QUERY);
+    expect([addresses(given), ttls(given), errors(given)]).toEqual([["192.0.2.1"], [30], [3]]);
+    expect(given.answer.freshness).toBe(30);
+    expect(given.origin).toEqual({ upstream: "one", ageSeconds: 3600, isStale: true });
+    await clock.advance(29_999);
+    expect(errors(atOnce(ask(QUERY)))).toEqual([3]);
+    expect(asked).toHaveLength(2);
+    await clock.advance(1);
+    expect(errors(await ask(QUERY))).toEqual([3]);
+    expect(asked).toHaveLength(3);
+    expect(counted()).toEqual({ miss: 1, stale: 3 });
+  });
+
+  it("are asked for again as soon as an upstream answers something else", async () => {
+    const { ask, clock } = await stale(saysInTurn(dead, addressOf("192.0.2.8"), addressOf("192.0.2.9")));
+    expect(errors(await ask(QUERY))).toEqual([3]);
+    await clock.advance(1000);
+    expect(errors(atOnce(ask(QUERY)))).toEqual([3]);
+    await ask(queryFor("other.example.com"));
+    expect(addresses(await ask(QUERY))).toEqual(["192.0.2.9"]);
+  });
+
+  it("are not where it answers, but not for this name", async () => {
+    const { ask, clock } = await stale(saysInTurn(says({ rcode: 2 }), addressOf("192.0.2.8")));
+    expect(errors(await ask(QUERY))).toEqual([3]);
+    await clock.advance(1000);
+    await ask(queryFor("other.example.com"));
+    expect(errors(atOnce(ask(QUERY)))).toEqual([3]);
+  });
+
+  it.each([
+    ["SERVFAIL", says({ rcode: 2 })],
+    ["REFUSED", says({ rcode: 5 })],
+  ])("are given where upstreams say %s", async (_, later) => {
+    const { ask } = await stale(later);
+    expect(addresses(await ask(QUERY))).toEqual(["192.0.2.1"]);
+  });
+
+  it("are given after 1.8 s where upstreams are slow (client response timer); what comes later is kept", async () => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { ask, clock } = await stale(async (query, signal) => {
+      await gate;
+      return addressOf("192.0.2.2")(query, signal);
+    });
+    let given: OutsideAnswer | undefined;
+    void Promise.resolve(ask(QUERY)).then((answer) => {
+      given = answer;
+    });
+    await clock.advance(1799);
+    expect(given).toBeUndefined();
+    await clock.advance(1);
+    await settle();
+    expect(errors(given!)).toEqual([3]);
+    release();
+    await settle();
+    const fresh = atOnce(ask(QUERY));
+    expect([addresses(fresh), errors(fresh)]).toEqual([["192.0.2.2"], []]);
+  });
+
+  it("give way to a newer answer, whatever it says", async () => {
+    const { ask } = await stale(says({ rcode: 3, authorities: [soaRecord(60, 60)] }));
+    expect((await ask(QUERY)).answer.outcome).toBe("nxdomain");
+    expect(atOnce(ask(QUERY)).answer.outcome).toBe("nxdomain");
+
+    const uncacheable = await stale(addressFor("192.0.2.9", 0));
+    expect(addresses(await uncacheable.ask(QUERY))).toEqual(["192.0.2.9"]);
+    expect(uncacheable.forwarder.cached.answers).toBe(0);
+  });
+
+  it("say Stale NXDOMAIN Answer where the name did not exist (RFC 8914 section 4.20)", async () => {
+    const { ask, clock } = fakeForwarder({
+      one: saysInTurn(says({ rcode: 3, authorities: [soaRecord(60, 60)] }), dead),
+    });
+    await ask(QUERY);
+    await clock.advance(HOUR);
+    const given = await ask(QUERY);
+    expect([given.answer.outcome, errors(given)]).toEqual(["nxdomain", [19]]);
+  });
+
+  it.each([
+    ["after the bound", { cache: { staleSeconds: 3569 } }],
+    ["where they are switched off", { cache: { staleSeconds: 0 } }],
+  ])("are none %s", async (_, changes) => {
+    const { ask } = await stale(dead, changes);
+    expect((await ask(QUERY)).answer.outcome).toBe("servfail");
+  });
+
+  it("are given to who may not have upstreams asked", async () => {
+    const { ask } = await stale(silent, { clients: { queriesPerSecond: 0.0001, burst: 1 } });
+    expect(atOnce(ask(queryFor("other.example.com"))).answer.outcome).toBe("refused");
+    expect(errors(atOnce(ask(QUERY)))).toEqual([3]);
+  });
+});
+
+describe("limits of a client", () => {
+  const limited = { clients: { queriesPerSecond: 2, burst: 3 } };
+  const query = (index: number) => queryFor(`name-${index}.example.com`, withEdns);
+
+  it("are about what upstreams are asked: REFUSED, Prohibited (RFC 8914 section 4.19), and when to come again", async () => {
+    const { ask, clock, counted } = fakeForwarder({ one: addressOf("192.0.2.1") }, limited);
+    for (let index = 0; index < 3; index++) await ask(query(index));
+    for (let count = 0; count < 10; count++) atOnce(ask(query(0)));
+    const refused = atOnce(ask(query(3)));
+    expect(refused).toMatchObject({ answer: { outcome: "refused", freshness: 0 }, retryAfter: 1 });
+    expect(errors(refused)).toEqual([18]);
+    expect(addresses(await ask(query(4), "192.0.2.78"))).toEqual(["192.0.2.1"]);
+    await clock.advance(500);
+    expect(addresses(await ask(query(3)))).toEqual(["192.0.2.1"]);
+    expect(counted()).toEqual({ miss: 5, hit: 10, limited: 1 });
+  });
+
+  it("do not count who waits along with another one", async () => {
+    const { ask } = fakeForwarder({ one: silent }, { clients: { queriesPerSecond: 1, burst: 1 } });
+    expect([ask(query(0)), ask(query(0)), ask(query(0))].every((one) => one instanceof Promise)).toBe(true);
+  });
+});
+
+it("exchanges are counted by upstream, with their time", async () => {
+  const late: Exchange = async (query) => {
+    await clock.advance(20);
+    return answerTo(query, {});
+  };
+  const { ask, forwarder, clock } = fakeForwarder({ dead, late });
+  await ask(QUERY);
+  const counts = forwarder.counters.upstreams;
+  expect(counts.get("dead")).toMatchObject({ failures: 1, sum: 0 });
+  expect(counts.get("late")).toMatchObject({ failures: 0, sum: 0.02 });
+  expect([...counts.get("late")!.buckets]).toEqual([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+  expect(forwarder.states()).toEqual([
+    { upstream: "dead", isSetAside: true },
+    { upstream: "late", isSetAside: false },
+  ]);
+});
+
+it("what goes on after an answer is handed to the host", async () => {
+  const works: Promise<unknown>[] = [];
+  const { ask } = fakeForwarder(
+    { one: addressOf("192.0.2.1") },
+    { background: (work) => void works.push(work) },
+  );
+  await ask(QUERY);
+  atOnce(ask(QUERY));
+  expect(works).toHaveLength(1);
+});

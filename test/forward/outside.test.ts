@@ -1,0 +1,263 @@
+import { describe, expect, it } from "vitest";
+import { parseAddressRange } from "../../src/dns/address-range.ts";
+import { LocalZones } from "../../src/forward/locally-served.ts";
+import { Outside, type OutsideDependencies, type OutsidePolicy } from "../../src/forward/outside.ts";
+import type { Answer } from "../../src/resolve/answer.ts";
+import { atOnce, extendedErrors, fakeForwarder, optRecord, withEdns } from "./fake-forwarder.ts";
+import { addressOf, decoded, optOf, queryFor } from "./fake-upstreams.ts";
+
+const GIVEN: Answer = { bytes: Uint8Array.of(1, 2, 3), outcome: "refused", freshness: 0, beyond: "outside" };
+const CLIENT = "192.0.2.77";
+
+function outsideOf(
+  changes: Partial<OutsideDependencies> = {},
+  zones: { also?: string[]; except?: string[] } = {},
+) {
+  const { forwarder, asked, counted } = fakeForwarder({ one: addressOf("192.0.2.1") });
+  const localZones = new LocalZones({
+    own: ["clusterset.local", "clusterset.test", "federation"],
+    also: [],
+    except: [],
+    ...zones,
+  });
+  const outside = new Outside({ given: "refuse", localZones, forwarder, ...changes });
+  const answer = (message: Uint8Array, policy: OutsidePolicy = "forward", given: Answer = GIVEN) =>
+    outside.answer(message, given, policy, CLIENT);
+  return { outside, answer, asked, counted };
+}
+
+/** What a query gets without any upstream. */
+function local(name: string, type = "A", changes: Parameters<typeof outsideOf>[1] = {}) {
+  const { answer, asked } = outsideOf({}, changes);
+  const given = answer(queryFor(name, withEdns, type));
+  if (given instanceof Promise) return "forwarded";
+  expect(asked).toEqual([]);
+  const packet = decoded(given.answer.bytes);
+  return { ...given, packet, errors: extendedErrors(optOf(given.answer.bytes)?.options) };
+}
+
+const rcodeOf = (name: string, type?: string, changes?: Parameters<typeof outsideOf>[1]) => {
+  const given = local(name, type, changes);
+  return given === "forwarded" ? given : given.packet.rcode;
+};
+
+describe("the policy", () => {
+  it("forward: an upstream answers", async () => {
+    const { answer, asked } = outsideOf();
+    const given = await answer(queryFor("www.example.com"));
+    expect(decoded(given.answer.bytes)).toMatchObject({ id: 0xabcd, answers: [{ data: "192.0.2.1" }] });
+    expect(given.origin?.upstream).toBe("one");
+    expect(asked).toHaveLength(1);
+  });
+
+  it.each<["refuse" | "nxdomain", OutsidePolicy, string]>([
+    ["refuse", "refuse", "as given"],
+    ["refuse", "nxdomain", "NXDOMAIN"],
+    ["nxdomain", "nxdomain", "as given"],
+    ["nxdomain", "refuse", "REFUSED"],
+  ])("the gateway says %s, the path %s: %s", (given, policy, expected) => {
+    const { answer, asked } = outsideOf({ given, forwarder: undefined });
+    for (const beyond of ["outside", "hidden"] as const) {
+      const said = atOnce(answer(queryFor("www.example.com", withEdns), policy, { ...GIVEN, beyond }));
+      if (expected === "as given") expect(said.answer.bytes).toBe(GIVEN.bytes);
+      else {
+        expect(decoded(said.answer.bytes).rcode).toBe(expected);
+        // RFC 8914 section 4.21: Not Authoritative.
+        expect(extendedErrors(optOf(said.answer.bytes)?.options)).toEqual([20]);
+      }
+    }
+    expect(asked).toEqual([]);
+  });
+
+  it.each<OutsidePolicy>(["refuse", "nxdomain"])(
+    "%s says nothing of names while nothing is loaded",
+    (policy) => {
+      const { answer } = outsideOf();
+      const given = { ...GIVEN, beyond: "unknown" } as const;
+      expect(atOnce(answer(queryFor("www.example.com"), policy, given)).answer).toBe(given);
+    },
+  );
+});
+
+describe("what is never forwarded", () => {
+  it.each([
+    ["a zone transfer", queryFor("example.com", {}, "AXFR")],
+    ["another EDNS version", queryFor("example.com", { additionals: [{ ...optRecord(), ednsVersion: 1 }] })],
+    ["an update (opcode 5)", patched(queryFor("example.com"), 2, 0x29)],
+    [
+      "a query without RD, which asks what others have asked for (RFC 8914 section 4.21)",
+      queryFor("example.com", { flags: 0 }),
+    ],
+  ])("%s", (_, message) => {
+    const { answer, asked } = outsideOf();
+    expect(answer(message)).not.toBeInstanceOf(Promise);
+    expect(asked).toEqual([]);
+  });
+
+  it("a name in a zone that the asker does not see: NXDOMAIN", () => {
+    const { answer, asked } = outsideOf();
+    const given = atOnce(
+      answer(queryFor("web.shop.svc.cluster.example"), "forward", { ...GIVEN, beyond: "hidden" }),
+    );
+    expect(decoded(given.answer.bytes)).toMatchObject({ rcode: "NXDOMAIN", flag_ra: true });
+    expect(asked).toEqual([]);
+  });
+
+  it.each(["clusterset.local", "a.b.CLUSTERSET.local", "web.shop.fed.svc.federation", "x.clusterset.test"])(
+    "a name in our own zones: %s is NXDOMAIN, Not Authoritative",
+    (name) => {
+      expect(local(name)).toMatchObject({ packet: { rcode: "NXDOMAIN" }, errors: [20] });
+    },
+  );
+
+  it.each([
+    ["example.test", "RFC 6761 section 6.2"],
+    ["a.invalid", "RFC 6761 section 6.4"],
+    ["printer.local", "RFC 6762 section 22.1"],
+    ["duckduckgogg42xjoc72x3sjasowoarfbgcmvfimaftt6twagswzczad.onion", "RFC 7686 section 2"],
+    ["nas.home.arpa", "RFC 8375 section 4"],
+    ["name.alt", "RFC 9476 section 2"],
+    ["_dns.resolver.arpa", "RFC 9462 section 6.4"],
+    ["1.0.0.10.in-addr.arpa", "RFC 6303 section 4.1"],
+    ["1.0.16.172.in-addr.arpa", "RFC 6303 section 4.1"],
+    ["1.255.31.172.in-addr.arpa", "RFC 6303 section 4.1"],
+    ["1.1.168.192.in-addr.arpa", "RFC 6303 section 4.1"],
+    ["1.0.0.127.in-addr.arpa", "RFC 6303 section 4.2"],
+    ["7.2.0.192.in-addr.arpa", "RFC 6303 section 4.2"],
+    ["255.255.255.255.in-addr.arpa", "RFC 6303 section 4.2"],
+    ["1.0.64.100.in-addr.arpa", "RFC 7793"],
+    ["1.0.127.100.in-addr.arpa", "RFC 7793"],
+    [`1.${"0.".repeat(31)}ip6.arpa`, "RFC 6303 section 4.3"],
+    ["1.0.0.0.d.f.ip6.arpa", "RFC 6303 section 4.4"],
+    ["1.8.e.f.ip6.arpa", "RFC 6303 section 4.5"],
+    ["1.b.e.f.ip6.arpa", "RFC 6303 section 4.5"],
+    ["1.8.b.d.0.1.0.0.2.ip6.arpa", "RFC 6303 section 4.6"],
+  ])("%s (%s)", (name) => {
+    const zone = { type: "SOA", ttl: 10_800, data: { rname: "nobody.invalid", minimum: 10_800 } };
+    const isApex = name === "255.255.255.255.in-addr.arpa" || name.split(".").length === 34;
+    const expected = isApex ? "NOERROR" : "NXDOMAIN";
+    for (const type of ["A", "PTR"])
+      expect(local(name, type)).toMatchObject({
+        packet: { rcode: expected, flag_aa: true, flag_ra: true, answers: [], authorities: [zone] },
+        answer: { freshness: 10_800 },
+      });
+  });
+
+  it.each([
+    "www.gstatic.com",
+    "example.com",
+    "test.example.com",
+    "mylocal",
+    "notinvalid",
+    "onion.example",
+    "1.0.15.172.in-addr.arpa",
+    "1.0.32.172.in-addr.arpa",
+    "1.0.63.100.in-addr.arpa",
+    "8.8.8.8.in-addr.arpa",
+    "1.110.in-addr.arpa",
+    "1.7.e.f.ip6.arpa",
+    "e.f.ip6.arpa",
+    "ipv4only.arpa",
+    "k5q1z.test.dnscrypt",
+    "use-application-dns.net",
+  ])("but %s is", (name) => {
+    expect(rcodeOf(name)).toBe("forwarded");
+  });
+
+  it.each([
+    ["localhost", "A", ["127.0.0.1"]],
+    ["a.b.localhost", "AAAA", ["::1"]],
+    ["localhost", "MX", []],
+    ["LOCALHOST", "HTTPS", []],
+  ])(
+    "%s %s is answered with loopback addresses, or that there is none (RFC 6761 section 6.3)",
+    (name, type, expected) => {
+      const query = type === "HTTPS" ? retyped(queryFor(name), 65) : queryFor(name, {}, type);
+      const { answer } = outsideOf();
+      const packet = decoded(atOnce(answer(query)).answer.bytes);
+      expect(packet.rcode).toBe("NOERROR");
+      expect(packet.answers?.map((record) => "data" in record && record.data)).toEqual(expected);
+      expect(packet.authorities).toHaveLength(expected.length === 0 ? 1 : 0);
+    },
+  );
+
+  it("the SOA of a locally served zone is its answer (RFC 6303 section 3)", () => {
+    const data = {
+      mname: "10.in-addr.arpa",
+      rname: "nobody.invalid",
+      serial: 1,
+      refresh: 3600,
+      retry: 1200,
+      expire: 604_800,
+      minimum: 10_800,
+    };
+    expect(local("10.in-addr.arpa", "SOA")).toMatchObject({
+      packet: { rcode: "NOERROR", answers: [{ name: "10.in-addr.arpa", data }], authorities: [] },
+    });
+    expect(local("9.10.in-addr.arpa", "SOA")).toMatchObject({
+      packet: { rcode: "NXDOMAIN", answers: [], authorities: [{ name: "10.in-addr.arpa", data }] },
+    });
+  });
+
+  it("is more or less by setting; the closest zone counts", () => {
+    const zones = {
+      also: ["corp.example", "use-application-dns.net"],
+      except: ["10.in-addr.arpa", "open.corp.example"],
+    };
+    expect(rcodeOf("wiki.corp.example", "A", zones)).toBe("NXDOMAIN");
+    expect(rcodeOf("use-application-dns.net", "A", zones)).toBe("NOERROR");
+    expect(rcodeOf("a.open.corp.example", "A", zones)).toBe("forwarded");
+    expect(rcodeOf("1.0.0.10.in-addr.arpa", "PTR", zones)).toBe("forwarded");
+    expect(rcodeOf("1.0.0.127.in-addr.arpa", "PTR", zones)).toBe("NXDOMAIN");
+  });
+});
+
+describe("while nothing is loaded", () => {
+  const given = { ...GIVEN, beyond: "unknown" } as const;
+  it.each([
+    ["web.shop.svc.clusterset.local", false],
+    // Any of these may be an address of a service.
+    ["1.0.0.10.in-addr.arpa", false],
+    ["8.8.8.8.in-addr.arpa", false],
+    ["www.example.com", true],
+  ])("%s is forwarded: %s", (name, expected) => {
+    const { answer } = outsideOf();
+    const said = answer(queryFor(name), "forward", given);
+    if (expected) expect(said).toBeInstanceOf(Promise);
+    else expect(atOnce(said).answer).toBe(given);
+  });
+
+  it("special names are answered all the same", () => {
+    const { answer } = outsideOf();
+    expect(atOnce(answer(queryFor("localhost"), "forward", given)).answer.outcome).toBe("answer");
+  });
+});
+
+describe("clients that may use upstreams", () => {
+  const clients = ["10.0.0.0/8", "2001:db8::/32"].map((text) => parseAddressRange(text)!);
+  it.each([
+    ["10.1.2.3", true],
+    ["::ffff:10.1.2.3", true],
+    ["2001:db8::1", true],
+    ["11.1.2.3", false],
+    [undefined, false],
+  ])("%s: %s", (client, expected) => {
+    const { outside, counted } = outsideOf({ clients });
+    const said = outside.answer(queryFor("www.example.com", withEdns), GIVEN, "forward", client);
+    if (expected) return expect(said).toBeInstanceOf(Promise);
+    const { answer } = atOnce(said);
+    expect(answer.outcome).toBe("refused");
+    expect(extendedErrors(optOf(answer.bytes)?.options)).toEqual([18]);
+    expect(counted()).toEqual({ prohibited: 1 });
+  });
+});
+
+function patched(bytes: Uint8Array, at: number, octet: number): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  copy[at] = octet;
+  return copy;
+}
+
+function retyped(query: Uint8Array, type: number): Uint8Array {
+  return patched(query, query.length - 3, type);
+}

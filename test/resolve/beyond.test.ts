@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { formatName } from "../../src/dns/name.ts";
+import { notReady } from "../../src/resolve/faults.ts";
+import { resolve } from "../../src/resolve/resolve.ts";
+import { clusterLocalTable } from "../conformance/cases/cluster-local.ts";
+import { compileTable } from "../conformance/compiled-table.ts";
+import { encodeQuery } from "./ask.ts";
+
+const world = compileTable(clusterLocalTable);
+const CLUSTER_IP = "1.0.3.10.in-addr.arpa";
+
+describe("an answer says where its name was not found", () => {
+  it.each([
+    ["www.example.com", "east", "outside"],
+    ["local", "east", "outside"],
+    ["xcluster.local", "east", "outside"],
+    ["cluster.local", undefined, "hidden"],
+    ["kubernetes.default.svc.cluster.local", undefined, "hidden"],
+    ["kubernetes.default.svc.CLUSTER.local", "nobody", "hidden"],
+    ["kubernetes.default.svc.cluster.local", "east", undefined],
+    ["nothing.svc.cluster.local", "east", undefined],
+    ["nothing.clusterset.local", undefined, undefined],
+    [CLUSTER_IP, "east", undefined],
+    // An address that nobody else may know of, asked for by somebody else.
+    [CLUSTER_IP, undefined, "outside"],
+    ["9.9.9.10.in-addr.arpa", "east", "outside"],
+  ])("%s for %s: %s", (name, view, expected) => {
+    for (const outside of ["refuse", "nxdomain"] as const)
+      expect(resolve(encodeQuery(name, "PTR"), { ...world, view, outside })?.beyond).toBe(expected);
+  });
+
+  it.each([
+    ["foo.default.svc.cluster.local", "east", "www.example.com"],
+    ["your-service.your-cluster.default.svc.cluster.local", "east", undefined],
+    ["hop.default.svc.cluster.local", "east", undefined],
+    ["lost.default.svc.cluster.local", "east", undefined],
+    ["kubernetes.default.svc.cluster.local", "east", undefined],
+  ])("or where its alias leads to: %s for %s: %s", (name, view, expected) => {
+    const leadsTo = resolve(encodeQuery(name, "A"), { ...world, view })?.leadsTo;
+    expect(leadsTo && formatName(leadsTo)).toBe(expected && `${expected}.`);
+  });
+
+  it("or that it cannot be said yet", () => {
+    expect(notReady(encodeQuery("www.example.com", "A"))?.beyond).toBe("unknown");
+  });
+
+  it.each(["AXFR", "IXFR"])("but not of what is refused for another reason: %s", (type) => {
+    expect(resolve(encodeQuery("www.example.com", type), world)?.beyond).toBeUndefined();
+  });
+});
