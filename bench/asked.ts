@@ -17,9 +17,14 @@ export const ASKED = Array.from({ length: LOADED_WORLD.services - 100 }, (_, ind
 
 export const loadedSnapshots = () => generateWorld(LOADED_WORLD);
 
+/** The name of a service by its number. */
+export function nameOf(index: number): string {
+  return `service-${index}.team-${Math.floor(index / 100)}.svc.clusterset.local`;
+}
+
 /** The query for the address of a service by its number. */
 export function queryOf(index: number): Uint8Array {
-  return encodeQuery(`service-${index}.team-${Math.floor(index / 100)}.svc.clusterset.local`, "A");
+  return encodeQuery(nameOf(index), "A");
 }
 
 /**

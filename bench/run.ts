@@ -9,8 +9,17 @@ import { forwardSection } from "./forward/section.ts";
 import { imageSection } from "./image/section.ts";
 import type { Table } from "./report.ts";
 import { resolveSection } from "./resolve/section.ts";
+import { udpSection } from "./udp/section.ts";
 
-const sections = [cpuSection, resolveSection, imageSection, changeSection, edgeSection, forwardSection];
+const sections = [
+  cpuSection,
+  udpSection,
+  resolveSection,
+  imageSection,
+  changeSection,
+  edgeSection,
+  forwardSection,
+];
 
 interface Options {
   readonly rounds: number;
@@ -37,7 +46,7 @@ const program = new Command("npm run bench --")
       "Example:",
       "  npm run bench -- cpu image --rounds 7 --json bench.json",
       "",
-      "cpu, change and forward start real servers; what is missing is installed or built as for `npm run test:e2e`.",
+      "cpu, udp, change and forward start real servers; what is missing is installed or built as for `npm run test:e2e`.",
     ].join("\n"),
   )
   .action(measureSections);

@@ -21,15 +21,23 @@ export interface DohServer {
   readonly stop: () => Promise<unknown>;
 }
 
+/** A server with all services of a world, which answers plain DNS on 127.0.0.1 too. */
+export interface LoadedServer extends DohServer {
+  readonly dnsPort: number;
+}
+
 /** `clusterset-doh serve` with the file store, after each cluster has pushed. */
 export async function startLoadedGateway(
   snapshots: readonly ClusterSnapshot[],
-): Promise<DohServer & { readonly gateway: GatewayProcess }> {
+): Promise<LoadedServer & { readonly gateway: GatewayProcess }> {
   const clusters = snapshots.map(({ clusterId }) => clusterId);
-  const gateway = await startGateway({ clusters, config: LONG_LEASES });
+  const dnsPort = await freePort();
+  const dns = { listen: [`127.0.0.1:${dnsPort}`] };
+  const gateway = await startGateway({ clusters, config: { ...LONG_LEASES, dns } });
   for (const snapshot of snapshots) await pushSnapshot(gateway, snapshot);
   const { ca, url, stop } = gateway;
-  return { name: "gateway", url: `${url}/dns-query`, ca, pid: pidOf(gateway.process), stop, gateway };
+  const pid = pidOf(gateway.process);
+  return { name: "gateway", url: `${url}/dns-query`, ca, pid, dnsPort, stop, gateway };
 }
 
 /** One of our programs that know one answer only, with the gateway's certificate. */
@@ -59,7 +67,7 @@ export async function startFixed(
 }
 
 /** CoreDNS with its kubernetes plugin, on a real API server that holds the same services. */
-export async function startLoadedCoreDns(snapshots: readonly ClusterSnapshot[]): Promise<DohServer> {
+export async function startLoadedCoreDns(snapshots: readonly ClusterSnapshot[]): Promise<LoadedServer> {
   const api = await startApiServer({ name: "bench" });
   const { namespaces, objects } = importObjects(snapshots);
   await applyObjects(api.admin, namespaces);
@@ -69,10 +77,12 @@ export async function startLoadedCoreDns(snapshots: readonly ClusterSnapshot[]):
     await coredns.stop();
     await api.stop();
   };
-  return { name: "CoreDNS", url: coredns.doh!.url, ca: coredns.doh!.ca, pid: pidOf(coredns.process), stop };
+  const { url, ca } = coredns.doh!;
+  return { name: "CoreDNS", url, ca, pid: pidOf(coredns.process), dnsPort: coredns.port, stop };
 }
 
-function pidOf(server: ServerProcess): number {
+/** The process id of a server that runs. */
+export function pidOf(server: ServerProcess): number {
   if (server.pid === undefined) throw new Error(`${server.spec.name} has ended:\n${server.log()}`);
   return server.pid;
 }

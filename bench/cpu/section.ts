@@ -1,11 +1,10 @@
 import { join } from "node:path";
-import { decode } from "dns-packet";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
-import { waitFor } from "../../test/e2e/servers/wait.ts";
 import { askOnce } from "../ask.ts";
 import { ASKED, LOADED_WORLD, loadedSnapshots, prepareLoad, queryOf } from "../asked.ts";
 import type { Effort, Progress, Section, Table } from "../report.ts";
 import { type Contender, measureInTurns } from "../rounds.ts";
+import { compareAnswers } from "./compare-answers.ts";
 import { type DohServer, startFixed, startLoadedCoreDns, startLoadedGateway } from "./contenders.ts";
 import { CONNECTIONS, STREAMS, sendLoad } from "./h2load.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "./process-cpu.ts";
@@ -87,18 +86,4 @@ async function measureMethod(
       `CoreDNS answers by its kubernetes plugin from an API server with the same ${LOADED_WORLD.services} services.`,
     ],
   };
-}
-
-/** Waits until CoreDNS has loaded everything; both have to say the same, or the comparison means nothing. */
-async function compareAnswers(gateway: DohServer, coredns: DohServer): Promise<void> {
-  for (const index of [ASKED[0]!, ASKED.at(-1)!]) {
-    const addresses = async (server: DohServer) =>
-      decode((await askOnce(server, queryOf(index))).body).answers?.map(
-        (record) => "data" in record && record.data,
-      );
-    await waitFor(`the same answer from CoreDNS for service-${index}`, async () => {
-      const [one, other] = [await addresses(gateway), await addresses(coredns)];
-      return one?.length === 1 && JSON.stringify(one) === JSON.stringify(other);
-    });
-  }
 }

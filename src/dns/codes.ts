@@ -10,6 +10,7 @@ export const RecordType = {
   AAAA: 28,
   SRV: 33,
   OPT: 41,
+  SVCB: 64,
   IXFR: 251,
   AXFR: 252,
   ANY: 255,
@@ -29,8 +30,8 @@ export const ResponseCode = {
   BADVERS: 16,
 } as const;
 
-/** EDNS option codes (RFC 7830, RFC 8914). */
-export const EdnsOption = { PADDING: 12, EXTENDED_ERROR: 15 } as const;
+/** EDNS option codes (RFC 7828, RFC 7830, RFC 8914). */
+export const EdnsOption = { TCP_KEEPALIVE: 11, PADDING: 12, EXTENDED_ERROR: 15 } as const;
 
 /** Extended DNS Error info codes (RFC 8914 section 4). */
 export const ExtendedError = {

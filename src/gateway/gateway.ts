@@ -1,4 +1,5 @@
 import type { Answer } from "../resolve/answer.ts";
+import type { Transport } from "../resolve/transport.ts";
 import { applyPatch, type SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { ClusterMeta, SnapshotStore } from "../store/store.ts";
@@ -173,13 +174,19 @@ export class Gateway<Image extends ServedImage> {
    * Answers one DNS message.
    * @param view the cluster id of the asker, or the view of a place (`placeView`); undefined for outside
    * @param now Unix milliseconds
+   * @param transport how the answer travels; DNS over HTTPS unless told
    * @returns undefined where `query` is no DNS query at all
    */
-  answer(query: Uint8Array, view: string | undefined, now: number): Answer | undefined {
+  answer(
+    query: Uint8Array,
+    view: string | undefined,
+    now: number,
+    transport?: Transport,
+  ): Answer | undefined {
     const served = this.current(now);
-    if (served === undefined) return this.#stages.notReady(query);
+    if (served === undefined) return this.#stages.notReady(query, { view, transport });
     const { image, leaseExpiry } = served;
-    return this.#stages.resolve(query, { image, leaseExpiry, view, now, stale: false });
+    return this.#stages.resolve(query, { image, leaseExpiry, view, now, transport, stale: false });
   }
 
   /** Whether a cluster has pushed and has not left. */

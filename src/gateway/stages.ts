@@ -1,5 +1,6 @@
 import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
 import type { Answer } from "../resolve/answer.ts";
+import type { Transport } from "../resolve/transport.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 
 /** What the gateway needs to know of a ZoneImage. */
@@ -11,13 +12,19 @@ export interface ServedImage {
   readonly leaseGroups: readonly (readonly string[])[];
 }
 
+/** Who asks, and how. */
+export interface QueryContext {
+  /** The cluster id of the asker, or the view of a place (`placeView`); undefined for outside. */
+  readonly view: string | undefined;
+  /** How the answer travels. Default: over HTTPS. */
+  readonly transport?: Transport | undefined;
+}
+
 /** What a query is answered from. */
-export interface AnswerContext<Image> {
+export interface AnswerContext<Image> extends QueryContext {
   readonly image: Image;
   /** For each lease group when the first of its clusters' leases runs out, in Unix milliseconds; Infinity for none. */
   readonly leaseExpiry: Float64Array;
-  /** The cluster id of the asker, or the view of a place (`placeView`); undefined for outside. */
-  readonly view: string | undefined;
   /** Unix milliseconds. */
   readonly now: number;
   /** Whether the answer has to say that something newer may exist that could not be had. */
@@ -36,5 +43,5 @@ export interface GatewayStages<Image extends ServedImage> {
   /** Undefined where `query` is no DNS query at all. */
   resolve(query: Uint8Array, context: AnswerContext<Image>): Answer | undefined;
   /** The answer while nothing is known: SERVFAIL. Undefined where `query` is no DNS query at all. */
-  notReady(query: Uint8Array): Answer | undefined;
+  notReady(query: Uint8Array, context?: QueryContext): Answer | undefined;
 }

@@ -3,11 +3,12 @@ import type { ConnectionEnvironment } from "./connection.ts";
 import { createDnsResource, type DnsResource, type DnsResourceDependencies } from "./dns-resource.ts";
 import { exchangeByFetch, FetchRequest, toResponse } from "./fetch-exchange.ts";
 import { createHealthRoutes, type MetricsSource } from "./health-routes.ts";
-import { createStartPage } from "./start-page.ts";
+import type { PageSettings } from "./pages/page-parts.ts";
+import { createPages } from "./pages/routes.ts";
 
 /** What the HTTP application is put together from. */
 export interface AppDependencies extends DnsResourceDependencies {
-  /** The zones that are served, for the start page. */
+  /** The zones that are served, for the pages. */
   readonly zones: readonly string[];
   readonly version: string;
   /** The push API, mounted at `/api/v1/clusters`. */
@@ -17,10 +18,12 @@ export interface AppDependencies extends DnsResourceDependencies {
   /** The registration of stub zones, mounted at `/federations`. */
   readonly stubRoutes?: Hono<ConnectionEnvironment>;
   readonly metrics?: MetricsSource;
+  /** The pages for people; none without. */
+  readonly pages?: PageSettings;
 }
 
 /**
- * The HTTP application: the DNS resource (RFC 8484), its JSON forms, the push API, health, metrics.
+ * The HTTP application: the DNS resource (RFC 8484), its JSON forms, the push API, health, metrics, the pages.
  * Paths with a cluster id answer as that cluster sees the clusterset.
  * @param resource for a host that carries out exchanges of its own beside the application
  */
@@ -51,7 +54,8 @@ export function createApp(
   if (dependencies.transferRoutes !== undefined) app.route("/api/v1/transfer", dependencies.transferRoutes);
   if (dependencies.stubRoutes !== undefined) app.route("/federations", dependencies.stubRoutes);
   app.route("/", createHealthRoutes(dependencies.gateway, dependencies.metrics, dependencies.clock));
-  app.route("/", createStartPage(dependencies.zones, dependencies.version));
+  if (dependencies.pages !== undefined)
+    app.route("/", createPages({ ...dependencies, ...dependencies.pages, resource }));
   app.notFound((c) =>
     toResponse(
       refuse(

@@ -43,12 +43,18 @@ export interface AskerReader {
   read(request: HttpRequest, query: Uint8Array): Asker | Promise<Asker | undefined>;
 }
 
+/** Finds it out for queries that no request carries too. */
+export interface AddressAskerReader extends AskerReader {
+  /** By EDNS option and address alone. */
+  readByAddress(query: Uint8Array, connection: Partial<Connection> | undefined): Asker;
+}
+
 /**
  * The source cluster by credential and by EDNS option. The option counts from a client that may speak for the cluster: by its
  * bearer token, or by the address of its socket. Any other one is ignored.
  * @throws {RangeError} for a trusted address that is none
  */
-export function createAskerReader(settings: AskerSettings): AskerReader {
+export function createAskerReader(settings: AskerSettings): AddressAskerReader {
   const { credentials, optionCode = SOURCE_CLUSTER_OPTION } = settings;
   const trusted = readTrusted(settings.trusted ?? []);
 
@@ -59,11 +65,11 @@ export function createAskerReader(settings: AskerSettings): AskerReader {
     return address !== undefined && ranges.some((range) => isInRange(address, range));
   };
 
-  const readByAddress = (request: HttpRequest, query: Uint8Array): Asker => {
+  const readByAddress = (query: Uint8Array, connection: Partial<Connection> | undefined): Asker => {
     if (trusted.size === 0) return OUTSIDE;
     const named = readSourceCluster(query, optionCode);
     if (named === undefined) return OUTSIDE;
-    return { view: isTrusted(named, request.connection) ? named : undefined, isPrivate: true };
+    return { view: isTrusted(named, connection) ? named : undefined, isPrivate: true };
   };
 
   const readByCredential = async (
@@ -88,10 +94,11 @@ export function createAskerReader(settings: AskerSettings): AskerReader {
 
   return {
     variesByCredential: credentials !== undefined,
+    readByAddress,
     read(request, query) {
       const authorization = credentials === undefined ? null : request.header("authorization");
       return authorization === null
-        ? readByAddress(request, query)
+        ? readByAddress(query, request.connection)
         : readByCredential(authorization, query, request.connection);
     },
   };

@@ -7,7 +7,7 @@ import { createDnsRoute, type DnsRoute, LONGEST_MESSAGE } from "./dns-route.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { createJsonRoute, type JsonRoute } from "./json-route.ts";
 import { type LocationSettings, locateAskers } from "./located-asker.ts";
-import { createQueryAnswerer } from "./query-answerer.ts";
+import { createQueryAnswerer, type QueryAnswerer } from "./query-answerer.ts";
 import { QueryCounters } from "./query-counters.ts";
 import { createRefuse, type Refuse } from "./refusal.ts";
 
@@ -55,12 +55,20 @@ export interface DnsResource {
   readonly resolveJson: Exchange;
   /** At `/clusters/<cluster id>/dns-query` and `…/resolve`. */
   readonly ofCluster: (clusterId: string) => { readonly answerDns: Exchange; readonly resolveJson: Exchange };
+  /** What all of them answer queries by. */
+  readonly answerQuery: QueryAnswerer;
   /** By path: `/dns-query`, and those that the policies name beside the built-in ones. */
   readonly byPath: ReadonlyMap<string, Exchange>;
   readonly counters: QueryCounters;
   readonly refuse: Refuse;
   /** Tells of an error and makes the 500. */
   readonly failed: (request: HttpRequest, error: unknown) => HttpResponse;
+}
+
+interface Routes {
+  readonly answerQuery: QueryAnswerer;
+  readonly answerDns: DnsRoute;
+  readonly resolveJson: JsonRoute;
 }
 
 export function createDnsResource(dependencies: DnsResourceDependencies): DnsResource {
@@ -73,9 +81,7 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
   const asker =
     location === undefined ? reader : locateAskers(reader, location, (id) => gateway.hasCluster(id));
 
-  const routesOf = (
-    policy: OutsidePolicy,
-  ): { readonly answerDns: DnsRoute; readonly resolveJson: JsonRoute } => {
+  const routesOf = (policy: OutsidePolicy): Routes => {
     const answerQuery = createQueryAnswerer({
       ...{ gateway, clock, counters, refuse, asker, policy },
       stubs: dependencies.stubs,
@@ -90,9 +96,9 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
       if (request.method === "HEAD") return refuse(request, 400, "HEAD is not for /resolve: GET");
       return refuse(request, 501, `${request.method} is not implemented for /resolve: GET`);
     };
-    return { answerDns, resolveJson };
+    return { answerQuery, answerDns, resolveJson };
   };
-  const made = new Map<OutsidePolicy, ReturnType<typeof routesOf>>();
+  const made = new Map<OutsidePolicy, Routes>();
   const routesAt = (path: string) => {
     const policy = byPath.get(path) ?? usual;
     const routes = made.get(policy) ?? routesOf(policy);
@@ -100,7 +106,7 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
     return routes;
   };
   const { answerDns } = routesAt("/dns-query");
-  const { resolveJson } = routesAt("/resolve");
+  const { answerQuery, resolveJson } = routesAt("/resolve");
   const ofCluster = routesAt("/clusters");
   const dnsAt = (path: string): Exchange => {
     const routes = routesAt(path);
@@ -119,6 +125,7 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
           );
 
   return {
+    answerQuery,
     counters,
     refuse,
     answerDns: (request) => answerDns(request, undefined),

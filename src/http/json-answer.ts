@@ -1,8 +1,9 @@
-import { type DecodedPacket, decode, type Answer as Record_, type TxtData } from "dns-packet";
-import { toType } from "dns-packet/types.js";
-import { formatName } from "../dns/name.ts";
+import { EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../dns/codes.ts";
+import { formatNameAt, formatRdata, MessageError } from "../dns/presentation.ts";
+import { type RecordPlace, readRecord, readWord, skipName } from "../dns/record-walk.ts";
 
-interface JsonRecord {
+/** A record in JSON: `data` in the form of zone files (RFC 1035 section 5.1). */
+export interface JsonRecord {
   readonly name: string;
   readonly type: number;
   readonly TTL: number;
@@ -25,111 +26,116 @@ export interface JsonAnswer {
   readonly Comment: string;
 }
 
-const EXTENDED_ERROR_OPTION = 15;
+/** An Extended DNS Error (RFC 8914 section 2); `text` is empty where there is none. */
+export interface ExtendedDnsError {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** An answer in words. */
+export interface ReadAnswer {
+  readonly json: JsonAnswer;
+  readonly isAuthoritative: boolean;
+  readonly extendedErrors: readonly ExtendedDnsError[];
+}
+
+/** AD (RFC 4035 section 3.2.3). */
+const AUTHENTIC = 0x0020;
 
 /**
- * Renders an answer in wire format as JSON. `question` is the query it answers, with an uncompressed
- * name that starts at octet 12. `comment` is joined by the Extended DNS Errors (RFC 8914).
+ * Reads an answer in wire format. `comment` is joined by the Extended DNS Errors (RFC 8914).
+ * @throws {MessageError} where the answer is malformed, as one that came from elsewhere can be
  */
-export function renderJsonAnswer(question: Uint8Array, answer: Uint8Array, comment: string): JsonAnswer {
-  const packet = decode(Buffer.from(answer.buffer, answer.byteOffset, answer.length));
-  const answers = records(packet.answers);
-  const authority = records(packet.authorities);
-  const additional = records(packet.additionals);
-  // The name comes from the wire: dns-packet's text cannot tell a dot within a label from one between two.
-  const name = formatName(question, 12);
-  const asked = packet.questions?.[0];
+export function readAnswer(answer: Uint8Array, comment: string): ReadAnswer {
+  if (answer.length < HEADER_BYTES) throw new MessageError("a message has a header of 12 octets");
+  const flags = readWord(answer, 2);
+  const reader = new SectionReader(answer);
+  const question = reader.questions(readWord(answer, 4));
+  const records = [6, 8, 10].map((at) => reader.records(readWord(answer, at)));
+  const [answers, authority, additional] = records.map((section) =>
+    section.filter(({ type }) => type !== RecordType.OPT).map((place) => jsonRecord(answer, place)),
+  ) as [JsonRecord[], JsonRecord[], JsonRecord[]];
+  const opt = records[2]!.find(({ type }) => type === RecordType.OPT);
+  const extendedErrors = opt === undefined ? [] : readExtendedErrors(answer, opt);
+  const said = extendedErrors.map(
+    ({ code, text }) => `Extended DNS Error ${code}${text === "" ? "" : `: ${text}`}`,
+  );
   return {
-    Status: responseCode(packet, answer),
-    TC: packet.flag_tc,
-    RD: packet.flag_rd,
-    RA: packet.flag_ra,
-    AD: packet.flag_ad,
-    CD: packet.flag_cd,
-    Question: asked === undefined ? [] : [{ name, type: toType(asked.type) }],
-    ...(answers.length > 0 && { Answer: answers }),
-    ...(authority.length > 0 && { Authority: authority }),
-    ...(additional.length > 0 && { Additional: additional }),
-    Comment: [...extendedErrors(packet), comment].join("; "),
+    isAuthoritative: (flags & HeaderFlag.AA) !== 0,
+    extendedErrors,
+    json: {
+      Status: (flags & 0x0f) | (opt === undefined ? 0 : Math.floor(opt.ttl / 0x1000000) << 4),
+      TC: (flags & HeaderFlag.TC) !== 0,
+      RD: (flags & HeaderFlag.RD) !== 0,
+      RA: (flags & HeaderFlag.RA) !== 0,
+      AD: (flags & AUTHENTIC) !== 0,
+      CD: (flags & HeaderFlag.CD) !== 0,
+      Question: question,
+      ...(answers.length > 0 && { Answer: answers }),
+      ...(authority.length > 0 && { Authority: authority }),
+      ...(additional.length > 0 && { Additional: additional }),
+      Comment: [...said, comment].join("; "),
+    },
   };
 }
 
-function responseCode(packet: DecodedPacket, answer: Uint8Array): number {
-  const opt = packet.additionals?.find((record) => record.type === "OPT");
-  return (answer[3]! & 0x0f) | ((opt?.extendedRcode ?? 0) << 4);
+/** `readAnswer`, for those who want the JSON alone. @throws {MessageError} */
+export function renderJsonAnswer(answer: Uint8Array, comment: string): JsonAnswer {
+  return readAnswer(answer, comment).json;
 }
 
-function extendedErrors(packet: DecodedPacket): string[] {
-  const errors: string[] = [];
-  for (const record of packet.additionals ?? []) {
-    if (record.type !== "OPT") continue;
-    for (const option of record.options) {
-      if (Number(option.code) !== EXTENDED_ERROR_OPTION || !option.data || option.data.length < 2) continue;
-      const text = option.data.toString("utf8", 2);
-      errors.push(`Extended DNS Error ${option.data.readUInt16BE(0)}${text === "" ? "" : `: ${text}`}`);
-    }
+/** Walks over the sections of a message, one after the other. */
+class SectionReader {
+  readonly #message: Uint8Array;
+  #at = HEADER_BYTES;
+
+  constructor(message: Uint8Array) {
+    this.#message = message;
   }
-  return errors;
-}
 
-function records(section: readonly Record_[] | undefined): JsonRecord[] {
-  const rendered: JsonRecord[] = [];
-  for (const record of section ?? []) {
-    if (record.type === "OPT") continue;
-    rendered.push({
-      name: dotted(record.name),
-      type: toType(record.type),
-      TTL: record.ttl ?? 0,
-      data: presentation(record),
+  questions(count: number): { name: string; type: number }[] {
+    return Array.from({ length: count }, () => {
+      const start = this.#at;
+      const end = skipName(this.#message, start);
+      if (end < 0 || end + 4 > this.#message.length) throw new MessageError("the question is cut off");
+      this.#at = end + 4;
+      return { name: formatNameAt(this.#message, start), type: readWord(this.#message, end) };
     });
   }
-  return rendered;
-}
 
-function dotted(name: string): string {
-  return name.endsWith(".") ? name : `${name}.`;
-}
-
-/** RDATA in the form of zone files (RFC 1035 section 5.1), types that are not served as RFC 3597 says. */
-function presentation(record: Exclude<Record_, { type: "OPT" }>): string {
-  switch (record.type) {
-    case "A":
-    case "AAAA":
-      return record.data;
-    case "NS":
-    case "CNAME":
-    case "PTR":
-      return dotted(record.data);
-    case "SRV":
-      return `${record.data.priority} ${record.data.weight} ${record.data.port} ${dotted(record.data.target)}`;
-    case "SOA": {
-      const { mname, rname, serial, refresh, retry, expire, minimum } = record.data;
-      return `${dotted(mname)} ${dotted(rname)} ${serial} ${refresh} ${retry} ${expire} ${minimum}`;
+  records(count: number): RecordPlace[] {
+    const places: RecordPlace[] = [];
+    for (let left = count; left > 0; left--) {
+      const place = readRecord(this.#message, this.#at);
+      if (place === undefined) throw new MessageError("a record is cut off");
+      this.#at = place.end;
+      places.push(place);
     }
-    case "TXT":
-      return strings(record.data).map(quoted).join(" ");
-    case "HINFO":
-      return `${quoted(Buffer.from(record.data.cpu))} ${quoted(Buffer.from(record.data.os))}`;
-    default:
-      return record.data instanceof Uint8Array
-        ? `\\# ${record.data.length} ${Buffer.from(record.data).toString("hex")}`
-        : JSON.stringify(record.data);
+    return places;
   }
 }
 
-function strings(data: TxtData): Uint8Array[] {
-  return (Array.isArray(data) ? data : [data]).map((text) =>
-    typeof text === "string" ? Buffer.from(text) : text,
-  );
+function jsonRecord(message: Uint8Array, place: RecordPlace): JsonRecord {
+  return {
+    name: formatNameAt(message, place.start),
+    type: place.type,
+    TTL: place.ttl,
+    data: formatRdata(message, place),
+  };
 }
 
-/** A character-string in quotes with RFC 1035's escapes; JSON.stringify later escapes the quotes again. */
-function quoted(octets: Uint8Array): string {
-  let text = "";
-  for (const octet of octets) {
-    if (octet === 0x22 || octet === 0x5c) text += `\\${String.fromCharCode(octet)}`;
-    else if (octet < 0x20 || octet > 0x7e) text += `\\${String(octet).padStart(3, "0")}`;
-    else text += String.fromCharCode(octet);
+function readExtendedErrors(message: Uint8Array, { dataStart, end }: RecordPlace): ExtendedDnsError[] {
+  const errors: ExtendedDnsError[] = [];
+  for (let at = dataStart; at + 4 <= end; ) {
+    const start = at + 4;
+    const next = start + readWord(message, at + 2);
+    if (next > end) break;
+    if (readWord(message, at) === EdnsOption.EXTENDED_ERROR && next - start >= 2)
+      errors.push({
+        code: readWord(message, start),
+        text: new TextDecoder().decode(message.subarray(start + 2, next)),
+      });
+    at = next;
   }
-  return `"${text}"`;
+  return errors;
 }

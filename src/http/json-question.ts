@@ -25,7 +25,9 @@ const MORE_TYPES: Readonly<Record<string, number>> = { HTTPS: 65, SVCB: 64, "*":
 export function readJsonQuestion(url: string): JsonQuestion {
   const name = readParameter(url, "name");
   if (name === undefined || name === "")
-    throw new JsonQuestionError("the parameter name is missing: ?name=svc.ns.svc.clusterset.local&type=A");
+    throw new JsonQuestionError(
+      "the parameter name is missing: ?name=<service>.<namespace>.svc.<zone>&type=A",
+    );
   const type = readType(readParameter(url, "type"));
   const checkingDisabled = readFlag(url, "cd");
   const dnssecOk = readFlag(url, "do");

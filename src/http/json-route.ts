@@ -76,7 +76,7 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
       const comment = describe(answered);
       let rendered: JsonAnswer;
       try {
-        rendered = renderJsonAnswer(query, answer.bytes, comment);
+        rendered = renderJsonAnswer(answer.bytes, comment);
       } catch (error) {
         if (!answered.isForwarded && answered.origin === undefined) throw error;
         return refuse(request, 502, "the name server that was asked gave records that cannot be read");

@@ -36,8 +36,8 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
   const registers = [registry];
   new Counter({
     name: "clusterset_doh_queries_total",
-    help: "DNS queries answered, by outcome, type and whom the answer was for.",
-    labelNames: ["view", "outcome", "type"],
+    help: "DNS queries answered, by transport, outcome, type and whom the answer was for.",
+    labelNames: ["transport", "view", "outcome", "type"],
     registers,
     collect() {
       this.reset();
@@ -72,6 +72,26 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
     collect() {
       this.reset();
       for (const [outcome, count] of counters.forwards()) this.inc({ outcome }, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_rate_limited_queries_total",
+    help: "UDP queries beyond the rate limit of their client's network: not answered, or told to come over TCP.",
+    labelNames: ["action"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [action, count] of counters.rateLimits()) this.inc({ action }, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_malformed_messages_total",
+    help: "Messages over plain DNS and DNS over TLS that are no queries and got no answer, by transport.",
+    labelNames: ["transport"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [transport, count] of counters.malformedMessages()) this.inc({ transport }, count);
     },
   });
   new QueryDurations(registry, counters);

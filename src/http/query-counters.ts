@@ -1,5 +1,6 @@
 import type { ForwardOutcome } from "../forward/stub-zones.ts";
 import type { Outcome } from "../resolve/answer.ts";
+import type { Transport } from "../resolve/transport.ts";
 
 const OUTCOMES: readonly Outcome[] = [
   "answer",
@@ -21,6 +22,7 @@ const TYPES: readonly (readonly [number, string])[] = [
   [16, "TXT"],
   [28, "AAAA"],
   [33, "SRV"],
+  [64, "SVCB"],
   [65, "HTTPS"],
   [255, "ANY"],
 ];
@@ -29,6 +31,7 @@ const TYPE_INDEX = new Uint8Array(256).fill(OTHER);
 for (const [index, [code]] of TYPES.entries()) TYPE_INDEX[code] = index;
 
 const VIEWS = ["outside", "cluster"] as const;
+const TRANSPORTS: readonly Transport["name"][] = ["https", "udp", "tcp", "dot"];
 const OUTCOME_INDEX = new Map(OUTCOMES.map((outcome, index) => [outcome, index]));
 
 /** Upper bounds of the duration histogram in seconds. */
@@ -38,6 +41,7 @@ export const DURATION_BOUNDS: readonly number[] = [
 
 /** One series of the query counter. */
 export interface QueryCount {
+  readonly transport: Transport["name"];
   readonly view: string;
   readonly outcome: Outcome;
   readonly type: string;
@@ -51,18 +55,31 @@ export interface PushCount {
   readonly count: number;
 }
 
+/** What became of a UDP query beyond the rate limit of its client: no answer, or one that says to ask over TCP. */
+export type RateLimitAction = "dropped" | "truncated";
+
 /** Counts queries as plain numbers; whoever exports metrics reads them when asked. */
 export class QueryCounters {
-  readonly #counts = new Float64Array(VIEWS.length * OUTCOMES.length * (TYPES.length + 1));
+  readonly #counts = new Float64Array(
+    TRANSPORTS.length * VIEWS.length * OUTCOMES.length * (TYPES.length + 1),
+  );
   readonly #buckets = new Float64Array(DURATION_BOUNDS.length + 1);
   readonly #rejected = new Map<number, number>();
   readonly #pushed = new Map<string, PushCount>();
   readonly #forwarded = new Map<ForwardOutcome, number>();
+  readonly #rateLimited = new Map<RateLimitAction, number>();
+  readonly #malformed = new Map<Transport["name"], number>();
   #durationSum = 0;
 
   /** Counts one answered query; `seconds` is the time from the decoded query to the answer's bytes. */
-  answered(query: Uint8Array, outcome: Outcome, fromCluster: boolean, seconds: number): void {
-    this.#count(questionType(query), outcome, fromCluster);
+  answered(
+    query: Uint8Array,
+    outcome: Outcome,
+    fromCluster: boolean,
+    seconds: number,
+    transport: Transport["name"] = "https",
+  ): void {
+    this.#count(questionType(query), outcome, fromCluster, transport);
     let bucket = 0;
     while (bucket < DURATION_BOUNDS.length && seconds > DURATION_BOUNDS[bucket]!) bucket++;
     this.#buckets[bucket] = this.#buckets[bucket]! + 1;
@@ -75,18 +92,30 @@ export class QueryCounters {
   }
 
   /** Counts one query that went to another name server, beside the outcome of its answer; it has no duration. */
-  forwarded(type: number, forward: ForwardOutcome, outcome: Outcome, fromCluster: boolean): void {
-    this.#count(type, outcome, fromCluster);
+  forwarded(
+    type: number,
+    forward: ForwardOutcome,
+    outcome: Outcome,
+    fromCluster: boolean,
+    transport: Transport["name"] = "https",
+  ): void {
+    this.#count(type, outcome, fromCluster, transport);
     this.#forwarded.set(forward, (this.#forwarded.get(forward) ?? 0) + 1);
   }
 
   /** Counts one query for a name outside the zones that waited for an upstream; it has no duration. */
-  relayed(type: number, outcome: Outcome, fromCluster: boolean): void {
-    this.#count(type, outcome, fromCluster);
+  relayed(
+    type: number,
+    outcome: Outcome,
+    fromCluster: boolean,
+    transport: Transport["name"] = "https",
+  ): void {
+    this.#count(type, outcome, fromCluster, transport);
   }
 
-  #count(type: number, outcome: Outcome, fromCluster: boolean): void {
-    const outcomeIndex = (fromCluster ? OUTCOMES.length : 0) + OUTCOME_INDEX.get(outcome)!;
+  #count(type: number, outcome: Outcome, fromCluster: boolean, transport: Transport["name"]): void {
+    const viewIndex = TRANSPORTS.indexOf(transport) * VIEWS.length + (fromCluster ? 1 : 0);
+    const outcomeIndex = viewIndex * OUTCOMES.length + OUTCOME_INDEX.get(outcome)!;
     const index = outcomeIndex * (TYPES.length + 1) + TYPE_INDEX[type]!;
     this.#counts[index] = this.#counts[index]! + 1;
   }
@@ -94,6 +123,26 @@ export class QueryCounters {
   /** Counts one request that was refused by HTTP before it became a DNS query. */
   rejected(status: number): void {
     this.#rejected.set(status, (this.#rejected.get(status) ?? 0) + 1);
+  }
+
+  /** Counts one UDP query beyond the rate limit of its client. */
+  rateLimited(action: RateLimitAction): void {
+    this.#rateLimited.set(action, (this.#rateLimited.get(action) ?? 0) + 1);
+  }
+
+  /** UDP queries beyond the rate limit, by what became of them. */
+  rateLimits(): ReadonlyMap<RateLimitAction, number> {
+    return this.#rateLimited;
+  }
+
+  /** Counts one message that came over plain DNS or TLS, is no query, and gets no answer. */
+  malformed(transport: Transport["name"]): void {
+    this.#malformed.set(transport, (this.#malformed.get(transport) ?? 0) + 1);
+  }
+
+  /** Messages that got no answer, by transport. */
+  malformedMessages(): ReadonlyMap<Transport["name"], number> {
+    return this.#malformed;
   }
 
   /** Counts one request to the push API. */
@@ -118,8 +167,10 @@ export class QueryCounters {
       if (count === 0) continue;
       const typeIndex = index % (TYPES.length + 1);
       const outcomeIndex = (index - typeIndex) / (TYPES.length + 1);
+      const viewIndex = Math.floor(outcomeIndex / OUTCOMES.length);
       yield {
-        view: VIEWS[outcomeIndex < OUTCOMES.length ? 0 : 1],
+        transport: TRANSPORTS[Math.floor(viewIndex / VIEWS.length)]!,
+        view: VIEWS[viewIndex % VIEWS.length]!,
         outcome: OUTCOMES[outcomeIndex % OUTCOMES.length]!,
         type: TYPES[typeIndex]?.[1] ?? "other",
         count,

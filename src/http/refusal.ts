@@ -1,6 +1,8 @@
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
+import { DNS_JSON, JSON_TYPE, namesMediaType } from "./media-type.ts";
 import type { QueryCounters } from "./query-counters.ts";
+import { rawParameter } from "./url-parameter.ts";
 
 /** Makes the responses that say why a request was not taken. */
 export type Refuse = (
@@ -10,17 +12,38 @@ export type Refuse = (
   headers?: Readonly<Record<string, string>>,
 ) => HttpResponse;
 
-/** A refusal is one line of text, readable by scripts of other origins, and never cached. */
+/** Stable codes of refusals in JSON, by HTTP status. */
+const CODES: Readonly<Record<number, string>> = {
+  400: "INVALID_QUESTION",
+  401: "UNKNOWN_TOKEN",
+  404: "NOT_FOUND",
+  405: "METHOD_NOT_ALLOWED",
+  406: "NOT_ACCEPTABLE",
+  413: "QUERY_TOO_LONG",
+  414: "QUERY_TOO_LONG",
+  415: "UNSUPPORTED_MEDIA_TYPE",
+  501: "METHOD_NOT_IMPLEMENTED",
+  502: "UNREADABLE_ANSWER",
+};
+
+/**
+ * A refusal is one line of text, or JSON in the form of the push API's errors, for clients that accept that. It is readable by
+ * scripts of other origins and never cached.
+ */
 export function createRefuse(allowed: AllowedOrigins, counters: QueryCounters): Refuse {
   return (request, status, explanation, headers) => {
     counters.rejected(status);
-    const body = new TextEncoder().encode(`${explanation}\n`);
+    const json = wantsJson(request);
+    const text = json
+      ? JSON.stringify({ error: { code: CODES[status] ?? `HTTP_${status}`, message: explanation } })
+      : explanation;
+    const body = new TextEncoder().encode(`${text}\n`);
     return {
       status,
       body,
       headers: {
         "content-length": String(body.length),
-        "content-type": "text/plain; charset=utf-8",
+        "content-type": `${json ? JSON_TYPE : "text/plain"}; charset=utf-8`,
         "cache-control": "no-store",
         "x-content-type-options": "nosniff",
         ...crossOriginHeaders(request, allowed),
@@ -28,4 +51,13 @@ export function createRefuse(allowed: AllowedOrigins, counters: QueryCounters): 
       },
     };
   };
+}
+
+/** Accept names JSON; or it takes everything, and the question was one that is answered in JSON. */
+function wantsJson(request: HttpRequest): boolean {
+  const accept = request.header("accept");
+  if (namesMediaType(accept, JSON_TYPE) || namesMediaType(accept, DNS_JSON)) return true;
+  if (accept !== null && accept !== "" && accept !== "*/*") return false;
+  const { url } = request;
+  return /^[^?#]*\/resolve(?:[?#]|$)/.test(url) || rawParameter(url, "name") !== undefined;
 }

@@ -1,7 +1,8 @@
 import { ExtendedError, HEADER_BYTES, HeaderFlag, ResponseCode } from "../dns/codes.ts";
 import { read16 } from "../zone/record-block.ts";
 import type { Answer, Outcome } from "./answer.ts";
-import { writer } from "./message-writer.ts";
+import { answerDesignation, type DesignationContext } from "./designated-resolvers.ts";
+import { type AnswerForm, writer } from "./message-writer.ts";
 import { isQuery, type Query, readQuery } from "./query.ts";
 
 /** Answers a well-formed query without records: a refusal, or a failure; nobody may cache it. */
@@ -11,9 +12,9 @@ export function answerWith(
   rcode: number,
   outcome: Outcome,
   extendedError = -1,
-  stale = false,
+  form: AnswerForm = {},
 ): Answer {
-  writer.begin(message, query, stale);
+  writer.begin(message, query, form);
   writer.writeOpt(query, rcode, extendedError);
   return { bytes: writer.finish(query, rcode, false), outcome, freshness: 0 };
 }
@@ -33,10 +34,15 @@ export function answerFault(message: Uint8Array, rcode: number): Answer {
  * Answers while no snapshot is loaded: SERVFAIL with an Extended DNS Error (RFC 8914, Not Ready), because
  * NXDOMAIN would say that the names do not exist. Undefined for octets that are no DNS query.
  */
-export function notReady(message: Uint8Array): Answer | undefined {
+export function notReady(message: Uint8Array, asker: DesignationContext = {}): Answer | undefined {
   if (!isQuery(message)) return undefined;
   const query = readQuery(message);
   if ("code" in query) return answerFault(message, query.code);
-  const answer = answerWith(message, query, ResponseCode.SERVFAIL, "servfail", ExtendedError.NOT_READY);
+  const { transport } = asker;
+  const designation = answerDesignation(message, query, asker);
+  if (designation !== undefined) return designation;
+  const answer = answerWith(message, query, ResponseCode.SERVFAIL, "servfail", ExtendedError.NOT_READY, {
+    transport,
+  });
   return { ...answer, beyond: "unknown" };
 }

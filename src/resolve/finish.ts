@@ -8,7 +8,7 @@ import { writeSoa } from "./zone-records.ts";
 // HINFO "RFC8482" "" (RFC 8482 section 4.2): a refusal to list everything that resolvers understand.
 const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);
 
-/** Answers type ANY at a name that has records. */
+/** Answers type ANY at a name that has records; no alias is followed before, so it always has room. */
 export function minimalAny(query: Query, image: ZoneImage, owner: number): Answer {
   writer.writeRecordHeader(owner, RecordType.HINFO, image.negativeTtl, MINIMAL_ANY.length);
   writer.writeOctets(MINIMAL_ANY, 0, MINIMAL_ANY.length);
@@ -30,11 +30,11 @@ export function negative(query: Query, image: ZoneImage, apexAt: number, rcode: 
   return finishNegative(query, image, rcode);
 }
 
-/** Ends a negative answer whose SOA is written. */
+/** Ends a negative answer whose SOA is written, unless it had no room. */
 export function finishNegative(query: Query, image: ZoneImage, rcode: number): Answer {
-  writer.authorities = 1;
+  writer.authorities = writer.truncated ? 0 : 1;
   writer.writeOpt(query, rcode, -1);
   const outcome: Outcome = rcode === ResponseCode.NXDOMAIN ? "nxdomain" : "nodata";
-  const freshness = Math.min(writer.smallestTtl, image.negativeTtl);
+  const freshness = writer.truncated ? 0 : Math.min(writer.smallestTtl, image.negativeTtl);
   return { bytes: writer.finish(query, rcode, true), outcome, freshness };
 }

@@ -31,7 +31,7 @@ export function answerInZone(
   view: number,
 ): Answer {
   const { image } = context;
-  writer.begin(message, query, context.stale === true);
+  writer.begin(message, query, context);
   let zone = firstZone;
   let owner = HEADER_BYTES;
   const followed: number[] = [];
@@ -57,7 +57,8 @@ export function answerInZone(
     if (alias === 0) return negative(query, image, apexAt, ResponseCode.NOERROR);
     if (followed.length === MOST_ALIASES || followed.includes(node)) return positive(query);
     followed.push(node);
-    writeAnswerSet(context, alias, owner, zone, false, undefined);
+    writeAnswerSet(context, alias, owner, zone, undefined);
+    if (writer.truncated) return positive(query);
     owner = writer.position - read16(image.heap, alias + SET_HEADER_BYTES);
     followName(writer.bytes, owner);
     const next = findZone(image, view);
@@ -81,7 +82,7 @@ function answerSet(
 ): Answer {
   const targets = query.type === RecordType.SRV ? new Map<number, number>() : undefined;
   const before = writer.answers;
-  writeAnswerSet(context, set, owner, zone, query.edns === undefined, targets);
+  writeAnswerSet(context, set, owner, zone, targets);
   if (writer.answers === before && !writer.truncated)
     return negative(query, context.image, apexAt, ResponseCode.NOERROR);
   if (targets !== undefined && !writer.truncated) writeTargetAddresses(context, targets, view);
@@ -101,11 +102,13 @@ function answerApex(
   if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
   if (query.type !== RecordType.SOA && query.type !== RecordType.NS)
     return negative(query, image, apexAt, ResponseCode.NOERROR);
-  writer.answers++;
   writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
-  if (query.type === RecordType.SOA) writeSoa(image, apexAt);
-  else {
+  if (query.type === RecordType.SOA) {
+    if (writeSoa(image, apexAt)) writer.answers++;
+  } else {
     const targetAt = writeNs(image, apexAt);
+    if (targetAt < 0) return positive(query);
+    writer.answers++;
     const list = image.setListOf(image.nameServers[tree]!, view);
     for (const type of [RecordType.A, RecordType.AAAA]) {
       const set = findSet(image.heap, list, type);

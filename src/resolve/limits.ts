@@ -8,6 +8,9 @@ export const MAX_MESSAGE_BYTES = 65535;
  */
 export const PLAIN_CLIENT_BYTES = 2999;
 
+/** What every client takes over UDP, in octets (RFC 1035 section 4.2.1); a smaller size in an OPT record counts as this one (RFC 6891 section 6.2.5). */
+export const SMALLEST_PAYLOAD_BYTES = 512;
+
 /** Answers to padded queries are padded to a multiple of this (RFC 8467 section 4.1). */
 export const PADDING_BLOCK_BYTES = 468;
 

@@ -14,17 +14,35 @@ import {
   STALE_FRESHNESS_SECONDS,
 } from "./limits.ts";
 import type { Query } from "./query.ts";
+import { HTTPS, longestAnswerFor, type Transport } from "./transport.ts";
+
+/** Octets of a record before its data when the owner is a compression pointer. */
+export const RECORD_HEADER_BYTES = 12;
 
 const OPT_BYTES = 11;
+const KEEPALIVE_BYTES = 6;
 /** Octets of an Extended DNS Error without text. */
 const EXTENDED_ERROR_BYTES = 6;
+
+/** What an answer is beside its records. */
+export interface AnswerForm {
+  /** How it travels. Default: over HTTPS. */
+  readonly transport?: Transport | undefined;
+  /** Whether it says that something newer may exist that could not be had (RFC 8914 section 4.4). Default: false. */
+  readonly stale?: boolean | undefined;
+}
+
+const PLAIN: AnswerForm = {};
 
 /** Writes one answer after the other into the same octets; nothing here is asynchronous, so one is enough. */
 class MessageWriter {
   readonly bytes = new Uint8Array(MAX_MESSAGE_BYTES);
   position = 0;
+  transport = HTTPS;
   /** Octets that records may fill; the rest is kept for the OPT record. */
   limit = 0;
+  /** Octets that address records may fill. */
+  addressLimit = 0;
   answers = 0;
   authorities = 0;
   additionals = 0;
@@ -33,24 +51,33 @@ class MessageWriter {
   smallestTtl = 0xffffffff;
   #stale = false;
 
-  /**
-   * Starts an answer: header space, and the question as it was asked (RFC 4343: case kept).
-   * @param stale whether the answer says that it is stale
-   */
-  begin(message: Uint8Array, query: Query, stale = false): void {
+  /** Starts an answer: header space, and the question as it was asked (RFC 4343: case kept). */
+  begin(message: Uint8Array, query: Query, { transport = HTTPS, stale = false }: AnswerForm = PLAIN): void {
+    const { edns } = query;
     for (let index = HEADER_BYTES; index < query.questionEnd; index++) this.bytes[index] = message[index]!;
     this.position = query.questionEnd;
-    this.limit = MAX_MESSAGE_BYTES - (query.edns === undefined ? 0 : OPT_BYTES);
+    this.transport = transport;
+    let limit = longestAnswerFor(transport, edns);
+    if (edns !== undefined) {
+      limit -= OPT_BYTES;
+      if (edns.keepalive && transport.keepaliveTimeout !== undefined) limit -= KEEPALIVE_BYTES;
+      if (stale) limit -= EXTENDED_ERROR_BYTES;
+    }
+    this.limit = limit;
+    this.addressLimit = edns === undefined ? Math.min(limit, transport.longestPlainAnswer) : limit;
     this.answers = 0;
     this.authorities = 0;
     this.additionals = 0;
     this.truncated = false;
-    this.smallestTtl = 0xffffffff;
+    this.smallestTtl = stale ? STALE_FRESHNESS_SECONDS : 0xffffffff;
     this.#stale = stale;
-    if (stale) {
-      this.smallestTtl = STALE_FRESHNESS_SECONDS;
-      if (query.edns !== undefined) this.limit -= EXTENDED_ERROR_BYTES;
-    }
+  }
+
+  /** Whether so many octets have room; where they have none, the answer is marked as truncated. */
+  hasRoom(octets: number): boolean {
+    if (this.position + octets <= this.limit) return true;
+    this.truncated = true;
+    return false;
   }
 
   write16(value: number): void {
@@ -89,6 +116,7 @@ class MessageWriter {
   writeOpt(query: Query, rcode: number, extendedError: number): void {
     const { edns } = query;
     if (edns === undefined) return;
+    const { transport } = this;
     this.bytes[this.position++] = 0;
     this.write16(RecordType.OPT);
     this.write16(ANNOUNCED_PAYLOAD_BYTES);
@@ -102,10 +130,15 @@ class MessageWriter {
       this.#writeExtendedError(
         rcode === ResponseCode.NXDOMAIN ? ExtendedError.STALE_NXDOMAIN : ExtendedError.STALE_ANSWER,
       );
-    if (edns.padding) {
+    if (edns.keepalive && transport.keepaliveTimeout !== undefined) {
+      this.write16(EdnsOption.TCP_KEEPALIVE);
+      this.write16(2);
+      this.write16(transport.keepaliveTimeout);
+    }
+    if (edns.padding && transport.isEncrypted) {
       const unpadded = this.position + 4;
       const whole = Math.ceil(unpadded / PADDING_BLOCK_BYTES) * PADDING_BLOCK_BYTES;
-      const zeros = Math.min(whole, MAX_MESSAGE_BYTES) - unpadded;
+      const zeros = Math.min(whole, transport.longestAnswer) - unpadded;
       if (zeros >= 0) {
         this.write16(EdnsOption.PADDING);
         this.write16(zeros);

@@ -6,7 +6,7 @@ import { findSet, read16 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
 import { findNode } from "./find.ts";
 import { minimalAny, negative, positive } from "./finish.ts";
-import { writer } from "./message-writer.ts";
+import { RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
 import { type Query, QuestionName } from "./query.ts";
 import { boundedTtl, type RecordContext } from "./record-writer.ts";
 
@@ -29,6 +29,7 @@ export function answerPodName(
   if (query.type !== type && query.type !== RecordType.ANY)
     return negative(query, image, apexAt, ResponseCode.NOERROR);
   if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
+  if (!writer.hasRoom(RECORD_HEADER_BYTES + octets.length)) return positive(query);
   const ttl = boundedTtl(context, image.heap[marker + 2]!, read16(image.heap, marker + 3));
   writer.writeRecordHeader(owner, type, ttl, octets.length);
   writer.writeOctets(octets, 0, octets.length);

@@ -36,10 +36,14 @@ export interface Query {
 /** What the OPT record of a query says. */
 export interface Edns {
   readonly version: number;
+  /** The longest answer in octets that the client takes over UDP (RFC 6891 section 6.2.3). */
+  readonly payloadBytes: number;
   /** The DNSSEC OK bit (RFC 3225). */
   readonly dnssecOk: boolean;
   /** Whether the client pads and wants padding (RFC 7830). */
   readonly padding: boolean;
+  /** Whether the client asks how long it may keep its connection (RFC 7828 section 3.2.1). */
+  readonly keepalive: boolean;
 }
 
 /** A query that cannot be answered as asked. */
@@ -171,14 +175,23 @@ function skipName(message: Uint8Array, start: number): number {
 /** Reads the OPT record at `start`, which ends at `end`; undefined when its options are malformed. */
 function readEdns(message: Uint8Array, start: number, end: number): Edns | undefined {
   let padding = false;
+  let keepalive = false;
   let option = start + OPT_BYTES;
   while (option < end) {
     if (option + 4 > end) return undefined;
-    if (read16(message, option) === EdnsOption.PADDING) padding = true;
+    const code = read16(message, option);
+    if (code === EdnsOption.PADDING) padding = true;
+    else if (code === EdnsOption.TCP_KEEPALIVE) keepalive = true;
     option += 4 + read16(message, option + 2);
   }
   if (option !== end) return undefined;
-  return { version: message[start + 6]!, dnssecOk: (message[start + 7]! & 0x80) !== 0, padding };
+  return {
+    version: message[start + 6]!,
+    payloadBytes: read16(message, start + 3),
+    dnssecOk: (message[start + 7]! & 0x80) !== 0,
+    padding,
+    keepalive,
+  };
 }
 
 /** Takes the uncompressed, well-formed name at `start` as if it had been asked for: an alias leads on to it. */

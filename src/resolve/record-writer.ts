@@ -2,26 +2,21 @@ import { MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
 import type { ImageZone, ZoneImage } from "../zone/image.ts";
 import { KEEP_ORDER, SET_HEADER_BYTES } from "../zone/layout.ts";
 import { findSet, fixedDataBytes, read16, read32 } from "../zone/record-block.ts";
-import { PLAIN_CLIENT_BYTES } from "./limits.ts";
-import { writer } from "./message-writer.ts";
+import { type AnswerForm, RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
 
-/** Octets of a record before its data when the owner is a compression pointer. */
-const RECORD_HEADER_BYTES = 12;
 /** Priority (always 0) and weight and port of an SRV record. */
 const SRV_FIXED_BYTES = 6;
 /** The highest offset that a compression pointer can name (RFC 1035 section 4.1.4). */
 const MAX_POINTER = 0x3fff;
 
 /** What writing records needs besides the set: image, asked zone, leases, time. */
-export interface RecordContext {
+export interface RecordContext extends AnswerForm {
   readonly image: ZoneImage;
   /** Unix milliseconds at which the first cluster of each lease group runs out. */
   readonly leaseExpiry: Float64Array;
   readonly now: number;
   /** Picks the record that comes first where the order means nothing (RFC 1794). */
   readonly rotation: number;
-  /** Whether answers say that something newer may exist that could not be had (RFC 8914 section 4.4). Default: false. */
-  readonly stale?: boolean;
 }
 
 /** A TTL in seconds that does not outlive the lease it rests on. */
@@ -39,17 +34,18 @@ function setTtl(context: RecordContext, set: number): number {
 
 /**
  * Writes a set to the answer section, rotated unless its order says something. Addresses that do not fit are left out, which KEP-1645 allows;
- * any other set that does not fit is cut with TC (RFC 2181 section 9).
+ * any other set that does not fit is cut with TC (RFC 2181 section 9). A datagram holds whole sets only: what does not fit is left out with TC.
  */
 export function writeAnswerSet(
   context: RecordContext,
   set: number,
   owner: number,
   zone: ImageZone,
-  plainClient: boolean,
   targets: Map<number, number> | undefined,
 ): void {
   const { heap } = context.image;
+  const { position, answers } = writer;
+  const wholeOnly = writer.transport.isDatagram;
   const type = read16(heap, set);
   const count = read16(heap, set + 5);
   const data = set + SET_HEADER_BYTES;
@@ -57,19 +53,10 @@ export function writeAnswerSet(
   const start = firstRecord(context, set, count);
   if (type === RecordType.A || type === RecordType.AAAA) {
     const size = fixedDataBytes(type);
-    const limit = plainClient ? Math.min(writer.limit, PLAIN_CLIENT_BYTES) : writer.limit;
-    const fitting = Math.floor((limit - writer.position) / (RECORD_HEADER_BYTES + size));
-    writer.answers += writeAddresses(
-      heap,
-      data,
-      owner,
-      type,
-      size,
-      ttl,
-      count,
-      start,
-      Math.min(count, fitting),
-    );
+    const fitting = Math.floor((writer.addressLimit - position) / (RECORD_HEADER_BYTES + size));
+    const most = Math.min(count, fitting);
+    if (wholeOnly && most < count) writer.truncated = true;
+    else writer.answers += writeAddresses(heap, data, owner, type, size, ttl, count, start, most);
   } else if (type === RecordType.SRV) {
     const weight = Math.max(1, Math.floor(100 / count));
     for (let index = 0; index < count; index++) {
@@ -80,15 +67,16 @@ export function writeAnswerSet(
     let at = data;
     for (let index = 0; index < count; index++) {
       const length = read16(heap, at);
-      if (writer.position + RECORD_HEADER_BYTES + length > writer.limit) {
-        writer.truncated = true;
-        break;
-      }
+      if (!writer.hasRoom(RECORD_HEADER_BYTES + length)) break;
       writer.writeRecordHeader(owner, type, ttl, length);
       writer.writeOctets(heap, at + 2, at + 2 + length);
       writer.answers++;
       at += 2 + length;
     }
+  }
+  if (writer.truncated && wholeOnly) {
+    writer.position = position;
+    writer.answers = answers;
   }
   if (ttl < writer.smallestTtl) writer.smallestTtl = ttl;
 }
@@ -131,10 +119,7 @@ function writeService(
   const node = read32(heap, at + 2);
   const targetBytes = nameBytes(image, node, zone);
   if (targetBytes > MAX_NAME_BYTES) return true;
-  if (writer.position + RECORD_HEADER_BYTES + SRV_FIXED_BYTES + targetBytes > writer.limit) {
-    writer.truncated = true;
-    return false;
-  }
+  if (!writer.hasRoom(RECORD_HEADER_BYTES + SRV_FIXED_BYTES + targetBytes)) return false;
   writer.answers++;
   writer.writeRecordHeader(owner, RecordType.SRV, ttl, SRV_FIXED_BYTES + targetBytes);
   writer.write16(0);

@@ -2,6 +2,7 @@ import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/co
 import { readReverseName } from "../dns/reverse.ts";
 import { read16, read32 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
+import { answerDesignation, type DesignatedResolver } from "./designated-resolvers.ts";
 import { answerFault, answerWith } from "./faults.ts";
 import { findZone, isInAnyZone } from "./find.ts";
 import { finishNegative, minimalAny, positive } from "./finish.ts";
@@ -17,8 +18,11 @@ export interface ResolveContext extends RecordContext {
   readonly view: string | undefined;
   /** What a name outside every zone gets. */
   readonly outside: "refuse" | "nxdomain";
+  /** The encrypted resolver that clients are told of. Default: none. */
+  readonly designated?: DesignatedResolver | undefined;
 }
 
+const UNDERSCORE = 0x5f;
 const address = new Uint8Array(16);
 
 /**
@@ -38,15 +42,23 @@ export function resolveStrictly(message: Uint8Array, context: ResolveContext): A
 }
 
 function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer {
+  const { image, transport } = context;
   if (query.edns !== undefined && query.edns.version !== 0)
-    return answerWith(message, query, ResponseCode.BADVERS, "badvers");
+    return answerWith(message, query, ResponseCode.BADVERS, "badvers", -1, { transport });
   if (query.type === RecordType.OPT) return answerFault(message, ResponseCode.FORMERR);
-  if (!isAnsweredClass(query.class)) return answerWith(message, query, ResponseCode.REFUSED, "refused");
+  if (!isAnsweredClass(query.class))
+    return answerWith(message, query, ResponseCode.REFUSED, "refused", -1, { transport });
   if (query.type === RecordType.AXFR || query.type === RecordType.IXFR)
-    return answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.NOT_SUPPORTED);
-  const { image } = context;
+    return answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.NOT_SUPPORTED, {
+      transport,
+    });
   const view = image.viewOf(context.view);
   const zone = findZone(image, view);
+  // The designated resolver's name may be in one of our zones.
+  if (zone === undefined || QuestionName.folded[1] === UNDERSCORE) {
+    const designation = answerDesignation(message, query, context);
+    if (designation !== undefined) return designation;
+  }
   if (zone !== undefined) return answerInZone(message, query, context, zone, view);
   const addressBytes = readReverseName(QuestionName.folded, QuestionName.bytes, address);
   if (addressBytes !== 0) {
@@ -56,12 +68,12 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
       if (image.existsIn(node, view)) return answerReverse(message, query, context, target, node);
     }
   }
+  const why = ExtendedError.NOT_AUTHORITATIVE;
   // A stale image may lack an address whose reverse name is ours by now.
-  const stale = context.stale === true;
   const answer =
     context.outside === "refuse"
-      ? answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.NOT_AUTHORITATIVE, stale)
-      : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", ExtendedError.NOT_AUTHORITATIVE, stale);
+      ? answerWith(message, query, ResponseCode.REFUSED, "refused", why, context)
+      : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", why, context);
   return { ...answer, beyond: isInAnyZone(image) ? "hidden" : "outside" };
 }
 
@@ -75,12 +87,12 @@ function answerReverse(
 ): Answer {
   const { image } = context;
   const zone = image.canonicalZones[image.treeOf(node)]!;
-  writer.begin(message, query, context.stale === true);
+  writer.begin(message, query, context);
   if (query.type === RecordType.ANY) return minimalAny(query, image, HEADER_BYTES);
   if (query.type !== RecordType.PTR) {
-    writeReverseSoa(image, zone, HEADER_BYTES);
+    const written = writeReverseSoa(image, zone, HEADER_BYTES);
     if (query.type === RecordType.SOA) {
-      writer.answers = 1;
+      writer.answers = written ? 1 : 0;
       writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
       return positive(query);
     }

@@ -1,7 +1,7 @@
 import { RecordType } from "../dns/codes.ts";
 import type { ImageZone, ZoneImage } from "../zone/image.ts";
 import { SOA_TIMERS } from "../zone/soa-timers.ts";
-import { writer } from "./message-writer.ts";
+import { RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
 
 // ns.dns and hostmaster, the labels below the zone in its SOA and NS records: the names that CoreDNS uses.
 const NAME_SERVER = Uint8Array.from([2, 110, 115, 3, 100, 110, 115]);
@@ -11,18 +11,21 @@ const MAILBOX = Uint8Array.from([10, 104, 111, 115, 116, 109, 97, 115, 116, 101,
 const POINTER_BYTES = 2;
 const SOA_DATA_BYTES = NAME_SERVER.length + POINTER_BYTES + MAILBOX.length + POINTER_BYTES + 20;
 
-/** Writes the SOA record (RFC 1035 section 3.3.13) of the zone whose name stands at `apexAt` in the message. */
-export function writeSoa(image: ZoneImage, apexAt: number): void {
+/** Writes the SOA record (RFC 1035 section 3.3.13) of the zone whose name stands at `apexAt` in the message; false where it has no room. */
+export function writeSoa(image: ZoneImage, apexAt: number): boolean {
+  if (!writer.hasRoom(RECORD_HEADER_BYTES + SOA_DATA_BYTES)) return false;
   writer.writeRecordHeader(apexAt, RecordType.SOA, image.negativeTtl, SOA_DATA_BYTES);
   writer.writeOctets(NAME_SERVER, 0, NAME_SERVER.length);
   writer.write16(0xc000 | apexAt);
   writer.writeOctets(MAILBOX, 0, MAILBOX.length);
   writer.write16(0xc000 | apexAt);
   writeSoaNumbers(image);
+  return true;
 }
 
-/** Writes the NS record of the zone whose name stands at `apexAt`; returns where its target stands. */
+/** Writes the NS record of the zone whose name stands at `apexAt`; returns where its target stands, or -1 where it has no room. */
 export function writeNs(image: ZoneImage, apexAt: number): number {
+  if (!writer.hasRoom(RECORD_HEADER_BYTES + NAME_SERVER.length + POINTER_BYTES)) return -1;
   writer.writeRecordHeader(apexAt, RecordType.NS, image.negativeTtl, NAME_SERVER.length + POINTER_BYTES);
   const target = writer.position;
   writer.writeOctets(NAME_SERVER, 0, NAME_SERVER.length);
@@ -30,15 +33,17 @@ export function writeNs(image: ZoneImage, apexAt: number): number {
   return target;
 }
 
-/** The SOA of a reverse name that stands alone in its own zone, because the zone around it is not ours. */
-export function writeReverseSoa(image: ZoneImage, zone: ImageZone, apexAt: number): void {
+/** The SOA of a reverse name that stands alone in its own zone, because the zone around it is not ours; false where it has no room. */
+export function writeReverseSoa(image: ZoneImage, zone: ImageZone, apexAt: number): boolean {
   const names = NAME_SERVER.length + MAILBOX.length + 2 * zone.wire.length;
+  if (!writer.hasRoom(RECORD_HEADER_BYTES + names + 20)) return false;
   writer.writeRecordHeader(apexAt, RecordType.SOA, image.negativeTtl, names + 20);
   writer.writeOctets(NAME_SERVER, 0, NAME_SERVER.length);
   writer.writeOctets(zone.wire, 0, zone.wire.length);
   writer.writeOctets(MAILBOX, 0, MAILBOX.length);
   writer.writeOctets(zone.wire, 0, zone.wire.length);
   writeSoaNumbers(image);
+  return true;
 }
 
 function writeSoaNumbers(image: ZoneImage): void {

@@ -3,6 +3,7 @@ import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
 import type { Answer } from "../resolve/answer.ts";
+import type { Transport } from "../resolve/transport.ts";
 import type { ZoneImage } from "../zone/image.ts";
 import { sleep } from "./deadline.ts";
 import { type FetchParts, fetchNewest, type Newest } from "./fetch-newest.ts";
@@ -88,18 +89,28 @@ export class Secondary implements DohGateway {
     return undefined;
   }
 
-  answer(query: Uint8Array, view: string | undefined, now: number): Answer | undefined {
+  answer(
+    query: Uint8Array,
+    view: string | undefined,
+    now: number,
+    transport?: Transport,
+  ): Answer | undefined {
     const served = this.#served;
-    if (served?.image === undefined) return this.#stages.notReady(query);
+    if (served?.image === undefined) return this.#stages.notReady(query, { view, transport });
     const stale = this.#schedule.isStale(now);
     if (stale !== this.#saidStale) this.#sayStale(stale);
     const { image, leaseExpiry } = served;
-    return this.#stages.resolve(query, { image, leaseExpiry, view, now, stale });
+    return this.#stages.resolve(query, { image, leaseExpiry, view, now, transport, stale });
   }
 
   hasCluster(clusterId: string): boolean {
     // As long as nothing is known, nothing is denied: the answer is SERVFAIL.
     return this.#served?.clusters.has(clusterId) ?? true;
+  }
+
+  /** What is answered from, while there is something. */
+  get image(): ZoneImage | undefined {
+    return this.#served?.image;
   }
 
   status(): ServingStatus {

@@ -1,6 +1,7 @@
 import { formatAddress } from "../dns/address.ts";
 import { RecordType } from "../dns/codes.ts";
 import { formatName } from "../dns/name.ts";
+import { formatCharacterString } from "../dns/presentation.ts";
 import { formatReverseName } from "../dns/reverse.ts";
 import type { ZoneImage } from "./image.ts";
 import { KEEP_ORDER, SET_HEADER_BYTES } from "./layout.ts";
@@ -106,15 +107,8 @@ function formatRdata(
 /** The character-strings of a TXT record, each in quotes. */
 function formatStrings(rdata: Uint8Array): string {
   const strings: string[] = [];
-  for (let at = 0; at < rdata.length; at += rdata[at]! + 1) {
-    let text = "";
-    for (const octet of rdata.subarray(at + 1, at + 1 + rdata[at]!)) {
-      const character = String.fromCharCode(octet);
-      if (octet < 0x20 || octet > 0x7e) text += `\\${String(octet).padStart(3, "0")}`;
-      else text += character === '"' || character === "\\" ? `\\${character}` : character;
-    }
-    strings.push(`"${text}"`);
-  }
+  for (let at = 0; at < rdata.length; at += rdata[at]! + 1)
+    strings.push(formatCharacterString(rdata.subarray(at + 1, at + 1 + rdata[at]!)));
   return strings.join(" ");
 }
 

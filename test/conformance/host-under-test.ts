@@ -9,7 +9,7 @@ export type Config = z.input<typeof ServeConfig>;
 /** The keys of the config file that a host is started with; every other one has its default. */
 export type HostSettings = Pick<
   Config,
-  "zones" | "federations" | "sourceCluster" | "lease" | "cors" | "push" | "limits"
+  "zones" | "federations" | "sourceCluster" | "lease" | "publicUrl" | "cors" | "push" | "limits"
 >;
 
 /** A host that the suite runs against. */

@@ -16,6 +16,7 @@ import { dohCases, shortQueryCases } from "./cases/doh.ts";
 import { federations, federationTable } from "./cases/federation.ts";
 import { httpWorld, WHO, WHO_BY_VIEW } from "./cases/http-world.ts";
 import { jsonCases } from "./cases/json.ts";
+import { PUBLIC_URL, pageCases } from "./cases/pages.ts";
 import { PUSH_BOUNDS, pushLimitCases, pushRefusalCases } from "./cases/push-refusals.ts";
 import { pushScenarios } from "./cases/push-scenarios.ts";
 import { leaseOverCases, notReadyCases, readyCases } from "./cases/readiness.ts";
@@ -44,6 +45,7 @@ const SETTINGS: HostSettings = {
   federations,
   sourceCluster: { option: OPTION_CODE, trusted: TRUSTED },
   lease: { minimumSeconds: 1 },
+  publicUrl: PUBLIC_URL,
   push: { credentials: credentialsOf(TOKENS) },
 };
 
@@ -73,7 +75,8 @@ export function describeHost(host: HostUnderTest): void {
       httpTable("the DNS resource", dohCases, fetch);
       httpTable("JSON", jsonCases, fetch);
       httpTable("CORS", crossOriginCases, fetch);
-      httpTable("health and start page", readyCases, fetch);
+      httpTable("health", readyCases, fetch);
+      httpTable("pages", pageCases, fetch);
       httpTable("who asks, and what is refused", askerHttpCases, fetch);
       describeAskers(fetch);
     });

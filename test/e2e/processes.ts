@@ -19,6 +19,8 @@ export interface GatewayOptions {
   zones?: string[];
   /** HTTP/1.1 in clear if false. */
   tls?: boolean;
+  /** Instead of the self-signed certificate: one, and that of the authority that signed it. */
+  certificate?: { cert: string; key: string; ca: string };
   /** The lease of a push that asks for none; it is also made the shortest that is allowed. */
   leaseSeconds?: number;
   /** Further keys of the config file. */
@@ -61,8 +63,22 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       ? {}
       : { lease: { minimumSeconds: leaseSeconds, defaultSeconds: leaseSeconds, maximumSeconds: 600 } };
   const configFile = join(folder, "config.yaml");
-  writeFileSync(configFile, JSON.stringify({ ...lease, ...config }));
-  const caFile = tls ? join(stateDir, "tls", "self-signed.crt") : "";
+  const { certificate } = options;
+  const inFolder = (name: string) => join(folder, name);
+  if (certificate !== undefined) {
+    writeFileSync(inFolder("server.crt"), certificate.cert);
+    writeFileSync(inFolder("server.key"), certificate.key, { mode: 0o600 });
+    writeFileSync(inFolder("authority.crt"), certificate.ca);
+  }
+  const files = certificate && {
+    tls: { certificateFile: inFolder("server.crt"), keyFile: inFolder("server.key") },
+  };
+  writeFileSync(configFile, JSON.stringify({ ...lease, ...files, ...config }));
+  const caFile = !tls
+    ? ""
+    : certificate
+      ? inFolder("authority.crt")
+      : join(stateDir, "tls", "self-signed.crt");
   const readCa = () => (tls ? readFileSync(caFile, "utf8") : "");
 
   const client = gatewayClient(url, readCa, tokenFileFor);

@@ -33,3 +33,28 @@ export async function makeClient(authority: PemPair, name: string): Promise<PemP
   });
   return { cert: made.cert, key: made.private };
 }
+
+/** A server certificate for these names and addresses that an authority signed. */
+export async function makeServer(
+  authority: PemPair,
+  names: readonly string[],
+  addresses: readonly string[],
+): Promise<PemPair> {
+  const made = await generate([{ name: "commonName", value: names[0] ?? addresses[0]! }], {
+    ...EC,
+    ca: authority,
+    extensions: [
+      { name: "basicConstraints", cA: false, critical: true },
+      { name: "keyUsage", digitalSignature: true, critical: true },
+      { name: "extKeyUsage", serverAuth: true },
+      {
+        name: "subjectAltName",
+        altNames: [
+          ...names.map((value) => ({ type: 2 as const, value })),
+          ...addresses.map((ip) => ({ type: 7 as const, ip })),
+        ],
+      },
+    ],
+  });
+  return { cert: made.cert, key: made.private };
+}

@@ -45,6 +45,7 @@ describe("settings", () => {
       outsideOrder: ["ClusterSetIP", "LoadBalancer", "Endpoint"],
       push: { credentials: [] },
       cors: { origins: "*" },
+      pages: { enabled: true },
       lease: { minimumSeconds: 5, defaultSeconds: 60, maximumSeconds: 3600 },
       limits: { queryBytes: 65535 },
       federations: [],
@@ -242,6 +243,19 @@ describe("a mistake in the config file is told with its place", () => {
       "location.source: cf is what Cloudflare tells a Worker",
     ],
     ["outsideZones: forward\n", "gateway.yaml:1: outsideZones: "],
+    ...[
+      "http://doh.example.org",
+      "https://doh.example.org/dns-query",
+      "https://a@doh.example.org",
+      "doh.example.org",
+    ].map(
+      (url) =>
+        [
+          `publicUrl: ${url}\n`,
+          "gateway.yaml:1: publicUrl: must be https://HOST or https://HOST:PORT",
+        ] as const,
+    ),
+    ["pages: { enabled: no }\n", "gateway.yaml:1: pages.enabled: "],
     ["- a\n- b\n", "gateway.yaml:1: a config file holds keys"],
     ["a: [\n", "gateway.yaml:"],
     ["a: 1\na: 2\n", "gateway.yaml:2: "],

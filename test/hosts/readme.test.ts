@@ -31,20 +31,25 @@ it("README's config file is taken", () => {
 it("README's table has every key of the config file and no other", () => {
   const keys = (schema: object, prefix: string): string[] =>
     Object.entries(schema).map(([key]) => `${prefix}${key}`);
-  const { lease, limits, push, transfer, cors, stub, forward, sourceCluster, ...rest } = ServeConfig.parse(
-    {},
-  );
+  const { lease, limits, push, transfer, cors, pages, stub, forward, sourceCluster, dns, dot, ddr, ...rest } =
+    ServeConfig.parse({});
   const expected = [
-    ...keys(rest, ""),
+    // The address of a request is taken where none is given.
+    ...keys({ ...rest, publicUrl: undefined }, ""),
     ...keys(stub, "stub."),
     ...keys(forward, "forward."),
     // A gateway runs in no cluster that it would know of.
     ...keys({ ...sourceCluster, self: undefined }, "sourceCluster."),
+    ...keys(dns, "dns."),
+    ...keys(dot, "dot."),
+    // What is not told, or where the gateway listens.
+    ...keys({ ...ddr, name: undefined, httpsPort: undefined, dotPort: undefined }, "ddr."),
     ...keys(lease, "lease."),
     ...keys(limits, "limits."),
     ...keys(push, "push."),
     ...keys(transfer, "transfer."),
     ...keys(cors, "cors."),
+    ...keys(pages, "pages."),
   ];
   let group = "";
   const listed = firstCells("key").map((key) => {

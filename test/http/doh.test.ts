@@ -141,9 +141,9 @@ describe("counting", () => {
     await get("/resolve?name=web.shop.svc.clusterset.test&type=HTTPS");
     await get("/dns-query");
     expect([...counters.queries()]).toEqual([
-      { view: "outside", outcome: "answer", type: "AAAA", count: 1 },
-      { view: "outside", outcome: "answer", type: "HTTPS", count: 1 },
-      { view: "cluster", outcome: "answer", type: "other", count: 1 },
+      { transport: "https", view: "outside", outcome: "answer", type: "AAAA", count: 1 },
+      { transport: "https", view: "outside", outcome: "answer", type: "HTTPS", count: 1 },
+      { transport: "https", view: "cluster", outcome: "answer", type: "other", count: 1 },
     ]);
     expect([...counters.rejections()]).toEqual([[400, 1]]);
     const { buckets, sum } = counters.durations();

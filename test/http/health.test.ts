@@ -62,7 +62,7 @@ describe("/metrics", () => {
       const lines = (await response.text()).split("\n");
       expect(lines, `scrape ${scrape}`).toEqual(
         expect.arrayContaining([
-          'clusterset_doh_queries_total{view="outside",outcome="answer",type="A"} 2',
+          'clusterset_doh_queries_total{transport="https",view="outside",outcome="answer",type="A"} 2',
           'clusterset_doh_query_duration_seconds_bucket{le="+Inf"} 2',
           "clusterset_doh_query_duration_seconds_count 2",
           'clusterset_doh_rejected_requests_total{status="400"} 1',
@@ -84,17 +84,5 @@ describe("/metrics", () => {
   it("is absent where the host brings no source", async () => {
     const app = createApp({ gateway: new FakeGateway(), clock: () => NOW, zones: [], version: "0" });
     expect((await app.request("/metrics")).status).toBe(404);
-  });
-});
-
-describe("/", () => {
-  it("shows how to ask, with a zone that browsers do not keep to themselves, and revalidates", async () => {
-    const { app } = start();
-    const response = await app.request("https://doh.example:8443/");
-    const text = await response.text();
-    expect(text).toContain("https://doh.example:8443/resolve?name=dns-version.clusterset.test&amp;type=TXT");
-    const etag = response.headers.get("etag")!;
-    const again = await app.request("https://doh.example:8443/", { headers: { "if-none-match": etag } });
-    expect(again.status).toBe(304);
   });
 });

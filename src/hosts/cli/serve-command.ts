@@ -28,13 +28,24 @@ export function serveCommand(startServer?: StartServer): Command {
       "a cluster that may push, with the file that holds its token; repeatable",
       repeat,
     )
+    .option(
+      "--dns <host:port>",
+      "answer plain DNS over UDP and TCP here too, for resolvers that forward; repeatable",
+      repeat,
+    )
+    .option(
+      "--dot <host:port>",
+      "answer DNS over TLS here too, with the same certificate; repeatable",
+      repeat,
+    )
     .addOption(logLevel())
     .addHelpText(
       "after",
       `
 Example:
   clusterset-doh token > cluster-a.token
-  clusterset-doh serve --listen :8443 --zone clusterset.example.org --cluster-token cluster-a=cluster-a.token
+  clusterset-doh serve --listen :8443 --zone clusterset.example.org --cluster-token cluster-a=cluster-a.token \\
+    --dns 127.0.0.1:5353 --dot :853
 
 Stops cleanly on SIGTERM. Exit codes: 0 stopped, 1 failed, 2 wrong flags or config.`,
     )

@@ -81,11 +81,11 @@ export function describeDemo(url: string, certificateFile: string): string[] {
   const message = "application/dns-message";
   return [
     `clusterset-doh answers on ${url} for two clusters: ${CLUSTERS.join(" and ")}.`,
-    `Zones: clusterset.local and ${ALIAS}. Their manifests: ${CLUSTERS.map((clusterId) => relative(process.cwd(), examplesOf(clusterId))).join(", ")} (edit them: the answers follow).`,
+    `Zones: ${ALIAS} and clusterset.local. Their manifests: ${CLUSTERS.map((clusterId) => relative(process.cwd(), examplesOf(clusterId))).join(", ")} (edit them: the answers follow).`,
     "",
     "JSON:",
     `  ${curl} '${url}/resolve?name=${web}&type=A'`,
-    `  ${curl} '${url}/resolve?name=_postgres._tcp.db.shop.svc.clusterset.local&type=SRV'`,
+    `  ${curl} '${url}/resolve?name=_postgres._tcp.db.shop.svc.${ALIAS}&type=SRV'`,
     "as cluster-a sees it:",
     `  ${curl} '${url}/clusters/cluster-a/resolve?name=${web}&type=A'`,
     "DNS messages (RFC 8484), GET and POST:",
@@ -95,6 +95,9 @@ export function describeDemo(url: string, certificateFile: string): string[] {
     `  dig +https @${host} -p ${port} ${web} A`,
     "a browser (it asks whether to trust the self-signed certificate):",
     `  ${url}/resolve?name=${web}&type=A`,
+    "its pages, to look names up, and to set clients up:",
+    `  ${url}/`,
+    `  ${url}/setup`,
     "",
     "Stop with Ctrl-C.",
   ];

@@ -4,6 +4,7 @@ import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml
 import type * as z from "zod";
 import { listIssues } from "../settings/config-issues.ts";
 import { checkFederations } from "../settings/federation-config.ts";
+import { readListenFlags } from "../settings/listener-config.ts";
 import { checkLocationFromHeaders } from "../settings/location-settings.ts";
 import { ServeConfig } from "../settings/serve-config.ts";
 import { withAlwaysServed } from "../settings/served-zones.ts";
@@ -23,6 +24,9 @@ export interface ServeFlags {
   readonly federation?: readonly string[] | undefined;
   /** `CLUSTER_ID=FILE` each. */
   readonly clusterToken?: readonly string[] | undefined;
+  /** `HOST:PORT` each. */
+  readonly dns?: readonly string[] | undefined;
+  readonly dot?: readonly string[] | undefined;
   readonly logLevel?: string | undefined;
 }
 
@@ -55,11 +59,17 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   const served = withAlwaysServed(zones);
   const federations = [...config.federations, ...(flags.federation ?? []).map(readFederation)];
   checkFederations(federations, served);
+  const dns = [...config.dns.listen, ...readListenFlags("--dns", flags.dns ?? [])];
+  const dot = [...config.dot.listen, ...readListenFlags("--dot", flags.dot ?? [])];
+  if (dot.length > 0 && config.tls === false)
+    throw new UsageError("dot.listen (--dot): DNS over TLS needs a certificate, and tls is false (--no-tls)");
   checkLocationFromHeaders(config.location);
   return {
     ...config,
     zones: served,
     federations,
+    dns: { ...config.dns, listen: dns },
+    dot: { ...config.dot, listen: dot },
     push: { credentials: [...config.push.credentials, ...(flags.clusterToken ?? []).map(readClusterToken)] },
   };
 }

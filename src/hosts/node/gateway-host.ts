@@ -3,12 +3,16 @@ import { systemClock } from "../../gateway/clock.ts";
 import { Gateway } from "../../gateway/gateway.ts";
 import type { GatewayEvent } from "../../gateway/gateway-events.ts";
 import { type AppDependencies, createApp } from "../../http/app.ts";
+import { createAskerReader } from "../../http/asker.ts";
 import { createDnsResource } from "../../http/dns-resource.ts";
+import { ClientTests } from "../../http/pages/client-tests.ts";
+import { createDirectory } from "../../http/pages/directory.ts";
 import { createPrometheusMetrics } from "../../http/prometheus.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { QueryCounters } from "../../http/query-counters.ts";
 import { createStubRoutes } from "../../http/stub-routes.ts";
 import { createTransferRoutes } from "../../http/transfer-routes.ts";
+import type { DesignatedResolver } from "../../resolve/designated-resolvers.ts";
 import { openFileStore } from "../../store/file-store.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { federationOptions } from "../settings/federation-config.ts";
@@ -18,9 +22,13 @@ import type { ServeConfig } from "../settings/serve-config.ts";
 import { createStages } from "../settings/stages.ts";
 import { UsageError } from "../settings/usage-error.ts";
 import { formatListenAddress, parseListenAddress } from "./listen-address.ts";
+import { designatedResolver } from "./listeners/designation.ts";
+import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
+import { createQueryHandler } from "./listeners/query-handler.ts";
 import type { Logger } from "./logger.ts";
-import { type StartServer, startNodeServer } from "./node-server.ts";
+import { type NodeServer, type StartServer, startNodeServer } from "./node-server.ts";
 import { openOutside } from "./outside-host.ts";
+import { reachOf } from "./reach.ts";
 import { openStubZones } from "./stub-host.ts";
 import { openTlsSource } from "./tls-source.ts";
 import { TokenCredentials } from "./token-credentials.ts";
@@ -40,6 +48,8 @@ export interface RunningGateway {
   readonly certificateFile: string | undefined;
   /** Whether queries get answers, and from how many live clusters. */
   readonly readiness: () => { readonly ready: boolean; readonly liveClusters: number };
+  /** Where plain DNS and DNS over TLS are answered. */
+  readonly listeners: readonly ListeningPlace[];
   stop(): Promise<void>;
 }
 
@@ -54,21 +64,35 @@ export async function startGateway(
 ): Promise<RunningGateway> {
   const listen = parseListenAddress(config.listen);
   const tls = await openTlsSource(config, listen.host);
+  let served = tls?.tls;
+  const certificate = () => (tls?.selfSignedFile === undefined ? undefined : served?.cert);
   const credentials = await TokenCredentials.load(config.push.credentials);
   const secondaries = await TokenCredentials.loadTransfer(config.transfer.credentials);
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
   const upstreams = await UpstreamConnector.load(config.stub.upstreams);
-  const outside = await openOutside(config, logger);
-  const gateway = await openGateway(config, logger);
+  const listening = [...config.dns.listen, ...config.dot.listen];
+  const policiesOfListeners = listening.flatMap(({ outsideZones }) => outsideZones ?? []);
+  const outside = await openOutside(config, logger, policiesOfListeners);
+  let designated: DesignatedResolver | undefined;
+  const gateway = await openGateway(config, logger, () => designated);
+  let server: NodeServer | undefined;
   try {
     // The store has locked the state folder by now.
     const stubs = await openStubZones(config, upstreams, logger);
     const counters = new QueryCounters();
     const onError = (error: unknown) =>
       logger.error({ event: "request-failed", err: error }, "a request failed");
+    const askers = {
+      ...(config.push.credentials.length > 0 && { credentials }),
+      optionCode: config.sourceCluster.option,
+      trusted: config.sourceCluster.trusted,
+    };
+    let places: readonly ListeningPlace[] = [];
+    const clientTests = new ClientTests();
+    const watched = clientTests.watch(gateway);
     const parts: AppDependencies = {
-      gateway,
+      gateway: watched,
       counters,
       clock: Date.now,
       zones: config.zones,
@@ -82,11 +106,7 @@ export async function startGateway(
       ...(config.transfer.credentials.length > 0 && {
         transferRoutes: createTransferRoutes({ gateway, credentials: secondaries, onError }),
       }),
-      askers: {
-        ...(config.push.credentials.length > 0 && { credentials }),
-        optionCode: config.sourceCluster.option,
-        trusted: config.sourceCluster.trusted,
-      },
+      askers,
       location: locationSettings(config.location),
       stubs,
       ...(outside.outside !== undefined && { outside: outside.outside }),
@@ -100,11 +120,19 @@ export async function startGateway(
       allowedOrigins: config.cors.origins,
       longestQuery: config.limits.queryBytes,
       metrics: createPrometheusMetrics(gateway, counters, Date.now, outside.outside?.forwarder),
+      ...(config.pages.enabled && {
+        pages: {
+          directory: createDirectory(() => gateway.current(Date.now())),
+          publicUrl: config.publicUrl,
+          reach: () => reachOf(config, places, certificate()),
+          clientTests,
+        },
+      }),
       onError,
     };
     const resource = createDnsResource(parts);
     const app = createApp(parts, resource);
-    const server = await startServer({
+    const https = await startServer({
       listen,
       tls: tls?.tls,
       fetch: (request, connection) => app.fetch(request, connection),
@@ -118,10 +146,31 @@ export async function startGateway(
         idleTimeout: config.limits.idleSeconds * 1000,
       },
     });
+    server = https;
+    const asker = createAskerReader(askers);
+    const listeners = await startListeners({
+      config,
+      handle: createQueryHandler({
+        gateway: watched,
+        clock: Date.now,
+        counters,
+        asker,
+        stubs,
+        outside: outside.outside,
+        policy: config.outsideZones,
+      }),
+      counters,
+      tls: tls?.tls,
+      logger,
+    });
+    places = listeners.places;
+    designated = designatedResolver(config.ddr, places, https.address.port);
     const refresh = async () => {
       const renewed = await tls?.refresh();
       if (renewed !== undefined) {
-        server.renew(renewed);
+        https.renew(renewed);
+        listeners.renew(renewed);
+        served = renewed;
         logger.info({ event: "certificate-renewed" }, "took another certificate");
       }
       const renewedTokens = await Promise.all([credentials.refresh(), secondaries.refresh()]);
@@ -137,7 +186,7 @@ export async function startGateway(
       REFRESH_INTERVAL,
     ).unref();
     const isEvery = listen.host === undefined || listen.host === "0.0.0.0" || listen.host === "::";
-    const host = formatListenAddress(isEvery ? "localhost" : listen.host, server.address.port);
+    const host = formatListenAddress(isEvery ? "localhost" : listen.host, https.address.port);
     const url = `${tls === undefined ? "http" : "https"}://${host}`;
     logger.info({ event: "listening", url, zones: config.zones, version: VERSION }, `listening on ${url}`);
     return {
@@ -147,28 +196,34 @@ export async function startGateway(
         const { ready, clusters } = gateway.status();
         return { ready, liveClusters: clusters.filter((cluster) => cluster.live).length };
       },
+      listeners: places,
       stop: async () => {
         clearInterval(refresher);
-        await server.stop(STOP_GRACE);
+        await Promise.all([listeners.stop(STOP_GRACE), https.stop(STOP_GRACE)]);
         await stubs.close();
         outside.close();
         await gateway.close();
       },
     };
   } catch (error) {
+    await server?.stop(0);
     await gateway.close();
     throw error;
   }
 }
 
-async function openGateway(config: ServeConfig, logger: Logger) {
+async function openGateway(
+  config: ServeConfig,
+  logger: Logger,
+  designated: () => DesignatedResolver | undefined,
+) {
   const { stateDirectory } = config;
   try {
     return await Gateway.open({
       store: await openFileStore(join(stateDirectory, "snapshots"), {
         onWarning: ({ code, ...rest }) => logger.warn({ event: "store-damage", code, ...rest }, rest.message),
       }),
-      stages: createStages({ ...config, federations: federationOptions(config.federations) }),
+      stages: createStages({ ...config, federations: federationOptions(config.federations), designated }),
       clock: systemClock,
       onEvent: (event) => logEvent(logger, event),
       limits: gatewayLimitsOf(config),

@@ -4,19 +4,33 @@ import { formatListenAddress, type ListenAddress } from "./listen-address.ts";
 /** The machine does not have the address, or not the protocol. */
 export class NoSuchAddress extends UsageError {}
 
-/** What to tell somebody whose address could not be listened on. */
-export function listenFailure(error: NodeJS.ErrnoException, { host, port }: ListenAddress): UsageError {
+/** Ports below this are for processes with CAP_NET_BIND_SERVICE. */
+const FIRST_FREE_PORT = 1024;
+
+/**
+ * What to tell somebody whose address could not be listened on.
+ * @param flag the flag by which another one is chosen
+ */
+export function listenFailure(
+  error: NodeJS.ErrnoException,
+  { host, port }: ListenAddress,
+  flag = "--listen",
+): UsageError {
   const place = host === undefined ? `port ${port}` : formatListenAddress(host, port);
   switch (error.code) {
     case "EADDRINUSE":
       return new UsageError(
-        `${place} is taken: stop the program that listens there, or choose another --listen HOST:PORT`,
+        `${place} is taken: stop the program that listens there, or choose another ${flag} HOST:PORT`,
       );
     case "EACCES":
-      return new UsageError(`${place} is not allowed: choose a port above 1023 with --listen HOST:PORT`);
+      return new UsageError(
+        port < FIRST_FREE_PORT
+          ? `${place} is not allowed: give the process CAP_NET_BIND_SERVICE (AmbientCapabilities= in systemd, securityContext.capabilities.add: [NET_BIND_SERVICE] in Kubernetes), or choose a port above 1023 with ${flag} HOST:PORT`
+          : `${place} is not allowed: choose another ${flag} HOST:PORT`,
+      );
     case "EADDRNOTAVAIL":
     case "EAFNOSUPPORT":
-      return new NoSuchAddress(`${place} is no address of this machine: choose another --listen HOST:PORT`);
+      return new NoSuchAddress(`${place} is no address of this machine: choose another ${flag} HOST:PORT`);
     default:
       return new UsageError(`cannot listen on ${place}: ${error.message}`);
   }

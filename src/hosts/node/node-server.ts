@@ -14,7 +14,6 @@ import {
 } from "node:http2";
 import type { AddressInfo, Server } from "node:net";
 import type { Duplex } from "node:stream";
-import type { SecureContextOptions } from "node:tls";
 import { setFlagsFromString } from "node:v8";
 import { getRequestListener } from "@hono/node-server";
 import type { Connection } from "../../http/connection.ts";
@@ -24,7 +23,7 @@ import type { ListenAddress } from "./listen-address.ts";
 import { listenFailure, NoSuchAddress } from "./listen-failure.ts";
 import { NodeConnection } from "./node-connection.ts";
 import { exchangeOnStream, type StreamExchanges } from "./stream-exchange.ts";
-import type { ServerTls } from "./tls.ts";
+import { type ServerTls, secureContext } from "./tls.ts";
 
 /** What a Node server is started with. */
 export interface NodeServerOptions {
@@ -169,10 +168,6 @@ function answerStreams(
     for (const listener of listeners) listener.call(server, stream, headers, flags, rawHeaders);
   };
   server.on("stream", answer);
-}
-
-function secureContext({ cert, key, clientCa }: ServerTls): SecureContextOptions {
-  return { cert, key, minVersion: "TLSv1.2", ...(clientCa !== undefined && { ca: clientCa }) };
 }
 
 function stopGuarded({ server, guard }: Guarded, grace: number): Promise<void> {

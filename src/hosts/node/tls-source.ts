@@ -1,5 +1,7 @@
+import { canonical, namesInCertificate } from "../settings/listener-config.ts";
 import type { ServeConfig } from "../settings/serve-config.ts";
-import { keepSelfSigned, readCertificates, readIdentity, type ServerTls } from "./tls.ts";
+import { UsageError } from "../settings/usage-error.ts";
+import { isCertificateFor, keepSelfSigned, readCertificates, readIdentity, type ServerTls } from "./tls.ts";
 
 /** Where a server's certificate, and those of the authorities that it trusts clients by, come from, now and later. */
 export interface TlsSource {
@@ -10,18 +12,26 @@ export interface TlsSource {
   refresh(): Promise<ServerTls | undefined>;
 }
 
-/** The source that the config asks for; undefined without TLS. */
+/**
+ * The source that the config asks for; undefined without TLS.
+ * @throws {UsageError} where certificates cannot be read, or the one given is not for the designated resolver's name
+ */
 export async function openTlsSource(
-  { tls, stateDirectory }: Pick<ServeConfig, "tls" | "stateDirectory">,
+  config: Pick<ServeConfig, "tls" | "stateDirectory" | "dns" | "dot" | "ddr">,
   host: string | undefined,
 ): Promise<TlsSource | undefined> {
+  const { tls, stateDirectory, ddr } = config;
   if (tls === false) return undefined;
   const { certificateFile, keyFile, clientCaFile } = tls === true ? {} : tls;
   const read = async (): Promise<ServerTls & { readonly certificateFile?: string }> => {
     const identity =
       certificateFile === undefined || keyFile === undefined
-        ? await keepSelfSigned(stateDirectory, host, Date.now())
+        ? await keepSelfSigned(stateDirectory, host, Date.now(), namesInCertificate(config))
         : await readIdentity(certificateFile, keyFile);
+    if (ddr.name !== undefined && !isCertificateFor(identity.cert, canonical(ddr.name)))
+      throw new UsageError(
+        `ddr.name: the certificate in ${certificateFile} is not for ${ddr.name}, so no client would believe it`,
+      );
     return clientCaFile === undefined
       ? identity
       : { ...identity, clientCa: await readCertificates(clientCaFile) };

@@ -2,6 +2,7 @@ import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
+import type { SecureContextOptions } from "node:tls";
 import { generate } from "selfsigned";
 import { UsageError } from "../settings/usage-error.ts";
 
@@ -17,6 +18,11 @@ export interface ServerTls extends TlsIdentity {
   readonly clientCa?: string;
 }
 
+/** What a server's TLS is set up with: TLS 1.2 and 1.3. */
+export function secureContext({ cert, key, clientCa }: ServerTls): SecureContextOptions {
+  return { cert, key, minVersion: "TLSv1.2", ...(clientCa !== undefined && { ca: clientCa }) };
+}
+
 const DAY = 86_400_000;
 /** Apple's systems refuse server certificates that are valid for longer than 825 days. */
 const VALID_DAYS = 397;
@@ -26,18 +32,21 @@ const RENEW_BEFORE_DAYS = 30;
  * The self-signed certificate of a state folder: made when there is none, or when the one that is
  * there ends within 30 days or does not name `host`.
  * @param now Unix milliseconds
+ * @param alsoNamed further names and addresses that it is for
  */
 export async function keepSelfSigned(
   stateDirectory: string,
   host: string | undefined,
   now: number,
+  alsoNamed: readonly string[] = [],
 ): Promise<TlsIdentity & { readonly certificateFile: string }> {
   const directory = join(stateDirectory, "tls");
   const certificateFile = join(directory, "self-signed.crt");
   const keyFile = join(directory, "self-signed.key");
+  const named = [...(host === undefined ? [] : [host]), ...alsoNamed];
   const kept = await readIdentity(certificateFile, keyFile).catch(() => undefined);
-  if (kept !== undefined && isUsable(kept, host, now)) return { ...kept, certificateFile };
-  const made = await makeSelfSigned(host, now);
+  if (kept !== undefined && isUsable(kept, named, now)) return { ...kept, certificateFile };
+  const made = await makeSelfSigned(named, now);
   // Made absolute first: below a working directory that was deleted, mkdir would try for ever.
   await mkdir(resolve(directory), { recursive: true, mode: 0o700 });
   await replaceFile(keyFile, made.key, 0o600);
@@ -91,18 +100,23 @@ async function readPem(file: string): Promise<string> {
   }
 }
 
-function isUsable({ cert }: TlsIdentity, host: string | undefined, now: number): boolean {
+/** Whether a certificate in PEM is for this name or address. */
+export function isCertificateFor(cert: string, host: string): boolean {
   const certificate = new X509Certificate(cert);
-  if (Date.parse(certificate.validTo) - now < RENEW_BEFORE_DAYS * DAY) return false;
-  if (host === undefined) return true;
   return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
-async function makeSelfSigned(host: string | undefined, now: number): Promise<TlsIdentity> {
-  const names = new Set(["localhost", ...(host !== undefined && isIP(host) === 0 ? [host] : [])]);
-  const addresses = new Set(["127.0.0.1", "::1", ...(host !== undefined && isIP(host) !== 0 ? [host] : [])]);
+function isUsable({ cert }: TlsIdentity, named: readonly string[], now: number): boolean {
+  const certificate = new X509Certificate(cert);
+  if (Date.parse(certificate.validTo) - now < RENEW_BEFORE_DAYS * DAY) return false;
+  return named.every((host) => isCertificateFor(cert, host));
+}
+
+async function makeSelfSigned(named: readonly string[], now: number): Promise<TlsIdentity> {
+  const names = new Set(["localhost", ...named.filter((host) => isIP(host) === 0)]);
+  const addresses = new Set(["127.0.0.1", "::1", ...named.filter((host) => isIP(host) !== 0)]);
   const subject = [
-    { name: "commonName", value: host ?? "localhost" },
+    { name: "commonName", value: named[0] ?? "localhost" },
     // OpenSSL finds an issuer by its name: two gateways of one name could not both be trusted.
     { name: "organizationName", value: `clusterset-doh ${randomBytes(8).toString("hex")}` },
   ];

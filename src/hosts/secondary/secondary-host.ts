@@ -7,6 +7,7 @@ import { describeError, type Log, logJson, logTransfers, logUpstreams } from "..
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
+import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
 import { createStages } from "../settings/stages.ts";
 import { createPushForwarder } from "./push-forwarder.ts";
 import type { SecondarySettings } from "./settings.ts";
@@ -57,6 +58,7 @@ export function createSecondaryHost(
     location: locationSettings(config.location),
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
+    ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
     onError: (error) => log("error", "request-failed", describeError(error)),
   });
   return {

@@ -10,6 +10,8 @@ import { ZoneName } from "./zone-name.ts";
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
 const count = (least: number, most: number) => z.int().min(least).max(most);
 
+const PUBLIC_URL = "must be https://HOST or https://HOST:PORT, such as https://doh.example.org";
+
 const Lease = z
   .strictObject({
     minimumSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.leastLeaseSeconds),
@@ -54,6 +56,13 @@ export const gatewaySettings = {
   ttlSeconds: seconds(0, 3600).default(5),
   negativeTtlSeconds: seconds(0, 3600).default(5),
   lease: Lease.prefault({}),
+  /** Where clients reach the gateway; unless given, pages take the address that they were asked by. */
+  publicUrl: z
+    .url({ protocol: /^https$/, error: PUBLIC_URL })
+    .refine((text) => URL.canParse(text) && new URL(text).href === `${new URL(text).origin}/`, PUBLIC_URL)
+    .optional(),
+  /** The pages for people: `/`, `/setup` and those that they lead to. */
+  pages: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),
   cors: z
     .strictObject({ origins: z.union([z.literal("*"), z.array(z.url()).max(1000)]).default("*") })
     .prefault({}),

@@ -3,6 +3,7 @@ import { ClusterId } from "../../snapshot/schema.ts";
 import { Stub } from "./federation-config.ts";
 import { Forward, requireUpstreams } from "./forward-settings.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
+import { Ddr, Dns, Dot } from "./listener-config.ts";
 import { DEFAULT_SERVER_LIMITS } from "./server-limits.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
@@ -51,6 +52,9 @@ const Settings = z.strictObject({
   stateDirectory: z.string().min(1).default(".clusterset-doh"),
   /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
   tls: z.union([z.boolean(), Tls]).default(true),
+  dns: Dns.prefault({}),
+  dot: Dot.prefault({}),
+  ddr: Ddr.prefault({}),
   stub: Stub.prefault({}),
   forward: Forward,
   push: z.strictObject({ credentials: z.array(PushCredential).max(10_000).default([]) }).prefault({}),

@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { GatewayStages } from "../../gateway/stages.ts";
 import type { AddressSource } from "../../merge/addresses.ts";
 import { createMerger } from "../../merge/merge.ts";
+import type { DesignatedResolver } from "../../resolve/designated-resolvers.ts";
 import { notReady } from "../../resolve/faults.ts";
 import { resolve } from "../../resolve/resolve.ts";
 import { compileZoneImage } from "../../zone/compile.ts";
@@ -18,6 +19,8 @@ export interface StageSettings {
   readonly negativeTtlSeconds: number;
   readonly outsideOrder: readonly AddressSource[];
   readonly outsideZones: OutsideZones;
+  /** The encrypted resolver that clients are told of; asked for with every query about it. Default: none. */
+  readonly designated?: () => DesignatedResolver | undefined;
   /** Its places have an order of shards in federation zones. Default: none. */
   readonly location?: z.infer<typeof Location>;
 }
@@ -28,6 +31,7 @@ const MOST_ROTATION = 0x3fffffff;
 export function createStages(settings: StageSettings): GatewayStages<ZoneImage> {
   const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones, location } =
     settings;
+  const { designated = () => undefined } = settings;
   const places = location === undefined ? [] : locationPlaces(location);
   let rotation = 0;
   return {
@@ -42,18 +46,20 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
         negativeTtl: negativeTtlSeconds,
         serial: Math.floor(now / 1000) % 2 ** 32,
       }),
-    resolve: (query, { image, leaseExpiry, view, now, stale }) => {
+    resolve: (query, { image, leaseExpiry, view, now, transport, stale }) => {
       rotation = (rotation + 1) & MOST_ROTATION;
       return resolve(query, {
         image,
         leaseExpiry,
         view,
         now,
-        stale,
         rotation,
+        transport,
+        stale,
         outside: givenPolicy(outsideZones),
+        designated: designated(),
       });
     },
-    notReady,
+    notReady: (query, context) => notReady(query, { ...context, designated: designated() }),
   };
 }

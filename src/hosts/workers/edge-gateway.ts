@@ -9,6 +9,7 @@ import { logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
+import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
 import { createStages } from "../settings/stages.ts";
 import { CachedTransferSource } from "./cached-source.ts";
 import { type Environment, readSettings } from "./environment.ts";
@@ -73,6 +74,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     policies,
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
+    ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
     metrics: createStatusMetrics(secondary, Date.now),
     onError: (error) => logFailure("request-failed", "a request failed", error),
   };

@@ -205,6 +205,24 @@ const cases: readonly DnsCase[] = [
     answer: ["db-0.west.db.shop.svc.clusterset.test 5 A 10.2.0.1"],
   },
   {
+    section: "2.4.2, in an alias zone targets stay in it",
+    ask: ["_pg._tcp.db.shop.svc.clusterset.test", "SRV"],
+    answer: dbTargets.map(
+      (host) => `_pg._tcp.db.shop.svc.clusterset.test 5 SRV 0 25 5433 ${host}.db.shop.svc.clusterset.test`,
+    ),
+    additional: dbAddresses.map((record) => record.replace(Z, "clusterset.test")),
+  },
+  {
+    section: "RFC 1034 4.2.1, an alias zone's name server is in it",
+    ask: ["clusterset.test", "NS"],
+    answer: ["clusterset.test 5 NS ns.dns.clusterset.test"],
+  },
+  {
+    section: "2.2, in an alias zone",
+    ask: ["dns-version.clusterset.test", "TXT"],
+    answer: ['dns-version.clusterset.test 28800 TXT "1.0.0"'],
+  },
+  {
     section: "RFC 2308 2.1, an alias zone has its own SOA",
     ask: ["nothing.clusterset.test", "A"],
     rcode: "NXDOMAIN",

@@ -14,9 +14,11 @@ const answered: CaseResponse = {
   headers: { "content-type": DNS, "cache-control": "max-age=5", "content-length": /^[1-9]\d*$/ },
   dns: { id: 0, rcode: "NOERROR", answer: [RECORD] },
 };
-const refused = (status: number): CaseResponse => ({
+const TEXT_UTF8 = "text/plain; charset=utf-8";
+const JSON_UTF8 = "application/json; charset=utf-8";
+const refused = (status: number, contentType = TEXT_UTF8): CaseResponse => ({
   status,
-  headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
+  headers: { "content-type": contentType, "cache-control": "no-store" },
 });
 
 /** A query that is padded with zeros to a size. */
@@ -78,7 +80,12 @@ const getCases: readonly HttpCase[] = [
     "application/dns-message;q=0",
     "*/*, application/dns-message; q=0.0",
   ].map((accept) => ({
-    ...get(`Accept: ${accept} excludes it`, wire, refused(406), accept),
+    ...get(
+      `Accept: ${accept} excludes it`,
+      wire,
+      refused(406, accept === "application/dns-json" ? JSON_UTF8 : TEXT_UTF8),
+      accept,
+    ),
     section: "RFC 9110 section 12.5.1",
   })),
   get("no dns parameter", "/dns-query", refused(400)),
@@ -167,7 +174,7 @@ const otherCases: readonly HttpCase[] = [
     section: "docs/dns.md, views by path",
     title: `no cluster of that id (${path})`,
     path: `/clusters/cluster-z/${path}?name=a.example`,
-    expected: { ...refused(404), text: "no cluster of that id" },
+    expected: { ...refused(404, JSON_UTF8), text: "no cluster of that id" },
   })),
   {
     section: "RFC 9110 section 15.5.5",

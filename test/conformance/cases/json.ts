@@ -115,7 +115,7 @@ const names: readonly HttpCase[] = (
   expected: { status: 200, jsonWith: { Question: [{ name: echoed, type: 1 }] } },
 }));
 
-/** What is malformed, and what the refusal says of it. */
+/** What is malformed, and what the refusal says of it: in JSON to those who take it, else in text. */
 const malformed: readonly HttpCase[] = (
   [
     ["no name", "", "name is missing"],
@@ -134,16 +134,64 @@ const malformed: readonly HttpCase[] = (
     ["a negative type", "?name=a.example&type=-1", "type"],
     ["a flag that is none", "?name=a.example&cd=maybe", "cd"],
   ] as const
-).map(([title, search, text]) => ({
+).flatMap(([title, search, text]) => [
+  {
+    section: SECTION,
+    title: `explains ${title}`,
+    path: `/resolve${search}`,
+    expected: {
+      status: 400,
+      headers: { "content-type": JSON_UTF8, "cache-control": "no-store" },
+      json: { error: { code: "INVALID_QUESTION", message: expect.stringContaining(text) } },
+    },
+  },
+  {
+    section: SECTION,
+    title: `explains ${title} to a person`,
+    path: `/resolve${search}`,
+    headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" },
+    expected: {
+      status: 400,
+      headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
+      text,
+    },
+  },
+]);
+
+/** Other refusals, in the form that the client accepts. */
+const refusals: readonly HttpCase[] = (
+  [
+    ["the DNS resource without a query", "GET", "/dns-query", undefined, 400, undefined],
+    ["the DNS resource without a query", "GET", "/dns-query", DNS_JSON, 400, "INVALID_QUESTION"],
+    ["JSON at the DNS resource", "GET", "/dns-query?name=a..example", undefined, 400, "INVALID_QUESTION"],
+    ["wire format that is no base64url", "GET", "/dns-query?dns=$", "*/*", 400, undefined],
+    ["a method that JSON has not", "POST", `/resolve?name=${NAME}`, undefined, 501, "METHOD_NOT_IMPLEMENTED"],
+    ["a cluster that is none", "GET", `/clusters/none/resolve?name=${NAME}`, "*/*", 404, "NOT_FOUND"],
+    ["a page that is none", "GET", "/none", "application/json", 404, "NOT_FOUND"],
+    ["a page that is none", "GET", "/none", "*/*", 404, undefined],
+  ] as const
+).map(([title, method, path, accept, status, code]) => ({
   section: SECTION,
-  title: `explains ${title}`,
-  path: `/resolve${search}`,
+  title: `${title} is refused in ${code === undefined ? "text" : "JSON"} with Accept ${accept}`,
+  method,
+  path,
+  ...(accept !== undefined && { headers: { accept } }),
   expected: {
-    status: 400,
-    headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
-    text,
+    status,
+    headers: { "content-type": code === undefined ? "text/plain; charset=utf-8" : JSON_UTF8 },
+    ...(code !== undefined && { jsonWith: { error: { code } } }),
   },
 }));
+
+/** Parameters of Google's form that change nothing here. */
+const ignored: readonly HttpCase[] = ["edns_client_subnet=192.0.2.0/24", "random_padding=XmkMw", "v=2"].map(
+  (parameter) => ({
+    section: SECTION,
+    title: `${parameter} changes nothing`,
+    path: `/resolve?name=${NAME}&${parameter}`,
+    expected: { status: 200, json: whole("outside") },
+  }),
+);
 
 const methods: readonly HttpCase[] = (
   [
@@ -167,6 +215,8 @@ export const jsonCases: readonly HttpCase[] = [
   ...types,
   ...names,
   ...malformed,
+  ...refusals,
+  ...ignored,
   ...methods,
   {
     section: SECTION,

@@ -64,10 +64,4 @@ export const readyCases: readonly HttpCase[] = [
     path: "/readyz",
     expected: { status: 200, headers: { "content-type": TEXT }, text: "ready: 2 of 2 clusters live" },
   },
-  {
-    section: "README.md",
-    title: "the start page shows how to ask",
-    path: "/",
-    expected: { status: 200, headers: { "content-type": /^text\/html/, etag: /./ }, text: "clusterset-doh" },
-  },
 ];

@@ -9,6 +9,13 @@ const packages: Record<string, string> = {
   "knot-dnsutils": "kdig",
   "nghttp2-client": "h2load",
   curl: "curl",
+  // The program without the service.
+  "dnsmasq-base": "dnsmasq",
+  unbound: "unbound",
+  dnsperf: "dnsperf",
+  chromium: "chromium",
+  "firefox-esr": "firefox-esr",
+  "libnss3-tools": "certutil",
 };
 
 /** The full path of a program on PATH, or undefined. */

@@ -10,6 +10,8 @@ export const versions = {
   /** As in go/kube-apiserver/go.mod. */
   kubernetes: "v1.36.3",
   coredns: "v1.15.0",
+  /** As in go/dnsproxy/go.mod. */
+  dnsproxy: "v0.75.2",
   mcsApi: "v0.5.2",
 } as const;
 
@@ -34,6 +36,26 @@ export async function buildKubeApiserver(report: Report): Promise<string> {
     );
   });
   return join(folder, "kube-apiserver");
+}
+
+/** Builds AdGuard's dnsproxy from its Go module; returns the program's path. */
+export async function buildDnsproxy(report: Report): Promise<string> {
+  const folder = await cached(`dnsproxy-${versions.dnsproxy}-${machine}`, async (target) => {
+    report(`building dnsproxy ${versions.dnsproxy}`);
+    await goCommand(
+      [
+        "build",
+        "-mod=readonly",
+        "-trimpath",
+        "-ldflags=-s -w",
+        "-o",
+        target,
+        "github.com/AdguardTeam/dnsproxy",
+      ],
+      { cwd: join(import.meta.dirname, "go", "dnsproxy") },
+    );
+  });
+  return join(folder, "dnsproxy");
 }
 
 /** Builds CoreDNS from its Go module; returns the program's path. */

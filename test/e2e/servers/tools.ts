@@ -1,5 +1,5 @@
 import { ensurePackages, findProgram } from "./apt.ts";
-import { buildCoreDns, buildKubeApiserver, fetchMcsCrds } from "./go-tools.ts";
+import { buildCoreDns, buildDnsproxy, buildKubeApiserver, fetchMcsCrds } from "./go-tools.ts";
 import { installRuntime } from "./js-runtimes.ts";
 import type { Report } from "./run.ts";
 
@@ -8,6 +8,7 @@ export interface Tools {
   etcd: string;
   kubeApiserver: string;
   coredns: string;
+  dnsproxy: string;
   /** The manifests of the MCS CRDs. */
   mcsCrds: string[];
   deno: string;
@@ -31,8 +32,9 @@ async function install(report: Report): Promise<Tools> {
   if (!etcd) throw new Error("etcd is not on PATH");
   const mcsCrds = await fetchMcsCrds(report);
   const coredns = await buildCoreDns(report);
+  const dnsproxy = await buildDnsproxy(report);
   const kubeApiserver = await buildKubeApiserver(report);
   const deno = await installRuntime("deno", report);
   const bun = await installRuntime("bun", report);
-  return { etcd, kubeApiserver, coredns, mcsCrds, deno, bun };
+  return { etcd, kubeApiserver, coredns, dnsproxy, mcsCrds, deno, bun };
 }

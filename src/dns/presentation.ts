@@ -1,0 +1,138 @@
+import { formatAddress } from "./address.ts";
+import { MAX_NAME_BYTES, RecordType } from "./codes.ts";
+import { formatName } from "./name.ts";
+import { type RecordPlace, readWord } from "./record-walk.ts";
+
+/** A message that cannot be read. */
+export class MessageError extends Error {
+  readonly code = "MALFORMED_MESSAGE";
+}
+
+/**
+ * The name at an offset of a message, compressed or not (RFC 1035 section 4.1.4), in master-file form with the trailing dot.
+ * @throws {MessageError} where it is cut off, too long, or its pointers do not lead backwards
+ */
+export function formatNameAt(message: Uint8Array, start: number): string {
+  const name = new Uint8Array(MAX_NAME_BYTES);
+  let size = 0;
+  let at = start;
+  // Where the last part that a pointer led to began: a pointer has to lead before it.
+  let before = start;
+  for (;;) {
+    const length = message[at];
+    if (length === undefined) throw new MessageError("a name is cut off");
+    if (length >= 0xc0) {
+      const target = readWord(message, at) & 0x3fff;
+      if (at + 1 >= message.length || target >= before)
+        throw new MessageError("a name's pointer does not lead backwards");
+      at = before = target;
+      continue;
+    }
+    if (length > 63) throw new MessageError("a label has a type that is not known");
+    if (size + length + 1 > MAX_NAME_BYTES || at + length + 1 > message.length)
+      throw new MessageError("a name is cut off or too long");
+    for (const stop = at + length; at <= stop; at++) name[size++] = message[at]!;
+    if (length === 0) return formatName(name);
+  }
+}
+
+/** A character-string in quotes with RFC 1035's escapes (section 5.1). */
+export function formatCharacterString(octets: Uint8Array): string {
+  let text = "";
+  for (const octet of octets) {
+    if (octet === 0x22 || octet === 0x5c) text += `\\${String.fromCharCode(octet)}`;
+    else if (octet < 0x20 || octet > 0x7e) text += `\\${String(octet).padStart(3, "0")}`;
+    else text += String.fromCharCode(octet);
+  }
+  return `"${text}"`;
+}
+
+const SPF = 99;
+const MX = 15;
+const DNAME = 39;
+const CAA = 257;
+
+/**
+ * A record's RDATA in the form of zone files (RFC 1035 section 5.1); types other than those of RFC 1035, AAAA, SRV, DNAME and
+ * CAA in the form that every type has (RFC 3597 section 5).
+ * @throws {MessageError} where it does not hold what its type says
+ */
+export function formatRdata(message: Uint8Array, { type, dataStart, end }: RecordPlace): string {
+  const data = message.subarray(dataStart, end);
+  const whole = (isWhole: boolean) => {
+    if (!isWhole) throw new MessageError(`the data of a record of type ${type} has the wrong length`);
+  };
+  /** The name behind so many octets, with which the data ends but for `behind` octets. */
+  const nameBehind = (octets: number, behind = 0): string => {
+    whole(data.length > octets);
+    const name = formatNameAt(message, dataStart + octets);
+    whole(nameEnd(message, dataStart + octets) === end - behind);
+    return name;
+  };
+  switch (type) {
+    case RecordType.A:
+    case RecordType.AAAA:
+      whole(data.length === (type === RecordType.A ? 4 : 16));
+      return formatAddress(data);
+    case RecordType.NS:
+    case RecordType.CNAME:
+    case RecordType.PTR:
+    case DNAME:
+      return nameBehind(0);
+    case MX:
+      return `${numberAt(data, 0)} ${nameBehind(2)}`;
+    case RecordType.SRV:
+      return `${numberAt(data, 0)} ${numberAt(data, 2)} ${numberAt(data, 4)} ${nameBehind(6)}`;
+    case RecordType.SOA: {
+      const primary = formatNameAt(message, dataStart);
+      const mailbox = nameBehind(nameEnd(message, dataStart) - dataStart, 20);
+      const timers = [20, 16, 12, 8, 4].map((back) => readLong(message, end - back));
+      return `${primary} ${mailbox} ${timers.join(" ")}`;
+    }
+    case RecordType.TXT:
+    case SPF:
+    case RecordType.HINFO:
+      return characterStrings(data).map(formatCharacterString).join(" ");
+    case CAA: {
+      const valueAt = 2 + (data[1] ?? 0);
+      const tag = String.fromCharCode(...data.subarray(2, valueAt));
+      if (valueAt > data.length || !/^[A-Za-z0-9]+$/.test(tag)) return generic(data);
+      return `${data[0]} ${tag} ${formatCharacterString(data.subarray(valueAt))}`;
+    }
+    default:
+      return generic(data);
+  }
+}
+
+function generic(data: Uint8Array): string {
+  const hex = Array.from(data, (octet) => octet.toString(16).padStart(2, "0"));
+  return `\\# ${data.length}${hex.length === 0 ? "" : ` ${hex.join("")}`}`;
+}
+
+function characterStrings(data: Uint8Array): Uint8Array[] {
+  const strings: Uint8Array[] = [];
+  for (let at = 0; at < data.length; at += data[at]! + 1) {
+    if (at + 1 + data[at]! > data.length) throw new MessageError("a character-string is cut off");
+    strings.push(data.subarray(at + 1, at + 1 + data[at]!));
+  }
+  return strings;
+}
+
+/** The offset behind a name that `formatNameAt` could read. */
+function nameEnd(message: Uint8Array, start: number): number {
+  let at = start;
+  for (let length = message[at]!; length !== 0; length = message[at]!) {
+    if (length >= 0xc0) return at + 2;
+    at += length + 1;
+  }
+  return at + 1;
+}
+
+function numberAt(data: Uint8Array, at: number): number {
+  if (at + 2 > data.length) throw new MessageError("a record's data is cut off");
+  return readWord(data, at);
+}
+
+function readLong(message: Uint8Array, at: number): number {
+  return readWord(message, at) * 0x10000 + readWord(message, at + 2);
+}

@@ -1,0 +1,80 @@
+import { UsageError } from "../../settings/usage-error.ts";
+import { parseListenAddress } from "../listen-address.ts";
+import { listenFailure, NoSuchAddress } from "../listen-failure.ts";
+
+/** Something that listens. */
+export interface Bound {
+  readonly port: number;
+  /** Stops accepting; resolves when what was accepted has ended, at the latest after `grace` milliseconds. */
+  close(grace: number): Promise<void>;
+}
+
+/** Starts to listen on one address. @throws what the network says of it */
+export type OpenBound = (host: string, port: number) => Promise<Bound>;
+
+interface Place {
+  readonly host: string;
+  /** Whether a machine may be without. */
+  readonly isOptional: boolean;
+}
+
+/** Any free port has to be free for UDP and TCP, and on every address. */
+const MOST_ATTEMPTS = 20;
+
+/**
+ * Listens on every address that `HOST:PORT` stands for, each with all of `opens`, and all on the same port.
+ * @param kind the setting that the address is from
+ * @returns what listens, and the port
+ * @throws {UsageError} where a place cannot be listened on; then nothing is left open
+ */
+export async function bindAll(
+  address: string,
+  opens: readonly OpenBound[],
+  kind: "dns" | "dot",
+): Promise<{ readonly bound: readonly Bound[]; readonly port: number }> {
+  const { host, port } = parseListenAddress(address);
+  for (let attempt = 1; ; attempt++) {
+    const bound: Bound[] = [];
+    try {
+      for (const place of placesOf(host)) await bindPlace(place, bound[0]?.port ?? port, opens, kind, bound);
+      return { bound, port: bound[0]!.port };
+    } catch (error) {
+      await Promise.all(bound.map((one) => one.close(0)));
+      if (port !== 0 || bound.length === 0 || attempt === MOST_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Every address is one socket for IPv4 and one for IPv6, so that clients are seen with their own address. */
+function placesOf(host: string | undefined): Place[] {
+  if (host === "localhost")
+    return [
+      { host: "127.0.0.1", isOptional: false },
+      { host: "::1", isOptional: true },
+    ];
+  if (host !== undefined) return [{ host, isOptional: false }];
+  return [
+    { host: "0.0.0.0", isOptional: false },
+    { host: "::", isOptional: true },
+  ];
+}
+
+async function bindPlace(
+  { host, isOptional }: Place,
+  wanted: number,
+  opens: readonly OpenBound[],
+  kind: "dns" | "dot",
+  bound: Bound[],
+): Promise<void> {
+  let port = wanted;
+  for (const open of opens)
+    try {
+      const one = await open(host, port);
+      bound.push(one);
+      port = one.port;
+    } catch (error) {
+      const told = listenFailure(error as NodeJS.ErrnoException, { host, port }, `--${kind}`);
+      if (isOptional && told instanceof NoSuchAddress) return;
+      throw new UsageError(`${kind}.listen: ${told.message}`);
+    }
+}

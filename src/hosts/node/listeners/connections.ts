@@ -1,0 +1,101 @@
+import type { Socket } from "node:net";
+import type { StreamConnection } from "./stream-connection.ts";
+
+/** Bounds on connections. */
+export interface ConnectionLimits {
+  readonly connections: number;
+  readonly connectionsPerClient: number;
+  /** A connection that did nothing useful for so long is closed. Milliseconds. */
+  readonly idleTimeout: number;
+}
+
+interface Held {
+  readonly socket: Socket;
+  readonly client: string;
+  /** Undefined while TLS is being negotiated. */
+  connection: StreamConnection | undefined;
+}
+
+const SWEEP_INTERVAL = 1000;
+
+/**
+ * The connections of all listeners of one kind. Where there is no place for one more, the one that has been idle for longest goes
+ * (RFC 7766 section 6.2.2): strangers who hold connections open keep nobody out.
+ */
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  readonly #held = new Map<string, Held>();
+  readonly #perClient = new Map<string, number>();
+  #sweeper: NodeJS.Timeout | undefined;
+
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits;
+  }
+
+  /** Takes in a connection that was just accepted, or cuts it off. */
+  admit(socket: Socket): void {
+    const client = socket.remoteAddress;
+    // It has gone already.
+    if (client === undefined) return void socket.destroy();
+    const count = this.#perClient.get(client) ?? 0;
+    if (count >= this.#limits.connectionsPerClient) return void socket.destroy();
+    if (this.#held.size >= this.#limits.connections && !this.#dropIdlest()) return void socket.destroy();
+    const key = keyOf(socket);
+    this.#held.set(key, { socket, client, connection: undefined });
+    this.#perClient.set(client, count + 1);
+    const interval = Math.min(SWEEP_INTERVAL, Math.ceil(this.#limits.idleTimeout / 2));
+    this.#sweeper ??= setInterval(() => this.#sweep(), interval).unref();
+    socket.once("close", () => this.#release(key, client));
+    socket.on("error", () => {});
+  }
+
+  /** Notes that an admitted connection speaks DNS now. */
+  started(socket: Socket, connection: StreamConnection): void {
+    const held = this.#held.get(keyOf(socket));
+    if (held === undefined) connection.destroy();
+    else held.connection = connection;
+  }
+
+  /** Lets answers that are on their way leave, and closes what is idle. */
+  finishAll(): void {
+    for (const { socket, connection } of this.#held.values())
+      if (connection === undefined) socket.destroy();
+      else connection.finish();
+  }
+
+  /** Cuts off what is left. */
+  destroyAll(): void {
+    for (const { socket } of this.#held.values()) socket.destroy();
+  }
+
+  #sweep(): void {
+    const since = performance.now() - this.#limits.idleTimeout;
+    for (const { connection } of this.#held.values())
+      if (connection !== undefined && !connection.isBusy && connection.activeAt <= since)
+        connection.destroy();
+  }
+
+  #dropIdlest(): boolean {
+    let idlest: StreamConnection | undefined;
+    for (const { connection } of this.#held.values())
+      if (connection !== undefined && !connection.isBusy)
+        if (idlest === undefined || connection.activeAt < idlest.activeAt) idlest = connection;
+    idlest?.destroy();
+    return idlest !== undefined;
+  }
+
+  #release(key: string, client: string): void {
+    this.#held.delete(key);
+    const left = this.#perClient.get(client)! - 1;
+    if (left > 0) this.#perClient.set(client, left);
+    else this.#perClient.delete(client);
+    if (this.#held.size > 0) return;
+    clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
+  }
+}
+
+/** A TLS connection has the addresses and ports of the TCP connection below it. */
+function keyOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+}

@@ -1,0 +1,143 @@
+import type { QueryCounters } from "../../../http/query-counters.ts";
+import { streamTransport, udpTransport } from "../../../resolve/transport.ts";
+import type { Dns, Dot, ListenPlace } from "../../settings/listener-config.ts";
+import type { ServeConfig } from "../../settings/serve-config.ts";
+import { formatListenAddress, parseListenAddress } from "../listen-address.ts";
+import type { Logger } from "../logger.ts";
+import type { ServerTls } from "../tls.ts";
+import { type Bound, bindAll, type OpenBound } from "./bind.ts";
+import { type ConnectionLimits, Connections } from "./connections.ts";
+import type { QueryHandler } from "./query-handler.ts";
+import { ResponseRateLimit } from "./rate-limit.ts";
+import { listenTcp, listenTls, type TlsBound } from "./stream.ts";
+import { listenUdp } from "./udp.ts";
+
+/** What the listeners are started with. */
+export interface ListenerParts {
+  readonly config: Pick<ServeConfig, "dns" | "dot" | "limits">;
+  readonly handle: QueryHandler;
+  readonly counters: QueryCounters;
+  /** Undefined without TLS, and then without DNS over TLS. */
+  readonly tls: ServerTls | undefined;
+  readonly logger: Logger;
+}
+
+/** A place that is listened on. */
+export interface ListeningPlace {
+  readonly kind: "dns" | "dot";
+  /** As it was configured; with the port that was taken where any was asked for. */
+  readonly address: string;
+  readonly port: number;
+  readonly view: string | undefined;
+}
+
+/** Listeners that run. */
+export interface Listeners {
+  readonly places: readonly ListeningPlace[];
+  /** Takes another certificate for new connections. */
+  renew(tls: ServerTls): void;
+  /** Stops accepting, lets answers that are on their way leave, and cuts off what is left after `grace` milliseconds. */
+  stop(grace: number): Promise<void>;
+}
+
+/**
+ * Listens for plain DNS over UDP and TCP, and for DNS over TLS, wherever the config says so.
+ * @throws {UsageError} where a place cannot be listened on; then nothing is left open
+ */
+export async function startListeners(parts: ListenerParts): Promise<Listeners> {
+  const { dns, dot } = parts.config;
+  const bound: Bound[] = [];
+  const secure: TlsBound[] = [];
+  const places: ListeningPlace[] = [];
+  const start = async (kind: "dns" | "dot", place: ListenPlace, opens: readonly OpenBound[]) => {
+    const opened = await bindAll(place.address, opens, kind);
+    bound.push(...opened.bound);
+    const host = parseListenAddress(place.address).host ?? "";
+    const address = formatListenAddress(host, opened.port);
+    places.push({ kind, address, port: opened.port, view: place.view });
+    const what = kind === "dns" ? "DNS over UDP and TCP" : "DNS over TLS";
+    const { view } = place;
+    parts.logger.info(
+      { event: "listening", listener: kind, address, ...(view !== undefined && { view }) },
+      `listening on ${address} for ${what}${view === undefined ? "" : ` of ${view}`}`,
+    );
+  };
+  try {
+    const rateLimit = new ResponseRateLimit(dns.rateLimit);
+    const overTcp = new Connections(connectionLimits(dns));
+    const overTls = new Connections(connectionLimits(dot));
+    for (const place of dns.listen) await start("dns", place, openDns(parts, place, rateLimit, overTcp));
+    for (const place of dot.listen) await start("dot", place, [openDot(parts, place, overTls, secure)]);
+  } catch (error) {
+    await Promise.all(bound.map((one) => one.close(0)));
+    throw error;
+  }
+  return {
+    places,
+    renew: (tls) => {
+      for (const one of secure) one.renew(tls);
+    },
+    stop: async (grace) => {
+      await Promise.all(bound.map((one) => one.close(grace)));
+    },
+  };
+}
+
+/** TCP first: where any free port is asked for, one that is free for TCP is mostly so for UDP. */
+function openDns(
+  parts: ListenerParts,
+  listener: ListenPlace,
+  rateLimit: ResponseRateLimit,
+  connections: Connections,
+): OpenBound[] {
+  const { config, handle, counters } = parts;
+  const { dns } = config;
+  const onError = errorLog(parts.logger);
+  const overTcp = {
+    handle,
+    listener,
+    transport: streamTransport("tcp", dns.idleSeconds * 1000),
+    longestQuery: config.limits.queryBytes,
+    mostInFlight: dns.queriesPerConnection,
+    connections,
+    onError,
+  };
+  const transport = udpTransport(dns.payloadBytes);
+  return [
+    (host, port) => listenTcp(host, port, overTcp),
+    (host, port) => listenUdp(host, port, { handle, listener, transport, rateLimit, counters, onError }),
+  ];
+}
+
+function openDot(
+  parts: ListenerParts,
+  listener: ListenPlace,
+  connections: Connections,
+  secure: TlsBound[],
+): OpenBound {
+  const { config, handle, tls } = parts;
+  const { dot, limits } = config;
+  return async (host, port) => {
+    const bound = await listenTls(host, port, {
+      handle,
+      listener,
+      transport: streamTransport("dot", dot.idleSeconds * 1000),
+      longestQuery: limits.queryBytes,
+      mostInFlight: dot.queriesPerConnection,
+      connections,
+      handshakeTimeout: limits.handshakeSeconds * 1000,
+      tls: tls!,
+      onError: errorLog(parts.logger),
+    });
+    secure.push(bound);
+    return bound;
+  };
+}
+
+function connectionLimits({ connections, connectionsPerClient, idleSeconds }: Dns | Dot): ConnectionLimits {
+  return { connections, connectionsPerClient, idleTimeout: idleSeconds * 1000 };
+}
+
+function errorLog(logger: Logger): (error: Error) => void {
+  return (error) => logger.error({ event: "query-failed", err: error }, "a query failed");
+}

@@ -1,0 +1,83 @@
+import { createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
+import { type ServerTls, secureContext } from "../tls.ts";
+import type { Bound } from "./bind.ts";
+import type { Connections } from "./connections.ts";
+import { StreamConnection, type StreamParts } from "./stream-connection.ts";
+
+/** What a TCP listener works with. */
+export interface StreamListenerParts extends StreamParts {
+  readonly connections: Connections;
+}
+
+/** What a TLS listener works with. */
+export interface TlsListenerParts extends StreamListenerParts {
+  readonly tls: ServerTls;
+  /** Bound on the TLS handshake, in milliseconds. */
+  readonly handshakeTimeout: number;
+}
+
+/** A TLS listener, whose certificate may change. */
+export interface TlsBound extends Bound {
+  renew(tls: ServerTls): void;
+}
+
+/** Answers DNS over TCP (RFC 7766). @throws what the network says of the address */
+export function listenTcp(host: string, port: number, parts: StreamListenerParts): Promise<Bound> {
+  const { connections } = parts;
+  const server = createServer({ allowHalfOpen: true, noDelay: true });
+  server.on("connection", (socket: Socket) => {
+    connections.admit(socket);
+    if (!socket.destroyed) connections.started(socket, new StreamConnection(socket, parts));
+  });
+  return listen(server, connections, host, port);
+}
+
+/**
+ * Answers DNS over TLS (RFC 7858) by TLS 1.2 and 1.3. Clients that offer protocols have to offer `dot` (RFC 7301); those that offer none are
+ * taken. No client is asked for a certificate.
+ * @throws what the network says of the address
+ */
+export async function listenTls(host: string, port: number, parts: TlsListenerParts): Promise<TlsBound> {
+  const { connections } = parts;
+  const server = createTlsServer({
+    ...secureContext(parts.tls),
+    ALPNProtocols: ["dot"],
+    handshakeTimeout: parts.handshakeTimeout,
+    allowHalfOpen: true,
+    noDelay: true,
+  });
+  server.on("connection", (socket: Socket) => connections.admit(socket));
+  server.on("secureConnection", (socket) => connections.started(socket, new StreamConnection(socket, parts)));
+  // Handshakes that fail are a network's daily life.
+  server.on("tlsClientError", (_error: Error, socket) => socket.destroy());
+  const bound = await listen(server, connections, host, port);
+  return { ...bound, renew: (tls) => (server as TlsServer).setSecureContext(secureContext(tls)) };
+}
+
+function listen(server: Server, connections: Connections, host: string, port: number): Promise<Bound> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port, ipv6Only: true, exclusive: true }, () => {
+      server.off("error", reject);
+      // Such as no file descriptors for one more connection: those that are there go on.
+      server.on("error", () => {});
+      resolve({
+        port: (server.address() as { port: number }).port,
+        close: (grace) => close(server, connections, grace),
+      });
+    });
+  });
+}
+
+function close(server: Server, connections: Connections, grace: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cutOff = setTimeout(() => connections.destroyAll(), grace);
+    server.close(() => {
+      clearTimeout(cutOff);
+      connections.destroyAll();
+      resolve();
+    });
+    connections.finishAll();
+  });
+}

@@ -1,0 +1,94 @@
+import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
+import { isIPv6 } from "node:net";
+import type { QueryCounters } from "../../../http/query-counters.ts";
+import type { Transport } from "../../../resolve/transport.ts";
+import { answerTruncated } from "../../../resolve/truncate.ts";
+import type { Bound } from "./bind.ts";
+import type { ListenerManner, QueryHandler } from "./query-handler.ts";
+import type { ResponseRateLimit } from "./rate-limit.ts";
+
+/** What a UDP listener works with. */
+export interface UdpParts {
+  readonly handle: QueryHandler;
+  readonly listener: ListenerManner;
+  readonly transport: Transport;
+  readonly rateLimit: ResponseRateLimit;
+  readonly counters: QueryCounters;
+  readonly onError: (error: Error) => void;
+}
+
+/** Datagrams that wait to be read, in octets: a burst that comes while the gateway compiles is not lost. */
+const RECEIVE_BUFFER_BYTES = 1 << 20;
+
+/**
+ * Answers DNS over UDP (RFC 1035 section 4.2.1) from the address that was asked, since each one has a socket of its own.
+ * @throws what the network says of the address
+ */
+export function listenUdp(host: string, port: number, parts: UdpParts): Promise<Bound> {
+  const family = isIPv6(host) ? "udp6" : "udp4";
+  const socket = createSocket({
+    type: family,
+    ipv6Only: family === "udp6",
+    recvBufferSize: RECEIVE_BUFFER_BYTES,
+    lookup: noLookup,
+  });
+  return new Promise((resolve, reject) => {
+    socket.once("error", reject);
+    socket.bind({ address: host, port, exclusive: true }, () => {
+      socket.off("error", reject);
+      socket.on("error", parts.onError);
+      socket.on("message", (query, client) => {
+        try {
+          answerDatagram(socket, query, client, parts);
+        } catch (error) {
+          parts.onError(error as Error);
+        }
+      });
+      resolve({
+        port: socket.address().port,
+        close: () => new Promise((closed) => socket.close(() => closed())),
+      });
+    });
+  });
+}
+
+function answerDatagram(socket: Socket, query: Buffer, client: RemoteInfo, parts: UdpParts): void {
+  // Port 0 is nobody's: there is no way back.
+  if (client.port === 0) return;
+  const verdict = parts.rateLimit.take(client.address);
+  if (verdict !== "answer") {
+    const answer = verdict === "truncate" ? answerTruncated(query, parts.transport) : undefined;
+    parts.counters.rateLimited(answer === undefined ? "dropped" : "truncated");
+    if (answer !== undefined) send(socket, answer, client, parts);
+    return;
+  }
+  const answered = parts.handle(query, client.address, parts.listener, parts.transport);
+  if (answered instanceof Promise)
+    answered
+      .then((answer) => answer !== undefined && send(socket, answer.bytes, client, parts))
+      .catch(parts.onError);
+  else if (answered !== undefined) send(socket, answered.bytes, client, parts);
+}
+
+function send(
+  socket: Socket,
+  answer: Uint8Array,
+  { port, address }: RemoteInfo,
+  { onError }: UdpParts,
+): void {
+  try {
+    socket.send(answer, port, address);
+  } catch (error) {
+    // The socket was closed while another name server was asked.
+    if ((error as NodeJS.ErrnoException).code !== "ERR_SOCKET_DGRAM_NOT_RUNNING") onError(error as Error);
+  }
+}
+
+/** Node looks every address up before it sends, and clients are addresses already. */
+function noLookup(
+  address: string,
+  _options: unknown,
+  callback: (error: null, address: string, family: number) => void,
+): void {
+  callback(null, address, isIPv6(address) ? 6 : 4);
+}

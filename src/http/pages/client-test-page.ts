@@ -1,0 +1,109 @@
+import { html } from "hono/html";
+import type { SetupFacts } from "../setup/setup-facts.ts";
+import { CLIENT_TEST_SCRIPT } from "./client-test-script.ts";
+import { type ClientTests, isToken, type Sighting } from "./client-tests.ts";
+import type { Html, Page } from "./page.ts";
+import { duration } from "./words.ts";
+
+/** What the test page works with. */
+export interface ClientTestParts {
+  /** Undefined where a host cannot tell what its other parts were asked. */
+  readonly tests: ClientTests | undefined;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+}
+
+/** What is known of a test, for the page's script. */
+export interface ClientTestResult {
+  readonly seen: boolean;
+  readonly message: string;
+}
+
+/** What is known of the test with that token; undefined for a text that is no token, or on a host that cannot tell. */
+export function clientTestResult(
+  { tests, clock }: ClientTestParts,
+  token: string | null,
+): ClientTestResult | undefined {
+  if (tests === undefined || token === null || !isToken(token)) return undefined;
+  const now = clock();
+  const sighting = tests.sightingOf(token, now);
+  return sighting === undefined
+    ? { seen: false, message: "Not so far: no query for that name has reached this gateway." }
+    : { seen: true, message: describeSighting(sighting, now) };
+}
+
+function describeSighting({ at, view }: Sighting, now: number): string {
+  const asked = view === undefined ? "from outside every cluster" : `as cluster ${view}`;
+  return `Yes: this client asked this gateway for the name ${duration(now - at)} ago, ${asked}.`;
+}
+
+/**
+ * "Does my client work?": the page has an image at a name of its own in the zone. A client that is set up asks this gateway for
+ * it; whether one did, the link says, or the script. `example` is a query in base64url.
+ */
+export function clientTestPage(
+  parts: ClientTestParts,
+  facts: SetupFacts,
+  token: string | null,
+  example: string,
+): Page {
+  const { tests } = parts;
+  const { zone } = facts;
+  const setup = html`<a href="/setup?zone=${encodeURIComponent(zone)}">Set up a client for ${zone}</a>`;
+  const title = `Does this browser resolve ${zone} here?`;
+  if (tests === undefined)
+    return {
+      title,
+      at: "/setup",
+      body: html`<h1>${title}</h1>
+<p>This gateway runs in many places that do not tell each other what they were asked, so it cannot say. Try a name of a service in a new tab instead, or on a command line: <code>curl -v http://${facts.example.name}/</code></p>
+<p>${setup}</p>`,
+    };
+  const result = clientTestResult(parts, token);
+  if (result !== undefined && token !== null)
+    return { title, at: "/setup", body: resultBody(title, result, zone, token, setup) };
+  const fresh = tests.begin();
+  const name = tests.nameFor(fresh, zone);
+  const resultUrl = `/setup/test?zone=${encodeURIComponent(zone)}&token=${fresh}`;
+  return {
+    title,
+    at: "/setup",
+    script: CLIENT_TEST_SCRIPT,
+    images: [`https://${name}`],
+    connections: ["'self'", facts.origin],
+    body: html`<h1>${title}</h1>
+<p>This page makes your browser look up a name that is new: <code>${name}</code>. It does not exist; what counts is who is asked for it.</p>
+<div id="client-test" data-query="${facts.resource}?dns=${example}" data-result="${resultUrl}">
+<h2>Does it reach the gateway?</h2>
+<p id="reach" role="status">You read this page, so it reaches it here. <a href="${facts.origin}/resolve?name=${encodeURIComponent(facts.example.name)}&amp;type=${facts.example.type}">${facts.origin}</a> is where clients ask.</p>
+<h2>Does it ask the gateway?</h2>
+<p id="look" role="status"><a href="${resultUrl}">Show whether the name was asked for here</a></p>
+</div>
+<p>${setup}</p>
+<img class="pixel" src="https://${name}/" alt="">`,
+  };
+}
+
+function resultBody(
+  title: string,
+  { seen, message }: ClientTestResult,
+  zone: string,
+  token: string,
+  setup: Html,
+): Html {
+  return html`<h1>${title}</h1>
+<p class="verdict ${seen ? "good" : "bad"}">${message}</p>
+${
+  seen
+    ? ""
+    : html`<p>If the page before was open for a few seconds, the browser asked somebody else. Why that can be:</p>
+<ul>
+<li>it is not set up for ${zone} yet;</li>
+${zone.endsWith("local") ? html`<li>${zone} ends in .local: browsers never ask a DoH server for such names, so choose an alias;</li>` : ""}
+<li>its own setting for secure DNS wins over that of the system, or the other way round;</li>
+<li>a proxy resolves its names.</li>
+</ul>
+<p><a href="/setup/test?zone=${encodeURIComponent(zone)}&amp;token=${token}">Look again</a>, or <a href="/setup/test?zone=${encodeURIComponent(zone)}">start another test</a>.</p>`
+}
+<p>${setup}</p>`;
+}

@@ -1,0 +1,33 @@
+/**
+ * The script of the test page, which does what the page's link does without one: it asks the gateway by fetch, gives the browser
+ * time to look the test's name up, and asks the gateway whether it did.
+ */
+export const CLIENT_TEST_SCRIPT = `
+const box = document.getElementById("client-test");
+const say = (id, isGood, text) => {
+  const line = document.getElementById(id);
+  line.className = isGood ? "good" : "bad";
+  line.textContent = text;
+};
+const reach = async () => {
+  try {
+    const response = await fetch(box.dataset.query, { headers: { accept: "application/dns-message" }, cache: "no-store" });
+    const size = (await response.arrayBuffer()).byteLength;
+    if (!response.ok) throw new Error("HTTP status " + response.status);
+    say("reach", true, "Yes: this browser gets answers from the gateway by HTTPS (" + size + " octets).");
+  } catch (error) {
+    say("reach", false, "No: " + error.message + ". Is its certificate trusted here, and its address the right one?");
+  }
+};
+const look = async () => {
+  for (const pause of [300, 700, 1000, 2000, 4000]) {
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    const response = await fetch(box.dataset.result, { headers: { accept: "application/json" }, cache: "no-store" });
+    const result = await response.json();
+    if (result.seen) return say("look", true, result.message);
+    say("look", false, result.message);
+  }
+};
+reach();
+look().catch((error) => say("look", false, "The gateway could not be asked: " + error.message));
+`;

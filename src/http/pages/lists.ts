@@ -1,0 +1,114 @@
+import { html } from "hono/html";
+import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
+import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
+import type { ServiceListing } from "../../zone/services.ts";
+import type { ListPart, Missing } from "./directory.ts";
+import type { Html } from "./page.ts";
+import { counted, duration } from "./words.ts";
+
+/** Clusters with how fresh each is, those that need a look first. */
+export function clusterList(clusters: readonly ClusterStatus[], now: number): Html {
+  return html`<ul class="list">${clusters.map(
+    (cluster) => html`<li><p class="entry"><code>${cluster.clusterId}</code> ${
+      cluster.live
+        ? html`<span class="good">live</span>`
+        : html`<span class="bad">silent, its names are withdrawn</span>`
+    }</p>
+<p>Snapshot ${duration(now - cluster.pushedAt)} old. Last heard ${duration(now - cluster.renewedAt)} ago. ${
+      cluster.live
+        ? `Lease: ${duration(cluster.expiresAt - now)} left.`
+        : `Lease: ran out ${duration(now - cluster.expiresAt)} ago.`
+    } ${counted(cluster.exports, "export")}, ${counted(cluster.imports, "import")}.</p></li>`,
+  )}</ul>`;
+}
+
+/** Clusters whose lease ran out come first, then those that were heard longest ago. */
+export function byNeed(clusters: readonly ClusterStatus[]): readonly ClusterStatus[] {
+  return clusters.toSorted(
+    (one, other) => Number(one.live) - Number(other.live) || one.renewedAt - other.renewedAt,
+  );
+}
+
+/** Whether queries are answered, and from what, in a sentence or two. */
+export function servingSentence(
+  { ready, clusters, staleSince, ...status }: ServingStatus,
+  now: number,
+): Html {
+  const live = clusters.filter((cluster) => cluster.live).length;
+  const error = status.compileError ?? status.transferError;
+  return html`<p>${
+    ready
+      ? html`<span class="good">Answering</span> from ${live} of ${counted(clusters.length, "cluster")}.`
+      : clusters.length === 0
+        ? html`<span class="bad">Not answering yet:</span> no cluster has pushed. Start a worker beside each cluster with <code>clusterset-doh sync</code>.`
+        : html`<span class="bad">Not answering:</span> the lease of every cluster has run out. Look at the workers' logs.`
+  }</p>
+${staleSince === undefined ? "" : html`<p class="note">Stale: the primary was last heard ${duration(now - staleSince)} ago.</p>`}
+${error === undefined ? "" : html`<p class="note">The newest state cannot be served, an older one is: ${error}</p>`}`;
+}
+
+/** Services with their names in a zone; each name leads to its look-up. */
+export function serviceList(services: readonly ServiceListing[], zone: string): Html {
+  return html`<ul class="list">${services.map((service) => {
+    const name = `${service.name}.${service.namespace}.svc.${zone}`;
+    const more = service.addressCount - service.addresses.length;
+    const addresses =
+      service.addressCount === 0
+        ? "no address"
+        : `${service.addresses.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+    const ports = service.ports.map(
+      (port) => `${port.name.replace(/^_(.*)\._(.*)$/, "$1 ($2)")} ${port.number}`,
+    );
+    return html`<li><p><a href="/?name=${encodeURIComponent(name)}&amp;type=${typeOf(service)}#answer"><code>${name}</code></a></p>
+<p class="soft">${[addresses, ...ports].join(" · ")}${service.clusters.length > 0 ? ` · from ${service.clusters.join(", ")}` : ""}</p></li>`;
+  })}</ul>`;
+}
+
+function typeOf({ addresses }: ServiceListing): string {
+  return addresses[0]?.includes(":") ? "AAAA" : "A";
+}
+
+/** Properties on which clusters disagree, in KEP-1645's words, and what follows. */
+export function conflictList(conflicts: readonly Conflict[]): Html {
+  return html`<ul class="list">${conflicts.map(
+    ({
+      namespace,
+      name,
+      message,
+      disagree,
+    }) => html`<li><p class="entry"><code>${namespace}/${name}</code></p>
+<p>${message}${disagree.length > 0 ? ` Set aside: ${some(disagree)}.` : ""}</p></li>`,
+  )}</ul>`;
+}
+
+/** Objects that are not served, or not as they are written, and why. */
+export function findingList(findings: readonly ClusterFinding[]): Html {
+  return html`<ul class="list">${findings.map(
+    ({
+      clusterId,
+      kind,
+      namespace,
+      name,
+      message,
+      reason,
+    }) => html`<li><p class="entry"><code>${namespace === undefined ? name : `${namespace}/${name}`}</code></p>
+<p>${kind} of ${clusterId}: ${message} <span class="soft">(${reason})</span></p></li>`,
+  )}</ul>`;
+}
+
+/** A part of a list, or why it is not here. */
+export function partOf<Entry>(
+  part: ListPart<Entry> | Missing,
+  none: string,
+  render: (entries: readonly Entry[]) => Html,
+): Html {
+  if ("missing" in part) return html`<p>${part.missing}</p>`;
+  return part.total === 0 ? html`<p>${none}</p>` : render(part.entries);
+}
+
+const MOST_NAMED = 10;
+
+function some(names: readonly string[]): string {
+  const rest = names.length - MOST_NAMED;
+  return `${names.slice(0, MOST_NAMED).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+}

@@ -1,0 +1,141 @@
+import { html } from "hono/html";
+import type { ConnectionEnvironment } from "../connection.ts";
+import type { DnsResource } from "../dns-resource.ts";
+import { FetchRequest } from "../fetch-exchange.ts";
+import { describeForwarded, describeFreshness } from "../freshness-comment.ts";
+import { type ReadAnswer, readAnswer } from "../json-answer.ts";
+import { JsonQuestionError, readJsonQuestion } from "../json-question.ts";
+import type { Answered } from "../query-answerer.ts";
+import { type ListPageParts, searchForm } from "./list-pages.ts";
+import {
+  byNeed,
+  clusterList,
+  conflictList,
+  findingList,
+  partOf,
+  serviceList,
+  servingSentence,
+} from "./lists.ts";
+import { lookUpForm, readTypedQuestion, type TypedQuestion, toJsonQuestion } from "./look-up-form.ts";
+import { lookUpResult } from "./look-up-result.ts";
+import type { Html, Page } from "./page.ts";
+import { counted } from "./words.ts";
+
+/** What `/` is made from. */
+export interface LookUpPageParts extends ListPageParts {
+  readonly gateway: ListPageParts["gateway"] & { hasCluster(clusterId: string): boolean };
+  readonly resource: Pick<DnsResource, "answerQuery">;
+  readonly zones: readonly string[];
+}
+
+/** Entries of each list on this page; the lists' own pages have more. */
+const FEW = 10;
+
+/** `/`: a look-up with its result, and what there is to look up. */
+export async function lookUpPage(
+  parts: LookUpPageParts,
+  request: Request,
+  connection: ConnectionEnvironment["Bindings"] | undefined,
+): Promise<Page> {
+  const { gateway, directory, clock, zone, zones } = parts;
+  const status = gateway.status();
+  const now = clock();
+  const range = { offset: 0, most: FEW };
+  const [services, conflicts, findings] = await Promise.all([
+    directory.services({ ...range, words: [], view: undefined }),
+    directory.conflicts(range),
+    directory.findings(range),
+  ]);
+  const first = "missing" in services ? undefined : services.entries[0];
+  const example = `${first === undefined ? "dns-version" : `${first.name}.${first.namespace}.svc`}.${zone}`;
+  const typed = readTypedQuestion(new URL(request.url));
+  const result = typed === undefined ? undefined : await lookUp(parts, typed, request, connection);
+  const fault = result !== undefined && "fault" in result ? result.fault : undefined;
+  const clusterIds = status.clusters.map(({ clusterId }) => clusterId);
+  const clusters = byNeed(status.clusters).slice(0, FEW);
+  return {
+    title: typed === undefined ? "Look up" : `${typed.name.slice(0, 100)} ${typed.type.slice(0, 20)}`,
+    at: "/",
+    status: fault === undefined ? 200 : 400,
+    body: html`<h1>Look a name up</h1>
+<p>Services of the clusterset have names in ${zones.map(
+      (name, index) => html`${index === 0 ? "" : " and "}<code>${name}</code>`,
+    )}. <a href="/setup">Set up a client</a> to use them.</p>
+${lookUpForm(typed, clusterIds, example, fault)}
+${result !== undefined && "body" in result ? result.body : ""}
+<h2>Clusters</h2>
+${servingSentence(status, now)}
+${clusterList(clusters, now)}
+${more(status.clusters.length, clusters.length, "/clusters", "clusters")}
+<h2>Services</h2>
+${"missing" in services ? "" : html`<p>${counted(services.total, "service")}.</p>${searchForm("")}`}
+${partOf(services, "No cluster exports a service.", (entries) => serviceList(entries, zone))}
+${"missing" in services ? "" : more(services.total, services.entries.length, "/services", "services")}
+<h2>Conflicts</h2>
+${partOf(conflicts, "No conflict: all clusters agree on what they export.", conflictList)}
+${"missing" in conflicts ? "" : more(conflicts.total, conflicts.entries.length, "/conflicts", "conflicts")}
+<h2>Findings</h2>
+${partOf(findings, "No finding: all that is exported is answered.", findingList)}
+${"missing" in findings ? "" : more(findings.total, findings.entries.length, "/conflicts", "findings")}`,
+  };
+}
+
+function more(total: number, shown: number, path: string, nouns: string): Html | string {
+  return total > shown ? html`<p><a href="${path}">All ${total} ${nouns}</a></p>` : "";
+}
+
+/** Asks as the JSON form does; a question that cannot be asked is a fault to be shown beside it. */
+async function lookUp(
+  { resource, gateway, clock }: LookUpPageParts,
+  typed: TypedQuestion,
+  request: Request,
+  connection: ConnectionEnvironment["Bindings"] | undefined,
+): Promise<{ readonly fault: string } | { readonly body: Html }> {
+  const search = toJsonQuestion(typed);
+  const view = typed.view === "" ? undefined : typed.view;
+  if (view !== undefined && !gateway.hasCluster(view))
+    return {
+      fault: `no cluster ${JSON.stringify(view.slice(0, 100))} has pushed to this gateway: choose another, or outside`,
+    };
+  let query: Uint8Array<ArrayBuffer>;
+  try {
+    query = readJsonQuestion(`?${search}`).query;
+  } catch (error) {
+    if (!(error instanceof JsonQuestionError)) throw error;
+    return { fault: error.message };
+  }
+  let answered: Answered | undefined;
+  const refusal = await resource.answerQuery(
+    new FetchRequest(request, connection),
+    query,
+    view,
+    (_, given) => {
+      answered = given;
+      return { status: 200, headers: {}, body: null };
+    },
+  );
+  if (answered === undefined)
+    return { fault: new TextDecoder().decode(refusal.body ?? new Uint8Array()).trim() };
+  const { answer, isForwarded } = answered;
+  const comment = isForwarded
+    ? describeForwarded(answered)
+    : describeFreshness(gateway.status(), answered, clock());
+  let read: ReadAnswer;
+  try {
+    read = readAnswer(answer.bytes, comment);
+  } catch (error) {
+    if (!isForwarded) throw error;
+    return { fault: "another name server gave an answer that cannot be read" };
+  }
+  return {
+    body: lookUpResult({
+      query,
+      answer: answer.bytes,
+      read,
+      freshness: answer.freshness,
+      comment,
+      path: view === undefined ? "" : `/clusters/${encodeURIComponent(view)}`,
+      search,
+    }),
+  };
+}

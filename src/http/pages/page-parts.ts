@@ -1,0 +1,32 @@
+import type { DohGateway } from "../../gateway/doh-gateway.ts";
+import type { DnsResource } from "../dns-resource.ts";
+import type { SetupRequest } from "../setup/setup-facts.ts";
+import type { ClientTests } from "./client-tests.ts";
+import type { Directory } from "./directory.ts";
+
+/** How clients reach the gateway, beside its URL. */
+export interface Reach extends Pick<SetupRequest, "addresses" | "outside" | "dns" | "dot"> {
+  /** The self-signed certificate in PEM, where there is one. */
+  readonly certificate?: string | undefined;
+}
+
+/** What a host says of itself, for the pages. */
+export interface PageSettings {
+  readonly directory: Directory;
+  /** `https://HOST[:PORT]`; unless given, a page takes the address that it was asked by. */
+  readonly publicUrl?: string | undefined;
+  /** How else clients reach the gateway; asked for anew for each page. */
+  readonly reach?: () => Reach;
+  /** Undefined where a host cannot tell what its other parts were asked. */
+  readonly clientTests?: ClientTests | undefined;
+}
+
+/** What the pages are made from. */
+export interface PageParts extends PageSettings {
+  readonly gateway: DohGateway;
+  readonly resource: Pick<DnsResource, "answerQuery">;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+  readonly zones: readonly string[];
+  readonly version: string;
+}

@@ -1,0 +1,93 @@
+import { html, raw } from "hono/html";
+import { STYLE } from "./style.ts";
+
+/** A piece of HTML whose values are escaped. */
+export type Html = ReturnType<typeof html>;
+
+/** A page, without what all pages have. */
+export interface Page {
+  readonly title: string;
+  /** The path of the menu's entry that it is. */
+  readonly at?: string;
+  readonly body: Html;
+  readonly status?: number;
+  /** The text of its script. */
+  readonly script?: string;
+  /** Where its images may come from, and what its script may ask. */
+  readonly images?: readonly string[];
+  readonly connections?: readonly string[];
+}
+
+const MENU: readonly (readonly [path: string, text: string])[] = [
+  ["/", "Look up"],
+  ["/services", "Services"],
+  ["/clusters", "Clusters"],
+  ["/conflicts", "Conflicts"],
+  ["/setup", "Set up a client"],
+];
+
+/**
+ * The response of a page. It holds what a cluster's people named their services, hence: escaped throughout, no script but the
+ * one whose hash the policy names, nothing from elsewhere, no frame, no referrer, and no cache that others read.
+ */
+export async function pageResponse(page: Page, version: string): Promise<Response> {
+  const { title, at, body, status = 200, script } = page;
+  const document = await html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${title} · clusterset-doh</title>
+<link rel="icon" href="data:,">
+<style>${raw(STYLE)}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header>
+<p class="name">clusterset-doh</p>
+<nav aria-label="Pages"><ul>${MENU.map(
+    ([path, text]) =>
+      html`<li><a href="${path}"${path === at ? raw(' aria-current="page"') : ""}>${text}</a></li>`,
+  )}</ul></nav>
+</header>
+<main id="main">${body}</main>
+<footer><p>clusterset-doh ${version}: DNS over HTTPS for a Kubernetes clusterset. <a href="/readyz">Readiness</a></p></footer>
+${script === undefined ? "" : html`<script>${raw(script)}</script>`}
+</body>
+</html>
+`;
+  const policy = [
+    "default-src 'none'",
+    `style-src '${await hashOf(STYLE)}'`,
+    `img-src ${["data:", ...(page.images ?? [])].join(" ")}`,
+    ...(script === undefined ? [] : [`script-src '${await hashOf(script)}'`]),
+    ...(page.connections === undefined ? [] : [`connect-src ${page.connections.join(" ")}`]),
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return new Response(document.toString(), {
+    status,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": policy.join("; "),
+      "cache-control": "private, no-cache",
+      "referrer-policy": "no-referrer",
+      "x-content-type-options": "nosniff",
+    },
+  });
+}
+
+const hashes = new Map<string, Promise<string>>();
+
+/** A hash source (Content Security Policy Level 3 section 2.3.1). */
+function hashOf(text: string): Promise<string> {
+  const known = hashes.get(text) ?? digest(text);
+  hashes.set(text, known);
+  return known;
+}
+
+async function digest(text: string): Promise<string> {
+  const octets = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return `sha256-${btoa(String.fromCharCode(...new Uint8Array(octets)))}`;
+}

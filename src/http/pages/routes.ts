@@ -1,0 +1,30 @@
+import { Hono } from "hono";
+import type { ConnectionEnvironment } from "../connection.ts";
+import { clustersPage, conflictsPage, servicesPage } from "./list-pages.ts";
+import { lookUpPage } from "./look-up-page.ts";
+import { pageResponse } from "./page.ts";
+import type { PageParts } from "./page-parts.ts";
+import { createSetupRoutes } from "./setup-routes.ts";
+
+/** The pages for people: `/`, the lists, `/setup` with its files. */
+export function createPages(parts: PageParts): Hono<ConnectionEnvironment> {
+  const { version } = parts;
+  const zones = aliasesFirst(parts.zones);
+  const known = { ...parts, zones, zone: zones[0]! };
+  const routes = new Hono<ConnectionEnvironment>();
+  routes.get("/", async (c) => pageResponse(await lookUpPage(known, c.req.raw, c.env), version));
+  routes.get("/services", async (c) => pageResponse(await servicesPage(known, new URL(c.req.url)), version));
+  routes.get("/clusters", async (c) => pageResponse(clustersPage(known, new URL(c.req.url)), version));
+  routes.get("/conflicts", async (c) =>
+    pageResponse(await conflictsPage(known, new URL(c.req.url)), version),
+  );
+  routes.route("/setup", createSetupRoutes(known));
+  return routes;
+}
+
+/** Browsers and Apple's systems keep `.local` to themselves (RFC 6762), so other zones make the better examples. */
+function aliasesFirst(zones: readonly string[]): readonly string[] {
+  const names = zones.map((zone) => zone.replace(/\.$/, "").toLowerCase());
+  const isLocal = (zone: string) => /(?:^|\.)local$/.test(zone);
+  return [...names.filter((zone) => !isLocal(zone)), ...names.filter(isLocal)];
+}

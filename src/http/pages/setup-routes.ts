@@ -1,0 +1,126 @@
+import { type Context, Hono } from "hono";
+import { html } from "hono/html";
+import type { ConnectionEnvironment } from "../connection.ts";
+import { readJsonQuestion } from "../json-question.ts";
+import { CLIENT_GROUPS } from "../setup/clients.ts";
+import { readSetupFacts, SetupError, type SetupFacts, type SetupRequest } from "../setup/setup-facts.ts";
+import { PLAIN_TEXT, type SetupFile } from "../setup/setup-file.ts";
+import { clientTestPage, clientTestResult } from "./client-test-page.ts";
+import { toBase64url } from "./message-view.ts";
+import { type Page, pageResponse } from "./page.ts";
+import type { PageParts } from "./page-parts.ts";
+import { CERTIFICATE_FILE, setupPage } from "./setup-page.ts";
+
+/** `/setup`, its files at `/setup/<client>/<file>`, and the test of a client. All take `?zone=`. */
+export function createSetupRoutes(parts: PageParts): Hono<ConnectionEnvironment> {
+  const { zones, version, publicUrl, clientTests: tests, clock } = parts;
+  const clients = CLIENT_GROUPS.flatMap((group) => group.clients);
+  const routes = new Hono<ConnectionEnvironment>();
+
+  const readFacts = async (c: Context): Promise<SetupFacts> => {
+    const zone = (c.req.query("zone") ?? zones[0]!).replace(/\.$/, "").toLowerCase();
+    if (!zones.includes(zone))
+      throw new SetupError(`this gateway does not serve that zone: choose ${zones.join(" or ")}`);
+    const { certificate, ...reach } = parts.reach?.() ?? {};
+    return readSetupFacts({
+      ...reach,
+      url: publicUrl ?? c.req.url,
+      zone,
+      example: await exampleIn(parts, zone),
+      isSelfSigned: certificate !== undefined,
+    });
+  };
+  const pageOf = async (c: Context, make: (facts: SetupFacts) => Page | Promise<Page>): Promise<Response> => {
+    let page: Page;
+    try {
+      page = await make(await readFacts(c));
+    } catch (error) {
+      if (!(error instanceof SetupError)) throw error;
+      page = cannotBeSetUp(error.message, zones);
+    }
+    return pageResponse(page, version);
+  };
+
+  routes.get("/", (c) =>
+    pageOf(c, (facts) => setupPage(facts, { zones, isGuessed: publicUrl === undefined })),
+  );
+  routes.get("/test", async (c) => {
+    const token = c.req.query("token") ?? null;
+    if (c.req.header("accept") === "application/json") {
+      const result = clientTestResult({ tests, clock }, token);
+      const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+      return result === undefined
+        ? c.json({ error: { code: "NOT_FOUND", message: "there is no such test" } }, 404, headers)
+        : c.json(result, 200, headers);
+    }
+    return pageOf(c, (facts) => clientTestPage({ tests, clock }, facts, token, exampleQuery(facts)));
+  });
+  routes.get(`/certificate/${CERTIFICATE_FILE}`, (c) => {
+    const certificate = parts.reach?.().certificate;
+    return certificate === undefined
+      ? plain(c, "this gateway's certificate is not self-signed: clients trust it as they trust others")
+      : download({ fileName: CERTIFICATE_FILE, contentType: "application/x-pem-file", text: certificate });
+  });
+  routes.get("/:client/:file", async (c) => {
+    const client = clients.find(({ id }) => id === c.req.param("client"));
+    if (client === undefined) return plain(c, "there is no such file; /setup lists them");
+    try {
+      const facts = await readFacts(c);
+      const lacks = client.lacks?.(facts);
+      if (lacks !== undefined) return plain(c, lacks);
+      const files = await Promise.all(client.files.map((make) => make(facts)));
+      const file = files.find(({ fileName }) => fileName === c.req.param("file"));
+      return file === undefined ? plain(c, "there is no such file; /setup lists them") : download(file);
+    } catch (error) {
+      if (!(error instanceof SetupError)) throw error;
+      return plain(c, error.message);
+    }
+  });
+  return routes;
+}
+
+/** Services that are looked at for one with an address. */
+const MOST_LOOKED_AT = 20;
+
+async function exampleIn({ directory }: PageParts, zone: string): Promise<SetupRequest["example"]> {
+  const part = await directory.services({ offset: 0, most: MOST_LOOKED_AT, words: [], view: undefined });
+  const service = "missing" in part ? undefined : part.entries.find(({ addresses }) => addresses.length > 0);
+  if (service === undefined) return undefined;
+  const type = service.addresses[0]!.includes(":") ? "AAAA" : "A";
+  return { name: `${service.name}.${service.namespace}.svc.${zone}`, type };
+}
+
+function exampleQuery({ example }: SetupFacts): string {
+  return toBase64url(readJsonQuestion(`?name=${example.name}&type=${example.type}`).query);
+}
+
+function cannotBeSetUp(message: string, zones: readonly string[]): Page {
+  return {
+    title: "Set up a client",
+    at: "/setup",
+    status: 404,
+    body: html`<h1>Set up a client</h1>
+<p class="note">No file can be made here: ${message}.</p>
+<ul>${zones.map((zone) => html`<li><a href="/setup?zone=${encodeURIComponent(zone)}">${zone}</a></li>`)}</ul>`,
+  };
+}
+
+function download({ fileName, contentType, text }: SetupFile): Response {
+  return new Response(text, {
+    headers: {
+      "content-type": contentType,
+      "content-disposition": `attachment; filename="${fileName}"`,
+      // Its text depends on the Host field, which a stranger can choose.
+      "cache-control": "private, no-cache",
+      "x-content-type-options": "nosniff",
+    },
+  });
+}
+
+function plain(c: Context, text: string): Response {
+  return c.body(`${text}\n`, 404, {
+    "content-type": PLAIN_TEXT,
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  });
+}

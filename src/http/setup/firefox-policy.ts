@@ -1,0 +1,38 @@
+import { type ClientSetup, lacksAlias } from "./client-setup.ts";
+import type { SetupFacts } from "./setup-facts.ts";
+import { jsonFile, type SetupFile } from "./setup-file.ts";
+
+/**
+ * Enterprise policies of Firefox. Names that the gateway does not know are asked of the system's resolver, as `Fallback` says.
+ * The preferences are what that needs: services have private addresses (RFC 1918), and the gateway need not know
+ * example.com, which Firefox asks it for before it trusts it.
+ */
+export function firefoxPolicy({ resource }: SetupFacts): SetupFile {
+  const preference = (value: boolean | string) => ({ Value: value, Status: "default" });
+  return jsonFile("policies.json", {
+    policies: {
+      DNSOverHTTPS: { Enabled: true, ProviderURL: resource, Fallback: true, ExcludedDomains: [] },
+      Preferences: {
+        "network.trr.allow-rfc1918": preference(true),
+        "network.trr.confirmationNS": preference("skip"),
+      },
+    },
+  });
+}
+
+export const firefox: ClientSetup = {
+  id: "firefox",
+  title: "Firefox",
+  lacks: (facts) =>
+    lacksAlias(facts) ??
+    (facts.isSelfSigned
+      ? "Firefox takes no self-signed certificate for DNS over HTTPS, not even one that it was told to trust: give the gateway a certificate of an authority that Firefox trusts (settings `tls.certificateFile` and `tls.keyFile`)."
+      : undefined),
+  steps: (facts) => [
+    "Linux: put the file into `/etc/firefox/policies`. Windows: into a folder named `distribution` beside `firefox.exe`. macOS: into `Firefox.app/Contents/Resources/distribution`. `about:policies` shows what arrived.",
+    facts.outside === "forward"
+      ? "Firefox asks the gateway for every name, and the system's resolver for those that it cannot resolve."
+      : "Firefox asks the gateway for every name, and the system's resolver for those that the gateway refuses: all names work, and the gateway sees them all.",
+  ],
+  files: [firefoxPolicy],
+};

@@ -1,0 +1,139 @@
+import { formatAddress, parseAddress, usableAddress } from "../../dns/address.ts";
+import { foldName, NameError, parseName } from "../../dns/name.ts";
+
+/** What a name outside every zone gets from the gateway. */
+export type OutsidePolicy = "refuse" | "nxdomain" | "forward";
+
+/** A port that answers DNS without HTTP. */
+export interface DnsPort {
+  /** Where it listens, where that is one address; undefined for every address of the gateway. */
+  readonly address: string | undefined;
+  readonly port: number;
+}
+
+/** What setup files are made from. Every text is checked by `readSetupFacts`: host, zone and names cannot break out of a line of a file. */
+export interface SetupFacts {
+  /** The zone, in lower case, without the trailing dot. */
+  readonly zone: string;
+  /** `https://HOST[:PORT]`. */
+  readonly origin: string;
+  /** The DNS resource (RFC 8484): `<origin>/dns-query`. */
+  readonly resource: string;
+  /** A name or an address, IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** Addresses of `host`, where they are known. */
+  readonly addresses: readonly string[];
+  /** A name of the zone to try, and the type that it has. */
+  readonly example: { readonly name: string; readonly type: string };
+  readonly outside: OutsidePolicy;
+  /** Plain DNS over UDP and TCP, where it is on. */
+  readonly dns: DnsPort | undefined;
+  /** DNS over TLS, where it is on. */
+  readonly dot: DnsPort | undefined;
+  /** Whether clients have to be given the certificate. */
+  readonly isSelfSigned: boolean;
+}
+
+/** What setup files are asked for with: unchecked. */
+export interface SetupRequest {
+  /** The gateway's public address, or that of the request. */
+  readonly url: string;
+  readonly zone: string;
+  /** Default: the name that every zone has. */
+  readonly example?: { readonly name: string; readonly type: string } | undefined;
+  readonly addresses?: readonly string[] | undefined;
+  readonly outside?: OutsidePolicy | undefined;
+  readonly dns?: DnsPort | undefined;
+  readonly dot?: DnsPort | undefined;
+  readonly isSelfSigned?: boolean | undefined;
+}
+
+/** Something that no setup file can be made from; `message` says what to do. */
+export class SetupError extends Error {
+  readonly code = "INVALID_SETUP";
+}
+
+const NAME =
+  /^(?=.{1,253}$)[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?)*$/;
+
+/** @throws {SetupError} for a URL that is not `https://HOST[:PORT]`, or names with characters that a setup file cannot hold */
+export function readSetupFacts(asked: SetupRequest): SetupFacts {
+  const { host, port, origin } = readOrigin(asked.url);
+  const zone = readName(asked.zone, "the zone");
+  const { example = { name: `dns-version.${zone}`, type: "TXT" } } = asked;
+  if (!/^[A-Z]{1,10}$/.test(example.type)) throw new SetupError("the type of the example is none");
+  const own = host === "localhost" ? ["127.0.0.1", "::1"] : isAddress(host) ? [host] : [];
+  return {
+    zone,
+    origin,
+    resource: `${origin}/dns-query`,
+    host,
+    port,
+    addresses: own.length > 0 ? own : (asked.addresses ?? []).map(readAddress),
+    example: { name: readName(example.name, "the example"), type: example.type },
+    outside: asked.outside ?? "refuse",
+    dns: readPort(asked.dns),
+    dot: readPort(asked.dot),
+    isSelfSigned: asked.isSelfSigned ?? false,
+  };
+}
+
+/** Whether the host is an IP address. */
+export function isAddress(host: string): boolean {
+  return parseAddress(host) !== undefined;
+}
+
+/** A host as URLs write it: IPv6 in brackets. */
+export function inUrl(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function readOrigin(text: string): Pick<SetupFacts, "host" | "port" | "origin"> {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw new SetupError(`${shown(text)} is no URL: set publicUrl to https://HOST or https://HOST:PORT`);
+  }
+  if (url.protocol !== "https:")
+    throw new SetupError(
+      "DNS over HTTPS needs an https address, and this gateway was reached by another one: set publicUrl to the https address that clients reach it by",
+    );
+  if (url.username !== "" || url.password !== "") throw new SetupError("a public address holds no password");
+  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  if (!isAddress(host) && !NAME.test(host))
+    throw new SetupError(`${shown(url.hostname)} is no host name that a setup file can hold`);
+  const port = url.port === "" ? 443 : Number(url.port);
+  return { host, port, origin: `https://${inUrl(host)}${port === 443 ? "" : `:${port}`}` };
+}
+
+function readName(text: string, what: string): string {
+  const name = text.toLowerCase().replace(/\.$/, "");
+  try {
+    foldName(parseName(name));
+  } catch (error) {
+    if (error instanceof NameError) throw new SetupError(`${what} is no name: ${error.message}`);
+    throw error;
+  }
+  if (!NAME.test(name))
+    throw new SetupError(`${what} ${shown(name)} has characters that a setup file cannot hold`);
+  return name;
+}
+
+function readAddress(text: string): string {
+  const octets = usableAddress(text);
+  if (octets === undefined) throw new SetupError(`${shown(text)} is no IP address`);
+  return formatAddress(octets);
+}
+
+function readPort(given: DnsPort | undefined): DnsPort | undefined {
+  if (given === undefined) return undefined;
+  const { address, port } = given;
+  if (!(Number.isInteger(port) && port >= 1 && port <= 65_535)) throw new SetupError(`${port} is no port`);
+  return { address: address === undefined ? undefined : readAddress(address), port };
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 100));
+}

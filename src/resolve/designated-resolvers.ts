@@ -1,0 +1,159 @@
+import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
+import { foldName, parseName } from "../dns/name.ts";
+import { SOA_TIMERS } from "../zone/soa-timers.ts";
+import type { Answer } from "./answer.ts";
+import { RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
+import { type Query, QuestionName } from "./query.ts";
+import { encodeServiceBinding } from "./svcb.ts";
+import type { Transport } from "./transport.ts";
+
+/** Where one protocol of the designated resolver answers. */
+export type DesignatedEndpoint =
+  | { readonly protocol: "https"; readonly port: number }
+  /** `view`: the cluster that everybody who asks there asks as; undefined for outside. */
+  | { readonly protocol: "dot"; readonly port: number; readonly view: string | undefined };
+
+/** The encrypted resolver that clients of the others are told of. */
+export interface DesignatedResolver {
+  /** Its name, which its certificate holds, in text. */
+  readonly name: string;
+  /** Its addresses as 4 or 16 octets each; none where clients look the name up elsewhere. */
+  readonly addresses: readonly Uint8Array[];
+  /** In the order of preference. */
+  readonly endpoints: readonly DesignatedEndpoint[];
+}
+
+/** What an answer about designated resolvers depends on. */
+export interface DesignationContext {
+  readonly designated?: DesignatedResolver | undefined;
+  readonly transport?: Transport | undefined;
+  readonly view?: string | undefined;
+}
+
+const RESOLVER_ARPA = foldName(parseName("resolver.arpa"));
+const DNS_LABEL = Uint8Array.from([4, 95, 100, 110, 115]);
+/** The mailbox of a locally served zone (RFC 6303 section 3). */
+const NOBODY = parseName("nobody.invalid");
+/** In seconds; what a certificate and the listeners are changes seldom, but when it does, clients should know soon. */
+const TTL = 300;
+const SOA_NUMBERS_BYTES = 20;
+const POINTER_BYTES = 2;
+const SERIAL = 1;
+const DEFAULT_PORTS = { https: 443, dot: 853 } as const;
+
+/**
+ * Answers what is asked about designated resolvers, and undefined for any other question: `_dns.<name>` of a configured one
+ * (RFC 9462 section 5), and everything in resolver.arpa, which is served locally and never forwarded (sections 4, 6.1, 6.4). Other
+ * names and types there are NODATA, and so is all of it where no resolver is designated.
+ */
+export function answerDesignation(
+  message: Uint8Array,
+  query: Query,
+  context: DesignationContext,
+): Answer | undefined {
+  const { designated } = context;
+  const zoneAt = resolverArpaAt();
+  const isService = startsWithDns();
+  const isNamed = designated !== undefined && isService && zoneAt < 0 && isServiceOf(designated);
+  if (zoneAt < 0 && !isNamed) return undefined;
+  const { transport } = context;
+  writer.begin(message, query, { transport });
+  if (query.type === RecordType.SVCB && designated !== undefined && isService && (isNamed || zoneAt === 5))
+    return answerBindings(query, designated, context.view);
+  const isApex = zoneAt === 0 || isNamed;
+  const apexAt = HEADER_BYTES + Math.max(0, zoneAt);
+  const written = writeLocalSoa(apexAt);
+  if (isApex && query.type === RecordType.SOA) writer.answers = written;
+  else writer.authorities = written;
+  return end(query, writer.answers > 0 ? "answer" : "nodata");
+}
+
+function answerBindings(query: Query, designated: DesignatedResolver, view: string | undefined): Answer {
+  const target = parseName(designated.name);
+  const bindings = bindingsFor(designated, target, view);
+  const octets = bindings.reduce((sum, binding) => sum + RECORD_HEADER_BYTES + binding.length, 0);
+  if (!writer.hasRoom(octets)) return end(query, "answer");
+  let targetAt = 0;
+  for (const binding of bindings) {
+    writer.writeRecordHeader(HEADER_BYTES, RecordType.SVCB, TTL, binding.length);
+    targetAt = writer.position + 2;
+    writer.writeOctets(binding, 0, binding.length);
+    writer.answers++;
+  }
+  if (bindings.length > 0) writeTargetAddresses(designated, targetAt);
+  else writer.authorities = writeLocalSoa(HEADER_BYTES + Math.max(0, resolverArpaAt()));
+  return end(query, bindings.length > 0 ? "answer" : "nodata");
+}
+
+/** The addresses of the target (RFC 9462 section 4), as far as they fit. */
+function writeTargetAddresses({ addresses }: DesignatedResolver, targetAt: number): void {
+  for (const octets of addresses) {
+    if (writer.position + RECORD_HEADER_BYTES + octets.length > writer.limit) return;
+    const type = octets.length === 4 ? RecordType.A : RecordType.AAAA;
+    writer.writeRecordHeader(targetAt, type, TTL, octets.length);
+    writer.writeOctets(octets, 0, octets.length);
+    writer.additionals++;
+  }
+}
+
+/** A client keeps its view: what it is told of answers as the same cluster sees the clusterset. */
+function bindingsFor(
+  { addresses, endpoints }: DesignatedResolver,
+  target: Uint8Array,
+  view: string | undefined,
+): Uint8Array[] {
+  const path = view === undefined ? "/dns-query{?dns}" : `/clusters/${view}/dns-query{?dns}`;
+  const usable = endpoints.filter((endpoint) => endpoint.protocol === "https" || endpoint.view === view);
+  return usable.map(({ protocol, port }, index) =>
+    encodeServiceBinding({
+      priority: index + 1,
+      target,
+      alpn: [protocol === "https" ? "h2" : "dot"],
+      port: port === DEFAULT_PORTS[protocol] ? undefined : port,
+      ipv4Hints: addresses.filter(({ length }) => length === 4),
+      ipv6Hints: addresses.filter(({ length }) => length === 16),
+      dohPath: protocol === "https" ? path : undefined,
+    }),
+  );
+}
+
+/** The SOA record of a locally served zone (RFC 6303 section 3). @returns how many records that are: 0 where it has no room */
+function writeLocalSoa(apexAt: number): 0 | 1 {
+  const octets = POINTER_BYTES + NOBODY.length + SOA_NUMBERS_BYTES;
+  if (!writer.hasRoom(RECORD_HEADER_BYTES + octets)) return 0;
+  writer.writeRecordHeader(apexAt, RecordType.SOA, TTL, octets);
+  writer.write16(0xc000 | apexAt);
+  writer.writeOctets(NOBODY, 0, NOBODY.length);
+  for (const value of [SERIAL, SOA_TIMERS.refresh, SOA_TIMERS.retry, SOA_TIMERS.expire, TTL])
+    writer.write32(value);
+  return 1;
+}
+
+function end(query: Query, outcome: "answer" | "nodata"): Answer {
+  writer.writeOpt(query, ResponseCode.NOERROR, -1);
+  const bytes = writer.finish(query, ResponseCode.NOERROR, true);
+  return { bytes, outcome, freshness: writer.truncated ? 0 : TTL };
+}
+
+/** Where resolver.arpa stands in the question's name, or -1 where the name is not in it. */
+function resolverArpaAt(): number {
+  const { labels, labelAt, bytes } = QuestionName;
+  if (labels < 2) return -1;
+  const start = bytes - RESOLVER_ARPA.length;
+  return labelAt[labels - 2] === start && matches(RESOLVER_ARPA, start) ? start : -1;
+}
+
+function startsWithDns(): boolean {
+  return QuestionName.bytes > DNS_LABEL.length && matches(DNS_LABEL, 0);
+}
+
+function isServiceOf({ name }: DesignatedResolver): boolean {
+  const wire = foldName(parseName(name));
+  return QuestionName.bytes === DNS_LABEL.length + wire.length && matches(wire, DNS_LABEL.length);
+}
+
+function matches(octets: Uint8Array, at: number): boolean {
+  for (let index = 0; index < octets.length; index++)
+    if (QuestionName.folded[at + index] !== octets[index]) return false;
+  return true;
+}

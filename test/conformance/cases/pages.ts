@@ -1,0 +1,95 @@
+import type { HttpCase } from "../http-case.ts";
+import { NAME } from "./doh.ts";
+
+const ZONE = NAME.split(".").slice(-2).join(".");
+const HTML = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "private, no-cache",
+  "content-security-policy": /^default-src 'none'; style-src 'sha256-[^']+'; /,
+  "x-content-type-options": "nosniff",
+};
+
+const page = (title: string, path: string, text: string, status = 200): HttpCase => ({
+  section: "docs/clients.md, pages",
+  title,
+  path,
+  expected: { status, headers: HTML, text },
+});
+
+const file = (title: string, path: string, contentType: string, text: string): HttpCase => ({
+  section: "docs/clients.md, files",
+  title,
+  path,
+  expected: {
+    status: 200,
+    headers: {
+      "content-type": contentType,
+      "cache-control": "private, no-cache",
+      "content-disposition": /^attachment; filename="[-\w.]+"$/,
+    },
+    text,
+  },
+});
+
+/** The address that hosts are told to be reached by (`publicUrl`). */
+export const PUBLIC_URL = "https://gateway.example";
+
+/** The pages for people and the files of `/setup`, while `cluster-a` and `cluster-b` are live and `NAME` has 10.1.0.1. */
+export const pageCases: readonly HttpCase[] = [
+  page("the first page leads with the alias zone", "/", `<code>${ZONE}</code>`),
+  page("a look-up needs no script", `/?name=${NAME}&type=A`, "The name exists: 1 record."),
+  page("a look-up of a type by its number", `/?name=${NAME}&type=16`, "has no TXT records (NODATA)"),
+  page("a look-up as a cluster asks", `/?name=${NAME}&view=cluster-a`, "Seen from cluster-a"),
+  page("a look-up that cannot be asked", "/?name=a..b", "empty label", 400),
+  page("a look-up for a cluster that is none", `/?name=${NAME}&view=none`, "no cluster", 400),
+  page("services are listed from the image", "/services", NAME),
+  page("services are found by words", "/services?q=WEB", NAME),
+  page("a search that finds nothing says so", "/services?q=nothing-at-all", "No service has a name"),
+  page("clusters say how fresh they are", "/clusters", "Last heard"),
+  page("conflicts are said, or who knows them", "/conflicts", "Conflicts and findings"),
+  page("a client is set up for the alias zone", "/setup", `Set up a client for ${ZONE}`),
+  page("a client is set up for another zone", "/setup?zone=clusterset.local", "for clusterset.local"),
+  page("a zone that is not served is none to set up", "/setup?zone=example.org", "does not serve", 404),
+  page("a client can be tested", "/setup/test", `resolve ${ZONE} here?`),
+  file(
+    "Apple's profile",
+    `/setup/apple/${ZONE}.mobileconfig?zone=${ZONE}`,
+    "application/x-apple-aspen-config",
+    `<string>${PUBLIC_URL}/dns-query</string>`,
+  ),
+  file(
+    "Chromium's policy",
+    "/setup/chromium/clusterset-doh.json",
+    "application/json; charset=utf-8",
+    `"${PUBLIC_URL}/dns-query{?dns}"`,
+  ),
+  file(
+    "CoreDNS's server block",
+    `/setup/coredns/Corefile?zone=${ZONE}.`,
+    "text/plain; charset=utf-8",
+    "tls_servername gateway.example",
+  ),
+  ...(
+    [
+      ["a file that there is not", "/setup/chromium/other.json", "no such file"],
+      ["a client that there is not", "/setup/other/file", "no such file"],
+      [
+        "a file for .local, which browsers keep to themselves",
+        "/setup/chromium/clusterset-doh.json?zone=clusterset.local",
+        "RFC 6762",
+      ],
+      ["a file of a listener that is off", "/setup/unbound/clusterset-doh.conf", "--dot"],
+    ] as const
+  ).map(
+    ([title, path, text]): HttpCase => ({
+      section: "docs/clients.md, files",
+      title: `there is no ${title}`,
+      path,
+      expected: {
+        status: 404,
+        headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
+        text,
+      },
+    }),
+  ),
+];

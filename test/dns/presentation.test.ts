@@ -1,0 +1,147 @@
+import { encode } from "dns-packet";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { formatNameAt, formatRdata, MessageError } from "../../src/dns/presentation.ts";
+import { readRecord, skipName } from "../../src/dns/record-walk.ts";
+
+/** The first answer of a message that dns-packet makes, as a record's place. */
+function answer(record: object) {
+  const message = new Uint8Array(
+    encode({
+      type: "response",
+      questions: [{ type: "A", name: "a.example" }],
+      answers: [{ name: "a.example", ttl: 5, ...record } as never],
+    }),
+  );
+  return { message, place: readRecord(message, skipName(message, 12) + 4)! };
+}
+
+/** A record of any octets. */
+function raw(type: number, data: readonly number[]) {
+  const message = Uint8Array.from([
+    ...new Array(12).fill(0),
+    0,
+    0,
+    type,
+    0,
+    1,
+    0,
+    0,
+    0,
+    5,
+    0,
+    data.length,
+    ...data,
+  ]);
+  return { message, place: readRecord(message, 12)! };
+}
+
+const formatted = ({ message, place }: ReturnType<typeof answer>) => formatRdata(message, place);
+
+describe("RDATA in text", () => {
+  it.each([
+    ["RFC 1035 section 3.4.1", { type: "A", data: "192.0.2.1" }, "192.0.2.1"],
+    ["RFC 5952", { type: "AAAA", data: "2001:db8:0:0:0:0:0:1" }, "2001:db8::1"],
+    ["RFC 1035 section 3.3.1", { type: "CNAME", data: "b.example" }, "b.example."],
+    [
+      "RFC 1035 section 3.3.9",
+      { type: "MX", data: { preference: 10, exchange: "mx.example" } },
+      "10 mx.example.",
+    ],
+    [
+      "RFC 2782",
+      { type: "SRV", data: { priority: 0, weight: 50, port: 443, target: "web.example" } },
+      "0 50 443 web.example.",
+    ],
+    [
+      "RFC 8659 section 4.1.1",
+      { type: "CAA", data: { flags: 128, tag: "issue", value: 'ca "x"' } },
+      '128 issue "ca \\"x\\""',
+    ],
+    ["RFC 3597 section 5", { type: "NULL", data: Buffer.from("0a0b", "hex") }, "\\# 2 0a0b"],
+    ["RFC 3597 section 5, empty", { type: "NULL", data: Buffer.alloc(0) }, "\\# 0"],
+  ] as const)("%s: %j is %s", (_, record, text) => expect(formatted(answer(record))).toBe(text));
+
+  it("TXT is character-strings in quotes (RFC 1035 section 5.1)", () => {
+    const data = ["v=spf1 -all", 'say "hi" \\ ', Buffer.from([0x00, 0xe9]), ""];
+    expect(formatted(answer({ type: "TXT", data }))).toBe(
+      String.raw`"v=spf1 -all" "say \"hi\" \\ " "\000\233" ""`,
+    );
+  });
+
+  it("any character-strings come back from the text", () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 255 }), { minLength: 1, maxLength: 4 }), (strings) => {
+        const text = formatted(answer({ type: "TXT", data: strings.map((octets) => Buffer.from(octets)) }));
+        expect(text).toMatch(/^[\x20-\x7e]*$/);
+        const read = [...text.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, inner]) =>
+          Buffer.from(
+            inner!.replace(/\\(\d{3}|.)/g, (_, escaped: string) =>
+              escaped.length === 3 ? String.fromCharCode(Number(escaped)) : escaped,
+            ),
+            "latin1",
+          ),
+        );
+        expect(read).toEqual(strings.map((octets) => Buffer.from(octets)));
+      }),
+    );
+  });
+
+  it.each([
+    ["an address of three octets", 1, [1, 2, 3]],
+    ["a name that goes on behind the data", 5, [3, 97]],
+    ["a name with octets behind it", 5, [0, 0]],
+    ["a preference alone", 15, [0]],
+    ["SRV without a target", 33, [0, 0, 0, 0, 0, 0]],
+    ["SOA without numbers", 6, [0, 0]],
+    ["a character-string that is cut off", 16, [5, 97]],
+  ])("%s is malformed", (_, type, data) => expect(() => formatted(raw(type, data))).toThrow(MessageError));
+
+  it("never reads beyond the message, whatever its octets are", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(1, 5, 6, 13, 15, 16, 28, 33, 99),
+        fc.array(fc.nat(255), { maxLength: 40 }),
+        (type, data) => {
+          try {
+            expect(formatted(raw(type, data))).toMatch(/^[\x20-\x7e]*$/);
+          } catch (error) {
+            expect(error).toBeInstanceOf(MessageError);
+          }
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe("names in messages (RFC 1035 section 4.1.4)", () => {
+  const at = (octets: readonly number[], start: number) => formatNameAt(Uint8Array.from(octets), start);
+
+  it("follow pointers backwards", () => {
+    expect(at([1, 97, 0, 1, 98, 0xc0, 0], 3)).toBe("b.a.");
+    expect(at([1, 97, 0, 1, 98, 0xc0, 0, 0xc0, 3], 7)).toBe("b.a.");
+    expect(at([0], 0)).toBe(".");
+  });
+
+  it("keep what is no host name as escapes (section 5.1)", () => {
+    expect(at([4, 97, 46, 0, 92, 0], 0)).toBe("a\\.\\000\\\\.");
+  });
+
+  it.each([
+    ["at itself", [0xc0, 0], 0],
+    ["forwards", [0xc0, 2, 0], 0],
+    ["at a pointer that leads back to it", [1, 97, 0xc0, 4, 0xc0, 0], 4],
+    ["into nothing", [0xc0], 0],
+  ])("a pointer %s is malformed", (_, octets, start) =>
+    expect(() => at(octets, start)).toThrow(MessageError),
+  );
+
+  it("are at most 255 octets, pointers or not", () => {
+    const label = [63, ...new Array(63).fill(97)];
+    const three = [...label, ...label, ...label];
+    expect(at([...three, 61, ...new Array(61).fill(98), 0], 0)).toHaveLength(254);
+    expect(() => at([...three, 62, ...new Array(62).fill(98), 0], 0)).toThrow(MessageError);
+    expect(() => at([62, ...new Array(62).fill(98), 0, ...three, 0xc0, 0], 64)).toThrow(MessageError);
+  });
+});

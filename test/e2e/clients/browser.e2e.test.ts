@@ -1,0 +1,88 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../answers.ts";
+import { temporaryFolder } from "../servers/folders.ts";
+import { type BrowserSettings, openInChromium, openInFirefox } from "./browsers.ts";
+import { ALIAS, type GatewayOfAPage, NAME, startGatewayOfAPage, TEXT } from "./gateway-of-a-page.ts";
+
+const LOCAL_NAME = NAME.replace(ALIAS, "clusterset.local");
+/** The parts of the test page that its script fills. */
+const outcome = (document: string, id: string) =>
+  new RegExp(`id="${id}"[^>]*class="(good|bad)"[^>]*>([^<]*)`).exec(document)?.slice(1);
+
+describe("Chromium with the managed policy that /setup made, and no other resolver", () => {
+  let world: GatewayOfAPage;
+  let settings: BrowserSettings;
+
+  beforeAll(async () => {
+    world = await startGatewayOfAPage(false);
+    const certificateFile = join(temporaryFolder("certificate"), "certificate.crt");
+    writeFileSync(certificateFile, await world.setupFile("certificate/certificate.crt"));
+    const policy = await world.setupFile("chromium/clusterset-doh.json");
+    settings = {
+      etc: { "chromium/policies/managed/clusterset-doh.json": policy },
+      certificateFile,
+      trust: "P,,",
+    };
+  });
+  afterAll(() => world?.stop());
+
+  test("loads a page at a name in the alias zone", async () => {
+    expect(await openInChromium(`http://${NAME}:${world.page.port}/`, settings)).toContain(TEXT);
+    expect(world.page.asked.map(({ host }) => host)).toContain(`${NAME}:${world.page.port}`);
+  });
+
+  test("does not find the same name below .local, which it keeps to itself", async () => {
+    const document = await openInChromium(`http://${LOCAL_NAME}:${world.page.port}/`, settings);
+    expect(document).not.toContain(TEXT);
+    expect(world.page.asked.filter(({ host }) => host.startsWith(LOCAL_NAME))).toEqual([]);
+  });
+
+  test("the test of the client says that it works, within the page's own policy", async () => {
+    const document = await openInChromium(`${world.gateway.url}/setup/test?zone=${ALIAS}`, settings);
+    expect(outcome(document, "reach")).toEqual(["good", expect.stringContaining("gets answers")]);
+    expect(outcome(document, "look")).toEqual(["good", expect.stringContaining("asked this gateway")]);
+  });
+
+  test("and says that it does not where the policy is not there", async () => {
+    const without = { ...settings, etc: {} };
+    const document = await openInChromium(`${world.gateway.url}/setup/test?zone=${ALIAS}`, without);
+    expect(outcome(document, "reach")?.[0]).toBe("good");
+    expect(outcome(document, "look")).toEqual(["bad", expect.stringContaining("Not so far")]);
+  });
+
+  test("a look-up needs no script, and the page asks nothing of others", async () => {
+    const document = await openInChromium(`${world.gateway.url}/?name=${NAME}&type=A`, settings);
+    expect(document).toContain("The name exists: 1 record.");
+    expect(document).not.toContain("<script");
+  });
+});
+
+describe("Firefox ESR with the policies.json that /setup made, and no other resolver", () => {
+  let world: GatewayOfAPage;
+  let settings: BrowserSettings;
+
+  beforeAll(async () => {
+    world = await startGatewayOfAPage(true);
+    const policies = await world.setupFile("firefox/policies.json");
+    settings = {
+      etc: { "firefox/policies/policies.json": policies },
+      certificateFile: world.gateway.caFile,
+      trust: "C,,",
+    };
+  });
+  afterAll(() => world?.stop());
+
+  test("loads a page at a name in the alias zone", async () => {
+    const browser = await openInFirefox(`http://${NAME}:${world.page.port}/`, settings);
+    try {
+      await eventually(() => world.page.asked).toContainEqual({
+        host: `${NAME}:${world.page.port}`,
+        userAgent: expect.stringContaining("Firefox"),
+      });
+    } finally {
+      await browser.kill();
+    }
+  });
+});

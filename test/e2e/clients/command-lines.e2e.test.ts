@@ -1,0 +1,54 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../servers/folders.ts";
+import { run } from "../servers/run.ts";
+import { type GatewayOfAPage, NAME, startGatewayOfAPage, TEXT } from "./gateway-of-a-page.ts";
+
+let world: GatewayOfAPage;
+let folder: string;
+
+beforeAll(async () => {
+  world = await startGatewayOfAPage(false);
+  folder = temporaryFolder("lines");
+  writeFileSync(join(folder, "certificate.crt"), await world.setupFile("certificate/certificate.crt"));
+});
+afterAll(() => world?.stop());
+
+/** The lines of a file behind /setup, as they are pasted. */
+const linesOf = async (path: string) => (await world.setupFile(path)).trimEnd().split("\n");
+const shell = (line: string) => run("bash", ["-c", line], { cwd: folder });
+
+describe("the lines that /setup prints, pasted into a shell", () => {
+  test("curl finds the page by --doh-url, and prints JSON", async () => {
+    const [open, json, ...others] = await linesOf("curl/curl.sh");
+    expect(others).toEqual([]);
+    // The page has a port of its own here, so that the line has one, too.
+    const line = open!.replace(`'http://${NAME}/'`, `'http://${NAME}:${world.page.port}/'`);
+    expect(line).not.toBe(open);
+    expect(await shell(line)).toContain(TEXT);
+    expect(JSON.parse(await shell(json!))).toMatchObject({ Status: 0, Answer: [{ data: "127.0.0.1" }] });
+  });
+
+  test("curl does not find it without", async () => {
+    await expect(shell(`curl -sS --max-time 10 'http://${NAME}:${world.page.port}/'`)).rejects.toThrow(
+      /resolve/i,
+    );
+  });
+
+  test("dig and kdig ask by POST and by GET", async () => {
+    const lines = await linesOf("dig/dig.sh");
+    expect(lines.map((line) => line.split(" @")[0])).toEqual([
+      "dig +https",
+      "dig +https-get",
+      "kdig +https",
+      "kdig +https +https-get",
+    ]);
+    for (const line of lines) {
+      const text = await shell(line);
+      expect(text, line).toMatch(/status: NOERROR/);
+      expect(text, line).toMatch(new RegExp(`^${NAME}\\.\\s+\\d+\\s+IN\\s+A\\s+127\\.0\\.0\\.1$`, "m"));
+      expect(text, line).toMatch(line.includes("-get") ? /HTTPS-GET|GET/ : /HTTPS|POST/);
+    }
+  });
+});

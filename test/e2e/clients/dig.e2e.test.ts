@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { run } from "../servers/run.ts";
+import { ensureTools } from "../servers/tools.ts";
+import {
+  BIG,
+  BIG_SIZE,
+  DB,
+  DESIGNATED,
+  type ListeningGateway,
+  startListeningGateway,
+  WEB,
+  ZONE,
+} from "./listening-gateway.ts";
+
+let listening: ListeningGateway;
+beforeAll(async () => {
+  await ensureTools();
+  listening = await startListeningGateway();
+});
+afterAll(() => listening?.gateway.stop());
+
+const dig = (...args: string[]) =>
+  run("dig", ["+tries=1", "+time=5", "@127.0.0.1", "-p", String(listening.dnsPort), ...args]);
+const kdig = (...args: string[]) => run("kdig", ["+retry=0", "@127.0.0.1", ...args]);
+const overTls = (...args: string[]) =>
+  kdig("-p", String(listening.dotPort), `+tls-ca=${listening.gateway.caFile}`, ...args);
+
+const lines = (text: string) => text.trim().split("\n").sort();
+/** What a program prints for records, with the white space between the fields made one space each. */
+const records = (text: string) =>
+  text
+    .split("\n")
+    .filter((line) => /^[^;\s].*\sIN\s/.test(line))
+    .map((line) => line.replace(/\s+/g, " "));
+
+describe("dig", () => {
+  test.each([
+    ["over UDP", []],
+    ["over UDP without EDNS", ["+noedns"]],
+    ["over UDP without a cookie", ["+nocookie"]],
+    ["over UDP with an unknown option", ["+ednsopt=65000:00ff"]],
+    ["over UDP with a client subnet", ["+subnet=192.0.2.0/24"]],
+    ["over TCP", ["+tcp"]],
+  ])("%s", async (_, flags) => {
+    expect(lines(await dig(...flags, "+short", WEB, "A"))).toEqual(["10.96.1.10", "10.96.2.10"]);
+    expect(lines(await dig(...flags, "+short", DB, "A"))).toHaveLength(4);
+    expect(lines(await dig(...flags, "+short", `_https._tcp.${WEB}`, "SRV"))).toEqual([`0 100 443 ${WEB}.`]);
+  });
+
+  test("sees NXDOMAIN with the SOA record, and that nobody recurses", async () => {
+    const text = await dig(`nothing.${ZONE}`, "A");
+    expect(text).toMatch(/status: NXDOMAIN/);
+    expect(text).toMatch(/flags: qr aa rd;/);
+    expect(records(text)).toEqual([
+      expect.stringMatching(/^clusterset\.example\.org\. 5 IN SOA ns\.dns\.clusterset\.example\.org\. /),
+    ]);
+  });
+
+  test("is told to come over TCP, and comes (RFC 7766 section 5)", async () => {
+    for (const flags of [[], ["+noedns"], ["+bufsize=4096"]]) {
+      const text = await dig(...flags, BIG, "A");
+      expect(text).toMatch(/^;; Truncated, retrying in TCP mode\./m);
+      expect(text).toMatch(/ANSWER: 300,/);
+      expect(records(text)).toHaveLength(BIG_SIZE);
+    }
+    const truncated = await dig("+ignore", BIG, "A");
+    expect(truncated).toMatch(/flags: qr aa tc rd;.* ANSWER: 0,/);
+  });
+
+  test("keeps a TCP connection for several queries, and is told how long it may (RFC 7828)", async () => {
+    const text = await dig(
+      "+tcp",
+      "+keepopen",
+      "+keepalive",
+      WEB,
+      "A",
+      DB,
+      "A",
+      "+tcp",
+      "+keepopen",
+      BIG,
+      "A",
+    );
+    expect(records(text)).toHaveLength(2 + 4 + BIG_SIZE);
+    expect(text).toMatch(/TCP KEEPALIVE: 30\.0 secs/);
+    expect([...text.matchAll(/SERVER: .*\(TCP\)/g)]).toHaveLength(3);
+  });
+
+  test("gets BADVERS for another version of EDNS (RFC 6891 section 6.1.3)", async () => {
+    expect(await dig("+edns=1", "+noednsnegotiation", WEB, "A")).toMatch(/status: BADVERS/);
+  });
+
+  test("over TLS", async () => {
+    const { dotPort, gateway } = listening;
+    const tls = ["+tls", `+tls-ca=${gateway.caFile}`, "+tls-hostname=localhost", "-p", String(dotPort)];
+    expect(lines(await dig(...tls, "+short", WEB, "A"))).toEqual(["10.96.1.10", "10.96.2.10"]);
+  });
+});
+
+describe("kdig", () => {
+  test("over TLS, strictly: the certificate has to be the one that is trusted (RFC 8310)", async () => {
+    const text = await overTls("+tls-hostname=localhost", WEB, "A");
+    expect(text).toMatch(/TLS session \(TLS1\.3\)/);
+    expect(records(text).sort()).toEqual([`${WEB}. 5 IN A 10.96.1.10`, `${WEB}. 5 IN A 10.96.2.10`]);
+    expect(text).toMatch(/PADDING: \d+ B/);
+    await expect(overTls("+tls-hostname=other.example", WEB, "A")).rejects.toThrow(/certificate|TLS/i);
+  });
+
+  test("keeps TCP and TLS connections for many queries", async () => {
+    const questions = Array.from({ length: 20 }, () => [WEB, "A", DB, "A"]).flat();
+    const overTcp = await kdig("-p", String(listening.dnsPort), "+tcp", "+keepopen", ...questions);
+    const secure = await overTls("+tls-hostname=localhost", "+keepopen", ...questions);
+    for (const text of [overTcp, secure]) expect(records(text)).toHaveLength(20 * 6);
+    expect([...secure.matchAll(/TLS session/g)]).toHaveLength(40);
+  });
+
+  test("comes over TCP for what does not fit", async () => {
+    const text = await kdig("-p", String(listening.dnsPort), BIG, "A");
+    expect(text).toMatch(/TC\b|truncated|\(TCP\)/);
+    expect(records(text)).toHaveLength(BIG_SIZE);
+  });
+});
+
+describe("designated resolvers (RFC 9461, RFC 9462)", () => {
+  const bindings = (port: number, dotPort?: number, path = "/dns-query") => [
+    `1 ${DESIGNATED}. alpn="h2" port=${port} ipv4hint=127.0.0.1 key7="${path}{?dns}"`,
+    ...(dotPort === undefined ? [] : [`2 ${DESIGNATED}. alpn="dot" port=${dotPort} ipv4hint=127.0.0.1`]),
+  ];
+
+  test("are what dig reads at _dns.resolver.arpa, and at the resolver's own name", async () => {
+    const { gateway, dotPort, viewPort } = listening;
+    const https = Number(new URL(gateway.url).port);
+    for (const name of ["_dns.resolver.arpa", `_dns.${DESIGNATED}`]) {
+      expect(lines(await dig("+short", name, "SVCB"))).toEqual(bindings(https, dotPort));
+      expect(lines(await dig("+tcp", "+short", name, "SVCB"))).toEqual(bindings(https, dotPort));
+    }
+    expect(lines(await dig("-p", String(viewPort), "+short", "_dns.resolver.arpa", "SVCB"))).toEqual(
+      bindings(https, undefined, "/clusters/cluster-a/dns-query"),
+    );
+  });
+
+  test("have their addresses in the additional section", async () => {
+    expect(records(await dig("_dns.resolver.arpa", "SVCB"))).toContainEqual(
+      `${DESIGNATED}. 300 IN A 127.0.0.1`,
+    );
+  });
+
+  test("are what kdig reads over TLS and HTTPS", async () => {
+    const { gateway, dotPort } = listening;
+    const { port } = new URL(gateway.url);
+    const expected = bindings(Number(port), dotPort).map((line) =>
+      line.replaceAll(/alpn="(\w+)"/g, "alpn=$1"),
+    );
+    const trusted = ["+tls-hostname=localhost", "+short", "_dns.resolver.arpa", "SVCB"];
+    expect(lines(await overTls(...trusted))).toEqual(expected);
+    const https = ["-p", port, "+https", `+tls-ca=${gateway.caFile}`];
+    expect(lines(await kdig(...https, ...trusted))).toEqual(expected);
+  });
+
+  test("are none for other names there: NODATA (RFC 9462 section 6.4)", async () => {
+    const text = await dig("www.resolver.arpa", "A");
+    expect(text).toMatch(/status: NOERROR/);
+    expect(records(text)).toEqual([expect.stringMatching(/^resolver\.arpa\. 300 IN SOA /)]);
+  });
+});

@@ -1,0 +1,93 @@
+import { endpoints, exported, imported, port, snapshot } from "../../merge/fixtures.ts";
+import { type GatewayProcess, startGateway } from "../processes.ts";
+import { freePort } from "../servers/ports.ts";
+
+/** A gateway that answers plain DNS and DNS over TLS on loopback, with `shop/web`, `shop/db` and `shop/big` of two clusters. */
+export interface ListeningGateway {
+  readonly gateway: GatewayProcess;
+  /** UDP and TCP, on 127.0.0.1. */
+  readonly dnsPort: number;
+  /** The same as `cluster-a` sees it. */
+  readonly viewPort: number;
+  readonly dotPort: number;
+  /** Pushes both clusters; `shop/web` has these clusterset IPs in cluster-a, and one of cluster-b. */
+  push(webAddresses?: readonly string[]): Promise<void>;
+}
+
+/** The zone that docs/listeners.md forwards; unlike `clusterset.local` all programs let it through. */
+export const ZONE = "clusterset.example.org";
+export const WEB = `web.shop.svc.${ZONE}`;
+export const DB = `db.shop.svc.${ZONE}`;
+export const BIG = `big.shop.svc.${ZONE}`;
+/** So many that they fit into no datagram of the usual size. */
+export const BIG_SIZE = 300;
+/** The certificate is for this name. */
+export const DESIGNATED = "dns.example.org";
+
+const CLUSTERS = ["cluster-a", "cluster-b"];
+const WEB_PORTS = [port("https", 443)];
+
+/** Starts it and pushes. @param more further settings of its listeners */
+export async function startListeningGateway(
+  more: { readonly dns?: object; readonly dot?: object; readonly publicUrl?: string } = {},
+): Promise<ListeningGateway> {
+  const [dnsPort, viewPort, dotPort] = [await freePort(), await freePort(), await freePort()];
+  const gateway = await startGateway({
+    clusters: CLUSTERS,
+    zones: [ZONE],
+    leaseSeconds: 600,
+    config: {
+      dns: {
+        listen: [`127.0.0.1:${dnsPort}`, { address: `127.0.0.1:${viewPort}`, view: "cluster-a" }],
+        ...more.dns,
+      },
+      dot: { listen: [`127.0.0.1:${dotPort}`], ...more.dot },
+      ddr: { name: DESIGNATED, addresses: ["127.0.0.1"] },
+      ...(more.publicUrl !== undefined && { publicUrl: more.publicUrl }),
+    },
+  });
+  const push = async (webAddresses: readonly string[] = ["10.96.1.10", "fd00:96::10"]) => {
+    for (const one of snapshots(webAddresses)) {
+      const { status, text } = await gateway.http(`/api/v1/clusters/${one.clusterId}/snapshot`, {
+        method: "PUT",
+        headers: {
+          authorization: `Bearer ${gateway.tokenFor(one.clusterId)}`,
+          "content-type": "application/json",
+        },
+        body: JSON.stringify(one),
+      });
+      if (status !== 200) throw new Error(`${status} ${text}`);
+    }
+  };
+  await push();
+  return { gateway, dnsPort, viewPort, dotPort, push };
+}
+
+function snapshots(webAddresses: readonly string[]) {
+  const many = Array.from({ length: BIG_SIZE }, (_, index) => ({
+    address: `10.3.${index >> 8}.${index & 255}`,
+  }));
+  const db = (network: string) =>
+    exported({
+      headless: true,
+      ports: [port("pg", 5432)],
+      endpoints: endpoints(
+        { address: `10.${network}.0.1`, hostname: "db-0" },
+        { address: `10.${network}.0.2`, hostname: "db-1" },
+      ),
+    });
+  return [
+    snapshot("cluster-a", {
+      exports: {
+        "shop/web": exported({ ports: WEB_PORTS }),
+        "shop/db": db("1"),
+        "shop/big": exported({ headless: true, endpoints: endpoints(...many) }),
+      },
+      imports: { "shop/web": imported({ ips: [...webAddresses], ports: WEB_PORTS }) },
+    }),
+    snapshot("cluster-b", {
+      exports: { "shop/db": db("2") },
+      imports: { "shop/web": imported({ ips: ["10.96.2.10"], ports: WEB_PORTS }) },
+    }),
+  ];
+}

@@ -1,0 +1,128 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ClientTests } from "../../../src/http/pages/client-tests.ts";
+import { twoClusters } from "../../resolve/world.ts";
+import { base64url, FakeGateway, NOW, query } from "../fake-gateway.ts";
+import { type PagesWorld, pagesWorld } from "./pages-world.ts";
+
+const ZONE = "clusterset.test";
+const tokenOf = (html: string) => /client-test-([0-9a-f]{20})\./.exec(html)![1]!;
+const ask = (world: PagesWorld, name: string, path = "/dns-query") =>
+  world.fetch(`${path}?dns=${base64url(query(name))}`);
+const result = async (world: PagesWorld, token: string) =>
+  (await world.fetch(`/setup/test?zone=${ZONE}&token=${token}`, { accept: "application/json" })).json();
+
+describe("the test of a client", () => {
+  it("says that no query came, then that one did, and from whom", async () => {
+    const world = await pagesWorld(twoClusters());
+    const { html } = await world.page("/setup/test");
+    const token = tokenOf(html);
+    const name = `client-test-${token}.dns.${ZONE}`;
+    expect(html).toContain(`<img class="pixel" src="https://${name}/" alt="">`);
+    expect(await result(world, token)).toEqual({
+      seen: false,
+      message: expect.stringContaining("Not so far"),
+    });
+    expect((await world.page(`/setup/test?token=${token}`)).text).toContain("start another test");
+
+    await ask(world, name.toUpperCase(), "/clusters/east/dns-query");
+    await world.clock.advance(2000);
+    expect(await result(world, token)).toEqual({
+      seen: true,
+      message: "Yes: this client asked this gateway for the name 2 s ago, as cluster east.",
+    });
+    const { text } = await world.page(`/setup/test?token=${token}`);
+    expect(text).toContain("Yes: this client asked this gateway");
+    expect(text).not.toContain("start another test");
+  });
+
+  it("does not change what is answered: the name does not exist", async () => {
+    const world = await pagesWorld(twoClusters());
+    const token = tokenOf((await world.page("/setup/test")).html);
+    const response = await world.fetch(`/resolve?name=client-test-${token}.dns.${ZONE}`);
+    expect(await response.json()).toMatchObject({ Status: 3, Authority: [{ type: 6 }] });
+    expect(await result(world, token)).toMatchObject({ seen: true });
+  });
+
+  it("is seen while nothing is known yet, too", async () => {
+    const world = await pagesWorld([]);
+    const token = tokenOf((await world.page("/setup/test")).html);
+    await ask(world, `client-test-${token}.dns.${ZONE}`);
+    expect(await result(world, token)).toMatchObject({ seen: true });
+  });
+
+  it("makes the browser load the name, and lets the script ask the gateway alone", async () => {
+    const world = await pagesWorld(twoClusters(), { publicUrl: "https://doh.example.org" });
+    const { headers, html } = await world.page("/setup/test");
+    const policy = headers.get("content-security-policy")!;
+    expect(policy).toContain(`img-src data: https://client-test-${tokenOf(html)}.dns.${ZONE};`);
+    expect(policy).toContain("connect-src 'self' https://doh.example.org;");
+  });
+
+  it("is a new one each time", async () => {
+    const world = await pagesWorld(twoClusters());
+    const tokens = await Promise.all(
+      [1, 2, 3].map(async () => tokenOf((await world.page("/setup/test")).html)),
+    );
+    expect(new Set(tokens).size).toBe(3);
+  });
+
+  it.each(["", "short", "G".repeat(20), "0".repeat(21)])("knows no test %j", async (token) => {
+    const world = await pagesWorld(twoClusters());
+    const response = await world.fetch(`/setup/test?token=${token}`, { accept: "application/json" });
+    expect(response.status).toBe(404);
+    expect((await world.page(`/setup/test?token=${token}`)).html).toContain("client-test-");
+  });
+
+  it("tells where a host cannot tell", async () => {
+    const world = await pagesWorld(twoClusters(), { clientTests: undefined });
+    const { text, html } = await world.page("/setup/test");
+    expect(text).toContain("many places that do not tell each other");
+    expect(html).not.toContain("<script>");
+  });
+});
+
+describe("what is remembered", () => {
+  const TOKEN = "0123456789abcdef0123";
+  const watched = (tests: ClientTests) => {
+    const gateway = new FakeGateway();
+    gateway.reply = { answers: [], outcome: "nxdomain", rcode: 3 };
+    return tests.watch(gateway);
+  };
+
+  it("ends after two minutes, and is bounded", () => {
+    const tests = new ClientTests();
+    const gateway = watched(tests);
+    const see = (token: string, now = NOW) =>
+      gateway.answer(query(`client-test-${token}.dns.${ZONE}`), undefined, now);
+    see(TOKEN);
+    expect(tests.sightingOf(TOKEN, NOW + 120_000)).toEqual({ at: NOW, view: undefined });
+    expect(tests.sightingOf(TOKEN, NOW + 120_001)).toBeUndefined();
+    for (let index = 0; index < 1000; index++) see(index.toString(16).padStart(20, "0"));
+    expect(tests.sightingOf(TOKEN, NOW)).toBeUndefined();
+    expect(tests.sightingOf("3e7".padStart(20, "0"), NOW)).toBeDefined();
+  });
+
+  it("is no other name, whatever is asked", () => {
+    const tests = new ClientTests();
+    const gateway = watched(tests);
+    for (const name of [
+      "client-test-.dns.x",
+      `client-test-${TOKEN}0.x`,
+      `xclient-test${TOKEN}-.x`,
+      `client-test-${"z".repeat(20)}.x`,
+    ])
+      gateway.answer(query(name), undefined, NOW);
+    expect(tests.sightingOf(TOKEN, NOW)).toBeUndefined();
+    const almost = fc.constantFrom("client-test-", "client-tesT-", "client_test-", "", "x");
+    const digits = fc.stringMatching(/^[0-9a-g]{18,22}$/);
+    fc.assert(
+      fc.property(almost, digits, (prefix, token) => {
+        gateway.answer(query(`${prefix}${token}.dns.${ZONE}`), undefined, NOW);
+        const isTest = prefix.toLowerCase() === "client-test-" && /^[0-9a-f]{20}$/.test(token);
+        expect(tests.sightingOf(token, NOW) !== undefined).toBe(isTest);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

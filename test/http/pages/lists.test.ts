@@ -1,0 +1,147 @@
+import { describe, expect, it } from "vitest";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { exported, imported, port, snapshot } from "../../merge/fixtures.ts";
+import { twoClusters } from "../../resolve/world.ts";
+import { pagesWorld } from "./pages-world.ts";
+
+/** A cluster with many services. */
+function crowd(count: number): ClusterSnapshot {
+  const names = Array.from({ length: count }, (_, index) => `service-${String(index).padStart(5, "0")}`);
+  return snapshot("east", {
+    exports: Object.fromEntries(names.map((name) => [`shop/${name}`, exported()])),
+    imports: Object.fromEntries(
+      names.map((name, index) => [
+        `shop/${name}`,
+        imported({
+          ips: [`10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`.replace("10.0.0.0", "10.9.9.9")],
+          ports: [port("http", 80)],
+        }),
+      ]),
+    ),
+  });
+}
+
+describe("/", () => {
+  it("shows the clusters, the services and the conflicts, with names in the alias zone", async () => {
+    const { text, links } = await (await pagesWorld(twoClusters())).page("/");
+    expect(text).toContain("Answering from 2 of 2 clusters.");
+    expect(text).toContain(
+      "east live Snapshot 0 s old. Last heard 0 s ago. Lease: 60 s left. 6 exports, 1 import.",
+    );
+    expect(text).toContain("5 services.");
+    expect(text).toContain("web.shop.svc.clusterset.test");
+    expect(links).toContain("/?name=web.shop.svc.clusterset.test&type=A#answer");
+    expect(text.indexOf("clusterset.test")).toBeLessThan(text.indexOf("clusterset.local"));
+  });
+
+  it("tells a cluster that fell silent from one that lives", async () => {
+    const world = await pagesWorld(twoClusters());
+    const renewed = world.gateway.renew("west", world.gateway.status().clusters[1]!.generation, 600);
+    await world.clock.advance(0);
+    await renewed;
+    await world.clock.advance(95_000);
+    const { text } = await world.page("/");
+    expect(text).toContain("Answering from 1 of 2 clusters.");
+    expect(text).toContain("east silent, its names are withdrawn");
+    expect(text).toContain("Lease: ran out 35 s ago");
+    expect(text.indexOf("east")).toBeLessThan(text.indexOf("west"));
+  });
+
+  it("stays small with 10,000 services, and says how many there are", async () => {
+    const world = await pagesWorld([crowd(10_000)]);
+    const first = await world.page("/");
+    expect(first.html.length).toBeLessThan(60_000);
+    expect(first.links).toContain("/services");
+    expect(first.text).toContain("All 10000 services");
+    const list = await world.page("/services?page=200");
+    expect(list.html.length).toBeLessThan(60_000);
+    expect(list.text).toContain("service-09999.shop.svc.clusterset.test");
+    expect(list.text).toContain("Page 200 of 200");
+  });
+
+  it("names what is not known here, and who knows it", async () => {
+    const world = await pagesWorld(twoClusters());
+    const { image } = world.gateway.current(world.clock.now())!;
+    const secondary = await pagesWorld(twoClusters(), {
+      directory: (await import("../../../src/http/pages/directory.ts")).createDirectory(() => ({ image })),
+    });
+    for (const path of ["/", "/conflicts"]) {
+      const { text } = await secondary.page(path);
+      expect(text).toContain("Conflicts are kept where the image is compiled, by the primary");
+      expect(text).toContain("Findings are kept where the image is compiled, by the primary");
+    }
+    expect((await secondary.page("/services")).text).toContain("web.shop.svc.clusterset.test");
+  });
+});
+
+describe("/services", () => {
+  it("finds by words, by a whole name, and keeps the search over its pages", async () => {
+    const world = await pagesWorld([crowd(120), snapshot("west", { namespaces: { ops: {} } })]);
+    expect((await world.page("/services?q=service-00007")).text).toContain("1 service.");
+    expect((await world.page("/services?q=SHOP+service-0000")).text).toContain("10 services.");
+    expect((await world.page("/services?q=service-00007.shop.svc.clusterset.test.")).text).toContain(
+      "1 service.",
+    );
+    expect((await world.page("/services?q=nothing")).text).toContain(
+      "No service has a name with these words.",
+    );
+    const first = await world.page("/services?q=shop");
+    expect(first.links).toContain("/services?q=shop&page=2");
+    const last = await world.page("/services?q=shop&page=3");
+    expect(last.text).toContain("service-00119");
+    expect(last.links).not.toContain("/services?q=shop&page=4");
+    expect((await world.page("/services?q=shop&page=0")).text).toContain("Page 1 of 3");
+    expect((await world.page("/services?q=shop&page=99")).links).toContain("/services?q=shop&page=3");
+  });
+
+  it("tells what a service has: addresses, ports, clusters", async () => {
+    const { text } = await (await pagesWorld(twoClusters())).page("/services");
+    expect(text).toContain(
+      "10.200.0.1, 10.201.0.1, fd00::c8:1 · https (tcp) 443 · dns (udp) 53 · from east, west",
+    );
+    expect(text).toMatch(
+      /db\.shop\.svc\.clusterset\.test 10\.1\.0\.1, 10\.1\.0\.2, 10\.2\.0\.1, 10\.2\.0\.2 and 2 more/,
+    );
+  });
+});
+
+describe("/conflicts", () => {
+  it("says them in words", async () => {
+    const disagreeing = twoClusters().map((cluster, index) => ({
+      ...cluster,
+      exports: {
+        ...cluster.exports,
+        "shop/web": exported({
+          ...cluster.exports["shop/web"]!,
+          headless: index === 1,
+        }),
+      },
+    }));
+    const { text } = await (await pagesWorld(disagreeing)).page("/conflicts");
+    expect(text).toMatch(
+      /shop\/web Conflicting type\. Using "ClusterSetIP" from oldest service export in "east"\. 1\/2 clusters disagree\. Set aside: west\./,
+    );
+  });
+
+  it("says that there is none", async () => {
+    const { text } = await (await pagesWorld([snapshot("east")])).page("/conflicts");
+    expect(text).toContain("No conflict: all clusters agree.");
+    expect(text).toContain("No finding: all that is exported is answered.");
+  });
+});
+
+describe("texts of clusters", () => {
+  it("are never markup", async () => {
+    const evil = `<script>alert("1")</script>`;
+    const cluster = snapshot("east", {
+      exports: { [`shop/${evil}`]: exported() },
+      findings: { one: { reason: evil, kind: evil, namespace: evil, name: evil, message: evil } as never },
+    });
+    const world = await pagesWorld([cluster]);
+    for (const path of ["/", "/services", "/clusters", "/conflicts", "/setup"]) {
+      const { html } = await world.page(path);
+      expect(html, path).not.toContain("<script>alert");
+    }
+    expect((await world.page("/conflicts")).text).toContain(evil);
+  });
+});

@@ -1,0 +1,126 @@
+import { decode } from "dns-packet";
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { twoClusters } from "../../resolve/world.ts";
+import { type PagesWorld, pagesWorld } from "./pages-world.ts";
+
+const WEB = "web.shop.svc.clusterset.test";
+
+let world: PagesWorld;
+beforeAll(async () => {
+  world = await pagesWorld(twoClusters());
+});
+
+const hexOf = (html: string, label: string) =>
+  [...html.matchAll(new RegExp(`aria-label="${label} in hex">([^<]*)<`, "g"))].map(([, dump]) =>
+    Buffer.from(
+      dump!
+        .split("\n")
+        .map((line) => line.slice(6, 29).replaceAll(" ", ""))
+        .join(""),
+      "hex",
+    ),
+  );
+
+describe("a look-up", () => {
+  it("says what there is, for whom, and how fresh it is", async () => {
+    const { status, text } = await world.page(`/?name=${WEB}&type=A`);
+    expect(status).toBe(200);
+    expect(text).toContain("The name exists: 2 records.");
+    expect(text).toContain("Seen from outside; 2 of 2 clusters live; east heard 0 s ago");
+    expect(text).toMatch(/10\.200\.0\.1 A 5 s Answer web\.shop\.svc\.clusterset\.test\./);
+  });
+
+  it("shows wire and JSON forms that are the gateway's own", async () => {
+    const { html, text, links } = await world.page(`/?name=${WEB}&type=AAAA`);
+    const json = JSON.parse(
+      /aria-label="The answer in JSON">([^<]*)</.exec(html)![1]!.replaceAll("&quot;", '"'),
+    );
+    const link = links.find((one) => one.startsWith("/resolve?"))!;
+    expect(json).toEqual(await (await world.fetch(link)).json());
+    expect(json.Answer).toMatchObject([{ type: 28, data: "fd00::c8:1" }]);
+
+    const wire = links.find((one) => one.startsWith("/dns-query?dns="))!;
+    const message = Buffer.from(await (await world.fetch(wire)).arrayBuffer());
+    const parts = ["Header", "Question", "Answer", "Additional"].map((label) => hexOf(html, label)[0]!);
+    expect(Buffer.concat(parts).equals(message)).toBe(true);
+    expect(text).toContain(message.toString("base64url"));
+    expect(decode(message).answers).toMatchObject([{ data: "fd00::c8:1" }]);
+  });
+
+  it("asks as the cluster that is chosen, and keeps what was typed", async () => {
+    const { text, html, links } = await world.page(`/?name=${WEB}&type=A&view=west`);
+    expect(text).toContain("Seen from west");
+    expect(text).toContain("10.201.0.1");
+    expect(text).not.toContain("10.200.0.1 A");
+    expect(html).toContain(`value="${WEB}"`);
+    expect(html).toContain('<option value="west" selected>');
+    expect(links).toContain(`/clusters/west/resolve?name=${WEB}&type=A`);
+  });
+
+  it.each([
+    ["a name that is none", "nothing.shop.svc.clusterset.test", "A", "There is no such name (NXDOMAIN)"],
+    ["a type that is none", WEB, "TXT", "has no TXT records (NODATA)"],
+    ["a name outside", "example.org", "A", "outside the zones of this gateway"],
+    ["a number as type", WEB, "65280", "has no TYPE65280 records"],
+    ["an address", "10.200.0.1", "A", "web.shop.svc.clusterset.local."],
+  ])("explains %s", async (_, name, type, said) => {
+    const { status, text } = await world.page(`/?name=${name}&type=${type}`);
+    expect(status).toBe(200);
+    expect(text).toContain(said);
+  });
+
+  it.each([
+    ["a name that is malformed", "name=a..b&type=A", "empty label"],
+    ["a type that is malformed", `name=${WEB}&type=BOGUS`, "parameter type"],
+    ["a cluster that is none", `name=${WEB}&view=nowhere`, 'no cluster "nowhere"'],
+  ])("says beside the form what is wrong with %s", async (_, search, said) => {
+    const { status, text, html } = await world.page(`/?${search}`);
+    expect(status).toBe(400);
+    expect(text).toContain(said);
+    expect(html).toContain('role="alert"');
+    expect(html).toContain('aria-invalid="true"');
+  });
+
+  it("says that it cannot answer yet, and why", async () => {
+    const empty = await pagesWorld([]);
+    const { status, text } = await empty.page(`/?name=${WEB}`);
+    expect(status).toBe(200);
+    expect(text).toContain("The gateway cannot answer now (SERVFAIL)");
+    expect(text).toContain("Extended DNS Error 14: not ready");
+    expect(text).toContain("Not answering yet: no cluster has pushed");
+    expect(text).toContain("no cache may keep this answer");
+  });
+
+  it("takes no text of strangers for markup, whatever is typed", async () => {
+    const markup = fc.stringMatching(/^[<>"'&a-z=/ ]{1,40}$/);
+    await fc.assert(
+      fc.asyncProperty(markup, markup, markup, async (name, type, view) => {
+        const { html } = await world.page(`/?${new URLSearchParams({ name, type, view })}`);
+        const plain = (await world.page("/")).html;
+        const tags = (of: string) => [...of.matchAll(/<\/?([a-z0-9]+)/g)].map(([, tag]) => tag);
+        // Beside the notice and options for what was typed, and the rest of a result, no tag is new.
+        const known = new Set([
+          ...tags(plain),
+          "pre",
+          "table",
+          "caption",
+          "thead",
+          "tbody",
+          "tr",
+          "th",
+          "td",
+          "details",
+          "summary",
+          "section",
+          "dl",
+          "dt",
+          "dd",
+        ]);
+        for (const tag of tags(html)) expect(known).toContain(tag);
+        expect(html.match(/<form /g)).toHaveLength(plain.match(/<form /g)!.length);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

@@ -1,0 +1,57 @@
+import { Gateway } from "../../../src/gateway/gateway.ts";
+import { ServeConfig } from "../../../src/hosts/settings/serve-config.ts";
+import { createStages } from "../../../src/hosts/settings/stages.ts";
+import { createApp } from "../../../src/http/app.ts";
+import { ClientTests } from "../../../src/http/pages/client-tests.ts";
+import { createDirectory } from "../../../src/http/pages/directory.ts";
+import type { PageSettings } from "../../../src/http/pages/page-parts.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { FakeClock } from "../../gateway/fake-clock.ts";
+import { type ReadPage, readPage } from "./read-page.ts";
+
+/** A gateway with pages, whose clock stands still unless it is told. */
+export interface PagesWorld {
+  readonly clock: FakeClock;
+  readonly gateway: Awaited<ReturnType<typeof openGateway>>;
+  fetch(path: string, headers?: Record<string, string>): Promise<Response>;
+  page(path: string): Promise<ReadPage>;
+}
+
+/** The address that requests come by. */
+export const ORIGIN = "https://doh.example:8443";
+
+async function openGateway(clock: FakeClock, zones: readonly string[]) {
+  return Gateway.open({
+    store: createMemoryStore(),
+    stages: createStages({ ...ServeConfig.parse({}), federations: [], zones }),
+    clock,
+    onEvent: () => {},
+  });
+}
+
+/** Pushes the snapshots and opens the pages; `settings` win over those of a gateway that knows everything. */
+export async function pagesWorld(
+  snapshots: readonly ClusterSnapshot[],
+  settings: Partial<PageSettings> & { readonly zones?: readonly string[]; readonly origin?: string } = {},
+): Promise<PagesWorld> {
+  const { zones = ["clusterset.local", "clusterset.test"], origin = ORIGIN, ...pages } = settings;
+  const clock = new FakeClock();
+  const gateway = await openGateway(clock, zones);
+  for (const snapshot of snapshots) {
+    const pushed = gateway.replace(snapshot.clusterId, snapshot, 60);
+    await clock.advance(0);
+    await pushed;
+  }
+  const clientTests = new ClientTests();
+  const app = createApp({
+    gateway: clientTests.watch(gateway),
+    clock: () => clock.now(),
+    zones,
+    version: "1.2.3",
+    pages: { directory: createDirectory(() => gateway.current(clock.now())), clientTests, ...pages },
+  });
+  const fetch = async (path: string, headers: Record<string, string> = {}) =>
+    app.request(`${origin}${path}`, { headers });
+  return { clock, gateway, fetch, page: async (path) => readPage(await fetch(path)) };
+}

@@ -1,0 +1,337 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { adguardUpstream } from "../../../src/http/setup/adguard.ts";
+import { appleProfile } from "../../../src/http/setup/apple-profile.ts";
+import { chromiumPolicy } from "../../../src/http/setup/chromium-policy.ts";
+import { CLIENT_GROUPS } from "../../../src/http/setup/clients.ts";
+import { curlLines, digLines } from "../../../src/http/setup/command-lines.ts";
+import {
+  corednsCustom,
+  corednsPatch,
+  corefile,
+  corefileOfListener,
+} from "../../../src/http/setup/coredns.ts";
+import { dnsStamp } from "../../../src/http/setup/dns-stamp.ts";
+import { dnscryptProxyForwarding, dnscryptProxyServer } from "../../../src/http/setup/dnscrypt-proxy.ts";
+import { dnsmasqConf } from "../../../src/http/setup/dnsmasq.ts";
+import { firefoxPolicy } from "../../../src/http/setup/firefox-policy.ts";
+import { nameBasedUuid } from "../../../src/http/setup/name-based-uuid.ts";
+import { resolvectlLines, resolvedConf } from "../../../src/http/setup/systemd-resolved.ts";
+import { unboundConf } from "../../../src/http/setup/unbound.ts";
+import { windowsScript } from "../../../src/http/setup/windows-script.ts";
+import { facts } from "./facts.ts";
+import { parsePropertyList } from "./property-list.ts";
+import { readStamp } from "./stamp.ts";
+
+const lines = ({ text }: { text: string }) => text.trimEnd().split("\n");
+/** Facts that `readSetupFacts` would never let through. */
+const unchecked = (changes: object) => ({ ...facts(), ...changes });
+const UUID = expect.stringMatching(/^[0-9A-F]{8}-[0-9A-F]{4}-5[0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12}$/);
+
+describe("Apple", () => {
+  it("a profile asks the gateway for the zone alone (DeviceManagement, DNSSettings)", async () => {
+    const { fileName, contentType, text } = await appleProfile(facts());
+    expect({ fileName, contentType }).toEqual({
+      fileName: "clusterset.test.mobileconfig",
+      contentType: "application/x-apple-aspen-config",
+    });
+    expect(parsePropertyList(text)).toMatchObject({
+      PayloadType: "Configuration",
+      PayloadVersion: 1,
+      PayloadUUID: UUID,
+      PayloadScope: "System",
+      PayloadContent: [
+        {
+          PayloadType: "com.apple.dnsSettings.managed",
+          PayloadVersion: 1,
+          PayloadUUID: UUID,
+          DNSSettings: {
+            DNSProtocol: "HTTPS",
+            ServerURL: "https://doh.example.org/dns-query",
+            ServerAddresses: ["192.0.2.1"],
+            SupplementalMatchDomains: ["clusterset.test"],
+          },
+        },
+      ],
+    });
+  });
+
+  it("has UUIDs that gateway and zone make, and nothing else", async () => {
+    const uuids = async (...[changes]: Parameters<typeof facts>) =>
+      [
+        ...(await appleProfile(facts(changes))).text.matchAll(/[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}/g),
+      ].map(([uuid]) => uuid);
+    const first = await uuids();
+    expect(new Set(first).size).toBe(2);
+    expect(await uuids({ addresses: [], isSelfSigned: true })).toEqual(first);
+    for (const other of [await uuids({ zone: "a.test" }), await uuids({ url: "https://b.test" })])
+      expect(other.filter((uuid) => first.includes(uuid))).toEqual([]);
+  });
+
+  it("names UUIDs by RFC 9562 section 5.5", async () => {
+    // python3 -c "import uuid; print(uuid.uuid5(uuid.NAMESPACE_URL, 'https://www.example.org'))"
+    expect(await nameBasedUuid("https://www.example.org")).toBe("0E9844C5-7C3F-51F6-8283-56D38944329A");
+  });
+
+  it("keeps any text as text", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: "grapheme-ascii" }), async (zone) => {
+        const list = parsePropertyList((await appleProfile(unchecked({ zone }))).text);
+        expect(list).toMatchObject({
+          PayloadContent: [{ DNSSettings: { SupplementalMatchDomains: [zone] } }],
+        });
+      }),
+    );
+  });
+});
+
+describe("Windows", () => {
+  it("a script adds the template and the rule", () => {
+    expect(lines(windowsScript(facts()))).toEqual(
+      expect.arrayContaining([
+        "#Requires -RunAsAdministrator",
+        "$Namespace = '.clusterset.test'",
+        "$Template = 'https://doh.example.org/dns-query'",
+        "$Addresses = @('192.0.2.1')",
+        "  Add-DnsClientDohServerAddress -ServerAddress $Address -DohTemplate $Template -AllowFallbackToUdp $false -AutoUpgrade $true",
+        "Add-DnsClientNrptRule -Namespace $Namespace -NameServers $Addresses -Comment 'clusterset-doh'",
+      ]),
+    );
+  });
+
+  it("finds the addresses of a name that it does not know the addresses of", () => {
+    expect(windowsScript(facts({ addresses: [] })).text).toContain("Resolve-DnsName -Name $Gateway");
+  });
+
+  it("keeps any text within its quotes, typographic ones too (about_Quoting_Rules)", () => {
+    const quotes = /['\u2018\u2019\u201a\u201b]/g;
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom("'", "\u2019", "\u201b", "$", "`", "a", ";", '"') }),
+        (zone) => {
+          const line = lines(windowsScript(unchecked({ zone })))[3]!;
+          const inner = /^\$Namespace = '(.*)'$/.exec(line)![1]!;
+          // Every quote within stands twice, so that none ends the string.
+          expect(inner.replace(/(['\u2018\u2019\u201a\u201b])\1/g, "").match(quotes)).toBeNull();
+          expect(inner.replace(/(['\u2018\u2019\u201a\u201b])\1/g, "$1")).toBe(`.${zone}`);
+        },
+      ),
+    );
+  });
+});
+
+describe("browsers", () => {
+  it("Chromium's policy names the template with its variable (RFC 8484 section 4.1)", () => {
+    expect(JSON.parse(chromiumPolicy(facts()).text)).toEqual({
+      DnsOverHttpsMode: "secure",
+      DnsOverHttpsTemplates: "https://doh.example.org/dns-query{?dns}",
+    });
+  });
+
+  it("Firefox's policy falls back, and takes private addresses", () => {
+    const { fileName, text } = firefoxPolicy(facts());
+    expect(fileName).toBe("policies.json");
+    expect(JSON.parse(text)).toEqual({
+      policies: {
+        DNSOverHTTPS: {
+          Enabled: true,
+          ProviderURL: "https://doh.example.org/dns-query",
+          Fallback: true,
+          ExcludedDomains: [],
+        },
+        Preferences: {
+          "network.trr.allow-rfc1918": { Value: true, Status: "default" },
+          "network.trr.confirmationNS": { Value: "skip", Status: "default" },
+        },
+      },
+    });
+  });
+
+  it("any text stays a text", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (resource) => {
+        expect(JSON.parse(firefoxPolicy(unchecked({ resource })).text)).toMatchObject({
+          policies: { DNSOverHTTPS: { ProviderURL: resource } },
+        });
+        expect(JSON.parse(chromiumPolicy(unchecked({ resource })).text)).toMatchObject({
+          DnsOverHttpsTemplates: `${resource}{?dns}`,
+        });
+      }),
+    );
+  });
+});
+
+describe("DNS stamps (draft-denis-dns-stamps)", () => {
+  it.each([
+    [{}, "192.0.2.1", "doh.example.org"],
+    [{ addresses: [] }, "", "doh.example.org"],
+    [{ url: "https://doh.example.org:8443" }, "192.0.2.1", "doh.example.org:8443"],
+    [{ url: "https://doh.example.org:8443", addresses: [] }, "", "doh.example.org:8443"],
+    [{ url: "https://[2001:db8::1]:8443" }, "[2001:db8::1]", "[2001:db8::1]:8443"],
+    [{ url: "https://[2001:db8::1]" }, "[2001:db8::1]", "[2001:db8::1]"],
+  ])("%j", (changes, address, host) => {
+    const stamp = dnsStamp(facts(changes));
+    // No logs and no filters, but no DNSSEC.
+    expect(readStamp(stamp)).toEqual({
+      protocol: 2,
+      properties: 6n,
+      address,
+      hashes: [],
+      host,
+      path: "/dns-query",
+    });
+  });
+
+  it("stand in dnscrypt-proxy's configuration", () => {
+    const { text } = dnscryptProxyServer(facts());
+    expect(text).toContain("server_names = ['clusterset-doh']\n");
+    expect(readStamp(/^stamp = '(.*)'$/m.exec(text)![1]!).host).toBe("doh.example.org");
+  });
+});
+
+describe("resolvers", () => {
+  it("CoreDNS forwards the zone by DNS over HTTPS, or over TLS", () => {
+    expect(lines(corefile(facts()))).toEqual([
+      "clusterset.test:53 {",
+      "    errors",
+      "    cache 5",
+      "    forward . https://192.0.2.1 {",
+      "        tls_servername doh.example.org",
+      "    }",
+      "}",
+    ]);
+    expect(corefile(facts({ url: "https://[2001:db8::1]:8443" })).text).toContain(
+      "    forward . https://[2001:db8::1]:8443\n",
+    );
+    expect(corefileOfListener(facts({ dot: { address: "192.0.2.9", port: 8853 } })).text).toContain(
+      "forward . tls://192.0.2.9:8853 {",
+    );
+    expect(corefileOfListener(facts({ dot: undefined })).text).toContain("    forward . dns://192.0.2.1\n");
+  });
+
+  it("its ConfigMaps hold the same block, kubeadm's before its own", () => {
+    for (const [file, key] of [
+      [corednsCustom, "clusterset-doh.server"],
+      [corednsPatch, "Corefile"],
+    ] as const) {
+      const map = parse(file(facts({ dot: undefined, dns: undefined })).text);
+      expect(map).toMatchObject({ kind: "ConfigMap", metadata: { namespace: "kube-system" } });
+      expect(map.data[key].startsWith(corefile(facts()).text)).toBe(true);
+      expect(parse(file(facts()).text).data[key].startsWith(corefileOfListener(facts()).text)).toBe(true);
+    }
+    expect(parse(corednsPatch(facts()).text).data.Corefile).toContain("\n.:53 {\n");
+  });
+
+  it("unbound forwards it by DNS over TLS, and does not deny .test by itself (RFC 6761)", () => {
+    expect(lines(unboundConf(facts())).map((line) => line.trim())).toEqual([
+      "server:",
+      "# The zone is not signed, and services have private addresses.",
+      'domain-insecure: "clusterset.test"',
+      'private-domain: "clusterset.test"',
+      'local-zone: "test." nodefault',
+      'tls-cert-bundle: "/etc/ssl/certs/ca-certificates.crt"',
+      "",
+      "forward-zone:",
+      'name: "clusterset.test"',
+      "forward-tls-upstream: yes",
+      "forward-addr: 192.0.2.1@853#doh.example.org",
+    ]);
+    const other = unboundConf(facts({ zone: "clusterset.example.org", addresses: [] })).text;
+    expect(other).not.toContain("local-zone");
+    expect(other).toContain("forward-addr: GATEWAY_ADDRESS@853#doh.example.org\n");
+    const plain = unboundConf(facts({ dot: undefined })).text;
+    expect(plain).toContain("forward-addr: 192.0.2.1@53\n");
+    expect(plain).not.toContain("tls");
+  });
+
+  it("dnsmasq, AdGuard and dnscrypt-proxy's rules name the zone", () => {
+    const at8053 = facts({ dns: { address: undefined, port: 8053 } });
+    expect(lines(dnsmasqConf(facts()))[0]).toBe("server=/clusterset.test/192.0.2.1");
+    expect(lines(dnsmasqConf(at8053))).toEqual([
+      "server=/clusterset.test/192.0.2.1#8053",
+      "rebind-domain-ok=/clusterset.test/",
+    ]);
+    expect(lines(adguardUpstream(facts()))).toEqual(["[/clusterset.test/]https://doh.example.org/dns-query"]);
+    expect(lines(dnscryptProxyForwarding(facts()))).toEqual(["clusterset.test 192.0.2.1"]);
+    expect(lines(dnscryptProxyForwarding(at8053))).toEqual(["clusterset.test 192.0.2.1:8053"]);
+  });
+
+  it("systemd-resolved routes the zone, by DNS over TLS where it can", () => {
+    expect(lines(resolvedConf(facts()))).toEqual([
+      "[Resolve]",
+      "DNS=192.0.2.1:853#doh.example.org",
+      "Domains=~clusterset.test",
+      "DNSOverTLS=yes",
+      "DNSSEC=no",
+    ]);
+    expect(lines(resolvectlLines(facts({ dot: undefined }))).slice(0, 3)).toEqual([
+      "resolvectl dns LINK 192.0.2.1:53",
+      "resolvectl domain LINK '~clusterset.test'",
+      "resolvectl dnsovertls LINK no",
+    ]);
+  });
+});
+
+describe("command lines", () => {
+  it("curl and dig ask for the example", () => {
+    expect(lines(curlLines(facts({ url: "https://doh.example.org:8443", isSelfSigned: true })))).toEqual([
+      "curl --cacert certificate.crt -v --doh-url 'https://doh.example.org:8443/dns-query' 'http://web.shop.svc.clusterset.test/'",
+      "curl --cacert certificate.crt -sS 'https://doh.example.org:8443/resolve?name=web.shop.svc.clusterset.test&type=A'",
+    ]);
+    expect(lines(digLines(facts({ url: "https://localhost:8443" })))[0]).toBe(
+      "dig +https @127.0.0.1 -p 8443 web.shop.svc.clusterset.test A",
+    );
+    expect(lines(digLines(facts({ example: undefined })))[1]).toBe(
+      "dig +https-get @192.0.2.1 dns-version.clusterset.test TXT",
+    );
+  });
+});
+
+describe("what has to be switched on first", () => {
+  const lacking = (changes: Parameters<typeof facts>[0]) =>
+    CLIENT_GROUPS.flatMap(({ clients }) => clients)
+      .filter(({ lacks }) => lacks?.(facts(changes)) !== undefined)
+      .map(({ id }) => id);
+
+  it.each([
+    ["everything is on", { outside: "forward" }, []],
+    ["names outside are refused", {}, ["dnscrypt-proxy"]],
+    [
+      "there is no listener",
+      { dns: undefined, dot: undefined, outside: "nxdomain" },
+      ["systemd-resolved", "coredns-dns", "unbound", "dnsmasq", "dnscrypt-proxy-rules"],
+    ],
+    [
+      "there is DNS over TLS alone",
+      { dns: undefined, outside: "forward" },
+      ["dnsmasq", "dnscrypt-proxy-rules"],
+    ],
+    [
+      "the zone ends in .local, which browsers keep to themselves (RFC 6762)",
+      { zone: "clusterset.local", outside: "forward" },
+      ["apple", "chromium", "firefox"],
+    ],
+    ["the certificate is self-signed", { isSelfSigned: true, outside: "forward" }, ["firefox"]],
+  ] as const)("%s", (_, changes, expected) => expect(lacking(changes)).toEqual(expected));
+
+  it("is said with what to do", () => {
+    for (const { clients } of CLIENT_GROUPS)
+      for (const { lacks, steps } of clients) {
+        const poor = facts({ zone: "clusterset.local", dns: undefined, dot: undefined, addresses: [] });
+        const said = lacks?.(poor);
+        if (said !== undefined) expect(said).toMatch(/setting|set `outsideZones`/i);
+        expect(steps(poor).length).toBeGreaterThan(0);
+      }
+  });
+
+  it("an address that is not known is a word to replace, and a step says so", () => {
+    for (const { clients } of CLIENT_GROUPS)
+      for (const { files, steps } of clients)
+        for (const make of files) {
+          const made = make(facts({ addresses: [] }));
+          if (made instanceof Promise || !made.text.includes("GATEWAY_ADDRESS")) continue;
+          expect(steps(facts({ addresses: [] })).join("\n")).toContain("Replace `GATEWAY_ADDRESS`");
+        }
+  });
+});

@@ -1,0 +1,40 @@
+/** A DNS stamp of a DoH server, read. */
+export interface Stamp {
+  readonly protocol: number;
+  readonly properties: bigint;
+  readonly address: string;
+  readonly hashes: readonly Buffer[];
+  readonly host: string;
+  readonly path: string;
+}
+
+/** Reads a stamp by draft-denis-dns-stamps; octets left over are an error. */
+export function readStamp(stamp: string): Stamp {
+  const encoded = /^sdns:\/\/([\w-]+)$/.exec(stamp)![1]!;
+  const octets = Buffer.from(encoded, "base64url");
+  let at = 9;
+  const take = (length: number) => {
+    if (at + length > octets.length) throw new Error("cut off");
+    at += length;
+    return octets.subarray(at - length, at);
+  };
+  const prefixed = () => take(take(1)[0]!);
+  const address = prefixed().toString();
+  const hashes: Buffer[] = [];
+  for (let more = true; more; ) {
+    const length = take(1)[0]!;
+    more = length >= 0x80;
+    const hash = take(length & 0x7f);
+    if (hash.length > 0) hashes.push(hash);
+  }
+  const read = {
+    protocol: octets[0]!,
+    properties: octets.readBigUInt64LE(1),
+    address,
+    hashes,
+    host: prefixed().toString(),
+    path: prefixed().toString(),
+  };
+  if (at !== octets.length) throw new Error(`${octets.length - at} octets left over`);
+  return read;
+}

@@ -1,0 +1,269 @@
+import dnsPacket from "dns-packet";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { notReady } from "../../src/resolve/faults.ts";
+import { type ResolveContext, resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
+import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/transport.ts";
+import { answerTruncated, fitAnswer } from "../../src/resolve/truncate.ts";
+import { compileWorld, type Decoded, decode, encodeQuery } from "./ask.ts";
+import { CHAIN_LENGTH, chainName, largeWorld, SIZES } from "./large-world.ts";
+
+/** So long that the SOA of a reverse name, which holds it twice, does not fit everywhere. */
+const LONG_ZONE = `${"z".repeat(63)}.${"z".repeat(63)}.${"z".repeat(60)}.test`;
+const TCP = streamTransport("tcp", 30_000);
+const DOT = streamTransport("dot", 30_000);
+const UDP = udpTransport(1232);
+const world = compileWorld(largeWorld(), { zones: ["clusterset.local", LONG_ZONE] }, { view: "east" });
+const longWorld = compileWorld(largeWorld(), { zones: [LONG_ZONE] }, { view: "east" });
+const sized = (size: number) => `sized-${size}.shop.svc.clusterset.local`;
+
+interface Options {
+  /** The UDP payload size of the OPT record; none without. */
+  readonly payload?: number;
+  readonly codes?: readonly number[];
+}
+
+function queryWith(name: string, type: string, { payload, codes = [] }: Options): Uint8Array {
+  const query = encodeQuery(name, type, payload !== undefined);
+  if (payload === undefined) return query;
+  const options = codes.flatMap((code) => [0, code, 0, 0]);
+  const opt = [0, 0, 41, payload >> 8, payload & 255, 0, 0, 0, 0, 0, options.length, ...options];
+  return Uint8Array.from([...query.subarray(0, -11), ...opt]);
+}
+
+function answerOver(transport: Transport, name: string, type: string, options: Options = {}) {
+  const { bytes } = resolve(queryWith(name, type, options), { ...world, transport })!;
+  return { bytes, ...decode(bytes) };
+}
+
+/** The codes of the options in the answer's OPT record, with their octets; undefined where there is no OPT. */
+function optionsOf(bytes: Uint8Array): Record<number, number[]> | undefined {
+  const { additionals = [] } = dnsPacket.decode(Buffer.from(bytes));
+  const opt = additionals.find((record) => record.type === "OPT");
+  if (opt?.type !== "OPT") return undefined;
+  return Object.fromEntries(
+    opt.options.map((option) => [option.code, [...((option as { data?: Buffer }).data ?? [])]]),
+  );
+}
+
+describe("over UDP an answer is at most as long as", () => {
+  it.each<readonly [string, number | undefined, number, fits: number, tooLong: number]>([
+    ["512 octets without EDNS (RFC 1035 section 4.2.1)", undefined, 1232, 28, 29],
+    ["512 octets for a payload size below (RFC 6891 section 6.2.5)", 100, 1232, 28, 29],
+    ["512 octets for a payload size of 0", 0, 1232, 28, 29],
+    ["the client's payload size (RFC 6891 section 6.2.3)", 1000, 1232, 58, 59],
+    ["our own bound where the client takes more (RFC 6891 section 6.2.5)", 65_535, 1232, 73, 74],
+    ["another bound of ours", 4096, 1400, 83, 84],
+    ["512 octets as the lowest bound of ours", 4096, 512, 28, 29],
+  ])("%s", (_, payload, bound, fits, tooLong) => {
+    const transport = udpTransport(bound);
+    const options = payload === undefined ? {} : { payload };
+    const whole = answerOver(transport, sized(fits), "A", options);
+    expect({ truncated: whole.truncated, answers: whole.answer.length }).toEqual({
+      truncated: false,
+      answers: fits,
+    });
+    const cut = answerOver(transport, sized(tooLong), "A", options);
+    expect(cut).toMatchObject({ rcode: "NOERROR", truncated: true, answer: [], authority: [] });
+    expect(cut.bytes.length).toBeLessThanOrEqual(Math.min(Math.max(payload ?? 0, 512), bound));
+    expect(optionsOf(cut.bytes) !== undefined).toBe(payload !== undefined);
+  });
+});
+
+describe("a truncated answer over UDP (RFC 2181 section 9)", () => {
+  it("has whole RRsets only: no SRV records rather than some", () => {
+    expect(answerOver(UDP, `_http._tcp.${sized(400)}`, "SRV", { payload: 1232 })).toMatchObject({
+      truncated: true,
+      answer: [],
+      additional: [],
+    });
+  });
+
+  it("keeps the aliases that fit", () => {
+    const { answer, truncated } = answerOver(UDP, chainName(0, "found"), "A");
+    expect(answer.map((record) => record.split(" ")[2])).toEqual(["CNAME", "CNAME"]);
+    expect(truncated).toBe(true);
+    const whole = answerOver(TCP, chainName(0, "found"), "A");
+    expect(whole.answer).toHaveLength(CHAIN_LENGTH + 1);
+  });
+
+  it("says so where the SOA of a negative answer has no room (RFC 2308 section 3)", () => {
+    const name = chainName(CHAIN_LENGTH - 2, "lost");
+    expect(answerOver(UDP, name, "A", { payload: 512 })).toMatchObject({
+      rcode: "NXDOMAIN",
+      truncated: true,
+      authority: [],
+    });
+    expect(answerOver(TCP, name, "A").authority).toHaveLength(1);
+  });
+
+  it("is not cached", () => {
+    expect(resolve(queryWith(sized(400), "A", {}), { ...world, transport: UDP })!.freshness).toBe(0);
+  });
+
+  it("is none where only additional records are left out", () => {
+    const { answer, additional, truncated } = answerOver(UDP, `_http._tcp.${sized(14)}`, "SRV", {
+      payload: 1232,
+    });
+    expect({ truncated, answers: answer.length }).toEqual({ truncated: false, answers: 15 });
+    expect(additional.length).toBeLessThan(15);
+  });
+});
+
+describe("over TCP and TLS", () => {
+  it("clients without EDNS get all addresses, since none of them is curl", () => {
+    expect(answerOver(HTTPS, sized(400), "A").answer.length).toBeLessThan(400);
+    for (const transport of [TCP, DOT])
+      expect(answerOver(transport, sized(400), "A").answer).toHaveLength(400);
+  });
+
+  it("the payload size does not count (RFC 6891 section 6.2.3)", () => {
+    expect(answerOver(TCP, sized(400), "A", { payload: 512 }).answer).toHaveLength(400);
+  });
+
+  it("a client that asks is told the idle timeout in units of 100 ms (RFC 7828 section 3.1)", () => {
+    const keepalive = { payload: 1232, codes: [11] };
+    expect(optionsOf(answerOver(TCP, sized(1), "A", keepalive).bytes)).toEqual({ 11: [1, 44] });
+    expect(optionsOf(answerOver(DOT, "example.com", "A", keepalive).bytes)).toMatchObject({ 11: [1, 44] });
+    // At the limit its octets are kept free.
+    expect(answerOver(TCP, sized(3000), "A", keepalive).bytes.length).toBeLessThanOrEqual(65_535);
+  });
+
+  it.each([
+    ["UDP (RFC 7828 section 3.2.1)", UDP],
+    ["HTTPS", HTTPS],
+  ])("over %s it is not", (_, transport) => {
+    expect(optionsOf(answerOver(transport, sized(1), "A", { payload: 1232, codes: [11] }).bytes)).toEqual({});
+  });
+});
+
+describe("padding (RFC 7830 section 6, RFC 8467)", () => {
+  it.each([
+    ["over TLS", DOT, true],
+    ["over HTTPS", HTTPS, true],
+    ["in clear over UDP", UDP, false],
+    ["in clear over TCP", TCP, false],
+  ])("%s", (_, transport, isPadded) => {
+    const { bytes } = answerOver(transport, sized(1), "A", { payload: 1232, codes: [12] });
+    expect(12 in optionsOf(bytes)!).toBe(isPadded);
+    expect(bytes.length % 468 === 0).toBe(isPadded);
+  });
+});
+
+it("what is refused heeds the transport too", () => {
+  const query = queryWith("example.com", "A", { payload: 1232, codes: [12] });
+  for (const bytes of [
+    resolve(query, { ...world, transport: UDP })!.bytes,
+    notReady(query, { transport: UDP })!.bytes,
+  ])
+    expect(Object.keys(optionsOf(bytes)!)).toEqual(["15"]);
+});
+
+describe("answers that were made for another transport", () => {
+  const query = queryWith(sized(400), "A", { payload: 1232 });
+  const large = resolve(query, { ...world, transport: HTTPS })!;
+
+  it("are truncated where they do not fit", () => {
+    const fitted = fitAnswer(query, large, UDP);
+    expect(decode(fitted.bytes)).toMatchObject({ truncated: true, answer: [], rcode: "NOERROR" });
+    expect(fitted).toMatchObject({ freshness: 0, outcome: "answer" });
+    expect(fitted.bytes.length).toBe(query.length);
+  });
+
+  it("stay as they are where they do", () => {
+    expect(fitAnswer(query, large, DOT)).toBe(large);
+    const small = resolve(queryWith(sized(1), "A", {}), world)!;
+    expect(fitAnswer(queryWith(sized(1), "A", {}), small, UDP)).toBe(small);
+  });
+
+  it("keep their rcode", () => {
+    const bytes = Uint8Array.from(large.bytes);
+    bytes[3] = 5;
+    expect(decode(fitAnswer(query, { ...large, bytes }, UDP).bytes).rcode).toBe("REFUSED");
+  });
+});
+
+it("a truncated answer of its own has the question and OPT, and nothing else", () => {
+  const query = queryWith("example.com", "A", { payload: 1232 });
+  expect(decode(answerTruncated(query, UDP)!)).toMatchObject({
+    truncated: true,
+    rcode: "NOERROR",
+    answer: [],
+  });
+  expect(answerTruncated(query, UDP)).toHaveLength(query.length);
+  expect(answerTruncated(query.subarray(0, 20), UDP)).toHaveLength(12);
+  expect(answerTruncated(Uint8Array.of(0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0), UDP)).toBeUndefined();
+});
+
+describe("whatever is asked over UDP", () => {
+  const names = [
+    ...SIZES.flatMap((size) => [sized(size), `_http._tcp.${sized(size)}`]),
+    ...Array.from({ length: CHAIN_LENGTH }, (_, index) => [
+      chainName(index, "found"),
+      chainName(index, "lost"),
+    ]).flat(),
+    "1-2-3-4.default.pod.cluster.local",
+    "chained.default.svc.cluster.local",
+    "dns-version.clusterset.local",
+    "clusterset.local",
+    LONG_ZONE,
+    `nothing.${LONG_ZONE}`,
+    "0.0.3.10.in-addr.arpa",
+    "www.example.com",
+    "_dns.resolver.arpa",
+  ];
+  const types = ["A", "AAAA", "SRV", "TXT", "SOA", "NS", "PTR", "ANY", "CNAME", "AXFR"];
+
+  it("the answer fits and is whole, or has TC", () => {
+    let truncated = 0;
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...names),
+        fc.constantFrom(...types),
+        fc.option(fc.oneof(fc.integer({ min: 0, max: 2000 }), fc.nat(65_535)), { nil: undefined }),
+        fc.subarray([11, 12, 10]),
+        fc.integer({ min: 512, max: 4096 }),
+        fc.nat(),
+        fc.constantFrom(world, longWorld),
+        (name, type, payload, codes, bound, rotation, compiled) => {
+          const query = queryWith(name, type, payload === undefined ? {} : { payload, codes });
+          const context: ResolveContext = { ...compiled, rotation, transport: udpTransport(bound) };
+          const { bytes, freshness } = resolve(query, context)!;
+          expect(bytes).toEqual(resolveStrictly(query, context)!.bytes);
+          expect(bytes.length).toBeLessThanOrEqual(Math.min(bound, Math.max(512, payload ?? 0)));
+          const seen = decode(bytes);
+          const whole = decode(resolve(query, { ...context, transport: TCP })!.bytes);
+          expect(optionsOf(bytes) === undefined).toBe(payload === undefined);
+          expect(seen.rcode === whole.rcode || seen.truncated).toBe(true);
+          const complete =
+            sameRecords(seen.answer, whole.answer) && sameRecords(seen.authority, whole.authority);
+          expect(seen.truncated).toBe(!complete || whole.truncated);
+          expectWholeSets(seen, whole);
+          if (seen.truncated) {
+            truncated++;
+            expect({ freshness, additional: seen.additional }).toEqual({ freshness: 0, additional: [] });
+          }
+        },
+      ),
+      { numRuns: 3000 },
+    );
+    expect(truncated).toBeGreaterThan(100);
+  });
+});
+
+function sameRecords(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((record, index) => record === other[index]);
+}
+
+/** Every RRset of the answer is as it is over TCP. */
+function expectWholeSets(seen: Decoded, whole: Decoded): void {
+  const setOf = (record: string) =>
+    record
+      .split(" ")
+      .filter((_, index) => index === 0 || index === 2)
+      .join(" ");
+  for (const key of new Set(seen.answer.map(setOf)))
+    expect(seen.answer.filter((record) => setOf(record) === key)).toEqual(
+      whole.answer.filter((record) => setOf(record) === key),
+    );
+}
