@@ -1,7 +1,7 @@
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
-import { describeForwarded, describeFreshness, describeOrigin } from "./freshness-comment.ts";
+import { describeAnswered } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
 import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "./media-type.ts";
@@ -60,12 +60,7 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         headers["content-length"] = String(answer.bytes.length);
         return { status: 200, headers, body: answer.bytes };
       }
-      const comment =
-        answered.origin !== undefined
-          ? describeOrigin(answered.origin)
-          : answered.isForwarded
-            ? describeForwarded(answered)
-            : describeFreshness(gateway.status(), answered, clock());
+      const comment = describeAnswered(answered, () => gateway.status(), clock());
       let rendered: JsonAnswer;
       try {
         rendered = renderJsonAnswer(answer.bytes, comment);
