@@ -1,16 +1,25 @@
 import type { AnswerOrigin } from "../forward/outside-answer.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { Asker } from "./asker.ts";
+import type { Answered } from "./query-answerer.ts";
 
 /** Clusters that are named one by one; more than that are summed up. */
 const NAMED_CLUSTERS = 5;
+
+/** Says in words whom an answer is for, where it comes from, and how fresh it is. */
+export function describeAnswered(answered: Answered, status: () => ServingStatus, now: number): string {
+  const { origin, isForwarded } = answered;
+  if (isForwarded) return origin === undefined ? describeForwarded(answered) : describeOrigin(origin);
+  const ours = describeFreshness(status(), answered, now);
+  return origin === undefined ? ours : `${ours}; what it leads to: ${describeOrigin(origin)}`;
+}
 
 /**
  * Says in words whom an answer is for and how fresh the knowledge behind it is:
  * `seen from outside; 1 of 2 clusters live; cluster-a heard 3 s ago; cluster-b silent for 95 s, withdrawn`. A stale answer
  * says so first.
  */
-export function describeFreshness(status: ServingStatus, asker: Asker, now: number): string {
+function describeFreshness(status: ServingStatus, asker: Asker, now: number): string {
   const clusters = status.clusters.toSorted((one, other) => one.renewedAt - other.renewedAt);
   const live = clusters.filter((cluster) => cluster.live).length;
   const parts = [
@@ -36,7 +45,7 @@ export function describeStale(since: number, now: number): string {
 }
 
 /** The same of an answer that came through a stub zone: how fresh it is the name server knows. */
-export function describeForwarded(asker: Asker): string {
+function describeForwarded(asker: Asker): string {
   const said = "answered by a name server of the federation";
   return asker.view === undefined ? said : `${describeAsker(asker)}; ${said}`;
 }
@@ -47,7 +56,7 @@ function describeAsker({ view = "outside", place, byLocation }: Asker): string {
 }
 
 /** The same of a name outside the zones: `forwarded to dns.example.net; cached 12 s ago`, `forwarded, but no upstream answered`. */
-export function describeOrigin({ upstream, ageSeconds, isStale }: AnswerOrigin): string {
+function describeOrigin({ upstream, ageSeconds, isStale }: AnswerOrigin): string {
   if (upstream === undefined) return "forwarded, but no upstream answered";
   const cached = ageSeconds > 0 || isStale ? `; cached ${ageSeconds} s ago` : "";
   const stale = isStale ? "; stale: no newer answer could be had" : "";

@@ -1,17 +1,11 @@
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
-import { describeForwarded, describeFreshness, describeOrigin } from "./freshness-comment.ts";
+import { describeAnswered } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
 import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "./media-type.ts";
-import {
-  type Answered,
-  cacheControl,
-  type QueryAnswerer,
-  type Respond,
-  varyByCredential,
-} from "./query-answerer.ts";
+import { cacheControl, type QueryAnswerer, type Respond, varyByCredential } from "./query-answerer.ts";
 import type { Refuse } from "./refusal.ts";
 
 /** What the JSON route works with. */
@@ -32,13 +26,6 @@ export type JsonRoute = (
 
 export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
   const { gateway, answerQuery, clock, allowedOrigins, refuse } = parts;
-  const describe = (answered: Answered): string => {
-    const { origin, isForwarded } = answered;
-    if (isForwarded) return origin === undefined ? describeForwarded(answered) : describeOrigin(origin);
-    const ours = describeFreshness(gateway.status(), answered, clock());
-    return origin === undefined ? ours : `${ours}; what it leads to: ${describeOrigin(origin)}`;
-  };
-
   return (request, view) => {
     const accept = request.header("accept");
     const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
@@ -73,7 +60,7 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         headers["content-length"] = String(answer.bytes.length);
         return { status: 200, headers, body: answer.bytes };
       }
-      const comment = describe(answered);
+      const comment = describeAnswered(answered, () => gateway.status(), clock());
       let rendered: JsonAnswer;
       try {
         rendered = renderJsonAnswer(answer.bytes, comment);

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { ConnectionEnvironment } from "../connection.ts";
 import type { DnsResource } from "../dns-resource.ts";
 import { FetchRequest } from "../fetch-exchange.ts";
-import { describeForwarded, describeFreshness } from "../freshness-comment.ts";
+import { describeAnswered } from "../freshness-comment.ts";
 import { type ReadAnswer, readAnswer } from "../json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "../json-question.ts";
 import type { Answered } from "../query-answerer.ts";
@@ -117,9 +117,7 @@ async function lookUp(
   if (answered === undefined)
     return { fault: new TextDecoder().decode(refusal.body ?? new Uint8Array()).trim() };
   const { answer, isForwarded } = answered;
-  const comment = isForwarded
-    ? describeForwarded(answered)
-    : describeFreshness(gateway.status(), answered, clock());
+  const comment = describeAnswered(answered, () => gateway.status(), clock());
   let read: ReadAnswer;
   try {
     read = readAnswer(answer.bytes, comment);

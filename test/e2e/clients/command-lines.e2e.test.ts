@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../servers/folders.ts";
 import { run } from "../servers/run.ts";
+import { ensureTools } from "../servers/tools.ts";
 import { type GatewayOfAPage, NAME, startGatewayOfAPage, TEXT } from "./gateway-of-a-page.ts";
 
 let world: GatewayOfAPage;
@@ -18,6 +19,23 @@ afterAll(() => world?.stop());
 /** The lines of a file behind /setup, as they are pasted. */
 const linesOf = async (path: string) => (await world.setupFile(path)).trimEnd().split("\n");
 const shell = (line: string) => run("bash", ["-c", line], { cwd: folder });
+
+const DNSPYTHON = `
+import dns.message, dns.query, sys
+name, url, certificate = sys.argv[1:]
+query = dns.message.make_query(name, "A")
+for post in (True, False):
+    answer = dns.query.https(query, url, post=post, verify=certificate)
+    print("POST" if post else "GET", *(record for rrset in answer.answer for record in rrset))
+`;
+
+test("dnspython asks by POST and by GET", async () => {
+  const { dnspython } = await ensureTools();
+  const args = ["-c", DNSPYTHON, NAME, `${world.gateway.url}/dns-query`, join(folder, "certificate.crt")];
+  expect(await run("python3", args, { env: { PYTHONPATH: dnspython } })).toBe(
+    "POST 127.0.0.1\nGET 127.0.0.1\n",
+  );
+});
 
 describe("the lines that /setup prints, pasted into a shell", () => {
   test("curl finds the page by --doh-url, and prints JSON", async () => {

@@ -14,6 +14,7 @@ const packages: Record<string, string> = {
   unbound: "unbound",
   dnsperf: "dnsperf",
   chromium: "chromium",
+  "python3-pip": "pip3",
   "firefox-esr": "firefox-esr",
   "libnss3-tools": "certutil",
 };

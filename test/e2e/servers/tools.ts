@@ -1,6 +1,7 @@
 import { ensurePackages, findProgram } from "./apt.ts";
 import { buildCoreDns, buildDnsproxy, buildKubeApiserver, fetchMcsCrds } from "./go-tools.ts";
 import { installRuntime } from "./js-runtimes.ts";
+import { installDnspython } from "./python-packages.ts";
 import type { Report } from "./run.ts";
 
 /** Where the programs and manifests of the servers under test are. */
@@ -9,6 +10,8 @@ export interface Tools {
   kubeApiserver: string;
   coredns: string;
   dnsproxy: string;
+  /** The folder of dnspython, for PYTHONPATH. */
+  dnspython: string;
   /** The manifests of the MCS CRDs. */
   mcsCrds: string[];
   deno: string;
@@ -33,8 +36,9 @@ async function install(report: Report): Promise<Tools> {
   const mcsCrds = await fetchMcsCrds(report);
   const coredns = await buildCoreDns(report);
   const dnsproxy = await buildDnsproxy(report);
+  const dnspython = await installDnspython(report);
   const kubeApiserver = await buildKubeApiserver(report);
   const deno = await installRuntime("deno", report);
   const bun = await installRuntime("bun", report);
-  return { etcd, kubeApiserver, coredns, dnsproxy, mcsCrds, deno, bun };
+  return { etcd, kubeApiserver, coredns, dnsproxy, dnspython, mcsCrds, deno, bun };
 }
