@@ -2,6 +2,8 @@ import { gzipSync } from "node:zlib";
 import type { ClusterSnapshot } from "../src/snapshot/schema.ts";
 import type { GatewayClient } from "../test/e2e/gateway-client.ts";
 
+type Pushed = Pick<GatewayClient, "http" | "tokenFor">;
+
 /** A config file by which a push without a wish for its lease lives longer than any benchmark. */
 export const LONG_LEASES = {
   lease: { minimumSeconds: 10, defaultSeconds: 3600, maximumSeconds: 3600 },
@@ -9,19 +11,22 @@ export const LONG_LEASES = {
 };
 
 /** Pushes a whole snapshot; resolves when the gateway answers from it. */
-export async function pushSnapshot(
-  gateway: Pick<GatewayClient, "http" | "tokenFor">,
-  snapshot: ClusterSnapshot,
-): Promise<void> {
+export function pushSnapshot(gateway: Pushed, snapshot: ClusterSnapshot): Promise<void> {
+  return preparePush(gateway, snapshot)();
+}
+
+/** What pushes a whole snapshot, which is JSON in gzip by then. */
+export function preparePush(gateway: Pushed, snapshot: ClusterSnapshot): () => Promise<void> {
   const { clusterId } = snapshot;
-  const { status, text } = await gateway.http(`/api/v1/clusters/${clusterId}/snapshot`, {
-    method: "PUT",
-    headers: {
-      authorization: `Bearer ${gateway.tokenFor(clusterId)}`,
-      "content-type": "application/json",
-      "content-encoding": "gzip",
-    },
-    body: gzipSync(JSON.stringify(snapshot)),
-  });
-  if (status !== 200) throw new Error(`the push of ${clusterId} was refused: ${status} ${text}`);
+  const headers = {
+    authorization: `Bearer ${gateway.tokenFor(clusterId)}`,
+    "content-type": "application/json",
+    "content-encoding": "gzip",
+  };
+  const body = gzipSync(JSON.stringify(snapshot));
+  return async () => {
+    const path = `/api/v1/clusters/${clusterId}/snapshot`;
+    const { status, text } = await gateway.http(path, { method: "PUT", headers, body });
+    if (status !== 200) throw new Error(`the push of ${clusterId} was refused: ${status} ${text}`);
+  };
 }

@@ -10,9 +10,11 @@ const DEADLINE = 30_000;
 export class Poller {
   readonly #url: string;
   readonly #agent: Agent;
+  readonly #pause: number;
 
-  /** `ca` is the PEM text that the server's certificate is checked against. */
-  constructor(url: string, ca: string) {
+  /** `ca` is the PEM text that the server's certificate is checked against; empty without TLS. `pause` is the time between an answer and the next query. */
+  constructor(url: string, ca: string, pause = PAUSE) {
+    this.#pause = pause;
     this.#url = url;
     this.#agent = new Agent({ connect: { ca }, allowH2: true });
   }
@@ -24,16 +26,17 @@ export class Poller {
   async waitForAddress(query: Uint8Array, address: string): Promise<number> {
     const end = performance.now() + DEADLINE;
     for (;;) {
-      const addresses = await this.#ask(query);
+      const addresses = await this.ask(query);
       const now = performance.now();
       if (addresses.length === 1 && addresses[0] === address) return now;
       if (now > end)
         throw new Error(`${this.#url} does not answer ${address} but ${addresses.join(", ") || "nothing"}`);
-      await sleep(PAUSE);
+      await sleep(this.#pause);
     }
   }
 
-  async #ask(query: Uint8Array): Promise<string[]> {
+  /** The addresses of one answer. */
+  async ask(query: Uint8Array): Promise<string[]> {
     const answer = await request(this.#url, {
       method: "POST",
       dispatcher: this.#agent,

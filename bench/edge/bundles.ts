@@ -9,8 +9,9 @@ import type { HttpAnswer } from "../ask.ts";
 export interface Scripts {
   /** What `wrangler deploy` would upload. */
   readonly gateway: string;
-  /** Beside `gateway`: the object with counts. */
+  /** The object with counts, and the Worker that can be asked for nothing; both import `gateway`. */
   readonly countingObject: string;
+  readonly startedFirst: string;
   readonly distantObject: string;
   readonly memoryCache: string;
   readonly fetchOnly: string;
@@ -28,16 +29,14 @@ export const GATEWAY_MODULE = "gateway.js";
 
 export async function buildScripts(): Promise<Scripts> {
   const folder = temporaryFolder("scripts");
-  const [countingObject, distantObject, memoryCache, fetchOnly] = await Promise.all(
-    ["counting-object", "distant-object", "memory-cache", "fetch-only"].map((name) => bundle(name, folder)),
-  );
   const gateway = await buildWorker(folder);
   return {
     gateway,
-    countingObject: countingObject!,
-    distantObject: distantObject!,
-    memoryCache: memoryCache!,
-    fetchOnly: fetchOnly!,
+    countingObject: await bundle("counting-object", folder),
+    startedFirst: await bundle("started-first", folder),
+    distantObject: await bundle("distant-object", folder),
+    memoryCache: await bundle("memory-cache", folder),
+    fetchOnly: await bundle("fetch-only", folder),
   };
 }
 
@@ -45,10 +44,11 @@ export async function buildScripts(): Promise<Scripts> {
 export async function buildFixedScripts({ headers, body }: HttpAnswer): Promise<FixedScripts> {
   const folder = temporaryFolder("fixed");
   const define = { FIXED_ANSWER: JSON.stringify({ headers, body: body.toString("base64") }) };
-  const [fixed, fixedAfterBody, fixedHono] = await Promise.all(
-    ["fixed", "fixed-after-body", "fixed-hono"].map((name) => bundle(name, folder, define)),
-  );
-  return { fixed: fixed!, fixedAfterBody: fixedAfterBody!, fixedHono: fixedHono! };
+  return {
+    fixed: await bundle("fixed", folder, define),
+    fixedAfterBody: await bundle("fixed-after-body", folder, define),
+    fixedHono: await bundle("fixed-hono", folder, define),
+  };
 }
 
 async function bundle(name: string, folder: string, define: Record<string, string> = {}): Promise<string> {

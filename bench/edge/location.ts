@@ -12,6 +12,9 @@ import type { CacheCounts, ObjectCounts } from "./counts.ts";
 import { startWorkerd, type WorkerdProcess, type WorkerdSpec } from "./workerd.ts";
 import type { Binding, Service } from "./workerd-config.ts";
 
+/** For worlds whose snapshots have more than the 20 Mi characters as JSON that the object takes by default. */
+export const LARGE_LIMITS = { limits: { allSnapshotCharacters: 64 * 1024 * 1024 } };
+
 const OBJECT_CLASS = "ClustersetObject";
 
 /** Who may push, and what the Worker is configured with. */
@@ -29,8 +32,12 @@ export interface Answering extends WorkerdProcess {
   readonly client: GatewayClient;
 }
 
-/** Makes a token for each cluster. */
-export function deploy(scripts: Scripts, clusters: readonly string[]): Deployment {
+/** Makes a token for each cluster. @param config settings of the Worker beside long leases */
+export function deploy(
+  scripts: Scripts,
+  clusters: readonly string[],
+  config: Record<string, unknown> = {},
+): Deployment {
   const folder = temporaryFolder("tokens");
   const tokenFileFor = (clusterId: string) => join(folder, `${clusterId}.token`);
   const hashes = clusters.map((clusterId) => {
@@ -39,7 +46,7 @@ export function deploy(scripts: Scripts, clusters: readonly string[]): Deploymen
     return [clusterId, sha256] as const;
   });
   const bindings: Binding[] = [
-    { name: "CONFIG", json: { lease: LONG_LEASES.lease } },
+    { name: "CONFIG", json: { lease: LONG_LEASES.lease, ...config } },
     { name: "PUSH_CREDENTIALS", text: JSON.stringify(Object.fromEntries(hashes)) },
   ];
   return { scripts, bindings, tokenFileFor };
@@ -104,7 +111,10 @@ export function isolates(
     services: [
       ...names.map((name) => ({
         name,
-        modules: [[GATEWAY_MODULE, scripts.gateway]] as const,
+        modules: [
+          ["started-first.js", scripts.startedFirst],
+          [GATEWAY_MODULE, scripts.gateway],
+        ] as const,
         bindings: [...bindings, { name: "CLUSTERSET", objects: OBJECT_CLASS, of: "distant" }],
         cache: "cache",
       })),

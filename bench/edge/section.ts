@@ -1,5 +1,9 @@
 import type { Section } from "../report.ts";
 import { buildScripts } from "./bundles.ts";
+import { measureColdStart } from "./cold-start.ts";
+import { measureImageMemory } from "./image-memory.ts";
+import { measureLargePush } from "./large-push.ts";
+import { measureObjectRequests } from "./object-requests.ts";
 import { measureThroughput } from "./throughput.ts";
 
 /** The Worker in bare workerd. */
@@ -9,6 +13,12 @@ export const edgeSection: Section = {
   async measure(effort, progress) {
     progress("bundling");
     const scripts = await buildScripts();
-    return [...(await measureThroughput(scripts, effort, progress))];
+    return [
+      ...(await measureThroughput(scripts, effort, progress)),
+      ...(await measureColdStart(scripts, effort, progress)),
+      ...(await measureImageMemory(scripts, effort, progress)),
+      ...(await measureObjectRequests(scripts, effort, progress)),
+      ...(await measureLargePush(scripts, effort, progress)),
+    ];
   },
 };

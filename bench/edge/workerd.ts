@@ -47,7 +47,9 @@ export function prepareWorkerd({ name, services, sockets, inspectorPort }: Worke
   for (const service of services)
     if ("modules" in service)
       for (const [, file] of service.modules) copyFileSync(file, join(folder, basename(file)));
-  writeFileSync(config, workerdConfig(services, sockets));
+  // Without it the inspector's client waits for ever when it has garbage collected.
+  const flags = inspectorPort === undefined ? [] : ["--expose-gc"];
+  writeFileSync(config, workerdConfig(services, sockets, flags));
   const inspector = inspectorPort === undefined ? [] : ["--inspector-addr", `127.0.0.1:${inspectorPort}`];
   return new ServerProcess({
     name,

@@ -5,6 +5,7 @@ import { body, headers } from "./fixed-answer.ts";
 const app = new Hono();
 const respond = () => new Response(body, { headers });
 app.get("/dns-query", respond);
+app.get("/started", respond);
 app.post("/dns-query", (c) => c.req.raw.arrayBuffer().then(respond));
 
 export default app;

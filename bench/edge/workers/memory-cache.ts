@@ -1,6 +1,6 @@
 /**
  * A location's cache, in memory, as workerd's Cache API speaks to it: GET is `match` (504 where there is nothing), PUT is `put` with the whole
- * response as its body, PURGE is `delete`. `GET /counts` tells how often each was asked.
+ * response as its body, PURGE is `delete`. `GET /counts` tells how often each was asked, `DELETE /` forgets everything.
  */
 import type { CacheCounts } from "../counts.ts";
 
@@ -18,6 +18,10 @@ export default {
   async fetch(request: Request): Promise<Response> {
     const { method, url } = request;
     if (new URL(url).pathname === "/counts") return Response.json(counts);
+    if (method === "DELETE") {
+      kept.clear();
+      return new Response(null, { status: 204 });
+    }
     if (method === "PUT") {
       counts.puts++;
       kept.set(url, parse(new Uint8Array(await request.arrayBuffer())));

@@ -1,0 +1,95 @@
+import { decode } from "dns-packet";
+import { request } from "undici";
+import { freePort } from "../../test/e2e/servers/ports.ts";
+import { encodeQuery } from "../resolve/cases.ts";
+import { buildFixedScripts } from "./bundles.ts";
+import { type FirstAnswer, firstAnswer } from "./first-answer.ts";
+import { type Answering, type Deployment, isolates } from "./location.ts";
+import type { WorkerdSpec } from "./workerd.ts";
+import type { WorkerService } from "./workerd-config.ts";
+
+/** A process that is started, asked and ended. */
+export interface ColdContender {
+  readonly name: string;
+  readonly start: () => Promise<FirstAnswer>;
+}
+
+export const FIXED = "fixed bytes";
+export const FETCH_ONLY = "takes the image from the cache, no more";
+export const CACHED = "gateway, image in the cache";
+const HONO = "Hono, fixed bytes";
+const UNCACHED = "gateway, nothing in the cache";
+
+const QUERY = encodeQuery("service-0.team-0.svc.clusterset.local", "A");
+/** How long an isolate lives on that is to leave its image in the cache, in milliseconds. */
+const LEAVE_IMAGE = 500;
+
+/** What is started cold. @param image the octets of the image that the object serves */
+export async function coldContenders(
+  deployment: Deployment,
+  object: Answering,
+  cache: Answering,
+  image: Uint8Array,
+): Promise<ColdContender[]> {
+  const { scripts } = deployment;
+  const port = await freePort();
+  const path = `/dns-query?dns=${Buffer.from(QUERY).toString("base64url")}`;
+  const gateway = isolates(deployment, [port], object, cache);
+  const fixed = await buildFixedScripts({ headers: {}, body: Buffer.from(QUERY) });
+  const imageUrl = `${cache.url}/image`;
+  const single = (script: string, more: Partial<WorkerService> = {}): WorkerdSpec => ({
+    name: "single",
+    services: [
+      { name: "single", modules: [["worker.js", script]], ...more },
+      { name: "cache", address: `127.0.0.1:${cache.port}` },
+    ],
+    sockets: [{ port, service: "single" }],
+  });
+  const fetchOnly = single(scripts.fetchOnly, {
+    bindings: [{ name: "IMAGE_URL", text: imageUrl }],
+    cache: "cache",
+  });
+  const empty = () => request(cache.url, { method: "DELETE" });
+  return [
+    { name: FIXED, start: () => firstAnswer(single(fixed.fixed), path, () => {}) },
+    { name: HONO, start: () => firstAnswer(single(fixed.fixedHono), path, () => {}) },
+    {
+      name: UNCACHED,
+      start: async () => {
+        await empty();
+        return firstAnswer(gateway, path, checkDnsAnswer);
+      },
+    },
+    {
+      name: CACHED,
+      start: async () => {
+        await empty();
+        await firstAnswer(gateway, path, checkDnsAnswer, LEAVE_IMAGE);
+        // The state that it left is too old by the time that this one asks.
+        return firstAnswer(gateway, path, checkDnsAnswer);
+      },
+    },
+    {
+      name: FETCH_ONLY,
+      start: async () => {
+        await keepInCache(imageUrl, image);
+        return firstAnswer(fetchOnly, "/", (body) => {
+          if (Number(body.toString()) !== image.length) throw new Error("the image was not in the cache");
+        });
+      },
+    },
+  ];
+}
+
+function checkDnsAnswer(body: Buffer): void {
+  const { answers = [], rcode } = decode(body) as ReturnType<typeof decode> & { rcode: string };
+  if (answers.length === 0) throw new Error(`the first answer has no records: ${rcode}`);
+}
+
+/** Puts octets into the cache as the Cache API would. */
+async function keepInCache(url: string, bytes: Uint8Array): Promise<void> {
+  const head = `HTTP/1.1 200 OK\r\ncontent-length: ${bytes.length}\r\ncache-control: max-age=86400\r\n\r\n`;
+  const body = Buffer.concat([Buffer.from(head), bytes]);
+  const { statusCode } = await request(url, { method: "PUT", body });
+  if (statusCode !== 204) throw new Error(`the cache answered ${statusCode}`);
+}

@@ -1,0 +1,126 @@
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
+import { loadedSnapshots } from "../asked.ts";
+import type { Effort, Progress, Row, Table } from "../report.ts";
+import { WORLDS } from "../worlds.ts";
+import type { Scripts } from "./bundles.ts";
+import { CACHED, type ColdContender, coldContenders, FETCH_ONLY, FIXED } from "./cold-contenders.ts";
+import type { FirstAnswer } from "./first-answer.ts";
+import { type Answering, deploy, LARGE_LIMITS, pushAll, startCache, startObject } from "./location.ts";
+import { primaryImage } from "./primary-image.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const ROUNDS = 2;
+const DIFFERENCE = `${CACHED}, less what taking it costs`;
+
+/** From nothing to the first answer, with few services and with 100,000 endpoints. */
+export async function measureColdStart(
+  scripts: Scripts,
+  effort: Effort,
+  progress: Progress,
+): Promise<Table[]> {
+  const worlds: [string, readonly ClusterSnapshot[]][] = [
+    ["500 services", loadedSnapshots()],
+    ["100,000 endpoints, all headless", WORLDS["all headless"]()],
+  ];
+  const tables: Table[] = [];
+  for (const [name, snapshots] of worlds)
+    tables.push(...(await measureWorld(name, snapshots, scripts, effort, progress)));
+  return tables;
+}
+
+async function measureWorld(
+  world: string,
+  snapshots: readonly ClusterSnapshot[],
+  scripts: Scripts,
+  { rounds }: Effort,
+  progress: Progress,
+): Promise<Table[]> {
+  progress(`cold start, ${world}: starting the object and a cache`);
+  const deployment = deploy(
+    scripts,
+    snapshots.map(({ clusterId }) => clusterId),
+    LARGE_LIMITS,
+  );
+  const running: Answering[] = [];
+  try {
+    const object = await startObject(deployment, temporaryFolder("state"));
+    running.push(object);
+    const cache = await startCache(deployment);
+    running.push(cache);
+    await pushAll(object, snapshots);
+    const { bytes } = await primaryImage(object);
+    const contenders = await coldContenders(deployment, object, cache, bytes);
+    const answers = await startInTurns(contenders, rounds * ROUNDS, (line) =>
+      progress(`cold start, ${world}: ${line}`),
+    );
+    return tablesOf(`${world}: an image of ${(bytes.length / MEBIBYTE).toFixed(1)} MiB`, answers);
+  } finally {
+    await Promise.all(running.map(({ stop }) => stop()));
+  }
+}
+
+type Answers = ReadonlyMap<string, readonly FirstAnswer[]>;
+
+async function startInTurns(
+  contenders: readonly ColdContender[],
+  rounds: number,
+  progress: Progress,
+): Promise<Answers> {
+  const answers = new Map(contenders.map(({ name }) => [name, [] as FirstAnswer[]]));
+  for (let round = 1; round <= rounds; round++) {
+    progress(`round ${round} of ${rounds}`);
+    for (const { name, start } of contenders) answers.get(name)!.push(await start());
+  }
+  return answers;
+}
+
+function tablesOf(world: string, answers: Answers): Table[] {
+  const rows = (value: (answer: FirstAnswer) => number): Row[] =>
+    [...answers].map(([name, samples]) => ({ name, unit: "ms", samples: samples.map(value) }));
+  const total = rows(({ process, isolate, query }) => process.wall + isolate.wall + query.wall);
+  const cpu = rows(({ query }) => query.cpu);
+  const named = (wanted: string) => cpu.find(({ name }) => name === wanted)!;
+  const less = named(FETCH_ONLY).samples;
+  const difference = {
+    name: DIFFERENCE,
+    unit: "ms",
+    samples: named(CACHED).samples.map((sample, round) => sample - less[round]!),
+  };
+  const without = (all: readonly Row[]) => all.filter(({ name }) => name !== FETCH_ONLY);
+  return [
+    {
+      title: `Cold start with ${world}: from starting workerd to the end of the first answer`,
+      rows: without(total),
+      baselines: [FIXED],
+      goals: [],
+      notes: [
+        "The object holds everything already; it and the cache are in processes of their own. A request that asks the script for nothing comes first.",
+      ],
+    },
+    {
+      title: "The start of the isolate in it, where the script is evaluated: CPU time",
+      rows: without(rows(({ isolate }) => isolate.cpu)),
+      baselines: [FIXED],
+      goals: [],
+      notes: ["It does not count against a request's CPU time; Cloudflare bounds it by 1 s."],
+    },
+    {
+      title: "The first query in it",
+      rows: rows(({ query }) => query.wall),
+      baselines: [FIXED],
+      goals: [],
+      notes: [],
+    },
+    {
+      title: "The first query in it: CPU time",
+      rows: [...cpu, difference],
+      baselines: [],
+      goals: [{ row: DIFFERENCE, atMost: 10 }],
+      notes: [
+        "User and system time of the whole process, with what workerd and the kernel take to receive the image, which any Worker would pay.",
+        "The goal is the free plan's CPU time for one request.",
+      ],
+    },
+  ];
+}

@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Inspector } from "./inspector.ts";
+import { forgetPeak, residentMemory } from "./resident-memory.ts";
+
+/** Between two looks at an isolate's memory, in milliseconds. */
+const PAUSE = 5;
+
+/** Memory in octets. */
+export interface PeakMemory {
+  /** V8's heap, with garbage, and array buffers of one isolate: the most that was seen. */
+  readonly isolate: number;
+  /** The most that the process took of the machine's memory. */
+  readonly resident: number;
+}
+
+/** One isolate of a workerd process, whose memory is looked at. */
+export class WatchedIsolate {
+  readonly #inspector: Inspector;
+  readonly #pid: number;
+
+  private constructor(inspector: Inspector, pid: number) {
+    this.#inspector = inspector;
+    this.#pid = pid;
+  }
+
+  /** @param service the name of the Worker, which has to have been asked anything before */
+  static async connect(inspectorPort: number, service: string, pid: number): Promise<WatchedIsolate> {
+    return new WatchedIsolate(await Inspector.connect(inspectorPort, service), pid);
+  }
+
+  /** What is alive, after collecting garbage; and what the process takes of the machine's memory. */
+  async settled(): Promise<PeakMemory> {
+    await this.#inspector.collectGarbage();
+    return { isolate: await this.#now(), resident: residentMemory(this.#pid).now };
+  }
+
+  /** The most memory until `work` is done. */
+  async during(work: Promise<unknown>): Promise<PeakMemory> {
+    forgetPeak(this.#pid);
+    let isDone = false;
+    const done = work.finally(() => {
+      isDone = true;
+    });
+    // Told below.
+    done.catch(() => {});
+    let most = 0;
+    while (!isDone) {
+      most = Math.max(most, await this.#now());
+      await sleep(PAUSE);
+    }
+    await done;
+    most = Math.max(most, await this.#now());
+    return { isolate: most, resident: residentMemory(this.#pid).peak };
+  }
+
+  close(): void {
+    this.#inspector.close();
+  }
+
+  async #now(): Promise<number> {
+    const { heap, buffers } = await this.#inspector.memory();
+    return heap + buffers;
+  }
+}
