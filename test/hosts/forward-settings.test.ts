@@ -103,6 +103,14 @@ forward: { upstreams: [192.0.2.53] }
       "paths:\n  - path: /a\n    outsideZones: forward\n",
       "gateway.yaml:3: paths[0].outsideZones: forward needs",
     ],
+    [
+      "dns:\n  listen:\n    - address: :53\n      outsideZones: forward\n",
+      "gateway.yaml:4: dns.listen[0].outsideZones: forward needs",
+    ],
+    [
+      "dot: {listen: [{address: ':853', outsideZones: forward}]}\n",
+      "dot.listen[0].outsideZones: forward needs",
+    ],
     ["outsideZones: recurse\n", "gateway.yaml:1: outsideZones: "],
     [
       "paths:\n  - path: a\n    outsideZones: refuse\n",

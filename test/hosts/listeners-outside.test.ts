@@ -22,7 +22,7 @@ function answerOf(size: number): Answer {
   return { bytes: new Uint8Array(packet), outcome: "answer", freshness: 5 };
 }
 
-function handlerOf(late: Answer, beyond: Answer["beyond"]) {
+function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array) {
   const seen: (OutsidePolicy | string | undefined)[] = [];
   const counters = new QueryCounters();
   const handle = createQueryHandler({
@@ -32,8 +32,9 @@ function handlerOf(late: Answer, beyond: Answer["beyond"]) {
         outcome: "refused",
         freshness: 0,
         ...(beyond !== undefined && { beyond }),
+        ...(leadsTo !== undefined && { leadsTo }),
       }),
-      hasCluster: () => true,
+      hasCluster: (clusterId) => clusterId === "cluster-a",
     },
     clock: () => 0,
     counters,
@@ -62,6 +63,22 @@ describe("a listener asked for a name outside the zones", () => {
     expect([...counters.queries()]).toMatchObject([
       { transport: "udp", type: "TXT", outcome: "answer", count: 1 },
     ]);
+  });
+
+  it("has what an alias of ours leads to looked up", async () => {
+    const late = answerOf(1);
+    const { handle, seen } = handlerOf(late, undefined, Uint8Array.of(1, 97, 0));
+    expect(await handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp)).toEqual(late);
+    expect(seen).toHaveLength(2);
+  });
+
+  it("is none the worse where its cluster is not known: such names are everybody's", async () => {
+    const late = answerOf(1);
+    for (const view of ["cluster-a", "nobody"]) {
+      const { handle, seen } = handlerOf(late, "outside");
+      expect(await handle(asked, "192.0.2.7", { view, outsideZones: "forward" }, udp)).toEqual(late);
+      expect(seen).toHaveLength(2);
+    }
   });
 
   it("asks nobody for a name of its zones", async () => {

@@ -180,8 +180,13 @@ export interface OutsideSettings {
   readonly forward: EdgeForward;
 }
 
+type Listening = { readonly listen: readonly { readonly outsideZones?: OutsideZones | undefined }[] };
+
 /** Refuses a configuration that forwards names and does not say to whom. */
-export function requireUpstreams(settings: OutsideSettings, context: z.RefinementCtx): void {
+export function requireUpstreams(
+  settings: OutsideSettings & { readonly dns?: Listening; readonly dot?: Listening },
+  context: z.RefinementCtx,
+): void {
   if (settings.forward.upstreams.length > 0) return;
   const message =
     "forward needs somebody to ask: forward.upstreams, such as [https://dns.example.net/dns-query]";
@@ -190,6 +195,10 @@ export function requireUpstreams(settings: OutsideSettings, context: z.Refinemen
   for (const [index, { outsideZones }] of settings.paths.entries())
     if (outsideZones === "forward")
       context.addIssue({ code: "custom", path: ["paths", index, "outsideZones"], message });
+  for (const kind of ["dns", "dot"] as const)
+    for (const [index, { outsideZones }] of (settings[kind]?.listen ?? []).entries())
+      if (outsideZones === "forward")
+        context.addIssue({ code: "custom", path: [kind, "listen", index, "outsideZones"], message });
 }
 
 /** Whether names are forwarded anywhere. */

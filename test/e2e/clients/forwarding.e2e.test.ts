@@ -5,8 +5,9 @@ import { extendedErrors } from "../../forward/fake-forwarder.ts";
 import { eventually, metric, untilLive } from "../answers.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../processes.ts";
 import type { CoreDns } from "../servers/coredns.ts";
-import { type DnsAnswer, type Query, queryDoh } from "../servers/dns.ts";
+import { type DnsAnswer, type Query, queryDoh, queryTcp, queryUdp } from "../servers/dns.ts";
 import { temporaryFolder } from "../servers/folders.ts";
+import { freePort } from "../servers/ports.ts";
 import { run } from "../servers/run.ts";
 import { LARGE_TEXT, SHORT_TTL, startResolver } from "./upstream-resolver.ts";
 
@@ -308,6 +309,30 @@ describe("upstreams that fail", () => {
       halted.process.signal("SIGCONT");
       await halted.stop();
     }
+  });
+});
+
+describe("a listener for plain DNS", () => {
+  test("forwards where it says so; what fits into no datagram comes over TCP", async () => {
+    const [open, closed] = [await freePort(), await freePort()];
+    const gateway = await forwarding([plain(first, "first")], {
+      outsideZones: "refuse",
+      dns: { listen: [{ address: `127.0.0.1:${open}`, outsideZones: "forward" }, `127.0.0.1:${closed}`] },
+    });
+    workers.push(startSync({ manifests: EXAMPLES, clusterId: "cluster-a", gateways: [gateway] }));
+    await untilLive(gateway, 1);
+    const answer = await queryUdp(open, question("who.example.com"));
+    expect([answer.rcode, valuesOf(answer)]).toEqual(["NOERROR", ["192.0.2.1"]]);
+    const large = question("large.example.com", "TXT");
+    expect([
+      (await queryUdp(open, large)).tc,
+      valuesOf(await queryTcp(open, large))
+        .flat()
+        .map(String),
+    ]).toEqual([true, LARGE_TEXT]);
+    expect((await queryUdp(closed, question("who.example.com"))).rcode).toBe("REFUSED");
+    expect((await ask(gateway, question("who.example.com"))).rcode).toBe("REFUSED");
+    expect([await results(gateway, "miss"), await results(gateway, "hit")]).toEqual([2, 1]);
   });
 });
 

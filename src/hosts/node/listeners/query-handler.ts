@@ -48,15 +48,10 @@ export function createQueryHandler(parts: QueryHandlerParts): QueryHandler {
   return (query, clientAddress, listener, transport) => {
     const { name } = transport;
     const { view: listenerView, outsideZones: policy = parts.policy } = listener;
-    if (listenerView !== undefined && !gateway.hasCluster(listenerView)) {
-      // Its names are not known, and those of everybody else are not what was asked for.
-      const answer = notReady(query, { transport });
-      if (answer === undefined) counters.malformed(name);
-      else counters.answered(query, answer.outcome, true, 0, name);
-      return answer;
-    }
+    // Its names are not known, and those of everybody else are not what was asked for.
+    const isUnknown = listenerView !== undefined && !gateway.hasCluster(listenerView);
     const view = listenerView ?? asker.readByAddress(query, { clientAddress }).view;
-    if (stubs !== undefined && stubs.size > 0) {
+    if (stubs !== undefined && stubs.size > 0 && !isUnknown) {
       const forwarded = stubs.forward(query, view);
       if (forwarded !== undefined) {
         const own = query.slice();
@@ -67,11 +62,13 @@ export function createQueryHandler(parts: QueryHandlerParts): QueryHandler {
       }
     }
     const started = performance.now();
-    const answer = gateway.answer(query, view, clock(), transport);
-    if (answer?.beyond !== undefined && outside !== undefined) {
+    const answer = isUnknown
+      ? notReady(query, { transport })
+      : gateway.answer(query, view, clock(), transport);
+    if (outside !== undefined && (answer?.beyond ?? answer?.leadsTo) !== undefined) {
       const type = counters.typeOf(query);
       const own = query.slice();
-      const found = outside.answer(query, answer, policy, clientAddress);
+      const found = outside.answer(query, answer!, policy, clientAddress);
       const conclude = ({ answer: given }: OutsideAnswer) => {
         counters.relayed(type, given.outcome, view !== undefined, name);
         return fitAnswer(own, given, transport);
