@@ -14,6 +14,8 @@ export interface OutsideAnswer {
   readonly answer: Answer;
   /** Undefined where it was not an upstream's to answer. */
   readonly origin?: AnswerOrigin;
+  /** Whether it begins with an alias of ours, and `origin` is about what that leads to. */
+  readonly isContinued?: boolean;
   /** After how many seconds a client may come again that has asked too much; `answer` says REFUSED then. */
   readonly retryAfter?: number;
 }

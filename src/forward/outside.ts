@@ -3,6 +3,7 @@ import { ExtendedError, HeaderFlag, ResponseCode } from "../dns/codes.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerWith } from "../resolve/faults.ts";
 import type { Query } from "../resolve/query.ts";
+import { continueAlias, queryForTarget } from "./continue-alias.ts";
 import type { Forwarder } from "./forwarder.ts";
 import { answerHidden, answerLocally } from "./local-answer.ts";
 import { isInArpa, type LocalZones } from "./locally-served.ts";
@@ -39,9 +40,10 @@ export class Outside {
   }
 
   /**
-   * Answers a query whose name the gateway found beyond its zones; at once where nobody has to be asked. Never rejects.
+   * Answers a query whose name the gateway found beyond its zones, or behind an alias that leads there; at once where nobody has to be
+   * asked. Never rejects.
    * @param message the query, whose octets are only lent
-   * @param given the gateway's answer, which has `beyond`
+   * @param given the gateway's answer, which has `beyond` or `leadsTo`
    * @param client the address of the client's socket, undefined where it is not known
    */
   answer(
@@ -50,6 +52,8 @@ export class Outside {
     policy: OutsidePolicy,
     client: string | undefined,
   ): OutsideAnswer | Promise<OutsideAnswer> {
+    if (given.beyond === undefined)
+      return policy === "forward" ? this.#continue(message, given, client) : { answer: given };
     const isKnown = given.beyond !== "unknown";
     if (policy !== "forward" && (policy === this.#given || !isKnown)) return { answer: given };
     const query = readForwardable(message);
@@ -84,6 +88,30 @@ export class Outside {
       };
     }
     return forwarder.answer(message, query, client);
+  }
+
+  /** An alias of ours is answered together with what it leads to; where that is not to be had, alone. */
+  #continue(
+    message: Uint8Array,
+    given: Answer,
+    client: string | undefined,
+  ): OutsideAnswer | Promise<OutsideAnswer> {
+    const query = readForwardable(message);
+    if (query === undefined || given.leadsTo === undefined) return { answer: given };
+    const own = message.slice();
+    const target = queryForTarget(own, query, given.leadsTo);
+    const alone = { answer: given };
+    const join = ({ answer, origin, retryAfter }: OutsideAnswer): OutsideAnswer => {
+      if (retryAfter !== undefined || answer.outcome === "refused") return alone;
+      const joined = continueAlias(own, query, given, answer);
+      if (joined === undefined) return alone;
+      return { answer: joined, isContinued: true, ...(origin !== undefined && { origin }) };
+    };
+    const targetQuery = readForwardable(target);
+    // What is ours is behind the alias already, as far as there is anything.
+    if (targetQuery === undefined || this.#localZones.find()?.kind === "own") return alone;
+    const rest = this.#forward(target, targetQuery, given, true, client);
+    return rest instanceof Promise ? rest.then(join) : join(rest);
   }
 
   #isAllowed(client: string | undefined): boolean {

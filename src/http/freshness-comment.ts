@@ -8,8 +8,10 @@ const NAMED_CLUSTERS = 5;
 
 /** Says in words whom an answer is for, where it comes from, and how fresh it is. */
 export function describeAnswered(answered: Answered, status: () => ServingStatus, now: number): string {
-  if (answered.origin !== undefined) return describeOrigin(answered.origin);
-  return answered.isForwarded ? describeForwarded(answered) : describeFreshness(status(), answered, now);
+  const { origin, isForwarded } = answered;
+  if (isForwarded) return origin === undefined ? describeForwarded(answered) : describeOrigin(origin);
+  const ours = describeFreshness(status(), answered, now);
+  return origin === undefined ? ours : `${ours}; what it leads to: ${describeOrigin(origin)}`;
 }
 
 /**

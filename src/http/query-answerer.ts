@@ -31,7 +31,7 @@ export interface Answered extends Asker {
   readonly answer: Answer;
   /** Whether another name server gave it. */
   readonly isForwarded: boolean;
-  /** Where it came from, for a name outside the zones. */
+  /** Where it came from, or what an alias of ours leads to: for names outside the zones. */
   readonly origin?: AnswerOrigin | undefined;
 }
 
@@ -65,9 +65,12 @@ export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
     respond: Respond,
   ): HttpResponse | Promise<HttpResponse> => {
     const started = performance.now();
-    const conclude = ({ answer, origin, retryAfter }: OutsideAnswer) =>
+    const conclude = ({ answer, origin, isContinued, retryAfter }: OutsideAnswer) =>
       retryAfter === undefined
-        ? respond(request, { ...asked, answer, origin, isForwarded: origin !== undefined })
+        ? respond(request, {
+            ...{ ...asked, answer, origin },
+            isForwarded: origin !== undefined && isContinued !== true,
+          })
         : refuse(request, 429, TOO_MANY, { "retry-after": String(retryAfter) });
     const found = names.answer(query, given, policy, request.connection?.clientAddress);
     const fromCluster = asked.view !== undefined;
@@ -107,7 +110,7 @@ export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
     const answer = gateway.answer(query, place === undefined ? view : placeView(place), clock());
     if (answer === undefined)
       return refuse(request, 400, "this is no DNS query: it needs a header of 12 octets with QR 0");
-    if (answer.beyond !== undefined && outside !== undefined) {
+    if (outside !== undefined && (answer.beyond ?? answer.leadsTo) !== undefined) {
       const asked = { ...asker, variesByCredential };
       return answerOutside(outside, request, query, answer, asked, respond);
     }

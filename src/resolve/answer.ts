@@ -18,6 +18,8 @@ export interface Answer {
   readonly freshness: number;
   /** Says that the name is in none of the zones that were answered from; absent otherwise. */
   readonly beyond?: Beyond;
+  /** The name in wire form, letters folded, that an alias at the end leads to and that is in no zone; absent otherwise. */
+  readonly leadsTo?: Uint8Array;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { ImageZone } from "../zone/image.ts";
 import { POD_NAMES, SET_HEADER_BYTES } from "../zone/layout.ts";
 import { findSet, read16 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
-import { findNode, findZone } from "./find.ts";
+import { findNode, findZone, isInAnyZone } from "./find.ts";
 import { minimalAny, negative, positive } from "./finish.ts";
 import { writer } from "./message-writer.ts";
 import { answerPodName } from "./pod-name.ts";
@@ -62,7 +62,11 @@ export function answerInZone(
     owner = writer.position - read16(image.heap, alias + SET_HEADER_BYTES);
     followName(writer.bytes, owner);
     const next = findZone(image, view);
-    if (next === undefined) return positive(query);
+    if (next === undefined) {
+      if (isInAnyZone(image)) return positive(query);
+      const leadsTo = QuestionName.folded.slice(0, QuestionName.bytes);
+      return { ...positive(query), leadsTo };
+    }
     zone = next;
   }
 }

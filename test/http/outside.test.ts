@@ -97,8 +97,8 @@ describe("a name outside the zones", () => {
     await ask(NAME);
     await ask("localhost", "/dns-query", "AAAA");
     expect([...counters.queries()]).toEqual([
-      { view: "outside", outcome: "answer", type: "A", count: 2 },
-      { view: "outside", outcome: "answer", type: "AAAA", count: 1 },
+      { transport: "https", view: "outside", outcome: "answer", type: "A", count: 2 },
+      { transport: "https", view: "outside", outcome: "answer", type: "AAAA", count: 1 },
     ]);
   });
 });

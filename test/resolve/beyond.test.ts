@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { formatName } from "../../src/dns/name.ts";
 import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { clusterLocalTable } from "../conformance/cases/cluster-local.ts";
@@ -26,6 +27,17 @@ describe("an answer says where its name was not found", () => {
   ])("%s for %s: %s", (name, view, expected) => {
     for (const outside of ["refuse", "nxdomain"] as const)
       expect(resolve(encodeQuery(name, "PTR"), { ...world, view, outside })?.beyond).toBe(expected);
+  });
+
+  it.each([
+    ["foo.default.svc.cluster.local", "east", "www.example.com"],
+    ["your-service.your-cluster.default.svc.cluster.local", "east", undefined],
+    ["hop.default.svc.cluster.local", "east", undefined],
+    ["lost.default.svc.cluster.local", "east", undefined],
+    ["kubernetes.default.svc.cluster.local", "east", undefined],
+  ])("or where its alias leads to: %s for %s: %s", (name, view, expected) => {
+    const leadsTo = resolve(encodeQuery(name, "A"), { ...world, view })?.leadsTo;
+    expect(leadsTo && formatName(leadsTo)).toBe(expected && `${expected}.`);
   });
 
   it("or that it cannot be said yet", () => {

@@ -106,47 +106,55 @@ const Clients = z.strictObject({
   exempt: z.array(AddressRangeText).max(1000).default(["127.0.0.0/8", "::1"]),
 });
 
-const forwarding = <Upstream extends z.ZodType<{ server: string; name?: string | undefined }>>(
-  upstream: Upstream,
-) =>
-  z
+const shared = {
+  serverMilliseconds: milliseconds(1, 60_000).default(3000),
+  totalMilliseconds: milliseconds(1, 60_000).default(5000),
+  /** When the next upstream is asked because the first one is slow; 0 for never. */
+  hedgeMilliseconds: milliseconds(0, 60_000).default(300),
+  queriesInFlight: count(1, 100_000).default(1000),
+  /** The longest answer of an upstream that is taken, in octets. */
+  answerBytes: count(512, 65_535).default(16_384),
+  cache: Cache.prefault({}),
+  clients: Clients.prefault({}),
+  locallyServed: z
     .strictObject({
-      /** In the order of preference. */
-      upstreams: z.array(upstream).max(16).default([]),
-      serverMilliseconds: milliseconds(1, 60_000).default(3000),
-      totalMilliseconds: milliseconds(1, 60_000).default(5000),
-      /** When the next upstream is asked because the first one is slow; 0 for never. */
-      hedgeMilliseconds: milliseconds(0, 60_000).default(300),
-      queriesInFlight: count(1, 100_000).default(1000),
-      /** The longest answer of an upstream that is taken, in octets. */
-      answerBytes: count(512, 65_535).default(16_384),
-      /** Letters of names in random case, over plain DNS. */
-      randomizeCase: z.boolean().default(true),
-      cache: Cache.prefault({}),
-      clients: Clients.prefault({}),
-      locallyServed: z
-        .strictObject({
-          /** Zones whose names do not exist for clients, beside those that nobody should forward. */
-          also: z.array(ZoneName).max(1000).default([]),
-          /** Zones that are forwarded although nobody else should. */
-          except: z.array(ZoneName).max(1000).default([]),
-        })
-        .prefault({}),
+      /** Zones whose names do not exist for clients, beside those that nobody should forward. */
+      also: z.array(ZoneName).max(1000).default([]),
+      /** Zones that are forwarded although nobody else should. */
+      except: z.array(ZoneName).max(1000).default([]),
     })
-    .refine(
-      ({ serverMilliseconds, totalMilliseconds }) => serverMilliseconds <= totalMilliseconds,
-      "must have serverMilliseconds <= totalMilliseconds",
-    )
-    .refine(({ upstreams }) => {
-      const names = upstreams.map(upstreamName);
-      return new Set(names).size === names.length;
-    }, "must have upstreams with different names: give them `name`")
-    .prefault({});
+    .prefault({}),
+};
+
+/** In the order of preference. */
+const upstreamsOf = <Upstream extends z.ZodType>(upstream: Upstream) => z.array(upstream).max(16).default([]);
+
+const inOrder = (forward: { serverMilliseconds: number; totalMilliseconds: number }) =>
+  forward.serverMilliseconds <= forward.totalMilliseconds;
+const IN_ORDER = "must have serverMilliseconds <= totalMilliseconds";
+
+const distinct = ({ upstreams }: { upstreams: readonly { server: string; name?: string | undefined }[] }) =>
+  new Set(upstreams.map(upstreamName)).size === upstreams.length;
+const DISTINCT = "must have upstreams with different names: give them `name`";
 
 /** Forwarding on hosts that have `fetch` and nothing else. */
-export const EdgeForward = forwarding(EdgeUpstream);
+export const EdgeForward = z
+  .strictObject({ upstreams: upstreamsOf(EdgeUpstream), ...shared })
+  .refine(inOrder, IN_ORDER)
+  .refine(distinct, DISTINCT)
+  .prefault({});
+
 /** Forwarding on Node. */
-export const Forward = forwarding(NodeUpstream);
+export const Forward = z
+  .strictObject({
+    upstreams: upstreamsOf(NodeUpstream),
+    ...shared,
+    /** Letters of names in random case, over plain DNS. */
+    randomizeCase: z.boolean().default(true),
+  })
+  .refine(inOrder, IN_ORDER)
+  .refine(distinct, DISTINCT)
+  .prefault({});
 
 export type Forward = z.infer<typeof Forward>;
 export type EdgeForward = z.infer<typeof EdgeForward>;

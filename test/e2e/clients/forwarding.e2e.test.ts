@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { extendedErrors } from "../../forward/fake-forwarder.ts";
@@ -5,6 +6,7 @@ import { eventually, metric, untilLive } from "../answers.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../processes.ts";
 import type { CoreDns } from "../servers/coredns.ts";
 import { type DnsAnswer, type Query, queryDoh } from "../servers/dns.ts";
+import { temporaryFolder } from "../servers/folders.ts";
 import { run } from "../servers/run.ts";
 import { LARGE_TEXT, SHORT_TTL, startResolver } from "./upstream-resolver.ts";
 
@@ -153,6 +155,44 @@ describe("names outside the zones, by plain DNS and by DNS over HTTPS", () => {
     expect(log).toContain("who.example.com.");
     for (const name of [...names, "10.in-addr.arpa", "localhost", "clusterset.local"])
       expect(log).not.toContain(name);
+  });
+});
+
+describe("an alias of ours that leads outside", () => {
+  test("is answered together with what it leads to", async () => {
+    const manifests = temporaryFolder("aliases");
+    const service = (name: string, externalName: string) => ({
+      ...{ apiVersion: "v1", kind: "Service", metadata: { name, namespace: "shop" } },
+      spec: { type: "ExternalName", externalName },
+    });
+    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } };
+    const objects = [namespace, service("www", "www.example.com"), service("gone", "nothing.example.com")];
+    writeFileSync(
+      join(manifests, "shop.yaml"),
+      objects.map((object) => JSON.stringify(object)).join("\n---\n"),
+    );
+    const gateway = await forwarding([plain(first, "first")]);
+    const args = ["--cluster-zone", "cluster.local"];
+    workers.push(startSync({ manifests, clusterId: "cluster-a", gateways: [gateway], args }));
+    await untilLive(gateway, 1);
+    const path = "/clusters/cluster-a/dns-query";
+    const found = await ask(gateway, question("www.shop.svc.cluster.local"), path);
+    expect([found.rcode, found.aa, valuesOf(found)]).toEqual([
+      "NOERROR",
+      true,
+      ["www.example.com", "web.example.com", "192.0.2.81"],
+    ]);
+    const gone = await ask(gateway, question("gone.shop.svc.cluster.local"), path);
+    expect([gone.rcode, valuesOf(gone), gone.message.authorities]).toMatchObject([
+      "NXDOMAIN",
+      ["nothing.example.com"],
+      [{ type: "SOA", name: "example.com" }],
+    ]);
+    const json = await gateway.json("www.shop.svc.cluster.local", "A", { view: "cluster-a" });
+    expect(json.Comment).toMatch(
+      /^seen from cluster-a; 1 of 1 cluster live; .*; what it leads to: forwarded to first/,
+    );
+    expect((await ask(gateway, question("www.shop.svc.cluster.local"))).rcode).toBe("NXDOMAIN");
   });
 });
 

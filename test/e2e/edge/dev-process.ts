@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { type GatewayClient, gatewayClient } from "../gateway-client.ts";
+import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
 
 /** What one `wrangler dev` is started with. */
@@ -68,6 +69,8 @@ export async function startDev(options: DevOptions): Promise<DevProcess> {
     args: [
       ...["--no-warnings", wrangler, "dev", script, "--no-bundle", "--config", configuration],
       ...["--ip", "127.0.0.1", "--port", String(port), "--persist-to", stateDir, "--env-file", variables],
+      // Else 9229 or the next one that is free, which another wrangler may take at the same moment.
+      ...["--inspector-port", String(await freePort())],
       ...["--show-interactive-dev-session", "false"],
       ...args,
     ],

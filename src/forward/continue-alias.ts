@@ -1,0 +1,125 @@
+import { HEADER_BYTES, MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
+import { type RecordPlace, readRecord, readWord, skipName } from "../dns/record-walk.ts";
+import type { Answer } from "../resolve/answer.ts";
+import { writer } from "../resolve/message-writer.ts";
+import type { Query } from "../resolve/query.ts";
+import { withRecursion } from "./cached-answer.ts";
+
+/** Where the names stand in the data of types whose names may be compressed (RFC 3597 section 4): octets before them, and how many names. */
+const NAMES_IN_DATA: ReadonlyMap<number, readonly [before: number, names: number]> = new Map([
+  [RecordType.NS, [0, 1]],
+  [RecordType.CNAME, [0, 1]],
+  [RecordType.SOA, [0, 2]],
+  [RecordType.PTR, [0, 1]],
+  [15, [2, 1]],
+  [RecordType.SRV, [6, 1]],
+]);
+
+/** The query of a client, about the name in wire form that an alias leads to. */
+export function queryForTarget(message: Uint8Array, query: Query, target: Uint8Array): Uint8Array {
+  const opt = message.subarray(query.questionEnd);
+  const asked = new Uint8Array(HEADER_BYTES + target.length + 4 + opt.length);
+  asked.set(message.subarray(0, HEADER_BYTES));
+  asked.set(target, HEADER_BYTES);
+  asked.set(message.subarray(query.questionEnd - 4), HEADER_BYTES + target.length);
+  return asked;
+}
+
+/**
+ * Puts what an alias leads to behind it (RFC 1034 section 5.3.3), with the response code of the last name (RFC 6604 section 3). Undefined where
+ * the records cannot be copied.
+ * @param message the client's query, which `given` answers up to the alias
+ * @param rest the answer about the alias's target
+ */
+export function continueAlias(
+  message: Uint8Array,
+  query: Query,
+  given: Answer,
+  rest: Answer,
+): Answer | undefined {
+  writer.begin(message, query);
+  const ours = recordsEnd(given.bytes, query.questionEnd, readWord(given.bytes, 6));
+  writer.writeOctets(given.bytes, query.questionEnd, ours);
+  writer.answers = readWord(given.bytes, 6);
+  const { bytes } = rest;
+  let position = skipName(bytes, HEADER_BYTES) + 4;
+  const answers = readWord(bytes, 6);
+  const authorities = readWord(bytes, 8);
+  for (let index = 0; index < answers + authorities; index++) {
+    const record = readRecord(bytes, position);
+    if (record === undefined || !copyRecord(bytes, record)) return undefined;
+    position = record.end;
+    if (index < answers) writer.answers++;
+    else writer.authorities++;
+  }
+  const rcode = readWord(bytes, 2) & 0x0f;
+  writer.writeOpt(query, rcode, extendedErrorOf(bytes, position));
+  const answer = withRecursion(writer.finish(query, rcode, true));
+  return {
+    bytes: answer,
+    outcome: rest.outcome === "nodata" ? "answer" : rest.outcome,
+    freshness: Math.min(given.freshness, rest.freshness),
+  };
+}
+
+function recordsEnd(bytes: Uint8Array, start: number, count: number): number {
+  let position = start;
+  for (let left = count; left > 0; left--) position = readRecord(bytes, position)!.end;
+  return position;
+}
+
+/** The info code of the first option of the OPT record that is there, where it is an Extended DNS Error; else -1. */
+function extendedErrorOf(bytes: Uint8Array, start: number): number {
+  const opt = readRecord(bytes, start);
+  if (opt?.type !== RecordType.OPT || opt.end - opt.dataStart < 6) return -1;
+  return readWord(bytes, opt.dataStart) === 15 ? readWord(bytes, opt.dataStart + 4) : -1;
+}
+
+/** Copies a record to another place: names in it are written out, since what they point to is not there. False where it has no room or is malformed. */
+function copyRecord(bytes: Uint8Array, record: RecordPlace): boolean {
+  // Names that are written out take more than they did.
+  if (writer.position + (record.end - record.start) + 3 * MAX_NAME_BYTES > writer.limit) return false;
+  if (expandName(bytes, record.start) < 0) return false;
+  writer.write16(record.type);
+  writer.write16(record.class);
+  writer.write32(record.ttl);
+  const lengthAt = writer.position;
+  writer.write16(0);
+  const [before, names] = NAMES_IN_DATA.get(record.type) ?? [0, 0];
+  let position = record.dataStart + before;
+  writer.writeOctets(bytes, record.dataStart, Math.min(position, record.end));
+  for (let left = names; left > 0; left--) {
+    position = position < record.end ? expandName(bytes, position) : -1;
+    if (position < 0 || position > record.end) return false;
+  }
+  writer.writeOctets(bytes, position, record.end);
+  const length = writer.position - lengthAt - 2;
+  writer.bytes[lengthAt] = length >>> 8;
+  writer.bytes[lengthAt + 1] = length;
+  return true;
+}
+
+/** Writes a possibly compressed name in full. @returns the offset behind it where it stood, or -1 where it is malformed */
+function expandName(bytes: Uint8Array, start: number): number {
+  const end = skipName(bytes, start);
+  if (end < 0) return -1;
+  let position = start;
+  let written = 0;
+  // Every pointer leads further back (RFC 1035 section 4.1.4), so this ends.
+  let least = start;
+  for (;;) {
+    const length = bytes[position] ?? 0;
+    if (length >= 0xc0) {
+      const target = readWord(bytes, position) & 0x3fff;
+      if (target >= least || target < HEADER_BYTES) return -1;
+      least = target;
+      position = target;
+      continue;
+    }
+    written += length + 1;
+    if (length > 63 || written > MAX_NAME_BYTES || position + length >= bytes.length) return -1;
+    writer.writeOctets(bytes, position, position + length + 1);
+    if (length === 0) return end;
+    position += length + 1;
+  }
+}

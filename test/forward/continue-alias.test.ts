@@ -1,0 +1,236 @@
+import type { Packet } from "dns-packet";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { continueAlias, queryForTarget } from "../../src/forward/continue-alias.ts";
+import { LocalZones } from "../../src/forward/locally-served.ts";
+import { Outside, type OutsidePolicy } from "../../src/forward/outside.ts";
+import { readForwardable } from "../../src/forward/stub-match.ts";
+import type { Answer } from "../../src/resolve/answer.ts";
+import { resolve } from "../../src/resolve/resolve.ts";
+import { alias, east } from "../conformance/cases/cluster-local.ts";
+import { compileWorld } from "../resolve/ask.ts";
+import {
+  atOnce,
+  extendedErrors,
+  type ForwarderChanges,
+  fakeForwarder,
+  optRecord,
+  says,
+  soaRecord,
+  withEdns,
+} from "./fake-forwarder.ts";
+import { answerTo, dead, decoded, type Exchange, optOf, queryFor, silent } from "./fake-upstreams.ts";
+
+const NAME = "www.shop.svc.cluster.local";
+const TARGET = "web.Example.com";
+
+function world(target: string) {
+  const services = { "shop/www": alias(target) };
+  return compileWorld([{ ...east, services }], {}, { view: "east" });
+}
+
+/** What the gateway and then the upstream say of an ExternalName Service. */
+function ask(
+  server: Exchange,
+  { target = TARGET, type = "A", changes = {} as ForwarderChanges, policy = "forward" as OutsidePolicy } = {},
+) {
+  const { forwarder, asked } = fakeForwarder({ one: server }, changes);
+  const localZones = new LocalZones({ own: ["clusterset.local", "federation"], also: [], except: [] });
+  const outside = new Outside({ given: "refuse", localZones, forwarder });
+  const message = queryFor(NAME, withEdns, type);
+  const given = resolve(message, world(target))!;
+  return { given, asked, answered: outside.answer(message, given, policy, "192.0.2.77") };
+}
+
+describe("an alias that leads outside", () => {
+  it("is answered with what it leads to (RFC 1034 section 5.3.3)", async () => {
+    const server = says({
+      flags: 0x8180,
+      answers: [
+        { type: "CNAME", name: TARGET, ttl: 60, data: "x.example.net" },
+        { type: "A", name: "x.example.net", ttl: 3, data: "192.0.2.1" },
+      ],
+    });
+    const { answered, asked } = ask(server);
+    const { answer, origin, isContinued } = await answered;
+    expect(decoded(asked[0]!.query).questions).toMatchObject([{ name: "web.example.com", type: "A" }]);
+    expect([answer.outcome, answer.freshness, origin?.upstream, isContinued]).toEqual([
+      "answer",
+      3,
+      "one",
+      true,
+    ]);
+    expect(decoded(answer.bytes)).toMatchObject({
+      ...{ id: 0xabcd, flag_aa: true, flag_ra: true, flag_rd: true, rcode: "NOERROR" },
+      questions: [{ name: NAME }],
+      answers: [
+        { type: "CNAME", name: NAME, data: expect.stringMatching(/^web\.example\.com$/i) },
+        { type: "CNAME", data: "x.example.net", ttl: 60 },
+        { type: "A", name: "x.example.net", data: "192.0.2.1", ttl: 3 },
+      ],
+      additionals: [{ type: "OPT" }],
+    });
+  });
+
+  it.each<[string, Packet & { rcode?: number }, string, number, number]>([
+    [
+      "that does not exist: NXDOMAIN (RFC 6604 section 3)",
+      { rcode: 3, authorities: [soaRecord(4, 4)] },
+      "NXDOMAIN",
+      1,
+      4,
+    ],
+    ["that has nothing of the type", { authorities: [soaRecord(4, 4)] }, "NOERROR", 1, 4],
+    ["that nobody can say anything of", { rcode: 2 }, "SERVFAIL", 0, 0],
+  ])("%s", async (_, packet, rcode, authorities, freshness) => {
+    const { answer } = await ask(says(packet)).answered;
+    const said = decoded(answer.bytes);
+    expect([said.rcode, said.answers?.length, answer.freshness]).toEqual([rcode, 1, freshness]);
+    expect(said.authorities).toHaveLength(authorities);
+  });
+
+  it("passes an Extended DNS Error on", async () => {
+    const { answer } = await ask(dead).answered;
+    expect(extendedErrors(optOf(answer.bytes)?.options)).toEqual([23]);
+  });
+
+  it("is answered alone where its target may not be asked for", () => {
+    const refused = ask(silent, { changes: { limits: { queriesInFlight: 0 } } });
+    expect(decoded(atOnce(refused.answered).answer.bytes)).toMatchObject({
+      rcode: "SERVFAIL",
+      answers: [{}],
+    });
+    for (const target of ["x.federation", "none.clusterset.local"]) {
+      const { answered, given, asked } = ask(silent, { target });
+      expect(atOnce(answered).answer).toBe(given);
+      expect(asked).toEqual([]);
+    }
+    const local = atOnce(ask(silent, { target: "a.localhost" }).answered).answer;
+    expect(decoded(local.bytes).answers).toMatchObject([{ type: "CNAME" }, { data: "127.0.0.1" }]);
+    const { answered, given } = ask(silent, { policy: "refuse" });
+    expect(atOnce(answered).answer).toBe(given);
+  });
+
+  it("is asked about as the client asked: type, DNSSEC OK and CD", async () => {
+    const { forwarder, asked } = fakeForwarder({ one: says({}) });
+    const outside = new Outside({
+      given: "refuse",
+      localZones: new LocalZones({ own: [], also: [], except: [] }),
+      forwarder,
+    });
+    const message = queryFor(
+      NAME,
+      { flags: 0x0110, additionals: [optRecord([], { flag_do: true })] },
+      "AAAA",
+    );
+    await outside.answer(message, resolve(message, world(TARGET))!, "forward", undefined);
+    expect(decoded(asked[0]!.query)).toMatchObject({
+      flag_cd: true,
+      questions: [{ type: "AAAA" }],
+      additionals: [{ flag_do: true }],
+    });
+  });
+});
+
+describe("records behind an alias", () => {
+  const message = queryFor("a.b", withEdns);
+  const query = readForwardable(message)!;
+  const given: Answer = {
+    bytes: new Uint8Array(
+      answerTo(message, { answers: [{ type: "CNAME", name: "a.b", ttl: 9, data: "c.d" }] }),
+    ),
+    outcome: "answer",
+    freshness: 9,
+  };
+  const target = queryForTarget(message, query, Uint8Array.from([1, 99, 1, 100, 0]));
+  /** The answer to the target: names that point to octet 12, "c.d", and behind. */
+  const rest = (records: readonly number[][], authorities = 0): Answer => {
+    const question = target.subarray(12, 12 + 5 + 4);
+    const header = [0, 0, 0x81, 0x80, 0, 1, 0, records.length - authorities, 0, authorities, 0, 0];
+    return {
+      bytes: Uint8Array.from([...header, ...question, ...records.flat()]),
+      outcome: "answer",
+      freshness: 5,
+    };
+  };
+  const record = (type: number, rdata: number[], owner = [0xc0, 12]) => [
+    ...owner,
+    0,
+    type,
+    0,
+    1,
+    0,
+    0,
+    0,
+    7,
+    0,
+    rdata.length,
+    ...rdata,
+  ];
+
+  it.each([
+    ["A", record(1, [192, 0, 2, 1]), { data: "192.0.2.1" }],
+    ["NS", record(2, [1, 110, 0xc0, 12]), { data: "n.c.d" }],
+    ["CNAME", record(5, [0xc0, 14]), { data: "d" }],
+    ["PTR", record(12, [0xc0, 12]), { data: "c.d" }],
+    ["MX", record(15, [0, 10, 1, 109, 0xc0, 14]), { data: { preference: 10, exchange: "m.d" } }],
+    [
+      "SRV",
+      record(33, [0, 1, 0, 2, 0, 80, 0xc0, 12]),
+      { data: { priority: 1, weight: 2, port: 80, target: "c.d" } },
+    ],
+    [
+      "SOA",
+      record(6, [
+        0xc0,
+        12,
+        1,
+        109,
+        0xc0,
+        14,
+        ...Array.from({ length: 20 }, (_, index) => (index % 4 === 3 ? 5 : 0)),
+      ]),
+      { data: { mname: "c.d", rname: "m.d", minimum: 5 } },
+    ],
+    ["TXT", record(16, [2, 0xc0, 12]), { data: [Buffer.from([0xc0, 12])] }],
+  ])("of type %s are written out", (type, octets, expected) => {
+    const answer = continueAlias(message, query, given, rest([octets]))!;
+    expect(decoded(answer.bytes).answers).toMatchObject([
+      { type: "CNAME" },
+      { type, name: "c.d", ttl: 7, ...expected },
+    ]);
+    expect(answer.freshness).toBe(5);
+  });
+
+  it.each([
+    ["a pointer to itself", record(1, [192, 0, 2, 1], [0xc0, 21])],
+    ["a pointer into the header", record(1, [192, 0, 2, 1], [0xc0, 2])],
+    ["a name that runs over its data", record(5, [3, 97])],
+    ["a name that is not there", record(15, [0, 10])],
+  ])("with %s are not copied", (_, octets) => {
+    expect(continueAlias(message, query, given, rest([octets]))).toBeUndefined();
+  });
+
+  it("whatever they are, are copied whole or not at all", () => {
+    const whole = rest(
+      [
+        record(5, [1, 110, 0xc0, 12]),
+        record(15, [0, 10, 1, 109, 0xc0, 14]),
+        record(6, [0xc0, 12, 0xc0, 14, ...Array(20).fill(1)]),
+      ],
+      1,
+    ).bytes;
+    const damage = fc.array(fc.tuple(fc.integer({ min: 12, max: whole.length - 1 }), fc.nat(255)), {
+      maxLength: 6,
+    });
+    fc.assert(
+      fc.property(damage, (changes) => {
+        const bytes = Uint8Array.from(whole);
+        for (const [at, octet] of changes) bytes[at] = octet;
+        const answer = continueAlias(message, query, given, { bytes, outcome: "answer", freshness: 5 });
+        if (answer === undefined) return;
+        expect([answer.bytes[7], answer.bytes[9]]).toEqual([3, 1]);
+      }),
+    );
+  });
+});
