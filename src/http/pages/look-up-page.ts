@@ -122,7 +122,7 @@ async function lookUp(
   try {
     read = readAnswer(answer.bytes, comment);
   } catch (error) {
-    if (!isForwarded) throw error;
+    if (!isForwarded && answered.origin === undefined) throw error;
     return { fault: "another name server gave an answer that cannot be read" };
   }
   return {

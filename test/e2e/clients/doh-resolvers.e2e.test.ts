@@ -72,6 +72,24 @@ describe("resolvers that forward by DNS over HTTPS, with the files of /setup", (
     }
   });
 
+  test("CoreDNS with the server block of a gateway whose certificate is self-signed", async () => {
+    const own = await startGatewayOfAPage(false);
+    const port = await freePort();
+    const corefile = join(folder, "Corefile-self-signed");
+    const block = onPort(await own.setupFile("coredns/Corefile"), port);
+    expect(block).toContain("        tls certificate.crt\n");
+    // CoreDNS looks for it where it was started.
+    writeFileSync(join(folder, "certificate.crt"), await own.setupFile("certificate/certificate.crt"));
+    writeFileSync(corefile, block);
+    const coredns = await startResolver("coredns-self-signed", port, tools.coredns, ["-conf", corefile]);
+    try {
+      await expectZone(port);
+    } finally {
+      await coredns.stop();
+      await own.stop();
+    }
+  });
+
   test("CoreDNS with the text that the ConfigMap has for it", async () => {
     const port = await freePort();
     const { data } = parse(await world.setupFile("coredns-kubernetes/coredns-custom.yaml"));
