@@ -80,8 +80,7 @@ async function measureRound(
     const isolate = await startWorkerd({ ...isolates(deployment, [port], object, cache), inspectorPort });
     running.push(isolate);
     const url = `http://127.0.0.1:${port}`;
-    await (await fetch(`${url}/started`)).text();
-    const watched = await WatchedIsolate.connect(inspectorPort, "gateway-1", isolate.pid);
+    const watched = await WatchedIsolate.connect(inspectorPort, "gateway-1", isolate.pid, url);
     const poller = new Poller(`${url}/dns-query`, "");
     const answered = () => poller.waitForAddress(ChangingCluster.query, changing.address);
     add("started", await watched.settled());

@@ -49,10 +49,6 @@ export class Inspector {
     return new Inspector(socket);
   }
 
-  collectGarbage(): Promise<unknown> {
-    return this.#call("HeapProfiler.collectGarbage");
-  }
-
   async memory(): Promise<IsolateMemory> {
     const usage = (await this.#call("Runtime.getHeapUsage")) as HeapUsage;
     return { heap: usage.usedSize + usage.embedderHeapUsedSize, buffers: usage.backingStorageSize };

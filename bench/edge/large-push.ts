@@ -74,8 +74,7 @@ async function measureRound(
   running.push(await startWorkerd(isolates(deployment, [port], object, cache)));
   const url = `http://127.0.0.1:${port}`;
   const client = gatewayClient(url, () => "", deployment.tokenFileFor);
-  await objectCounts(object);
-  const watched = await WatchedIsolate.connect(inspectorPort, "object", object.pid);
+  const watched = await WatchedIsolate.connect(inspectorPort, "object", object.pid, object.url);
   const poller = new Poller(`${url}/dns-query`, "");
   const pushes = snapshots.map((snapshot) => preparePush(client, snapshot));
   const timed = async (name: string, work: () => Promise<unknown>) => {

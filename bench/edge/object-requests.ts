@@ -27,8 +27,10 @@ const SECONDS = 10;
 /** Queries per second that each isolate is asked. */
 const RATES = [2, 100];
 const CHANGES_PER_ROUND = 4;
-/** Between two changes whose way to every isolate is timed, in milliseconds. */
+/** Between two changes whose way to every isolate is timed, in milliseconds: at least, and at random as much again. */
 const REST = 1500;
+/** How long each isolate is left alone after an answer meanwhile. */
+const PAUSE = 20;
 
 /** A location: isolates that share a cache, and the object that they ask. */
 interface Location {
@@ -153,11 +155,11 @@ async function measureChanges(
   progress: Progress,
 ): Promise<Table> {
   const changes = Math.ceil(CHANGES_PER_ROUND * rounds * share);
-  const pollers = urls.map((url) => new Poller(url, "", 20));
+  const pollers = urls.map((url) => new Poller(url, "", PAUSE));
   const [first, all]: [number[], number[]] = [[], []];
   for (let change = 1; change <= changes; change++) {
     progress(`from a change to every isolate: change ${change} of ${changes}`);
-    await sleep(REST);
+    await askFor(REST * (1 + Math.random()), pollers);
     const started = performance.now();
     await changing.change();
     const { address } = changing;
@@ -180,6 +182,19 @@ async function measureChanges(
       `${changes} changes; the clock starts before the push. Every isolate is asked some 50 times a second.`,
     ],
   };
+}
+
+/** Keeps all isolates busy, so that the age of what they hold is that of isolates in use. */
+async function askFor(milliseconds: number, pollers: readonly Poller[]): Promise<void> {
+  const end = performance.now() + milliseconds;
+  await Promise.all(
+    pollers.map(async (poller) => {
+      while (performance.now() < end) {
+        await poller.ask(ChangingCluster.query);
+        await sleep(PAUSE);
+      }
+    }),
+  );
 }
 
 /** Asks every isolate at that rate. @returns how many queries were answered */

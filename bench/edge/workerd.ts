@@ -47,7 +47,7 @@ export function prepareWorkerd({ name, services, sockets, inspectorPort }: Worke
   for (const service of services)
     if ("modules" in service)
       for (const [, file] of service.modules) copyFileSync(file, join(folder, basename(file)));
-  // Without it the inspector's client waits for ever when it has garbage collected.
+  // Where memory is looked at, garbage is collected before.
   const flags = inspectorPort === undefined ? [] : ["--expose-gc"];
   writeFileSync(config, workerdConfig(services, sockets, flags));
   const inspector = inspectorPort === undefined ? [] : ["--inspector-addr", `127.0.0.1:${inspectorPort}`];

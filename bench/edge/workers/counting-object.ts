@@ -3,6 +3,7 @@ import type { Environment } from "../../../src/hosts/workers/environment.ts";
 // The bundle that wrangler would deploy; it is not bundled again.
 import { ClustersetObject as Gateway } from "../../../src/hosts/workers/worker.ts";
 import type { ObjectCounts } from "../counts.ts";
+import { collectGarbage } from "./collect-garbage.ts";
 
 const counts: ObjectCounts = { state: 0, images: 0, pushes: 0, rowsWritten: 0 };
 
@@ -33,6 +34,6 @@ function countRows({ sql }: DurableObjectStorage): void {
 export default {
   async fetch(request, environment) {
     if (new URL(request.url).pathname === "/counts") return Response.json(counts);
-    return environment.CLUSTERSET.getByName("clusterset").fetch(request);
+    return collectGarbage(request) ?? environment.CLUSTERSET.getByName("clusterset").fetch(request);
   },
 } satisfies ExportedHandler<Environment>;
