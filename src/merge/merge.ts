@@ -2,6 +2,7 @@ import type { ClusterSnapshot, ExportedService, ImportedService } from "../snaps
 import { type AddressSource, DEFAULT_OUTSIDE_ORDER } from "./addresses.ts";
 import type { ClusterFinding, Clusterset } from "./clusterset.ts";
 import type { Contribution } from "./declaration.ts";
+import type { Grants } from "./grants.ts";
 import { listLocalZones } from "./local-zones.ts";
 import { compareText } from "./order.ts";
 import { type MergedService, mergeService } from "./service.ts";
@@ -12,6 +13,8 @@ export type { AddressSource } from "./addresses.ts";
 export interface MergeOptions {
   /** The first source with an address wins. Default: ClusterSetIP, LoadBalancer, Endpoint. */
   readonly outsideOrder?: readonly AddressSource[];
+  /** For which other clusters importers speak. Default: each for all. */
+  readonly grants?: Grants;
 }
 
 /** Merges live snapshots, at most one of each cluster, in any order. */

@@ -14,11 +14,13 @@ import { StoreError } from "../../store/store-error.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
 import { locationSettings } from "../settings/location-settings.ts";
+import { grantsOf } from "../settings/push-credentials.ts";
 import type { ServeConfig } from "../settings/serve-config.ts";
 import { createStages } from "../settings/stages.ts";
 import { UsageError } from "../settings/usage-error.ts";
 import { formatListenAddress, parseListenAddress } from "./listen-address.ts";
 import type { Logger } from "./logger.ts";
+import { loadPushAuthority } from "./node-push-authority.ts";
 import { type StartServer, startNodeServer } from "./node-server.ts";
 import { openStubZones } from "./stub-host.ts";
 import { openTlsSource } from "./tls-source.ts";
@@ -53,7 +55,9 @@ export async function startGateway(
 ): Promise<RunningGateway> {
   const listen = parseListenAddress(config.listen);
   const tls = await openTlsSource(config, listen.host);
-  const credentials = await TokenCredentials.load(config.push.credentials);
+  const authority = await loadPushAuthority(config, (url, error) =>
+    logger.warn({ event: "keys-unavailable", url, err: error }, "the keys of an issuer could not be fetched"),
+  );
   const secondaries = await TokenCredentials.loadTransfer(config.transfer.credentials);
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
@@ -73,7 +77,7 @@ export async function startGateway(
       version: VERSION,
       pushRoutes: createPushRoutes({
         gateway,
-        credentials,
+        authority,
         limits: { sentBytes: config.limits.pushSentBytes, bodyBytes: config.limits.pushBytes },
         onError,
       }),
@@ -81,7 +85,7 @@ export async function startGateway(
         transferRoutes: createTransferRoutes({ gateway, credentials: secondaries, onError }),
       }),
       askers: {
-        ...(config.push.credentials.length > 0 && { credentials }),
+        ...(config.push.credentials.length > 0 && { credentials: authority }),
         optionCode: config.sourceCluster.option,
         trusted: config.sourceCluster.trusted,
       },
@@ -89,6 +93,7 @@ export async function startGateway(
       stubs,
       stubRoutes: createStubRoutes({
         stubs,
+        isForPushing: (identity) => authority.isOfCluster(identity),
         onError,
         onChange: (change, federation) =>
           logger.info({ event: `federation-${change}`, federation }, `federation ${federation} ${change}`),
@@ -120,8 +125,8 @@ export async function startGateway(
         server.renew(renewed);
         logger.info({ event: "certificate-renewed" }, "took another certificate");
       }
-      const renewedTokens = await Promise.all([credentials.refresh(), secondaries.refresh()]);
-      if (renewedTokens.includes(true)) logger.info({ event: "tokens-renewed" }, "took other tokens");
+      const renewedTokens = await Promise.all([authority.refresh(), secondaries.refresh()]);
+      if (renewedTokens.includes(true)) logger.info({ event: "tokens-renewed" }, "took other tokens or keys");
       await upstreams.refresh();
     };
     const refresher = setInterval(
@@ -146,6 +151,7 @@ export async function startGateway(
         clearInterval(refresher);
         await server.stop(STOP_GRACE);
         await stubs.close();
+        await authority.close();
         await gateway.close();
       },
     };
@@ -162,7 +168,11 @@ async function openGateway(config: ServeConfig, logger: Logger) {
       store: await openFileStore(join(stateDirectory, "snapshots"), {
         onWarning: ({ code, ...rest }) => logger.warn({ event: "store-damage", code, ...rest }, rest.message),
       }),
-      stages: createStages({ ...config, federations: federationOptions(config.federations) }),
+      stages: createStages({
+        ...config,
+        grants: grantsOf(config.push.credentials),
+        federations: federationOptions(config.federations),
+      }),
       clock: systemClock,
       onEvent: (event) => logEvent(logger, event),
       limits: gatewayLimitsOf(config),

@@ -1,10 +1,10 @@
 import { createApp } from "../../http/app.ts";
 import type { Connection } from "../../http/connection.ts";
-import { createCredentials } from "../../http/credentials.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
+import { createEdgeAuthority } from "../settings/push-credentials.ts";
 import { createStages } from "../settings/stages.ts";
 import { describeError, type Log, logJson, logTransfers } from "./json-log.ts";
 import { createPushForwarder } from "./push-forwarder.ts";
@@ -43,7 +43,11 @@ export function createSecondaryHost(
       onError: (error) => log("error", "forward-failed", describeError(error)),
     }),
     askers: {
-      ...(credentials.length > 0 && { credentials: createCredentials(credentials) }),
+      ...(credentials.length > 0 && {
+        credentials: createEdgeAuthority(credentials, {
+          onFailure: (url, error) => log("warn", "keys-unavailable", describeError(error), { url }),
+        }),
+      }),
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     },

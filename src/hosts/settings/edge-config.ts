@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { ClusterCredential } from "../../http/credentials.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { type ConfigIssue, listIssues } from "./config-issues.ts";
 import { checkFederations } from "./federation-config.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
 import { checkOneHop } from "./location-settings.ts";
+import { EdgePushCredential, TokenSha256 } from "./push-credentials.ts";
 import { withAlwaysServed } from "./served-zones.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -16,13 +16,9 @@ export const EdgeConfig = z.strictObject({
 
 export type EdgeConfig = z.infer<typeof EdgeConfig>;
 
-const TokenSha256 = z
-  .string()
-  .regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits, as `clusterset-doh token` prints them");
-
 /** The secret `PUSH_CREDENTIALS`: a list, or the hashes by cluster id. */
 const PushCredentials = z.union([
-  z.array(z.strictObject({ clusterId: ClusterId, tokenSha256: TokenSha256 })).max(10_000),
+  z.array(EdgePushCredential).max(10_000),
   z.record(ClusterId, z.union([TokenSha256, z.array(TokenSha256).max(10)])),
 ]);
 
@@ -42,7 +38,7 @@ export function readEdgeConfig(value: unknown): EdgeConfig {
  * The credentials in the secret `PUSH_CREDENTIALS`, JSON or its text; none where there is none.
  * @throws {UsageError} naming what is wrong, without any value
  */
-export function readPushCredentials(value: unknown): ClusterCredential[] {
+export function readPushCredentials(value: unknown): EdgePushCredential[] {
   const credentials = parse("PUSH_CREDENTIALS", PushCredentials, value ?? []);
   if (Array.isArray(credentials)) return credentials;
   return Object.entries(credentials).flatMap(([clusterId, hashes]) =>

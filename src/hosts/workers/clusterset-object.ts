@@ -36,13 +36,13 @@ export class ClustersetObject extends DurableObject<Environment> {
     this.#leases?.ring();
   }
 
-  async #open(storage: DurableObjectStorage, { config, credentials }: WorkerSettings): Promise<void> {
+  async #open(storage: DurableObjectStorage, { config, authority, grants }: WorkerSettings): Promise<void> {
     const leases = new LeaseAlarm(storage, await storage.getAlarm(), (error) =>
       log("error", "alarm-failed", "the next lease's end is not watched", { error }),
     );
     const gateway = await Gateway.open({
       store: createDurableObjectStore(storage, { onWarning: logStoreWarning }),
-      stages: createStages({ ...config, federations: federationOptions(config.federations) }),
+      stages: createStages({ ...config, grants, federations: federationOptions(config.federations) }),
       clock: systemClock,
       onEvent: logGatewayEvent,
       limits: gatewayLimitsOf(config),
@@ -52,7 +52,7 @@ export class ClustersetObject extends DurableObject<Environment> {
       },
     });
     const limits = { sentBytes: config.limits.pushSentBytes, bodyBytes: config.limits.pushBytes };
-    this.#app.route("/api/v1/clusters", createPushRoutes({ gateway, credentials, limits, onError }));
+    this.#app.route("/api/v1/clusters", createPushRoutes({ gateway, authority, limits, onError }));
     this.#app.route("/api/v1/transfer", createTransferRoutes({ gateway, onError }));
     this.#leases = leases;
     const clusters = gateway.status().clusters.length;

@@ -1,19 +1,23 @@
-import { type Credentials, createCredentials } from "../../http/credentials.ts";
+import type { PushAuthority } from "../../access/push-authority.ts";
+import type { Grants } from "../../merge/grants.ts";
 import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../settings/edge-config.ts";
+import { createEdgeAuthority, grantsOf } from "../settings/push-credentials.ts";
+import { log } from "./event-log.ts";
 
 /** What wrangler.toml binds, and the secrets. */
 export interface Environment {
   readonly CLUSTERSET: DurableObjectNamespace;
   /** The settings; see `EdgeConfig`. */
   readonly CONFIG?: unknown;
-  /** Which tokens may push which clusters, as SHA-256 hashes. */
+  /** Who may push which clusters; see `EdgePushCredential`. */
   readonly PUSH_CREDENTIALS?: string;
 }
 
 /** The settings of a Worker, read once for each isolate. */
 export interface WorkerSettings {
   readonly config: EdgeConfig;
-  readonly credentials: Credentials;
+  readonly authority: PushAuthority;
+  readonly grants: Grants;
   readonly canPush: boolean;
 }
 
@@ -22,7 +26,11 @@ export function readSettings(environment: Environment): WorkerSettings {
   const list = readPushCredentials(environment.PUSH_CREDENTIALS);
   return {
     config: readEdgeConfig(environment.CONFIG),
-    credentials: createCredentials(list),
+    authority: createEdgeAuthority(list, {
+      onFailure: (url, error) =>
+        log("warn", "keys-unavailable", "the keys of an issuer could not be fetched", { url, error }),
+    }),
+    grants: grantsOf(list),
     canPush: list.length > 0,
   };
 }
