@@ -27,13 +27,14 @@ export const NO_ADDRESSES: ServiceAddresses = { outside: NONE, byCluster: new Ma
 /**
  * Chooses the addresses of a ClusterSetIP service: for outside askers the first source of `order` that
  * has an IP address, as a whole; for each cluster of `viewers` its own ServiceImport's `spec.ips`, else
- * load-balancer addresses, else ready endpoints. `endpoints` is called only where they are needed.
+ * load-balancer addresses, else ready endpoints. `stands` says whose `spec.ips` count outside; `endpoints` is called only where they are needed.
  */
 export function chooseAddresses(
   service: { readonly namespace: string; readonly name: string },
   contributions: readonly Contribution[],
   viewers: readonly string[],
   order: readonly AddressSource[],
+  stands: (clusterId: string) => boolean,
   endpoints: () => readonly ClustersetEndpoint[],
 ): ServiceAddresses {
   const findings: ClusterFinding[] = [];
@@ -69,7 +70,9 @@ export function chooseAddresses(
     if (source === "ClusterSetIP")
       return unite(
         source,
-        [...clusterSetIPs].map(([clusterId, { addresses }]) => ({ clusterId, addresses })),
+        [...clusterSetIPs]
+          .filter(([clusterId]) => stands(clusterId))
+          .map(([clusterId, { addresses }]) => ({ clusterId, addresses })),
       );
     ready ??= unite(
       source,

@@ -46,7 +46,7 @@ export function mergeClusterset(snapshots: readonly ClusterSnapshot[], options?:
  * A merger that remembers its last result: a service whose exports and imports are the same objects as
  * before, under the same clusters, is taken over as it is. Snapshots are taken as immutable.
  */
-export function createMerger({ outsideOrder = DEFAULT_OUTSIDE_ORDER }: MergeOptions = {}): Merger {
+export function createMerger({ outsideOrder = DEFAULT_OUTSIDE_ORDER, grants }: MergeOptions = {}): Merger {
   let memos = new Map<string, Memo>();
   let sorted: readonly ServiceKey[] = [];
 
@@ -68,7 +68,14 @@ export function createMerger({ outsideOrder = DEFAULT_OUTSIDE_ORDER }: MergeOpti
           : {
               contributions,
               viewers: views,
-              merged: mergeService(service.namespace, service.name, contributions, views, outsideOrder),
+              merged: mergeService(
+                service.namespace,
+                service.name,
+                contributions,
+                views,
+                outsideOrder,
+                grants,
+              ),
             },
       );
     }

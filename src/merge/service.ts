@@ -3,6 +3,7 @@ import type { ClusterFinding, ClustersetService, Conflict } from "./clusterset.t
 import { findConflicts } from "./conflicts.ts";
 import { type Contribution, type Declaration, declareExports, declareImports } from "./declaration.ts";
 import { gatherEndpoints } from "./endpoints.ts";
+import { applyGrants, type Grants } from "./grants.ts";
 import { describePort, unitePorts } from "./ports.ts";
 import { listShards } from "./shards.ts";
 
@@ -16,25 +17,29 @@ export interface MergedService {
 /**
  * Derives one service from what the live clusters contribute, in order of cluster id, at least one
  * (KEP-1645, Constraints and Conflict Resolution). Exports decide; without any, the ServiceImports do.
- * `viewers` are the clusters that have the namespace.
+ * `viewers` are the clusters that have the namespace, `grants` say for whom importers speak (default: each for all).
  */
 export function mergeService(
   namespace: string,
   name: string,
-  contributions: readonly Contribution[],
+  told: readonly Contribution[],
   viewers: readonly string[],
   outsideOrder: readonly AddressSource[],
+  grants?: Grants,
 ): MergedService {
+  const { contributions, stands, findings } = applyGrants({ namespace, name }, told, grants);
   const exports = declareExports(contributions);
   const exported = exports.length > 0;
-  const declarations = exported ? exports : declareImports(contributions);
+  const declarations = exported
+    ? exports
+    : declareImports(contributions.filter(({ clusterId }) => stands(clusterId)));
   const union = unitePorts(declarations);
   const winner = declarations[0]!;
   const headless = winner.type === "Headless";
   const endpoints = headless ? gatherEndpoints(contributions) : [];
   const chosen = headless
     ? NO_ADDRESSES
-    : chooseAddresses({ namespace, name }, contributions, viewers, outsideOrder, () =>
+    : chooseAddresses({ namespace, name }, contributions, viewers, outsideOrder, stands, () =>
         gatherEndpoints(contributions),
       );
   const tellers = new Set(declarations.map(({ clusterId }) => clusterId));
@@ -68,7 +73,12 @@ export function mergeService(
   return {
     service,
     conflicts: findConflicts(subject, declarations, union),
-    findings: [...findUntyped(namespace, name, contributions), ...duplicates, ...chosen.findings],
+    findings: [
+      ...findings,
+      ...findUntyped(namespace, name, contributions),
+      ...duplicates,
+      ...chosen.findings,
+    ],
   };
 }
 
