@@ -35,6 +35,7 @@ export function chooseAddresses(
   viewers: readonly string[],
   order: readonly AddressSource[],
   stands: (clusterId: string) => boolean,
+  since: ReadonlyMap<string, number>,
   endpoints: () => readonly ClustersetEndpoint[],
 ): ServiceAddresses {
   const findings: ClusterFinding[] = [];
@@ -91,7 +92,7 @@ export function chooseAddresses(
     return NONE;
   };
 
-  const outside = firstOf(order);
+  const outside = withTellers(firstOf(order), clusterSetIPs, since);
   const byCluster = new Map<string, ClustersetAddresses>();
   let inside: ClustersetAddresses | undefined;
   for (const viewer of viewers) {
@@ -100,6 +101,24 @@ export function chooseAddresses(
     if (!sameAddresses(own, outside)) byCluster.set(viewer, own);
   }
   return { outside, byCluster, findings };
+}
+
+/** Says of clusterset IPs that several clusters tell of which of them has for longest. */
+function withTellers(
+  chosen: ClustersetAddresses,
+  clusterSetIPs: ReadonlyMap<string, ClustersetAddresses>,
+  since: ReadonlyMap<string, number>,
+): ClustersetAddresses {
+  if (chosen.source !== "ClusterSetIP" || chosen.toldBy.length < 2) return chosen;
+  const tellers = new Map<string, string>();
+  const oldestLast = [...chosen.toldBy].sort(
+    (left, right) =>
+      (since.get(right) ?? Number.POSITIVE_INFINITY) - (since.get(left) ?? Number.POSITIVE_INFINITY) ||
+      compareText(right, left),
+  );
+  for (const clusterId of oldestLast)
+    for (const address of clusterSetIPs.get(clusterId)!.addresses) tellers.set(address, clusterId);
+  return { ...chosen, tellers };
 }
 
 interface Told {

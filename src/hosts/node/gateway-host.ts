@@ -10,6 +10,7 @@ import { QueryCounters } from "../../http/query-counters.ts";
 import { createStubRoutes } from "../../http/stub-routes.ts";
 import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import { openFileStore } from "../../store/file-store.ts";
+import { openPrecedenceFolder } from "../../store/precedence-folder.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
@@ -168,6 +169,7 @@ async function openGateway(config: ServeConfig, logger: Logger) {
       store: await openFileStore(join(stateDirectory, "snapshots"), {
         onWarning: ({ code, ...rest }) => logger.warn({ event: "store-damage", code, ...rest }, rest.message),
       }),
+      precedence: await openPrecedenceFolder(join(stateDirectory, "precedence")),
       stages: createStages({
         ...config,
         grants: grantsOf(config.push.credentials),

@@ -5,6 +5,7 @@ import { Gateway } from "../../gateway/gateway.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import { createDurableObjectStore } from "../../store/durable-object-store.ts";
+import { createPrecedenceTable } from "../../store/precedence-table.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
 import { createStages } from "../settings/stages.ts";
@@ -42,6 +43,7 @@ export class ClustersetObject extends DurableObject<Environment> {
     );
     const gateway = await Gateway.open({
       store: createDurableObjectStore(storage, { onWarning: logStoreWarning }),
+      precedence: createPrecedenceTable(storage),
       stages: createStages({ ...config, grants, federations: federationOptions(config.federations) }),
       clock: systemClock,
       onEvent: logGatewayEvent,
