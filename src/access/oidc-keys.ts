@@ -140,7 +140,7 @@ export class RemoteKeys implements KeySource {
     const response = await fetch(url, {
       signal,
       redirect: "manual",
-      headers: { accept: "application/json" },
+      headers: { accept: "application/jwk-set+json, application/json" },
     });
     if (response.status !== 200) {
       await response.body?.cancel();
