@@ -10,7 +10,13 @@ import { type Acknowledgement, type GatewayStatus, GenerationMismatch } from "./
 import { HeldCluster } from "./held-cluster.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import { LeaseTimer, type LeaseWatch } from "./lease-timer.ts";
-import { charactersAfter, DEFAULT_GATEWAY_LIMITS, type GatewayLimits, leaseMilliseconds } from "./limits.ts";
+import {
+  charactersAfter,
+  checkNamespaces,
+  DEFAULT_GATEWAY_LIMITS,
+  type GatewayLimits,
+  leaseMilliseconds,
+} from "./limits.ts";
 import { LiveClusters } from "./live-clusters.ts";
 import { Precedence } from "./precedence.ts";
 import { PushRefused } from "./push-refused.ts";
@@ -105,6 +111,7 @@ export class Gateway<Image extends ServedImage> {
         "CLUSTER_ID_MISMATCH",
         `the snapshot is of cluster "${snapshot.clusterId}", not of "${clusterId}"`,
       );
+    checkNamespaces(this.#limits, snapshot);
     return this.#change(clusterId, async (now) => {
       this.#admit(clusterId);
       try {
@@ -134,6 +141,7 @@ export class Gateway<Image extends ServedImage> {
     return this.#change(clusterId, async (now) => {
       const held = this.#heldAt(clusterId, baseGeneration);
       const snapshot = applyPatch(held.snapshot, patch);
+      checkNamespaces(this.#limits, snapshot);
       const characters = charactersAfter(this.#limits, held, patch, snapshot);
       const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease), characters);
       await this.#precedence.look(snapshot, now);
