@@ -2,6 +2,7 @@ import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
 import { applyPatch, type SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import { createMemoryPrecedenceStore, type PrecedenceStore } from "../store/precedence-store.ts";
 import type { ClusterMeta, SnapshotStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import { CompileSchedule } from "./compile-schedule.ts";
@@ -10,8 +11,15 @@ import { type Acknowledgement, type GatewayStatus, GenerationMismatch } from "./
 import { HeldCluster } from "./held-cluster.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import { LeaseTimer, type LeaseWatch } from "./lease-timer.ts";
-import { charactersAfter, DEFAULT_GATEWAY_LIMITS, type GatewayLimits, leaseMilliseconds } from "./limits.ts";
+import {
+  charactersAfter,
+  checkNamespaces,
+  DEFAULT_GATEWAY_LIMITS,
+  type GatewayLimits,
+  leaseMilliseconds,
+} from "./limits.ts";
 import { LiveClusters } from "./live-clusters.ts";
+import { Precedence } from "./precedence.ts";
 import { PushRefused } from "./push-refused.ts";
 import { type ServedZone, ZoneCompiler } from "./served-zone.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
@@ -19,6 +27,8 @@ import type { GatewayStages, ServedImage } from "./stages.ts";
 /** What a gateway is put together from. */
 export interface GatewayDependencies<Image extends ServedImage> {
   readonly store: SnapshotStore;
+  /** Remembers when exports were heard of first. Default: as long as the process lives. */
+  readonly precedence?: PrecedenceStore;
   readonly stages: GatewayStages<Image>;
   readonly clock: Clock;
   readonly onEvent: OnGatewayEvent;
@@ -48,9 +58,12 @@ export class Gateway<Image extends ServedImage> {
   #ready = false;
   #closed = false;
 
-  private constructor(dependencies: GatewayDependencies<Image>) {
+  readonly #precedence: Precedence;
+
+  private constructor(dependencies: GatewayDependencies<Image>, precedence: Precedence) {
     const { store, stages, clock, onEvent, limits } = dependencies;
     this.#store = store;
+    this.#precedence = precedence;
     this.#stages = stages;
     this.#clock = clock;
     this.#onEvent = onEvent;
@@ -69,8 +82,16 @@ export class Gateway<Image extends ServedImage> {
   static async open<Image extends ServedImage>(
     dependencies: GatewayDependencies<Image>,
   ): Promise<Gateway<Image>> {
-    const gateway = new Gateway(dependencies);
-    gateway.#remove(await gateway.#clusters.load(dependencies.store, dependencies.clock.now()));
+    const { store, precedence: remembered = createMemoryPrecedenceStore(), clock } = dependencies;
+    const now = clock.now();
+    const precedence = await Precedence.open(remembered, now);
+    const gateway = new Gateway(dependencies, precedence);
+    const expired = await gateway.#clusters.load(store, now);
+    for (const { snapshot, meta } of [...expired, ...gateway.#clusters.live.values()]) {
+      if (!precedence.knows(snapshot.clusterId)) await precedence.look(snapshot, meta.renewedAt);
+      precedence.heard(snapshot.clusterId, meta.renewedAt);
+    }
+    gateway.#remove(expired);
     if (gateway.#clusters.live.size > 0) gateway.#schedule.runNow();
     gateway.#watchLeases();
     return gateway;
@@ -91,10 +112,12 @@ export class Gateway<Image extends ServedImage> {
         "CLUSTER_ID_MISMATCH",
         `the snapshot is of cluster "${snapshot.clusterId}", not of "${clusterId}"`,
       );
+    checkNamespaces(this.#limits, snapshot);
     return this.#change(clusterId, async (now) => {
       this.#admit(clusterId);
       try {
         const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease));
+        await this.#precedence.look(snapshot, now);
         await this.#store.keep(clusterId, { kind: "snapshot", snapshot, meta: cluster.meta });
         this.#hold(clusterId, cluster, "snapshot");
         return cluster;
@@ -119,8 +142,10 @@ export class Gateway<Image extends ServedImage> {
     return this.#change(clusterId, async (now) => {
       const held = this.#heldAt(clusterId, baseGeneration);
       const snapshot = applyPatch(held.snapshot, patch);
+      checkNamespaces(this.#limits, snapshot);
       const characters = charactersAfter(this.#limits, held, patch, snapshot);
       const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease), characters);
+      await this.#precedence.look(snapshot, now);
       await this.#store.keep(clusterId, { kind: "patch", patch, snapshot, meta: cluster.meta });
       this.#hold(clusterId, cluster, "patch");
       return cluster;
@@ -141,6 +166,7 @@ export class Gateway<Image extends ServedImage> {
       // Its lease may have run out while the renewal was being kept.
       if (this.#clusters.live.get(clusterId) !== held) throw new GenerationMismatch(undefined);
       held.meta = meta;
+      this.#precedence.heard(clusterId, now);
       this.#clusters.leasesChanged();
       this.#compiler.renew(this.#clusters.live);
       this.#watchLeases();
@@ -151,6 +177,7 @@ export class Gateway<Image extends ServedImage> {
   /** Forgets a cluster on its own wish; false where it was not known. */
   async leave(clusterId: string): Promise<boolean> {
     const known = await this.#queue.run(clusterId, async () => {
+      await this.#precedence.parted(clusterId);
       await this.#store.remove(clusterId);
       return this.#clusters.leave(clusterId);
     });
@@ -255,7 +282,7 @@ export class Gateway<Image extends ServedImage> {
   }
 
   #compile(): void {
-    this.#compiler.compile(this.#clusters.live);
+    this.#compiler.compile(this.#clusters.live, this.#precedence);
     if (this.#clusters.unknown) this.#ready = false;
     else if (this.#compiler.error === undefined) this.#ready = true;
   }
@@ -280,7 +307,9 @@ export class Gateway<Image extends ServedImage> {
       this.#queue
         .run(clusterId, async () => {
           // It may have pushed again before its turn.
-          if (!this.#clusters.live.has(clusterId)) await this.#store.remove(clusterId);
+          if (this.#clusters.live.has(clusterId)) return;
+          await this.#precedence.parted(clusterId);
+          await this.#store.remove(clusterId);
         })
         .catch((error) => this.#onEvent({ event: "removal-failed", clusterId, error }));
     }

@@ -12,6 +12,8 @@ export interface GatewayLimits {
   readonly mostClusters: number;
   /** Bound on one cluster's snapshot as JSON, in characters: deltas must not grow it without end. */
   readonly mostSnapshotCharacters: number;
+  /** Bound on one cluster's namespaces: an image has room for 65,535, which one cluster must not fill. */
+  readonly mostNamespaces: number;
 }
 
 /** What holds where nothing else is configured. */
@@ -21,7 +23,19 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   leaseSeconds: 60,
   mostClusters: 1000,
   mostSnapshotCharacters: 64 * 1024 * 1024,
+  // The most that Kubernetes supports (Considerations for large clusters, scalability thresholds).
+  mostNamespaces: 10_000,
 };
+
+/** @throws {PushRefused} TOO_MANY_NAMESPACES */
+export function checkNamespaces({ mostNamespaces }: GatewayLimits, { namespaces }: ClusterSnapshot): void {
+  const count = Object.keys(namespaces).length;
+  if (count > mostNamespaces)
+    throw new PushRefused(
+      "TOO_MANY_NAMESPACES",
+      `the snapshot has ${count} namespaces; the most is ${mostNamespaces}`,
+    );
+}
 
 /**
  * The length of a lease in milliseconds; the default where none is asked for.

@@ -3,6 +3,7 @@ export type PushRefusal =
   | "CLUSTER_ID_MISMATCH"
   | "LEASE_OUT_OF_RANGE"
   | "TOO_MANY_CLUSTERS"
+  | "TOO_MANY_NAMESPACES"
   | "SNAPSHOT_TOO_LARGE";
 
 /** A push that is beyond the gateway's bounds, or not meant for the cluster that it names. */

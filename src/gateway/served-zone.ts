@@ -1,4 +1,5 @@
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
+import type { Remembered } from "../merge/merge.ts";
 import type { Clock } from "./clock.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import { type HeldCluster, leaseExpiry } from "./held-cluster.ts";
@@ -38,11 +39,14 @@ export class ZoneCompiler<Image extends ServedImage> {
   }
 
   /** Compiles. An image with the content of the one that is served does not replace it. */
-  compile(clusters: ReadonlyMap<string, HeldCluster>): void {
+  compile(clusters: ReadonlyMap<string, HeldCluster>, remembered: Remembered): void {
     const startedAt = this.#clock.now();
     try {
       const sorted = [...clusters.keys()].sort();
-      const clusterset = this.#stages.merge(sorted.map((clusterId) => clusters.get(clusterId)!.snapshot));
+      const clusterset = this.#stages.merge(
+        sorted.map((clusterId) => clusters.get(clusterId)!.snapshot),
+        remembered,
+      );
       const { image: compiled, findings } = this.#stages.compile(clusterset, startedAt);
       const before = this.#served?.image;
       const changed = before?.contentHash !== compiled.contentHash;

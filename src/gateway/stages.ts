@@ -1,4 +1,5 @@
 import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
+import type { Remembered } from "../merge/merge.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
@@ -33,8 +34,8 @@ export interface AnswerContext<Image> extends QueryContext {
 
 /** The pure stages that the gateway joins, with their settings applied. */
 export interface GatewayStages<Image extends ServedImage> {
-  /** `snapshots` are sorted by cluster id; entries that did not change are the same objects as before. */
-  merge(snapshots: readonly ClusterSnapshot[]): Clusterset;
+  /** `remembered` says from when what they tell counts. `snapshots` are sorted by cluster id; entries that did not change are the same objects as before. */
+  merge(snapshots: readonly ClusterSnapshot[], remembered: Remembered): Clusterset;
   /** @param now Unix milliseconds, for the SOA serial */
   compile(
     clusterset: Clusterset,

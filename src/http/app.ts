@@ -12,7 +12,7 @@ export interface AppDependencies extends DnsResourceDependencies {
   readonly zones: readonly string[];
   readonly version: string;
   /** The push API, mounted at `/api/v1/clusters`. */
-  readonly pushRoutes?: Hono;
+  readonly pushRoutes?: Hono<ConnectionEnvironment>;
   /** What secondaries take images over by, mounted at `/api/v1/transfer`. */
   readonly transferRoutes?: Hono;
   /** The registration of stub zones, mounted at `/federations`. */

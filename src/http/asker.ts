@@ -1,8 +1,8 @@
+import type { Credentials } from "../access/credentials.ts";
 import { type AddressRange, isInRange, parseAddressRanges, readSocketAddress } from "../dns/address-range.ts";
 import { readSourceCluster, SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
 import type { ClientPlace } from "../zone/client-place.ts";
 import type { Connection } from "./connection.ts";
-import type { Credentials } from "./credentials.ts";
 import type { HttpRequest } from "./exchange.ts";
 
 /** For whom a query is answered. */

@@ -1,3 +1,4 @@
+import type { CertificateIdentity } from "../access/certificates.ts";
 import type { ClientLocation } from "./client-location.ts";
 
 /** What a host knows of the connection that a request came by; Hono hands it on as the bindings. Read only where it counts. */
@@ -6,6 +7,8 @@ export interface Connection {
   readonly clientAddress: string | undefined;
   /** Whether the client showed a TLS certificate, and whether the host trusts it. */
   readonly clientCertificate: "none" | "refused" | "verified";
+  /** Whom a verified certificate is of; read only where it counts, since that costs more than a query. */
+  readonly certificateIdentity?: CertificateIdentity | undefined;
   /** Where the host says that the client is; absent where it knows nothing of that. */
   readonly location?: ClientLocation | undefined;
 }

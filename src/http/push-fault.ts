@@ -32,6 +32,7 @@ const REFUSAL_STATUS: Readonly<Record<PushRefusal, number>> = {
   LEASE_OUT_OF_RANGE: 422,
   SNAPSHOT_TOO_LARGE: 413,
   TOO_MANY_CLUSTERS: 503,
+  TOO_MANY_NAMESPACES: 413,
 };
 
 /** The response that says why a request is not taken. */

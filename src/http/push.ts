@@ -1,9 +1,11 @@
 import { type Context, Hono } from "hono";
+import type { PushAuthority } from "../access/push-authority.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { GatewayStatus } from "../gateway/gateway-types.ts";
 import type { ServedImage } from "../gateway/stages.ts";
 import { parseSnapshot } from "../snapshot/parse.ts";
-import type { Credentials } from "./credentials.ts";
+import type { ConnectionEnvironment } from "./connection.ts";
+import { authorizePush } from "./push-access.ts";
 import { takeJsonBody } from "./push-body.ts";
 import { faultResponse, jsonResponse, PushFault, refusePush } from "./push-fault.ts";
 import { DEFAULT_PUSH_LIMITS, PushAdmission, type PushLimits } from "./push-limits.ts";
@@ -15,28 +17,30 @@ export type PushGateway = Pick<Gateway<ServedImage>, "replace" | "patch" | "rene
 /** What the push routes are put together from. */
 export interface PushDependencies {
   readonly gateway: PushGateway;
-  readonly credentials: Credentials;
+  readonly authority: PushAuthority;
   readonly limits?: Partial<PushLimits>;
   /** Is told of every error that became a 500. */
   readonly onError?: (error: unknown) => void;
 }
 
+type PushContext = Context<ConnectionEnvironment>;
+
 /** Octets of a renewal. */
 const MOST_LEASE_BYTES = 4096;
 
 /** The push API (docs/push-protocol.md), to be mounted at `/api/v1/clusters`. */
-export function createPushRoutes(dependencies: PushDependencies): Hono {
-  const { gateway, credentials, onError } = dependencies;
+export function createPushRoutes(dependencies: PushDependencies): Hono<ConnectionEnvironment> {
+  const { gateway, authority, onError } = dependencies;
   const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };
   const leaseLimits = { ...limits, sentBytes: MOST_LEASE_BYTES, bodyBytes: MOST_LEASE_BYTES };
   const admission = new PushAdmission(limits);
 
   const route =
-    (handle: (context: Context, clusterId: string) => Promise<Response>) =>
-    async (context: Context): Promise<Response> => {
+    (handle: (context: PushContext, clusterId: string) => Promise<Response>) =>
+    async (context: PushContext): Promise<Response> => {
       try {
         const clusterId = context.req.param("clusterId") ?? "";
-        await authorize(credentials, context.req.header("authorization"), clusterId);
+        await authorizePush(authority, context.req.header("authorization"), context.env, clusterId);
         return await handle(context, clusterId);
       } catch (error) {
         const refusal = refusePush(error);
@@ -48,7 +52,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono {
       }
     };
 
-  const routes = new Hono();
+  const routes = new Hono<ConnectionEnvironment>();
   routes.put(
     "/:clusterId/snapshot",
     route((context, clusterId) =>
@@ -101,30 +105,8 @@ export function createPushRoutes(dependencies: PushDependencies): Hono {
   return routes;
 }
 
-/**
- * Whether a request may speak for a cluster, for hosts that hand pushes on as well.
- * @throws {PushFault} 401 without a known token, 403 for the token of another cluster (RFC 6750 section 3).
- */
-export async function authorize(
-  credentials: Credentials,
-  authorization: string | undefined,
-  clusterId: string,
-): Promise<void> {
-  const clusters = await credentials.clustersOf(authorization);
-  if (clusters?.has(clusterId)) return;
-  if (clusters === undefined)
-    throw new PushFault(401, "TOKEN_REQUIRED", "an Authorization field with a bearer token is required", {
-      headers: { "www-authenticate": 'Bearer realm="clusterset-doh"' },
-    });
-  if (clusters.size === 0)
-    throw new PushFault(401, "UNKNOWN_TOKEN", "the bearer token is not known here", {
-      headers: { "www-authenticate": 'Bearer realm="clusterset-doh", error="invalid_token"' },
-    });
-  throw new PushFault(403, "OTHER_CLUSTER", `the bearer token is of another cluster than "${clusterId}"`);
-}
-
 /** The query parameter `leaseSeconds`; undefined for the gateway's default. */
-function leaseSeconds(context: Context): number | undefined {
+function leaseSeconds(context: PushContext): number | undefined {
   const text = context.req.query("leaseSeconds");
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
@@ -146,7 +128,7 @@ function describeCluster(status: GatewayStatus, clusterId: string): unknown {
   };
 }
 
-function notAllowed(allow: string): (context: Context) => Response {
+function notAllowed(allow: string): (context: PushContext) => Response {
   return ({ req }) =>
     faultResponse(
       new PushFault(405, "METHOD_NOT_ALLOWED", `${req.method} is not for this path: ${allow}`, {

@@ -1,4 +1,5 @@
 import { type Context, Hono } from "hono";
+import type { CertificateIdentity } from "../access/certificates.ts";
 import { type StubRegistration, type StubZones, TooManyFederations } from "../forward/stub-zones.ts";
 import { collectIssues } from "../snapshot/snapshot-error.ts";
 import type { ConnectionEnvironment } from "./connection.ts";
@@ -10,6 +11,8 @@ import { FederationName, StubRequest } from "./stub-messages.ts";
 /** What the routes of stub zones are put together from. */
 export interface StubRoutesDependencies {
   readonly stubs: StubZones;
+  /** Whether a certificate lets its holder push, and so do nothing else. Default: none does. */
+  readonly isForPushing?: (identity: CertificateIdentity) => boolean;
   /** Is told of every error that became a 500, and of every change. */
   readonly onError?: (error: unknown) => void;
   readonly onChange?: (change: "registered" | "removed", name: string) => void;
@@ -28,14 +31,14 @@ const LIMITS = {
  * Setup; docs/federation.md), for clients with a TLS certificate that the host trusts. To be mounted at `/federations`.
  */
 export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<ConnectionEnvironment> {
-  const { stubs, onError, onChange } = dependencies;
+  const { stubs, isForPushing, onError, onChange } = dependencies;
   const admission = new PushAdmission(LIMITS);
 
   const route =
     (handle: (context: Context<ConnectionEnvironment>) => Response | Promise<Response>) =>
     async (context: Context<ConnectionEnvironment>): Promise<Response> => {
       try {
-        requireCertificate(context);
+        requireCertificate(context, isForPushing);
         return await handle(context);
       } catch (error) {
         if (error instanceof PushFault) return faultResponse(error);
@@ -91,11 +94,22 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<Con
   return routes;
 }
 
-/** @throws {PushFault} 403 where the client did not show a certificate, or one that is not trusted. */
-function requireCertificate(context: Context<ConnectionEnvironment>): void {
+/** @throws {PushFault} 403 where the client did not show a certificate, or one that is not trusted, or that of a cluster. */
+function requireCertificate(
+  context: Context<ConnectionEnvironment>,
+  isForPushing: StubRoutesDependencies["isForPushing"],
+): void {
   switch (context.env?.clientCertificate) {
-    case "verified":
-      return;
+    case "verified": {
+      if (isForPushing === undefined) return;
+      const identity = context.env.certificateIdentity;
+      if (identity !== undefined && !isForPushing(identity)) return;
+      throw new PushFault(
+        403,
+        "CERTIFICATE_OF_CLUSTER",
+        "the client certificate is that of a cluster that pushes (push.credentials), which may not register federations",
+      );
+    }
     case "refused":
       throw new PushFault(
         403,

@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
+import type { Credentials } from "../access/credentials.ts";
 import { Primary, type TransferGateway } from "../transfer/primary.ts";
-import type { Credentials } from "./credentials.ts";
 import { faultResponse, PushFault } from "./push-fault.ts";
 
 /** What the transfer routes are put together from. */

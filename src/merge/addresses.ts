@@ -27,13 +27,15 @@ export const NO_ADDRESSES: ServiceAddresses = { outside: NONE, byCluster: new Ma
 /**
  * Chooses the addresses of a ClusterSetIP service: for outside askers the first source of `order` that
  * has an IP address, as a whole; for each cluster of `viewers` its own ServiceImport's `spec.ips`, else
- * load-balancer addresses, else ready endpoints. `endpoints` is called only where they are needed.
+ * load-balancer addresses, else ready endpoints. `stands` says whose `spec.ips` count outside; `endpoints` is called only where they are needed.
  */
 export function chooseAddresses(
   service: { readonly namespace: string; readonly name: string },
   contributions: readonly Contribution[],
   viewers: readonly string[],
   order: readonly AddressSource[],
+  stands: (clusterId: string) => boolean,
+  since: ReadonlyMap<string, number>,
   endpoints: () => readonly ClustersetEndpoint[],
 ): ServiceAddresses {
   const findings: ClusterFinding[] = [];
@@ -69,7 +71,9 @@ export function chooseAddresses(
     if (source === "ClusterSetIP")
       return unite(
         source,
-        [...clusterSetIPs].map(([clusterId, { addresses }]) => ({ clusterId, addresses })),
+        [...clusterSetIPs]
+          .filter(([clusterId]) => stands(clusterId))
+          .map(([clusterId, { addresses }]) => ({ clusterId, addresses })),
       );
     ready ??= unite(
       source,
@@ -88,7 +92,7 @@ export function chooseAddresses(
     return NONE;
   };
 
-  const outside = firstOf(order);
+  const outside = withTellers(firstOf(order), clusterSetIPs, since);
   const byCluster = new Map<string, ClustersetAddresses>();
   let inside: ClustersetAddresses | undefined;
   for (const viewer of viewers) {
@@ -97,6 +101,24 @@ export function chooseAddresses(
     if (!sameAddresses(own, outside)) byCluster.set(viewer, own);
   }
   return { outside, byCluster, findings };
+}
+
+/** Says of clusterset IPs that several clusters tell of which of them has for longest. */
+function withTellers(
+  chosen: ClustersetAddresses,
+  clusterSetIPs: ReadonlyMap<string, ClustersetAddresses>,
+  since: ReadonlyMap<string, number>,
+): ClustersetAddresses {
+  if (chosen.source !== "ClusterSetIP" || chosen.toldBy.length < 2) return chosen;
+  const tellers = new Map<string, string>();
+  const oldestLast = [...chosen.toldBy].sort(
+    (left, right) =>
+      (since.get(right) ?? Number.POSITIVE_INFINITY) - (since.get(left) ?? Number.POSITIVE_INFINITY) ||
+      compareText(right, left),
+  );
+  for (const clusterId of oldestLast)
+    for (const address of clusterSetIPs.get(clusterId)!.addresses) tellers.set(address, clusterId);
+  return { ...chosen, tellers };
 }
 
 interface Told {

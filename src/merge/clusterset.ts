@@ -19,6 +19,8 @@ export interface ClustersetAddresses {
   /** Distinct IP addresses as they were told; what is none became a finding. */
   readonly addresses: readonly string[];
   readonly toldBy: readonly string[];
+  /** Where several clusters tell of clusterset IPs: which of them has told of an address for longest. */
+  readonly tellers?: ReadonlyMap<string, string>;
 }
 
 /** One service of the clusterset, derived by KEP-1645's rules from all live clusters. */
@@ -37,6 +39,11 @@ export interface ClustersetService {
   readonly annotations: Readonly<Record<string, string>>;
   /** Clusters that export the service, oldest ServiceExport first. */
   readonly exporters: readonly string[];
+  /**
+   * From when each cluster has its part in the service, in Unix milliseconds: from its export on, or from when its
+   * import was heard of; from ever where it was granted to speak for others. Who came first keeps the reverse name of an address that both tell of.
+   */
+  readonly since: ReadonlyMap<string, number>;
   /** Clusters whose snapshots the service exists by (exporters, else importers). */
   readonly toldBy: readonly string[];
   /** ClusterSetIP only: what a query without a source cluster gets. */

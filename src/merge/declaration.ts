@@ -6,6 +6,18 @@ export interface Contribution {
   readonly clusterId: string;
   readonly exported: ExportedService | undefined;
   readonly imported: ImportedService | undefined;
+  /** Where the creation time that the cluster tells of its export does not count. */
+  readonly setBack?: SetBack | undefined;
+  /** When the import was heard of first, in Unix milliseconds. */
+  readonly importedSince?: number | undefined;
+}
+
+/** What counts instead of a creation time that is not believed. */
+export interface SetBack {
+  /** Unix milliseconds. */
+  readonly counts: number;
+  /** It is before any ServiceExport, in the future, or from before the gateway could have heard of it. */
+  readonly because: "impossible" | "future" | "unheard";
 }
 
 /** What a ServiceExport or a ServiceImport says of the service's global properties, defaults filled in. */
@@ -25,6 +37,12 @@ export interface Declaration {
   readonly ipFamilies: readonly string[];
 }
 
+/** The instant from which an export counts, in Unix milliseconds; Infinity where it tells none. */
+export function exportedSince({ exported, setBack }: Contribution): number {
+  const at = setBack?.counts ?? Date.parse(exported?.exportedAt ?? "");
+  return Number.isNaN(at) ? Number.POSITIVE_INFINITY : at;
+}
+
 /** What the Kubernetes API fills in where `sessionAffinity` is ClientIP without a timeout, in seconds. */
 const DEFAULT_AFFINITY_TIMEOUT = 10800;
 
@@ -32,14 +50,13 @@ const NOTHING: Readonly<Record<string, string>> = Object.freeze({});
 
 /**
  * The exporters' declarations in order of precedence: oldest ServiceExport first, by instant to the
- * millisecond; equal instants by cluster id (KEP-1645, Global Properties).
+ * millisecond; equal instants by cluster id (KEP-1645, Global Properties). A creation time that is not believed counts as set back.
  */
 export function declareExports(contributions: readonly Contribution[]): Declaration[] {
   const exporters: { at: number; clusterId: string; exported: ExportedService }[] = [];
-  for (const { clusterId, exported } of contributions) {
-    if (exported === undefined) continue;
-    const at = Date.parse(exported.exportedAt);
-    exporters.push({ at: Number.isNaN(at) ? Number.POSITIVE_INFINITY : at, clusterId, exported });
+  for (const contribution of contributions) {
+    const { clusterId, exported } = contribution;
+    if (exported !== undefined) exporters.push({ at: exportedSince(contribution), clusterId, exported });
   }
   if (exporters.length > 1)
     exporters.sort((left, right) =>

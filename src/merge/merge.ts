@@ -1,7 +1,8 @@
 import type { ClusterSnapshot, ExportedService, ImportedService } from "../snapshot/schema.ts";
 import { type AddressSource, DEFAULT_OUTSIDE_ORDER } from "./addresses.ts";
 import type { ClusterFinding, Clusterset } from "./clusterset.ts";
-import type { Contribution } from "./declaration.ts";
+import type { Contribution, SetBack } from "./declaration.ts";
+import type { Grants } from "./grants.ts";
 import { listLocalZones } from "./local-zones.ts";
 import { compareText } from "./order.ts";
 import { type MergedService, mergeService } from "./service.ts";
@@ -12,10 +13,20 @@ export type { AddressSource } from "./addresses.ts";
 export interface MergeOptions {
   /** The first source with an address wins. Default: ClusterSetIP, LoadBalancer, Endpoint. */
   readonly outsideOrder?: readonly AddressSource[];
+  /** For which other clusters importers speak. Default: each for all. */
+  readonly grants?: Grants;
 }
 
-/** Merges live snapshots, at most one of each cluster, in any order. */
-export type Merger = (snapshots: readonly ClusterSnapshot[]) => Clusterset;
+/** What is remembered of when clusters told of services first, by `<namespace>/<name>`. */
+export interface Remembered {
+  /** The exports of a cluster whose told creation time does not count. */
+  setBack(clusterId: string): ReadonlyMap<string, SetBack> | undefined;
+  /** When what a cluster imports was heard of first, in Unix milliseconds. */
+  importedSince(clusterId: string): ReadonlyMap<string, number> | undefined;
+}
+
+/** Merges live snapshots, at most one of each cluster, in any order. Default: what clusters tell of creation times counts. */
+export type Merger = (snapshots: readonly ClusterSnapshot[], remembered?: Remembered) => Clusterset;
 
 interface ServiceKey {
   readonly key: string;
@@ -43,16 +54,16 @@ export function mergeClusterset(snapshots: readonly ClusterSnapshot[], options?:
  * A merger that remembers its last result: a service whose exports and imports are the same objects as
  * before, under the same clusters, is taken over as it is. Snapshots are taken as immutable.
  */
-export function createMerger({ outsideOrder = DEFAULT_OUTSIDE_ORDER }: MergeOptions = {}): Merger {
+export function createMerger({ outsideOrder = DEFAULT_OUTSIDE_ORDER, grants }: MergeOptions = {}): Merger {
   let memos = new Map<string, Memo>();
   let sorted: readonly ServiceKey[] = [];
 
-  return (snapshots) => {
+  return (snapshots, remembered) => {
     const live = [...snapshots].sort((left, right) => compareText(left.clusterId, right.clusterId));
     const findings = live.flatMap(({ clusterId, findings: own }) =>
       Object.values(own).map((finding) => ({ ...finding, clusterId })),
     );
-    const groups = groupByService(live, findings);
+    const groups = groupByService(live, findings, remembered);
     const viewers = listViewers(live);
     const next = new Map<string, Memo>();
     for (const [key, { service, contributions }] of groups) {
@@ -65,7 +76,14 @@ export function createMerger({ outsideOrder = DEFAULT_OUTSIDE_ORDER }: MergeOpti
           : {
               contributions,
               viewers: views,
-              merged: mergeService(service.namespace, service.name, contributions, views, outsideOrder),
+              merged: mergeService(
+                service.namespace,
+                service.name,
+                contributions,
+                views,
+                outsideOrder,
+                grants,
+              ),
             },
       );
     }
@@ -106,9 +124,15 @@ function compareFindings(left: ClusterFinding, right: ClusterFinding): number {
  * Namespace sameness (KEP-1645, Terminology): objects of one namespaced name are one service. What
  * a cluster still holds under a namespace that it no longer has is gone with the namespace.
  */
-function groupByService(live: readonly ClusterSnapshot[], findings: ClusterFinding[]): Map<string, Group> {
+function groupByService(
+  live: readonly ClusterSnapshot[],
+  findings: ClusterFinding[],
+  remembered: Remembered | undefined,
+): Map<string, Group> {
   const groups = new Map<string, Group>();
   for (const { clusterId, namespaces, exports, imports } of live) {
+    const instead = remembered?.setBack(clusterId);
+    const heard = remembered?.importedSince(clusterId);
     const contribute = (
       kind: string,
       key: string,
@@ -127,7 +151,13 @@ function groupByService(live: readonly ClusterSnapshot[], findings: ClusterFindi
         group = { service, contributions: [] };
         groups.set(key, group);
       }
-      group.contributions.push({ clusterId, exported, imported });
+      group.contributions.push({
+        clusterId,
+        exported,
+        imported,
+        setBack: exported === undefined ? undefined : instead?.get(key),
+        importedSince: imported === undefined ? undefined : heard?.get(key),
+      });
     };
     for (const key of Object.keys(exports))
       contribute("ServiceExport", key, exports[key], Object.hasOwn(imports, key) ? imports[key] : undefined);
@@ -165,7 +195,9 @@ function isCurrent(memo: Memo, contributions: readonly Contribution[], viewers: 
       return (
         before.clusterId === now.clusterId &&
         before.exported === now.exported &&
-        before.imported === now.imported
+        before.imported === now.imported &&
+        before.setBack?.counts === now.setBack?.counts &&
+        before.importedSince === now.importedSince
       );
     })
   );

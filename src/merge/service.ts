@@ -1,8 +1,16 @@
 import { type AddressSource, chooseAddresses, NO_ADDRESSES } from "./addresses.ts";
 import type { ClusterFinding, ClustersetService, Conflict } from "./clusterset.ts";
 import { findConflicts } from "./conflicts.ts";
-import { type Contribution, type Declaration, declareExports, declareImports } from "./declaration.ts";
+import {
+  type Contribution,
+  type Declaration,
+  declareExports,
+  declareImports,
+  exportedSince,
+  type SetBack,
+} from "./declaration.ts";
 import { gatherEndpoints } from "./endpoints.ts";
+import { applyGrants, type Grants } from "./grants.ts";
 import { describePort, unitePorts } from "./ports.ts";
 import { listShards } from "./shards.ts";
 
@@ -16,25 +24,30 @@ export interface MergedService {
 /**
  * Derives one service from what the live clusters contribute, in order of cluster id, at least one
  * (KEP-1645, Constraints and Conflict Resolution). Exports decide; without any, the ServiceImports do.
- * `viewers` are the clusters that have the namespace.
+ * `viewers` are the clusters that have the namespace, `grants` say for whom importers speak (default: each for all).
  */
 export function mergeService(
   namespace: string,
   name: string,
-  contributions: readonly Contribution[],
+  told: readonly Contribution[],
   viewers: readonly string[],
   outsideOrder: readonly AddressSource[],
+  grants?: Grants,
 ): MergedService {
+  const { contributions, stands, findings } = applyGrants({ namespace, name }, told, grants);
   const exports = declareExports(contributions);
   const exported = exports.length > 0;
-  const declarations = exported ? exports : declareImports(contributions);
+  const declarations = exported
+    ? exports
+    : declareImports(contributions.filter(({ clusterId }) => stands(clusterId)));
   const union = unitePorts(declarations);
   const winner = declarations[0]!;
   const headless = winner.type === "Headless";
+  const since = sinceOf(contributions, grants);
   const endpoints = headless ? gatherEndpoints(contributions) : [];
   const chosen = headless
     ? NO_ADDRESSES
-    : chooseAddresses({ namespace, name }, contributions, viewers, outsideOrder, () =>
+    : chooseAddresses({ namespace, name }, contributions, viewers, outsideOrder, stands, since, () =>
         gatherEndpoints(contributions),
       );
   const tellers = new Set(declarations.map(({ clusterId }) => clusterId));
@@ -47,6 +60,7 @@ export function mergeService(
     labels: winner.labels,
     annotations: winner.annotations,
     exporters: exports.map(({ clusterId }) => clusterId),
+    since,
     toldBy: contributions.map(({ clusterId }) => clusterId).filter((clusterId) => tellers.has(clusterId)),
     outside: chosen.outside,
     byCluster: chosen.byCluster,
@@ -68,8 +82,24 @@ export function mergeService(
   return {
     service,
     conflicts: findConflicts(subject, declarations, union),
-    findings: [...findUntyped(namespace, name, contributions), ...duplicates, ...chosen.findings],
+    findings: [
+      ...findings,
+      ...findImplausible(namespace, name, contributions),
+      ...findUntyped(namespace, name, contributions),
+      ...duplicates,
+      ...chosen.findings,
+    ],
   };
+}
+
+function sinceOf(contributions: readonly Contribution[], grants: Grants | undefined): Map<string, number> {
+  return new Map(
+    contributions.map((contribution) => {
+      const { clusterId, exported, importedSince = Number.POSITIVE_INFINITY } = contribution;
+      if (exported !== undefined) return [clusterId, exportedSince(contribution)];
+      return [clusterId, grants?.has(clusterId) === true ? Number.NEGATIVE_INFINITY : importedSince];
+    }),
+  );
 }
 
 /** The properties that differ from the default: absent and default mean the same. */
@@ -82,6 +112,36 @@ function statedProperties(winner: Declaration) {
     ...(internalTrafficPolicy === "Cluster" ? {} : { internalTrafficPolicy }),
     ...(trafficDistribution === "" ? {} : { trafficDistribution }),
   };
+}
+
+const IMPLAUSIBLE: Readonly<Record<SetBack["because"], string>> = {
+  impossible: "which is before any ServiceExport could be",
+  future: "which was in the future",
+  unheard:
+    "which nothing bears out: the gateway had heard the clusterset, or this cluster, without it after that",
+};
+
+/** A creation time that is not borne out is left alone where it decides nothing: it would make the same order. */
+function findImplausible(
+  namespace: string,
+  name: string,
+  contributions: readonly Contribution[],
+): ClusterFinding[] {
+  const setBackSome = contributions.filter(
+    ({ exported, setBack }) => exported !== undefined && setBack !== undefined,
+  );
+  if (setBackSome.length === 0) return [];
+  const told = contributions.map((contribution) => ({ ...contribution, setBack: undefined }));
+  const decides = declareExports(told).map(idOf).join() !== declareExports(contributions).map(idOf).join();
+  return setBackSome.flatMap(({ clusterId, exported, setBack }) => {
+    if (setBack!.because === "unheard" && !decides) return [];
+    const message = `claims to be created at ${exported!.exportedAt}, ${IMPLAUSIBLE[setBack!.because]}; it counts from ${new Date(setBack!.counts).toISOString()}`;
+    return { clusterId, reason: "ImplausibleTimestamp", kind: "ServiceExport", namespace, name, message };
+  });
+}
+
+function idOf({ clusterId }: Declaration): string {
+  return clusterId;
 }
 
 function findUntyped(

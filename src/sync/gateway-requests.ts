@@ -58,11 +58,19 @@ export interface GatewayOptions {
   /** Base URL of the gateway, without `/api/v1`. */
   readonly gateway: string;
   /** The cluster's bearer token, or how to read it anew: a mounted Secret changes under a running worker. */
-  readonly token: string | (() => string | Promise<string>);
+  readonly token?: string | (() => string | Promise<string>) | undefined;
+  /** How to read the cluster's certificate and key in PEM anew, to show them to the gateway. */
+  readonly clientCertificate?: (() => Promise<ClientCertificate>) | undefined;
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string;
   /** Milliseconds for one request. Default 60,000. */
   readonly timeoutMilliseconds?: number;
+}
+
+/** A certificate chain and its key, in PEM. */
+export interface ClientCertificate {
+  readonly cert: string;
+  readonly key: string;
 }
 
 const MOST_ANSWER_BYTES = 64 * 1024;
@@ -75,7 +83,10 @@ export class GatewayRequests {
   /** Scheme, host and path as messages show them. */
   readonly name: string;
   readonly #options: GatewayOptions;
-  readonly #pool: Pool;
+  readonly #origin: string;
+  #pool: Pool;
+  /** What the connections of the pool show. */
+  #shown: ClientCertificate | undefined;
   readonly #path: string;
 
   /** @throws {TypeError} when the gateway is no http or https URL. */
@@ -86,11 +97,8 @@ export class GatewayRequests {
     this.#options = options;
     this.#path = url.pathname.replace(/\/+$/, "");
     this.name = url.origin + this.#path;
-    this.#pool = new Pool(url.origin, {
-      connections: 2,
-      connect: { timeout: 10_000, ...(options.ca === undefined ? {} : { ca: options.ca }) },
-      keepAliveTimeout: 60_000,
-    });
+    this.#origin = url.origin;
+    this.#pool = this.#connect();
   }
 
   /** Sends a full snapshot. @throws {GatewayError} */
@@ -156,7 +164,10 @@ export class GatewayRequests {
     body: object | undefined,
     signal: AbortSignal,
   ): Promise<string> {
-    const headers: Record<string, string> = { authorization: `Bearer ${await this.#readToken()}` };
+    const headers: Record<string, string> = {};
+    if (this.#options.token !== undefined)
+      headers.authorization = `Bearer ${await this.#readToken(this.#options.token)}`;
+    await this.#showCertificate();
     let content: Buffer | undefined;
     if (body !== undefined) {
       headers["content-type"] = "application/json";
@@ -195,8 +206,36 @@ export class GatewayRequests {
     throw refusal(this.name, status, text, retryAfter);
   }
 
-  async #readToken(): Promise<string> {
-    const { token } = this.#options;
+  #connect(): Pool {
+    const { ca } = this.#options;
+    return new Pool(this.#origin, {
+      connections: 2,
+      connect: { timeout: 10_000, ...(ca !== undefined && { ca }), ...this.#shown },
+      keepAliveTimeout: 60_000,
+    });
+  }
+
+  /** Connects anew where the certificate is another one; requests that run end on the connections that they have. */
+  async #showCertificate(): Promise<void> {
+    const { clientCertificate } = this.#options;
+    if (clientCertificate === undefined) return;
+    let shown: ClientCertificate;
+    try {
+      shown = await clientCertificate();
+    } catch (cause) {
+      // The two files are not replaced in one step.
+      if (this.#shown !== undefined) return;
+      const message = `the client certificate for ${this.name} cannot be read: ${describe(cause)}`;
+      throw new GatewayError(message, { code: "CERTIFICATE_UNREADABLE", remedy: "person", cause });
+    }
+    if (shown.cert === this.#shown?.cert && shown.key === this.#shown.key) return;
+    this.#shown = shown;
+    const before = this.#pool;
+    this.#pool = this.#connect();
+    before.close().catch(() => undefined);
+  }
+
+  async #readToken(token: string | (() => string | Promise<string>)): Promise<string> {
     let text: string;
     try {
       text = (typeof token === "string" ? token : await token()).trim();
@@ -233,8 +272,20 @@ function readRetryAfter(field: string | string[] | undefined): number {
 
 const NEXT_STEPS: ReadonlyMap<number, readonly [Remedy, string]> = new Map([
   [400, ["content", "the gateway cannot read what this version sends; compare the versions of both"]],
-  [401, ["person", "check the token (--token-file) against the gateway's list of clusters"]],
-  [403, ["person", "the token belongs to another cluster id; check --cluster-id and the token"]],
+  [
+    401,
+    [
+      "person",
+      "check the token (--token-file) or the client certificate against the gateway's push.credentials",
+    ],
+  ],
+  [
+    403,
+    [
+      "person",
+      "check --cluster-id, and which cluster the gateway's push.credentials have for the token or certificate",
+    ],
+  ],
   [404, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
   [405, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
   [409, ["resync", "the full snapshot follows"]],

@@ -50,7 +50,7 @@ export class PushClient {
     this.#options = options;
     this.#requests = new GatewayRequests(options);
     const { protocol, hostname } = new URL(options.gateway);
-    if (protocol === "http:" && !/^(?:localhost|127\.|\[::1\])/.test(hostname))
+    if (protocol === "http:" && options.token !== undefined && !/^(?:localhost|127\.|\[::1\])/.test(hostname))
       options.logger.warn(
         { gateway: this.#requests.name },
         "the token goes to this gateway unencrypted; use https",

@@ -22,8 +22,10 @@ export interface SyncWorkerOptions {
   readonly clusterZone?: ClusterZone;
   /** Base URLs; each gateway is kept current on its own. */
   readonly gateways: readonly string[];
-  /** The cluster's bearer token, or how to read it anew before each request. */
-  readonly token: string | (() => string | Promise<string>);
+  /** The cluster's bearer token, or how to read it anew before each request; absent where a certificate does. */
+  readonly token?: string | (() => string | Promise<string>);
+  /** How to read the cluster's client certificate and key (PEM) anew before each request. */
+  readonly clientCertificate?: () => Promise<{ readonly cert: string; readonly key: string }>;
   /** PEM certificates to trust for the gateways instead of the system's. */
   readonly ca?: string;
   /** Push one whole state and be done. */
@@ -96,6 +98,7 @@ export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
       new PushClient({
         gateway,
         token: options.token,
+        clientCertificate: options.clientCertificate,
         ...(options.ca === undefined ? {} : { ca: options.ca }),
         ...(options.backoff === undefined ? {} : { backoff: options.backoff }),
         leaseSeconds: options.leaseSeconds ?? 60,

@@ -15,12 +15,14 @@ export interface PortTarget {
 /**
  * Writes the SRV records of the named ports at `_<port>._<protocol>` below a service, and returns all of them,
  * for the service's own name. Unnamed ports have none.
+ * @param views who has the records at the ports' names, by view index; default: everybody
  */
 export function writePortRecords(
   scope: ServiceScope,
   serviceNode: number,
   targets: readonly PortTarget[],
   leaseGroup: number,
+  views?: readonly number[],
 ): RecordSets {
   const { ttl } = scope.tree.image;
   const all = new RecordSets();
@@ -34,7 +36,12 @@ export function writePortRecords(
     all.addService(named.number, node, ttl, leaseGroup);
     named.sets?.addService(named.number, node, ttl, leaseGroup);
   }
-  for (const [node, sets] of byNode) scope.write(node, sets, targets[0]!.toldBy);
+  for (const [node, sets] of byNode) {
+    const { toldBy } = targets[0]!;
+    if (views === undefined) scope.write(node, sets, toldBy);
+    else if (!sets.isEmpty)
+      scope.write(node, new RecordSets(), toldBy, new Map(views.map((view) => [view, sets])));
+  }
   return all;
 }
 

@@ -15,6 +15,8 @@ export interface ReverseTarget {
   readonly ttl: number;
   readonly leaseGroup: number;
   readonly node: number;
+  /** From when whoever told it has it, in Unix milliseconds. Default: from ever. */
+  readonly since?: number | undefined;
 }
 
 /** The addresses with their PTR targets while an image is built. */
@@ -26,27 +28,43 @@ export class ReverseTable {
   #slots = new Uint32Array(FIRST_ENTRIES * 2);
   #count = 0;
   #targets = new Uint32Array(FIRST_ENTRIES * TARGET_WORDS);
+  #since = new Float64Array(FIRST_ENTRIES);
   #targetsUsed = 0;
 
-  /** Adds a target; the first for an address and asker wins (specification 2.3.3: one PTR per address). */
+  /**
+   * Adds a target. For an address and asker the oldest wins, then the first (specification 2.3.3: one PTR per address): who comes
+   * later cannot take the reverse name of somebody's address.
+   */
   add(octets: Uint8Array, target: ReverseTarget): void {
+    const since = target.since ?? Number.NEGATIVE_INFINITY;
     const entry = this.#entryOf(octets);
     let last = -1;
     for (let next = this.#first[entry]!; next !== 0; next = this.#targets[last + 4]!) {
       last = (next - 1) * TARGET_WORDS;
-      if (this.#targets[last] === target.asker) return;
+      if (this.#targets[last] !== target.asker) continue;
+      if (since < this.#since[next - 1]!) this.#set(next - 1, target, since);
+      return;
     }
     if (this.#targetCount[entry] === MAX_TARGETS) return;
     const at = this.#targetsUsed * TARGET_WORDS;
-    if (at === this.#targets.length) this.#targets = grown(this.#targets);
-    this.#targets[at] = target.asker;
-    this.#targets[at + 1] = target.ttl;
-    this.#targets[at + 2] = target.leaseGroup;
-    this.#targets[at + 3] = target.node;
+    if (at === this.#targets.length) {
+      this.#targets = grown(this.#targets);
+      this.#since = grown(this.#since);
+    }
+    this.#set(this.#targetsUsed, target, since);
     this.#targetsUsed++;
     this.#targetCount[entry]!++;
     if (last < 0) this.#first[entry] = this.#targetsUsed;
     else this.#targets[last + 4] = this.#targetsUsed;
+  }
+
+  #set(index: number, { asker, ttl, leaseGroup, node }: ReverseTarget, since: number): void {
+    const at = index * TARGET_WORDS;
+    this.#targets[at] = asker;
+    this.#targets[at + 1] = ttl;
+    this.#targets[at + 2] = leaseGroup;
+    this.#targets[at + 3] = node;
+    this.#since[index] = since;
   }
 
   /** Writes the reverse entries to the heap; gives back the hash table of their offsets. */
@@ -123,7 +141,7 @@ export class ReverseTable {
   }
 }
 
-function grown<Table extends Uint8Array | Uint16Array | Uint32Array>(table: Table): Table {
+function grown<Table extends Uint8Array | Uint16Array | Uint32Array | Float64Array>(table: Table): Table {
   const larger = new (table.constructor as new (length: number) => Table)(table.length * 2);
   larger.set(table);
   return larger;

@@ -89,12 +89,12 @@ export class ServiceScope {
       );
   }
 
-  /** Adds the PTR record of an address, where its target fits the canonical zone. */
-  reverse(octets: Uint8Array, node: number, asker: number, leaseGroup: number): void {
+  /** Adds the PTR record of an address, where its target fits the canonical zone. @param since see `ReverseTarget` */
+  reverse(octets: Uint8Array, node: number, asker: number, leaseGroup: number, since?: number): void {
     const { canonicalZoneBytes, image } = this.tree;
     const { builder, ttl } = image;
     if (builder.nodes.nameBytes(node) + canonicalZoneBytes <= MAX_NAME_BYTES)
-      builder.reverse.add(octets, { asker, ttl, leaseGroup, node });
+      builder.reverse.add(octets, { asker, ttl, leaseGroup, node, since });
   }
 
   /** Records a finding on the subject, once for each cluster, reason and message. */

@@ -31,7 +31,7 @@ describe("import mode beside CoreDNS 1.15 on the same API server", () => {
     [east, west, gateway] = await Promise.all([
       startCluster("east"),
       startCluster("west"),
-      startGateway({ clusters: ["east", "west"] }),
+      startGateway({ clusters: ["east", "west"], speaksFor: { east: "*", west: "*" } }),
     ]);
     await join(east, "10.200.0.2");
   });

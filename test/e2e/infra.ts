@@ -50,7 +50,7 @@ function kustomize(folder: string): KubeObject[] {
       ({ kind, metadata }) => kind === target.kind && metadata.name === target.name,
     );
     if (patched === undefined) throw new Error(`${folder}: no ${target.kind} ${target.name} to patch`);
-    for (const operation of parse(patch) as JsonPatchOperation[]) append(patched, operation);
+    for (const operation of parse(patch) as JsonPatchOperation[]) apply(patched, operation);
   }
   return labels.reduce(
     (labelled, { pairs, includeSelectors = false }) =>
@@ -73,13 +73,15 @@ interface JsonPatchOperation {
   value: unknown;
 }
 
-/** RFC 6902 section 4.1 at the end of an array, which is all that the overlays do. */
-function append(object: KubeObject, { op, path, value }: JsonPatchOperation): void {
+/** RFC 6902 sections 4.1 and 4.3 at the end, or at an index, of an array, which is all that the overlays do. */
+function apply(object: KubeObject, { op, path, value }: JsonPatchOperation): void {
   let list: unknown = object;
   for (const step of path.split("/").slice(1, -1)) list = (list as Record<string, unknown>)[step];
-  if (op !== "add" || !path.endsWith("/-") || !Array.isArray(list))
-    throw new Error(`this test does not know what ${op} at ${path} does`);
-  list.push(value);
+  const last = path.split("/").at(-1)!;
+  if (op === "add" && last === "-" && Array.isArray(list)) list.push(value);
+  else if (op === "replace" && Array.isArray(list) && list[Number(last)] !== undefined)
+    list[Number(last)] = value;
+  else throw new Error(`this test does not know what ${op} at ${path} does`);
 }
 
 function withLabels(object: KubeObject, pairs: Record<string, string>, selectors: boolean): KubeObject {

@@ -15,6 +15,8 @@ export interface GatewayOptions {
   clusters?: string[];
   /** A gateway with the same `clusters`, to use its tokens. */
   tokensOf?: GatewayProcess;
+  /** For which other source clusters some of them speak. */
+  speaksFor?: Record<string, "*" | string[]>;
   /** Zones beside `clusterset.local`. */
   zones?: string[];
   /** HTTP/1.1 in clear if false. */
@@ -73,7 +75,13 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const files = certificate && {
     tls: { certificateFile: inFolder("server.crt"), keyFile: inFolder("server.key") },
   };
-  writeFileSync(configFile, JSON.stringify({ ...lease, ...files, ...config }));
+  const granted = Object.entries(options.speaksFor ?? {}).map(([clusterId, speaksFor]) => ({
+    clusterId,
+    tokenFile: tokenFileFor(clusterId),
+    speaksFor,
+  }));
+  const grants = granted.length === 0 ? {} : { push: { credentials: granted } };
+  writeFileSync(configFile, JSON.stringify({ ...lease, ...files, ...grants, ...config }));
   const caFile = !tls
     ? ""
     : certificate

@@ -99,6 +99,17 @@ describe("replace", () => {
     expect(gateway.status().clusters).toEqual([]);
   });
 
+  test("a cluster has so many namespaces at most, by snapshot and by delta: an image has room for 65,535 of all", async () => {
+    const { gateway, done, served } = await openGateway({ limits: { mostNamespaces: 1 } });
+    const two = { ...regional("west", "two"), namespaces: { a: {}, b: {} } };
+    await expect(done(gateway.replace("west", two))).rejects.toMatchObject({ code: "TOO_MANY_NAMESPACES" });
+    const { generation } = await done(gateway.replace("west", { ...two, namespaces: { a: {} } }));
+    await expect(done(gateway.patch("west", generation, { namespaces: { b: {} } }))).rejects.toMatchObject({
+      code: "TOO_MANY_NAMESPACES",
+    });
+    expect(served()).toBe("west:two");
+  });
+
   test("refuses more clusters than the bound, at once too, and has room again when one leaves", async () => {
     const { gateway, done, served } = await openGateway({ limits: { mostClusters: 2 } });
     const pushes = ["a", "b", "c"].map((id) => gateway.replace(id, regional(id, "x")));

@@ -20,8 +20,16 @@ export async function makeAuthority(name: string): Promise<PemPair> {
   return { cert: made.cert, key: made.private };
 }
 
-/** A client certificate that an authority signed. */
-export async function makeClient(authority: PemPair, name: string): Promise<PemPair> {
+/** A client certificate that an authority signed. @param names its subject alternative names */
+export async function makeClient(
+  authority: PemPair,
+  name: string,
+  names: { readonly uris?: readonly string[]; readonly dnsNames?: readonly string[] } = {},
+): Promise<PemPair> {
+  const altNames = [
+    ...(names.uris ?? []).map((url) => ({ type: 6 as const, value: url })),
+    ...(names.dnsNames ?? []).map((value) => ({ type: 2 as const, value })),
+  ];
   const made = await generate([{ name: "commonName", value: name }], {
     ...EC,
     ca: authority,
@@ -29,6 +37,7 @@ export async function makeClient(authority: PemPair, name: string): Promise<PemP
       { name: "basicConstraints", cA: false, critical: true },
       { name: "keyUsage", digitalSignature: true, critical: true },
       { name: "extKeyUsage", clientAuth: true },
+      ...(altNames.length > 0 ? [{ name: "subjectAltName" as const, altNames }] : []),
     ],
   });
   return { cert: made.cert, key: made.private };

@@ -172,7 +172,7 @@ describe("a mistake in the config file is told with its place", () => {
     ],
     [
       "push:\n  credentials:\n    - clusterId: a\n",
-      "gateway.yaml:3: push.credentials[0]: must have one of tokenSha256 and tokenFile",
+      "gateway.yaml:3: push.credentials[0]: must have one of tokenSha256, tokenFile, oidc and certificate",
     ],
     ["lease:\n  minimumSeconds: 100\n", "gateway.yaml:1: lease: must have minimumSeconds <= defaultSeconds"],
     ["federations:\n  - name: two.labels\n", "gateway.yaml:2: federations[0].name: must be one label"],

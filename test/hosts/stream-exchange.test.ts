@@ -8,11 +8,11 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createCredentials } from "../../src/access/credentials.ts";
 import { type NodeServer, startNodeServer } from "../../src/hosts/node/node-server.ts";
 import { keepSelfSigned } from "../../src/hosts/node/tls.ts";
 import { DEFAULT_SERVER_LIMITS } from "../../src/hosts/settings/server-limits.ts";
 import { type AppDependencies, createApp } from "../../src/http/app.ts";
-import { createCredentials } from "../../src/http/credentials.ts";
 import { createDnsResource } from "../../src/http/dns-resource.ts";
 import { base64url, FakeGateway, NOW, query } from "../http/fake-gateway.ts";
 import { sha256 } from "../http/push-api.ts";

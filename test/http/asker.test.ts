@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { createCredentials } from "../../src/access/credentials.ts";
 import { createApp } from "../../src/http/app.ts";
-import { createCredentials } from "../../src/http/credentials.ts";
 import { withSourceCluster } from "../../src/resolve/source-cluster.ts";
 import {
   ASKER_TOKENS,

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/http/app.ts";
+import type { ConnectionEnvironment } from "../../src/http/connection.ts";
 import { createPrometheusMetrics } from "../../src/http/prometheus.ts";
 import { QueryCounters } from "../../src/http/query-counters.ts";
 import { readyCases } from "../conformance/cases/readiness.ts";
@@ -11,7 +12,7 @@ function start() {
   const gateway = new FakeGateway();
   const counters = new QueryCounters();
   const metrics = createPrometheusMetrics(gateway, counters, () => NOW);
-  const pushRoutes = new Hono().put("/:clusterId", (c) =>
+  const pushRoutes = new Hono<ConnectionEnvironment>().put("/:clusterId", (c) =>
     c.body(null, c.req.param("clusterId") === "a" ? 204 : 401),
   );
   const zones = ["clusterset.local", "clusterset.test"];

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
+import { createCredentials } from "../../src/access/credentials.ts";
 import type { StubZones } from "../../src/forward/stub-zones.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { Connection } from "../../src/http/connection.ts";
-import { createCredentials } from "../../src/http/credentials.ts";
 import type { LocationSettings } from "../../src/http/located-asker.ts";
 import {
   ASKER_TOKENS,

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { Hono } from "hono";
+import { type ClusterCredential, createCredentials } from "../../src/access/credentials.ts";
+import { createPushAuthority } from "../../src/access/push-authority.ts";
 import { systemClock } from "../../src/gateway/clock.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
-import { type ClusterCredential, createCredentials } from "../../src/http/credentials.ts";
 import { createPushRoutes, type PushGateway } from "../../src/http/push.ts";
 import type { PushLimits } from "../../src/http/push-limits.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
@@ -38,7 +39,7 @@ export async function openPushApi(
   const errors: unknown[] = [];
   const routes = createPushRoutes({
     gateway,
-    credentials: createCredentials(CREDENTIALS),
+    authority: createPushAuthority({ secrets: createCredentials(CREDENTIALS) }),
     limits: given.limits ?? {},
     onError: (error) => errors.push(error),
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createCredentials } from "../../src/http/credentials.ts";
+import { createCredentials } from "../../src/access/credentials.ts";
 import { acknowledged } from "../conformance/push-client.ts";
 import { openPushApi, sha256 } from "./push-api.ts";
 

@@ -64,8 +64,8 @@ function clusterSetIP(service: ClustersetService, own: string, view: string | un
     const octets = usable(text);
     if (octets !== undefined) addAddress(add, own, octets);
   }
-  const everybody = [service.outside, ...service.byCluster.values()];
-  if (!everybody.some((one) => one.addresses.some((text) => usable(text) !== undefined))) {
+  const hasAddress = (texts: readonly string[]) => texts.some((text) => usable(text) !== undefined);
+  if (!hasAddress(service.outside.addresses) && !hasAddress(addresses)) {
     // RFC 2782: a target must have an address. The names exist all the same.
     for (const name of [own, ...service.ports.flatMap((port) => portPrefix(port)?.concat(".", own) ?? [])])
       add(name, "none", "");

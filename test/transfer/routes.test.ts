@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { createCredentials } from "../../src/http/credentials.ts";
+import { createCredentials } from "../../src/access/credentials.ts";
 import { createTransferRoutes, type TransferDependencies } from "../../src/http/transfer-routes.ts";
 import { sha256 } from "../http/push-api.ts";
 import { openPair } from "./pair.ts";

@@ -12,7 +12,12 @@ export function syncCommand(): Command {
       "a gateway's address, such as https://doh.example:8443; repeatable",
       repeat,
     )
-    .requiredOption("--token-file <file>", "file with the token that the gateways know this cluster by")
+    .option(
+      "--token-file <file>",
+      "file with the token that the gateways know this cluster by; read again when it changes",
+    )
+    .option("--client-cert-file <file>", "certificate chain in PEM that the gateways know this cluster by")
+    .option("--client-key-file <file>", "its private key in PEM; both are read again when they change")
     .option(
       "--kubeconfig <file>",
       "kubeconfig to use (default: $KUBECONFIG, else ~/.kube/config, else the pod's service account)",

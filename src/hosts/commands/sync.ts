@@ -1,7 +1,7 @@
 import { runSyncWorker } from "../../sync/worker.ts";
 import type { Logger } from "../node/logger.ts";
-import { readCertificates } from "../node/tls.ts";
-import { readToken } from "../node/token-credentials.ts";
+import { readCertificates, readIdentity, type TlsIdentity } from "../node/tls.ts";
+import { readToken } from "../node/token-file.ts";
 import { UsageError } from "../settings/usage-error.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
 
@@ -11,7 +11,9 @@ const LEAST_STALE_AFTER = 60;
 /** Flags of `sync`. */
 export interface SyncFlags extends ClusterZoneFlags {
   readonly gateway: readonly string[];
-  readonly tokenFile: string;
+  readonly tokenFile?: string | undefined;
+  readonly clientCertFile?: string | undefined;
+  readonly clientKeyFile?: string | undefined;
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
   readonly manifests?: string | undefined;
@@ -39,8 +41,10 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   const clusterZone = readClusterZone(flags);
   const gateways = flags.gateway.map(readGatewayUrl);
   const ca = flags.caFile === undefined ? undefined : await readCertificates(flags.caFile);
-  // A missing token is told at once.
-  await readToken(tokenFile);
+  const identity = readIdentityFlags(flags);
+  // What is missing is told at once.
+  if (tokenFile !== undefined) await readToken(tokenFile);
+  await identity?.();
   await runSyncWorker({
     source:
       manifests === undefined
@@ -54,7 +58,8 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     ...(clusterZone !== undefined && { clusterZone }),
     gateways,
     // Read anew for each request: a mounted Secret changes under a running worker.
-    token: () => readToken(tokenFile),
+    ...(tokenFile !== undefined && { token: () => readToken(tokenFile) }),
+    ...(identity !== undefined && { clientCertificate: identity }),
     ...(lease !== undefined && { leaseSeconds: lease }),
     ...(staleAfter !== undefined && { staleAfterSeconds: staleAfter }),
     ...(ca !== undefined && { ca }),
@@ -62,6 +67,19 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     signal,
     logger,
   });
+}
+
+/** How the client certificate is read; undefined without one. @throws {UsageError} where the gateways could not know the worker */
+function readIdentityFlags(flags: SyncFlags): (() => Promise<TlsIdentity>) | undefined {
+  const { tokenFile, clientCertFile: certificate, clientKeyFile: key } = flags;
+  if ((certificate === undefined) !== (key === undefined))
+    throw new UsageError("--client-cert-file and --client-key-file go together");
+  if (certificate !== undefined && key !== undefined) return () => readIdentity(certificate, key);
+  if (tokenFile === undefined)
+    throw new UsageError(
+      "the gateways know this cluster by --token-file, or by --client-cert-file: give one",
+    );
+  return undefined;
 }
 
 function readGatewayUrl(text: string): string {

@@ -155,7 +155,12 @@ function fromFolder(folder: string, values: Record<string, unknown>): Record<str
     if (isMapping(group) && Array.isArray(group.credentials))
       copy[key] = {
         ...group,
-        credentials: group.credentials.map((credential) => rebase(credential, ["tokenFile"])),
+        credentials: group.credentials.map((credential) => {
+          const rebased = rebase(credential, ["tokenFile"]);
+          return isMapping(rebased) && isMapping(rebased.oidc)
+            ? { ...rebased, oidc: rebase(rebased.oidc, ["jwksFile", "caFile", "tokenFile"]) }
+            : rebased;
+        }),
       };
   }
   return copy;

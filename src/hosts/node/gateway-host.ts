@@ -14,10 +14,12 @@ import { createStubRoutes } from "../../http/stub-routes.ts";
 import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import type { DesignatedResolver } from "../../resolve/designated-resolvers.ts";
 import { openFileStore } from "../../store/file-store.ts";
+import { openPrecedenceFolder } from "../../store/precedence-folder.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
 import { locationSettings } from "../settings/location-settings.ts";
+import { grantsOf } from "../settings/push-credentials.ts";
 import type { ServeConfig } from "../settings/serve-config.ts";
 import { createStages } from "../settings/stages.ts";
 import { UsageError } from "../settings/usage-error.ts";
@@ -26,6 +28,7 @@ import { designatedResolver } from "./listeners/designation.ts";
 import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
 import { createQueryHandler } from "./listeners/query-handler.ts";
 import type { Logger } from "./logger.ts";
+import { loadPushAuthority } from "./node-push-authority.ts";
 import { type NodeServer, type StartServer, startNodeServer } from "./node-server.ts";
 import { openOutside } from "./outside-host.ts";
 import { reachOf } from "./reach.ts";
@@ -66,7 +69,9 @@ export async function startGateway(
   const tls = await openTlsSource(config, listen.host);
   let served = tls?.tls;
   const certificate = () => (tls?.selfSignedFile === undefined ? undefined : served?.cert);
-  const credentials = await TokenCredentials.load(config.push.credentials);
+  const authority = await loadPushAuthority(config, (url, error) =>
+    logger.warn({ event: "keys-unavailable", url, err: error }, "the keys of an issuer could not be fetched"),
+  );
   const secondaries = await TokenCredentials.loadTransfer(config.transfer.credentials);
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
@@ -84,7 +89,7 @@ export async function startGateway(
     const onError = (error: unknown) =>
       logger.error({ event: "request-failed", err: error }, "a request failed");
     const askers = {
-      ...(config.push.credentials.length > 0 && { credentials }),
+      ...(config.push.credentials.length > 0 && { credentials: authority }),
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     };
@@ -99,7 +104,7 @@ export async function startGateway(
       version: VERSION,
       pushRoutes: createPushRoutes({
         gateway,
-        credentials,
+        authority,
         limits: { sentBytes: config.limits.pushSentBytes, bodyBytes: config.limits.pushBytes },
         onError,
       }),
@@ -113,6 +118,7 @@ export async function startGateway(
       policies: outside.policies,
       stubRoutes: createStubRoutes({
         stubs,
+        isForPushing: (identity) => authority.isOfCluster(identity),
         onError,
         onChange: (change, federation) =>
           logger.info({ event: `federation-${change}`, federation }, `federation ${federation} ${change}`),
@@ -173,8 +179,8 @@ export async function startGateway(
         served = renewed;
         logger.info({ event: "certificate-renewed" }, "took another certificate");
       }
-      const renewedTokens = await Promise.all([credentials.refresh(), secondaries.refresh()]);
-      if (renewedTokens.includes(true)) logger.info({ event: "tokens-renewed" }, "took other tokens");
+      const renewedTokens = await Promise.all([authority.refresh(), secondaries.refresh()]);
+      if (renewedTokens.includes(true)) logger.info({ event: "tokens-renewed" }, "took other tokens or keys");
       await upstreams.refresh();
       await outside.refresh();
     };
@@ -202,6 +208,7 @@ export async function startGateway(
         await Promise.all([listeners.stop(STOP_GRACE), https.stop(STOP_GRACE)]);
         await stubs.close();
         outside.close();
+        await authority.close();
         await gateway.close();
       },
     };
@@ -223,7 +230,13 @@ async function openGateway(
       store: await openFileStore(join(stateDirectory, "snapshots"), {
         onWarning: ({ code, ...rest }) => logger.warn({ event: "store-damage", code, ...rest }, rest.message),
       }),
-      stages: createStages({ ...config, federations: federationOptions(config.federations), designated }),
+      precedence: await openPrecedenceFolder(join(stateDirectory, "precedence")),
+      stages: createStages({
+        ...config,
+        grants: grantsOf(config.push.credentials),
+        federations: federationOptions(config.federations),
+        designated,
+      }),
       clock: systemClock,
       onEvent: (event) => logEvent(logger, event),
       limits: gatewayLimitsOf(config),

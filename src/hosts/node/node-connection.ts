@@ -2,7 +2,9 @@ import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { CertificateIdentity } from "../../access/certificates.ts";
 import type { Connection } from "../../http/connection.ts";
+import { identityOf } from "./certificate-identity.ts";
 
 /** What Node knows of the connection of a request, looked up when it is asked for. */
 export class NodeConnection implements Connection {
@@ -21,6 +23,12 @@ export class NodeConnection implements Connection {
     // Node 20 calls a resumed TLS 1.3 session authorized though its client never showed a certificate.
     if (socket?.getPeerX509Certificate?.() === undefined) return "none";
     return socket.authorized === true ? "verified" : "refused";
+  }
+
+  get certificateIdentity(): CertificateIdentity | undefined {
+    if (this.clientCertificate !== "verified") return undefined;
+    const certificate = (this.#socket() as TLSSocket | undefined)?.getPeerX509Certificate();
+    return certificate === undefined ? undefined : identityOf(certificate);
   }
 
   /** Undefined where the connection is gone. */

@@ -6,7 +6,7 @@ import { createOutside, type OutsideAnswering } from "../settings/outside.ts";
 import type { ServeConfig } from "../settings/serve-config.ts";
 import type { Logger } from "./logger.ts";
 import { readCertificates } from "./tls.ts";
-import { readToken } from "./token-credentials.ts";
+import { readToken } from "./token-file.ts";
 import { createDohUpstream } from "./upstreams/doh-upstream.ts";
 import { createPlainUpstream } from "./upstreams/plain-upstream.ts";
 

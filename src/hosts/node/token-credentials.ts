@@ -1,26 +1,30 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { type ClusterCredential, type Credentials, createCredentials } from "../../http/credentials.ts";
+import { type ClusterCredential, type Credentials, createCredentials } from "../../access/credentials.ts";
 import type { ServeConfig } from "../settings/serve-config.ts";
-import { UsageError } from "../settings/usage-error.ts";
+import { readToken } from "./token-file.ts";
 
-type Configured = ServeConfig["push"]["credentials"];
+/** A token by its hash, or in a file. */
+interface Configured {
+  readonly clusterId: string;
+  readonly tokenSha256?: string | undefined;
+  readonly tokenFile?: string | undefined;
+}
 
 /** Whom the tokens of secondaries stand for, where those of workers stand for clusters. */
 const SECONDARY = "secondary";
 
 /** Credentials from the config; tokens in files may change while the gateway runs. */
 export class TokenCredentials implements Credentials {
-  readonly #configured: Configured;
+  readonly #configured: readonly Configured[];
   #digests = "";
   #current: Credentials = createCredentials([]);
 
-  private constructor(configured: Configured) {
+  private constructor(configured: readonly Configured[]) {
     this.#configured = configured;
   }
 
   /** @throws {UsageError} naming the token file that cannot be read or is empty */
-  static async load(configured: Configured): Promise<TokenCredentials> {
+  static async load(configured: readonly Configured[]): Promise<TokenCredentials> {
     const credentials = new TokenCredentials(configured);
     await credentials.refresh();
     return credentials;
@@ -50,29 +54,8 @@ export class TokenCredentials implements Credentials {
   }
 }
 
-async function readCredential({
-  clusterId,
-  tokenSha256,
-  tokenFile,
-}: Configured[number]): Promise<ClusterCredential> {
+async function readCredential({ clusterId, tokenSha256, tokenFile }: Configured): Promise<ClusterCredential> {
   if (tokenSha256 !== undefined) return { clusterId, tokenSha256 };
   const token = await readToken(tokenFile!);
   return { clusterId, tokenSha256: createHash("sha256").update(token).digest("hex") };
-}
-
-/**
- * Reads a token from a file; white space around it does not count.
- * @throws {UsageError} where there is none
- */
-export async function readToken(file: string): Promise<string> {
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`cannot read the token file: ${(error as Error).message}`);
-  }
-  const token = text.trim();
-  if (token === "") throw new UsageError(`the token file ${file} is empty: clusterset-doh token > ${file}`);
-  if (/\s/.test(token)) throw new UsageError(`the token file ${file} holds more than one word`);
-  return token;
 }

@@ -1,4 +1,5 @@
 import { type Context, Hono } from "hono";
+import type { ConnectionEnvironment } from "../../http/connection.ts";
 import { faultResponse, PushFault } from "../../http/push-fault.ts";
 
 /** What forwarding works with. */
@@ -32,7 +33,7 @@ const RESPONSE_FIELDS = [
  * Hands requests to the push API on to the primary, which checks their credentials: here only their length is bounded.
  * To be mounted at `/api/v1/clusters`.
  */
-export function createPushForwarder(options: PushForwarderOptions): Hono {
+export function createPushForwarder(options: PushForwarderOptions): Hono<ConnectionEnvironment> {
   const { primaryUrl, sentBytes, onError, fetch = globalThis.fetch } = options;
   const { origin, pathname } = new URL(primaryUrl);
   const base = `${origin}${pathname.replace(/\/+$/, "")}`;
@@ -69,7 +70,7 @@ export function createPushForwarder(options: PushForwarderOptions): Hono {
     }
   };
 
-  const routes = new Hono();
+  const routes = new Hono<ConnectionEnvironment>();
   routes.all("*", forward);
   return routes;
 }

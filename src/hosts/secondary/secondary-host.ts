@@ -1,6 +1,5 @@
 import { createApp } from "../../http/app.ts";
 import type { Connection } from "../../http/connection.ts";
-import { createCredentials } from "../../http/credentials.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { describeError, type Log, logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
@@ -8,6 +7,7 @@ import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
 import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
+import { createEdgeAuthority } from "../settings/push-credentials.ts";
 import { createStages } from "../settings/stages.ts";
 import { createPushForwarder } from "./push-forwarder.ts";
 import type { SecondarySettings } from "./settings.ts";
@@ -49,7 +49,11 @@ export function createSecondaryHost(
       onError: (error) => log("error", "forward-failed", describeError(error)),
     }),
     askers: {
-      ...(credentials.length > 0 && { credentials: createCredentials(credentials) }),
+      ...(credentials.length > 0 && {
+        credentials: createEdgeAuthority(credentials, {
+          onFailure: (url, error) => log("warn", "keys-unavailable", describeError(error), { url }),
+        }),
+      }),
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     },

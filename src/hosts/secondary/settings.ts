@@ -1,13 +1,13 @@
-import type { ClusterCredential } from "../../http/credentials.ts";
 import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../settings/edge-config.ts";
 import { checkLocationFromHeaders } from "../settings/location-settings.ts";
+import type { EdgePushCredential } from "../settings/push-credentials.ts";
 import { UsageError } from "../settings/usage-error.ts";
 
 /** What a secondary is started with. */
 export interface SecondarySettings {
   readonly config: EdgeConfig;
   /** Whose tokens say which cluster asks; pushes are checked by the primary. */
-  readonly credentials: readonly ClusterCredential[];
+  readonly credentials: readonly EdgePushCredential[];
   /** The gateway that takes pushes and compiles images. */
   readonly primaryUrl: string;
   readonly transferToken: string;

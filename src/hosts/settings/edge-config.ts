@@ -1,11 +1,11 @@
 import * as z from "zod";
-import type { ClusterCredential } from "../../http/credentials.ts";
-import { ClusterId } from "../../snapshot/schema.ts";
+
 import { type ConfigIssue, listIssues } from "./config-issues.ts";
 import { checkFederations } from "./federation-config.ts";
 import { EdgeForward, requireUpstreams } from "./forward-settings.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
 import { checkOneHop } from "./location-settings.ts";
+import { EdgePushCredential } from "./push-credentials.ts";
 import { withAlwaysServed } from "./served-zones.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -38,13 +38,7 @@ export const EdgeConfig = Settings.superRefine(requireUpstreams);
 
 export type EdgeConfig = z.infer<typeof EdgeConfig>;
 
-const TokenSha256 = z
-  .string()
-  .regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits, as `clusterset-doh token` prints them");
-
-const PushCredentials = z
-  .array(z.strictObject({ clusterId: ClusterId, tokenSha256: TokenSha256 }))
-  .max(10_000);
+const PushCredentials = z.array(EdgePushCredential).max(10_000);
 
 /**
  * The settings in the variable `CONFIG`, a JSON value or its text; every default where there is none.
@@ -64,7 +58,7 @@ export function readEdgeConfig(value: unknown): EdgeConfig {
  * is not set.
  * @throws {UsageError} naming what is wrong by its place, without any value
  */
-export function readPushCredentials(value: unknown, variable = "PUSH_CREDENTIALS"): ClusterCredential[] {
+export function readPushCredentials(value: unknown, variable = "PUSH_CREDENTIALS"): EdgePushCredential[] {
   const given = typeof value === "string" ? fromText(variable, value) : (value ?? []);
   const isMapping = typeof given === "object" && given !== null && !Array.isArray(given);
   return parse(variable, PushCredentials, isMapping ? listed(given) : given);
@@ -77,7 +71,7 @@ const VARIABLE = /^PUSH_CREDENTIALS(?:_[A-Z0-9_]+)?$/;
  * one variable (Cloudflare: 5 KB, which are some 60 clusters).
  * @throws {UsageError} as `readPushCredentials`
  */
-export function readAllPushCredentials(environment: object): ClusterCredential[] {
+export function readAllPushCredentials(environment: object): EdgePushCredential[] {
   return Object.entries(environment).flatMap(([name, value]) =>
     VARIABLE.test(name) ? readPushCredentials(value, name) : [],
   );

@@ -75,7 +75,7 @@ export function gatewayLimitsOf({
 }: {
   readonly lease: z.infer<typeof Lease>;
   readonly limits: { readonly clusters: number; readonly snapshotCharacters: number };
-}): GatewayLimits {
+}): Partial<GatewayLimits> {
   return {
     leastLeaseSeconds: lease.minimumSeconds,
     leaseSeconds: lease.defaultSeconds,

@@ -1,34 +1,26 @@
 import * as z from "zod";
-import { ClusterId } from "../../snapshot/schema.ts";
 import { Stub } from "./federation-config.ts";
 import { Forward, requireUpstreams } from "./forward-settings.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
 import { Ddr, Dns, Dot } from "./listener-config.ts";
+import { PushCredential, TokenSha256 } from "./push-credentials.ts";
 import { DEFAULT_SERVER_LIMITS } from "./server-limits.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
 const count = (least: number, most: number) => z.int().min(least).max(most);
 
-const token = {
-  /** SHA-256 of the token in hex, as `clusterset-doh token` prints it. */
-  tokenSha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits")
-    .optional(),
-  tokenFile: z.string().min(1).optional(),
-};
+const token = { tokenSha256: TokenSha256.optional(), tokenFile: z.string().min(1).optional() };
 const hasOneToken = ({ tokenSha256, tokenFile }: { tokenSha256?: unknown; tokenFile?: unknown }) =>
   (tokenSha256 === undefined) !== (tokenFile === undefined);
 const ONE_TOKEN = "must have one of tokenSha256 and tokenFile";
 
-const PushCredential = z.strictObject({ clusterId: ClusterId, ...token }).refine(hasOneToken, ONE_TOKEN);
 const TransferCredential = z.strictObject(token).refine(hasOneToken, ONE_TOKEN);
 
 const Tls = z
   .strictObject({
     certificateFile: z.string().min(1).optional(),
     keyFile: z.string().min(1).optional(),
-    /** Certificates in PEM of the authorities whose clients may register federations. */
+    /** Certificates in PEM of the authorities whose clients may register federations, or push where a credential names them. */
     clientCaFile: z.string().min(1).optional(),
   })
   .refine(

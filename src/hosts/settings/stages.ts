@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { GatewayStages } from "../../gateway/stages.ts";
 import type { AddressSource } from "../../merge/addresses.ts";
+import type { Grants } from "../../merge/grants.ts";
 import { createMerger } from "../../merge/merge.ts";
 import type { DesignatedResolver } from "../../resolve/designated-resolvers.ts";
 import { notReady } from "../../resolve/faults.ts";
@@ -19,6 +20,8 @@ export interface StageSettings {
   readonly negativeTtlSeconds: number;
   readonly outsideOrder: readonly AddressSource[];
   readonly outsideZones: OutsideZones;
+  /** For whom clusters that push speak. Default: each for all, where there is only one source of snapshots. */
+  readonly grants?: Grants;
   /** The encrypted resolver that clients are told of; asked for with every query about it. Default: none. */
   readonly designated?: () => DesignatedResolver | undefined;
   /** Its places have an order of shards in federation zones. Default: none. */
@@ -29,13 +32,13 @@ const MOST_ROTATION = 0x3fffffff;
 
 /** The pure stages with their settings applied, for the gateway to join. */
 export function createStages(settings: StageSettings): GatewayStages<ZoneImage> {
-  const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones, location } =
+  const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones, location, grants } =
     settings;
   const { designated = () => undefined } = settings;
   const places = location === undefined ? [] : locationPlaces(location);
   let rotation = 0;
   return {
-    merge: createMerger({ outsideOrder }),
+    merge: createMerger({ outsideOrder, ...(grants !== undefined && { grants }) }),
     // The serial is the time in seconds: it grows over restarts too (RFC 1982).
     compile: (clusterset, now) =>
       compileZoneImage(clusterset, {

@@ -5,6 +5,7 @@ import { Gateway } from "../../gateway/gateway.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import { createDurableObjectStore } from "../../store/durable-object-store.ts";
+import { createPrecedenceTable } from "../../store/precedence-table.ts";
 import { logJson } from "../logging/json-log.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
@@ -40,7 +41,7 @@ export class ClustersetObject extends DurableObject<Environment> {
     this.#leases?.ring();
   }
 
-  async #open(storage: DurableObjectStorage, { config, credentials }: WorkerSettings): Promise<void> {
+  async #open(storage: DurableObjectStorage, { config, authority, grants }: WorkerSettings): Promise<void> {
     const leases = new LeaseAlarm(storage, await storage.getAlarm(), (error) =>
       logFailure("alarm-failed", "the next lease's end is not watched", error),
     );
@@ -49,7 +50,8 @@ export class ClustersetObject extends DurableObject<Environment> {
         onWarning: logStoreWarning,
         mostCharacters: config.limits.allSnapshotCharacters,
       }),
-      stages: createStages({ ...config, federations: federationOptions(config.federations) }),
+      precedence: createPrecedenceTable(storage),
+      stages: createStages({ ...config, grants, federations: federationOptions(config.federations) }),
       clock: systemClock,
       onEvent: logGatewayEvent,
       limits: gatewayLimitsOf(config),
@@ -60,7 +62,7 @@ export class ClustersetObject extends DurableObject<Environment> {
     });
     const { pushSentBytes: sentBytes, pushBytes: bodyBytes } = config.limits;
     const limits = { sentBytes, bodyBytes, bytesInFlight: bodyBytes * PUSHES_IN_FLIGHT };
-    this.#app.route("/api/v1/clusters", createPushRoutes({ gateway, credentials, limits, onError }));
+    this.#app.route("/api/v1/clusters", createPushRoutes({ gateway, authority, limits, onError }));
     this.#app.route("/api/v1/transfer", createTransferRoutes({ gateway, onError }));
     this.#leases = leases;
     const clusters = gateway.status().clusters.length;

@@ -33,7 +33,7 @@ export interface EdgeGateway {
  * @throws {UsageError} where the configuration is wrong
  */
 export function createEdgeGateway(environment: Environment): EdgeGateway {
-  const { config, credentials, canPush } = readSettings(environment);
+  const { config, authority, canPush } = readSettings(environment);
   // A stub belongs to the request that it was made in.
   const object = () => environment.CLUSTERSET.getByName(OBJECT);
   const secondary = new Secondary({
@@ -64,9 +64,9 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     location: locationSettings(config.location),
     zones: config.zones,
     version: VERSION,
-    pushRoutes: createPushForward(credentials, (request) => object().fetch(request)),
+    pushRoutes: createPushForward(authority, (request) => object().fetch(request)),
     askers: {
-      ...(canPush && { credentials }),
+      ...(canPush && { credentials: authority }),
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     },

@@ -1,19 +1,25 @@
-import { type Credentials, createCredentials } from "../../http/credentials.ts";
+import type { PushAuthority } from "../../access/push-authority.ts";
+import type { Grants } from "../../merge/grants.ts";
+import { describeError, logJson } from "../logging/json-log.ts";
 import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../settings/edge-config.ts";
+import { createEdgeAuthority, grantsOf } from "../settings/push-credentials.ts";
 
 /** What wrangler.toml binds, and the secrets. */
 export interface Environment {
   readonly CLUSTERSET: DurableObjectNamespace;
   /** The settings; see `EdgeConfig`. */
   readonly CONFIG?: unknown;
-  /** Which tokens may push which clusters, as SHA-256 hashes. More of them in `PUSH_CREDENTIALS_2` and so on: a secret has 5 KB. */
+  /**
+   * Who may push which clusters; see `EdgePushCredential`. More of them in `PUSH_CREDENTIALS_2` and so on: a secret has 5 KB.
+   */
   readonly PUSH_CREDENTIALS?: string;
 }
 
 /** The settings of a Worker, read once for each isolate. */
 export interface WorkerSettings {
   readonly config: EdgeConfig;
-  readonly credentials: Credentials;
+  readonly authority: PushAuthority;
+  readonly grants: Grants;
   readonly canPush: boolean;
 }
 
@@ -22,7 +28,18 @@ export function readSettings(environment: Environment): WorkerSettings {
   const list = readAllPushCredentials(environment);
   return {
     config: readEdgeConfig(environment.CONFIG),
-    credentials: createCredentials(list),
+    authority: createEdgeAuthority(list, {
+      onFailure: (url, error) =>
+        logJson(
+          "warn",
+          "keys-unavailable",
+          `the keys of an issuer could not be fetched: ${describeError(error)}`,
+          {
+            url,
+          },
+        ),
+    }),
+    grants: grantsOf(list),
     canPush: list.length > 0,
   };
 }

@@ -1,21 +1,22 @@
 import { Hono } from "hono";
-import type { Credentials } from "../../http/credentials.ts";
-import { authorize } from "../../http/push.ts";
+import type { PushAuthority } from "../../access/push-authority.ts";
+import type { ConnectionEnvironment } from "../../http/connection.ts";
+import { authorizePush } from "../../http/push-access.ts";
 import { PushFault, refusePush } from "../../http/push-fault.ts";
 import { logFailure } from "./event-log.ts";
 
 /**
- * The push API in front of the object, to be mounted at `/api/v1/clusters`: who has no token of the cluster is refused here and never
+ * The push API in front of the object, to be mounted at `/api/v1/clusters`: who shows nothing of the cluster is refused here and never
  * reaches the object; everything else is the object's to answer.
  */
 export function createPushForward(
-  credentials: Credentials,
+  authority: PushAuthority,
   forward: (request: Request) => Promise<Response>,
-): Hono {
-  const routes = new Hono();
+): Hono<ConnectionEnvironment> {
+  const routes = new Hono<ConnectionEnvironment>();
   const handle = async (request: Request, clusterId: string, authorization: string | undefined) => {
     try {
-      await authorize(credentials, authorization, clusterId);
+      await authorizePush(authority, authorization, undefined, clusterId);
     } catch (error) {
       const refusal = refusePush(error);
       if (refusal !== undefined) return refusal;

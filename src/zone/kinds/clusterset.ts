@@ -47,15 +47,19 @@ function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, no
     const view = views.get(clusterId);
     if (view !== undefined) variants.set(view, addressSets(scope, service, node, addresses, view + 1));
   }
-  // An SRV target must have an address (RFC 2782): where nobody has one, the names exist without records.
-  const target = [outside, ...variants.values()].some((sets) => !sets.isEmpty) ? node : undefined;
+  // An SRV target must have an address (RFC 2782): for whom there is none, the names exist without records.
+  const having = [...variants].flatMap(([view, sets]) => (sets.isEmpty ? [] : view));
+  const target = outside.isEmpty && having.length === 0 ? undefined : node;
   const services = writePortRecords(
     scope,
     node,
     service.ports.map((port) => ({ port, node: target, toldBy })),
     builder.leaseGroup(service.toldBy),
+    outside.isEmpty && target !== undefined ? having : undefined,
   );
-  for (const sets of [outside, ...variants.values()]) sets.addAll(services);
+  const forAll = !outside.isEmpty;
+  if (forAll) outside.addAll(services);
+  for (const sets of variants.values()) if (forAll || !sets.isEmpty) sets.addAll(services);
   scope.write(node, outside, toldBy, variants);
 }
 
@@ -74,7 +78,14 @@ function addressSets(
     if (octets === undefined) continue;
     sets.addAddress(octets, ttl, group);
     // Specification 2.3.3 speaks of clusterset IPs: load balancers and pods have reverse names of their own.
-    if (given.source === "ClusterSetIP") scope.reverse(octets, node, asker, group);
+    if (given.source === "ClusterSetIP")
+      scope.reverse(
+        octets,
+        node,
+        asker,
+        group,
+        service.since.get(given.tellers?.get(text) ?? given.toldBy[0]!),
+      );
   }
   return sets;
 }
@@ -98,7 +109,7 @@ function compileHeadless(scope: ServiceScope, service: ClustersetService, servic
       cluster === undefined
         ? undefined
         : scope.name(serviceNode(), [endpointLabel(scope, hostname, octets, toldBy), ...cluster], toldBy);
-    endpoints.push({ octets, ports, toldBy, node });
+    endpoints.push({ octets, ports, toldBy, node, since: service.since.get(toldBy) });
   }
   if (endpoints.length === 0) return;
   const { builder, ttl } = scope.tree.image;

@@ -17,7 +17,10 @@ export const httpWorld: readonly ClusterSnapshot[] = [
     imports: { "shop/web": imported({ ips: ["10.1.0.1"] }), "shop/who": imported({ ips: ["10.1.0.2"] }) },
   }),
   snapshot("cluster-b", {
-    exports: { "shop/web": exported({ endpoints: endpoints({ address: "10.2.0.1" }) }) },
+    exports: {
+      "shop/web": exported({ endpoints: endpoints({ address: "10.2.0.1" }) }),
+      "shop/who": exported(),
+    },
     imports: { "shop/who": imported({ ips: ["10.2.0.2"] }) },
   }),
 ];

@@ -34,6 +34,8 @@ export async function startListeningGateway(
   const [dnsPort, viewPort, dotPort] = [await freePort(), await freePort(), await freePort()];
   const gateway = await startGateway({
     clusters: CLUSTERS,
+    // Its clusterset IP is answered outside, though cluster-a alone exports the service.
+    speaksFor: { "cluster-b": ["cluster-a"] },
     zones: [ZONE],
     leaseSeconds: 600,
     config: {

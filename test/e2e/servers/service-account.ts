@@ -42,18 +42,19 @@ export async function createServiceAccount(
   return { token: await requestToken(admin, namespace, name), role, binding };
 }
 
-/** A new token for a service account; Kubernetes accepts no lifetime under 600 seconds. */
+/** A new token for a service account, for the API server unless audiences are given; Kubernetes accepts no lifetime under 600 seconds. */
 export async function requestToken(
   admin: ApiClient,
   namespace: string,
   name: string,
   expirationSeconds = 3600,
+  audiences?: readonly string[],
 ): Promise<string> {
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
   const answer = await admin.api<{ status: { token: string } }>("POST", path, {
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenRequest",
-    spec: { expirationSeconds },
+    spec: { expirationSeconds, ...(audiences !== undefined && { audiences }) },
   });
   return answer.status.token;
 }

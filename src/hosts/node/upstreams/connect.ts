@@ -3,7 +3,7 @@ import type { Upstream } from "../../../forward/upstream.ts";
 import type { ServeConfig } from "../../settings/serve-config.ts";
 import { UsageError } from "../../settings/usage-error.ts";
 import { readCertificates } from "../tls.ts";
-import { readToken } from "../token-credentials.ts";
+import { readToken } from "../token-file.ts";
 import { createDohUpstream } from "./doh-upstream.ts";
 import { createPlainUpstream } from "./plain-upstream.ts";
 

@@ -17,6 +17,11 @@ export interface Credentials {
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]{1,4096}=*) *$/i;
 const DIGEST = /^[0-9a-f]{64}$/i;
 
+/** The token of an Authorization field; undefined where the field is absent or holds no bearer token (RFC 6750 section 2.1). */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return BEARER.exec(authorization ?? "")?.[1];
+}
+
 /**
  * Credentials from a list. A token is compared with every credential, in a time that says nothing of how
  * close it came.
@@ -29,7 +34,7 @@ export function createCredentials(list: readonly ClusterCredential[]): Credentia
   }));
   return {
     async clustersOf(authorization) {
-      const token = BEARER.exec(authorization ?? "")?.[1];
+      const token = bearerToken(authorization);
       if (token === undefined) return undefined;
       const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token)));
       const clusters = new Set<string>();

@@ -1,0 +1,24 @@
+/** Why somebody is not known, or may not do what was asked. Stable: docs/push-protocol.md lists them. */
+export type AccessRefusal =
+  | "TOKEN_REQUIRED"
+  | "UNKNOWN_TOKEN"
+  | "UNKNOWN_ISSUER"
+  | "UNKNOWN_KEY"
+  | "TOKEN_REFUSED"
+  | "TOKEN_EXPIRED"
+  | "WRONG_AUDIENCE"
+  | "UNKNOWN_SUBJECT"
+  | "CERTIFICATE_REFUSED"
+  | "UNKNOWN_CERTIFICATE"
+  | "OTHER_CLUSTER"
+  | "KEYS_UNAVAILABLE";
+
+/** A request that shows nothing by which it is let in. The message tells the next step and holds no secret. */
+export class AccessRefused extends Error {
+  readonly code: AccessRefusal;
+
+  constructor(code: AccessRefusal, message: string) {
+    super(message);
+    this.code = code;
+  }
+}

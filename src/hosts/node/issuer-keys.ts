@@ -1,0 +1,86 @@
+import { readFile } from "node:fs/promises";
+import { Agent, fetch } from "undici";
+import { type FetchKeys, inlineKeys, type KeySource } from "../../access/oidc-keys.ts";
+import { keySourceOf, type PushCredential } from "../settings/push-credentials.ts";
+import { UsageError } from "../settings/usage-error.ts";
+import { readCertificates } from "./tls.ts";
+import { readToken } from "./token-file.ts";
+
+type Oidc = NonNullable<PushCredential["oidc"]>;
+
+/** The keys of one issuer, with the files that belong to them. */
+export class IssuerKeys {
+  readonly #configured: Oidc;
+  /** Undefined until the file was read, where the keys are in one. */
+  #keys: KeySource | undefined;
+  #text = "";
+  #token: string | undefined;
+  #ca: string | undefined;
+  #agent: Agent | undefined;
+
+  private constructor(configured: Oidc) {
+    this.#configured = configured;
+  }
+
+  /** @throws {UsageError} naming the file that cannot be read */
+  static async load(configured: Oidc, onFailure: (url: string, error: unknown) => void): Promise<IssuerKeys> {
+    const loaded = new IssuerKeys(configured);
+    await loaded.refresh();
+    loaded.#keys ??= keySourceOf(configured, { fetch: (...asked) => loaded.#fetch(...asked), onFailure });
+    return loaded;
+  }
+
+  /** Where keys are looked up, which goes on to hold after a refresh. */
+  get source(): KeySource {
+    return { key: (header, token) => this.#keys!.key(header, token) };
+  }
+
+  /**
+   * Reads the files again. What was read last stays in force where that fails.
+   * @returns whether the keys in a file are others
+   * @throws {UsageError} naming the file that cannot be read
+   */
+  async refresh(): Promise<boolean> {
+    const { jwksFile, caFile, tokenFile } = this.#configured;
+    if (tokenFile !== undefined) this.#token = await readToken(tokenFile);
+    if (caFile !== undefined) await this.#trust(await readCertificates(caFile));
+    if (jwksFile === undefined) return false;
+    const text = await readKeys(jwksFile);
+    if (text === this.#text) return false;
+    try {
+      this.#keys = inlineKeys(JSON.parse(text));
+    } catch {
+      throw new UsageError(`${jwksFile} holds no key set: kubectl get --raw /openid/v1/jwks > ${jwksFile}`);
+    }
+    this.#text = text;
+    return true;
+  }
+
+  async close(): Promise<void> {
+    await this.#agent?.destroy();
+  }
+
+  async #trust(ca: string): Promise<void> {
+    if (ca === this.#ca) return;
+    this.#ca = ca;
+    await this.#agent?.destroy();
+    this.#agent = new Agent({ connect: { ca } });
+  }
+
+  async #fetch(...[url, request]: Parameters<FetchKeys>): Promise<Response> {
+    const headers = {
+      ...request.headers,
+      ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
+    };
+    const dispatcher = this.#agent === undefined ? {} : { dispatcher: this.#agent };
+    return (await fetch(url, { ...request, headers, ...dispatcher })) as unknown as Response;
+  }
+}
+
+async function readKeys(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`cannot read the key set: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,19 @@
+import { readFile } from "node:fs/promises";
+import { UsageError } from "../settings/usage-error.ts";
+
+/**
+ * Reads a token from a file; white space around it does not count.
+ * @throws {UsageError} where there is none
+ */
+export async function readToken(file: string): Promise<string> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`cannot read the token file: ${(error as Error).message}`);
+  }
+  const token = text.trim();
+  if (token === "") throw new UsageError(`the token file ${file} is empty: clusterset-doh token > ${file}`);
+  if (/\s/.test(token)) throw new UsageError(`the token file ${file} holds more than one word`);
+  return token;
+}

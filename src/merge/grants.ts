@@ -1,0 +1,115 @@
+import type { EndpointGroups } from "../snapshot/schema.ts";
+import type { ClusterFinding } from "./clusterset.ts";
+import type { Contribution } from "./declaration.ts";
+
+/** For which other source clusters the imports of a cluster count, by cluster id: all, or some. One that is absent speaks for itself alone. */
+export type Grants = ReadonlyMap<string, "*" | ReadonlySet<string>>;
+
+/** What counts of the contributions to one service. */
+export interface GrantedContributions {
+  /** The same clusters, without endpoints that they may not tell of. */
+  readonly contributions: readonly Contribution[];
+  /** Whether what a cluster imports counts for others than itself. */
+  readonly stands: (clusterId: string) => boolean;
+  readonly findings: readonly ClusterFinding[];
+}
+
+const EVERYBODY = () => true;
+const MOST_LISTED = 10;
+
+/**
+ * Applies the grants to one service. A cluster that exports the service has its part in it; what another one imports counts for its own
+ * view, and for others only by a grant: for all exporters, or where nobody exports the service, before that of clusters without one.
+ * What the source cluster itself tells is never missed, so that it makes no finding.
+ * @param grants undefined where each cluster speaks for all
+ */
+export function applyGrants(
+  service: { readonly namespace: string; readonly name: string },
+  contributions: readonly Contribution[],
+  grants: Grants | undefined,
+): GrantedContributions {
+  if (grants === undefined || contributions.every(({ imported }) => imported === undefined))
+    return { contributions, stands: EVERYBODY, findings: [] };
+  const stands = findStanding(contributions, grants);
+  const exporters = exportersOf(contributions);
+  const findings: ClusterFinding[] = [];
+  const report = (clusterId: string, message: string) =>
+    findings.push({
+      clusterId,
+      reason: "SourceClusterNotGranted",
+      kind: "ServiceImport",
+      ...service,
+      message,
+    });
+
+  const granted = contributions.map((contribution) => {
+    const { clusterId, imported } = contribution;
+    if (imported === undefined) return contribution;
+    const sources = Object.keys(imported.endpoints);
+    const counts = (source: string) =>
+      source.toLowerCase() === clusterId ? stands(clusterId) : maySpeak(grants, clusterId, source);
+    if (sources.every(counts)) return contribution;
+    const missed = sources.filter(
+      (source) =>
+        !counts(source) && !exporters.has(source.toLowerCase()) && hasMembers(imported.endpoints[source]!),
+    );
+    if (missed.length > 0) report(clusterId, describeMissed(clusterId, missed));
+    const endpoints = Object.fromEntries(
+      Object.entries(imported.endpoints).filter(([source]) => counts(source)),
+    );
+    return { ...contribution, imported: { ...imported, endpoints } };
+  });
+
+  const haveAddresses = contributions.filter(({ imported }) => (imported?.ips.length ?? 0) > 0);
+  if (!haveAddresses.some(({ clusterId }) => stands(clusterId)))
+    for (const { clusterId } of haveAddresses)
+      report(
+        clusterId,
+        `spec.ips are answered to ${clusterId} alone, which neither exports the service nor may speak for those who do: push.credentials[].speaksFor grants it`,
+      );
+  return { contributions: granted, stands, findings };
+}
+
+/** Whether a cluster may tell of the endpoints of a source cluster. One without a name is nobody's: it takes a grant for all. */
+function maySpeak(grants: Grants, clusterId: string, source: string): boolean {
+  const named = source.toLowerCase();
+  const grant = grants.get(clusterId);
+  return named === clusterId || grant === "*" || grant?.has(named) === true;
+}
+
+/** Who stands for the service: exporters, and who may speak for all of them. Without exporters those with the widest grant. */
+function findStanding(
+  contributions: readonly Contribution[],
+  grants: Grants,
+): (clusterId: string) => boolean {
+  const exporters = exportersOf(contributions);
+  const covers = (clusterId: string, clusters: ReadonlySet<string>) =>
+    [...clusters].every((cluster) => maySpeak(grants, clusterId, cluster));
+  if (exporters.size > 0) return (clusterId) => covers(clusterId, exporters) || exporters.has(clusterId);
+  const sources = new Set<string>();
+  for (const { clusterId, imported } of contributions)
+    for (const source of Object.keys(imported?.endpoints ?? {}))
+      if (source.toLowerCase() !== clusterId && maySpeak(grants, clusterId, source)) sources.add(source);
+  const rankOf = (clusterId: string) => {
+    if (grants.get(clusterId) === "*") return 0;
+    return sources.size > 0 && covers(clusterId, sources) ? 1 : 2;
+  };
+  const best = Math.min(...contributions.map(({ clusterId }) => rankOf(clusterId)));
+  return (clusterId) => rankOf(clusterId) === best;
+}
+
+function exportersOf(contributions: readonly Contribution[]): ReadonlySet<string> {
+  return new Set(
+    contributions.flatMap(({ clusterId, exported }) => (exported === undefined ? [] : clusterId)),
+  );
+}
+
+function hasMembers(groups: EndpointGroups): boolean {
+  return Object.values(groups).some(({ members }) => Object.keys(members).length > 0);
+}
+
+function describeMissed(clusterId: string, sources: readonly string[]): string {
+  const listed = sources.slice(0, MOST_LISTED).map((source) => JSON.stringify(source));
+  const more = sources.length > listed.length ? ` and ${sources.length - listed.length} more` : "";
+  return `endpoints of ${listed.join(", ")}${more} are left out: ${clusterId} may not speak for them; push.credentials[].speaksFor grants it`;
+}

@@ -1,0 +1,130 @@
+import { SignJWT, UnsecuredJWT } from "jose";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createOidcVerifier, type OidcCredential } from "../../src/access/oidc.ts";
+import { inlineKeys, type KeySource } from "../../src/access/oidc-keys.ts";
+import { AUDIENCE, type Claims, ISSUER, makeKey, NOW, type SigningKey, SUBJECT } from "./issuers.ts";
+
+let east: SigningKey;
+let west: SigningKey;
+beforeAll(async () => {
+  // Clusters that one tool made: one issuer's name, one subject, one key id.
+  [east, west] = await Promise.all([makeKey("key-1"), makeKey("key-1")]);
+});
+
+const keysOf = (...keys: SigningKey[]): KeySource => inlineKeys({ keys: keys.map(({ jwk }) => jwk) });
+const credential = (
+  clusterId: string,
+  keys: KeySource,
+  more: Partial<OidcCredential> = {},
+): OidcCredential => ({
+  clusterId,
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  subjects: [SUBJECT],
+  keys,
+  ...more,
+});
+const verifier = (...credentials: OidcCredential[]) => createOidcVerifier(credentials, () => NOW);
+const both = () => verifier(credential("east", keysOf(east)), credential("west", keysOf(west)));
+
+describe("a token of a cluster's ServiceAccount", () => {
+  it("is of the cluster whose key signed it, though issuer, subject and key id are the same", async () => {
+    expect([...(await both().clustersOf(await east.token()))!]).toEqual(["east"]);
+    expect([...(await both().clustersOf(await west.token()))!]).toEqual(["west"]);
+  });
+
+  it.each(["RS256", "PS256", "ES256", "ES384", "EdDSA"])("may be signed by %s", async (alg) => {
+    const key = await makeKey("k", alg);
+    expect((await verifier(credential("east", keysOf(key))).clustersOf(await key.token()))?.size).toBe(1);
+  });
+
+  it("may have several audiences, be one of several subjects, and be 30 seconds off", async () => {
+    const known = verifier(credential("east", keysOf(east), { subjects: ["other", SUBJECT] }));
+    for (const claims of [{ aud: ["https://api", AUDIENCE] }, { exp: -20 }, { nbf: 20 }] satisfies Claims[])
+      expect((await known.clustersOf(await east.token(claims)))?.size).toBe(1);
+  });
+
+  it.each<[string, Claims, string, RegExp]>([
+    [
+      "another audience",
+      { aud: "https://kubernetes.default.svc" },
+      "WRONG_AUDIENCE",
+      /must be for "clusterset-doh"/,
+    ],
+    ["no audience", { aud: undefined }, "WRONG_AUDIENCE", /audience/],
+    [
+      "another subject",
+      { sub: "system:serviceaccount:default:default" },
+      "UNKNOWN_SUBJECT",
+      /default:default.*oidc\.subject/,
+    ],
+    ["a subject that begins like it", { sub: `${SUBJECT}2` }, "UNKNOWN_SUBJECT", /oidc\.subject/],
+    ["no subject", { sub: undefined }, "TOKEN_REFUSED", /lacks the claim sub/],
+    ["an expiry that is over", { exp: -31 }, "TOKEN_EXPIRED", /expired at 2026-06-01T11:59:29/],
+    ["no expiry", { exp: undefined }, "TOKEN_REFUSED", /lacks the claim exp/],
+    ["a beginning to come", { nbf: 40 }, "TOKEN_REFUSED", /nbf/],
+    ["another issuer", { iss: "https://evil.example" }, "UNKNOWN_ISSUER", /"https:\/\/evil\.example"/],
+    ["no issuer", { iss: undefined }, "UNKNOWN_ISSUER", /issuer/],
+  ])("with %s is refused", async (_, claims, code, message) => {
+    await expect(both().clustersOf(await east.token(claims))).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it("is refused where another key signed it, altered, or under another name of the key", async () => {
+    const stranger = await makeKey("key-1");
+    const [head, , signature] = (await east.token()).split(".");
+    const [, payload] = (await east.token({ sub: "system:admin" })).split(".");
+    for (const [token, code] of [
+      [await stranger.token(), "UNKNOWN_KEY"],
+      [`${head}.${payload}.${signature}`, "UNKNOWN_KEY"],
+      [await east.token({}, { kid: "key-2" }), "UNKNOWN_KEY"],
+      [
+        `${Buffer.from('{"alg":"ES256","kid":"key-1","crit":["exp"],"exp":1}').toString("base64url")}.${payload}.${signature}`,
+        "TOKEN_REFUSED",
+      ],
+    ] as const)
+      await expect(both().clustersOf(token)).rejects.toMatchObject({ code });
+  });
+
+  // RFC 8725 section 3.1 and 3.2
+  it("is refused unsigned, and signed with the public key as a secret", async () => {
+    const claims = { iss: ISSUER, aud: AUDIENCE, sub: SUBJECT, exp: NOW / 1000 + 600 };
+    const secret = new TextEncoder().encode(JSON.stringify(east.jwk));
+    for (const token of [
+      new UnsecuredJWT(claims).encode(),
+      await new SignJWT(claims).setProtectedHeader({ alg: "HS256", kid: "key-1" }).sign(secret),
+    ])
+      await expect(both().clustersOf(token)).rejects.toMatchObject({ code: "TOKEN_REFUSED" });
+    const symmetric = inlineKeys({
+      keys: [{ kty: "oct", kid: "key-1", k: Buffer.from(secret).toString("base64url") }],
+    });
+    const hmac = await new SignJWT(claims).setProtectedHeader({ alg: "HS256", kid: "key-1" }).sign(secret);
+    await expect(verifier(credential("east", symmetric)).clustersOf(hmac)).rejects.toMatchObject({
+      code: expect.stringMatching(/TOKEN_REFUSED|UNKNOWN_KEY/),
+    });
+  });
+
+  it("is verified by both keys while they are rotated, and by the new one alone afterwards", async () => {
+    const next = await makeKey("key-2");
+    const rotating = verifier(credential("east", keysOf(east, next)));
+    for (const key of [east, next]) expect((await rotating.clustersOf(await key.token()))?.size).toBe(1);
+    await expect(
+      verifier(credential("east", keysOf(next))).clustersOf(await east.token()),
+    ).rejects.toMatchObject({
+      code: "UNKNOWN_KEY",
+    });
+  });
+
+  it.each(["", "secret", "a.b", "a.b.c", "..", `${"x".repeat(300)}.y.z`])("is none: %j", async (text) => {
+    expect(await both().clustersOf(text)).toBeUndefined();
+  });
+
+  it("is told of by a reason without the token", async () => {
+    const token = await east.token({ aud: "x".repeat(5000) });
+    await expect(both().clustersOf(token)).rejects.toSatisfy(
+      ({ message }: Error) => message.length < 500 && !message.includes(token.split(".")[2]!),
+    );
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, it } from "vitest";
+import type { Grants } from "../../src/merge/grants.ts";
+import { mergeClusterset } from "../../src/merge/merge.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { endpoints, exported, exporting, imported, importing, port, snapshot, web } from "./fixtures.ts";
+
+const NOBODY: Grants = new Map();
+const at = (address: string) => endpoints({ address });
+
+/** What a world is for askers outside, and what was found. */
+function judged(world: ClusterSnapshot[], grants: Grants = NOBODY) {
+  const merged = mergeClusterset(world, { grants });
+  const service = web(merged);
+  return {
+    ...service,
+    addresses: service.outside.addresses,
+    told: service.endpoints.map(({ clusterId, address }) => `${clusterId} ${address}`),
+    findings: merged.findings.map(({ clusterId, reason, message }) => `${clusterId} ${reason} ${message}`),
+  };
+}
+
+const headless = (sources: Record<string, string>) => ({
+  type: "Headless",
+  endpoints: Object.fromEntries(Object.entries(sources).map(([source, address]) => [source, at(address)])),
+});
+
+describe("endpoints of other source clusters (docs/push-protocol.md, For whom a cluster speaks)", () => {
+  const hub = importing(
+    "hub",
+    headless({ east: "10.1.0.1", West: "10.2.0.1", hub: "10.3.0.1", "": "10.4.0.1" }),
+  );
+
+  it("are left out without a grant, with a finding; its own keep serving", () => {
+    const { told, findings } = judged([hub]);
+    expect(told).toEqual(["hub 10.3.0.1"]);
+    expect(findings).toEqual([
+      expect.stringMatching(
+        /^hub SourceClusterNotGranted .*"east", "West".*push\.credentials\[\]\.speaksFor/,
+      ),
+    ]);
+  });
+
+  it.each<[string, Grants, string[], number]>([
+    ["some", new Map([["hub", new Set(["west"])]]), ["West 10.2.0.1"], 1],
+    ["all", new Map([["hub", "*"]]), [" 10.4.0.1", "West 10.2.0.1", "east 10.1.0.1", "hub 10.3.0.1"], 0],
+    ["others", new Map([["other", "*"]]), ["hub 10.3.0.1"], 1],
+  ])("count by a grant for %s", (_, grants, told, findings) => {
+    const merged = judged([hub], grants);
+    for (const one of told) expect(merged.told).toContain(one);
+    expect(merged.told).not.toHaveLength(0);
+    expect(merged.findings).toHaveLength(findings);
+  });
+
+  it("make no finding where the source cluster exports the service itself: every MCS implementation has them", () => {
+    const world = [
+      exporting("east", { headless: true, endpoints: at("10.1.0.1") }),
+      importing("west", headless({ east: "10.9.9.9" })),
+    ];
+    expect(judged(world)).toMatchObject({ told: ["east 10.1.0.1"], findings: [] });
+  });
+
+  it("do not bring back a cluster that died", () => {
+    const world = [importing("west", headless({ east: "10.1.0.1" }))];
+    expect(judged(world)).toMatchObject({ told: [], findings: [expect.stringContaining('"east"')] });
+  });
+});
+
+describe("what a cluster imports that neither exports the service nor has a grant", () => {
+  const b = exporting("b", { headless: true, ports: [port("http", 80)], endpoints: at("10.2.0.1") });
+  const hostile = importing("a", {
+    type: "ClusterSetIP",
+    ips: ["198.51.100.66"],
+    ports: [port("http", 666)],
+    endpoints: {
+      a: at("198.51.100.1"),
+      b: at("198.51.100.2"),
+      c: at("198.51.100.3"),
+      "": at("198.51.100.4"),
+    },
+  });
+
+  it("changes nothing of a headless service that others export", () => {
+    const { findings, byCluster: _, since: _s, ...service } = judged([b, hostile]);
+    const { findings: _f, byCluster: _b, since: _t, ...alone } = judged([b]);
+    expect(service).toEqual(alone);
+    expect(findings.map((finding) => finding.split(" ", 2).join(" "))).toContain("a SourceClusterNotGranted");
+  });
+
+  it("is answered to that cluster alone where others export a ClusterSetIP service", () => {
+    const ipOfB = snapshot("b", {
+      exports: { "shop/web": exported({ endpoints: at("10.2.0.1") }) },
+      imports: { "shop/web": imported({ ips: ["172.16.0.2"] }) },
+    });
+    const merged = judged([ipOfB, hostile, snapshot("c")]);
+    expect(merged).toMatchObject({ addresses: ["172.16.0.2"], toldBy: ["b"] });
+    expect(merged.byCluster.get("a")?.addresses).toEqual(["198.51.100.66"]);
+    expect(merged.byCluster.get("c")?.addresses).toEqual(["10.2.0.1"]);
+  });
+
+  it("says so where nobody else has a clusterset IP", () => {
+    const { addresses, findings } = judged([exporting("b", { endpoints: at("10.2.0.1") }), hostile]);
+    expect(addresses).toEqual(["10.2.0.1"]);
+    expect(findings).toContainEqual(
+      expect.stringMatching(/^a SourceClusterNotGranted spec\.ips .*to a alone/),
+    );
+  });
+
+  it("comes after a cluster that speaks for others: type, ports, addresses and lease are the hub's", () => {
+    const hub = importing("hub", { ...headless({ east: "10.1.0.1" }), ports: [port("http", 80)] });
+    for (const grant of ["*", new Set(["east"])] as const) {
+      const grants: Grants = new Map([["hub", grant]]);
+      const { findings: _, byCluster: _b, since: _s, ...merged } = judged([hub, hostile], grants);
+      const { findings: _f, byCluster: _c, since: _t, ...alone } = judged([hub], grants);
+      expect(merged).toEqual(alone);
+    }
+  });
+});
+
+it("clusters that export a service count with what they import of it, too", () => {
+  const both = (clusterId: string, ip: string) =>
+    snapshot(clusterId, {
+      exports: { "shop/web": exported() },
+      imports: { "shop/web": imported({ ips: [ip] }) },
+    });
+  const merged = judged([both("a", "172.16.0.1"), both("b", "172.16.0.2")]);
+  expect(merged).toMatchObject({ addresses: ["172.16.0.1", "172.16.0.2"], findings: [] });
+});
