@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "./answers.ts";
@@ -151,6 +160,16 @@ describe("the image, its steps carried out without an engine", () => {
     expect(await running.stop()).toBe(0);
     running = await serve();
     expect((await web()).values).toEqual(values);
+  });
+
+  test("no token is in the state folder, and nothing in it is for others", async () => {
+    const files = readdirSync(state, { recursive: true, withFileTypes: true }).filter((entry) =>
+      entry.isFile(),
+    );
+    expect(files).not.toHaveLength(0);
+    for (const { parentPath, name } of files)
+      expect.soft(readFileSync(join(parentPath, name), "utf8"), name).not.toContain(gateway.tokenFor("east"));
+    expect(statSync(state).mode & 0o077).toBe(0);
   });
 
   describe("as the Deployment of infra/kubernetes runs it", () => {
