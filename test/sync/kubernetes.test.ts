@@ -343,7 +343,9 @@ test("403 for a watch alone: what was listed counts, later changes wait, and the
   await start();
   await becomes("abcde");
   await until(() =>
-    expect(logs.lines).toContainEqual(expect.stringMatching(/^error: RBAC forbids to list and watch services/)),
+    expect(logs.lines).toContainEqual(
+      expect.stringMatching(/^error: RBAC forbids to list and watch services/),
+    ),
   );
   api.remove("/api/services", "shop/a");
   api.remove(EXPORTS, "shop/b");
