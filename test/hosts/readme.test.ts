@@ -31,8 +31,22 @@ it("README's config file is taken", () => {
 it("README's table has every key of the config file and no other", () => {
   const keys = (schema: object, prefix: string): string[] =>
     Object.entries(schema).map(([key]) => `${prefix}${key}`);
-  const { lease, limits, push, transfer, cors, pages, stub, forward, sourceCluster, dns, dot, ddr, ...rest } =
-    ServeConfig.parse({});
+  const {
+    lease,
+    limits,
+    push,
+    transfer,
+    cors,
+    pages,
+    stub,
+    forward,
+    sourceCluster,
+    dns,
+    dot,
+    ddr,
+    access,
+    ...rest
+  } = ServeConfig.parse({});
   const expected = [
     // The address of a request is taken where none is given.
     ...keys({ ...rest, publicUrl: undefined }, ""),
@@ -44,6 +58,8 @@ it("README's table has every key of the config file and no other", () => {
     ...keys(dot, "dot."),
     // What is not told, or where the gateway listens.
     ...keys({ ...ddr, name: undefined, httpsPort: undefined, dotPort: undefined }, "ddr."),
+    // Nothing is stated.
+    ...keys({ ...access, public: undefined }, "access."),
     ...keys(lease, "lease."),
     ...keys(limits, "limits."),
     ...keys(push, "push."),
