@@ -77,7 +77,7 @@ export function createEdgeAuthority(
       issued === undefined
         ? []
         : {
-            clusterId,
+            holder: clusterId,
             issuer: issued.issuer,
             audience: issued.audience,
             subjects: [issued.subject].flat(),
