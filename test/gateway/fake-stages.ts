@@ -32,7 +32,11 @@ export class FakeStages implements GatewayStages<TextImage> {
     this.#clock = clock;
   }
 
-  merge(snapshots: readonly ClusterSnapshot[]): Clusterset {
+  createMerger() {
+    return (snapshots: readonly ClusterSnapshot[]): Clusterset => this.#merge(snapshots);
+  }
+
+  #merge(snapshots: readonly ClusterSnapshot[]): Clusterset {
     this.merged.push(snapshots);
     this.#clock.stall(this.takes);
     if (this.fails !== undefined) throw this.fails;
