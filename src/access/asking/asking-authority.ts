@@ -15,7 +15,7 @@ import type { AskingRequest, AskingSettings, RuleCredentials } from "./asking-se
 import { readHostToken } from "./host-token.ts";
 import { PasswordTable } from "./password-table.ts";
 import { readPathToken } from "./path-token.ts";
-import { Refusals } from "./refusals.ts";
+import { knownKinds, Refusals } from "./refusals.ts";
 import { SecretTable } from "./secret-table.ts";
 import { TokenMemory } from "./token-memory.ts";
 
@@ -73,11 +73,7 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
     const oidc = each((rule) => rule.oidc).map(([holder, credential]) => ({ ...credential, holder }));
     if (oidc.length > 0)
       this.#issued = new TokenMemory(createOidcVerifier(oidc, "access.rules", clock), clock);
-    this.#refusals = new Refusals({
-      bearer: this.#bearer.size > 0 || oidc.length > 0,
-      basic: this.#passwords.size > 0,
-      certificates: this.#certificates.length > 0,
-    });
+    this.#refusals = new Refusals(knownKinds(rules));
   }
 
   admit(request: Request): Late<Admission> {

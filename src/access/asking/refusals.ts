@@ -1,12 +1,27 @@
 import type { AccessRefused } from "../access-refused.ts";
 import type { ShownCertificate } from "../certificates.ts";
 import type { NotAdmitted } from "./admission.ts";
+import type { RuleCredentials } from "./asking-settings.ts";
 
 /** What the rules know somebody by. */
 export interface KnownKinds {
   readonly bearer: boolean;
   readonly basic: boolean;
   readonly certificates: boolean;
+  /** Something that no header field and no URL shows: certificates, addresses. */
+  readonly unseen: boolean;
+}
+
+/** What rules know somebody by. */
+export function knownKinds(rules: readonly RuleCredentials[]): KnownKinds {
+  const some = (kind: keyof RuleCredentials) => rules.some((rule) => (rule[kind]?.length ?? 0) > 0);
+  const certificates = some("certificates");
+  return {
+    bearer: some("bearer") || some("oidc"),
+    basic: some("basic"),
+    certificates,
+    unseen: certificates || some("addresses"),
+  };
 }
 
 const BEARER = 'Bearer realm="clusterset-doh"';

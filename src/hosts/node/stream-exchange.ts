@@ -69,6 +69,11 @@ class StreamRequest implements HttpRequest {
     this.#headers = headers;
   }
 
+  /** RFC 9113 section 8.3.1: `:authority`, or a Host field in its place. */
+  get host(): string {
+    return this.#headers[":authority"] ?? this.#headers.host ?? "";
+  }
+
   get connection(): NodeConnection {
     return new NodeConnection(this.#stream);
   }
