@@ -1,5 +1,5 @@
 import type { Remembered } from "../merge/merge.ts";
-import { EVERYTHING, type Scope, scopeKey, withoutView } from "../merge/scope.ts";
+import { checkScope, EVERYTHING, type Scope, scopeKey, withoutView } from "../merge/scope.ts";
 import { CompileSchedule } from "./compile-schedule.ts";
 import type { HeldCluster } from "./held-cluster.ts";
 import { LeaseTimer, type LeaseWatch } from "./lease-timer.ts";
@@ -39,6 +39,7 @@ export class Serving<Image extends ServedImage> {
     const images = new Map<string, ServedScope<Image>>();
     const scopes = new Map<string, ScopedGateway<Image>>();
     for (const scope of [EVERYTHING, ...parts.scopes]) {
+      checkScope(scope);
       const visible = withoutView(scope);
       const key = scopeKey(visible);
       const image = images.get(key) ?? new ServedScope(visible, parts);
