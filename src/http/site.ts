@@ -50,13 +50,14 @@ export function createSite(
     isReadinessDetailed: everything,
     ...(everything && metrics !== undefined && { metrics }),
     // What other name servers say is not known, hence neither what of it would have to be hidden.
-    ...(!hides(scope) && stubs !== undefined && { stubs }),
+    ...(!hidesAnything(scope) && stubs !== undefined && { stubs }),
     ...(pages !== undefined && { pages }),
   };
   const resource = createDnsResource(dependencies);
   return { resource, app: createApp(dependencies, resource) };
 }
 
-function hides({ view: _, ...restricted }: Scope): boolean {
+/** Whether something that somebody else sees is hidden in a scope. */
+export function hidesAnything({ view: _, ...restricted }: Scope): boolean {
   return scopeKey(restricted) !== "";
 }
