@@ -46,7 +46,7 @@ export function deploy(
     return [clusterId, sha256] as const;
   });
   const bindings: Binding[] = [
-    { name: "CONFIG", json: { lease: LONG_LEASES.lease, ...config } },
+    { name: "CONFIG", json: { access: { public: true }, lease: LONG_LEASES.lease, ...config } },
     { name: "PUSH_CREDENTIALS", text: JSON.stringify(Object.fromEntries(hashes)) },
   ];
   return { scripts, bindings, tokenFileFor };

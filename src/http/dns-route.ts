@@ -11,7 +11,8 @@ import { rawParameter } from "./url-parameter.ts";
 /** The longest DNS message there is (RFC 8484 section 6). */
 export const LONGEST_MESSAGE = 65535;
 
-const ALLOW = "GET, HEAD, POST, OPTIONS";
+/** The methods of a DNS resource. */
+export const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
 
 /** What the DNS route works with. */
 export interface DnsRouteParts {
@@ -36,13 +37,18 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   const { answerQuery, allowedOrigins, longestQuery, refuse, answerJson } = parts;
   const longestParameter = base64urlLength(longestQuery) + 2;
   const decoded = new Uint8Array(longestQuery + 3);
-  const plainHeaders = new PlainHeaders(undefined);
-  const varyingHeaders = new PlainHeaders(varyByCredential(undefined));
+  const headersOf = (isPrivate: boolean) => ({
+    plain: new PlainHeaders(undefined, isPrivate),
+    varying: new PlainHeaders(varyByCredential(undefined), isPrivate),
+  });
+  const shared = headersOf(false);
+  const own = headersOf(true);
 
   const respond: Respond = (request, answered) => {
     const { bytes } = answered.answer;
-    if (allowedOrigins === "*" && !answered.isPrivate) {
-      const kept = answered.variesByCredential ? varyingHeaders : plainHeaders;
+    if (allowedOrigins === "*") {
+      const { plain, varying } = answered.isPrivate ? own : shared;
+      const kept = answered.variesByCredential ? varying : plain;
       return { status: 200, headers: kept.of(bytes.length, answered.answer.freshness), body: bytes };
     }
     const headers: Record<string, string> = {
@@ -110,10 +116,10 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       case "POST":
         return post(request, view);
       case "OPTIONS":
-        return preflight(request, ALLOW, allowedOrigins);
+        return preflight(request, DNS_METHODS, allowedOrigins);
       default:
-        return refuse(request, 405, `${request.method} is not for a DNS resource: ${ALLOW}`, {
-          allow: ALLOW,
+        return refuse(request, 405, `${request.method} is not for a DNS resource: ${DNS_METHODS}`, {
+          allow: DNS_METHODS,
         });
     }
   };

@@ -8,11 +8,19 @@ export class FetchRequest implements HttpRequest {
   readonly connection: Partial<Connection> | undefined;
   readonly #request: Request;
 
-  constructor(request: Request, connection: Partial<Connection> | undefined) {
+  /** @param url instead of the request's own */
+  constructor(request: Request, connection: Partial<Connection> | undefined, url: string = request.url) {
     this.method = request.method;
-    this.url = request.url;
+    this.url = url;
     this.connection = connection;
     this.#request = request;
+  }
+
+  get host(): string {
+    const { url } = this.#request;
+    const start = url.indexOf("//") + 2;
+    const end = url.slice(start).search(/[/?#]/);
+    return end === -1 ? url.slice(start) : url.slice(start, start + end);
   }
 
   header(name: string): string | null {

@@ -10,7 +10,13 @@ export type Refuse = (
   status: number,
   explanation: string,
   headers?: Readonly<Record<string, string>>,
+  /** Default: by status. */
+  code?: string,
 ) => HttpResponse;
+
+/** What who asks for an unknown path is told. */
+export const NOTHING_HERE =
+  "there is nothing here; DNS is at /dns-query, JSON at /resolve, the view of one cluster at /clusters/<cluster id>/dns-query";
 
 /** Stable codes of refusals in JSON, by HTTP status. */
 const CODES: Readonly<Record<number, string>> = {
@@ -31,12 +37,10 @@ const CODES: Readonly<Record<number, string>> = {
  * scripts of other origins and never cached.
  */
 export function createRefuse(allowed: AllowedOrigins, counters: QueryCounters): Refuse {
-  return (request, status, explanation, headers) => {
+  return (request, status, explanation, headers, code = CODES[status] ?? `HTTP_${status}`) => {
     counters.rejected(status);
     const json = wantsJson(request);
-    const text = json
-      ? JSON.stringify({ error: { code: CODES[status] ?? `HTTP_${status}`, message: explanation } })
-      : explanation;
+    const text = json ? JSON.stringify({ error: { code, message: explanation } }) : explanation;
     const body = new TextEncoder().encode(`${text}\n`);
     return {
       status,

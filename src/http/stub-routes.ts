@@ -13,6 +13,8 @@ export interface StubRoutesDependencies {
   readonly stubs: StubZones;
   /** Whether a certificate lets its holder push, and so do nothing else. Default: none does. */
   readonly isForPushing?: (identity: CertificateIdentity) => boolean;
+  /** Whether a certificate lets its holder ask, and so do nothing else. Default: none does. */
+  readonly isForAsking?: (identity: CertificateIdentity) => boolean;
   /** Is told of every error that became a 500, and of every change. */
   readonly onError?: (error: unknown) => void;
   readonly onChange?: (change: "registered" | "removed", name: string) => void;
@@ -31,14 +33,14 @@ const LIMITS = {
  * Setup; docs/federation.md), for clients with a TLS certificate that the host trusts. To be mounted at `/federations`.
  */
 export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<ConnectionEnvironment> {
-  const { stubs, isForPushing, onError, onChange } = dependencies;
+  const { stubs, onError, onChange } = dependencies;
   const admission = new PushAdmission(LIMITS);
 
   const route =
     (handle: (context: Context<ConnectionEnvironment>) => Response | Promise<Response>) =>
     async (context: Context<ConnectionEnvironment>): Promise<Response> => {
       try {
-        requireCertificate(context, isForPushing);
+        requireCertificate(context, dependencies);
         return await handle(context);
       } catch (error) {
         if (error instanceof PushFault) return faultResponse(error);
@@ -97,18 +99,25 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<Con
 /** @throws {PushFault} 403 where the client did not show a certificate, or one that is not trusted, or that of a cluster. */
 function requireCertificate(
   context: Context<ConnectionEnvironment>,
-  isForPushing: StubRoutesDependencies["isForPushing"],
+  { isForPushing, isForAsking }: Pick<StubRoutesDependencies, "isForPushing" | "isForAsking">,
 ): void {
   switch (context.env?.clientCertificate) {
     case "verified": {
-      if (isForPushing === undefined) return;
+      if (isForPushing === undefined && isForAsking === undefined) return;
       const identity = context.env.certificateIdentity;
-      if (identity !== undefined && !isForPushing(identity)) return;
-      throw new PushFault(
-        403,
-        "CERTIFICATE_OF_CLUSTER",
-        "the client certificate is that of a cluster that pushes (push.credentials), which may not register federations",
-      );
+      if (identity === undefined || isForPushing?.(identity) === true)
+        throw new PushFault(
+          403,
+          "CERTIFICATE_OF_CLUSTER",
+          "the client certificate is that of a cluster that pushes (push.credentials), which may not register federations",
+        );
+      if (isForAsking?.(identity) === true)
+        throw new PushFault(
+          403,
+          "CERTIFICATE_FOR_ASKING",
+          "the client certificate is for asking alone (access.rules), and may not register federations",
+        );
+      return;
     }
     case "refused":
       throw new PushFault(

@@ -2,6 +2,7 @@ import { type Clock, waitingClock } from "../gateway/clock.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
+import type { Scope } from "../merge/scope.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { ZoneImage } from "../zone/image.ts";
@@ -21,6 +22,8 @@ export type Background = (work: Promise<void>) => void;
 export interface SecondaryOptions {
   readonly source: TransferSource;
   readonly stages: Pick<GatewayStages<ZoneImage>, "resolve" | "notReady">;
+  /** The scope that the source gives images of; its view is that of whoever asks. Default: everything. */
+  readonly scope?: Scope;
   readonly policy?: Partial<RefreshPolicy>;
   /** Where `freshen` is given none. Default: work just goes on, as it does in a process that lives. */
   readonly background?: Background;
@@ -46,6 +49,7 @@ const LONGEST_PAUSE = 80;
  */
 export class Secondary implements DohGateway {
   readonly #stages: Pick<GatewayStages<ZoneImage>, "resolve" | "notReady">;
+  readonly #view: string | undefined;
   readonly #policy: RefreshPolicy;
   readonly #background: Background;
   readonly #onEvent: OnTransferEvent;
@@ -61,6 +65,7 @@ export class Secondary implements DohGateway {
   constructor(options: SecondaryOptions) {
     const { source, stages, clock = waitingClock, random = Math.random } = options;
     this.#stages = stages;
+    this.#view = options.scope?.view;
     this.#policy = refreshPolicy(options.policy);
     this.#background = options.background ?? (() => {});
     this.#onEvent = options.onEvent ?? (() => {});
@@ -91,10 +96,11 @@ export class Secondary implements DohGateway {
 
   answer(
     query: Uint8Array,
-    view: string | undefined,
+    given: string | undefined,
     now: number,
     transport?: Transport,
   ): Answer | undefined {
+    const view = this.#view ?? given;
     const served = this.#served;
     if (served?.image === undefined) return this.#stages.notReady(query, { view, transport });
     const stale = this.#schedule.isStale(now);
@@ -104,6 +110,7 @@ export class Secondary implements DohGateway {
   }
 
   hasCluster(clusterId: string): boolean {
+    if ((this.#view ?? clusterId) !== clusterId) return false;
     // As long as nothing is known, nothing is denied: the answer is SERVFAIL.
     return this.#served?.clusters.has(clusterId) ?? true;
   }

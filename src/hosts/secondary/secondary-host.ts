@@ -1,5 +1,6 @@
 import { createApp } from "../../http/app.ts";
 import type { Connection } from "../../http/connection.ts";
+import { EVERYTHING, type Scope } from "../../merge/scope.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { describeError, type Log, logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
@@ -29,11 +30,14 @@ export function createSecondaryHost(
 ): SecondaryHost {
   const { config, credentials, primaryUrl, transferToken } = settings;
   const stages = createStages({ ...config, federations: federationOptions(config.federations) });
-  const secondary = new Secondary({
-    source: new HttpTransferSource({ gateway: primaryUrl, token: transferToken }),
-    stages,
-    onEvent: logTransfers(log),
-  });
+  const createSecondary = (scope: Scope) =>
+    new Secondary({
+      source: new HttpTransferSource({ gateway: primaryUrl, token: transferToken, scope }),
+      stages,
+      scope,
+      onEvent: logTransfers(log),
+    });
+  const secondary = createSecondary(EVERYTHING);
   const { outside, policies } = createOutside(config, {
     upstreams: fetchUpstreams(config.forward),
     onUpstreamChange: logUpstreams(log),

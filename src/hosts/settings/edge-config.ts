@@ -1,5 +1,5 @@
 import * as z from "zod";
-
+import { EdgeAccess } from "./access-settings.ts";
 import { type ConfigIssue, listIssues } from "./config-issues.ts";
 import { checkFederations } from "./federation-config.ts";
 import { EdgeForward, requireUpstreams } from "./forward-settings.ts";
@@ -30,6 +30,7 @@ const edgeLimits = {
 const Settings = z.strictObject({
   ...gatewaySettings,
   forward: EdgeForward,
+  access: EdgeAccess.prefault({}),
   limits: z.strictObject(edgeLimits).prefault({}),
 });
 

@@ -33,6 +33,8 @@ const Listen = z.preprocess(
     address: z.string(ADDRESS_RULE).refine(isPlace, ADDRESS_RULE),
     /** The cluster that everybody who asks here asks as. */
     view: ClusterId.optional(),
+    /** The rule of `access.rules` whose scope everybody who asks here has. Default: what everybody sees. */
+    rule: z.string().min(1).max(63).optional(),
     /** What names outside every zone get here. Default: what they get everywhere. */
     outsideZones: OutsideZones.optional(),
   }),

@@ -1,20 +1,15 @@
 import * as z from "zod";
+import { Access } from "./access-settings.ts";
 import { Stub } from "./federation-config.ts";
 import { Forward, requireUpstreams } from "./forward-settings.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
 import { Ddr, Dns, Dot } from "./listener-config.ts";
-import { PushCredential, TokenSha256 } from "./push-credentials.ts";
+import { PushCredential } from "./push-credentials.ts";
 import { DEFAULT_SERVER_LIMITS } from "./server-limits.ts";
+import { TokenOrFile } from "./token-settings.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
 const count = (least: number, most: number) => z.int().min(least).max(most);
-
-const token = { tokenSha256: TokenSha256.optional(), tokenFile: z.string().min(1).optional() };
-const hasOneToken = ({ tokenSha256, tokenFile }: { tokenSha256?: unknown; tokenFile?: unknown }) =>
-  (tokenSha256 === undefined) !== (tokenFile === undefined);
-const ONE_TOKEN = "must have one of tokenSha256 and tokenFile";
-
-const TransferCredential = z.strictObject(token).refine(hasOneToken, ONE_TOKEN);
 
 const Tls = z
   .strictObject({
@@ -51,7 +46,8 @@ const Settings = z.strictObject({
   forward: Forward,
   push: z.strictObject({ credentials: z.array(PushCredential).max(10_000).default([]) }).prefault({}),
   /** Who may take over images, as a secondary does (docs/transfer.md). */
-  transfer: z.strictObject({ credentials: z.array(TransferCredential).max(10_000).default([]) }).prefault({}),
+  transfer: z.strictObject({ credentials: z.array(TokenOrFile).max(10_000).default([]) }).prefault({}),
+  access: Access.prefault({}),
   limits: Limits.prefault({}),
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
 });

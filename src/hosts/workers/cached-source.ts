@@ -13,6 +13,8 @@ export interface CachedSourceOptions {
   readonly cache: LocationCache;
   /** A URL that nobody else uses as a key of the cache; nothing is ever asked for at it. */
   readonly key: string;
+  /** The scope of the source's states, as `scopeKey` has it. Default: everything. Images are shared by all scopes. */
+  readonly scope?: string;
   /** Takes work that nobody waits for. */
   readonly background: (work: Promise<unknown>) => void;
   /** Unix milliseconds. */
@@ -118,7 +120,8 @@ export class CachedTransferSource implements TransferSource {
   }
 
   get #stateUrl(): string {
-    return `${this.#options.key}/state`;
+    const { key, scope = "" } = this.#options;
+    return scope === "" ? `${key}/state` : `${key}/scopes/${encodeURIComponent(scope)}/state`;
   }
 
   #imageUrl(contentHash: string): string {

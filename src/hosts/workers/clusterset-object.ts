@@ -4,6 +4,7 @@ import { systemClock } from "../../gateway/clock.ts";
 import { Gateway } from "../../gateway/gateway.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { createTransferRoutes } from "../../http/transfer-routes.ts";
+import type { Scope } from "../../merge/scope.ts";
 import { createDurableObjectStore } from "../../store/durable-object-store.ts";
 import { createPrecedenceTable } from "../../store/precedence-table.ts";
 import { logJson } from "../logging/json-log.ts";
@@ -41,7 +42,11 @@ export class ClustersetObject extends DurableObject<Environment> {
     this.#leases?.ring();
   }
 
-  async #open(storage: DurableObjectStorage, { config, authority, grants }: WorkerSettings): Promise<void> {
+  async #open(
+    storage: DurableObjectStorage,
+    { config, authority, grants }: WorkerSettings,
+    scopes: readonly Scope[] = [],
+  ): Promise<void> {
     const leases = new LeaseAlarm(storage, await storage.getAlarm(), (error) =>
       logFailure("alarm-failed", "the next lease's end is not watched", error),
     );
@@ -52,6 +57,7 @@ export class ClustersetObject extends DurableObject<Environment> {
       }),
       precedence: createPrecedenceTable(storage),
       stages: createStages({ ...config, grants, federations: federationOptions(config.federations) }),
+      scopes,
       clock: systemClock,
       onEvent: logGatewayEvent,
       limits: gatewayLimitsOf(config),

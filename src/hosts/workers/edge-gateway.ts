@@ -2,6 +2,7 @@ import { waitUntil } from "cloudflare:workers";
 import { type AppDependencies, createApp } from "../../http/app.ts";
 import { createDnsResource, type DnsResource } from "../../http/dns-resource.ts";
 import { createStatusMetrics } from "../../http/status-metrics.ts";
+import { EVERYTHING, type Scope, scopeKey } from "../../merge/scope.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { Secondary } from "../../transfer/secondary.ts";
 import { IMAGE_FORMAT_VERSION } from "../../zone/layout.ts";
@@ -36,21 +37,27 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
   const { config, authority, canPush } = readSettings(environment);
   // A stub belongs to the request that it was made in.
   const object = () => environment.CLUSTERSET.getByName(OBJECT);
-  const secondary = new Secondary({
-    source: new CachedTransferSource({
-      source: new HttpTransferSource({
-        gateway: "https://clusterset-object.invalid",
-        fetch: (url, request) => object().fetch(url, request),
+  const stages = createStages({ ...config, federations: federationOptions(config.federations) });
+  const createSecondary = (scope: Scope) =>
+    new Secondary({
+      source: new CachedTransferSource({
+        source: new HttpTransferSource({
+          gateway: "https://clusterset-object.invalid",
+          scope,
+          fetch: (url, request) => object().fetch(url, request),
+        }),
+        cache: caches.default,
+        key: `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${IMAGE_FORMAT_VERSION}`,
+        scope: scopeKey(scope),
+        background: waitUntil,
+        clock: Date.now,
+        sleep: (milliseconds) => scheduler.wait(milliseconds),
       }),
-      cache: caches.default,
-      key: `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${IMAGE_FORMAT_VERSION}`,
-      background: waitUntil,
-      clock: Date.now,
-      sleep: (milliseconds) => scheduler.wait(milliseconds),
-    }),
-    stages: createStages({ ...config, federations: federationOptions(config.federations) }),
-    onEvent: logTransfers(logJson),
-  });
+      stages,
+      scope,
+      onEvent: logTransfers(logJson),
+    });
+  const secondary = createSecondary(EVERYTHING);
   const { outside, policies } = createOutside(config, {
     upstreams: fetchUpstreams(config.forward),
     // A request cannot wait for what belongs to another one, and ends with its response.

@@ -29,6 +29,7 @@ export interface ListeningPlace {
   readonly address: string;
   readonly port: number;
   readonly view: string | undefined;
+  readonly rule?: string | undefined;
 }
 
 /** Listeners that run. */
@@ -54,7 +55,7 @@ export async function startListeners(parts: ListenerParts): Promise<Listeners> {
     bound.push(...opened.bound);
     const host = parseListenAddress(place.address).host ?? "";
     const address = formatListenAddress(host, opened.port);
-    places.push({ kind, address, port: opened.port, view: place.view });
+    places.push({ kind, address, port: opened.port, view: place.view, rule: place.rule });
     const what = kind === "dns" ? "DNS over UDP and TCP" : "DNS over TLS";
     const { view } = place;
     parts.logger.info(
