@@ -44,18 +44,22 @@ export class TokenBuckets {
     return bucket;
   }
 
-  /** Takes one token. @returns 0, or after how many seconds there will be one */
-  take(bucket: TokenBucket): number {
+  /**
+   * Takes tokens.
+   * @param count at most what a bucket holds
+   * @returns 0, or after how many seconds there will be as many
+   */
+  take(bucket: TokenBucket, count = 1): number {
     const { perSecond, burst } = this.#rate;
     const now = this.#now();
     const tokens = Math.min(burst, bucket.tokens + ((now - bucket.filledAt) / 1000) * perSecond);
     bucket.filledAt = now;
-    if (tokens >= 1) {
-      bucket.tokens = tokens - 1;
+    if (tokens >= count) {
+      bucket.tokens = tokens - count;
       return 0;
     }
     bucket.tokens = tokens;
     bucket.refused++;
-    return Math.ceil((1 - tokens) / perSecond);
+    return Math.ceil((count - tokens) / perSecond);
   }
 }
