@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { CertificateIdentity } from "../access/certificates.ts";
 import { type StubRegistration, type StubZones, TooManyFederations } from "../forward/stub-zones.ts";
+import type { LimitCounters } from "../limits/limit-counters.ts";
 import { collectIssues } from "../snapshot/snapshot-error.ts";
 import type { ConnectionEnvironment } from "./connection.ts";
 import { takeJsonBody } from "./push-body.ts";
@@ -13,6 +14,7 @@ export interface StubRoutesDependencies {
   readonly stubs: StubZones;
   /** Whether a certificate lets its holder push, and so do nothing else. Default: none does. */
   readonly isForPushing?: (identity: CertificateIdentity) => boolean;
+  readonly counters?: LimitCounters;
   /** Is told of every error that became a 500, and of every change. */
   readonly onError?: (error: unknown) => void;
   readonly onChange?: (change: "registered" | "removed", name: string) => void;
@@ -31,7 +33,7 @@ const LIMITS = {
  * Setup; docs/federation.md), for clients with a TLS certificate that the host trusts. To be mounted at `/federations`.
  */
 export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<ConnectionEnvironment> {
-  const { stubs, isForPushing, onError, onChange } = dependencies;
+  const { stubs, isForPushing, counters, onError, onChange } = dependencies;
   const admission = new PushAdmission(LIMITS);
 
   const route =
@@ -42,8 +44,10 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<Con
         return await handle(context);
       } catch (error) {
         if (error instanceof PushFault) return faultResponse(error);
-        if (error instanceof TooManyFederations)
+        if (error instanceof TooManyFederations) {
+          counters?.hit("stub.federations");
           return faultResponse(new PushFault(503, error.code, error.message));
+        }
         onError?.(error);
         return faultResponse(
           new PushFault(500, "INTERNAL", "the gateway failed to take this; its log says why"),

@@ -31,7 +31,7 @@ it("README's config file is taken", () => {
 it("README's table has every key of the config file and no other", () => {
   const keys = (schema: object, prefix: string): string[] =>
     Object.entries(schema).map(([key]) => `${prefix}${key}`);
-  const { lease, limits, push, transfer, cors, pages, stub, forward, sourceCluster, dns, dot, ddr, ...rest } =
+  const { lease, push, transfer, cors, pages, stub, forward, sourceCluster, dns, dot, ddr, ...rest } =
     ServeConfig.parse({});
   const expected = [
     // The address of a request is taken where none is given.
@@ -45,7 +45,6 @@ it("README's table has every key of the config file and no other", () => {
     // What is not told, or where the gateway listens.
     ...keys({ ...ddr, name: undefined, httpsPort: undefined, dotPort: undefined }, "ddr."),
     ...keys(lease, "lease."),
-    ...keys(limits, "limits."),
     ...keys(push, "push."),
     ...keys(transfer, "transfer."),
     ...keys(cors, "cors."),

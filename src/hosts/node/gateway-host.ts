@@ -4,6 +4,7 @@ import { Gateway } from "../../gateway/gateway.ts";
 import type { GatewayEvent } from "../../gateway/gateway-events.ts";
 import { type AppDependencies, createApp } from "../../http/app.ts";
 import { createAskerReader } from "../../http/asker.ts";
+import { createClientAddress } from "../../http/client-address.ts";
 import { createDnsResource } from "../../http/dns-resource.ts";
 import { ClientTests } from "../../http/pages/client-tests.ts";
 import { createDirectory } from "../../http/pages/directory.ts";
@@ -19,8 +20,11 @@ import { StoreError } from "../../store/store-error.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
 import { locationSettings } from "../settings/location-settings.ts";
+import { protect } from "../settings/protect.ts";
 import { grantsOf } from "../settings/push-credentials.ts";
+import { pushLimitsOf } from "../settings/push-limit-settings.ts";
 import type { ServeConfig } from "../settings/serve-config.ts";
+import { serverLimitsOf } from "../settings/server-limits.ts";
 import { createStages } from "../settings/stages.ts";
 import { UsageError } from "../settings/usage-error.ts";
 import { formatListenAddress, parseListenAddress } from "./listen-address.ts";
@@ -105,19 +109,22 @@ export async function startGateway(
       pushRoutes: createPushRoutes({
         gateway,
         authority,
-        limits: { sentBytes: config.limits.pushSentBytes, bodyBytes: config.limits.pushBytes },
+        limits: pushLimitsOf(config.limits),
+        counters: counters.limits,
         onError,
       }),
       ...(config.transfer.credentials.length > 0 && {
         transferRoutes: createTransferRoutes({ gateway, credentials: secondaries, onError }),
       }),
       askers,
+      clientAddress: createClientAddress(config.clients),
       location: locationSettings(config.location),
       stubs,
       ...(outside.outside !== undefined && { outside: outside.outside }),
       policies: outside.policies,
       stubRoutes: createStubRoutes({
         stubs,
+        counters: counters.limits,
         isForPushing: (identity) => authority.isOfCluster(identity),
         onError,
         onChange: (change, federation) =>
@@ -138,19 +145,12 @@ export async function startGateway(
     };
     const resource = createDnsResource(parts);
     const app = createApp(parts, resource);
-    const https = await startServer({
+    const https = await protect(startServer, { config, resource })({
       listen,
       tls: tls?.tls,
       fetch: (request, connection) => app.fetch(request, connection),
       exchanges: { byPath: resource.byPath, failed: resource.failed },
-      limits: {
-        connections: config.limits.connections,
-        streamsPerConnection: config.limits.streamsPerConnection,
-        headerBytes: config.limits.headerBytes,
-        handshakeTimeout: config.limits.handshakeSeconds * 1000,
-        requestTimeout: config.limits.requestSeconds * 1000,
-        idleTimeout: config.limits.idleSeconds * 1000,
-      },
+      limits: serverLimitsOf(config.limits),
     });
     server = https;
     const asker = createAskerReader(askers);
