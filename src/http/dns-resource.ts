@@ -2,6 +2,7 @@ import type { Outside, OutsidePolicy } from "../forward/outside.ts";
 import type { StubZones } from "../forward/stub-zones.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import { type AskerSettings, createAskerReader } from "./asker.ts";
+import { type ClientAddress, socketAddress } from "./client-address.ts";
 import { type AllowedOrigins, preflight } from "./cross-origin.ts";
 import { createDnsRoute, type DnsRoute, LONGEST_MESSAGE } from "./dns-route.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
@@ -18,6 +19,8 @@ export interface DnsResourceDependencies {
   readonly clock: () => number;
   /** What tells who asks, beside the path. Default: nothing. */
   readonly askers?: AskerSettings;
+  /** The client's real address, by which forwarding is limited. Default: the socket's. */
+  readonly clientAddress?: ClientAddress;
   /** What the client's location decides where nothing else says who asks. Default: nothing. */
   readonly location?: LocationSettings | undefined;
   /** Queries below its federations go to their name servers. */
@@ -101,9 +104,13 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
       ...{ gateway, clock, counters, refuse, asker, policy, sharing },
       stubs: dependencies.stubs,
       outside: dependencies.outside,
+      clientAddress: dependencies.clientAddress ?? socketAddress,
     });
     const answerJson = createJsonRoute({ gateway, answerQuery, clock, allowedOrigins, refuse });
-    const answerDns = createDnsRoute({ answerQuery, allowedOrigins, longestQuery, refuse, answerJson });
+    const answerDns = createDnsRoute({
+      ...{ answerQuery, allowedOrigins, longestQuery, refuse, answerJson },
+      limits: counters.limits,
+    });
     // Google's JSON endpoint answers HEAD with 400 and other methods with 501.
     const resolveJson: JsonRoute = (request, view) => {
       if (request.method === "GET") return answerJson(request, view);

@@ -1,3 +1,4 @@
+import type { LimitCounters } from "../limits/limit-counters.ts";
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
 import { type AllowedOrigins, crossOriginHeaders, preflight } from "./cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
@@ -20,6 +21,7 @@ export interface DnsRouteParts {
   readonly allowedOrigins: AllowedOrigins;
   /** The longest query that is read, in octets; at most `LONGEST_MESSAGE`. */
   readonly longestQuery: number;
+  readonly limits: LimitCounters;
   readonly refuse: Refuse;
   readonly answerJson: JsonRoute;
 }
@@ -34,7 +36,7 @@ export type DnsRoute = (
  * The DNS resource. This is the hot path: GET is answered without a promise (but for credentials and stub zones), and the URL is never parsed. No ETag: RFC 8484 section 5.3 finds it larger than what it saves.
  */
 export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
-  const { answerQuery, allowedOrigins, longestQuery, refuse, answerJson } = parts;
+  const { answerQuery, allowedOrigins, longestQuery, limits, refuse, answerJson } = parts;
   const longestParameter = base64urlLength(longestQuery) + 2;
   const decoded = new Uint8Array(longestQuery + 3);
   const headersOf = (isPrivate: boolean) => ({
@@ -84,8 +86,10 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     if (text.includes("%"))
       text = text.replace(/(?:%3d){1,2}$/i, (padding) => "==".slice(0, padding.length / 3));
     const size = text.length > longestParameter ? longestParameter : decodeBase64url(text, decoded);
-    if (size > longestQuery)
+    if (size > longestQuery) {
+      limits.hit("limits.queryBytes");
       return refuse(request, 414, `the parameter dns is longer than a query of ${longestQuery} octets takes`);
+    }
     if (size < 0)
       return refuse(request, 400, "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)");
     return answerQuery(request, decoded.subarray(0, size), view, respond);
@@ -100,10 +104,11 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     const refused = refuseAccept(request);
     if (refused !== undefined) return refused;
     return request.body(longestQuery).then(
-      (query) =>
-        query === undefined
-          ? refuse(request, 413, `the body is longer than ${longestQuery} octets`)
-          : answerQuery(request, query, view, respond),
+      (query) => {
+        if (query !== undefined) return answerQuery(request, query, view, respond);
+        limits.hit("limits.queryBytes");
+        return refuse(request, 413, `the body is longer than ${longestQuery} octets`);
+      },
       () => refuse(request, 400, "the body ended before it was whole"),
     );
   };

@@ -98,6 +98,16 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
       for (const [transport, count] of counters.malformedMessages()) this.inc({ transport }, count);
     },
   });
+  new Counter({
+    name: "clusterset_doh_limited_total",
+    help: "What was refused, cut off or closed because of a limit, by the limit's key in the configuration (docs/limits.md).",
+    labelNames: ["limit"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [limit, count] of counters.limits.counts()) this.inc({ limit }, count);
+    },
+  });
   new QueryDurations(registry, counters);
 }
 

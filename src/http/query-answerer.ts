@@ -5,6 +5,7 @@ import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { placeView } from "../zone/client-place.ts";
 import type { Asker, AskerReader } from "./asker.ts";
+import type { ClientAddress } from "./client-address.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import type { QueryCounters } from "./query-counters.ts";
 import type { Refuse } from "./refusal.ts";
@@ -21,6 +22,8 @@ export interface QueryAnswererParts {
   readonly stubs: Pick<StubZones, "size" | "forward"> | undefined;
   /** Answers names outside the zones. Undefined: as the gateway does. */
   readonly outside: Pick<Outside, "answer"> | undefined;
+  /** The client's real address, for limits. */
+  readonly clientAddress: ClientAddress;
   /** What such names get here. */
   readonly policy: OutsidePolicy;
 }
@@ -65,7 +68,7 @@ const TOO_MANY =
   "this client asks too much of the names that are forwarded; those of the gateway's own zones are answered";
 
 export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
-  const { gateway, clock, counters, refuse, asker: reader, stubs, outside, policy } = parts;
+  const { gateway, clock, counters, refuse, asker: reader, stubs, outside, policy, clientAddress } = parts;
   const { sharing = SHARED } = parts;
 
   const answerOutside = (
@@ -84,7 +87,7 @@ export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
             isForwarded: origin !== undefined && isContinued !== true,
           })
         : refuse(request, 429, TOO_MANY, { "retry-after": String(retryAfter) });
-    const found = names.answer(query, given, policy, request.connection?.clientAddress);
+    const found = names.answer(query, given, policy, clientAddress(request));
     const fromCluster = asked.view !== undefined;
     if (!(found instanceof Promise)) {
       if (found.retryAfter === undefined) {

@@ -28,8 +28,10 @@ const CODES: Readonly<Record<number, string>> = {
   413: "QUERY_TOO_LONG",
   414: "QUERY_TOO_LONG",
   415: "UNSUPPORTED_MEDIA_TYPE",
+  429: "TOO_MANY_REQUESTS",
   501: "METHOD_NOT_IMPLEMENTED",
   502: "UNREADABLE_ANSWER",
+  503: "OVERLOADED",
 };
 
 /**
@@ -57,11 +59,13 @@ export function createRefuse(allowed: AllowedOrigins, counters: QueryCounters): 
   };
 }
 
-/** Accept names JSON; or it takes everything, and the question was one that is answered in JSON. */
+/** Accept names JSON; or it takes everything, and what was asked for is JSON. */
 function wantsJson(request: HttpRequest): boolean {
   const accept = request.header("accept");
   if (namesMediaType(accept, JSON_TYPE) || namesMediaType(accept, DNS_JSON)) return true;
   if (accept !== null && accept !== "" && accept !== "*/*") return false;
   const { url } = request;
-  return /^[^?#]*\/resolve(?:[?#]|$)/.test(url) || rawParameter(url, "name") !== undefined;
+  return (
+    /^[^?#]*\/(?:resolve|api\/v1\/[^?#]*)(?:[?#]|$)/.test(url) || rawParameter(url, "name") !== undefined
+  );
 }

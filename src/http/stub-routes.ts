@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { CertificateIdentity } from "../access/certificates.ts";
 import { type StubRegistration, type StubZones, TooManyFederations } from "../forward/stub-zones.ts";
+import type { LimitCounters } from "../limits/limit-counters.ts";
 import { collectIssues } from "../snapshot/snapshot-error.ts";
 import type { ConnectionEnvironment } from "./connection.ts";
 import { takeJsonBody } from "./push-body.ts";
@@ -15,6 +16,7 @@ export interface StubRoutesDependencies {
   readonly isForPushing?: (identity: CertificateIdentity) => boolean;
   /** Whether a certificate lets its holder ask, and so do nothing else. Default: none does. */
   readonly isForAsking?: (identity: CertificateIdentity) => boolean;
+  readonly counters?: LimitCounters;
   /** Is told of every error that became a 500, and of every change. */
   readonly onError?: (error: unknown) => void;
   readonly onChange?: (change: "registered" | "removed", name: string) => void;
@@ -33,7 +35,7 @@ const LIMITS = {
  * Setup; docs/federation.md), for clients with a TLS certificate that the host trusts. To be mounted at `/federations`.
  */
 export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<ConnectionEnvironment> {
-  const { stubs, onError, onChange } = dependencies;
+  const { stubs, counters, onError, onChange } = dependencies;
   const admission = new PushAdmission(LIMITS);
 
   const route =
@@ -44,8 +46,10 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<Con
         return await handle(context);
       } catch (error) {
         if (error instanceof PushFault) return faultResponse(error);
-        if (error instanceof TooManyFederations)
+        if (error instanceof TooManyFederations) {
+          counters?.hit("stub.federations");
           return faultResponse(new PushFault(503, error.code, error.message));
+        }
         onError?.(error);
         return faultResponse(
           new PushFault(500, "INTERNAL", "the gateway failed to take this; its log says why"),

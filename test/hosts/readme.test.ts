@@ -32,22 +32,8 @@ it("README's config file is taken", () => {
 it("README's table has every key of the config file and no other", () => {
   const keys = (schema: object, prefix: string): string[] =>
     Object.entries(schema).map(([key]) => `${prefix}${key}`);
-  const {
-    lease,
-    limits,
-    push,
-    transfer,
-    cors,
-    pages,
-    stub,
-    forward,
-    sourceCluster,
-    dns,
-    dot,
-    ddr,
-    access,
-    ...rest
-  } = ServeConfig.parse({});
+  const { lease, push, transfer, cors, pages, stub, forward, sourceCluster, dns, dot, ddr, access, ...rest } =
+    ServeConfig.parse({});
   const expected = [
     // The address of a request is taken where none is given.
     ...keys({ ...rest, publicUrl: undefined }, ""),
@@ -62,7 +48,6 @@ it("README's table has every key of the config file and no other", () => {
     // Nothing is stated.
     ...keys({ ...access, public: undefined }, "access."),
     ...keys(lease, "lease."),
-    ...keys(limits, "limits."),
     ...keys(push, "push."),
     ...keys(transfer, "transfer."),
     ...keys(cors, "cors."),
@@ -79,7 +64,13 @@ it("README's table has every key of the config file and no other", () => {
 
 it("README's table has every metric and no other", async () => {
   const { forwarder } = fakeForwarder({});
-  const metrics = createPrometheusMetrics(new FakeGateway(), new QueryCounters(), () => NOW, forwarder, new AccessCounters());
+  const metrics = createPrometheusMetrics(
+    new FakeGateway(),
+    new QueryCounters(),
+    () => NOW,
+    forwarder,
+    new AccessCounters(),
+  );
   const text = await metrics.render();
   const exported = [...text.matchAll(/^# TYPE (clusterset_doh_\w+)/gm)].map((match) => match[1]!);
   const listed = firstCells("metric").map((name) => (name.startsWith("_") ? `clusterset_doh${name}` : name));

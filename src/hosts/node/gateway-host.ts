@@ -1,8 +1,12 @@
-import type { HttpRequest } from "../../http/exchange.ts";
+import { createClientAddress } from "../../http/client-address.ts";
+import { dnsPaths } from "../../http/dns-resource.ts";
 import { QueryCounters } from "../../http/query-counters.ts";
+import { createRefuse } from "../../http/refusal.ts";
 import { scopeKey } from "../../merge/scope.ts";
 import type { DesignatedResolver } from "../../resolve/designated-resolvers.ts";
+import { protect } from "../settings/protect.ts";
 import type { ServeConfig } from "../settings/serve-config.ts";
+import { serverLimitsOf } from "../settings/server-limits.ts";
 import { createHttpSide } from "./gateway/http-side.ts";
 import { loadAccess } from "./gateway/load-access.ts";
 import { openGateway } from "./gateway/open-gateway.ts";
@@ -36,8 +40,6 @@ export interface RunningGateway {
   stop(): Promise<void>;
 }
 
-const socketAddress = ({ connection }: HttpRequest) => connection?.clientAddress;
-
 /**
  * Starts the gateway on Node, or on a runtime that has Node's modules: store, gateway, HTTP application, server.
  * @throws {UsageError} where the configuration or its files do not allow it
@@ -51,7 +53,7 @@ export async function startGateway(
   const tls = await openTlsSource(config, listen.host);
   let served = tls?.tls;
   const certificate = () => (tls?.selfSignedFile === undefined ? undefined : served?.cert);
-  const access = await loadAccess(config, logger, socketAddress);
+  const access = await loadAccess(config, logger, createClientAddress(config.clients));
   const { asking } = access;
   const upstreams = await UpstreamConnector.load(config.stub.upstreams);
   const listening = [...config.dns.listen, ...config.dot.listen];
@@ -78,19 +80,14 @@ export async function startGateway(
       },
       onError: (error) => logger.error({ event: "request-failed", err: error }, "a request failed"),
     });
-    const https = await startServer({
+    const refuse = createRefuse(config.cors.origins, counters);
+    const start = protect(startServer, { config, counters, refuse, dnsPaths: dnsPaths(outside.policies) });
+    const https = await start({
       listen,
       tls: tls?.tls,
       fetch: http.fetch,
       exchanges: http.exchanges,
-      limits: {
-        connections: config.limits.connections,
-        streamsPerConnection: config.limits.streamsPerConnection,
-        headerBytes: config.limits.headerBytes,
-        handshakeTimeout: config.limits.handshakeSeconds * 1000,
-        requestTimeout: config.limits.requestSeconds * 1000,
-        idleTimeout: config.limits.idleSeconds * 1000,
-      },
+      limits: serverLimitsOf(config.limits),
     });
     server = https;
     const listeners = await startListening({ ...parts, http, tls: tls?.tls });

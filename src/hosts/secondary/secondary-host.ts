@@ -1,9 +1,13 @@
-import { createApp } from "../../http/app.ts";
+import { type AppDependencies, createApp } from "../../http/app.ts";
+import { createClientAddress } from "../../http/client-address.ts";
 import type { Connection } from "../../http/connection.ts";
+import { createDnsResource } from "../../http/dns-resource.ts";
+import { fetchBehindGate } from "../../http/request-gate.ts";
 import { EVERYTHING, type Scope } from "../../merge/scope.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { describeError, type Log, logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
+import { gateOfClients } from "../settings/client-gate.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
@@ -42,7 +46,7 @@ export function createSecondaryHost(
     upstreams: fetchUpstreams(config.forward),
     onUpstreamChange: logUpstreams(log),
   });
-  const app = createApp({
+  const dependencies: AppDependencies = {
     gateway: secondary,
     clock: Date.now,
     zones: config.zones,
@@ -63,16 +67,21 @@ export function createSecondaryHost(
     },
     ...(outside !== undefined && { outside }),
     policies,
+    clientAddress: createClientAddress(config.clients),
     location: locationSettings(config.location),
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
     ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
     onError: (error) => log("error", "request-failed", describeError(error)),
-  });
+  };
+  const resource = createDnsResource(dependencies);
+  const app = createApp(dependencies, resource);
+  const gated = fetchBehindGate(gateOfClients(config.clients, resource));
+  const answer = gated((request, connection) => app.fetch(request, connection));
   return {
     async fetch(request, connection, background) {
       if (!WITHOUT_IMAGE.test(request.url)) await secondary.freshen(Date.now(), background);
-      return app.fetch(request, connection);
+      return answer(request, connection);
     },
   };
 }

@@ -4,24 +4,12 @@ import { ClusterId } from "../../snapshot/schema.ts";
 import { parseListenAddress } from "../node/listen-address.ts";
 import { AddressRangeText } from "./address-range-text.ts";
 import { OutsideZones } from "./forward-settings.ts";
+import { NEAR_NETWORKS } from "./near-networks.ts";
 import { UsageError } from "./usage-error.ts";
 import { ZoneName } from "./zone-name.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
 const count = (least: number, most: number) => z.int().min(least).max(most);
-
-/** What is never asked with a forged address from far away: loopback, private and link-local networks (RFC 6890). */
-const NEAR_NETWORKS = [
-  "127.0.0.0/8",
-  "10.0.0.0/8",
-  "172.16.0.0/12",
-  "192.168.0.0/16",
-  "100.64.0.0/10",
-  "169.254.0.0/16",
-  "::1",
-  "fc00::/7",
-  "fe80::/10",
-];
 
 const ADDRESS_RULE =
   "must be an IP address and a port, such as 127.0.0.1:5353, [::1]:5353, localhost:5353, or :53 for every address";

@@ -10,13 +10,11 @@ import { createPrecedenceTable } from "../../store/precedence-table.ts";
 import { logJson } from "../logging/json-log.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
+import { pushLimitsOf } from "../settings/push-limit-settings.ts";
 import { createStages } from "../settings/stages.ts";
 import { type Environment, readSettings, type WorkerSettings } from "./environment.ts";
 import { logFailure, logGatewayEvent, logStoreWarning } from "./event-log.ts";
 import { LeaseAlarm } from "./lease-alarm.ts";
-
-/** How many pushes of the greatest length are read at the same time; others are told to try again later. */
-const PUSHES_IN_FLIGHT = 2;
 
 const onError = (error: unknown) => logFailure("request-failed", "a request failed", error);
 
@@ -66,8 +64,7 @@ export class ClustersetObject extends DurableObject<Environment> {
         return leases;
       },
     });
-    const { pushSentBytes: sentBytes, pushBytes: bodyBytes } = config.limits;
-    const limits = { sentBytes, bodyBytes, bytesInFlight: bodyBytes * PUSHES_IN_FLIGHT };
+    const limits = pushLimitsOf(config.limits);
     this.#app.route("/api/v1/clusters", createPushRoutes({ gateway, authority, limits, onError }));
     this.#app.route("/api/v1/transfer", createTransferRoutes({ gateway, onError }));
     this.#leases = leases;

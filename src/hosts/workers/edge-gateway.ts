@@ -1,12 +1,15 @@
 import { waitUntil } from "cloudflare:workers";
 import { type AppDependencies, createApp } from "../../http/app.ts";
+import { createClientAddress } from "../../http/client-address.ts";
 import { createDnsResource, type DnsResource } from "../../http/dns-resource.ts";
+import { behindGate, type FetchHandler, fetchBehindGate } from "../../http/request-gate.ts";
 import { createStatusMetrics } from "../../http/status-metrics.ts";
 import { EVERYTHING, type Scope, scopeKey } from "../../merge/scope.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { Secondary } from "../../transfer/secondary.ts";
 import { IMAGE_FORMAT_VERSION } from "../../zone/layout.ts";
 import { logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
+import { gateOfClients } from "../settings/client-gate.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
@@ -26,7 +29,8 @@ export interface EdgeGateway {
   readonly secondary: Secondary;
   /** What the application answers DNS with, for who needs no application around it. */
   readonly resource: DnsResource;
-  readonly app: ReturnType<typeof createApp>;
+  /** The application. */
+  readonly fetch: FetchHandler;
 }
 
 /**
@@ -68,6 +72,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
   const dependencies: AppDependencies = {
     gateway: secondary,
     clock: Date.now,
+    clientAddress: createClientAddress(config.clients),
     location: locationSettings(config.location),
     zones: config.zones,
     version: VERSION,
@@ -86,5 +91,11 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     onError: (error) => logFailure("request-failed", "a request failed", error),
   };
   const resource = createDnsResource(dependencies);
-  return { secondary, resource, app: createApp(dependencies, resource) };
+  const gate = gateOfClients(config.clients, resource);
+  const app = createApp(dependencies, resource);
+  return {
+    secondary,
+    resource: { ...resource, answerDns: behindGate(gate)(resource.answerDns) },
+    fetch: fetchBehindGate(gate)((request, connection) => app.fetch(request, connection)),
+  };
 }

@@ -34,11 +34,11 @@ export default {
 } satisfies ExportedHandler<Environment>;
 
 async function answerByApp(
-  { secondary, app }: EdgeGateway,
+  { secondary, fetch }: EdgeGateway,
   request: EdgeRequest,
   context: ExecutionContext,
 ): Promise<Response> {
   if (!WITHOUT_IMAGE.test(request.url))
     await secondary.freshen(Date.now(), (work) => context.waitUntil(work));
-  return app.fetch(request, new EdgeConnection(request));
+  return fetch(request, new EdgeConnection(request));
 }

@@ -4,6 +4,7 @@ import type { Gateway } from "../../../gateway/gateway.ts";
 import { AccessCounters } from "../../../http/access-counters.ts";
 import { createAdmitted } from "../../../http/admitted.ts";
 import { type AppDependencies, createApp } from "../../../http/app.ts";
+import { createClientAddress } from "../../../http/client-address.ts";
 import type { Connection } from "../../../http/connection.ts";
 import { createDnsResource } from "../../../http/dns-resource.ts";
 import { ClientTests } from "../../../http/pages/client-tests.ts";
@@ -26,7 +27,6 @@ export interface HttpSideParts extends OwnRoutesParts {
   readonly gateway: Gateway<ZoneImage>;
   readonly access: NodeAccess;
   readonly outside: OutsideHost;
-  readonly counters: NonNullable<AppDependencies["counters"]>;
   /** How else an audience reaches the gateway; asked for anew for each page. */
   readonly reach: (audience: Audience) => Reach;
 }
@@ -59,6 +59,7 @@ export function createHttpSide(parts: HttpSideParts): HttpSide {
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     },
+    clientAddress: createClientAddress(config.clients),
     location: locationSettings(config.location),
     stubs,
     ...(outside.outside !== undefined && { outside: outside.outside }),
