@@ -4,6 +4,8 @@ import { EVERYTHING, type Scope } from "../../merge/scope.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { describeError, type Log, logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
+import { isStated } from "../settings/access-settings.ts";
+import { ACCESS_NOT_STATED, createEdgeAsking } from "../settings/asking.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
@@ -12,6 +14,7 @@ import { createEdgeAuthority } from "../settings/push-credentials.ts";
 import { createStages } from "../settings/stages.ts";
 import { createPushForwarder } from "./push-forwarder.ts";
 import type { SecondarySettings } from "./settings.ts";
+import { createSecondarySites } from "./sites.ts";
 
 /** A gateway that keeps nothing: it answers from the primary's image, and hands pushes on to the primary. */
 export interface SecondaryHost {
@@ -30,20 +33,23 @@ export function createSecondaryHost(
 ): SecondaryHost {
   const { config, credentials, primaryUrl, transferToken } = settings;
   const stages = createStages({ ...config, federations: federationOptions(config.federations) });
-  const createSecondary = (scope: Scope) =>
+  const secondaryOf = (scope: Scope) =>
     new Secondary({
       source: new HttpTransferSource({ gateway: primaryUrl, token: transferToken, scope }),
       stages,
       scope,
       onEvent: logTransfers(log),
     });
-  const secondary = createSecondary(EVERYTHING);
   const { outside, policies } = createOutside(config, {
     upstreams: fetchUpstreams(config.forward),
     onUpstreamChange: logUpstreams(log),
   });
-  const app = createApp({
-    gateway: secondary,
+  const keys = {
+    onFailure: (url: string, error: unknown) =>
+      log("warn", "keys-unavailable", describeError(error), { url }),
+  };
+  const canPush = credentials.length > 0;
+  const common = {
     clock: Date.now,
     zones: config.zones,
     version,
@@ -53,11 +59,7 @@ export function createSecondaryHost(
       onError: (error) => log("error", "forward-failed", describeError(error)),
     }),
     askers: {
-      ...(credentials.length > 0 && {
-        credentials: createEdgeAuthority(credentials, {
-          onFailure: (url, error) => log("warn", "keys-unavailable", describeError(error), { url }),
-        }),
-      }),
+      ...(canPush && { credentials: createEdgeAuthority(credentials, keys) }),
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     },
@@ -66,8 +68,23 @@ export function createSecondaryHost(
     location: locationSettings(config.location),
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
+    onError: (error: Error) => log("error", "request-failed", describeError(error)),
+  };
+  if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
+  const asking = createEdgeAsking({ access: config.access, canPush }, keys);
+  if (!asking.isForEverybody) {
+    const { app } = createSecondarySites({ ...asking, config, secondaryOf, common, hasMetrics: false });
+    return {
+      async fetch(request, connection, background) {
+        return app.fetch(request, connection, ({ secondary }) => secondary.freshen(Date.now(), background));
+      },
+    };
+  }
+  const secondary = secondaryOf(EVERYTHING);
+  const app = createApp({
+    ...common,
+    gateway: secondary,
     ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
-    onError: (error) => log("error", "request-failed", describeError(error)),
   });
   return {
     async fetch(request, connection, background) {

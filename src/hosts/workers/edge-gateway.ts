@@ -1,4 +1,5 @@
 import { waitUntil } from "cloudflare:workers";
+import type { AdmittedGateway } from "../../http/admitted.ts";
 import { type AppDependencies, createApp } from "../../http/app.ts";
 import { createDnsResource, type DnsResource } from "../../http/dns-resource.ts";
 import { createStatusMetrics } from "../../http/status-metrics.ts";
@@ -7,6 +8,9 @@ import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { Secondary } from "../../transfer/secondary.ts";
 import { IMAGE_FORMAT_VERSION } from "../../zone/layout.ts";
 import { logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
+import { createSecondarySites, type SecondarySite } from "../secondary/sites.ts";
+import { isStated } from "../settings/access-settings.ts";
+import { ACCESS_NOT_STATED } from "../settings/asking.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
@@ -21,12 +25,20 @@ import { VERSION } from "./version.ts";
 /** The object's name: one holds the whole clusterset. */
 const OBJECT = "clusterset";
 
-/** What an isolate answers requests with. */
-export interface EdgeGateway {
+/** What an isolate answers requests with, where everybody gets the same answers. */
+export interface OpenEdge {
   readonly secondary: Secondary;
   /** What the application answers DNS with, for who needs no application around it. */
   readonly resource: DnsResource;
   readonly app: ReturnType<typeof createApp>;
+}
+
+/** What an isolate answers requests with: for everybody, or for whoever asks. */
+export type EdgeGateway = OpenEdge | FewEdge;
+
+/** Where answers depend on who asks. */
+export interface FewEdge {
+  readonly admitted: AdmittedGateway<SecondarySite>;
 }
 
 /**
@@ -34,11 +46,12 @@ export interface EdgeGateway {
  * @throws {UsageError} where the configuration is wrong
  */
 export function createEdgeGateway(environment: Environment): EdgeGateway {
-  const { config, authority, canPush } = readSettings(environment);
+  const { config, authority, canPush, asking } = readSettings(environment);
   // A stub belongs to the request that it was made in.
   const object = () => environment.CLUSTERSET.getByName(OBJECT);
   const stages = createStages({ ...config, federations: federationOptions(config.federations) });
-  const createSecondary = (scope: Scope) =>
+  const cacheKey = `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${IMAGE_FORMAT_VERSION}`;
+  const secondaryOf = (scope: Scope) =>
     new Secondary({
       source: new CachedTransferSource({
         source: new HttpTransferSource({
@@ -47,7 +60,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
           fetch: (url, request) => object().fetch(url, request),
         }),
         cache: caches.default,
-        key: `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${IMAGE_FORMAT_VERSION}`,
+        key: cacheKey,
         scope: scopeKey(scope),
         background: waitUntil,
         clock: Date.now,
@@ -57,7 +70,6 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
       scope,
       onEvent: logTransfers(logJson),
     });
-  const secondary = createSecondary(EVERYTHING);
   const { outside, policies } = createOutside(config, {
     upstreams: fetchUpstreams(config.forward),
     // A request cannot wait for what belongs to another one, and ends with its response.
@@ -65,8 +77,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     background: waitUntil,
     onUpstreamChange: logUpstreams(logJson),
   });
-  const dependencies: AppDependencies = {
-    gateway: secondary,
+  const common = {
     clock: Date.now,
     location: locationSettings(config.location),
     zones: config.zones,
@@ -81,9 +92,17 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     policies,
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
+    onError: (error: Error) => logFailure("request-failed", "a request failed", error),
+  };
+  if (!isStated(config.access)) logJson("warn", "access-not-stated", ACCESS_NOT_STATED);
+  if (!asking.isForEverybody)
+    return { admitted: createSecondarySites({ ...asking, config, secondaryOf, common, hasMetrics: true }) };
+  const secondary = secondaryOf(EVERYTHING);
+  const dependencies: AppDependencies = {
+    ...common,
+    gateway: secondary,
     ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
     metrics: createStatusMetrics(secondary, Date.now),
-    onError: (error) => logFailure("request-failed", "a request failed", error),
   };
   const resource = createDnsResource(dependencies);
   return { secondary, resource, app: createApp(dependencies, resource) };

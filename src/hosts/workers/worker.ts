@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describeError, logJson } from "../logging/json-log.ts";
-import { EdgeConnection, type EdgeRequest, exchangeAtEdge } from "./edge-exchange.ts";
-import { createEdgeGateway, type EdgeGateway } from "./edge-gateway.ts";
+import { EdgeConnection, type EdgeRequest, exchangeAtEdge, exchangeForFew } from "./edge-exchange.ts";
+import { createEdgeGateway, type EdgeGateway, type FewEdge, type OpenEdge } from "./edge-gateway.ts";
 import type { Environment } from "./environment.ts";
 
 export { ClustersetObject } from "./clusterset-object.ts";
@@ -29,12 +29,24 @@ export default {
       logJson("error", "not-configured", describeError(gateway.failure));
       return new Response("this gateway is not configured; its log says why\n", { status: 500 });
     }
+    if ("admitted" in gateway)
+      return exchangeForFew(gateway, request, context) ?? answerFew(gateway, request, context);
     return exchangeAtEdge(gateway, request, context) ?? answerByApp(gateway, request, context);
   },
 } satisfies ExportedHandler<Environment>;
 
+function answerFew(
+  { admitted: { app } }: FewEdge,
+  request: EdgeRequest,
+  context: ExecutionContext,
+): Response | Promise<Response> {
+  return app.fetch(request, new EdgeConnection(request), ({ secondary }) =>
+    secondary.freshen(Date.now(), (work) => context.waitUntil(work)),
+  );
+}
+
 async function answerByApp(
-  { secondary, app }: EdgeGateway,
+  { secondary, app }: OpenEdge,
   request: EdgeRequest,
   context: ExecutionContext,
 ): Promise<Response> {
