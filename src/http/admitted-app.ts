@@ -1,7 +1,7 @@
 import type { Hono } from "hono";
 import type { Admitted } from "../access/asking/admission.ts";
 import type { AskingAuthority } from "../access/asking/asking-authority.ts";
-import type { Audience } from "../access/asking/audience.ts";
+import type { Audience, Audiences } from "../access/asking/audience.ts";
 import { andThen, type Late } from "../access/late.ts";
 import type { Admit, Prepare } from "./admit.ts";
 import { type AdmittedResource, pathOf } from "./admitted-resource.ts";
@@ -15,6 +15,7 @@ import { TokenConnection } from "./token-connection.ts";
 export interface AdmittedAppParts<Of extends Site> {
   readonly admit: Admit<Of>;
   readonly authority: AskingAuthority<HttpRequest>;
+  readonly audiences: Audiences;
   readonly siteOf: (audience: Audience) => Of;
   readonly resource: AdmittedResource<Of>;
   /** What asks for credentials of its own, or tells nothing: the push API, transfer, federations, health. */
@@ -39,7 +40,8 @@ const OPEN = /^\/(?:api\/|federations(?:\/|$)|healthz$)/;
  * everybody's: it counts clusters and services for those for whom everything exists.
  */
 export function createAdmittedApp<Of extends Site>(parts: AdmittedAppParts<Of>): AdmittedApp<Of> {
-  const { admit, authority, siteOf, resource, open, failed } = parts;
+  const { admit, authority, audiences, siteOf, resource, open, failed } = parts;
+  const [first] = audiences.all;
 
   const enter = (
     { app }: Of,
@@ -55,6 +57,23 @@ export function createAdmittedApp<Of extends Site>(parts: AdmittedAppParts<Of>):
     return app.fetch(asked, new TokenConnection(connection, { prefix }));
   };
 
+  const tellReadiness = (
+    asked: FetchRequest,
+    request: Request,
+    connection: Partial<Connection>,
+    prepare: Prepare<Of> | undefined,
+  ): Late<Response> =>
+    andThen(authority.admit(asked), (admission) => {
+      const isDetailed = "audience" in admission && seesEverything(admission.audience);
+      const audience = isDetailed ? admission.audience : first;
+      const ready = audience && prepare?.(siteOf(audience));
+      return andThen(ready ?? undefined, () =>
+        isDetailed
+          ? enter(siteOf(admission.audience), admission, request, connection)
+          : open.fetch(request, connection),
+      );
+    });
+
   const answer = (
     asked: FetchRequest,
     request: Request,
@@ -63,12 +82,7 @@ export function createAdmittedApp<Of extends Site>(parts: AdmittedAppParts<Of>):
   ): Late<Response> => {
     const path = pathOf(asked.url);
     if (OPEN.test(path)) return open.fetch(request, connection);
-    if (path === "/readyz")
-      return andThen(authority.admit(asked), (admission) =>
-        "audience" in admission && seesEverything(admission.audience)
-          ? enter(siteOf(admission.audience), admission, request, connection)
-          : open.fetch(request, connection),
-      );
+    if (path === "/readyz") return tellReadiness(asked, request, connection, prepare);
     const exchange = resource.exchangeAt(path, prepare);
     if (exchange !== undefined) return andThen(exchange(asked), toResponse);
     return admit(asked, (site, admitted) => enter(site, admitted, request, connection), toResponse, prepare);

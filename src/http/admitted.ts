@@ -1,5 +1,6 @@
 import type { AskingAuthority } from "../access/asking/asking-authority.ts";
 import type { Audience, Audiences } from "../access/asking/audience.ts";
+import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { AccessCounters } from "./access-counters.ts";
 import { type Admit, createAdmit } from "./admit.ts";
 import { type AdmittedApp, createAdmittedApp } from "./admitted-app.ts";
@@ -19,11 +20,8 @@ export interface AdmittedParts<Of extends Site> {
   readonly makeSite: (audience: Audience) => Of;
   readonly access: AccessCounters;
   /** What all sites share; `gateway` is the one whose readiness `/readyz` tells to everybody. */
-  readonly common: Pick<
-    AppDependencies,
-    "counters" | "policies" | "allowedOrigins" | "clock" | "gateway" | "onError"
-  > &
-    OwnRoutes;
+  readonly common: Pick<AppDependencies, "counters" | "policies" | "allowedOrigins" | "clock" | "onError"> &
+    OwnRoutes & { readonly gateway: { status(): ServingStatus } };
 }
 
 /** A gateway whose answers depend on who asks. */
@@ -51,7 +49,7 @@ export function createAdmitted<Of extends Site>(parts: AdmittedParts<Of>): Admit
   const notFound = (request: HttpRequest) => refuse(request, 404, NOTHING_HERE);
   const open = createOpenApp(common, { counters, notFound, failed });
   return {
-    app: createAdmittedApp({ admit, authority, siteOf, resource, open, failed }),
+    app: createAdmittedApp({ admit, authority, audiences, siteOf, resource, open, failed }),
     resource,
     siteOf,
     failed,

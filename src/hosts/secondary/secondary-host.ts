@@ -1,12 +1,15 @@
-import { type AppDependencies, createApp } from "../../http/app.ts";
+import { createApp } from "../../http/app.ts";
 import { createClientAddress } from "../../http/client-address.ts";
 import type { Connection } from "../../http/connection.ts";
-import { createDnsResource } from "../../http/dns-resource.ts";
+import { QueryCounters } from "../../http/query-counters.ts";
+import { createRefuse } from "../../http/refusal.ts";
 import { fetchBehindGate } from "../../http/request-gate.ts";
 import { EVERYTHING, type Scope } from "../../merge/scope.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { describeError, type Log, logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
+import { isStated } from "../settings/access-settings.ts";
+import { ACCESS_NOT_STATED, createEdgeAsking } from "../settings/asking.ts";
 import { gateOfClients } from "../settings/client-gate.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
@@ -16,6 +19,7 @@ import { createEdgeAuthority } from "../settings/push-credentials.ts";
 import { createStages } from "../settings/stages.ts";
 import { createPushForwarder } from "./push-forwarder.ts";
 import type { SecondarySettings } from "./settings.ts";
+import { createSecondarySites, type SecondarySite } from "./sites.ts";
 
 /** A gateway that keeps nothing: it answers from the primary's image, and hands pushes on to the primary. */
 export interface SecondaryHost {
@@ -34,20 +38,27 @@ export function createSecondaryHost(
 ): SecondaryHost {
   const { config, credentials, primaryUrl, transferToken } = settings;
   const stages = createStages({ ...config, federations: federationOptions(config.federations) });
-  const createSecondary = (scope: Scope) =>
+  const secondaryOf = (scope: Scope) =>
     new Secondary({
       source: new HttpTransferSource({ gateway: primaryUrl, token: transferToken, scope }),
       stages,
       scope,
       onEvent: logTransfers(log),
     });
-  const secondary = createSecondary(EVERYTHING);
   const { outside, policies } = createOutside(config, {
     upstreams: fetchUpstreams(config.forward),
     onUpstreamChange: logUpstreams(log),
   });
-  const dependencies: AppDependencies = {
-    gateway: secondary,
+  const keys = {
+    onFailure: (url: string, error: unknown) =>
+      log("warn", "keys-unavailable", describeError(error), { url }),
+  };
+  const canPush = credentials.length > 0;
+  const counters = new QueryCounters();
+  const refuse = createRefuse(config.cors.origins, counters);
+  const behind = fetchBehindGate(gateOfClients(config.clients, { counters, refuse }));
+  const common = {
+    counters,
     clock: Date.now,
     zones: config.zones,
     version,
@@ -57,11 +68,7 @@ export function createSecondaryHost(
       onError: (error) => log("error", "forward-failed", describeError(error)),
     }),
     askers: {
-      ...(credentials.length > 0 && {
-        credentials: createEdgeAuthority(credentials, {
-          onFailure: (url, error) => log("warn", "keys-unavailable", describeError(error), { url }),
-        }),
-      }),
+      ...(canPush && { credentials: createEdgeAuthority(credentials, keys) }),
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     },
@@ -71,13 +78,26 @@ export function createSecondaryHost(
     location: locationSettings(config.location),
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
-    ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
-    onError: (error) => log("error", "request-failed", describeError(error)),
+    onError: (error: Error) => log("error", "request-failed", describeError(error)),
   };
-  const resource = createDnsResource(dependencies);
-  const app = createApp(dependencies, resource);
-  const gated = fetchBehindGate(gateOfClients(config.clients, resource));
-  const answer = gated((request, connection) => app.fetch(request, connection));
+  if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
+  const asking = createEdgeAsking(config, canPush, keys);
+  if (!asking.isForEverybody) {
+    const { app } = createSecondarySites({ ...asking, config, secondaryOf, common, hasMetrics: false });
+    return {
+      async fetch(request, connection, background) {
+        const prepare = ({ secondary }: SecondarySite) => secondary.freshen(Date.now(), background);
+        return behind((one, of) => app.fetch(one, of, prepare))(request, connection);
+      },
+    };
+  }
+  const secondary = secondaryOf(EVERYTHING);
+  const app = createApp({
+    ...common,
+    gateway: secondary,
+    ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
+  });
+  const answer = behind((request, connection) => app.fetch(request, connection));
   return {
     async fetch(request, connection, background) {
       if (!WITHOUT_IMAGE.test(request.url)) await secondary.freshen(Date.now(), background);

@@ -1,8 +1,12 @@
+import { type AskingAuthority, createAskingAuthority } from "../../access/asking/asking-authority.ts";
 import type { RuleCredentials } from "../../access/asking/asking-settings.ts";
 import { type Audiences, createAudiences } from "../../access/asking/audience.ts";
 import { knownKinds } from "../../access/asking/refusals.ts";
+import { createClientAddress } from "../../http/client-address.ts";
+import type { HttpRequest } from "../../http/exchange.ts";
 import { scopeKey } from "../../merge/scope.ts";
 import { type EdgeAccess, publicScope } from "./access-settings.ts";
+import type { EdgeClients } from "./client-settings.ts";
 import { type IssuerKeysPlace, type KeysAccess, keySourceOf } from "./issuer-settings.ts";
 
 type AnyAccess = Pick<EdgeAccess, "public" | "hostNames"> & {
@@ -42,6 +46,41 @@ export function whoseTokens({ issuer, audience, subject, claims = {} }: Issued) 
     claims: Object.fromEntries(Object.entries(claims).map(([claim, values]) => [claim, [values].flat()])),
   };
 }
+
+/** The authority over who asks on a host without files. */
+export function createEdgeAsking(
+  { access, clients }: { readonly access: EdgeAccess; readonly clients: EdgeClients },
+  canPush: boolean,
+  keys: KeysAccess,
+): EdgeAsking {
+  const audiences = audiencesOf(access);
+  const rules = edgeRules(access, keys);
+  return {
+    audiences,
+    rules,
+    isForEverybody: isForEverybody(access, rules),
+    authority: createAskingAuthority<HttpRequest>({
+      audiences,
+      rules,
+      hostNames: hostNamesOf(access),
+      everybodyHasTokens: canPush,
+      clientAddress: createClientAddress(clients),
+    }),
+  };
+}
+
+/** Who asks on a host without files. */
+export interface EdgeAsking {
+  readonly audiences: Audiences;
+  readonly rules: readonly RuleCredentials[];
+  /** Whether everybody gets the same answers whatever they show. */
+  readonly isForEverybody: boolean;
+  readonly authority: AskingAuthority<HttpRequest>;
+}
+
+/** What a host that others always reach says where nobody has stated who may ask. */
+export const ACCESS_NOT_STATED =
+  "nothing says who may ask, so everybody may: state access.public or access.rules in CONFIG (docs/security.md#asking)";
 
 /** The credentials of rules on a host without files. */
 export function edgeRules({ rules }: EdgeAccess, access: KeysAccess): RuleCredentials[] {

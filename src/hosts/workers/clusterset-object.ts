@@ -4,7 +4,6 @@ import { systemClock } from "../../gateway/clock.ts";
 import { Gateway } from "../../gateway/gateway.ts";
 import { createPushRoutes } from "../../http/push.ts";
 import { createTransferRoutes } from "../../http/transfer-routes.ts";
-import type { Scope } from "../../merge/scope.ts";
 import { createDurableObjectStore } from "../../store/durable-object-store.ts";
 import { createPrecedenceTable } from "../../store/precedence-table.ts";
 import { logJson } from "../logging/json-log.ts";
@@ -42,8 +41,7 @@ export class ClustersetObject extends DurableObject<Environment> {
 
   async #open(
     storage: DurableObjectStorage,
-    { config, authority, grants }: WorkerSettings,
-    scopes: readonly Scope[] = [],
+    { config, authority, grants, asking }: WorkerSettings,
   ): Promise<void> {
     const leases = new LeaseAlarm(storage, await storage.getAlarm(), (error) =>
       logFailure("alarm-failed", "the next lease's end is not watched", error),
@@ -55,7 +53,7 @@ export class ClustersetObject extends DurableObject<Environment> {
       }),
       precedence: createPrecedenceTable(storage),
       stages: createStages({ ...config, grants, federations: federationOptions(config.federations) }),
-      scopes,
+      scopes: asking.audiences.all.map(({ scope }) => scope),
       clock: systemClock,
       onEvent: logGatewayEvent,
       limits: gatewayLimitsOf(config),

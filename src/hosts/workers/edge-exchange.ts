@@ -1,14 +1,22 @@
+import type { AdmittedGateway } from "../../http/admitted.ts";
+import { pathOf } from "../../http/admitted-resource.ts";
 import type { Connection } from "../../http/connection.ts";
 import type { DnsResource } from "../../http/dns-resource.ts";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { FetchRequest } from "../../http/fetch-exchange.ts";
 import type { Secondary } from "../../transfer/secondary.ts";
+import type { SecondarySite } from "../secondary/sites.ts";
 import { locationOf } from "./cf-location.ts";
 
-/** What DNS queries are answered with. */
+/** What DNS queries are answered with, where everybody gets the same answers. */
 export interface EdgeParts {
   readonly secondary: Secondary;
   readonly resource: DnsResource;
+}
+
+/** What they are answered with where it depends on who asks. */
+export interface AdmittedEdgeParts {
+  readonly admitted: Pick<AdmittedGateway<SecondarySite>, "resource" | "failed">;
 }
 
 /** A request as Cloudflare hands it to a Worker. */
@@ -51,6 +59,19 @@ export function exchangeAtEdge(
   return fresh === undefined ? answer(resource, exchanged) : fresh.then(() => answer(resource, exchanged));
 }
 
+/** The same where answers depend on who asks: whatever answers DNS or JSON, token in the path or not. */
+export function exchangeForFew(
+  { admitted: { resource, failed } }: AdmittedEdgeParts,
+  request: EdgeRequest,
+  context: ExecutionContext,
+): Response | Promise<Response> | undefined {
+  const exchanged = new FetchRequest(request, new EdgeConnection(request));
+  const answerDns = resource.exchangeAt(pathOf(exchanged.url), ({ secondary }) =>
+    secondary.freshen(Date.now(), (work) => context.waitUntil(work)),
+  );
+  return answerDns && answer({ answerDns, failed }, exchanged);
+}
+
 function isDnsQuery({ method, url }: HttpRequest): boolean {
   if (method !== "GET" && method !== "POST") return false;
   // Behind the slashes of the scheme.
@@ -59,7 +80,10 @@ function isDnsQuery({ method, url }: HttpRequest): boolean {
   return url.startsWith(DNS_QUERY, path) && (url.length === end || url.charCodeAt(end) === QUESTION_MARK);
 }
 
-function answer({ answerDns, failed }: DnsResource, request: HttpRequest): Response | Promise<Response> {
+function answer(
+  { answerDns, failed }: Pick<DnsResource, "answerDns" | "failed">,
+  request: HttpRequest,
+): Response | Promise<Response> {
   try {
     const answered = answerDns(request);
     if (!(answered instanceof Promise)) return toResponse(answered);

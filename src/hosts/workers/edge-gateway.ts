@@ -1,7 +1,10 @@
 import { waitUntil } from "cloudflare:workers";
+import type { AdmittedGateway } from "../../http/admitted.ts";
 import { type AppDependencies, createApp } from "../../http/app.ts";
 import { createClientAddress } from "../../http/client-address.ts";
 import { createDnsResource, type DnsResource } from "../../http/dns-resource.ts";
+import { QueryCounters } from "../../http/query-counters.ts";
+import { createRefuse } from "../../http/refusal.ts";
 import { behindGate, type FetchHandler, fetchBehindGate } from "../../http/request-gate.ts";
 import { createStatusMetrics } from "../../http/status-metrics.ts";
 import { EVERYTHING, type Scope, scopeKey } from "../../merge/scope.ts";
@@ -9,6 +12,9 @@ import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { Secondary } from "../../transfer/secondary.ts";
 import { IMAGE_FORMAT_VERSION } from "../../zone/layout.ts";
 import { logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
+import { createSecondarySites, type SecondarySite } from "../secondary/sites.ts";
+import { isStated } from "../settings/access-settings.ts";
+import { ACCESS_NOT_STATED } from "../settings/asking.ts";
 import { gateOfClients } from "../settings/client-gate.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
@@ -24,8 +30,8 @@ import { VERSION } from "./version.ts";
 /** The object's name: one holds the whole clusterset. */
 const OBJECT = "clusterset";
 
-/** What an isolate answers requests with. */
-export interface EdgeGateway {
+/** What an isolate answers requests with, where everybody gets the same answers. */
+export interface OpenEdge {
   readonly secondary: Secondary;
   /** What the application answers DNS with, for who needs no application around it. */
   readonly resource: DnsResource;
@@ -33,16 +39,27 @@ export interface EdgeGateway {
   readonly fetch: FetchHandler;
 }
 
+/** What an isolate answers requests with: for everybody, or for whoever asks. */
+export type EdgeGateway = OpenEdge | FewEdge;
+
+/** Where answers depend on who asks. */
+export interface FewEdge {
+  readonly admitted: AdmittedGateway<SecondarySite>;
+  /** Puts the limits on clients in front. */
+  readonly behind: (fetch: FetchHandler) => FetchHandler;
+}
+
 /**
  * Puts together what an isolate answers with. The object is only asked when a query needs it.
  * @throws {UsageError} where the configuration is wrong
  */
 export function createEdgeGateway(environment: Environment): EdgeGateway {
-  const { config, authority, canPush } = readSettings(environment);
+  const { config, authority, canPush, asking } = readSettings(environment);
   // A stub belongs to the request that it was made in.
   const object = () => environment.CLUSTERSET.getByName(OBJECT);
   const stages = createStages({ ...config, federations: federationOptions(config.federations) });
-  const createSecondary = (scope: Scope) =>
+  const cacheKey = `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${IMAGE_FORMAT_VERSION}`;
+  const secondaryOf = (scope: Scope) =>
     new Secondary({
       source: new CachedTransferSource({
         source: new HttpTransferSource({
@@ -51,7 +68,7 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
           fetch: (url, request) => object().fetch(url, request),
         }),
         cache: caches.default,
-        key: `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${IMAGE_FORMAT_VERSION}`,
+        key: cacheKey,
         scope: scopeKey(scope),
         background: waitUntil,
         clock: Date.now,
@@ -61,7 +78,6 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
       scope,
       onEvent: logTransfers(logJson),
     });
-  const secondary = createSecondary(EVERYTHING);
   const { outside, policies } = createOutside(config, {
     upstreams: fetchUpstreams(config.forward),
     // A request cannot wait for what belongs to another one, and ends with its response.
@@ -69,8 +85,12 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     background: waitUntil,
     onUpstreamChange: logUpstreams(logJson),
   });
-  const dependencies: AppDependencies = {
-    gateway: secondary,
+  const counters = new QueryCounters();
+  const refuse = createRefuse(config.cors.origins, counters);
+  const gate = gateOfClients(config.clients, { counters, refuse });
+  const behind = fetchBehindGate(gate);
+  const common = {
+    counters,
     clock: Date.now,
     clientAddress: createClientAddress(config.clients),
     location: locationSettings(config.location),
@@ -86,16 +106,26 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
     policies,
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
+    onError: (error: Error) => logFailure("request-failed", "a request failed", error),
+  };
+  if (!isStated(config.access)) logJson("warn", "access-not-stated", ACCESS_NOT_STATED);
+  if (!asking.isForEverybody)
+    return {
+      admitted: createSecondarySites({ ...asking, config, secondaryOf, common, hasMetrics: true }),
+      behind,
+    };
+  const secondary = secondaryOf(EVERYTHING);
+  const dependencies: AppDependencies = {
+    ...common,
+    gateway: secondary,
     ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
     metrics: createStatusMetrics(secondary, Date.now),
-    onError: (error) => logFailure("request-failed", "a request failed", error),
   };
   const resource = createDnsResource(dependencies);
-  const gate = gateOfClients(config.clients, resource);
   const app = createApp(dependencies, resource);
   return {
     secondary,
     resource: { ...resource, answerDns: behindGate(gate)(resource.answerDns) },
-    fetch: fetchBehindGate(gate)((request, connection) => app.fetch(request, connection)),
+    fetch: behind((request, connection) => app.fetch(request, connection)),
   };
 }

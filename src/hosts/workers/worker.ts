@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describeError, logJson } from "../logging/json-log.ts";
-import { EdgeConnection, type EdgeRequest, exchangeAtEdge } from "./edge-exchange.ts";
-import { createEdgeGateway, type EdgeGateway } from "./edge-gateway.ts";
+import type { SecondarySite } from "../secondary/sites.ts";
+import { EdgeConnection, type EdgeRequest, exchangeAtEdge, exchangeForFew } from "./edge-exchange.ts";
+import { createEdgeGateway, type EdgeGateway, type FewEdge, type OpenEdge } from "./edge-gateway.ts";
 import type { Environment } from "./environment.ts";
 
 export { ClustersetObject } from "./clusterset-object.ts";
@@ -29,12 +30,27 @@ export default {
       logJson("error", "not-configured", describeError(gateway.failure));
       return new Response("this gateway is not configured; its log says why\n", { status: 500 });
     }
+    if ("admitted" in gateway)
+      return exchangeForFew(gateway, request, context) ?? answerFew(gateway, request, context);
     return exchangeAtEdge(gateway, request, context) ?? answerByApp(gateway, request, context);
   },
 } satisfies ExportedHandler<Environment>;
 
+function answerFew(
+  { admitted: { app }, behind }: FewEdge,
+  request: EdgeRequest,
+  context: ExecutionContext,
+): Response | Promise<Response> {
+  const prepare = ({ secondary }: SecondarySite) =>
+    secondary.freshen(Date.now(), (work) => context.waitUntil(work));
+  return behind((one, connection) => app.fetch(one, connection, prepare))(
+    request,
+    new EdgeConnection(request),
+  );
+}
+
 async function answerByApp(
-  { secondary, fetch }: EdgeGateway,
+  { secondary, fetch }: OpenEdge,
   request: EdgeRequest,
   context: ExecutionContext,
 ): Promise<Response> {
