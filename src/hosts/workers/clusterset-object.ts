@@ -12,6 +12,7 @@ import { createStages } from "../settings/stages.ts";
 import { type Environment, readSettings, type WorkerSettings } from "./environment.ts";
 import { logFailure, logGatewayEvent, logStoreWarning } from "./event-log.ts";
 import { LeaseAlarm } from "./lease-alarm.ts";
+import { imageMemory } from "./reserved-memory.ts";
 
 /** How many pushes of the greatest length are read at the same time; others are told to try again later. */
 const PUSHES_IN_FLIGHT = 2;
@@ -29,6 +30,8 @@ export class ClustersetObject extends DurableObject<Environment> {
 
   constructor(state: DurableObjectState, environment: Environment) {
     super(state, environment);
+    // Who compiles images takes none over, and needs the memory.
+    imageMemory.release();
     state.blockConcurrencyWhile(() => this.#open(state.storage, readSettings(environment)));
   }
 

@@ -15,6 +15,7 @@ import { CachedTransferSource } from "./cached-source.ts";
 import { type Environment, readSettings } from "./environment.ts";
 import { logFailure } from "./event-log.ts";
 import { createPushForward } from "./push-forward.ts";
+import { imageMemory } from "./reserved-memory.ts";
 import { VERSION } from "./version.ts";
 
 /** The object's name: one holds the whole clusterset. */
@@ -36,14 +37,17 @@ export function createEdgeGateway(environment: Environment): EdgeGateway {
   const { config, credentials, canPush } = readSettings(environment);
   // A stub belongs to the request that it was made in.
   const object = () => environment.CLUSTERSET.getByName(OBJECT);
+  const { allocate } = imageMemory;
   const secondary = new Secondary({
     source: new CachedTransferSource({
       source: new HttpTransferSource({
         gateway: "https://clusterset-object.invalid",
         fetch: (url, request) => object().fetch(url, request),
+        allocate,
       }),
       cache: caches.default,
       key: `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${IMAGE_FORMAT_VERSION}`,
+      allocate,
       background: waitUntil,
       clock: Date.now,
       sleep: (milliseconds) => scheduler.wait(milliseconds),
