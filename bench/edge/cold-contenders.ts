@@ -17,7 +17,7 @@ export interface ColdContender {
 export const FIXED = "fixed bytes";
 export const FETCH_ONLY = "takes the image from the cache, no more";
 export const CACHED = "gateway, image in the cache";
-const HONO = "Hono, fixed bytes";
+export const HONO = "Hono, fixed bytes";
 const UNCACHED = "gateway, nothing in the cache";
 
 const QUERY = encodeQuery("service-0.team-0.svc.clusterset.local", "A");

@@ -71,7 +71,11 @@ function createDns({ config, credentials, canPush }: WorkerSettings, surrounding
     location: locationSettings(config.location),
     zones: config.zones,
     version: VERSION,
-    pushRoutes: createPushForward(credentials, (request) => surroundings.fetch(request)),
+    pushRoutes: createPushForward(
+      credentials,
+      (request) => surroundings.fetch(request),
+      () => secondary.expire(now()),
+    ),
     askers: {
       ...(canPush && { credentials }),
       optionCode: config.sourceCluster.option,
