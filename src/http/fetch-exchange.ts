@@ -28,12 +28,13 @@ export class FetchRequest implements HttpRequest {
   }
 
   /** A declared length is trusted to be enforced by the host. */
-  async body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const declared = this.header("content-length");
     if (declared === null) return readUndeclared(this.#request.body, most);
-    if (!(Number(declared) <= most)) return undefined;
-    const body = await this.#request.arrayBuffer();
-    return body.byteLength <= most ? new Uint8Array(body) : undefined;
+    if (!(Number(declared) <= most)) return Promise.resolve(undefined);
+    return this.#request
+      .arrayBuffer()
+      .then((body) => (body.byteLength <= most ? new Uint8Array(body) : undefined));
   }
 }
 

@@ -1,5 +1,5 @@
 import { EVERYTHING, type Scope, scopeKey } from "../merge/scope.ts";
-import { readBounded } from "./bounded-body.ts";
+import { type Allocate, readBounded } from "./bounded-body.ts";
 import { parseTransferState } from "./state-message.ts";
 import type { TransferSource, TransferState } from "./transfer-state.ts";
 
@@ -15,11 +15,14 @@ export interface HttpTransferOptions {
   readonly fetch?: (url: string, request: RequestInit) => Promise<Response>;
   /** The longest image that is taken, in octets. Default: 128 MiB. */
   readonly imageBytes?: number;
+  /** Where the memory of images is from. Default: the host. */
+  readonly allocate?: Allocate;
   /** Unix milliseconds. Default: the host's clock. */
   readonly clock?: () => number;
 }
 
-const MOST_IMAGE_BYTES = 128 * 1024 * 1024;
+/** The longest image that is taken unless told, in octets. */
+export const MOST_IMAGE_BYTES = 128 * 1024 * 1024;
 const MOST_STATE_BYTES = 8 * 1024 * 1024;
 /** Milliseconds, where the caller sets no bound of its own. */
 const TIMEOUT = 10_000;
@@ -36,6 +39,7 @@ export class HttpTransferSource implements TransferSource {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #fetch: (url: string, request: RequestInit) => Promise<Response>;
   readonly #imageBytes: number;
+  readonly #allocate: Allocate | undefined;
   readonly #clock: () => number;
 
   /** @throws {TypeError} where the gateway is no http or https URL */
@@ -48,6 +52,7 @@ export class HttpTransferSource implements TransferSource {
     this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
     this.#fetch = options.fetch ?? ((address, request) => fetch(address, request));
     this.#imageBytes = options.imageBytes ?? MOST_IMAGE_BYTES;
+    this.#allocate = options.allocate;
     this.#clock = options.clock ?? Date.now;
   }
 
@@ -73,7 +78,7 @@ export class HttpTransferSource implements TransferSource {
 
   async image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const response = await this.#get(`images/${contentHash}`, "application/octet-stream", signal);
-    if (response.status === 200) return readBounded(response, this.#imageBytes, "the image");
+    if (response.status === 200) return readBounded(response, this.#imageBytes, "the image", this.#allocate);
     const error = await refusal(response);
     if (error.code === UNKNOWN_IMAGE) return undefined;
     throw error;

@@ -60,6 +60,8 @@ export class Secondary implements DohGateway {
   #served: TakenOver | undefined;
   #error: string | undefined;
   #saidStale = false;
+  /** When the primary acknowledged a change that what is here may lack. */
+  #changedAt: number | undefined;
 
   /** @throws {RangeError} for a policy whose times do not go together */
   constructor(options: SecondaryOptions) {
@@ -84,14 +86,19 @@ export class Secondary implements DohGateway {
   freshen(now: number, background: Background = this.#background): Promise<void> | undefined {
     if (this.#images.isUnchecked) this.#checkSlice(now);
     const schedule = this.#schedule;
-    if (schedule.isYoung(now)) return undefined;
-    if (schedule.isStale(now)) {
+    if (schedule.isYoung(now) && this.#changedAt === undefined) return undefined;
+    if (this.#isWanting(now)) {
       if (schedule.isBackingOff(now)) return undefined;
       const wait = this.#served === undefined ? this.#policy.firstWait : this.#policy.wait;
       return this.#untilFresh(this.#clock.now() + wait, background);
     }
     if (schedule.mayAsk(now, false)) background(this.#refresh());
     return undefined;
+  }
+
+  /** To be called after a change that the primary acknowledged: the next query waits for a state that has it. @param now Unix milliseconds */
+  expire(now: number): void {
+    this.#changedAt = now;
   }
 
   answer(
@@ -129,13 +136,23 @@ export class Secondary implements DohGateway {
     return { ...served.state.status, ...stale, ...error };
   }
 
+  /**
+   * Whether a query does better to wait for the newest state: what is here is too old, is older than a change that somebody
+   * here knows of, or leaves nothing to answer.
+   */
+  #isWanting(now: number): boolean {
+    const schedule = this.#schedule;
+    if (schedule.isStale(now) || this.#changedAt !== undefined) return true;
+    return this.#served?.image === undefined && !schedule.isYoung(now);
+  }
+
   /** Asks, or waits for what another one asked for. */
   async #untilFresh(deadline: number, background: Background): Promise<void> {
     const schedule = this.#schedule;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
       const now = this.#clock.now();
       const left = deadline - now;
-      if (left <= 0 || !schedule.isStale(now) || schedule.isBackingOff(now)) return;
+      if (left <= 0 || !this.#isWanting(now) || schedule.isBackingOff(now)) return;
       if (schedule.mayAsk(now, true)) {
         const refresh = this.#refresh();
         background(refresh);
@@ -149,13 +166,16 @@ export class Secondary implements DohGateway {
     const begun = this.#clock.now();
     const attempt = this.#schedule.begin(begun);
     // What several secondaries share has to be newer than what is here.
-    const maximumAge = Math.min(this.#policy.refresh, Math.abs(begun - this.#schedule.asOf) - 1);
+    const changedAt = this.#changedAt;
+    const newerThan = changedAt ?? this.#schedule.asOf;
+    const maximumAge = Math.min(this.#policy.refresh, Math.abs(begun - newerThan) - 1);
     try {
       const newest = await fetchNewest(this.#fetchParts, attempt, Math.max(0, maximumAge));
       const now = this.#clock.now();
       if (!this.#schedule.isNews(newest.asOf, now)) return this.#schedule.end(attempt);
       this.#take(newest, begun, now);
       this.#schedule.succeeded(attempt, newest.asOf);
+      if (this.#changedAt === changedAt) this.#changedAt = undefined;
     } catch (error) {
       const retryIn = this.#schedule.failed(attempt, this.#clock.now());
       // Without one, somebody who lost patience with this attempt is asking already.

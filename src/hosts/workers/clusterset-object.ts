@@ -14,6 +14,7 @@ import { createStages } from "../settings/stages.ts";
 import { type Environment, readSettings, type WorkerSettings } from "./environment.ts";
 import { logFailure, logGatewayEvent, logStoreWarning } from "./event-log.ts";
 import { LeaseAlarm } from "./lease-alarm.ts";
+import { imageMemory } from "./reserved-memory.ts";
 
 const onError = (error: unknown) => logFailure("request-failed", "a request failed", error);
 
@@ -28,6 +29,8 @@ export class ClustersetObject extends DurableObject<Environment> {
 
   constructor(state: DurableObjectState, environment: Environment) {
     super(state, environment);
+    // Who compiles images takes none over, and needs the memory.
+    imageMemory.release();
     state.blockConcurrencyWhile(() => this.#open(state.storage, readSettings(environment)));
   }
 

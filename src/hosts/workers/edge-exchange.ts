@@ -4,19 +4,16 @@ import type { Connection } from "../../http/connection.ts";
 import type { DnsResource } from "../../http/dns-resource.ts";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { FetchRequest } from "../../http/fetch-exchange.ts";
-import type { Secondary } from "../../transfer/secondary.ts";
+import { behindGate, type RequestGate } from "../../http/request-gate.ts";
 import type { SecondarySite } from "../secondary/sites.ts";
 import { locationOf } from "./cf-location.ts";
+import type { EdgeDns } from "./edge-dns.ts";
 
-/** What DNS queries are answered with, where everybody gets the same answers. */
-export interface EdgeParts {
-  readonly secondary: Secondary;
-  readonly resource: DnsResource;
-}
-
-/** What they are answered with where it depends on who asks. */
+/** What DNS queries are answered with where it depends on who asks. */
 export interface AdmittedEdgeParts {
   readonly admitted: Pick<AdmittedGateway<SecondarySite>, "resource" | "failed">;
+  /** The limits on clients. */
+  readonly gate: RequestGate | undefined;
 }
 
 /** A request as Cloudflare hands it to a Worker. */
@@ -49,7 +46,7 @@ export class EdgeConnection implements Connection {
  * answer (docs/benchmarks.md). That is GET and POST of `/dns-query`, exactly; undefined for any other request.
  */
 export function exchangeAtEdge(
-  { secondary, resource }: EdgeParts,
+  { secondary, resource }: EdgeDns,
   request: EdgeRequest,
   context: ExecutionContext,
 ): Response | Promise<Response> | undefined {
@@ -61,7 +58,7 @@ export function exchangeAtEdge(
 
 /** The same where answers depend on who asks: whatever answers DNS or JSON, token in the path or not. */
 export function exchangeForFew(
-  { admitted: { resource, failed } }: AdmittedEdgeParts,
+  { admitted: { resource, failed }, gate }: AdmittedEdgeParts,
   request: EdgeRequest,
   context: ExecutionContext,
 ): Response | Promise<Response> | undefined {
@@ -69,7 +66,7 @@ export function exchangeForFew(
   const answerDns = resource.exchangeAt(pathOf(exchanged.url), ({ secondary }) =>
     secondary.freshen(Date.now(), (work) => context.waitUntil(work)),
   );
-  return answerDns && answer({ answerDns, failed }, exchanged);
+  return answerDns && answer({ answerDns: behindGate(gate)(answerDns), failed }, exchanged);
 }
 
 function isDnsQuery({ method, url }: HttpRequest): boolean {

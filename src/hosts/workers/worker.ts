@@ -1,9 +1,13 @@
 import { env } from "cloudflare:workers";
+import { fetchBehindGate } from "../../http/request-gate.ts";
 import { describeError, logJson } from "../logging/json-log.ts";
 import type { SecondarySite } from "../secondary/sites.ts";
 import { EdgeConnection, type EdgeRequest, exchangeAtEdge, exchangeForFew } from "./edge-exchange.ts";
 import { createEdgeGateway, type EdgeGateway, type FewEdge, type OpenEdge } from "./edge-gateway.ts";
-import type { Environment } from "./environment.ts";
+import { type Environment, readSettings } from "./environment.ts";
+import { logFailure } from "./event-log.ts";
+import { rehearse } from "./rehearsal.ts";
+import { cloudflareSurroundings } from "./surroundings.ts";
 
 export { ClustersetObject } from "./clusterset-object.ts";
 
@@ -14,11 +18,14 @@ const WITHOUT_IMAGE = /^https?:\/\/[^/]+\/(?:api\/|healthz$)/;
  * What the isolate answers with, or why it cannot. It is put together while the isolate starts, because that does not count as CPU
  * time of its first request, of which the free plan has 10 ms.
  */
-const gateway = startGateway();
+const gateway = await startGateway();
 
-function startGateway(): EdgeGateway | { readonly failure: unknown } {
+async function startGateway(): Promise<EdgeGateway | { readonly failure: unknown }> {
   try {
-    return createEdgeGateway(env as Environment);
+    const environment = env as Environment;
+    const settings = readSettings(environment);
+    await rehearse(settings).catch((error) => logFailure("rehearsal-failed", "the start went on", error));
+    return createEdgeGateway(settings, cloudflareSurroundings(environment));
   } catch (failure) {
     return { failure };
   }
@@ -37,13 +44,13 @@ export default {
 } satisfies ExportedHandler<Environment>;
 
 function answerFew(
-  { admitted: { app }, behind }: FewEdge,
+  { admitted: { app }, gate }: FewEdge,
   request: EdgeRequest,
   context: ExecutionContext,
 ): Response | Promise<Response> {
   const prepare = ({ secondary }: SecondarySite) =>
     secondary.freshen(Date.now(), (work) => context.waitUntil(work));
-  return behind((one, connection) => app.fetch(one, connection, prepare))(
+  return fetchBehindGate(gate)((one, connection) => app.fetch(one, connection, prepare))(
     request,
     new EdgeConnection(request),
   );

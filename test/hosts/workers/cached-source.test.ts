@@ -97,6 +97,15 @@ describe("what one isolate has asked for, the location's others need not ask for
     expect(object.states).toHaveLength(2);
   });
 
+  test("an image that the cache gives only a part of is asked for again", async () => {
+    const { clock, object, shared, cache, hash } = await openLocation();
+    const first = await done(clock, shared().image(hash()));
+    cache.cutOff = true;
+    await pass(clock, 5000, 1000);
+    expect(await done(clock, shared().image(hash()))).toEqual(first);
+    expect(object.images).toEqual([hash(), hash()]);
+  });
+
   test("who was called off asks no further", async () => {
     const { clock, object, shared } = await openLocation();
     object.stateLatency = 300;
