@@ -141,7 +141,7 @@ function createGuarded(
         );
   server.maxConnections = limits.connections;
   const guard = new ConnectionGuard(server, limits);
-  if (tls !== undefined) answerStreams(server as Http2SecureServer, guard, exchanges, limits.headerBytes);
+  if (tls !== undefined) answerStreams(server as Http2SecureServer, guard, exchanges);
   // Handshakes that fail and clients that vanish are a network's daily life.
   server.on("tlsClientError", (_error: Error, socket: Duplex) => socket.destroy());
   server.on("sessionError", () => {});
@@ -153,7 +153,6 @@ function answerStreams(
   server: Http2SecureServer,
   guard: ConnectionGuard,
   exchanges: StreamExchanges | undefined,
-  longestHeader: number,
 ): void {
   type StreamListener = (
     stream: ServerHttp2Stream,
@@ -165,20 +164,10 @@ function answerStreams(
   server.removeAllListeners("stream");
   const answer: StreamListener = (stream, headers, flags, rawHeaders) => {
     guard.began(stream, headers[":method"]);
-    // Node holds to the limit only once the client has acknowledged it.
-    if (headerListSize(rawHeaders) > longestHeader)
-      return stream.respond({ ":status": 431 }, { endStream: true });
     if (exchanges !== undefined && exchangeOnStream(exchanges, stream, headers)) return;
     for (const listener of listeners) listener.call(server, stream, headers, flags, rawHeaders);
   };
   server.on("stream", answer);
-}
-
-/** The size of a header list as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113 section 6.5.2). */
-function headerListSize(rawHeaders: readonly string[]): number {
-  let size = rawHeaders.length * 16;
-  for (const text of rawHeaders) size += text.length;
-  return size;
 }
 
 function stopGuarded({ server, guard }: Guarded, grace: number): Promise<void> {
