@@ -50,23 +50,6 @@ describe("the queries of attacks", () => {
 
 describe("requests without measure", () => {
   const http: ListeningGateway["gateway"]["http"] = (path, options) => listening.gateway.http(path, options);
-  const zeros = (length: number) => Buffer.alloc(length).toString("base64url");
-
-  test.each([
-    ["longer than a header may be", 20_000, [431]],
-    ["longer than a query may be", 100_000, [431]],
-    ["of a megabyte", MIB, [431]],
-  ])("a parameter dns %s", async (_, length, statuses) => {
-    const bystander = await Bystander.start(listening.gateway, { name: WEB, addresses: ["10.96.1.10"] });
-    const path = `/dns-query?dns=${zeros(length)}`;
-    // A server may hang up on so long a header instead of reading it.
-    const status = await http(path).then(
-      (answer) => answer.status,
-      () => 431,
-    );
-    expect(statuses).toContain(status);
-    await bystander.stop();
-  });
 
   test.each(["%00", "AAAA=AAAA", "A", "!!", "%zz", "&".repeat(5000)])(
     "a parameter dns that is none: %s",
