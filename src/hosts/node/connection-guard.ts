@@ -8,6 +8,7 @@ import {
 import type { Server, Socket } from "node:net";
 import { TokenBuckets } from "../../limits/token-buckets.ts";
 import type { ServerLimits } from "../settings/server-limits.ts";
+import { ExchangesByAge } from "./exchanges-by-age.ts";
 import { type HeldConnection, HeldConnections, letGo } from "./held-connections.ts";
 import type { ServerProtection } from "./server-protection.ts";
 
@@ -24,8 +25,7 @@ export class ConnectionGuard {
   readonly #held: HeldConnections;
   readonly #resets: TokenBuckets;
   readonly #bySession = new WeakMap<ServerHttp2Session, HeldConnection>();
-  /** When each request began, the oldest first. */
-  readonly #exchanges = new Map<ServerHttp2Stream | ServerResponse, number>();
+  readonly #exchanges = new ExchangesByAge();
   readonly #unfinished = new Map<ServerHttp2Stream, number>();
   readonly #finished: (this: ServerHttp2Stream) => void;
   readonly #sweeper: NodeJS.Timeout;
@@ -75,7 +75,7 @@ export class ConnectionGuard {
     if (++held.open === streamsPerConnection) counters.hit("limits.streamsPerConnection");
     // Streams that were reset along with others in one read are closed only later.
     else if (held.open > 2 * streamsPerConnection) held.onReset();
-    this.#exchanges.set(stream, now);
+    this.#exchanges.begin(stream, now);
     stream.on("close", held.onStreamClose);
     if (method !== "GET" && method !== "HEAD") {
       this.#unfinished.set(stream, now);
@@ -98,10 +98,10 @@ export class ConnectionGuard {
       held.hasAsked = true;
       held.open++;
     }
-    this.#exchanges.set(outgoing, now);
+    this.#exchanges.begin(outgoing, now);
     outgoing.once("close", () => {
       requests.end();
-      this.#exchanges.delete(outgoing);
+      this.#exchanges.end(outgoing);
       if (held === undefined) return;
       held.open--;
       held.activeAt = performance.now();
@@ -138,7 +138,7 @@ export class ConnectionGuard {
     held.onStreamClose = function (this: ServerHttp2Stream) {
       held.open--;
       requests.end();
-      exchanges.delete(this);
+      exchanges.end(this);
       unfinished.delete(this);
       if (this.rstCode !== NGHTTP2_NO_ERROR) held.onReset();
     };
@@ -155,9 +155,7 @@ export class ConnectionGuard {
       counters.hit("limits.requestSeconds");
       stream.destroy();
     }
-    for (const [exchange, began] of this.#exchanges) {
-      if (now - began <= responseTimeout) break;
-      this.#exchanges.delete(exchange);
+    for (const exchange of this.#exchanges.takeBefore(now - responseTimeout)) {
       counters.hit("limits.responseSeconds");
       if ("rstCode" in exchange) exchange.close(NGHTTP2_CANCEL);
       exchange.destroy();
