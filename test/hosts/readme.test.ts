@@ -79,7 +79,13 @@ it("README's table has every key of the config file and no other", () => {
 
 it("README's table has every metric and no other", async () => {
   const { forwarder } = fakeForwarder({});
-  const metrics = createPrometheusMetrics(new FakeGateway(), new QueryCounters(), () => NOW, forwarder, new AccessCounters());
+  const metrics = createPrometheusMetrics(
+    new FakeGateway(),
+    new QueryCounters(),
+    () => NOW,
+    forwarder,
+    new AccessCounters(),
+  );
   const text = await metrics.render();
   const exported = [...text.matchAll(/^# TYPE (clusterset_doh_\w+)/gm)].map((match) => match[1]!);
   const listed = firstCells("metric").map((name) => (name.startsWith("_") ? `clusterset_doh${name}` : name));
