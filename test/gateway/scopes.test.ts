@@ -150,8 +150,10 @@ type Step =
   | { readonly do: "wait"; readonly seconds: number }
   | { readonly do: "hidden"; readonly cluster: number; readonly lease: number };
 
-/** All are there, and something changes that is hidden. */
+/** Something is there that is hidden, then all, and something changes that is hidden. */
 const BEGINNING: readonly Step[] = [
+  { do: "hidden", cluster: 0, lease: 2 * DAY },
+  { do: "wait", seconds: 1 },
   { do: "push", cluster: 0, lease: 2 * DAY },
   { do: "push", cluster: 1, lease: 300 },
   { do: "wait", seconds: 1 },
