@@ -301,7 +301,6 @@ describe("a hidden name", () => {
   test.each([
     ["a namespace", "A", `vault.secret.svc.${ZONE}`, `vault.nobody.svc.${ZONE}`],
     ["a cluster's endpoint", "A", `db-0.east.db.shop.svc.${ZONE}`, `db-0.none.db.shop.svc.${ZONE}`],
-    ["a cluster's port", "SRV", `_http._tcp.east.db.shop.svc.${ZONE}`, `_http._tcp.none.db.shop.svc.${ZONE}`],
     ["a clusterset IP", "PTR", "2.0.9.10.in-addr.arpa", "3.0.9.10.in-addr.arpa"],
     ["an endpoint's address", "PTR", "5.0.2.10.in-addr.arpa", "5.0.3.10.in-addr.arpa"],
   ] as const)(
