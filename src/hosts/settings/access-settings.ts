@@ -22,9 +22,9 @@ const Scope = z
     namespaces: z.array(Namespace).min(1).max(10_000).optional(),
     clusters: z.array(ClusterId).min(1).max(10_000).optional(),
     addressSources: z
-      .array(z.enum(["ClusterSetIP", "LoadBalancer", "Endpoint"]))
+      .array(z.enum(["ClusterSetIP", "LoadBalancer", "Endpoint", "ClusterIP"]))
       .min(1)
-      .max(3)
+      .max(4)
       .optional(),
     addressRanges: z.array(AddressRangeText).min(1).max(1000).optional(),
   })
