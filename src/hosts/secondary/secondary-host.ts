@@ -71,7 +71,7 @@ export function createSecondaryHost(
     onError: (error: Error) => log("error", "request-failed", describeError(error)),
   };
   if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
-  const asking = createEdgeAsking({ access: config.access, canPush }, keys);
+  const asking = createEdgeAsking({ access: config.access, canPush, keys });
   if (!asking.isForEverybody) {
     const { app } = createSecondarySites({ ...asking, config, secondaryOf, common, hasMetrics: false });
     return {

@@ -45,11 +45,19 @@ export function whoseTokens({ issuer, audience, subject, claims = {} }: Issued) 
   };
 }
 
+/** What who asks is found out with on a host without files. */
+export interface EdgeAskingParts {
+  readonly access: EdgeAccess;
+  /** Whether tokens of clusters that push say which one asks. */
+  readonly canPush: boolean;
+  readonly keys: KeysAccess;
+  /** The client's own address. Default: that of the connection. */
+  readonly clientAddress?: (request: HttpRequest) => string | undefined;
+}
+
 /** The authority over who asks on a host without files. */
-export function createEdgeAsking(
-  { access, canPush }: { readonly access: EdgeAccess; readonly canPush: boolean },
-  keys: KeysAccess,
-): EdgeAsking {
+export function createEdgeAsking(parts: EdgeAskingParts): EdgeAsking {
+  const { access, canPush, keys, clientAddress = ({ connection }) => connection?.clientAddress } = parts;
   const audiences = audiencesOf(access);
   const rules = edgeRules(access, keys);
   return {
@@ -61,7 +69,7 @@ export function createEdgeAsking(
       rules,
       hostNames: hostNamesOf(access),
       everybodyHasTokens: canPush,
-      clientAddress: ({ connection }) => connection?.clientAddress,
+      clientAddress,
     }),
   };
 }

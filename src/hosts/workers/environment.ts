@@ -44,6 +44,6 @@ export function readSettings(environment: Environment): WorkerSettings {
     authority: createEdgeAuthority(list, keys),
     grants: grantsOf(list),
     canPush,
-    asking: createEdgeAsking({ access: config.access, canPush }, keys),
+    asking: createEdgeAsking({ access: config.access, canPush, keys }),
   };
 }
