@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
-import { isStated, publicScope } from "../../src/hosts/settings/access-settings.ts";
+import { isStated, KINDS, publicScope } from "../../src/hosts/settings/access-settings.ts";
 import { readEdgeConfig } from "../../src/hosts/settings/edge-config.ts";
 import { UsageError } from "../../src/hosts/settings/usage-error.ts";
 import { EVERYTHING } from "../../src/merge/scope.ts";
@@ -222,4 +222,15 @@ describe("in CONFIG", () => {
     );
     expect(refused({})).toThrow("CONFIG.access.rules[0]: lets nobody in");
   });
+});
+
+it("docs/security.md's rules are taken", () => {
+  const page = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8");
+  const [, text] = /## Asking.*?```yaml\n(.*?)```/s.exec(page)!;
+  const file = join(folder, "gateway.yaml");
+  writeFileSync(file, `${text}tls: { clientCaFile: ca.crt }\n`);
+  const { rules } = readServeConfig({ config: file }).access;
+  expect(rules.flatMap((rule) => KINDS.filter((kind) => rule[kind] !== undefined)).sort()).toEqual(
+    [...KINDS].sort(),
+  );
 });

@@ -81,7 +81,8 @@ export function createSecondaryHost(
     onError: (error: Error) => log("error", "request-failed", describeError(error)),
   };
   if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
-  const asking = createEdgeAsking(config, canPush, keys);
+  const clientAddress = createClientAddress(config.clients);
+  const asking = createEdgeAsking({ access: config.access, canPush, keys, clientAddress });
   if (!asking.isForEverybody) {
     const { app } = createSecondarySites({ ...asking, config, secondaryOf, common, hasMetrics: false });
     return {

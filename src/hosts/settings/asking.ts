@@ -2,11 +2,10 @@ import { type AskingAuthority, createAskingAuthority } from "../../access/asking
 import type { RuleCredentials } from "../../access/asking/asking-settings.ts";
 import { type Audiences, createAudiences } from "../../access/asking/audience.ts";
 import { knownKinds } from "../../access/asking/refusals.ts";
-import { createClientAddress } from "../../http/client-address.ts";
+import type { ClientAddress } from "../../http/client-address.ts";
 import type { HttpRequest } from "../../http/exchange.ts";
 import { scopeKey } from "../../merge/scope.ts";
 import { type EdgeAccess, publicScope } from "./access-settings.ts";
-import type { EdgeClients } from "./client-settings.ts";
 import { type IssuerKeysPlace, type KeysAccess, keySourceOf } from "./issuer-settings.ts";
 
 type AnyAccess = Pick<EdgeAccess, "public" | "hostNames"> & {
@@ -47,12 +46,18 @@ export function whoseTokens({ issuer, audience, subject, claims = {} }: Issued) 
   };
 }
 
+/** What who asks is found out with on a host without files. */
+export interface EdgeAskingParts {
+  readonly access: EdgeAccess;
+  /** Whether tokens of clusters that push say which one asks. */
+  readonly canPush: boolean;
+  readonly keys: KeysAccess;
+  readonly clientAddress: ClientAddress;
+}
+
 /** The authority over who asks on a host without files. */
-export function createEdgeAsking(
-  { access, clients }: { readonly access: EdgeAccess; readonly clients: EdgeClients },
-  canPush: boolean,
-  keys: KeysAccess,
-): EdgeAsking {
+export function createEdgeAsking(parts: EdgeAskingParts): EdgeAsking {
+  const { access, canPush, keys, clientAddress } = parts;
   const audiences = audiencesOf(access);
   const rules = edgeRules(access, keys);
   return {
@@ -64,7 +69,7 @@ export function createEdgeAsking(
       rules,
       hostNames: hostNamesOf(access),
       everybodyHasTokens: canPush,
-      clientAddress: createClientAddress(clients),
+      clientAddress,
     }),
   };
 }

@@ -94,12 +94,25 @@ export function readListenFlags(flag: "--dns" | "--dot", texts: readonly string[
   });
 }
 
-/** Names and addresses beside the host's own that a certificate should hold for DNS over TLS and for designated resolvers. */
-export function namesInCertificate({ dns, dot, ddr }: { dns: Dns; dot: Dot; ddr: Ddr }): string[] {
+interface NamingSettings {
+  readonly dns: Dns;
+  readonly dot: Dot;
+  readonly ddr: Ddr;
+  readonly access: { readonly hostNames: readonly string[] };
+}
+
+/** Names and addresses beside the host's own that a certificate should hold: for DNS over TLS, designated resolvers, and tokens in host names. */
+export function namesInCertificate({ dns, dot, ddr, access }: NamingSettings): string[] {
   const hosts = [...dns.listen, ...dot.listen].map(({ address }) => parseListenAddress(address).host ?? "");
   const addresses = hosts.filter((host) => usableAddress(host) !== undefined);
+  const tokens = access.hostNames.map(canonical).flatMap((name) => [name, `*.${name}`]);
   return [
-    ...new Set([...(ddr.name === undefined ? [] : [canonical(ddr.name)]), ...ddr.addresses, ...addresses]),
+    ...new Set([
+      ...(ddr.name === undefined ? [] : [canonical(ddr.name)]),
+      ...ddr.addresses,
+      ...addresses,
+      ...tokens,
+    ]),
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { PushAuthority } from "../../access/push-authority.ts";
+import { createClientAddress } from "../../http/client-address.ts";
 import type { Grants } from "../../merge/grants.ts";
 import { describeError, logJson } from "../logging/json-log.ts";
 import { createEdgeAsking, type EdgeAsking } from "../settings/asking.ts";
@@ -44,6 +45,10 @@ export function readSettings(environment: Environment): WorkerSettings {
     authority: createEdgeAuthority(list, keys),
     grants: grantsOf(list),
     canPush,
-    asking: createEdgeAsking(config, canPush, keys),
+    asking: createEdgeAsking({
+      access: config.access,
+      clientAddress: createClientAddress(config.clients),
+      ...{ canPush, keys },
+    }),
   };
 }

@@ -8,7 +8,7 @@ import { createAudiences } from "../../../src/access/asking/audience.ts";
 import { SecretTable } from "../../../src/access/asking/secret-table.ts";
 import type { ShownCertificate } from "../../../src/access/certificates.ts";
 import { type Sha256, sha256BySubtle } from "../../../src/access/digests.ts";
-import { inlineKeys, type KeySource } from "../../../src/access/oidc-keys.ts";
+import { inlineKeys, type KeySource, KeysUnavailable } from "../../../src/access/oidc-keys.ts";
 import { EVERYTHING, type Scope } from "../../../src/merge/scope.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey } from "../issuers.ts";
 
@@ -257,6 +257,15 @@ describe("a token of an issuer", () => {
     const admission = await authority().admit(bearer(token));
     expect(told(admission)).toEqual([...refusal, "unknown"]);
     expect(JSON.stringify(admission)).not.toContain(token.split(".")[2]);
+  });
+
+  it("waits for keys that cannot be had", async () => {
+    const keys: KeySource = {
+      key: () => Promise.reject(new KeysUnavailable("the issuer's keys could not be fetched")),
+    };
+    const own = [{ name: "people", oidc: [{ issuer: ISSUER, audience: AUDIENCE, keys }] }];
+    const admission = await authority({ rules: own }).admit(bearer(await issuer.token()));
+    expect(told(admission)).toEqual([503, "KEYS_UNAVAILABLE", "unknown"]);
   });
 
   it("of another key is refused", async () => {
