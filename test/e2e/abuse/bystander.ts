@@ -13,6 +13,9 @@ const PAUSE_MS = 200;
 /** So long that only a gateway that does not answer at all misses it. */
 const DEADLINE_MS = 60_000;
 
+/** A request that got no answer. */
+class Dropped extends Error {}
+
 /**
  * An ordinary client that goes on asking while the gateway is attacked: over a connection that it keeps, and over new ones.
  * Each answer has to be right.
@@ -20,21 +23,16 @@ const DEADLINE_MS = 60_000;
 export class Bystander {
   readonly #gateway: GatewayProcess;
   readonly #question: Question;
-  readonly #session: ClientHttp2Session;
+  #session: ClientHttp2Session;
   readonly #opensConnections: boolean;
   readonly #running: Promise<void>;
   #answers = 0;
   #isStopping = false;
 
-  private constructor(
-    gateway: GatewayProcess,
-    question: Question,
-    session: ClientHttp2Session,
-    opens: boolean,
-  ) {
+  private constructor(gateway: GatewayProcess, question: Question, opens: boolean) {
     this.#gateway = gateway;
     this.#question = question;
-    this.#session = session;
+    this.#session = connectTo(gateway);
     this.#opensConnections = opens;
     this.#running = this.#run();
     // `stop` tells of it.
@@ -47,9 +45,7 @@ export class Bystander {
     question: Question,
     { opensConnections = true } = {},
   ): Promise<Bystander> {
-    const session = connect(gateway.url, { ca: gateway.ca });
-    session.on("error", () => {});
-    const bystander = new Bystander(gateway, question, session, opensConnections);
+    const bystander = new Bystander(gateway, question, opensConnections);
     await bystander.answered(1);
     return bystander;
   }
@@ -70,13 +66,31 @@ export class Bystander {
   async #run(): Promise<void> {
     try {
       while (!this.#isStopping) {
-        await this.#askOverKeptConnection();
+        await this.#askAsClientsDo();
         if (this.#opensConnections) await this.#askOverNewConnection();
         this.#answers++;
         await sleep(PAUSE_MS);
       }
     } finally {
       this.#session.destroy();
+    }
+  }
+
+  /**
+   * A gateway may let a connection go that has asked nothing for a while; what it did nothing for is asked again over another one
+   * (RFC 9113 section 8.7).
+   */
+  async #askAsClientsDo(): Promise<void> {
+    const deadline = Date.now() + DEADLINE_MS;
+    for (;;) {
+      try {
+        return await this.#askOverKeptConnection();
+      } catch (error) {
+        if (!(error instanceof Dropped) || Date.now() > deadline) throw error;
+        this.#session.destroy();
+        this.#session = connectTo(this.#gateway);
+        await sleep(PAUSE_MS);
+      }
     }
   }
 
@@ -90,8 +104,8 @@ export class Bystander {
       const parts: Buffer[] = [];
       stream.setTimeout(DEADLINE_MS, () => reject(new Error("an ordinary client got no answer")));
       stream.on("data", (part) => parts.push(part));
-      stream.on("error", reject);
-      stream.on("close", () => reject(new Error("an ordinary client's request was dropped")));
+      stream.on("error", ({ message }) => reject(new Dropped(message)));
+      stream.on("close", () => reject(new Dropped("an ordinary client's request was dropped")));
       stream.on("end", () => {
         try {
           this.#check(Buffer.concat(parts));
@@ -116,4 +130,10 @@ export class Bystander {
     const wanted = `NOERROR ${[...this.#question.addresses].sort().join(" ")}`;
     if (got !== wanted) throw new Error(`an ordinary client got ${got} for ${this.#question.name}`);
   }
+}
+
+function connectTo({ url, ca }: GatewayProcess): ClientHttp2Session {
+  const session = connect(url, { ca });
+  session.on("error", () => {});
+  return session;
 }

@@ -82,6 +82,7 @@ describe("clients that do not take their answers", () => {
     const pulse = setInterval(() => socket.writable && socket.write("\r\n"), 100);
     await gone.finally(() => clearInterval(pulse));
     expect((await clear.http("/healthz")).status).toBe(200);
-    expect(memory.stop()).toBeLessThan(MOST_GROWTH_MEBIBYTES);
+    // What is read at once, 64 KiB, holds 1,600 such requests, each for a page of tens of kilobytes.
+    expect(memory.stop()).toBeLessThan(4 * MOST_GROWTH_MEBIBYTES);
   });
 });
