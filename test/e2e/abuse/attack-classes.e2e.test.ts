@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { StreamClient } from "../../hosts/dns-clients.ts";
-import { type ListeningGateway, startListeningGateway, WEB } from "../clients/listening-gateway.ts";
+import {
+  type ListeningGateway,
+  startListeningGateway,
+  WEB,
+  WEB_ADDRESSES,
+} from "../clients/listening-gateway.ts";
 import { attackQueries } from "./attack-queries.ts";
 import { Bystander } from "./bystander.ts";
 import { Http2Transport } from "./http2-transport.ts";
@@ -64,7 +69,7 @@ describe("requests without measure", () => {
     ["of 100 MiB", 100 * MIB],
   ])("a body %s is refused before it is read to its end", async (_, length) => {
     const memory = new MemoryWatch(listening.gateway.process.pid);
-    const bystander = await Bystander.start(listening.gateway, { name: WEB, addresses: ["10.96.1.10"] });
+    const bystander = await Bystander.start(listening.gateway, { name: WEB, addresses: WEB_ADDRESSES });
     const sent = { method: "POST", headers: MESSAGE, body: Buffer.alloc(length) };
     // The gateway may close the connection while the client still sends.
     const status = await http("/dns-query", sent).then(

@@ -2,7 +2,12 @@ import { readdirSync, readlinkSync } from "node:fs";
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../answers.ts";
-import { type ListeningGateway, startListeningGateway, WEB } from "../clients/listening-gateway.ts";
+import {
+  type ListeningGateway,
+  startListeningGateway,
+  WEB,
+  WEB_ADDRESSES,
+} from "../clients/listening-gateway.ts";
 import { Bystander } from "./bystander.ts";
 import { MemoryWatch, processOf } from "./memory.ts";
 import { openTcp, openTls } from "./slow-client.ts";
@@ -13,7 +18,7 @@ const LIMITS = { connections: CONNECTIONS, handshakeSeconds: 1, requestSeconds: 
 const OTHER_SOCKETS = 20;
 /** 300 TLS connections at 100 kB each, and what V8 leaves to garbage. */
 const MOST_GROWTH_MEBIBYTES = 96;
-const QUESTION = { name: WEB, addresses: ["10.96.1.10"] };
+const QUESTION = { name: WEB, addresses: WEB_ADDRESSES };
 
 describe("more connections than there are places for", () => {
   let listening: ListeningGateway;

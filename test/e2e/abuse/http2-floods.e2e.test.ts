@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ListeningGateway, startListeningGateway, WEB } from "../clients/listening-gateway.ts";
+import {
+  type ListeningGateway,
+  startListeningGateway,
+  WEB,
+  WEB_ADDRESSES,
+} from "../clients/listening-gateway.ts";
 import { Bystander } from "./bystander.ts";
 import { floods } from "./http2-frame-floods.ts";
 import { RawHttp2Connection } from "./http2-frames.ts";
@@ -21,7 +26,7 @@ describe("floods over HTTP/2 are ended or taken, in bounded memory, and others a
 
   test.each(floods)("$title", async ({ first, again, times, ends, isDeaf = false }) => {
     const { gateway } = listening;
-    const bystander = await Bystander.start(gateway, { name: WEB, addresses: ["10.96.1.10"] });
+    const bystander = await Bystander.start(gateway, { name: WEB, addresses: WEB_ADDRESSES });
     const memory = new MemoryWatch(gateway.process.pid);
     const { pid } = gateway.process;
     const port = Number(new URL(gateway.url).port);

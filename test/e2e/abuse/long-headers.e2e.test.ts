@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ListeningGateway, startListeningGateway, WEB } from "../clients/listening-gateway.ts";
+import {
+  type ListeningGateway,
+  startListeningGateway,
+  WEB,
+  WEB_ADDRESSES,
+} from "../clients/listening-gateway.ts";
 import { Bystander } from "./bystander.ts";
 import { headerBlock } from "./header-block.ts";
 import { Flag, FrameType, frame, RawHttp2Connection } from "./http2-frames.ts";
@@ -22,7 +27,7 @@ describe.each(["HTTP/1.1", "HTTP/2", "HTTP/2, acknowledged"])("over %s", (protoc
     "a parameter dns of %i octets is not answered",
     async (length) => {
       const { gateway } = listening;
-      const bystander = await Bystander.start(gateway, { name: WEB, addresses: ["10.96.1.10"] });
+      const bystander = await Bystander.start(gateway, { name: WEB, addresses: WEB_ADDRESSES });
       const path = `/dns-query?dns=${"A".repeat(length)}`;
       if (protocol === "HTTP/1.1") {
         const socket = await openTls(port, gateway.ca, "http/1.1");

@@ -2,7 +2,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { StreamClient } from "../../hosts/dns-clients.ts";
-import { type ListeningGateway, startListeningGateway, WEB } from "../clients/listening-gateway.ts";
+import {
+  type ListeningGateway,
+  startListeningGateway,
+  WEB,
+  WEB_ADDRESSES,
+} from "../clients/listening-gateway.ts";
 import { Bystander } from "./bystander.ts";
 import { Http2Transport } from "./http2-transport.ts";
 import { MemoryWatch, residentMebibytes } from "./memory.ts";
@@ -63,7 +68,7 @@ describe("queries that fast-check has damaged", () => {
   }, async () => {
     const { gateway } = listening;
     const pid = gateway.process.pid!;
-    const bystander = await Bystander.start(gateway, { name: WEB, addresses: ["10.96.1.10"] });
+    const bystander = await Bystander.start(gateway, { name: WEB, addresses: WEB_ADDRESSES });
     const memory = new MemoryWatch(pid);
     const seeds = Math.ceil(QUERIES / RUNS);
     const tally: Tally = new Map();

@@ -1,7 +1,12 @@
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type ListeningGateway, startListeningGateway, WEB } from "../clients/listening-gateway.ts";
+import {
+  type ListeningGateway,
+  startListeningGateway,
+  WEB,
+  WEB_ADDRESSES,
+} from "../clients/listening-gateway.ts";
 import { type GatewayProcess, startGateway } from "../processes.ts";
 import { Bystander } from "./bystander.ts";
 import { headerBlock } from "./header-block.ts";
@@ -37,7 +42,7 @@ afterAll(async () => {
 let bystander: Bystander;
 let memory: MemoryWatch;
 beforeEach(async () => {
-  bystander = await Bystander.start(gateway, { name: WEB, addresses: ["10.96.1.10"] });
+  bystander = await Bystander.start(gateway, { name: WEB, addresses: WEB_ADDRESSES });
   memory = new MemoryWatch(gateway.process.pid);
 });
 afterEach(async () => {

@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BIG, type ListeningGateway, startListeningGateway, WEB } from "../clients/listening-gateway.ts";
+import {
+  BIG,
+  type ListeningGateway,
+  startListeningGateway,
+  WEB,
+  WEB_ADDRESSES,
+} from "../clients/listening-gateway.ts";
 import { type GatewayProcess, startGateway } from "../processes.ts";
 import { queryBytes } from "../servers/dns.ts";
 import { Bystander } from "./bystander.ts";
@@ -37,7 +43,7 @@ describe("clients that do not take their answers", () => {
       localAddress: ATTACKER,
       settings: { [Setting.INITIAL_WINDOW_SIZE]: 0 },
     });
-  const question = { name: WEB, addresses: ["10.96.1.10"] };
+  const question = { name: WEB, addresses: WEB_ADDRESSES };
 
   test("HTTP/2 connections with windows of nothing are closed", async () => {
     const { gateway } = listening;

@@ -17,6 +17,8 @@ export interface ListeningGateway {
 /** The zone that docs/listeners.md forwards; unlike `clusterset.local` all programs let it through. */
 export const ZONE = "clusterset.example.org";
 export const WEB = `web.shop.svc.${ZONE}`;
+/** Its addresses outside, before they are pushed anew. */
+export const WEB_ADDRESSES = ["10.96.1.10", "10.96.2.10"];
 export const DB = `db.shop.svc.${ZONE}`;
 export const BIG = `big.shop.svc.${ZONE}`;
 /** So many that they fit into no datagram of the usual size. */
