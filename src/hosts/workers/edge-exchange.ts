@@ -5,7 +5,7 @@ import type { DnsResource } from "../../http/dns-resource.ts";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { FetchRequest } from "../../http/fetch-exchange.ts";
 import type { Secondary } from "../../transfer/secondary.ts";
-import type { SecondarySite } from "../secondary/sites.ts";
+import type { SecondarySite } from "../settings/sites-of-secondary.ts";
 import { locationOf } from "./cf-location.ts";
 
 /** What DNS queries are answered with, where everybody gets the same answers. */
