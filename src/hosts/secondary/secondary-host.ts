@@ -16,10 +16,10 @@ import { locationSettings } from "../settings/location-settings.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
 import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
 import { createEdgeAuthority } from "../settings/push-credentials.ts";
+import { createSecondarySites, type SecondarySite } from "../settings/sites-of-secondary.ts";
 import { createStages } from "../settings/stages.ts";
 import { createPushForwarder } from "./push-forwarder.ts";
 import type { SecondarySettings } from "./settings.ts";
-import { createSecondarySites, type SecondarySite } from "./sites.ts";
 
 /** A gateway that keeps nothing: it answers from the primary's image, and hands pushes on to the primary. */
 export interface SecondaryHost {

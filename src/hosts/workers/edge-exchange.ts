@@ -5,7 +5,7 @@ import type { DnsResource } from "../../http/dns-resource.ts";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { FetchRequest } from "../../http/fetch-exchange.ts";
 import { behindGate, type RequestGate } from "../../http/request-gate.ts";
-import type { SecondarySite } from "../secondary/sites.ts";
+import type { SecondarySite } from "../settings/sites-of-secondary.ts";
 import { locationOf } from "./cf-location.ts";
 import type { EdgeDns } from "./edge-dns.ts";
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { fetchBehindGate } from "../../http/request-gate.ts";
 import { describeError, logJson } from "../logging/json-log.ts";
-import type { SecondarySite } from "../secondary/sites.ts";
+import type { SecondarySite } from "../settings/sites-of-secondary.ts";
 import { EdgeConnection, type EdgeRequest, exchangeAtEdge, exchangeForFew } from "./edge-exchange.ts";
 import { createEdgeGateway, type EdgeGateway, type FewEdge, type OpenEdge } from "./edge-gateway.ts";
 import { type Environment, readSettings } from "./environment.ts";

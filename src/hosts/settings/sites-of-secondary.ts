@@ -10,8 +10,8 @@ import { createSite, type Site } from "../../http/site.ts";
 import { createStatusMetrics } from "../../http/status-metrics.ts";
 import { type Scope, scopeKey } from "../../merge/scope.ts";
 import type { Secondary } from "../../transfer/secondary.ts";
-import type { EdgeConfig } from "../settings/edge-config.ts";
-import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
+import type { EdgeConfig } from "./edge-config.ts";
+import { pagesOfSecondary } from "./pages-of-secondary.ts";
 
 /** The site of an audience, and the images that it is answered from. */
 export interface SecondarySite extends Site {
