@@ -120,7 +120,6 @@ function tablesOf(world: string, answers: Answers): Table[] {
       goals: [{ row: CACHED, atMost: 10 }],
       notes: [
         "User and system time while workerd holds an isolate's lock for a request, work in the background included, by perf's samples, which make everything a little slower. Cloudflare counts a request's CPU time by the clock of the thread before and after it calls into JavaScript.",
-        "The isolate that stands for the object is in it: at Cloudflare the object is elsewhere.",
         "The goal is the free plan's CPU time for one request.",
       ],
     },

@@ -1,8 +1,8 @@
 /** Gives memory of at least so many octets. */
 export type Allocate = (octets: number) => ArrayBuffer;
 
-/** Octets that are read at a time into memory that was given: few enough that a runtime reuses what it receives them in. */
-const PART_BYTES = 1 << 18;
+/** Octets that are read at a time into memory that was given: so few that a runtime receives them in the same memory each time. */
+const PART_BYTES = 1 << 20;
 
 /**
  * Reads a response's body into one buffer.
