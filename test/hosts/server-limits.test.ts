@@ -8,6 +8,7 @@ import {
 import { connect as connectTcp, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { type NodeServer, startNodeServer } from "../../src/hosts/node/node-server.ts";
@@ -158,6 +159,19 @@ describe("connections", () => {
     const gone = closed(silent[0]!);
     expect(await answered(http2(server))).toBe("GET");
     await gone;
+  });
+
+  it("that never asked go before those that did, once their handshake had its time", async () => {
+    const server = await start({ limits: { connections: 2 } });
+    const asked = http2(server);
+    await answered(asked);
+    const silent = tcp(server);
+    await once(silent, "connect");
+    const gone = closed(silent);
+    await sleep(1200);
+    expect(await answered(http2(server))).toBe("GET");
+    await gone;
+    expect([asked.destroyed, server.hits()]).toEqual([false, { "limits.connections": 1 }]);
   });
 
   it("of one client are bounded, its own go, and others do not count", async () => {

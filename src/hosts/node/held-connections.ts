@@ -30,9 +30,12 @@ export interface HeldConnectionsParts {
   readonly counters: LimitCounters;
 }
 
+/** Who has never asked for so long, in milliseconds, goes before who has: until then it may be in its handshake. */
+const HANDSHAKE_GRACE = 1000;
+
 /**
- * The connections of one server. Where there is no place for one more, neither in all nor for that client, the one that has been idle for longest
- * goes, else the new one: strangers who hold connections open keep nobody out, and nobody who waits for an answer loses it.
+ * The connections of one server. Where there is no place for one more, neither in all nor for that client, one that has never asked goes, then the one
+ * that has been idle for longest, else the new one: strangers who hold connections open keep nobody out, and nobody who waits for an answer loses it.
  */
 export class HeldConnections {
   readonly #parts: HeldConnectionsParts;
@@ -97,9 +100,16 @@ export class HeldConnections {
   }
 
   #dropIdlest(candidates: Iterable<HeldConnection>): boolean {
+    const silentSince = performance.now() - HANDSHAKE_GRACE;
+    const isSilent = ({ hasAsked, activeAt }: HeldConnection) => !hasAsked && activeAt < silentSince;
     let idlest: HeldConnection | undefined;
-    for (const held of candidates)
-      if (held.open === 0 && (idlest === undefined || held.activeAt < idlest.activeAt)) idlest = held;
+    for (const held of candidates) {
+      if (held.open > 0) continue;
+      const goesFirst =
+        idlest === undefined ||
+        (isSilent(held) === isSilent(idlest) ? held.activeAt < idlest.activeAt : isSilent(held));
+      if (goesFirst) idlest = held;
+    }
     if (idlest === undefined) return false;
     letGo(idlest);
     // Its place is free at once; the socket closes later.
