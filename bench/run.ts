@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { Argument, Command, InvalidArgumentError } from "commander";
+import { accessSection } from "./access/section.ts";
 import { changeSection } from "./change/section.ts";
 import { cpuSection } from "./cpu/section.ts";
 import { edgeSection } from "./edge/section.ts";
@@ -19,6 +20,7 @@ const sections = [
   changeSection,
   edgeSection,
   forwardSection,
+  accessSection,
 ];
 
 interface Options {
@@ -46,7 +48,7 @@ const program = new Command("npm run bench --")
       "Example:",
       "  npm run bench -- cpu image --rounds 7 --json bench.json",
       "",
-      "cpu, udp, change and forward start real servers; what is missing is installed or built as for `npm run test:e2e`.",
+      "cpu, udp, change, forward and access start real servers; what is missing is installed or built as for `npm run test:e2e`.",
     ].join("\n"),
   )
   .action(measureSections);

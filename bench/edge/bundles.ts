@@ -12,7 +12,8 @@ export interface Scripts {
   /** The object with counts, and the Worker that can be asked for nothing; both import `gateway`. */
   readonly countingObject: string;
   readonly startedFirst: string;
-  readonly distantObject: string;
+  /** For Workers whose object is in another process; `startedFirst` imports it. */
+  readonly objectElsewhere: string;
   readonly memoryCache: string;
   readonly fetchOnly: string;
 }
@@ -26,6 +27,8 @@ export interface FixedScripts {
 
 /** What the gateway's own bundle is called for a Worker that imports it. */
 export const GATEWAY_MODULE = "gateway.js";
+/** What goes before it where the object is in another process. */
+export const ELSEWHERE_MODULE = "object-elsewhere.js";
 
 export async function buildScripts(): Promise<Scripts> {
   const folder = temporaryFolder("scripts");
@@ -34,7 +37,7 @@ export async function buildScripts(): Promise<Scripts> {
     gateway,
     countingObject: await bundle("counting-object", folder),
     startedFirst: await bundle("started-first", folder),
-    distantObject: await bundle("distant-object", folder),
+    objectElsewhere: await bundle("object-elsewhere", folder),
     memoryCache: await bundle("memory-cache", folder),
     fetchOnly: await bundle("fetch-only", folder),
   };
@@ -76,5 +79,6 @@ const besideGateway: Plugin = {
       path: GATEWAY_MODULE,
       external: true,
     }));
+    onResolve({ filter: /^\.\/object-elsewhere\.ts$/ }, () => ({ path: ELSEWHERE_MODULE, external: true }));
   },
 };

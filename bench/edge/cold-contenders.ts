@@ -3,7 +3,7 @@ import { request } from "undici";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { encodeQuery } from "../resolve/cases.ts";
 import { buildFixedScripts } from "./bundles.ts";
-import { type FirstAnswer, firstAnswer } from "./first-answer.ts";
+import { type FirstAnswer, type FirstAnswerOptions, firstAnswer } from "./first-answer.ts";
 import { type Answering, type Deployment, isolates } from "./location.ts";
 import type { WorkerdSpec } from "./workerd.ts";
 import type { WorkerService } from "./workerd-config.ts";
@@ -11,13 +11,13 @@ import type { WorkerService } from "./workerd-config.ts";
 /** A process that is started, asked and ended. */
 export interface ColdContender {
   readonly name: string;
-  readonly start: () => Promise<FirstAnswer>;
+  readonly start: (options?: FirstAnswerOptions) => Promise<FirstAnswer>;
 }
 
 export const FIXED = "fixed bytes";
 export const FETCH_ONLY = "takes the image from the cache, no more";
 export const CACHED = "gateway, image in the cache";
-const HONO = "Hono, fixed bytes";
+export const HONO = "Hono, fixed bytes";
 const UNCACHED = "gateway, nothing in the cache";
 
 const QUERY = encodeQuery("service-0.team-0.svc.clusterset.local", "A");
@@ -49,33 +49,38 @@ export async function coldContenders(
     bindings: [{ name: "IMAGE_URL", text: imageUrl }],
     cache: "cache",
   });
-  const empty = () => request(cache.url, { method: "DELETE" });
+  const empty = async () => {
+    await request(cache.url, { method: "DELETE" });
+    // An object that nobody asks for 10 s is evicted; what starting it again takes is measured elsewhere.
+    await (await request(`${object.url}/api/v1/transfer/state`)).body.dump();
+  };
   return [
-    { name: FIXED, start: () => firstAnswer(single(fixed.fixed), path, () => {}) },
-    { name: HONO, start: () => firstAnswer(single(fixed.fixedHono), path, () => {}) },
+    { name: FIXED, start: (options) => firstAnswer(single(fixed.fixed), path, () => {}, options) },
+    { name: HONO, start: (options) => firstAnswer(single(fixed.fixedHono), path, () => {}, options) },
     {
       name: UNCACHED,
-      start: async () => {
+      start: async (options) => {
         await empty();
-        return firstAnswer(gateway, path, checkDnsAnswer);
+        return firstAnswer(gateway, path, checkDnsAnswer, options);
       },
     },
     {
       name: CACHED,
-      start: async () => {
+      start: async (options) => {
         await empty();
-        await firstAnswer(gateway, path, checkDnsAnswer, LEAVE_IMAGE);
+        await firstAnswer(gateway, path, checkDnsAnswer, { linger: LEAVE_IMAGE });
         // The state that it left is too old by the time that this one asks.
-        return firstAnswer(gateway, path, checkDnsAnswer);
+        return firstAnswer(gateway, path, checkDnsAnswer, options);
       },
     },
     {
       name: FETCH_ONLY,
-      start: async () => {
+      start: async (options) => {
         await keepInCache(imageUrl, image);
-        return firstAnswer(fetchOnly, "/", (body) => {
+        const check = (body: Buffer) => {
           if (Number(body.toString()) !== image.length) throw new Error("the image was not in the cache");
-        });
+        };
+        return firstAnswer(fetchOnly, "/", check, options);
       },
     },
   ];

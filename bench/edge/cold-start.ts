@@ -4,14 +4,15 @@ import { loadedSnapshots } from "../asked.ts";
 import type { Effort, Progress, Row, Table } from "../report.ts";
 import { WORLDS } from "../worlds.ts";
 import type { Scripts } from "./bundles.ts";
-import { CACHED, type ColdContender, coldContenders, FETCH_ONLY, FIXED } from "./cold-contenders.ts";
+import { CACHED, type ColdContender, coldContenders, FETCH_ONLY, FIXED, HONO } from "./cold-contenders.ts";
 import type { FirstAnswer } from "./first-answer.ts";
 import { type Answering, deploy, LARGE_LIMITS, pushAll, startCache, startObject } from "./location.ts";
 import { primaryImage } from "./primary-image.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const ROUNDS = 2;
-const DIFFERENCE = `${CACHED}, less what taking it costs`;
+/** Starts that perf looks at, for each that is measured without it: it samples, so one start says little. */
+const PROFILED = 2;
 
 /** From nothing to the first answer, with few services and with 100,000 endpoints. */
 export async function measureColdStart(
@@ -70,23 +71,23 @@ async function startInTurns(
   const answers = new Map(contenders.map(({ name }) => [name, [] as FirstAnswer[]]));
   for (let round = 1; round <= rounds; round++) {
     progress(`round ${round} of ${rounds}`);
-    for (const { name, start } of contenders) answers.get(name)!.push(await start());
+    for (const { name, start } of contenders) {
+      const all = answers.get(name)!;
+      all.push(await start());
+      if (name === FIXED || name === HONO) continue;
+      for (let more = 0; more < PROFILED; more++) all.push(await start({ profiled: true }));
+    }
   }
   return answers;
 }
 
 function tablesOf(world: string, answers: Answers): Table[] {
-  const rows = (value: (answer: FirstAnswer) => number): Row[] =>
-    [...answers].map(([name, samples]) => ({ name, unit: "ms", samples: samples.map(value) }));
+  const rows = (value: (answer: FirstAnswer) => number, profiled = false): Row[] =>
+    [...answers].map(([name, all]) => {
+      const samples = all.filter(({ inIsolates }) => (inIsolates !== undefined) === profiled);
+      return { name, unit: "ms", samples: samples.map(value) };
+    });
   const total = rows(({ process, isolate, query }) => process.wall + isolate.wall + query.wall);
-  const cpu = rows(({ query }) => query.cpu);
-  const named = (wanted: string) => cpu.find(({ name }) => name === wanted)!;
-  const less = named(FETCH_ONLY).samples;
-  const difference = {
-    name: DIFFERENCE,
-    unit: "ms",
-    samples: named(CACHED).samples.map((sample, round) => sample - less[round]!),
-  };
   const without = (all: readonly Row[]) => all.filter(({ name }) => name !== FETCH_ONLY);
   return [
     {
@@ -113,13 +114,22 @@ function tablesOf(world: string, answers: Answers): Table[] {
       notes: [],
     },
     {
-      title: "The first query in it: CPU time",
-      rows: [...cpu, difference],
+      title: "The first query in it: CPU time inside isolates",
+      rows: rows(({ inIsolates }) => inIsolates!, true).filter(({ samples }) => samples.length > 0),
       baselines: [],
-      goals: [{ row: DIFFERENCE, atMost: 10 }],
+      goals: [{ row: CACHED, atMost: 10 }],
       notes: [
-        "User and system time of the whole process, with what workerd and the kernel take to receive the image, which any Worker would pay.",
+        "User and system time while workerd holds an isolate's lock for a request, work in the background included, by perf's samples, which make everything a little slower. Cloudflare counts a request's CPU time by the clock of the thread before and after it calls into JavaScript.",
         "The goal is the free plan's CPU time for one request.",
+      ],
+    },
+    {
+      title: "The first query in it: CPU time of the whole process",
+      rows: rows(({ query }) => query.cpu),
+      baselines: [FETCH_ONLY],
+      goals: [],
+      notes: [
+        "User and system time, with what workerd and the kernel take to receive the image. The Worker that takes the image and does no more reads it by arrayBuffer(), into fresh memory.",
       ],
     },
   ];

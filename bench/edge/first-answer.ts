@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cpuMicrosecondsSince, readThreadTimes } from "../cpu/process-cpu.ts";
+import { StackSampler } from "../cpu/time-inside.ts";
 import { pidOf, prepareWorkerd, type WorkerdSpec } from "./workerd.ts";
 
 /** What a part of a cold start took, in milliseconds. */
@@ -19,22 +21,35 @@ export interface FirstAnswer {
   readonly isolate: Part;
   /** The first query. */
   readonly query: Part;
+  /** CPU time of it in milliseconds while isolates were entered; only where it was profiled, which makes everything slower. */
+  readonly inIsolates: number | undefined;
+}
+
+/** How a fresh process is asked. */
+export interface FirstAnswerOptions {
+  /** How long the process lives on, in milliseconds, for what it does in the background. */
+  readonly linger?: number;
+  /** Whether perf looks at what the first query takes. */
+  readonly profiled?: boolean;
 }
 
 /** The path that asks a Worker for nothing, see `workers/started-first.ts`. */
 const STARTED = "/started";
+/** In workerd, what runs while the lock of an isolate is held for a request. */
+const ENTERED = "workerd::IoContext::runInContextScope";
+/** How long work in the background may take, in milliseconds. */
+const BACKGROUND = 200;
 const DEADLINE = 30_000;
 
 /**
  * Starts a process, asks it, and ends it.
  * @param check throws unless the body is what it has to be
- * @param linger how long the process lives on, in milliseconds, for what it does in the background
  */
 export async function firstAnswer(
   spec: WorkerdSpec,
   path: string,
   check: (body: Buffer) => void,
-  linger = 0,
+  { linger = 0, profiled = false }: FirstAnswerOptions = {},
 ): Promise<FirstAnswer> {
   const server = prepareWorkerd(spec);
   const begun = performance.now();
@@ -54,12 +69,24 @@ export async function firstAnswer(
     const process = part();
     await get(socket, STARTED);
     const isolate = part();
+    const sampler = profiled
+      ? await StackSampler.start(pid, join(server.spec.folder, "perf.data"))
+      : undefined;
     const body = await get(socket, path);
     const query = part();
-    check(body);
+    try {
+      check(body);
+    } catch (error) {
+      throw new Error(`${server.spec.name} after ${query.wall.toFixed(0)} ms:\n${server.log()}`, {
+        cause: error,
+      });
+    }
+    // What the request leaves to the background counts as its own.
+    if (profiled) await sleep(BACKGROUND);
+    const inIsolates = await sampler?.stop(ENTERED);
     socket.destroy();
     if (linger > 0) await sleep(linger);
-    return { process, isolate, query };
+    return { process, isolate, query, inIsolates: inIsolates?.inside };
   } finally {
     await server.kill();
   }

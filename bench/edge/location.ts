@@ -7,7 +7,7 @@ import { type GatewayClient, gatewayClient } from "../../test/e2e/gateway-client
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { LONG_LEASES, pushSnapshot } from "../push.ts";
-import { GATEWAY_MODULE, type Scripts } from "./bundles.ts";
+import { ELSEWHERE_MODULE, GATEWAY_MODULE, type Scripts } from "./bundles.ts";
 import type { CacheCounts, ObjectCounts } from "./counts.ts";
 import { startWorkerd, type WorkerdProcess, type WorkerdSpec } from "./workerd.ts";
 import type { Binding, Service } from "./workerd-config.ts";
@@ -46,7 +46,7 @@ export function deploy(
     return [clusterId, sha256] as const;
   });
   const bindings: Binding[] = [
-    { name: "CONFIG", json: { lease: LONG_LEASES.lease, ...config } },
+    { name: "CONFIG", json: { access: { public: true }, lease: LONG_LEASES.lease, ...config } },
     { name: "PUSH_CREDENTIALS", text: JSON.stringify(Object.fromEntries(hashes)) },
   ];
   return { scripts, bindings, tokenFileFor };
@@ -113,17 +113,12 @@ export function isolates(
         name,
         modules: [
           ["started-first.js", scripts.startedFirst],
+          [ELSEWHERE_MODULE, scripts.objectElsewhere],
           [GATEWAY_MODULE, scripts.gateway],
         ] as const,
-        bindings: [...bindings, { name: "CLUSTERSET", objects: OBJECT_CLASS, of: "distant" }],
+        bindings: [...bindings, { name: "CLUSTERSET", service: "object" }],
         cache: "cache",
       })),
-      {
-        name: "distant",
-        modules: [["distant.js", scripts.distantObject]],
-        bindings: [{ name: "PRIMARY", service: "object" }],
-        objects: { classes: [OBJECT_CLASS] },
-      },
       { name: "object", address: `127.0.0.1:${object.port}` },
       { name: "cache", address: `127.0.0.1:${cache.port}` },
     ],

@@ -17,13 +17,30 @@ export interface ShownCertificate {
   readonly certificateIdentity?: CertificateIdentity | undefined;
 }
 
-/** Lets whoever shows a certificate of a trusted authority write one cluster. */
-export interface CertificateCredential {
-  readonly clusterId: string;
+/** Which certificates count, of those of a trusted authority: both have to fit where both are given. */
+export interface CertificatePattern {
   /** A URI or DNS name among the certificate's subject alternative names, exactly. */
   readonly san?: string | undefined;
   /** The certificate itself: 64 hex digits, colons do not count. */
   readonly fingerprintSha256?: string | undefined;
+}
+
+/** Lets whoever shows such a certificate write one cluster. */
+export interface CertificateCredential extends CertificatePattern {
+  readonly clusterId: string;
+}
+
+/** Whether a certificate is one of those. */
+export function fitsCertificate(
+  { san, fingerprintSha256 }: CertificatePattern,
+  identity: CertificateIdentity,
+): boolean {
+  if (san === undefined && fingerprintSha256 === undefined) return false;
+  const isNamed =
+    san === undefined || identity.uris.includes(san) || identity.dnsNames.includes(san.toLowerCase());
+  const isPinned =
+    fingerprintSha256 === undefined || plainFingerprint(fingerprintSha256) === identity.fingerprintSha256;
+  return isNamed && isPinned;
 }
 
 /** The clusters that the holder of a certificate may write. */
@@ -31,16 +48,14 @@ export function clustersOfCertificate(
   credentials: readonly CertificateCredential[],
   identity: CertificateIdentity,
 ): ReadonlySet<string> {
-  const clusters = new Set<string>();
-  for (const { clusterId, san, fingerprintSha256 } of credentials) {
-    if (san === undefined && fingerprintSha256 === undefined) continue;
-    const isNamed =
-      san === undefined || identity.uris.includes(san) || identity.dnsNames.includes(san.toLowerCase());
-    const isPinned =
-      fingerprintSha256 === undefined || plainFingerprint(fingerprintSha256) === identity.fingerprintSha256;
-    if (isNamed && isPinned) clusters.add(clusterId);
-  }
-  return clusters;
+  const fitting = credentials.filter((credential) => fitsCertificate(credential, identity));
+  return new Set(fitting.map(({ clusterId }) => clusterId));
+}
+
+/** A certificate in words, for its holder. */
+export function describeCertificate({ uris, dnsNames, fingerprintSha256 }: CertificateIdentity): string {
+  const names = [...uris, ...dnsNames].slice(0, 10).map((name) => JSON.stringify(name.slice(0, 200)));
+  return `${names.length === 0 ? "no name" : `the names ${names.join(", ")}`} and the SHA-256 fingerprint ${fingerprintSha256}`;
 }
 
 /** A fingerprint as `CertificateIdentity` has it. */

@@ -1,3 +1,5 @@
+import { equalDigests, parseDigest, sha256BySubtle } from "./digests.ts";
+
 /** Lets whoever holds a token write one cluster. Several may name the same cluster, for rotation. */
 export interface ClusterCredential {
   readonly clusterId: string;
@@ -15,7 +17,6 @@ export interface Credentials {
 }
 
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]{1,4096}=*) *$/i;
-const DIGEST = /^[0-9a-f]{64}$/i;
 
 /** The token of an Authorization field; undefined where the field is absent or holds no bearer token (RFC 6750 section 2.1). */
 export function bearerToken(authorization: string | undefined): string | undefined {
@@ -30,13 +31,13 @@ export function bearerToken(authorization: string | undefined): string | undefin
 export function createCredentials(list: readonly ClusterCredential[]): Credentials {
   const known = list.map(({ clusterId, tokenSha256 }) => ({
     clusterId,
-    digest: parseDigest(clusterId, tokenSha256),
+    digest: readDigest(clusterId, tokenSha256),
   }));
   return {
     async clustersOf(authorization) {
       const token = bearerToken(authorization);
       if (token === undefined) return undefined;
-      const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token)));
+      const digest = await sha256BySubtle(new TextEncoder().encode(token));
       const clusters = new Set<string>();
       for (const credential of known)
         if (equalDigests(credential.digest, digest)) clusters.add(credential.clusterId);
@@ -45,16 +46,8 @@ export function createCredentials(list: readonly ClusterCredential[]): Credentia
   };
 }
 
-function parseDigest(clusterId: string, hex: string): Uint8Array {
-  if (!DIGEST.test(hex))
-    throw new RangeError(`the credential of cluster "${clusterId}" needs a tokenSha256 of 64 hex digits`);
-  return Uint8Array.from({ length: 32 }, (_, index) =>
-    Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16),
-  );
-}
-
-function equalDigests(one: Uint8Array, other: Uint8Array): boolean {
-  let difference = one.length ^ other.length;
-  for (let index = 0; index < one.length; index++) difference |= one[index]! ^ other[index]!;
-  return difference === 0;
+function readDigest(clusterId: string, hex: string): Uint8Array {
+  const digest = parseDigest(hex);
+  if (digest !== undefined) return digest;
+  throw new RangeError(`the credential of cluster "${clusterId}" needs a tokenSha256 of 64 hex digits`);
 }

@@ -2,25 +2,28 @@ import { decodeJwt, errors, type JWTPayload, jwtVerify } from "jose";
 import { type AccessRefusal, AccessRefused } from "./access-refused.ts";
 import { type KeySource, KeysUnavailable } from "./oidc-keys.ts";
 
-/** Lets the holder of certain tokens of an issuer write one cluster (OpenID Connect Core 1.0 section 3.1.3.7). */
-export interface OidcCredential {
-  readonly clusterId: string;
+/** Tokens of an issuer by which somebody is known (OpenID Connect Core 1.0 section 3.1.3.7). */
+export interface OidcCredential<Holder> {
+  /** As whom: a cluster that pushes, a rule for who asks. */
+  readonly holder: Holder;
   /** The claim `iss`, exactly. */
   readonly issuer: string;
   /** One of the claim `aud`. */
   readonly audience: string;
-  /** The claim `sub`: one of these, exactly. */
-  readonly subjects: readonly string[];
+  /** The claim `sub`: one of these, exactly. Absent: any. */
+  readonly subjects?: readonly string[] | undefined;
+  /** Other claims: each of them has one of these values, alone or in a list. */
+  readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
   readonly keys: KeySource;
 }
 
 /** Finds out whom a token is of. */
-export interface OidcVerifier {
+export interface OidcVerifier<Holder> {
   /**
-   * @returns the clusters that the token may write; undefined for what is no JSON Web Token
+   * @returns as whom its holder is known, in the order of the credentials; undefined for what is no JSON Web Token
    * @throws {AccessRefused} saying what is wrong with it
    */
-  clustersOf(token: string): Promise<ReadonlySet<string> | undefined>;
+  holdersOf(token: string): Promise<ReadonlySet<Holder> | undefined>;
 }
 
 /** Signatures by a private key alone; what is missing (`none`, HMAC) is refused whatever a token says of itself. */
@@ -48,32 +51,34 @@ const MOST_SHOWN = 200;
 /**
  * A verifier of tokens. Clusters often share an issuer's name and the subject, and differ in their keys alone: so each
  * credential is tried with its own keys, and with no other.
+ * @param setting where the credentials are configured, for messages
  * @param clock Unix milliseconds
  */
-export function createOidcVerifier(
-  credentials: readonly OidcCredential[],
+export function createOidcVerifier<Holder>(
+  credentials: readonly OidcCredential<Holder>[],
+  setting: string,
   clock: () => number = Date.now,
-): OidcVerifier {
+): OidcVerifier<Holder> {
   return {
-    async clustersOf(token) {
+    async holdersOf(token) {
       const issuer = readIssuer(token);
       if (issuer === undefined) return undefined;
       const candidates = credentials.filter((credential) => credential.issuer === issuer);
-      const clusters = new Set<string>();
+      const holders = new Set<Holder>();
       let refused = new AccessRefused(
         "UNKNOWN_ISSUER",
-        `no credential is for the issuer ${show(issuer)} that the token names: add it to the gateway's push.credentials`,
+        `no credential is for the issuer ${show(issuer)} that the token names: add it to the gateway's ${setting}`,
       );
       for (const credential of candidates)
         try {
-          await verify(token, credential, new Date(clock()));
-          clusters.add(credential.clusterId);
+          await verify(token, credential, setting, new Date(clock()));
+          holders.add(credential.holder);
         } catch (error) {
-          const refusal = explain(error, credential);
+          const refusal = explain(error, credential, setting);
           if (RANK[refusal.code] >= RANK[refused.code]) refused = refusal;
         }
-      if (clusters.size === 0) throw refused;
-      return clusters;
+      if (holders.size === 0) throw refused;
+      return holders;
     },
   };
 }
@@ -91,7 +96,8 @@ function readIssuer(token: string): string | undefined {
 /** @throws {Error} where the token is not one for the credential */
 async function verify(
   token: string,
-  { issuer, audience, subjects, keys }: OidcCredential,
+  { issuer, audience, subjects, claims = {}, keys }: OidcCredential<unknown>,
+  setting: string,
   currentDate: Date,
 ): Promise<void> {
   const { payload } = await jwtVerify(token, (header, jws) => keys.key(header, jws), {
@@ -102,11 +108,23 @@ async function verify(
     requiredClaims: ["exp", "sub"],
     currentDate,
   });
-  if (subjects.includes(payload.sub ?? "")) return;
-  throw new AccessRefused(
-    "UNKNOWN_SUBJECT",
-    `the token is of ${show(payload.sub)}, which push.credentials[].oidc.subject does not name`,
-  );
+  if (subjects?.includes(payload.sub ?? "") === false)
+    throw new AccessRefused(
+      "UNKNOWN_SUBJECT",
+      `the token is of ${show(payload.sub)}, which ${setting}[].oidc.subject does not name`,
+    );
+  for (const [claim, wanted] of Object.entries(claims))
+    if (!valuesOf(payload, claim).some((value) => wanted.includes(value)))
+      throw new AccessRefused(
+        "UNKNOWN_SUBJECT",
+        `the token's claim ${show(claim)} has none of the values that ${setting}[].oidc.claims wants`,
+      );
+}
+
+/** The texts of a claim, which is one or a list of them; none where it is anything else. */
+function valuesOf(payload: JWTPayload, claim: string): readonly string[] {
+  const value: unknown = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
+  return [value].flat().filter((one) => typeof one === "string");
 }
 
 /** Which refusal is told where several credentials were tried: the one that came furthest. */
@@ -125,7 +143,7 @@ const RANK: Readonly<Record<AccessRefusal, number>> = {
   UNKNOWN_SUBJECT: 5,
 };
 
-function explain(error: unknown, { audience }: OidcCredential): AccessRefused {
+function explain(error: unknown, { audience }: OidcCredential<unknown>, setting: string): AccessRefused {
   if (error instanceof AccessRefused) return error;
   if (error instanceof KeysUnavailable)
     return new AccessRefused(
@@ -138,7 +156,7 @@ function explain(error: unknown, { audience }: OidcCredential): AccessRefused {
   if (error instanceof errors.JWKSNoMatchingKey)
     return new AccessRefused(
       "UNKNOWN_KEY",
-      "no key of the issuer fits the token: is it of this cluster, and does push.credentials[].oidc have the issuer's newest keys?",
+      `no key of the issuer fits the token: is it of that issuer, and does ${setting}[].oidc have its newest keys?`,
     );
   if (error instanceof errors.JWKSMultipleMatchingKeys)
     return new AccessRefused("UNKNOWN_KEY", "the token names no key (kid), and the issuer has several");
@@ -161,7 +179,7 @@ function explainClaim(
   if (claim === "aud")
     return new AccessRefused(
       "WRONG_AUDIENCE",
-      `the token is for ${show(payload.aud)}, and must be for ${show(audience)}: set that audience in the projected volume`,
+      `the token is for ${show(payload.aud)}, and must be for ${show(audience)}: get one for that audience (in Kubernetes: the projected volume says it)`,
     );
   if (reason === "missing") return new AccessRefused("TOKEN_REFUSED", `the token lacks the claim ${claim}`);
   return new AccessRefused("TOKEN_REFUSED", `the token's claim ${claim} does not allow it, now or at all`);

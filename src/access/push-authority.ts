@@ -1,8 +1,8 @@
 import { AccessRefused } from "./access-refused.ts";
 import {
   type CertificateCredential,
-  type CertificateIdentity,
   clustersOfCertificate,
+  describeCertificate,
   type ShownCertificate,
 } from "./certificates.ts";
 import { bearerToken, type Credentials } from "./credentials.ts";
@@ -11,7 +11,7 @@ import { createOidcVerifier, type OidcCredential } from "./oidc.ts";
 /** Everything by which clusters are known. */
 export interface PushCredentials {
   readonly secrets: Credentials;
-  readonly oidc?: readonly OidcCredential[];
+  readonly oidc?: readonly OidcCredential<string>[];
   readonly certificates?: readonly CertificateCredential[];
   /** Unix milliseconds. Default: the host's clock. */
   readonly clock?: () => number;
@@ -36,12 +36,12 @@ export interface PushAuthority extends Credentials {
  */
 export function createPushAuthority(credentials: PushCredentials): PushAuthority {
   const { secrets, oidc = [], certificates = [], clock } = credentials;
-  const verifier = oidc.length === 0 ? undefined : createOidcVerifier(oidc, clock);
+  const verifier = oidc.length === 0 ? undefined : createOidcVerifier(oidc, "push.credentials", clock);
 
   const ofToken = async (authorization: string | undefined): Promise<ReadonlySet<string> | undefined> => {
     const known = await secrets.clustersOf(authorization);
     if (known === undefined || known.size > 0 || verifier === undefined) return known;
-    return (await verifier.clustersOf(bearerToken(authorization)!)) ?? known;
+    return (await verifier.holdersOf(bearerToken(authorization)!)) ?? known;
   };
 
   return {
@@ -77,7 +77,7 @@ function ofCertificate(
     if (clusters.size > 0) return clusters;
     throw new AccessRefused(
       "UNKNOWN_CERTIFICATE",
-      `no credential is for the client certificate with ${describe(identity)}: add one to the gateway's push.credentials`,
+      `no credential is for the client certificate with ${describeCertificate(identity)}: add one to the gateway's push.credentials`,
     );
   }
   if (status === "refused")
@@ -91,9 +91,4 @@ function ofCertificate(
       ? "an Authorization field with a bearer token is required"
       : "an Authorization field with a bearer token, or a client certificate, is required",
   );
-}
-
-function describe({ uris, dnsNames, fingerprintSha256 }: CertificateIdentity): string {
-  const names = [...uris, ...dnsNames].slice(0, 10).map((name) => JSON.stringify(name.slice(0, 200)));
-  return `${names.length === 0 ? "no name" : `the names ${names.join(", ")}`} and the SHA-256 fingerprint ${fingerprintSha256}`;
 }

@@ -1,9 +1,10 @@
 import { LRUCache } from "lru-cache";
 import { ExtendedError, ResponseCode } from "../dns/codes.ts";
+import type { ClientRate } from "../limits/client-rate.ts";
 import { answerWith } from "../resolve/faults.ts";
 import type { Query } from "../resolve/query.ts";
 import { CachedAnswer, type TtlBounds, withRecursion } from "./cached-answer.ts";
-import { ClientLimit, type ClientLimits } from "./client-limit.ts";
+import { type ClientLimits, createClientLimit } from "./client-limit.ts";
 import { type ForwardClock, monotonicClock } from "./clock.ts";
 import { ForwardCounters, type ForwardResult } from "./forward-counters.ts";
 import type { OutsideAnswer } from "./outside-answer.ts";
@@ -61,7 +62,7 @@ export class Forwarder {
   readonly #coalesce: boolean;
   readonly #background: (work: Promise<unknown>) => void;
   readonly #upstreams: UpstreamGroup;
-  readonly #clients: ClientLimit;
+  readonly #clients: ClientRate;
   readonly #cache: LRUCache<string, CachedAnswer>;
   readonly #running = new Map<string, Promise<CachedAnswer>>();
   /** When each question that waits was asked. */
@@ -74,7 +75,7 @@ export class Forwarder {
     this.#clock = clock;
     this.#coalesce = dependencies.coalesce ?? true;
     this.#background = dependencies.background ?? (() => {});
-    this.#clients = new ClientLimit(settings.clients, () => clock.now());
+    this.#clients = createClientLimit(settings.clients, () => clock.now());
     this.#cache = new LRUCache({
       maxSize: settings.cache.bytes,
       sizeCalculation: ({ size }, key) => size + 2 * key.length,

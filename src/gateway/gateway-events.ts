@@ -10,6 +10,8 @@ export type GatewayEvent =
   | { readonly event: "lease-ran-out"; readonly clusterId: string; readonly expiredAt: number }
   | {
       readonly event: "compiled";
+      /** The scope that the image is for, as `scopeKey` has it, without its view; absent for everything. */
+      readonly scope?: string;
       /** Whether the image differs from the one before. */
       readonly changed: boolean;
       readonly contentHash: string;
@@ -17,7 +19,7 @@ export type GatewayEvent =
       readonly services: number;
       readonly milliseconds: number;
     }
-  | { readonly event: "compile-failed"; readonly error: unknown }
+  | { readonly event: "compile-failed"; readonly scope?: string; readonly error: unknown }
   /** An expired cluster stays in the store until the next start. */
   | { readonly event: "removal-failed"; readonly clusterId: string; readonly error: unknown };
 

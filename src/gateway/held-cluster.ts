@@ -1,3 +1,4 @@
+import { memoize } from "../merge/unchanged.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { ClusterMeta } from "../store/store.ts";
 import type { Acknowledgement, ClusterStatus } from "./gateway-types.ts";
@@ -5,8 +6,6 @@ import type { Acknowledgement, ClusterStatus } from "./gateway-types.ts";
 /** A live cluster. */
 export class HeldCluster {
   readonly snapshot: ClusterSnapshot;
-  readonly exports: number;
-  readonly imports: number;
   meta: ClusterMeta;
   /** An upper bound on the snapshot's length as JSON; undefined until a delta makes it matter. */
   charactersAtMost: number | undefined;
@@ -15,8 +14,6 @@ export class HeldCluster {
     this.snapshot = snapshot;
     this.meta = meta;
     this.charactersAtMost = charactersAtMost;
-    this.exports = Object.keys(snapshot.exports).length;
-    this.imports = Object.keys(snapshot.imports).length;
   }
 
   acknowledgement(): Acknowledgement {
@@ -24,11 +21,17 @@ export class HeldCluster {
     return { clusterId: this.snapshot.clusterId, generation, expiresAt };
   }
 
-  status(live: boolean): ClusterStatus {
-    const { exports, imports } = this;
-    return { clusterId: this.snapshot.clusterId, ...this.meta, live, exports, imports };
+  /** @param visible what exists of the snapshot for whoever the status is for */
+  status(live: boolean, visible: ClusterSnapshot): ClusterStatus {
+    return { clusterId: this.snapshot.clusterId, ...this.meta, live, ...countServices(visible) };
   }
 }
+
+// A secondary asks for the status each second, and there may be 10,000 services.
+const countServices = memoize(({ exports, imports }: ClusterSnapshot) => ({
+  exports: Object.keys(exports).length,
+  imports: Object.keys(imports).length,
+}));
 
 /**
  * When each lease group's first lease runs out. A cluster that is no longer held (no `expiresAt`) counts as run out: what

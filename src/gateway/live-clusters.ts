@@ -1,24 +1,21 @@
-import type { SnapshotStore } from "../store/store.ts";
+import type { Visibility } from "../merge/visible.ts";
+import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { ClusterStatus } from "./gateway-types.ts";
-import { firstExpiry, HeldCluster } from "./held-cluster.ts";
+import { firstExpiry, type HeldCluster } from "./held-cluster.ts";
 
-/** The clusters whose leases run, and what is remembered of those whose lease ran out. */
+/** The clusters whose leases run, as far as they exist in a scope, and what is remembered of those whose lease ran out. */
 export class LiveClusters {
   readonly live = new Map<string, HeldCluster>();
   readonly #lapsed = new Map<string, ClusterStatus>();
   readonly #mostLapsed: number;
+  readonly #see: Visibility;
   #someLeft = false;
   #nextExpiry = Number.POSITIVE_INFINITY;
 
-  constructor(mostLapsed: number) {
+  /** @param see what exists of their snapshots */
+  constructor(mostLapsed: number, see: Visibility) {
     this.#mostLapsed = mostLapsed;
-  }
-
-  /** Loads what a store kept. Clusters whose lease ran out meanwhile are given back, not brought to life. */
-  async load(store: SnapshotStore, now: number): Promise<HeldCluster[]> {
-    for (const { snapshot, meta } of await store.load())
-      this.live.set(snapshot.clusterId, new HeldCluster(snapshot, meta));
-    return this.takeExpired(now);
+    this.#see = see;
   }
 
   /** When the next lease runs out, in Unix milliseconds. */
@@ -41,7 +38,8 @@ export class LiveClusters {
     return this.live.get(clusterId)?.meta.generation ?? this.#lapsed.get(clusterId)?.generation ?? 0;
   }
 
-  set(clusterId: string, cluster: HeldCluster): void {
+  set(cluster: HeldCluster): void {
+    const { clusterId } = cluster.snapshot;
     this.#lapsed.delete(clusterId);
     this.live.set(clusterId, cluster);
     this.leasesChanged();
@@ -59,10 +57,12 @@ export class LiveClusters {
   /** Takes out the clusters whose lease is over. */
   takeExpired(now: number): HeldCluster[] {
     const expired = [...this.live.values()].filter(({ meta }) => meta.expiresAt <= now);
+    if (expired.length === 0) return expired;
+    const visible = this.#visibleById();
     for (const cluster of expired) {
       const { clusterId } = cluster.snapshot;
       this.live.delete(clusterId);
-      this.#lapsed.set(clusterId, cluster.status(false));
+      this.#lapsed.set(clusterId, cluster.status(false, visible.get(clusterId)!));
       for (const oldest of this.#lapsed.keys()) {
         if (this.#lapsed.size <= this.#mostLapsed) break;
         this.#lapsed.delete(oldest);
@@ -76,11 +76,27 @@ export class LiveClusters {
     this.#nextExpiry = firstExpiry(this.live);
   }
 
+  /** What exists of the live clusters' snapshots, sorted by cluster id. The same as before, by identity, where that did not change. */
+  snapshots(): readonly ClusterSnapshot[] {
+    const ids = [...this.live.keys()].sort();
+    return this.#see(ids.map((clusterId) => this.live.get(clusterId)!.snapshot));
+  }
+
+  /** When a cluster's lease runs out, in Unix milliseconds; undefined for one that is not live. */
+  readonly expiresAt = (clusterId: string): number | undefined => this.live.get(clusterId)?.meta.expiresAt;
+
   /** Every cluster known, sorted by its id. */
   statuses(): ClusterStatus[] {
-    const live = [...this.live.values()].map((cluster) => cluster.status(true));
+    const visible = this.#visibleById();
+    const live = Array.from(this.live, ([clusterId, cluster]) =>
+      cluster.status(true, visible.get(clusterId)!),
+    );
     return [...live, ...this.#lapsed.values()].sort((one, other) =>
       one.clusterId < other.clusterId ? -1 : 1,
     );
+  }
+
+  #visibleById(): ReadonlyMap<string, ClusterSnapshot> {
+    return new Map(this.snapshots().map((snapshot) => [snapshot.clusterId, snapshot]));
   }
 }

@@ -1,8 +1,9 @@
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
-import type { Remembered } from "../merge/merge.ts";
+import type { Merger, Remembered } from "../merge/merge.ts";
+import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { Clock } from "./clock.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
-import { type HeldCluster, leaseExpiry } from "./held-cluster.ts";
+import { leaseExpiry } from "./held-cluster.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
 
 /** What is answered from, with what was said while it was compiled. */
@@ -14,18 +15,32 @@ export interface ServedZone<Image extends ServedImage> {
   readonly findings: readonly ClusterFinding[];
 }
 
-/** Compiles the live clusters and keeps what is served: the newest compilation that succeeded. */
+/** When a cluster's lease runs out, in Unix milliseconds; undefined for one that is not live. */
+export type ExpiresAt = (clusterId: string) => number | undefined;
+
+/** Compiles snapshots and keeps what is served: the newest compilation that succeeded. */
 export class ZoneCompiler<Image extends ServedImage> {
-  readonly #stages: GatewayStages<Image>;
+  readonly #stages: Pick<GatewayStages<Image>, "compile">;
+  readonly #merge: Merger;
   readonly #clock: Clock;
   readonly #onEvent: OnGatewayEvent;
+  readonly #named: { readonly scope?: string };
+  #compiled: readonly ClusterSnapshot[] | undefined;
   #served: ServedZone<Image> | undefined;
   #error: string | undefined;
 
-  constructor(stages: GatewayStages<Image>, clock: Clock, onEvent: OnGatewayEvent) {
+  /** @param scope names the scope in events; empty for everything */
+  constructor(
+    stages: Pick<GatewayStages<Image>, "createMerger" | "compile">,
+    clock: Clock,
+    onEvent: OnGatewayEvent,
+    scope: string,
+  ) {
     this.#stages = stages;
+    this.#merge = stages.createMerger();
     this.#clock = clock;
     this.#onEvent = onEvent;
+    this.#named = scope === "" ? {} : { scope };
   }
 
   /** What is served; undefined until a first compilation succeeded. */
@@ -38,29 +53,31 @@ export class ZoneCompiler<Image extends ServedImage> {
     return this.#error;
   }
 
-  /** Compiles. An image with the content of the one that is served does not replace it. */
-  compile(clusters: ReadonlyMap<string, HeldCluster>, remembered: Remembered): void {
+  /** Compiles, unless these very snapshots are what is served. An image with the content of the one that is served does not replace it. */
+  compile(snapshots: readonly ClusterSnapshot[], expiresAt: ExpiresAt, remembered: Remembered): void {
+    if (snapshots === this.#compiled && this.#error === undefined) {
+      this.renew(expiresAt);
+      return;
+    }
     const startedAt = this.#clock.now();
     try {
-      const sorted = [...clusters.keys()].sort();
-      const clusterset = this.#stages.merge(
-        sorted.map((clusterId) => clusters.get(clusterId)!.snapshot),
-        remembered,
-      );
+      const clusterset = this.#merge(snapshots, remembered);
       const { image: compiled, findings } = this.#stages.compile(clusterset, startedAt);
       const before = this.#served?.image;
       const changed = before?.contentHash !== compiled.contentHash;
       const image = changed || before === undefined ? compiled : before;
       this.#served = {
         image,
-        leaseExpiry: leaseExpiry(image.leaseGroups, expiresAtIn(clusters)),
+        leaseExpiry: leaseExpiry(image.leaseGroups, expiresAt),
         services: clusterset.services.length,
         conflicts: clusterset.conflicts,
         findings: [...clusterset.findings, ...findings],
       };
       this.#error = undefined;
+      this.#compiled = snapshots;
       this.#onEvent({
         event: "compiled",
+        ...this.#named,
         changed,
         contentHash: image.contentHash,
         imageBytes: image.bytes.length,
@@ -69,18 +86,13 @@ export class ZoneCompiler<Image extends ServedImage> {
       });
     } catch (error) {
       this.#error = error instanceof Error ? error.message : String(error);
-      this.#onEvent({ event: "compile-failed", error });
+      this.#onEvent({ event: "compile-failed", ...this.#named, error });
     }
   }
 
   /** Takes over renewed leases, without compiling. */
-  renew(clusters: ReadonlyMap<string, HeldCluster>): void {
+  renew(expiresAt: ExpiresAt): void {
     const served = this.#served;
-    if (served !== undefined)
-      served.leaseExpiry = leaseExpiry(served.image.leaseGroups, expiresAtIn(clusters));
+    if (served !== undefined) served.leaseExpiry = leaseExpiry(served.image.leaseGroups, expiresAt);
   }
-}
-
-function expiresAtIn(clusters: ReadonlyMap<string, HeldCluster>): (clusterId: string) => number | undefined {
-  return (clusterId) => clusters.get(clusterId)?.meta.expiresAt;
 }

@@ -1,8 +1,7 @@
 import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
-import type { Remembered } from "../merge/merge.ts";
+import type { Merger } from "../merge/merge.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
-import type { ClusterSnapshot } from "../snapshot/schema.ts";
 
 /** What the gateway needs to know of a ZoneImage. */
 export interface ServedImage {
@@ -34,8 +33,8 @@ export interface AnswerContext<Image> extends QueryContext {
 
 /** The pure stages that the gateway joins, with their settings applied. */
 export interface GatewayStages<Image extends ServedImage> {
-  /** `remembered` says from when what they tell counts. `snapshots` are sorted by cluster id; entries that did not change are the same objects as before. */
-  merge(snapshots: readonly ClusterSnapshot[], remembered: Remembered): Clusterset;
+  /** A merger for each scope, since it remembers its last result. It is given snapshots sorted by cluster id; entries that did not change are the same objects as before. */
+  createMerger(): Merger;
   /** @param now Unix milliseconds, for the SOA serial */
   compile(
     clusterset: Clusterset,

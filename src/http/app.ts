@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { ConnectionEnvironment } from "./connection.ts";
 import { createDnsResource, type DnsResource, type DnsResourceDependencies } from "./dns-resource.ts";
 import { exchangeByFetch, FetchRequest, toResponse } from "./fetch-exchange.ts";
@@ -6,20 +7,26 @@ import { createHealthRoutes, type MetricsSource } from "./health-routes.ts";
 import type { PageSettings } from "./pages/page-parts.ts";
 import { createPages } from "./pages/routes.ts";
 
-/** What the HTTP application is put together from. */
-export interface AppDependencies extends DnsResourceDependencies {
-  /** The zones that are served, for the pages. */
-  readonly zones: readonly string[];
-  readonly version: string;
+/** Routes that ask for credentials of their own. */
+export interface OwnRoutes {
   /** The push API, mounted at `/api/v1/clusters`. */
   readonly pushRoutes?: Hono<ConnectionEnvironment>;
   /** What secondaries take images over by, mounted at `/api/v1/transfer`. */
   readonly transferRoutes?: Hono;
   /** The registration of stub zones, mounted at `/federations`. */
   readonly stubRoutes?: Hono<ConnectionEnvironment>;
+}
+
+/** What the HTTP application is put together from. */
+export interface AppDependencies extends DnsResourceDependencies, OwnRoutes {
+  /** The zones that are served, for the pages. */
+  readonly zones: readonly string[];
+  readonly version: string;
   readonly metrics?: MetricsSource;
   /** The pages for people; none without. */
   readonly pages?: PageSettings;
+  /** Whether `/readyz` counts clusters and services. Default: true. */
+  readonly isReadinessDetailed?: boolean;
 }
 
 /**
@@ -31,7 +38,7 @@ export function createApp(
   dependencies: AppDependencies,
   resource: DnsResource = createDnsResource(dependencies),
 ): Hono<ConnectionEnvironment> {
-  const { counters, refuse } = resource;
+  const { gateway, metrics, clock } = dependencies;
 
   // One handler per path and no middleware: with a second match Hono leaves its synchronous path.
   const app = new Hono<ConnectionEnvironment>();
@@ -44,27 +51,47 @@ export function createApp(
   app.all("/clusters/:clusterId/resolve", (c) =>
     exchangeByFetch(resource.ofCluster(c.req.param("clusterId")).resolveJson, c.req.raw, c.env),
   );
-  if (dependencies.pushRoutes !== undefined) {
+  mountOwnRoutes(app, dependencies, resource);
+  app.route("/", createHealthRoutes(gateway, metrics, clock, dependencies.isReadinessDetailed));
+  if (dependencies.pages !== undefined)
+    app.route("/", createPages({ ...dependencies, ...dependencies.pages, resource }));
+  end(app, resource);
+  return app;
+}
+
+/** The application of what asks for credentials of its own, or tells nothing: without DNS, pages and metrics. */
+export function createOpenApp(
+  dependencies: OwnRoutes &
+    Pick<AppDependencies, "clock"> & { readonly gateway: { status(): ServingStatus } },
+  resource: Pick<DnsResource, "counters" | "notFound" | "failed">,
+): Hono<ConnectionEnvironment> {
+  const app = new Hono<ConnectionEnvironment>();
+  mountOwnRoutes(app, dependencies, resource);
+  app.route("/", createHealthRoutes(dependencies.gateway, undefined, dependencies.clock, false));
+  end(app, resource);
+  return app;
+}
+
+function mountOwnRoutes(
+  app: Hono<ConnectionEnvironment>,
+  { pushRoutes, transferRoutes, stubRoutes }: OwnRoutes,
+  { counters }: Pick<DnsResource, "counters">,
+): void {
+  if (pushRoutes !== undefined) {
     app.use("/api/v1/clusters/*", async (c, next) => {
       await next();
       counters.pushed(c.req.method, c.res.status);
     });
-    app.route("/api/v1/clusters", dependencies.pushRoutes);
+    app.route("/api/v1/clusters", pushRoutes);
   }
-  if (dependencies.transferRoutes !== undefined) app.route("/api/v1/transfer", dependencies.transferRoutes);
-  if (dependencies.stubRoutes !== undefined) app.route("/federations", dependencies.stubRoutes);
-  app.route("/", createHealthRoutes(dependencies.gateway, dependencies.metrics, dependencies.clock));
-  if (dependencies.pages !== undefined)
-    app.route("/", createPages({ ...dependencies, ...dependencies.pages, resource }));
-  app.notFound((c) =>
-    toResponse(
-      refuse(
-        new FetchRequest(c.req.raw, c.env),
-        404,
-        "there is nothing here; DNS is at /dns-query, JSON at /resolve, the view of one cluster at /clusters/<cluster id>/dns-query",
-      ),
-    ),
-  );
-  app.onError((error, c) => toResponse(resource.failed(new FetchRequest(c.req.raw, c.env), error)));
-  return app;
+  if (transferRoutes !== undefined) app.route("/api/v1/transfer", transferRoutes);
+  if (stubRoutes !== undefined) app.route("/federations", stubRoutes);
+}
+
+function end(
+  app: Hono<ConnectionEnvironment>,
+  { notFound, failed }: Pick<DnsResource, "notFound" | "failed">,
+): void {
+  app.notFound((c) => exchangeByFetch(notFound, c.req.raw, c.env));
+  app.onError((error, c) => toResponse(failed(new FetchRequest(c.req.raw, c.env), error)));
 }

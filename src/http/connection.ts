@@ -13,7 +13,13 @@ export interface Connection {
   readonly location?: ClientLocation | undefined;
 }
 
+/** The token in a request's URL that let it in: addresses of this gateway for the same client have to hold it, too. */
+export interface UrlToken {
+  /** What stands before the path, which the request does not have any more: `/tokens/<token>`; empty for a token in the host name. */
+  readonly prefix: string;
+}
+
 /** The environment of our Hono applications. A host that has no connections to speak of hands on none, as does `app.fetch(request)`. */
 export interface ConnectionEnvironment {
-  Bindings: Partial<Connection>;
+  Bindings: Partial<Connection> & { readonly urlToken?: UrlToken | undefined };
 }

@@ -2,14 +2,15 @@ import type { Outside, OutsidePolicy } from "../forward/outside.ts";
 import type { StubZones } from "../forward/stub-zones.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import { type AskerSettings, createAskerReader } from "./asker.ts";
+import { type ClientAddress, socketAddress } from "./client-address.ts";
 import { type AllowedOrigins, preflight } from "./cross-origin.ts";
 import { createDnsRoute, type DnsRoute, LONGEST_MESSAGE } from "./dns-route.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { createJsonRoute, type JsonRoute } from "./json-route.ts";
 import { type LocationSettings, locateAskers } from "./located-asker.ts";
-import { createQueryAnswerer, type QueryAnswerer } from "./query-answerer.ts";
+import { type AnswerSharing, createQueryAnswerer, type QueryAnswerer } from "./query-answerer.ts";
 import { QueryCounters } from "./query-counters.ts";
-import { createRefuse, type Refuse } from "./refusal.ts";
+import { createRefuse, NOTHING_HERE, type Refuse } from "./refusal.ts";
 
 /** What the DNS resources are put together from. */
 export interface DnsResourceDependencies {
@@ -18,6 +19,8 @@ export interface DnsResourceDependencies {
   readonly clock: () => number;
   /** What tells who asks, beside the path. Default: nothing. */
   readonly askers?: AskerSettings;
+  /** The client's real address, by which forwarding is limited. Default: the socket's. */
+  readonly clientAddress?: ClientAddress;
   /** What the client's location decides where nothing else says who asks. Default: nothing. */
   readonly location?: LocationSettings | undefined;
   /** Queries below its federations go to their name servers. */
@@ -31,6 +34,8 @@ export interface DnsResourceDependencies {
   /** The longest DNS query that is read, in octets. Default and most: 65,535. */
   readonly longestQuery?: number;
   readonly counters?: QueryCounters;
+  /** Who else gets the same answers. Default: whoever asks the same. */
+  readonly sharing?: AnswerSharing | undefined;
   /** Told of every error that became a 500. */
   readonly onError?: (error: Error) => void;
 }
@@ -45,7 +50,16 @@ export interface PathPolicies {
   readonly byPath: ReadonlyMap<string, OutsidePolicy>;
 }
 
+/** The methods of `/resolve`. */
+export const JSON_METHODS = "GET, OPTIONS";
+
 const BUILT_IN = new Set(["/dns-query", "/resolve", "/clusters"]);
+
+/** Where the plain DNS resources are: at `/dns-query`, and where policies name other paths. */
+export function dnsPaths(policies: PathPolicies | undefined): readonly string[] {
+  const others = [...(policies?.byPath.keys() ?? [])].filter((path) => !BUILT_IN.has(path));
+  return ["/dns-query", ...others];
+}
 
 /** The DNS resource and its JSON form, for askers in general and for the view of one cluster. */
 export interface DnsResource {
@@ -61,6 +75,8 @@ export interface DnsResource {
   readonly byPath: ReadonlyMap<string, Exchange>;
   readonly counters: QueryCounters;
   readonly refuse: Refuse;
+  /** For paths where there is nothing. */
+  readonly notFound: Exchange;
   /** Tells of an error and makes the 500. */
   readonly failed: (request: HttpRequest, error: unknown) => HttpResponse;
 }
@@ -77,22 +93,28 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
   const refuse = createRefuse(allowedOrigins, counters);
   const { default: usual, byPath } = dependencies.policies ?? { default: "refuse", byPath: new Map() };
   const reader = createAskerReader(dependencies.askers ?? {});
-  const { location } = dependencies;
+  const { location, sharing } = dependencies;
   const asker =
-    location === undefined ? reader : locateAskers(reader, location, (id) => gateway.hasCluster(id));
+    location === undefined || dependencies.askers?.view !== undefined
+      ? reader
+      : locateAskers(reader, location, (id) => gateway.hasCluster(id));
 
   const routesOf = (policy: OutsidePolicy): Routes => {
     const answerQuery = createQueryAnswerer({
-      ...{ gateway, clock, counters, refuse, asker, policy },
+      ...{ gateway, clock, counters, refuse, asker, policy, sharing },
       stubs: dependencies.stubs,
       outside: dependencies.outside,
+      clientAddress: dependencies.clientAddress ?? socketAddress,
     });
     const answerJson = createJsonRoute({ gateway, answerQuery, clock, allowedOrigins, refuse });
-    const answerDns = createDnsRoute({ answerQuery, allowedOrigins, longestQuery, refuse, answerJson });
+    const answerDns = createDnsRoute({
+      ...{ answerQuery, allowedOrigins, longestQuery, refuse, answerJson },
+      limits: counters.limits,
+    });
     // Google's JSON endpoint answers HEAD with 400 and other methods with 501.
     const resolveJson: JsonRoute = (request, view) => {
       if (request.method === "GET") return answerJson(request, view);
-      if (request.method === "OPTIONS") return preflight(request, "GET, OPTIONS", allowedOrigins);
+      if (request.method === "OPTIONS") return preflight(request, JSON_METHODS, allowedOrigins);
       if (request.method === "HEAD") return refuse(request, 400, "HEAD is not for /resolve: GET");
       return refuse(request, 501, `${request.method} is not implemented for /resolve: GET`);
     };
@@ -128,13 +150,9 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
     answerQuery,
     counters,
     refuse,
+    notFound: (request) => refuse(request, 404, NOTHING_HERE),
     answerDns: (request) => answerDns(request, undefined),
-    byPath: new Map(
-      ["/dns-query", ...[...byPath.keys()].filter((path) => !BUILT_IN.has(path))].map((path) => [
-        path,
-        dnsAt(path),
-      ]),
-    ),
+    byPath: new Map(dnsPaths(dependencies.policies).map((path) => [path, dnsAt(path)])),
     resolveJson: (request) => resolveJson(request, undefined),
     ofCluster: (clusterId) => ({
       answerDns: asCluster(ofCluster.answerDns, clusterId),

@@ -1,3 +1,4 @@
+import type { LimitCounters } from "../limits/limit-counters.ts";
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
 import { type AllowedOrigins, crossOriginHeaders, preflight } from "./cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
@@ -11,7 +12,8 @@ import { rawParameter } from "./url-parameter.ts";
 /** The longest DNS message there is (RFC 8484 section 6). */
 export const LONGEST_MESSAGE = 65535;
 
-const ALLOW = "GET, HEAD, POST, OPTIONS";
+/** The methods of a DNS resource. */
+export const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
 
 /** What the DNS route works with. */
 export interface DnsRouteParts {
@@ -19,6 +21,7 @@ export interface DnsRouteParts {
   readonly allowedOrigins: AllowedOrigins;
   /** The longest query that is read, in octets; at most `LONGEST_MESSAGE`. */
   readonly longestQuery: number;
+  readonly limits: LimitCounters;
   readonly refuse: Refuse;
   readonly answerJson: JsonRoute;
 }
@@ -33,16 +36,21 @@ export type DnsRoute = (
  * The DNS resource. This is the hot path: GET is answered without a promise (but for credentials and stub zones), and the URL is never parsed. No ETag: RFC 8484 section 5.3 finds it larger than what it saves.
  */
 export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
-  const { answerQuery, allowedOrigins, longestQuery, refuse, answerJson } = parts;
+  const { answerQuery, allowedOrigins, longestQuery, limits, refuse, answerJson } = parts;
   const longestParameter = base64urlLength(longestQuery) + 2;
   const decoded = new Uint8Array(longestQuery + 3);
-  const plainHeaders = new PlainHeaders(undefined);
-  const varyingHeaders = new PlainHeaders(varyByCredential(undefined));
+  const headersOf = (isPrivate: boolean) => ({
+    plain: new PlainHeaders(undefined, isPrivate),
+    varying: new PlainHeaders(varyByCredential(undefined), isPrivate),
+  });
+  const shared = headersOf(false);
+  const own = headersOf(true);
 
   const respond: Respond = (request, answered) => {
     const { bytes } = answered.answer;
-    if (allowedOrigins === "*" && !answered.isPrivate) {
-      const kept = answered.variesByCredential ? varyingHeaders : plainHeaders;
+    if (allowedOrigins === "*") {
+      const { plain, varying } = answered.isPrivate ? own : shared;
+      const kept = answered.variesByCredential ? varying : plain;
       return { status: 200, headers: kept.of(bytes.length, answered.answer.freshness), body: bytes };
     }
     const headers: Record<string, string> = {
@@ -78,8 +86,10 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     if (text.includes("%"))
       text = text.replace(/(?:%3d){1,2}$/i, (padding) => "==".slice(0, padding.length / 3));
     const size = text.length > longestParameter ? longestParameter : decodeBase64url(text, decoded);
-    if (size > longestQuery)
+    if (size > longestQuery) {
+      limits.hit("limits.queryBytes");
       return refuse(request, 414, `the parameter dns is longer than a query of ${longestQuery} octets takes`);
+    }
     if (size < 0)
       return refuse(request, 400, "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)");
     return answerQuery(request, decoded.subarray(0, size), view, respond);
@@ -94,10 +104,11 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     const refused = refuseAccept(request);
     if (refused !== undefined) return refused;
     return request.body(longestQuery).then(
-      (query) =>
-        query === undefined
-          ? refuse(request, 413, `the body is longer than ${longestQuery} octets`)
-          : answerQuery(request, query, view, respond),
+      (query) => {
+        if (query !== undefined) return answerQuery(request, query, view, respond);
+        limits.hit("limits.queryBytes");
+        return refuse(request, 413, `the body is longer than ${longestQuery} octets`);
+      },
       () => refuse(request, 400, "the body ended before it was whole"),
     );
   };
@@ -110,10 +121,10 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       case "POST":
         return post(request, view);
       case "OPTIONS":
-        return preflight(request, ALLOW, allowedOrigins);
+        return preflight(request, DNS_METHODS, allowedOrigins);
       default:
-        return refuse(request, 405, `${request.method} is not for a DNS resource: ${ALLOW}`, {
-          allow: ALLOW,
+        return refuse(request, 405, `${request.method} is not for a DNS resource: ${DNS_METHODS}`, {
+          allow: DNS_METHODS,
         });
     }
   };

@@ -8,6 +8,8 @@ export interface HttpRequest {
   readonly method: string;
   /** The path and query, or the whole URL. */
   readonly url: string;
+  /** The host that was asked, with its port where there is one (RFC 9110 section 7.2); empty where the client names none. */
+  readonly host: string;
   readonly connection: Partial<Connection> | undefined;
   /** A header field by its name in lower case; null where it is absent. */
   header(name: string): string | null;

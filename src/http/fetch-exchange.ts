@@ -8,11 +8,19 @@ export class FetchRequest implements HttpRequest {
   readonly connection: Partial<Connection> | undefined;
   readonly #request: Request;
 
-  constructor(request: Request, connection: Partial<Connection> | undefined) {
+  /** @param url instead of the request's own */
+  constructor(request: Request, connection: Partial<Connection> | undefined, url: string = request.url) {
     this.method = request.method;
-    this.url = request.url;
+    this.url = url;
     this.connection = connection;
     this.#request = request;
+  }
+
+  get host(): string {
+    const { url } = this.#request;
+    const start = url.indexOf("//") + 2;
+    const end = url.slice(start).search(/[/?#]/);
+    return end === -1 ? url.slice(start) : url.slice(start, start + end);
   }
 
   header(name: string): string | null {
@@ -20,12 +28,13 @@ export class FetchRequest implements HttpRequest {
   }
 
   /** A declared length is trusted to be enforced by the host. */
-  async body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const declared = this.header("content-length");
     if (declared === null) return readUndeclared(this.#request.body, most);
-    if (!(Number(declared) <= most)) return undefined;
-    const body = await this.#request.arrayBuffer();
-    return body.byteLength <= most ? new Uint8Array(body) : undefined;
+    if (!(Number(declared) <= most)) return Promise.resolve(undefined);
+    return this.#request
+      .arrayBuffer()
+      .then((body) => (body.byteLength <= most ? new Uint8Array(body) : undefined));
   }
 }
 

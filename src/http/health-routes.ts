@@ -12,17 +12,24 @@ export interface MetricsSource {
  * `/healthz`: the process answers. `/readyz`: queries get answers (200), or why they do not (503).
  * `/metrics`: where the host brings a source of them.
  * @param clock Unix milliseconds
+ * @param isDetailed whether `/readyz` counts clusters and services
  */
 export function createHealthRoutes(
   gateway: { status(): ServingStatus },
   metrics: MetricsSource | undefined,
   clock: () => number,
+  isDetailed = true,
 ): Hono {
   const routes = new Hono();
   const headers = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
   routes.get("/healthz", () => new Response("ok\n", { headers }));
   routes.get("/readyz", () => {
     const status = gateway.status();
+    if (!isDetailed)
+      return new Response(status.ready ? "ready\n" : "not ready\n", {
+        status: status.ready ? 200 : 503,
+        headers,
+      });
     const live = status.clusters.filter((cluster) => cluster.live).length;
     const counted = `${live} of ${status.clusters.length} clusters live`;
     if (status.ready) {

@@ -1,18 +1,23 @@
 const QUOTE = 0x22;
+const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 
-/** Follows how deeply the JSON text in UTF-8 octets is nested, part by part. */
-export class JsonDepth {
+/** Follows the shape of a JSON text in UTF-8 octets, part by part; of other texts it says something that is at least as much. */
+export class JsonShape {
+  /** The deepest level so far. */
+  deepest = 0;
+  /** Members and elements so far, about: commas, and what stands first in an object or an array. */
+  values = 0;
   #depth = 0;
   #inString = false;
   #escaped = false;
 
-  /** Takes the next part; gives the deepest level in it. */
-  feed(part: Uint8Array): number {
+  /** Takes the next part. */
+  feed(part: Uint8Array): void {
+    let { deepest, values } = this;
     let depth = this.#depth;
     let inString = this.#inString;
     let escaped = this.#escaped;
-    let deepest = depth;
     for (let index = 0; index < part.length; index++) {
       const octet = part[index]!;
       if (inString) {
@@ -20,14 +25,18 @@ export class JsonDepth {
         else if (octet === BACKSLASH) escaped = true;
         else if (octet === QUOTE) inString = false;
       } else if (octet === QUOTE) inString = true;
+      else if (octet === COMMA) values++;
       // "[" and "{" differ in one bit, and so do "]" and "}".
-      else if ((octet | 0x20) === 0x7b) deepest = Math.max(deepest, ++depth);
-      else if ((octet | 0x20) === 0x7d) depth--;
+      else if ((octet | 0x20) === 0x7b) {
+        values++;
+        if (++depth > deepest) deepest = depth;
+      } else if ((octet | 0x20) === 0x7d) depth--;
     }
+    this.deepest = deepest;
+    this.values = values;
     this.#depth = depth;
     this.#inString = inString;
     this.#escaped = escaped;
-    return deepest;
   }
 }
 

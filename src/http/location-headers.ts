@@ -1,4 +1,4 @@
-import { isInRange, parseAddressRanges, readSocketAddress } from "../dns/address-range.ts";
+import { createOriginReader } from "./client-address.ts";
 import { type ClientLocation, LOCATION_FACTS, type LocationFact } from "./client-location.ts";
 import type { HttpRequest } from "./exchange.ts";
 
@@ -25,26 +25,14 @@ export function createLocationHeaders(
   settings: LocationHeaders,
 ): (request: HttpRequest) => ClientLocation | undefined {
   const { hops } = settings;
-  const ranges = parseAddressRanges(settings.trustedProxies);
+  const originOf = createOriginReader({ ...settings, header: "x-forwarded-for" });
   const fields = LOCATION_FACTS.flatMap((fact) => {
     const name = settings.headers[fact];
     return name === undefined ? [] : [[fact, name.toLowerCase()] as const];
   });
 
-  const isTrusted = (text: string): boolean => {
-    const address = readSocketAddress(text);
-    return address !== undefined && ranges.some((range) => isInRange(address, range));
-  };
-
-  const cameByProxies = (request: HttpRequest): boolean => {
-    if (!isTrusted(request.connection?.clientAddress ?? "")) return false;
-    if (hops === 1) return true;
-    const passed = (request.header("x-forwarded-for") ?? "").split(",").slice(1 - hops);
-    return passed.length === hops - 1 && passed.every((text) => isTrusted(text.trim()));
-  };
-
   return (request) => {
-    if (!cameByProxies(request)) return undefined;
+    if (originOf(request).proxies < hops) return undefined;
     const location: { [Fact in LocationFact]?: string } = {};
     for (const [fact, name] of fields) {
       const value = request.header(name);

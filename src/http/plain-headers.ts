@@ -4,15 +4,20 @@ import { DNS_MESSAGE } from "./media-type.ts";
 const MOST_KEPT = 4096;
 
 /**
- * The header fields of answers that any origin may read and any cache keep. Most answers have the same few lengths and
+ * The header fields of answers that any origin may read. Most answers have the same few lengths and
  * lifetimes, and a new object for each is the larger part of what header fields cost, so they are kept.
  */
 export class PlainHeaders {
   readonly #vary: Readonly<Record<string, string>>;
+  readonly #scope: string;
   readonly #kept = new Map<number, Readonly<Record<string, string>>>();
 
-  /** @param vary the Vary field, where there is one */
-  constructor(vary: string | undefined) {
+  /**
+   * @param vary the Vary field, where there is one
+   * @param isPrivate whether only the client's own cache may keep the answers
+   */
+  constructor(vary: string | undefined, isPrivate: boolean) {
+    this.#scope = isPrivate ? "private, " : "";
     this.#vary = vary === undefined ? {} : { vary };
   }
 
@@ -25,7 +30,7 @@ export class PlainHeaders {
     const headers = Object.freeze({
       "content-length": String(length),
       "content-type": DNS_MESSAGE,
-      "cache-control": freshness > 0 ? `max-age=${freshness}` : "no-store",
+      "cache-control": freshness > 0 ? `${this.#scope}max-age=${freshness}` : "no-store",
       "access-control-allow-origin": "*",
       "access-control-expose-headers": "age, etag",
       ...this.#vary,

@@ -7,6 +7,7 @@ import {
   Registry,
 } from "prom-client";
 import type { Forwarder } from "../forward/forwarder.ts";
+import type { AccessCounters } from "./access-counters.ts";
 import { registerForwarding } from "./forward-metrics.ts";
 import type { MetricsSource } from "./health-routes.ts";
 import { DURATION_BOUNDS, type QueryCounters } from "./query-counters.ts";
@@ -17,18 +18,21 @@ import { CLUSTER_GAUGES, STATUS_GAUGES, type StatusSource } from "./status-gauge
  * status are read when `/metrics` is asked for. Only for hosts that prom-client runs on.
  * @param clock Unix milliseconds
  * @param forwarder where names outside the zones are forwarded
+ * @param access where not everybody sees everything
  */
 export function createPrometheusMetrics(
   gateway: StatusSource,
   counters: QueryCounters,
   clock: () => number,
   forwarder?: Forwarder,
+  access?: AccessCounters,
 ): MetricsSource {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   registerCounters(registry, counters);
   registerStatus(registry, gateway, clock);
   if (forwarder !== undefined) registerForwarding(registry, forwarder);
+  if (access !== undefined) registerAccess(registry, access);
   return { contentType: registry.contentType, render: () => registry.metrics() };
 }
 
@@ -94,7 +98,30 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
       for (const [transport, count] of counters.malformedMessages()) this.inc({ transport }, count);
     },
   });
+  new Counter({
+    name: "clusterset_doh_limited_total",
+    help: "What was refused, cut off or closed because of a limit, by the limit's key in the configuration (docs/limits.md).",
+    labelNames: ["limit"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [limit, count] of counters.limits.counts()) this.inc({ limit }, count);
+    },
+  });
   new QueryDurations(registry, counters);
+}
+
+function registerAccess(registry: Registry, access: AccessCounters): void {
+  new Counter({
+    name: "clusterset_doh_access_total",
+    help: "Who asked, by the rule that let them in, or by why none did.",
+    labelNames: ["rule", "outcome"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { count, ...labels } of access.counts()) this.inc(labels, count);
+    },
+  });
 }
 
 const DURATION = "clusterset_doh_query_duration_seconds";

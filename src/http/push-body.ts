@@ -1,4 +1,4 @@
-import { findJsonError, JsonDepth, lineAndColumn } from "./json-syntax.ts";
+import { findJsonError, JsonShape, lineAndColumn } from "./json-syntax.ts";
 import { essence, JSON_TYPE } from "./media-type.ts";
 import { PushFault } from "./push-fault.ts";
 import type { PushAdmission, PushLimits } from "./push-limits.ts";
@@ -10,38 +10,52 @@ const UTF8 = /;\s*charset\s*=\s*"?([^";\s]*)/i;
 /**
  * Reads a JSON body, plain or compressed by gzip, and hands it to `take` while it counts against the
  * octets in flight.
+ * @param work is told how many members and elements the body has before it is parsed, and may refuse it
  * @throws {PushFault} 400, 413, 415 or 503, saying what is wrong where.
  */
 export async function takeJsonBody<Result>(
   request: Request,
   limits: PushLimits,
   admission: PushAdmission,
-  take: (value: unknown) => Result,
+  take: (value: unknown) => Result | Promise<Result>,
+  work: (values: number) => void = () => {},
 ): Promise<Result> {
   checkContentType(request.headers.get("content-type"));
   const declared = Number(request.headers.get("content-length") ?? 0);
   if (!(declared <= limits.sentBytes)) throw tooLarge(limits.sentBytes, "sent");
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
-  const depth = new JsonDepth();
+  const shape = new JsonShape();
   let text = "";
   let bytes = 0;
   try {
     for await (const part of readBody(request, limits)) {
       admission.charge(part.length);
       bytes += part.length;
-      if (depth.feed(part) > limits.levels)
-        throw new PushFault(
-          400,
-          "JSON_TOO_DEEP",
-          `the JSON is nested more than ${limits.levels} levels deep`,
-        );
+      shape.feed(part);
+      checkShape(shape, limits);
       text += decode(decoder, part);
     }
     text += decode(decoder, undefined);
-    return take(parse(text));
+    work(shape.values);
+    return await take(parse(text));
   } finally {
     admission.release(bytes);
   }
+}
+
+/** Before the parser makes objects of it: deep texts would take its stack, and wide ones the memory. */
+function checkShape({ deepest, values }: JsonShape, limits: PushLimits): void {
+  if (deepest > limits.levels)
+    throw new PushFault(400, "JSON_TOO_DEEP", `the JSON is nested more than ${limits.levels} levels deep`, {
+      limit: "limits.pushLevels",
+    });
+  if (values > limits.values)
+    throw new PushFault(
+      413,
+      "TOO_MANY_VALUES",
+      `the JSON has more than ${limits.values} members and elements`,
+      { limit: "limits.pushValues" },
+    );
 }
 
 function checkContentType(contentType: string | null): void {
@@ -90,6 +104,7 @@ async function* readBody(request: Request, limits: PushLimits): AsyncGenerator<U
           413,
           "COMPRESSION_RATIO",
           `the body decompresses to more than ${limits.compressionRatio} times its size`,
+          { limit: "limits.pushRatio" },
         );
       yield value;
     }
@@ -131,7 +146,9 @@ function parse(text: string): unknown {
 }
 
 function tooLarge(most: number, how: "sent" | "decompressed"): PushFault {
-  return new PushFault(413, "BODY_TOO_LARGE", `the body has more than ${most} octets ${how}`);
+  return new PushFault(413, "BODY_TOO_LARGE", `the body has more than ${most} octets ${how}`, {
+    limit: how === "sent" ? "limits.pushSentBytes" : "limits.pushBytes",
+  });
 }
 
 function unreadable(isCompressed: boolean): PushFault {

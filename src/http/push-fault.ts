@@ -1,5 +1,6 @@
 import { GenerationMismatch } from "../gateway/gateway-types.ts";
 import { type PushRefusal, PushRefused } from "../gateway/push-refused.ts";
+import type { Limit } from "../limits/limit-counters.ts";
 import { SnapshotError } from "../snapshot/snapshot-error.ts";
 import { StoreError } from "../store/store-error.ts";
 
@@ -9,6 +10,8 @@ export class PushFault extends Error {
   readonly code: string;
   readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** The limit that it is because of. */
+  readonly limit: Limit | undefined;
 
   constructor(
     status: number,
@@ -17,6 +20,7 @@ export class PushFault extends Error {
     more: {
       readonly details?: Readonly<Record<string, unknown>>;
       readonly headers?: Readonly<Record<string, string>>;
+      readonly limit?: Limit;
     } = {},
   ) {
     super(message);
@@ -24,6 +28,7 @@ export class PushFault extends Error {
     this.code = code;
     this.details = more.details;
     this.headers = more.headers ?? {};
+    this.limit = more.limit;
   }
 }
 
@@ -34,6 +39,18 @@ const REFUSAL_STATUS: Readonly<Record<PushRefusal, number>> = {
   TOO_MANY_CLUSTERS: 503,
   TOO_MANY_NAMESPACES: 413,
 };
+
+const REFUSAL_LIMIT: Readonly<Partial<Record<PushRefusal, Limit>>> = {
+  SNAPSHOT_TOO_LARGE: "limits.snapshotCharacters",
+  TOO_MANY_CLUSTERS: "limits.clusters",
+  TOO_MANY_NAMESPACES: "limits.namespaces",
+};
+
+/** The limit because of which a request failed, if it was one. */
+export function limitOf(error: unknown): Limit | undefined {
+  if (error instanceof PushFault) return error.limit;
+  return error instanceof PushRefused ? REFUSAL_LIMIT[error.code] : undefined;
+}
 
 /** The response that says why a request is not taken. */
 export function faultResponse(fault: PushFault): Response {

@@ -3,11 +3,13 @@ import type { PushAuthority } from "../access/push-authority.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { GatewayStatus } from "../gateway/gateway-types.ts";
 import type { ServedImage } from "../gateway/stages.ts";
-import { parseSnapshot } from "../snapshot/parse.ts";
+import type { LimitCounters } from "../limits/limit-counters.ts";
+import { parseInSteps } from "../snapshot/parse.ts";
 import type { ConnectionEnvironment } from "./connection.ts";
+import { inTurns } from "./in-turns.ts";
 import { authorizePush } from "./push-access.ts";
 import { takeJsonBody } from "./push-body.ts";
-import { faultResponse, jsonResponse, PushFault, refusePush } from "./push-fault.ts";
+import { faultResponse, jsonResponse, limitOf, PushFault, refusePush } from "./push-fault.ts";
 import { DEFAULT_PUSH_LIMITS, PushAdmission, type PushLimits } from "./push-limits.ts";
 import { LeaseRequest, PatchRequest, parseMessage } from "./push-messages.ts";
 
@@ -19,6 +21,7 @@ export interface PushDependencies {
   readonly gateway: PushGateway;
   readonly authority: PushAuthority;
   readonly limits?: Partial<PushLimits>;
+  readonly counters?: LimitCounters;
   /** Is told of every error that became a 500. */
   readonly onError?: (error: unknown) => void;
 }
@@ -30,7 +33,7 @@ const MOST_LEASE_BYTES = 4096;
 
 /** The push API (docs/push-protocol.md), to be mounted at `/api/v1/clusters`. */
 export function createPushRoutes(dependencies: PushDependencies): Hono<ConnectionEnvironment> {
-  const { gateway, authority, onError } = dependencies;
+  const { gateway, authority, counters, onError } = dependencies;
   const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };
   const leaseLimits = { ...limits, sentBytes: MOST_LEASE_BYTES, bodyBytes: MOST_LEASE_BYTES };
   const admission = new PushAdmission(limits);
@@ -41,8 +44,11 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<Connectio
       try {
         const clusterId = context.req.param("clusterId") ?? "";
         await authorizePush(authority, context.req.header("authorization"), context.env, clusterId);
+        admission.admit(clusterId);
         return await handle(context, clusterId);
       } catch (error) {
+        const limit = limitOf(error);
+        if (limit !== undefined) counters?.hit(limit);
         const refusal = refusePush(error);
         if (refusal !== undefined) return refusal;
         onError?.(error);
@@ -58,7 +64,13 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<Connectio
     route((context, clusterId) =>
       admission.run(clusterId, async () => {
         const lease = leaseSeconds(context);
-        const snapshot = await takeJsonBody(context.req.raw, limits, admission, parseSnapshot);
+        const snapshot = await takeJsonBody(
+          context.req.raw,
+          limits,
+          admission,
+          (value) => inTurns(parseInSteps(value)),
+          (values) => admission.work(clusterId, values),
+        );
         return jsonResponse(200, await gateway.replace(clusterId, snapshot, lease));
       }),
     ),
@@ -68,8 +80,12 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<Connectio
     route((context, clusterId) =>
       admission.run(clusterId, async () => {
         const lease = leaseSeconds(context);
-        const { baseGeneration, patch } = await takeJsonBody(context.req.raw, limits, admission, (value) =>
-          parseMessage(PatchRequest, value),
+        const { baseGeneration, patch } = await takeJsonBody(
+          context.req.raw,
+          limits,
+          admission,
+          (value) => parseMessage(PatchRequest, value),
+          (values) => admission.work(clusterId, values),
         );
         return jsonResponse(200, await gateway.patch(clusterId, baseGeneration, patch, lease));
       }),

@@ -5,6 +5,7 @@ import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { placeView } from "../zone/client-place.ts";
 import type { Asker, AskerReader } from "./asker.ts";
+import type { ClientAddress } from "./client-address.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import type { QueryCounters } from "./query-counters.ts";
 import type { Refuse } from "./refusal.ts";
@@ -17,11 +18,22 @@ export interface QueryAnswererParts {
   readonly counters: QueryCounters;
   readonly refuse: Refuse;
   readonly asker: AskerReader;
+  readonly sharing?: AnswerSharing | undefined;
   readonly stubs: Pick<StubZones, "size" | "forward"> | undefined;
   /** Answers names outside the zones. Undefined: as the gateway does. */
   readonly outside: Pick<Outside, "answer"> | undefined;
+  /** The client's real address, for limits. */
+  readonly clientAddress: ClientAddress;
   /** What such names get here. */
   readonly policy: OutsidePolicy;
+}
+
+/** Who else gets the same answers, beside what says which cluster asks. Default: whoever asks the same. */
+export interface AnswerSharing {
+  /** Whether somebody else may get another answer to the same request: no shared cache may keep it. */
+  readonly isPrivate: boolean;
+  /** Whether somebody with another Authorization field may. */
+  readonly variesByCredential: boolean;
 }
 
 /** An answer, and for whom it is. */
@@ -50,11 +62,14 @@ export type QueryAnswerer = (
 /** Makes the response of an answer. */
 export type Respond = (request: HttpRequest, answered: Answered) => HttpResponse;
 
+const SHARED: AnswerSharing = { isPrivate: false, variesByCredential: false };
+
 const TOO_MANY =
   "this client asks too much of the names that are forwarded; those of the gateway's own zones are answered";
 
 export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
-  const { gateway, clock, counters, refuse, asker: reader, stubs, outside, policy } = parts;
+  const { gateway, clock, counters, refuse, asker: reader, stubs, outside, policy, clientAddress } = parts;
+  const { sharing = SHARED } = parts;
 
   const answerOutside = (
     names: Pick<Outside, "answer">,
@@ -72,7 +87,7 @@ export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
             isForwarded: origin !== undefined && isContinued !== true,
           })
         : refuse(request, 429, TOO_MANY, { "retry-after": String(retryAfter) });
-    const found = names.answer(query, given, policy, request.connection?.clientAddress);
+    const found = names.answer(query, given, policy, clientAddress(request));
     const fromCluster = asked.view !== undefined;
     if (!(found instanceof Promise)) {
       if (found.retryAfter === undefined) {
@@ -91,10 +106,11 @@ export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
   const answerAs = (
     request: HttpRequest,
     query: Uint8Array,
-    asker: Asker,
+    given: Asker,
     variesByCredential: boolean,
     respond: Respond,
   ): HttpResponse | Promise<HttpResponse> => {
+    const asker = sharing.isPrivate ? { ...given, isPrivate: true } : given;
     const { view, isPrivate, place, byLocation } = asker;
     if (stubs !== undefined && stubs.size > 0) {
       const forwarded = stubs.forward(query, view);
@@ -127,8 +143,9 @@ export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
   };
 
   return (request, query, view, respond) => {
-    if (view !== undefined) return answerAs(request, query, { view, isPrivate: false }, false, respond);
-    const { variesByCredential } = reader;
+    if (view !== undefined)
+      return answerAs(request, query, { view, isPrivate: false }, sharing.variesByCredential, respond);
+    const variesByCredential = reader.variesByCredential || sharing.variesByCredential;
     const found = reader.read(request, query);
     if (!(found instanceof Promise)) return answerAs(request, query, found, variesByCredential, respond);
     const own = query.slice();

@@ -1,4 +1,5 @@
 import type { ForwardOutcome } from "../forward/stub-zones.ts";
+import { LimitCounters } from "../limits/limit-counters.ts";
 import type { Outcome } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
 
@@ -60,6 +61,8 @@ export type RateLimitAction = "dropped" | "truncated";
 
 /** Counts queries as plain numbers; whoever exports metrics reads them when asked. */
 export class QueryCounters {
+  /** How often limits acted. */
+  readonly limits = new LimitCounters();
   readonly #counts = new Float64Array(
     TRANSPORTS.length * VIEWS.length * OUTCOMES.length * (TYPES.length + 1),
   );

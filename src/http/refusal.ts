@@ -10,7 +10,13 @@ export type Refuse = (
   status: number,
   explanation: string,
   headers?: Readonly<Record<string, string>>,
+  /** Default: by status. */
+  code?: string,
 ) => HttpResponse;
+
+/** What who asks for an unknown path is told. */
+export const NOTHING_HERE =
+  "there is nothing here; DNS is at /dns-query, JSON at /resolve, the view of one cluster at /clusters/<cluster id>/dns-query";
 
 /** Stable codes of refusals in JSON, by HTTP status. */
 const CODES: Readonly<Record<number, string>> = {
@@ -22,8 +28,10 @@ const CODES: Readonly<Record<number, string>> = {
   413: "QUERY_TOO_LONG",
   414: "QUERY_TOO_LONG",
   415: "UNSUPPORTED_MEDIA_TYPE",
+  429: "TOO_MANY_REQUESTS",
   501: "METHOD_NOT_IMPLEMENTED",
   502: "UNREADABLE_ANSWER",
+  503: "OVERLOADED",
 };
 
 /**
@@ -31,12 +39,10 @@ const CODES: Readonly<Record<number, string>> = {
  * scripts of other origins and never cached.
  */
 export function createRefuse(allowed: AllowedOrigins, counters: QueryCounters): Refuse {
-  return (request, status, explanation, headers) => {
+  return (request, status, explanation, headers, code = CODES[status] ?? `HTTP_${status}`) => {
     counters.rejected(status);
     const json = wantsJson(request);
-    const text = json
-      ? JSON.stringify({ error: { code: CODES[status] ?? `HTTP_${status}`, message: explanation } })
-      : explanation;
+    const text = json ? JSON.stringify({ error: { code, message: explanation } }) : explanation;
     const body = new TextEncoder().encode(`${text}\n`);
     return {
       status,
@@ -53,11 +59,13 @@ export function createRefuse(allowed: AllowedOrigins, counters: QueryCounters): 
   };
 }
 
-/** Accept names JSON; or it takes everything, and the question was one that is answered in JSON. */
+/** Accept names JSON; or it takes everything, and what was asked for is JSON. */
 function wantsJson(request: HttpRequest): boolean {
   const accept = request.header("accept");
   if (namesMediaType(accept, JSON_TYPE) || namesMediaType(accept, DNS_JSON)) return true;
   if (accept !== null && accept !== "" && accept !== "*/*") return false;
   const { url } = request;
-  return /^[^?#]*\/resolve(?:[?#]|$)/.test(url) || rawParameter(url, "name") !== undefined;
+  return (
+    /^[^?#]*\/(?:resolve|api\/v1\/[^?#]*)(?:[?#]|$)/.test(url) || rawParameter(url, "name") !== undefined
+  );
 }

@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { CertificateIdentity } from "../access/certificates.ts";
 import { type StubRegistration, type StubZones, TooManyFederations } from "../forward/stub-zones.ts";
+import type { LimitCounters } from "../limits/limit-counters.ts";
 import { collectIssues } from "../snapshot/snapshot-error.ts";
 import type { ConnectionEnvironment } from "./connection.ts";
 import { takeJsonBody } from "./push-body.ts";
@@ -13,6 +14,9 @@ export interface StubRoutesDependencies {
   readonly stubs: StubZones;
   /** Whether a certificate lets its holder push, and so do nothing else. Default: none does. */
   readonly isForPushing?: (identity: CertificateIdentity) => boolean;
+  /** Whether a certificate lets its holder ask, and so do nothing else. Default: none does. */
+  readonly isForAsking?: (identity: CertificateIdentity) => boolean;
+  readonly counters?: LimitCounters;
   /** Is told of every error that became a 500, and of every change. */
   readonly onError?: (error: unknown) => void;
   readonly onChange?: (change: "registered" | "removed", name: string) => void;
@@ -31,19 +35,21 @@ const LIMITS = {
  * Setup; docs/federation.md), for clients with a TLS certificate that the host trusts. To be mounted at `/federations`.
  */
 export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<ConnectionEnvironment> {
-  const { stubs, isForPushing, onError, onChange } = dependencies;
+  const { stubs, counters, onError, onChange } = dependencies;
   const admission = new PushAdmission(LIMITS);
 
   const route =
     (handle: (context: Context<ConnectionEnvironment>) => Response | Promise<Response>) =>
     async (context: Context<ConnectionEnvironment>): Promise<Response> => {
       try {
-        requireCertificate(context, isForPushing);
+        requireCertificate(context, dependencies);
         return await handle(context);
       } catch (error) {
         if (error instanceof PushFault) return faultResponse(error);
-        if (error instanceof TooManyFederations)
+        if (error instanceof TooManyFederations) {
+          counters?.hit("stub.federations");
           return faultResponse(new PushFault(503, error.code, error.message));
+        }
         onError?.(error);
         return faultResponse(
           new PushFault(500, "INTERNAL", "the gateway failed to take this; its log says why"),
@@ -97,18 +103,25 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<Con
 /** @throws {PushFault} 403 where the client did not show a certificate, or one that is not trusted, or that of a cluster. */
 function requireCertificate(
   context: Context<ConnectionEnvironment>,
-  isForPushing: StubRoutesDependencies["isForPushing"],
+  { isForPushing, isForAsking }: Pick<StubRoutesDependencies, "isForPushing" | "isForAsking">,
 ): void {
   switch (context.env?.clientCertificate) {
     case "verified": {
-      if (isForPushing === undefined) return;
+      if (isForPushing === undefined && isForAsking === undefined) return;
       const identity = context.env.certificateIdentity;
-      if (identity !== undefined && !isForPushing(identity)) return;
-      throw new PushFault(
-        403,
-        "CERTIFICATE_OF_CLUSTER",
-        "the client certificate is that of a cluster that pushes (push.credentials), which may not register federations",
-      );
+      if (identity === undefined || isForPushing?.(identity) === true)
+        throw new PushFault(
+          403,
+          "CERTIFICATE_OF_CLUSTER",
+          "the client certificate is that of a cluster that pushes (push.credentials), which may not register federations",
+        );
+      if (isForAsking?.(identity) === true)
+        throw new PushFault(
+          403,
+          "CERTIFICATE_FOR_ASKING",
+          "the client certificate is for asking alone (access.rules), and may not register federations",
+        );
+      return;
     }
     case "refused":
       throw new PushFault(

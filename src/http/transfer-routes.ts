@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { Credentials } from "../access/credentials.ts";
 import { Primary, type TransferGateway } from "../transfer/primary.ts";
+import type { TransferState } from "../transfer/transfer-state.ts";
 import { faultResponse, PushFault } from "./push-fault.ts";
 
 /** What the transfer routes are put together from. */
@@ -39,7 +40,7 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono {
   routes.get(
     "/state",
     route(async (context) => {
-      const state = primary.state();
+      const state = stateAsked(primary, context.req.queries("scope"));
       const etag = `W/"${await digest(JSON.stringify(state.status))}"`;
       const headers = { "cache-control": "no-store", etag };
       if (isCurrent(context, etag)) return new Response(null, { status: 304, headers });
@@ -79,6 +80,19 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono {
     }),
   );
   return routes;
+}
+
+/** @throws {PushFault} for a scope that the primary does not have */
+function stateAsked(primary: Primary, scopes: readonly string[] = []): TransferState {
+  const [scope, ...more] = scopes;
+  if (scope === undefined || scopes.join("") === "") return primary.state();
+  const state = more.length > 0 ? undefined : primary.stateWithin(scope);
+  if (state !== undefined) return state;
+  throw new PushFault(
+    404,
+    "UNKNOWN_SCOPE",
+    "the primary has no such scope: state the same access rules for it as for the secondary, and start it again",
+  );
 }
 
 /** @throws {PushFault} 401 without a known token (RFC 6750 section 3) */

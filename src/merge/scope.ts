@@ -1,4 +1,9 @@
+import { formatAddress } from "../dns/address.ts";
+import { parseAddressRange } from "../dns/address-range.ts";
 import type { AddressSource } from "./addresses.ts";
+
+/** Where an address can come from: what a service is answered with, or `ClusterIP`, a Service's address in its own cluster. */
+export type ScopeAddressSource = AddressSource | "ClusterIP";
 
 /**
  * What exists for somebody. What is outside of it is taken away before snapshots are merged, so that it is answered as what was never
@@ -12,7 +17,7 @@ export interface Scope {
   /** The clusters that exist, by id. Absent: all. */
   readonly clusters?: readonly string[] | undefined;
   /** Where addresses may come from. Absent: anywhere. */
-  readonly addressSources?: readonly AddressSource[] | undefined;
+  readonly addressSources?: readonly ScopeAddressSource[] | undefined;
   /** Which addresses there are: `10.0.0.0/8`, `fd00::/8`. Absent: all. */
   readonly addressRanges?: readonly string[] | undefined;
 }
@@ -28,9 +33,32 @@ export function scopeKey(scope: Scope): string {
     ...(namespaces !== undefined && { namespaces: distinct(namespaces) }),
     ...(clusters !== undefined && { clusters: distinct(clusters) }),
     ...(addressSources !== undefined && { addressSources: distinct(addressSources) }),
-    ...(addressRanges !== undefined && { addressRanges: distinct(addressRanges) }),
+    ...(addressRanges !== undefined && { addressRanges: distinct(addressRanges.map(canonicalRange)) }),
   };
   return Object.keys(parts).length === 0 ? "" : JSON.stringify(parts);
+}
+
+/** The scope for whoever asks, without the cluster that they ask as: scopes that differ in nothing else are answered from one image. */
+export function withoutView({ view: _, ...scope }: Scope): Scope {
+  return scope;
+}
+
+/** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
+export function checkScope({ view, clusters, addressRanges = [] }: Scope): void {
+  if (view !== undefined && clusters?.includes(view) === false)
+    throw new RangeError(
+      `the scope's view ${JSON.stringify(view)} is not among its clusters: add it there, or leave clusters out`,
+    );
+  for (const range of addressRanges)
+    if (parseAddressRange(range) === undefined)
+      throw new RangeError(
+        `${JSON.stringify(range)} is no range of addresses: 10.0.0.0/8, fd00::/8 or 127.0.0.1`,
+      );
+}
+
+function canonicalRange(text: string): string {
+  const range = parseAddressRange(text);
+  return range === undefined ? text : `${formatAddress(range.octets)}/${range.prefixBits}`;
 }
 
 function distinct(list: readonly string[]): string[] {

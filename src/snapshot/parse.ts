@@ -1,12 +1,87 @@
+import type * as z from "zod";
+import { isJsonObject, type JsonObject } from "./json-value.ts";
 import { ClusterSnapshot } from "./schema.ts";
-import { collectIssues, SnapshotError } from "./snapshot-error.ts";
+import { collectIssues, formatPath, SnapshotError, type SnapshotIssue } from "./snapshot-error.ts";
+
+/** The members of a snapshot that are tables of entries. */
+export const COLLECTIONS = ["namespaces", "exports", "imports", "services", "pods", "findings"] as const;
+
+export type Collection = (typeof COLLECTIONS)[number];
+export type Entries = Record<string, unknown>;
+
+/** Where so much is wrong nobody reads on, and telling of it costs more than reading what is right. */
+export const ENOUGH_ISSUES = 1000;
+/** Entries of one step. */
+const ENTRIES_AT_ONCE = 64;
 
 /**
  * Takes a JSON value as a snapshot. The result is a copy that shares nothing with `value`.
- * @throws {SnapshotError} naming each field that is wrong.
+ * @throws {SnapshotError} naming each field that is wrong, until it has found a thousand.
  */
 export function parseSnapshot(value: unknown): ClusterSnapshot {
+  const steps = parseInSteps(value);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/**
+ * The same in steps of some entries, for who has other work in between: a large snapshot takes seconds.
+ * @throws {SnapshotError} as for `parseSnapshot`
+ */
+export function* parseInSteps(value: unknown): Generator<void, ClusterSnapshot> {
+  if (!isJsonObject(value)) return parseWhole(value);
+  const issues: SnapshotIssue[] = [];
+  const tables = COLLECTIONS.filter((collection) => isJsonObject(value[collection]));
+  // What is around the entries, as if there were none.
+  const shell = ClusterSnapshot.safeParse({
+    ...value,
+    ...Object.fromEntries(tables.map((collection) => [collection, {}])),
+  });
+  if (!shell.success) issues.push(...collectIssues(shell.error, []));
+  const parsed: { [Name in Collection]?: Entries } = {};
+  let count = 0;
+  for (const collection of tables) {
+    const entries: Entries = {};
+    parsed[collection] = entries;
+    const given = value[collection] as JsonObject;
+    for (const key of Object.keys(given)) {
+      parseEntry(collection, entries, key, given[key], issues);
+      if (issues.length >= ENOUGH_ISSUES) throw new SnapshotError(issues);
+      if (++count % ENTRIES_AT_ONCE === 0) yield;
+    }
+  }
+  if (issues.length > 0 || !shell.success) throw new SnapshotError(issues);
+  return { ...shell.data, ...parsed } as ClusterSnapshot;
+}
+
+function parseWhole(value: unknown): ClusterSnapshot {
   const result = ClusterSnapshot.safeParse(value);
   if (!result.success) throw new SnapshotError(collectIssues(result.error, []));
   return result.data;
+}
+
+/** Takes a JSON value as an entry of a table, and puts it into `entries` unless something is wrong with it. */
+export function parseEntry(
+  collection: Collection,
+  entries: Entries,
+  key: string,
+  value: unknown,
+  issues: SnapshotIssue[],
+): void {
+  // No object has a member of that name, whoever writes it.
+  if (key === "__proto__") return;
+  const table = ClusterSnapshot.shape[collection];
+  const { keyType, valueType }: { keyType: z.ZodType; valueType: z.ZodType } =
+    "keyType" in table ? table : table.unwrap();
+  const checkedKey = keyType.safeParse(key);
+  if (!checkedKey.success) {
+    const message = `is not a valid key: ${checkedKey.error.issues[0]?.message}`;
+    issues.push({ path: formatPath([collection, key]), message });
+  }
+  const checked = valueType.safeParse(value);
+  if (!checked.success)
+    for (const issue of collectIssues(checked.error, [collection, key])) issues.push(issue);
+  else if (checkedKey.success) entries[key] = checked.data;
 }

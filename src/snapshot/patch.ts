@@ -1,6 +1,6 @@
-import type * as z from "zod";
 import { isJsonObject, ownMember } from "./json-value.ts";
 import { MergePatchError, mergePatch } from "./merge-patch.ts";
+import { COLLECTIONS, type Collection, ENOUGH_ISSUES, type Entries, parseEntry } from "./parse.ts";
 import { ClusterSnapshot } from "./schema.ts";
 import {
   collectIssues,
@@ -15,10 +15,6 @@ import {
  * null removes a member and one changed endpoint costs bytes in proportion to that endpoint.
  */
 export type SnapshotPatch = { readonly [key: string]: unknown };
-
-const COLLECTIONS = ["namespaces", "exports", "imports", "services", "pods", "findings"] as const;
-type Collection = (typeof COLLECTIONS)[number];
-type Entries = Record<string, unknown>;
 
 /** Optional members that are one value, merged and validated whole. */
 const SINGLES = ["topology", "clusterZone"] as const;
@@ -72,7 +68,11 @@ export function applyPatches(base: ClusterSnapshot, patches: readonly SnapshotPa
   }
 
   for (const [collection, keys] of touched)
-    for (const key of keys) validateEntry(collection, drafts.get(collection)!, key, issues);
+    for (const key of keys) {
+      const draft = drafts.get(collection)!;
+      if (Object.hasOwn(draft, key)) parseEntry(collection, draft, key, draft[key], issues);
+      if (issues.length >= ENOUGH_ISSUES) throw new SnapshotError(issues);
+    }
   const changed = SINGLES.filter((name) => singles[name] !== base[name]);
   for (const name of changed) singles[name] = parseSingle(name, singles[name], issues);
   if (issues.length > 0) throw new SnapshotError(issues);
@@ -109,21 +109,6 @@ function mergeAt(issues: SnapshotIssue[], path: PathStep[], before: unknown, cha
     issues.push({ path: formatPath([...path, ...error.path]), message: error.message });
     return before;
   }
-}
-
-function validateEntry(collection: Collection, draft: Entries, key: string, issues: SnapshotIssue[]): void {
-  if (!Object.hasOwn(draft, key)) return;
-  const table = ClusterSnapshot.shape[collection];
-  const { keyType, valueType }: { keyType: z.ZodType; valueType: z.ZodType } =
-    "keyType" in table ? table : table.unwrap();
-  const keyResult = keyType.safeParse(key);
-  if (!keyResult.success) {
-    const message = `is not a valid key: ${keyResult.error.issues[0]?.message}`;
-    issues.push({ path: formatPath([collection, key]), message });
-  }
-  const result = valueType.safeParse(draft[key]);
-  if (result.success) draft[key] = result.data;
-  else issues.push(...collectIssues(result.error, [collection, key]));
 }
 
 function isSingle(name: string): name is keyof Singles {

@@ -35,16 +35,25 @@ export async function fetchNewest(
   attempt: Attempt,
   maximumAge: number,
 ): Promise<Newest> {
-  const step = <Result>(timeout: number, late: string, run: (signal: AbortSignal) => Promise<Result>) => {
+  const step = <Result>(
+    timeout: number,
+    late: string,
+    run: (signal: AbortSignal) => Promise<Result>,
+    most = timeout,
+  ) => {
     attempt.since = clock.now();
     attempt.timeout = timeout;
-    return within(clock, timeout, late, run);
+    return within(clock, most, late, run);
   };
   for (let tries = 1; tries <= MOST_TRIES; tries++) {
     const asked = clock.now();
-    const state = await step(policy.stateTimeout, "the primary did not say its state", (signal) =>
+    const state = await step(
+      policy.stateTimeout,
+      "the primary did not say its state",
       // Once a state named an image that is gone, the next one has to come from the primary.
-      source.state(tries === 1 ? maximumAge : 0, signal),
+      (signal) => source.state(tries === 1 ? maximumAge : 0, signal),
+      // Nothing is gained by giving up on a primary that starts, say, while there is nothing to answer from.
+      images.isEmpty ? Math.max(policy.stateTimeout, policy.firstWait) : policy.stateTimeout,
     );
     // No later than it was asked for, should clocks differ a little.
     const asOf = Math.min(asked, state.at);

@@ -1,4 +1,5 @@
-import { readBounded } from "./bounded-body.ts";
+import { EVERYTHING, type Scope, scopeKey } from "../merge/scope.ts";
+import { type Allocate, readBounded } from "./bounded-body.ts";
 import { parseTransferState } from "./state-message.ts";
 import type { TransferSource, TransferState } from "./transfer-state.ts";
 
@@ -8,15 +9,20 @@ export interface HttpTransferOptions {
   readonly gateway: string;
   /** Bearer token, where the primary asks for one. */
   readonly token?: string;
+  /** What exists in the image; the primary must have the same scope. Default: everything. */
+  readonly scope?: Scope;
   /** Default: the host's. */
   readonly fetch?: (url: string, request: RequestInit) => Promise<Response>;
   /** The longest image that is taken, in octets. Default: 128 MiB. */
   readonly imageBytes?: number;
+  /** Where the memory of images is from. Default: the host. */
+  readonly allocate?: Allocate;
   /** Unix milliseconds. Default: the host's clock. */
   readonly clock?: () => number;
 }
 
-const MOST_IMAGE_BYTES = 128 * 1024 * 1024;
+/** The longest image that is taken unless told, in octets. */
+export const MOST_IMAGE_BYTES = 128 * 1024 * 1024;
 const MOST_STATE_BYTES = 8 * 1024 * 1024;
 /** Milliseconds, where the caller sets no bound of its own. */
 const TIMEOUT = 10_000;
@@ -29,9 +35,11 @@ const UNKNOWN_IMAGE = "UNKNOWN_IMAGE";
  */
 export class HttpTransferSource implements TransferSource {
   readonly #base: string;
+  readonly #scope: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #fetch: (url: string, request: RequestInit) => Promise<Response>;
   readonly #imageBytes: number;
+  readonly #allocate: Allocate | undefined;
   readonly #clock: () => number;
 
   /** @throws {TypeError} where the gateway is no http or https URL */
@@ -40,15 +48,19 @@ export class HttpTransferSource implements TransferSource {
     if (url?.protocol !== "https:" && url?.protocol !== "http:")
       throw new TypeError(`the primary must be an https URL, not ${JSON.stringify(options.gateway)}`);
     this.#base = `${url.origin}${url.pathname.replace(/\/+$/, "")}/api/v1/transfer`;
+    this.#scope = scopeKey(options.scope ?? EVERYTHING);
     this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
     this.#fetch = options.fetch ?? ((address, request) => fetch(address, request));
     this.#imageBytes = options.imageBytes ?? MOST_IMAGE_BYTES;
+    this.#allocate = options.allocate;
     this.#clock = options.clock ?? Date.now;
   }
 
   async state(_maximumAge: number, signal?: AbortSignal): Promise<TransferState> {
     const asked = this.#clock();
-    const response = await this.#get("state", "application/json", signal);
+    const scope = this.#scope;
+    const path = scope === "" ? "state" : `state?scope=${encodeURIComponent(scope)}`;
+    const response = await this.#get(path, "application/json", signal);
     if (response.status !== 200) throw await refusal(response);
     const text = new TextDecoder().decode(await readBounded(response, MOST_STATE_BYTES, "the state"));
     let value: unknown;
@@ -57,12 +69,16 @@ export class HttpTransferSource implements TransferSource {
     } catch {
       throw new Error(`${this.#base}/state answered 200 without JSON: is it a clusterset-doh gateway?`);
     }
-    return byClock(parseTransferState(value), asked);
+    const state = parseTransferState(value);
+    // An older primary knows no scopes, and would give what nobody here may see.
+    if ((state.scope ?? "") !== scope)
+      throw new Error(`the primary answered for everything, not for the scope ${scope}: update it first`);
+    return byClock(state, asked);
   }
 
   async image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const response = await this.#get(`images/${contentHash}`, "application/octet-stream", signal);
-    if (response.status === 200) return readBounded(response, this.#imageBytes, "the image");
+    if (response.status === 200) return readBounded(response, this.#imageBytes, "the image", this.#allocate);
     const error = await refusal(response);
     if (error.code === UNKNOWN_IMAGE) return undefined;
     throw error;
@@ -79,7 +95,7 @@ export class HttpTransferSource implements TransferSource {
 }
 
 /** A state that was asked for at `asked`, with its times moved as if the primary had said it then. */
-function byClock({ at, status }: TransferState, asked: number): TransferState {
+function byClock({ at, status, ...rest }: TransferState, asked: number): TransferState {
   const ahead = asked - at;
   const clusters = status.clusters.map((cluster) => ({
     ...cluster,
@@ -87,7 +103,7 @@ function byClock({ at, status }: TransferState, asked: number): TransferState {
     renewedAt: cluster.renewedAt + ahead,
     expiresAt: cluster.expiresAt + ahead,
   }));
-  return { at: asked, status: { ...status, clusters } };
+  return { ...rest, at: asked, status: { ...status, clusters } };
 }
 
 /** A primary that did not give what it was asked for. */

@@ -23,6 +23,11 @@ export class ImageKeeper {
     this.#onEvent = onEvent;
   }
 
+  /** Whether no image is kept. */
+  get isEmpty(): boolean {
+    return this.#kept === undefined;
+  }
+
   /** Whether the image that is kept is not checked to its end yet. */
   get isUnchecked(): boolean {
     return this.#check !== undefined;

@@ -19,7 +19,7 @@ export interface RefreshPolicy {
   readonly retry: number;
   /** What `retry` grows to. */
   readonly longestRetry: number;
-  /** How long the primary may take to say its state. */
+  /** How long the primary may take to say its state; before the first image `firstWait`, where that is longer. */
   readonly stateTimeout: number;
   /** How long transferring one image may take. */
   readonly imageTimeout: number;

@@ -2,6 +2,7 @@ import { type Clock, waitingClock } from "../gateway/clock.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
+import type { Scope } from "../merge/scope.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { ZoneImage } from "../zone/image.ts";
@@ -21,6 +22,8 @@ export type Background = (work: Promise<void>) => void;
 export interface SecondaryOptions {
   readonly source: TransferSource;
   readonly stages: Pick<GatewayStages<ZoneImage>, "resolve" | "notReady">;
+  /** The scope that the source gives images of; its view is that of whoever asks. Default: everything. */
+  readonly scope?: Scope;
   readonly policy?: Partial<RefreshPolicy>;
   /** Where `freshen` is given none. Default: work just goes on, as it does in a process that lives. */
   readonly background?: Background;
@@ -46,6 +49,7 @@ const LONGEST_PAUSE = 80;
  */
 export class Secondary implements DohGateway {
   readonly #stages: Pick<GatewayStages<ZoneImage>, "resolve" | "notReady">;
+  readonly #view: string | undefined;
   readonly #policy: RefreshPolicy;
   readonly #background: Background;
   readonly #onEvent: OnTransferEvent;
@@ -56,11 +60,14 @@ export class Secondary implements DohGateway {
   #served: TakenOver | undefined;
   #error: string | undefined;
   #saidStale = false;
+  /** When the primary acknowledged a change that what is here may lack. */
+  #changedAt: number | undefined;
 
   /** @throws {RangeError} for a policy whose times do not go together */
   constructor(options: SecondaryOptions) {
     const { source, stages, clock = waitingClock, random = Math.random } = options;
     this.#stages = stages;
+    this.#view = options.scope?.view;
     this.#policy = refreshPolicy(options.policy);
     this.#background = options.background ?? (() => {});
     this.#onEvent = options.onEvent ?? (() => {});
@@ -79,8 +86,8 @@ export class Secondary implements DohGateway {
   freshen(now: number, background: Background = this.#background): Promise<void> | undefined {
     if (this.#images.isUnchecked) this.#checkSlice(now);
     const schedule = this.#schedule;
-    if (schedule.isYoung(now)) return undefined;
-    if (schedule.isStale(now)) {
+    if (schedule.isYoung(now) && this.#changedAt === undefined) return undefined;
+    if (this.#isWanting(now)) {
       if (schedule.isBackingOff(now)) return undefined;
       const wait = this.#served === undefined ? this.#policy.firstWait : this.#policy.wait;
       return this.#untilFresh(this.#clock.now() + wait, background);
@@ -89,12 +96,18 @@ export class Secondary implements DohGateway {
     return undefined;
   }
 
+  /** To be called after a change that the primary acknowledged: the next query waits for a state that has it. @param now Unix milliseconds */
+  expire(now: number): void {
+    this.#changedAt = now;
+  }
+
   answer(
     query: Uint8Array,
-    view: string | undefined,
+    given: string | undefined,
     now: number,
     transport?: Transport,
   ): Answer | undefined {
+    const view = this.#view ?? given;
     const served = this.#served;
     if (served?.image === undefined) return this.#stages.notReady(query, { view, transport });
     const stale = this.#schedule.isStale(now);
@@ -104,6 +117,7 @@ export class Secondary implements DohGateway {
   }
 
   hasCluster(clusterId: string): boolean {
+    if ((this.#view ?? clusterId) !== clusterId) return false;
     // As long as nothing is known, nothing is denied: the answer is SERVFAIL.
     return this.#served?.clusters.has(clusterId) ?? true;
   }
@@ -122,13 +136,23 @@ export class Secondary implements DohGateway {
     return { ...served.state.status, ...stale, ...error };
   }
 
+  /**
+   * Whether a query does better to wait for the newest state: what is here is too old, is older than a change that somebody
+   * here knows of, or leaves nothing to answer.
+   */
+  #isWanting(now: number): boolean {
+    const schedule = this.#schedule;
+    if (schedule.isStale(now) || this.#changedAt !== undefined) return true;
+    return this.#served?.image === undefined && !schedule.isYoung(now);
+  }
+
   /** Asks, or waits for what another one asked for. */
   async #untilFresh(deadline: number, background: Background): Promise<void> {
     const schedule = this.#schedule;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
       const now = this.#clock.now();
       const left = deadline - now;
-      if (left <= 0 || !schedule.isStale(now) || schedule.isBackingOff(now)) return;
+      if (left <= 0 || !this.#isWanting(now) || schedule.isBackingOff(now)) return;
       if (schedule.mayAsk(now, true)) {
         const refresh = this.#refresh();
         background(refresh);
@@ -142,13 +166,16 @@ export class Secondary implements DohGateway {
     const begun = this.#clock.now();
     const attempt = this.#schedule.begin(begun);
     // What several secondaries share has to be newer than what is here.
-    const maximumAge = Math.min(this.#policy.refresh, Math.abs(begun - this.#schedule.asOf) - 1);
+    const changedAt = this.#changedAt;
+    const newerThan = changedAt ?? this.#schedule.asOf;
+    const maximumAge = Math.min(this.#policy.refresh, Math.abs(begun - newerThan) - 1);
     try {
       const newest = await fetchNewest(this.#fetchParts, attempt, Math.max(0, maximumAge));
       const now = this.#clock.now();
       if (!this.#schedule.isNews(newest.asOf, now)) return this.#schedule.end(attempt);
       this.#take(newest, begun, now);
       this.#schedule.succeeded(attempt, newest.asOf);
+      if (this.#changedAt === changedAt) this.#changedAt = undefined;
     } catch (error) {
       const retryIn = this.#schedule.failed(attempt, this.#clock.now());
       // Without one, somebody who lost patience with this attempt is asking already.

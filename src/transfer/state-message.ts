@@ -6,6 +6,10 @@ const time = z.number().meta({ description: "Unix time in milliseconds." });
 /** Body of the response to `GET /api/v1/transfer/state`. What a newer primary says beside this is left out. */
 export const TransferStateResponse = z.object({
   at: time.meta({ description: "When the primary said this, by its own clock." }),
+  scope: z
+    .string()
+    .optional()
+    .meta({ description: "The scope that was asked for. Absent where everything exists in it." }),
   status: z.object({
     ready: z.boolean().meta({ description: "False while names can neither be answered nor denied." }),
     imageHash: z
@@ -37,7 +41,11 @@ export function parseTransferState(value: unknown): TransferState {
     const { path, message } = parsed.error.issues[0]!;
     throw new Error(`the primary's state cannot be read: ${path.join(".") || "the body"}: ${message}`);
   }
-  const { at, status } = parsed.data;
+  const { at, scope, status } = parsed.data;
   const { imageHash, compileError, ...rest } = status;
-  return { at, status: { ...rest, imageHash, ...(compileError !== undefined && { compileError }) } };
+  return {
+    at,
+    ...(scope !== undefined && { scope }),
+    status: { ...rest, imageHash, ...(compileError !== undefined && { compileError }) },
+  };
 }

@@ -11,6 +11,8 @@ export interface TransferState {
    * all times by the secondary's.
    */
   readonly at: number;
+  /** The scope that it is for, as `scopeKey` has it; absent for everything. */
+  readonly scope?: string;
   readonly status: ServingStatus;
 }
 

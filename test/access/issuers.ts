@@ -13,6 +13,7 @@ export interface Claims {
   readonly sub?: string | undefined;
   readonly exp?: number | undefined;
   readonly nbf?: number;
+  readonly groups?: unknown;
 }
 
 /** A key of an issuer. */

@@ -35,11 +35,12 @@ function known(discovery = false) {
     onFailure: (_, error) => failures.push(String(error)),
   });
   const verifier = createOidcVerifier(
-    [{ clusterId: "east", issuer: ISSUER, audience: AUDIENCE, subjects: [SUBJECT], keys }],
+    [{ holder: "east", issuer: ISSUER, audience: AUDIENCE, subjects: [SUBJECT], keys }],
+    "push.credentials",
     () => NOW,
   );
   return async (key: SigningKey, header = {}) =>
-    (await verifier.clustersOf(await key.token({}, header)))?.size === 1;
+    (await verifier.holdersOf(await key.token({}, header)))?.size === 1;
 }
 
 describe("keys behind a URL", () => {

@@ -13,35 +13,36 @@ beforeAll(async () => {
 
 const keysOf = (...keys: SigningKey[]): KeySource => inlineKeys({ keys: keys.map(({ jwk }) => jwk) });
 const credential = (
-  clusterId: string,
+  holder: string,
   keys: KeySource,
-  more: Partial<OidcCredential> = {},
-): OidcCredential => ({
-  clusterId,
+  more: Partial<OidcCredential<string>> = {},
+): OidcCredential<string> => ({
+  holder,
   issuer: ISSUER,
   audience: AUDIENCE,
   subjects: [SUBJECT],
   keys,
   ...more,
 });
-const verifier = (...credentials: OidcCredential[]) => createOidcVerifier(credentials, () => NOW);
+const verifier = (...credentials: OidcCredential<string>[]) =>
+  createOidcVerifier(credentials, "push.credentials", () => NOW);
 const both = () => verifier(credential("east", keysOf(east)), credential("west", keysOf(west)));
 
 describe("a token of a cluster's ServiceAccount", () => {
   it("is of the cluster whose key signed it, though issuer, subject and key id are the same", async () => {
-    expect([...(await both().clustersOf(await east.token()))!]).toEqual(["east"]);
-    expect([...(await both().clustersOf(await west.token()))!]).toEqual(["west"]);
+    expect([...(await both().holdersOf(await east.token()))!]).toEqual(["east"]);
+    expect([...(await both().holdersOf(await west.token()))!]).toEqual(["west"]);
   });
 
   it.each(["RS256", "PS256", "ES256", "ES384", "EdDSA"])("may be signed by %s", async (alg) => {
     const key = await makeKey("k", alg);
-    expect((await verifier(credential("east", keysOf(key))).clustersOf(await key.token()))?.size).toBe(1);
+    expect((await verifier(credential("east", keysOf(key))).holdersOf(await key.token()))?.size).toBe(1);
   });
 
   it("may have several audiences, be one of several subjects, and be 30 seconds off", async () => {
     const known = verifier(credential("east", keysOf(east), { subjects: ["other", SUBJECT] }));
     for (const claims of [{ aud: ["https://api", AUDIENCE] }, { exp: -20 }, { nbf: 20 }] satisfies Claims[])
-      expect((await known.clustersOf(await east.token(claims)))?.size).toBe(1);
+      expect((await known.holdersOf(await east.token(claims)))?.size).toBe(1);
   });
 
   it.each<[string, Claims, string, RegExp]>([
@@ -66,7 +67,7 @@ describe("a token of a cluster's ServiceAccount", () => {
     ["another issuer", { iss: "https://evil.example" }, "UNKNOWN_ISSUER", /"https:\/\/evil\.example"/],
     ["no issuer", { iss: undefined }, "UNKNOWN_ISSUER", /issuer/],
   ])("with %s is refused", async (_, claims, code, message) => {
-    await expect(both().clustersOf(await east.token(claims))).rejects.toMatchObject({
+    await expect(both().holdersOf(await east.token(claims))).rejects.toMatchObject({
       code,
       message: expect.stringMatching(message),
     });
@@ -85,7 +86,7 @@ describe("a token of a cluster's ServiceAccount", () => {
         "TOKEN_REFUSED",
       ],
     ] as const)
-      await expect(both().clustersOf(token)).rejects.toMatchObject({ code });
+      await expect(both().holdersOf(token)).rejects.toMatchObject({ code });
   });
 
   // RFC 8725 section 3.1 and 3.2
@@ -96,12 +97,12 @@ describe("a token of a cluster's ServiceAccount", () => {
       new UnsecuredJWT(claims).encode(),
       await new SignJWT(claims).setProtectedHeader({ alg: "HS256", kid: "key-1" }).sign(secret),
     ])
-      await expect(both().clustersOf(token)).rejects.toMatchObject({ code: "TOKEN_REFUSED" });
+      await expect(both().holdersOf(token)).rejects.toMatchObject({ code: "TOKEN_REFUSED" });
     const symmetric = inlineKeys({
       keys: [{ kty: "oct", kid: "key-1", k: Buffer.from(secret).toString("base64url") }],
     });
     const hmac = await new SignJWT(claims).setProtectedHeader({ alg: "HS256", kid: "key-1" }).sign(secret);
-    await expect(verifier(credential("east", symmetric)).clustersOf(hmac)).rejects.toMatchObject({
+    await expect(verifier(credential("east", symmetric)).holdersOf(hmac)).rejects.toMatchObject({
       code: expect.stringMatching(/TOKEN_REFUSED|UNKNOWN_KEY/),
     });
   });
@@ -109,21 +110,21 @@ describe("a token of a cluster's ServiceAccount", () => {
   it("is verified by both keys while they are rotated, and by the new one alone afterwards", async () => {
     const next = await makeKey("key-2");
     const rotating = verifier(credential("east", keysOf(east, next)));
-    for (const key of [east, next]) expect((await rotating.clustersOf(await key.token()))?.size).toBe(1);
+    for (const key of [east, next]) expect((await rotating.holdersOf(await key.token()))?.size).toBe(1);
     await expect(
-      verifier(credential("east", keysOf(next))).clustersOf(await east.token()),
+      verifier(credential("east", keysOf(next))).holdersOf(await east.token()),
     ).rejects.toMatchObject({
       code: "UNKNOWN_KEY",
     });
   });
 
   it.each(["", "secret", "a.b", "a.b.c", "..", `${"x".repeat(300)}.y.z`])("is none: %j", async (text) => {
-    expect(await both().clustersOf(text)).toBeUndefined();
+    expect(await both().holdersOf(text)).toBeUndefined();
   });
 
   it("is told of by a reason without the token", async () => {
     const token = await east.token({ aud: "x".repeat(5000) });
-    await expect(both().clustersOf(token)).rejects.toSatisfy(
+    await expect(both().holdersOf(token)).rejects.toSatisfy(
       ({ message }: Error) => message.length < 500 && !message.includes(token.split(".")[2]!),
     );
   });

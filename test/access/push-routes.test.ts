@@ -22,8 +22,8 @@ beforeAll(async () => {
       { clusterId: "west", tokenSha256: sha256("west.with.dots") },
     ]),
     oidc: [
-      { ...issued, clusterId: "east", keys: inlineKeys({ keys: [east.jwk] }) },
-      { ...issued, clusterId: "west", keys: inlineKeys({ keys: [west.jwk] }) },
+      { ...issued, holder: "east", keys: inlineKeys({ keys: [east.jwk] }) },
+      { ...issued, holder: "west", keys: inlineKeys({ keys: [west.jwk] }) },
     ],
     clock: () => NOW,
   });

@@ -9,12 +9,14 @@ export type Config = z.input<typeof ServeConfig>;
 /** The keys of the config file that a host is started with; every other one has its default. */
 export type HostSettings = Pick<
   Config,
-  "zones" | "federations" | "sourceCluster" | "lease" | "publicUrl" | "cors" | "push" | "limits"
+  "access" | "zones" | "federations" | "sourceCluster" | "lease" | "publicUrl" | "cors" | "push" | "limits"
 >;
 
 /** A host that the suite runs against. */
 export interface HostUnderTest {
   readonly name: string;
+  /** Whether its test client can name another host (RFC 9110 section 7.2). */
+  readonly takesHostNames?: boolean;
   /** Starts it with nothing pushed yet. */
   start(settings: HostSettings): Promise<RunningHost>;
 }

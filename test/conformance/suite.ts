@@ -20,6 +20,7 @@ import { PUBLIC_URL, pageCases } from "./cases/pages.ts";
 import { PUSH_BOUNDS, pushLimitCases, pushRefusalCases } from "./cases/push-refusals.ts";
 import { pushScenarios } from "./cases/push-scenarios.ts";
 import { leaseOverCases, notReadyCases, readyCases } from "./cases/readiness.ts";
+import { ADMIN, HOST_KIND, openCases, restrictedCases, restrictedRules } from "./cases/restricted.ts";
 import { type DnsTable, expectAnswer, titledRows, viewOf } from "./dns-case.ts";
 import { askByDoh } from "./doh-client.ts";
 import { HeldClusters } from "./held-clusters.ts";
@@ -48,6 +49,8 @@ const SETTINGS: HostSettings = {
   publicUrl: PUBLIC_URL,
   push: { credentials: credentialsOf(TOKENS) },
 };
+
+const RESTRICTED = await restrictedRules();
 
 /** Settings that allow little. */
 const NARROW: HostSettings = {
@@ -120,6 +123,29 @@ export function describeHost(host: HostUnderTest): void {
     httpTable("one origin", listedOriginCases, fetch);
     httpTable("short queries", shortQueryCases, fetch);
     httpTable("short pushes", pushLimitCases, fetch);
+  });
+
+  describeRestricted(host);
+}
+
+/** The same host, where nobody may ask without a rule. */
+function describeRestricted(host: HostUnderTest): void {
+  const { access, kinds } = RESTRICTED;
+  describe(`${host.name}, with rules for who asks`, () => {
+    let running: RunningHost;
+    const fetch: Fetch = (request) => running.fetch(request);
+    beforeAll(async () => {
+      running = await host.start({ ...SETTINGS, access });
+      const asAdmin: Fetch = (request) => {
+        if (!request.headers.has("authorization")) request.headers.set("authorization", ADMIN);
+        return running.fetch(request);
+      };
+      await new HeldClusters(asAdmin, TOKENS).hold(httpWorld);
+    });
+    afterAll(() => running?.stop());
+    const all = host.takesHostNames === true ? [...kinds, HOST_KIND] : kinds;
+    httpTable("who is known, and who is not", restrictedCases(all), fetch);
+    httpTable("what is everybody's", openCases, fetch);
   });
 }
 

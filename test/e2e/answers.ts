@@ -34,15 +34,26 @@ export function eventualAnswer(
   return eventually(() => answered(gateway, name, type, options));
 }
 
-/** For hooks, where no expectation can be tried again: waits until the gateway gives this answer for A. */
-export async function untilAnswered(gateway: GatewayClient, name: string, expected: Answered): Promise<void> {
-  let last: Answered | undefined;
-  await waitFor(`${name} is ${expected}`, async () => {
-    last = await answered(gateway, name);
-    return isDeepStrictEqual(last, expected);
-  }).catch((cause: Error) => {
-    throw new Error(`${cause.message}; it is ${last}`, { cause });
+/** For hooks and tests that run side by side, where no expectation can be tried again: waits until `probe` gives `expected`. */
+export async function untilEqual<T>(what: string, probe: () => Promise<T> | T, expected: T): Promise<void> {
+  let last: T | undefined;
+  await waitFor(
+    what,
+    async () => {
+      last = await probe();
+      return isDeepStrictEqual(last, expected);
+    },
+    60_000,
+  ).catch((cause: Error) => {
+    throw new Error(`${cause.message}: is ${JSON.stringify(last)}, not ${JSON.stringify(expected)}`, {
+      cause,
+    });
   });
+}
+
+/** For hooks: waits until the gateway gives this answer for A. */
+export function untilAnswered(gateway: GatewayClient, name: string, expected: Answered): Promise<void> {
+  return untilEqual(name, () => answered(gateway, name), expected);
 }
 
 /** For hooks: waits until that many clusters are live. */

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { parseAddressRange } from "../../src/dns/address-range.ts";
-import { ClientLimit } from "../../src/forward/client-limit.ts";
+import { createClientLimit } from "../../src/forward/client-limit.ts";
 
 function limitOf(queriesPerSecond: number, burst: number, exempt: readonly string[] = []) {
   const clock = { now: 0 };
   const ranges = exempt.map((text) => parseAddressRange(text)!);
-  const limit = new ClientLimit({ queriesPerSecond, burst, exempt: ranges }, () => clock.now);
+  const limit = createClientLimit({ queriesPerSecond, burst, exempt: ranges }, () => clock.now);
   const takes = (client: string | undefined, times: number) =>
     Array.from({ length: times }, () => limit.take(client)).filter((seconds) => seconds === 0).length;
   return { limit, clock, takes };

@@ -1,8 +1,10 @@
 import { Gateway } from "../../src/gateway/gateway.ts";
 import type { GatewayEvent } from "../../src/gateway/gateway-events.ts";
 import type { GatewayLimits } from "../../src/gateway/limits.ts";
+import type { ScopedGateway } from "../../src/gateway/scoped-gateway.ts";
 import type { GatewayStages, ServedImage } from "../../src/gateway/stages.ts";
 import type { Clusterset } from "../../src/merge/clusterset.ts";
+import type { Scope } from "../../src/merge/scope.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
@@ -25,6 +27,8 @@ function answerOf(text: string): Answer {
 export class FakeStages implements GatewayStages<TextImage> {
   readonly merged: (readonly ClusterSnapshot[])[] = [];
   fails: Error | undefined;
+  /** What fails, as long as something does. */
+  failing: (snapshots: readonly ClusterSnapshot[]) => boolean = () => true;
   takes = 0;
   readonly #clock: FakeClock;
 
@@ -32,10 +36,14 @@ export class FakeStages implements GatewayStages<TextImage> {
     this.#clock = clock;
   }
 
-  merge(snapshots: readonly ClusterSnapshot[]): Clusterset {
+  createMerger() {
+    return (snapshots: readonly ClusterSnapshot[]): Clusterset => this.#merge(snapshots);
+  }
+
+  #merge(snapshots: readonly ClusterSnapshot[]): Clusterset {
     this.merged.push(snapshots);
     this.#clock.stall(this.takes);
-    if (this.fails !== undefined) throw this.fails;
+    if (this.fails !== undefined && this.failing(snapshots)) throw this.fails;
     const clusters = snapshots.map(({ clusterId, topology, namespaces }) => ({
       clusterId,
       namespaces: new Set(Object.keys(namespaces)),
@@ -70,16 +78,21 @@ export class FakeStages implements GatewayStages<TextImage> {
 
 /** A gateway with everything around it in the test's hands. */
 export async function openGateway(
-  given: { store?: SnapshotStore; clock?: FakeClock; limits?: Partial<GatewayLimits> } = {},
+  given: {
+    store?: SnapshotStore;
+    clock?: FakeClock;
+    limits?: Partial<GatewayLimits>;
+    scopes?: readonly Scope[];
+  } = {},
 ) {
-  const { store = createMemoryStore(), clock = new FakeClock(), limits = {} } = given;
+  const { store = createMemoryStore(), clock = new FakeClock(), limits = {}, scopes = [] } = given;
   const stages = new FakeStages(clock);
   const events: GatewayEvent[] = [];
   const open = () =>
-    Gateway.open({ store, stages, clock, limits, onEvent: (event) => void events.push(event) });
+    Gateway.open({ store, stages, clock, limits, scopes, onEvent: (event) => void events.push(event) });
   const gateway = await open();
   /** What is served, without the lease times. */
-  const served = (of = gateway) => {
+  const served = (of: ScopedGateway<TextImage> = gateway) => {
     const answer = of.answer(new Uint8Array(), undefined, clock.now());
     return decoder.decode(answer?.bytes).split(" | ")[0];
   };

@@ -38,7 +38,7 @@ async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnown: bool
     store: createMemoryStore(),
     clock,
     stages: {
-      merge: createMerger({ grants: new Map([["north", "*" as const]]) }),
+      createMerger: () => createMerger({ grants: new Map([["north", "*" as const]]) }),
       compile: (clusterset) =>
         compileZoneImage(clusterset, {
           serial: 1,

@@ -8,7 +8,7 @@ import type { ZoneImage } from "../../src/zone/image.ts";
 /** The stages as they are served with, for one zone. */
 export function realStages(): GatewayStages<ZoneImage> {
   return {
-    merge: createMerger(),
+    createMerger: () => createMerger(),
     compile: (clusterset, now) => compileZoneImage(clusterset, { serial: Math.floor(now / 1000), ttl: 30 }),
     resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
     notReady,

@@ -143,6 +143,19 @@ describe("the command line", () => {
     expect(first.stderr).toBe(`tokenSha256: ${digest}`);
     expect((await run(["token"])).stdout).not.toBe(first.stdout);
   });
+
+  it("makes tokens that can stand in a host name: labels of at least 128 bits", async () => {
+    const first = await run(["token", "--host-name"]);
+    const token = first.stdout.trim();
+    expect(token).toMatch(/^[a-z2-7]{26,63}$/);
+    expect(first.stderr).toBe(`tokenSha256: ${createHash("sha256").update(token).digest("hex")}`);
+    expect((await run(["token", "--host-name"])).stdout).not.toBe(first.stdout);
+  });
+
+  it("does not listen beyond loopback unless somebody says who may ask", async () => {
+    const { status, stderr } = await run(["serve", "--listen", "0.0.0.0:0"]);
+    expect([status, stderr]).toEqual([2, expect.stringContaining("--public")]);
+  });
 });
 
 describe("an old Node", () => {

@@ -95,6 +95,7 @@ tls: { clientCaFile: clients.crt }
   it("come from YAML, with paths counted from the file", () => {
     const config = file(`
 listen: ":443"
+access: { public: true }
 stateDirectory: state
 zones: [clusterset.example.org, clusterset.local]
 tls: { certificateFile: tls.crt, keyFile: /etc/tls.key }
@@ -134,6 +135,7 @@ push:
       readServeConfig({
         config,
         listen: ":2",
+        public: true,
         stateDir: "y",
         zone: ["B.example."],
         tls: false,

@@ -41,6 +41,7 @@ describe("the settings of listeners", () => {
 
   it("come from the file, with or without a view, and from flags", () => {
     const config = file(`
+access: { public: true }
 dns:
   listen: ["127.0.0.1:5353", { address: ":53", view: cluster-a }]
   rateLimit: { answersPerSecond: 0 }
@@ -58,6 +59,7 @@ dot: { listen: ["[::1]:853"], idleSeconds: 5 }
 
   it("say what a self-signed certificate has to be for", () => {
     const config = file(`
+access: { public: true, hostNames: [DOH.example.org.] }
 dns: { listen: ["192.0.2.1:53", "localhost:53", ":54", "0.0.0.0:55"] }
 dot: { listen: ["[2001:db8::1]:853", "192.0.2.1:853"] }
 ddr: { name: DNS.Example.org., addresses: [192.0.2.9] }
@@ -67,6 +69,8 @@ ddr: { name: DNS.Example.org., addresses: [192.0.2.9] }
       "192.0.2.9",
       "192.0.2.1",
       "2001:db8::1",
+      "doh.example.org",
+      "*.doh.example.org",
     ]);
   });
 });

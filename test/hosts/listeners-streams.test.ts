@@ -9,6 +9,7 @@ import { Connections } from "../../src/hosts/node/listeners/connections.ts";
 import type { QueryHandler } from "../../src/hosts/node/listeners/query-handler.ts";
 import { listenTcp, listenTls, type TlsBound } from "../../src/hosts/node/listeners/stream.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls.ts";
+import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { streamTransport } from "../../src/resolve/transport.ts";
 import { framed, StreamClient } from "./dns-clients.ts";
@@ -24,10 +25,13 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const running: Bound[] = [];
 const clients: StreamClient[] = [];
 let errors: Error[] = [];
+let limits = new LimitCounters();
+const hits = () => Object.fromEntries([...limits.counts()].filter(([, count]) => count > 0));
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
   await Promise.all(running.splice(0).map((one) => one.close(0)));
   errors = [];
+  limits = new LimitCounters();
 });
 
 /** A message with an ID and one octet that says what the handler does with it. */
@@ -89,8 +93,17 @@ function partsOf(handler: Handler, bounds: Bounds) {
     transport: streamTransport("tcp", idleTimeout),
     longestQuery: 512,
     mostInFlight,
-    connections: new Connections({ connections, connectionsPerClient, idleTimeout }),
+    connections: new Connections({
+      connections,
+      connectionsPerClient,
+      idleTimeout,
+      counters: limits,
+      kind: "dns",
+    }),
     onError: (error: Error) => errors.push(error),
+    onTooLong: () => limits.hit("limits.queryBytes"),
+    onFull: () => limits.hit("dns.queriesPerConnection"),
+    onSlowHandshake: () => limits.hit("limits.handshakeSeconds"),
   };
 }
 
@@ -168,6 +181,7 @@ describe("a connection (RFC 7766 section 6.2.1)", () => {
     expect([idOf(await client.next()), idOf(await client.next())].sort()).toEqual([1, 4]);
     await handler.release(3);
     expect(idOf(await client.next())).toBe(3);
+    expect(hits()).toHaveProperty(["dns.queriesPerConnection"]);
   });
 
   it("gives all answers to a client that closed its half, then closes", async () => {
@@ -206,6 +220,7 @@ describe("who holds a connection without use is dropped (RFC 7766 section 6.2.3)
   it("asks nothing", async () => {
     const { connect } = await start({ idleTimeout: 100 });
     expect(await (await connect()).next()).toBeUndefined();
+    expect(hits()).toEqual({ "dns.idleSeconds": 1 });
   });
 
   it("sends a query that never ends, octet by octet", async () => {
@@ -266,6 +281,7 @@ describe("connections are bounded (RFC 7766 section 6.2.2)", () => {
     expect(idOf(await another.ask(ask(3)))).toBe(3);
     expect(await idle.next()).toBeUndefined();
     expect(idOf(await active.ask(ask(4)))).toBe(4);
+    expect(hits()).toEqual({ "dns.connections": 1 });
     await handler.release(1);
     expect(idOf(await busy.next())).toBe(1);
   });
@@ -285,6 +301,7 @@ describe("connections are bounded (RFC 7766 section 6.2.2)", () => {
     const first = await connect("127.0.0.1");
     expect(idOf(await first.ask(ask(1)))).toBe(1);
     expect(await (await connect("127.0.0.1")).next()).toBeUndefined();
+    expect(hits()).toEqual({ "dns.connectionsPerClient": 1 });
     expect(idOf(await (await connect("127.0.0.2")).ask(ask(2)))).toBe(2);
     first.close();
     await first.closed;
@@ -343,9 +360,9 @@ describe("TLS (RFC 7858)", () => {
   });
 
   it.each([
-    ["speaks no TLS", Buffer.from("GET / HTTP/1.1\r\n\r\n")],
-    ["says nothing", Buffer.alloc(0)],
-  ])("drops who %s", async (_, bytes) => {
+    ["speaks no TLS", Buffer.from("GET / HTTP/1.1\r\n\r\n"), {}],
+    ["says nothing", Buffer.alloc(0), { "limits.handshakeSeconds": 1 }],
+  ])("drops who %s", async (_, bytes, counted) => {
     const { bound, connect } = await startTls({ handshakeTimeout: 200 });
     const socket = connectTcp(bound.port, "127.0.0.1");
     socket.on("error", () => {});
@@ -353,6 +370,7 @@ describe("TLS (RFC 7858)", () => {
     socket.write(bytes);
     await new Promise((resolve) => socket.once("close", resolve));
     expect(idOf(await (await connect()).ask(ask(1)))).toBe(1);
+    expect(hits()).toEqual(counted);
   });
 
   it("drops who is idle", async () => {

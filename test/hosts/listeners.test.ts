@@ -157,7 +157,7 @@ describe("a gateway that listens for plain DNS and DNS over TLS", () => {
   });
 
   it("listens on both addresses of localhost, and on every address, where there are both", async () => {
-    const gateway = await start({ dns: { listen: ["localhost:0", ":0"] } });
+    const gateway = await start({ access: { public: true }, dns: { listen: ["localhost:0", ":0"] } });
     const hasIPv6 = Object.values(networkInterfaces()).some((list) =>
       list?.some(({ address }) => address === "::1"),
     );
@@ -370,7 +370,9 @@ describe("what cannot be listened on", () => {
   });
 
   it("is told of an address that the machine does not have", async () => {
-    await expect(gateways.start(folder, { dns: { listen: ["192.0.2.1:0"] } })).rejects.toThrow(
+    await expect(
+      gateways.start(folder, { access: { public: true }, dns: { listen: ["192.0.2.1:0"] } }),
+    ).rejects.toThrow(
       "dns.listen: 192.0.2.1:0 is no address of this machine: choose another --dns HOST:PORT",
     );
   });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { ServeConfig } from "../../src/hosts/settings/serve-config.ts";
+import { AccessCounters } from "../../src/http/access-counters.ts";
 import { createPrometheusMetrics } from "../../src/http/prometheus.ts";
 import { QueryCounters } from "../../src/http/query-counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
@@ -31,7 +32,7 @@ it("README's config file is taken", () => {
 it("README's table has every key of the config file and no other", () => {
   const keys = (schema: object, prefix: string): string[] =>
     Object.entries(schema).map(([key]) => `${prefix}${key}`);
-  const { lease, limits, push, transfer, cors, pages, stub, forward, sourceCluster, dns, dot, ddr, ...rest } =
+  const { lease, push, transfer, cors, pages, stub, forward, sourceCluster, dns, dot, ddr, access, ...rest } =
     ServeConfig.parse({});
   const expected = [
     // The address of a request is taken where none is given.
@@ -44,8 +45,9 @@ it("README's table has every key of the config file and no other", () => {
     ...keys(dot, "dot."),
     // What is not told, or where the gateway listens.
     ...keys({ ...ddr, name: undefined, httpsPort: undefined, dotPort: undefined }, "ddr."),
+    // Nothing is stated.
+    ...keys({ ...access, public: undefined }, "access."),
     ...keys(lease, "lease."),
-    ...keys(limits, "limits."),
     ...keys(push, "push."),
     ...keys(transfer, "transfer."),
     ...keys(cors, "cors."),
@@ -62,7 +64,13 @@ it("README's table has every key of the config file and no other", () => {
 
 it("README's table has every metric and no other", async () => {
   const { forwarder } = fakeForwarder({});
-  const metrics = createPrometheusMetrics(new FakeGateway(), new QueryCounters(), () => NOW, forwarder);
+  const metrics = createPrometheusMetrics(
+    new FakeGateway(),
+    new QueryCounters(),
+    () => NOW,
+    forwarder,
+    new AccessCounters(),
+  );
   const text = await metrics.render();
   const exported = [...text.matchAll(/^# TYPE (clusterset_doh_\w+)/gm)].map((match) => match[1]!);
   const listed = firstCells("metric").map((name) => (name.startsWith("_") ? `clusterset_doh${name}` : name));

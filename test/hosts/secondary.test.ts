@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createPushForwarder } from "../../src/hosts/secondary/push-forwarder.ts";
+import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
 import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";
 import { makeRequest } from "../conformance/http-case.ts";
 import { pushRequest, refusal, type Sent } from "../conformance/push-client.ts";
@@ -43,6 +44,40 @@ describe("settings", () => {
     const read = () => readSecondarySettings({ ...valid, [variable]: value });
     expect(read).toThrow(name);
     if (name === "CLUSTERSET_TRANSFER_TOKEN") expect(read).not.toThrow("two words");
+  });
+});
+
+describe("who may ask", () => {
+  const logged = (config: object) => {
+    const events: string[] = [];
+    const settings = readSecondarySettings({
+      CLUSTERSET_PRIMARY_URL: "https://primary.example",
+      CLUSTERSET_TRANSFER_TOKEN: "secret",
+      CONFIG: JSON.stringify(config),
+    });
+    createSecondaryHost(settings, "0.0.0", (level, event) => events.push(`${level} ${event}`));
+    return events;
+  };
+
+  it("is everybody where nothing is stated, and that is logged", () => {
+    expect(logged({})).toEqual(["warn access-not-stated"]);
+    expect(logged({ access: { public: true } })).toEqual([]);
+    const rules = [{ name: "one", bearer: [{ tokenSha256: "a".repeat(64) }] }];
+    expect(logged({ access: { rules } })).toEqual([]);
+  });
+
+  it("is nobody where that is stated", async () => {
+    const settings = readSecondarySettings({
+      CLUSTERSET_PRIMARY_URL: "https://primary.example",
+      CLUSTERSET_TRANSFER_TOKEN: "secret",
+      CONFIG: '{"access":{"public":false}}',
+    });
+    const host = createSecondaryHost(settings, "0.0.0", () => {});
+    const ask = (path: string) =>
+      host.fetch(makeRequest({ path }), { clientAddress: undefined, clientCertificate: "none" });
+    expect((await ask("/dns-query")).status).toBe(403);
+    expect((await ask("/readyz")).status).toBe(503);
+    expect((await ask("/healthz")).status).toBe(200);
   });
 });
 

@@ -43,7 +43,10 @@ beforeAll(async () => {
   };
   const resource = createDnsResource(parts);
   const app = createApp(parts, resource);
-  const exchanges = { byPath: new Map([["/dns-query", resource.answerDns]]), failed: resource.failed };
+  const exchanges = {
+    at: (path: string) => (path === "/dns-query" ? resource.answerDns : undefined),
+    failed: resource.failed,
+  };
   for (const own of [{ exchanges }, {}]) {
     const server = await startNodeServer({
       listen: { host: "127.0.0.1", port: 0 },

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findJsonError, JsonDepth, lineAndColumn } from "../../src/http/json-syntax.ts";
+import { findJsonError, JsonShape, lineAndColumn } from "../../src/http/json-syntax.ts";
 
 function isJson(text: string): boolean {
   try {
@@ -61,15 +61,20 @@ describe("findJsonError", () => {
   });
 });
 
-test("JsonDepth follows nesting over parts, and not inside strings", () => {
+test("JsonShape follows nesting and counts values over parts, and not inside strings", () => {
   const encoder = new TextEncoder();
   fc.assert(
     fc.property(fc.json({ maxDepth: 6 }), fc.nat(), (text, at) => {
       const bytes = encoder.encode(text);
       const cut = at % (bytes.length + 1);
-      const depth = new JsonDepth();
-      const deepest = Math.max(depth.feed(bytes.subarray(0, cut)), depth.feed(bytes.subarray(cut)));
-      expect(deepest).toBe(levels(JSON.parse(text)));
+      const shape = new JsonShape();
+      shape.feed(bytes.subarray(0, cut));
+      shape.feed(bytes.subarray(cut));
+      const value = JSON.parse(text);
+      expect(shape.deepest).toBe(levels(value));
+      // An empty object or array counts as if it had one.
+      expect(shape.values).toBeGreaterThanOrEqual(values(value));
+      expect(shape.values).toBeLessThanOrEqual(2 * values(value) + 1);
     }),
   );
 });
@@ -84,4 +89,11 @@ test("lineAndColumn counts from 1", () => {
 function levels(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   return 1 + Math.max(0, ...Object.values(value).map(levels));
+}
+
+/** Members and elements, those of members and elements too. */
+function values(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const inside = Object.values(value);
+  return inside.length + inside.reduce((sum: number, one) => sum + values(one), 0);
 }

@@ -6,6 +6,7 @@ import { systemClock } from "../../src/gateway/clock.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import { createPushRoutes, type PushGateway } from "../../src/http/push.ts";
 import type { PushLimits } from "../../src/http/push-limits.ts";
+import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { PUSH_TOKENS, pushApi } from "../conformance/push-client.ts";
 import { realStages } from "../gateway/real-stages.ts";
@@ -37,12 +38,14 @@ export async function openPushApi(
     ...given.gateway,
   };
   const errors: unknown[] = [];
+  const limitCounters = new LimitCounters();
   const routes = createPushRoutes({
     gateway,
     authority: createPushAuthority({ secrets: createCredentials(CREDENTIALS) }),
     limits: given.limits ?? {},
+    counters: limitCounters,
     onError: (error) => errors.push(error),
   });
   const app = new Hono().route("/api/v1/clusters", routes);
-  return { ...pushApi(app.fetch), fetch: app.fetch, errors, gateway: real };
+  return { ...pushApi(app.fetch), fetch: app.fetch, errors, gateway: real, limitCounters };
 }

@@ -28,6 +28,14 @@ test("docs/push-protocol.md lists every code with its status", () => {
 test("docs/push-protocol.md has the default limits", () => {
   const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB |`;
   const { sentBytes, bodyBytes, bytesInFlight, levels, compressionRatio } = DEFAULT_PUSH_LIMITS;
+  const { values, valuesPerSecond, pushesPerSecond, pushBurst, pushesPerCluster } = DEFAULT_PUSH_LIMITS;
+  const written = (number: number) => number.toLocaleString("en");
+  expect(documentation).toContain(`elements of a body | ${written(values)} |`);
+  expect(documentation).toContain(
+    `elements of one cluster, each second in the long run | ${written(valuesPerSecond)} |`,
+  );
+  expect(documentation).toContain(`in the long run; at once | ${pushesPerSecond}; ${pushBurst} |`);
+  expect(documentation).toContain(`at the same time | ${pushesPerCluster} |`);
   for (const text of [mebibytes(sentBytes), mebibytes(bodyBytes), mebibytes(bytesInFlight)])
     expect(documentation).toContain(text);
   expect(documentation).toContain(`levels of nesting | ${levels} |`);

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import type { PushLimits } from "../../src/http/push-limits.ts";
+import type { Limit } from "../../src/limits/limit-counters.ts";
 import { PUSH_BOUNDS, pushLimitCases } from "../conformance/cases/push-refusals.ts";
 import { checkCase, titled } from "../conformance/http-case.ts";
 import { acknowledged, refusal } from "../conformance/push-client.ts";
@@ -87,5 +89,83 @@ describe("limits", () => {
     expect(await refusal(slow)).toMatchObject({ code: "INVALID_JSON" });
     for (let round = 0; round < 5; round++)
       await acknowledged(send("PUT", "east.eu/snapshot", { token: "east-token", body }));
+  });
+
+  const listOf = (count: number) => `[${Array.from({ length: count }, () => "{}").join()}]`;
+  const refusedFor: [string, Partial<PushLimits>, string, number, string, Limit][] = [
+    [
+      "deep JSON, before its end is there",
+      {},
+      "[".repeat(16_000_000),
+      400,
+      "JSON_TOO_DEEP",
+      "limits.pushLevels",
+    ],
+    [
+      "deep JSON of another limit",
+      { levels: 3 },
+      '{"a":[{"b":{}}]}',
+      400,
+      "JSON_TOO_DEEP",
+      "limits.pushLevels",
+    ],
+    ["too many values", { values: 1000 }, listOf(1000), 413, "TOO_MANY_VALUES", "limits.pushValues"],
+    ["too long", { sentBytes: 100 }, listOf(100), 413, "BODY_TOO_LARGE", "limits.pushSentBytes"],
+    ["too long inside", { bodyBytes: 100 }, listOf(100), 413, "BODY_TOO_LARGE", "limits.pushBytes"],
+    ["no room", { bytesInFlight: 100 }, listOf(100), 503, "BUSY", "limits.pushBytesInFlight"],
+  ];
+  test.each(refusedFor)("%s is refused and counted", async (_, limits, body, status, code, limit) => {
+    const { put, limitCounters } = await openPushApi({ limits });
+    expect(await refusal(put(undefined, { body }))).toMatchObject({ status, code });
+    expect([...limitCounters.counts()].filter(([, count]) => count > 0)).toEqual([[limit, 1]]);
+  });
+
+  test("a gzip bomb is refused while it is inflated, and counted", async () => {
+    const bomb = gzipSync(Buffer.alloc(60_000_000, " "), { level: 9 });
+    const { put, limitCounters } = await openPushApi();
+    expect(await refusal(put(undefined, { body: bomb, headers: gzip }))).toMatchObject({
+      status: 413,
+      code: "COMPRESSION_RATIO",
+    });
+    expect(limitCounters.counts().get("limits.pushRatio")).toBe(1);
+  });
+
+  test("of one cluster only so many requests are taken, and others are not kept out by it", async () => {
+    const { put, send, limitCounters } = await openPushApi({
+      limits: { pushesPerSecond: 0.01, pushBurst: 2 },
+    });
+    await acknowledged(put());
+    expect((await send("POST", "west/lease", { body: '{"generation":1}' })).status).toBe(409);
+    const refused = await refusal(put());
+    expect(refused).toMatchObject({ status: 429, code: "TOO_MANY_REQUESTS" });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(50);
+    expect(limitCounters.counts().get("limits.pushesPerSecond")).toBe(1);
+    const body = JSON.stringify(shopSnapshot("east.eu"));
+    await acknowledged(send("PUT", "east.eu/snapshot", { token: "east-token", body }));
+    // Nobody without its token takes anything of it.
+    expect((await send("PUT", "east.eu/snapshot", { token: "west-token", body })).status).toBe(403);
+    await acknowledged(send("PUT", "east.eu/snapshot", { token: "east-token", body }));
+  });
+
+  test("of one cluster only so much is parsed, deltas and snapshots together", async () => {
+    const { put, limitCounters } = await openPushApi({ limits: { values: 1000, valuesPerSecond: 1 } });
+    for (let round = 0; round < 2; round++)
+      expect(await refusal(put(undefined, { body: listOf(450) }))).toMatchObject({
+        code: "INVALID_SNAPSHOT",
+      });
+    const refused = await refusal(put(undefined, { body: listOf(450) }));
+    expect(refused).toMatchObject({ status: 429, code: "TOO_MUCH_WORK" });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(500);
+    expect(limitCounters.counts().get("limits.pushValuesPerSecond")).toBe(1);
+    expect(limitCounters.counts().get("limits.pushValues")).toBe(0);
+  });
+
+  test("a snapshot in which all is wrong is not read to its end", async () => {
+    const entries = Array.from({ length: 200_000 }, (_, index) => `"a/b${index}":1`).join();
+    const body = `{"formatVersion":1,"clusterId":"west","namespaces":{},"imports":{},"findings":{},"exports":{${entries}}}`;
+    const { put } = await openPushApi();
+    const response = await put(undefined, { body });
+    expect(response.status).toBe(422);
+    expect(await response.json()).toMatchObject({ error: { details: { total: 1000 } } });
   });
 });

@@ -21,6 +21,8 @@ export class ApiServerDouble {
   readonly served = new Map<string, string[]>([["multicluster.x-k8s.io", ["v1alpha1", "v1beta1"]]]);
   /** Statuses that a path (of a list or watch, without query) answers with instead. */
   readonly refuse = new Map<string, number>();
+  /** The same for watches alone. */
+  readonly refuseWatches = new Map<string, number>();
   ready = true;
   /** Watches from before this resource version get 410. */
   compacted = 0;
@@ -135,7 +137,9 @@ export class ApiServerDouble {
       response.writeHead(status, { "content-type": "application/json" });
       response.end(JSON.stringify(body));
     };
-    const refused = this.refuse.get(url.pathname);
+    const watched = url.searchParams.get("watch") === "true";
+    const refused =
+      this.refuse.get(url.pathname) ?? (watched ? this.refuseWatches.get(url.pathname) : undefined);
     if (refused !== undefined) return json(refused, { kind: "Status", code: refused, message: "as asked" });
     if (request.headers.authorization !== "Bearer t") return json(401, { message: "who?" });
     if (url.pathname === "/readyz") return json(this.ready ? 200 : 500, {});
@@ -155,7 +159,7 @@ export class ApiServerDouble {
     if (resource === undefined)
       return json(200, { resources: [{ name: "serviceexports" }, { name: "serviceimports" }] });
     const collection = root === "api" ? `/api/${resource}` : `/apis/${group}/${resource}`;
-    if (url.searchParams.get("watch") === "true") return this.#watch(url, collection, response, json);
+    if (watched) return this.#watch(url, collection, response, json);
     await this.beforePage(url);
     return this.#list(url, collection, json);
   }

@@ -337,6 +337,23 @@ test.each(["/api/v1/services", "/api/v1/nodes"])(
   },
 );
 
+test("403 for a watch alone: what was listed counts, later changes wait, and the log says what is missing", async () => {
+  const services = "/api/v1/services";
+  api.refuseWatches.set(services, 403);
+  await start();
+  await becomes("abcde");
+  await until(() =>
+    expect(logs.lines).toContainEqual(
+      expect.stringMatching(/^error: RBAC forbids to list and watch services/),
+    ),
+  );
+  api.remove("/api/services", "shop/a");
+  api.remove(EXPORTS, "shop/b");
+  await becomes("acde");
+  api.refuseWatches.clear();
+  await becomes("cde");
+});
+
 test("nodes are optional: without them there is no topology", async () => {
   api.put("/api/nodes", node("n1", { "topology.kubernetes.io/region": "eu" }));
   api.refuse.set("/api/v1/nodes", 403);

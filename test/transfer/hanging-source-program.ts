@@ -8,4 +8,4 @@ const secondary = new Secondary({
   policy: { stateTimeout: 20, firstWait: 50 },
 });
 await secondary.freshen(Date.now());
-console.log(secondary.status().transferError);
+console.log("waited");

@@ -17,7 +17,7 @@ const status = { ready: true, imageHash: HASH, imageBytes: 4, services: 1, clust
 /** A source whose primary answers every request alike. */
 function sourceOf(
   answer: () => Response | Promise<Response>,
-  more: { token?: string; imageBytes?: number } = {},
+  more: { token?: string; imageBytes?: number; allocate?: (octets: number) => ArrayBuffer } = {},
 ) {
   const asked: { url: string; request: RequestInit }[] = [];
   const source = new HttpTransferSource({
@@ -180,6 +180,54 @@ describe("an image", () => {
 
   it("that is cut off is an error", async () => {
     await expect(sourceOf(() => sent(9)).source.image(HASH)).rejects.toThrow(/ended after 5 of 9 octets/);
+  });
+
+  describe("into memory that the host gives", () => {
+    // More than is read at a time, several times over and a bit.
+    const large = Uint8Array.from({ length: 2_500_003 }, (_, index) => (index * 31) >> 3);
+    const allocate = () => new ArrayBuffer(3_000_000);
+    const read = (answer: () => Response) =>
+      sourceOf(answer, { imageBytes: 3_000_000, allocate }).source.image(HASH);
+
+    /** A body that arrives while it is read, as one from a network does. */
+    const arriving = (body: Uint8Array) => {
+      let at = 0;
+      return new ReadableStream({
+        type: "bytes",
+        pull(controller) {
+          const view = controller.byobRequest!.view as Uint8Array;
+          const part = body.subarray(at, at + Math.min(view.length, 65_536));
+          at += part.length;
+          view.set(part);
+          if (part.length === 0) controller.close();
+          controller.byobRequest!.respond(part.length);
+        },
+      });
+    };
+
+    it("is read in parts, and lies at its start", async () => {
+      for (const body of [large, arriving(large)]) {
+        const image = (await read(() => sent(large.length, body)))!;
+        // Octet by octet, which toEqual takes seconds for.
+        expect(Buffer.compare(image, large)).toBe(0);
+        expect([image.byteOffset, image.buffer.byteLength]).toEqual([0, 3_000_000]);
+      }
+    });
+
+    it.each([
+      ["cut off", () => sent(2_500_004, arriving(large)), /the image ended after 2500003 of 2500004 octets/],
+      ["cut off at once", () => sent(9, new Uint8Array(0)), /the image ended after 0 of 9 octets/],
+      ["longer than it says", () => sent(2_500_002, large), /goes on after the 2500002 octets/],
+      ["beyond the limit", () => sent(3_000_001, large), /may have 3000000 octets and has 3000001/],
+    ])("%s it is an error", async (_, answer, message) => {
+      await expect(read(answer)).rejects.toThrow(message);
+    });
+
+    it("cannot be what comes without a length", async () => {
+      const image = (await read(() => sent(undefined, chunked(octets))))!;
+      expect(image).toEqual(octets);
+      expect(image.buffer.byteLength).toBe(5);
+    });
   });
 
   it("that is replaced is undefined; any other 404 is an error", async () => {

@@ -1,5 +1,6 @@
 import { decode } from "dns-packet";
 import { Gateway } from "../../src/gateway/gateway.ts";
+import type { Scope } from "../../src/merge/scope.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { Primary } from "../../src/transfer/primary.ts";
 import type { RefreshPolicy } from "../../src/transfer/refresh-policy.ts";
@@ -94,7 +95,11 @@ export interface Seen {
 }
 
 /** A primary and a secondary of it on one clock that stands still. The secondary's times are not spread. */
-export async function openPair(policy: Partial<RefreshPolicy> = {}, options: Partial<SecondaryOptions> = {}) {
+export async function openPair(
+  policy: Partial<RefreshPolicy> = {},
+  options: Partial<SecondaryOptions> = {},
+  scopes: readonly Scope[] = [],
+) {
   const clock = new FakeClock();
   const gateway = await Gateway.open({
     store: createMemoryStore(),
@@ -104,6 +109,7 @@ export async function openPair(policy: Partial<RefreshPolicy> = {}, options: Par
       compile: (clusterset) => compileZoneImage(clusterset, { serial: 1, ttl: 30 }),
     },
     clock,
+    scopes,
     onEvent: () => {},
   });
   const primary = new Primary(gateway, () => clock.now());

@@ -1,5 +1,6 @@
 /** Tells the start of an isolate from its first query: answers `/started` by itself and hands on everything else. */
-// The Worker that is measured; it is not bundled again.
+import "./object-elsewhere.ts";
+// The Worker that is measured; neither it nor the module before it is bundled again.
 import worker from "../../../src/hosts/workers/worker.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 

@@ -29,6 +29,10 @@ export function serveCommand(startServer?: StartServer): Command {
       repeat,
     )
     .option(
+      "--public",
+      "answer whoever asks; beyond loopback this, or access in the config file, must be given",
+    )
+    .option(
       "--dns <host:port>",
       "answer plain DNS over UDP and TCP here too, for resolvers that forward; repeatable",
       repeat,
@@ -44,7 +48,7 @@ export function serveCommand(startServer?: StartServer): Command {
       `
 Example:
   clusterset-doh token > cluster-a.token
-  clusterset-doh serve --listen :8443 --zone clusterset.example.org --cluster-token cluster-a=cluster-a.token \\
+  clusterset-doh serve --listen :8443 --public --zone clusterset.example.org --cluster-token cluster-a=cluster-a.token \\
     --dns 127.0.0.1:5353 --dot :853
 
 Stops cleanly on SIGTERM. Exit codes: 0 stopped, 1 failed, 2 wrong flags or config.`,

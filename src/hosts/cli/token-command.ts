@@ -4,16 +4,17 @@ import type { Output } from "../commands/output.ts";
 /** `clusterset-doh token`. */
 export function tokenCommand(output: Output): Command {
   return new Command("token")
-    .description("makes a token for a cluster: prints it, and its SHA-256 for the config file on stderr")
+    .description("makes a token: prints it, and its SHA-256 for the config file on stderr")
+    .option("--host-name", "a token that can stand in a host name, as access.rules[].hostTokens has it")
     .addHelpText(
       "after",
       `
 Example:
   clusterset-doh token > cluster-a.token     # stderr: tokenSha256: …`,
     )
-    .action(async () => {
-      const { makeToken } = await import("../commands/token.ts");
-      const { token, sha256 } = makeToken();
+    .action(async ({ hostName = false }: { readonly hostName?: boolean }) => {
+      const { makeHostNameToken, makeToken } = await import("../commands/token.ts");
+      const { token, sha256 } = hostName ? makeHostNameToken() : makeToken();
       output.out(token);
       output.err(`tokenSha256: ${sha256}`);
     });

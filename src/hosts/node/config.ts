@@ -1,7 +1,5 @@
-import { readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
-import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type * as z from "zod";
+import { checkAccess } from "../settings/check-access.ts";
 import { listIssues } from "../settings/config-issues.ts";
 import { checkFederations } from "../settings/federation-config.ts";
 import { readListenFlags } from "../settings/listener-config.ts";
@@ -9,6 +7,7 @@ import { checkLocationFromHeaders } from "../settings/location-settings.ts";
 import { ServeConfig } from "../settings/serve-config.ts";
 import { withAlwaysServed } from "../settings/served-zones.ts";
 import { UsageError } from "../settings/usage-error.ts";
+import { type ConfigFile, isMapping, readConfigFile } from "./config-file.ts";
 
 /** Flags of `serve`; each wins over the config file. */
 export interface ServeFlags {
@@ -27,6 +26,8 @@ export interface ServeFlags {
   /** `HOST:PORT` each. */
   readonly dns?: readonly string[] | undefined;
   readonly dot?: readonly string[] | undefined;
+  /** Answers everybody. */
+  readonly public?: boolean | undefined;
   readonly logLevel?: string | undefined;
 }
 
@@ -39,6 +40,8 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   const values = { ...file?.values };
   if (flags.listen !== undefined) values.listen = flags.listen;
   if (flags.stateDir !== undefined) values.stateDirectory = flags.stateDir;
+  if (flags.public === true)
+    values.access = { ...(isMapping(values.access) ? values.access : {}), public: true };
   if (flags.logLevel !== undefined) values.logLevel = flags.logLevel;
   if (flags.tls === false) values.tls = false;
   if ((flags.tlsCert === undefined) !== (flags.tlsKey === undefined))
@@ -64,7 +67,7 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   if (dot.length > 0 && config.tls === false)
     throw new UsageError("dot.listen (--dot): DNS over TLS needs a certificate, and tls is false (--no-tls)");
   checkLocationFromHeaders(config.location);
-  return {
+  const settings: ServeConfig = {
     ...config,
     zones: served,
     federations,
@@ -72,6 +75,8 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
     dot: { ...config.dot, listen: dot },
     push: { credentials: [...config.push.credentials, ...(flags.clusterToken ?? []).map(readClusterToken)] },
   };
+  checkAccess(settings);
+  return settings;
 }
 
 function readFederation(name: string): ServeConfig["federations"][number] {
@@ -89,81 +94,6 @@ function readClusterToken(text: string): ServeConfig["push"]["credentials"][numb
   if (equals < 1 || !checked.success)
     throw new UsageError(`--cluster-token ${JSON.stringify(text)} is not CLUSTER_ID=FILE`);
   return credential;
-}
-
-interface ConfigFile {
-  readonly path: string;
-  readonly values: Record<string, unknown>;
-  /** The line that a key stands at, or the nearest key around it. */
-  readonly lineOf: (path: readonly PropertyKey[]) => number | undefined;
-}
-
-function readConfigFile(path: string): ConfigFile {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw new UsageError(`cannot read the config file: ${(error as Error).message}`);
-  }
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const problem = document.errors[0];
-  if (problem !== undefined)
-    throw new UsageError(`${path}:${lines.linePos(problem.pos[0]).line}: ${problem.message}`);
-  const values: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
-  if (typeof values !== "object" || Array.isArray(values))
-    throw new UsageError(`${path}:1: a config file holds keys and values, see README.md`);
-  const lineOf = (keys: readonly PropertyKey[]): number | undefined => {
-    let node: unknown = document.contents;
-    let line: number | undefined;
-    for (const key of keys) {
-      const pair = isMap(node)
-        ? node.items.find((item) => isScalar(item.key) && item.key.value === key)
-        : undefined;
-      const found = isSeq(node) ? node.items[Number(key)] : pair?.key;
-      if (isNode(found) && found.range) line = lines.linePos(found.range[0]).line;
-      node = isSeq(node) ? found : pair?.value;
-    }
-    return line;
-  };
-  return { path, values: fromFolder(dirname(path), values as Record<string, unknown>), lineOf };
-}
-
-const isMapping = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** Paths in a config file count from the folder that the file is in. */
-function fromFolder(folder: string, values: Record<string, unknown>): Record<string, unknown> {
-  const rebase = (object: unknown, keys: readonly string[]): unknown => {
-    if (!isMapping(object)) return object;
-    const copy = { ...object };
-    for (const key of keys) if (typeof copy[key] === "string") copy[key] = resolve(folder, copy[key]);
-    return copy;
-  };
-  const copy = rebase(values, ["stateDirectory"]) as Record<string, unknown>;
-  if (isMapping(copy.tls)) copy.tls = rebase(copy.tls, ["certificateFile", "keyFile", "clientCaFile"]);
-  for (const key of ["stub", "forward"]) {
-    const group = copy[key];
-    if (isMapping(group) && Array.isArray(group.upstreams))
-      copy[key] = {
-        ...group,
-        upstreams: group.upstreams.map((upstream) => rebase(upstream, ["caFile", "tokenFile"])),
-      };
-  }
-  for (const key of ["push", "transfer"]) {
-    const group = copy[key];
-    if (isMapping(group) && Array.isArray(group.credentials))
-      copy[key] = {
-        ...group,
-        credentials: group.credentials.map((credential) => {
-          const rebased = rebase(credential, ["tokenFile"]);
-          return isMapping(rebased) && isMapping(rebased.oidc)
-            ? { ...rebased, oidc: rebase(rebased.oidc, ["jwksFile", "caFile", "tokenFile"]) }
-            : rebased;
-        }),
-      };
-  }
-  return copy;
 }
 
 function describeIssues(error: z.ZodError, file: ConfigFile | undefined): string {

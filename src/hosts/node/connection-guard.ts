@@ -1,69 +1,173 @@
-import type { Http2SecureServer, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
-import type { Server } from "node:net";
-import type { Duplex } from "node:stream";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  constants,
+  type Http2SecureServer,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { Server, Socket } from "node:net";
+import { TokenBuckets } from "../../limits/token-buckets.ts";
+import type { ServerLimits } from "../settings/server-limits.ts";
+import { ExchangesByAge } from "./exchanges-by-age.ts";
+import { type HeldConnection, HeldConnections, letGo } from "./held-connections.ts";
+import type { ServerProtection } from "./server-protection.ts";
 
-/** Bounds on what a connection may hold. Times in milliseconds. */
-export interface ConnectionBounds {
-  /** A request must be whole, headers and body, within this. */
-  readonly requestTimeout: number;
-  /** A connection without a new request for this long is closed. */
-  readonly idleTimeout: number;
-}
-
+const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 const SWEEP_INTERVAL = 1000;
 
 /**
- * What Node's HTTP/2 server leaves open for ever: sessions that ask nothing (headers that never end
- * look the same), and request bodies that never end. Also knows every connection, to cut them off.
+ * What Node's servers leave open for ever, or count nowhere: how many may connect and ask, sessions that ask nothing (headers that never
+ * end look the same), request bodies that never end, responses that nobody takes, streams that are reset again and again.
  */
 export class ConnectionGuard {
-  readonly #connections = new Set<Duplex>();
-  readonly #lastRequest = new Map<ServerHttp2Session, number>();
+  readonly #limits: ServerLimits;
+  readonly #protection: ServerProtection;
+  readonly #held: HeldConnections;
+  readonly #resets: TokenBuckets;
+  readonly #bySession = new WeakMap<ServerHttp2Session, HeldConnection>();
+  readonly #exchanges = new ExchangesByAge();
   readonly #unfinished = new Map<ServerHttp2Stream, number>();
-  readonly #bounds: ConnectionBounds;
   readonly #finished: (this: ServerHttp2Stream) => void;
+  readonly #sweeper: NodeJS.Timeout;
 
-  constructor(server: Server, bounds: ConnectionBounds) {
-    this.#bounds = bounds;
+  constructor(limits: ServerLimits, protection: ServerProtection) {
+    this.#limits = limits;
+    this.#protection = protection;
+    const { streamResets: burst, streamResetsPerSecond: perSecond } = limits;
+    this.#resets = new TokenBuckets({ perSecond, burst }, 1, () => performance.now());
     const unfinished = this.#unfinished;
     this.#finished = function (this: ServerHttp2Stream) {
       unfinished.delete(this);
     };
-    server.on("connection", (socket) => {
-      this.#connections.add(socket);
-      socket.once("close", () => this.#connections.delete(socket));
-    });
-    (server as Http2SecureServer).on("session", (session) => {
-      this.#lastRequest.set(session, performance.now());
-      session.once("close", () => this.#lastRequest.delete(session));
-    });
-    const sweeper = setInterval(() => this.#sweep(), SWEEP_INTERVAL).unref();
-    server.once("close", () => clearInterval(sweeper));
+    const { connections: most, idleTimeout } = limits;
+    this.#held = new HeldConnections({ most, idleTimeout, ...protection });
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_INTERVAL).unref();
   }
 
-  /** Notes that a request began on an HTTP/2 session. */
-  began(stream: ServerHttp2Stream, method: string | undefined): void {
+  /** Watches a server's connections. */
+  watch(server: Server): void {
+    server.on("connection", (socket) => this.#held.admit(socket));
+    (server as Http2SecureServer).on("session", (session) => this.#started(session));
+  }
+
+  /** Ends watching. */
+  close(): void {
+    clearInterval(this.#sweeper);
+  }
+
+  /** Notes that a request began on an HTTP/2 stream; false where there is no place for it. */
+  began(stream: ServerHttp2Stream, method: string | undefined): boolean {
+    const held = this.#bySession.get(stream.session as ServerHttp2Session);
+    // The connection is gone.
+    if (held === undefined) return false;
     const now = performance.now();
-    const { session } = stream;
-    if (session !== undefined) this.#lastRequest.set(session as ServerHttp2Session, now);
-    if (method === "GET" || method === "HEAD") return;
-    this.#unfinished.set(stream, now);
-    stream.once("end", this.#finished);
+    held.activeAt = now;
+    held.hasAsked = true;
+    const { counters, requests } = this.#protection;
+    if (!requests.begin()) {
+      counters.hit("limits.requestsInFlight");
+      stream.on("error", ignore);
+      // Nothing was done for it: it may be sent again (RFC 9113 section 8.7).
+      stream.close(NGHTTP2_REFUSED_STREAM);
+      return false;
+    }
+    const { streamsPerConnection } = this.#limits;
+    if (++held.open === streamsPerConnection) counters.hit("limits.streamsPerConnection");
+    // Streams that were reset along with others in one read are closed only later.
+    else if (held.open > 2 * streamsPerConnection) held.onReset();
+    this.#exchanges.begin(stream, now);
+    stream.on("close", held.onStreamClose);
+    if (method !== "GET" && method !== "HEAD") {
+      this.#unfinished.set(stream, now);
+      stream.once("end", this.#finished);
+    }
+    return true;
+  }
+
+  /** Notes that a request began over HTTP/1.1; false where there is no place for it. */
+  beganPlain({ socket }: IncomingMessage, outgoing: ServerResponse): boolean {
+    const { counters, requests } = this.#protection;
+    if (!requests.begin()) {
+      counters.hit("limits.requestsInFlight");
+      return false;
+    }
+    const held = this.#held.of(socket);
+    const now = performance.now();
+    if (held !== undefined) {
+      held.activeAt = now;
+      held.hasAsked = true;
+      held.open++;
+    }
+    this.#exchanges.begin(outgoing, now);
+    outgoing.once("close", () => {
+      requests.end();
+      this.#exchanges.end(outgoing);
+      if (held === undefined) return;
+      held.open--;
+      held.activeAt = performance.now();
+    });
+    return true;
   }
 
   /** Cuts off every connection. */
   destroyAll(): void {
-    for (const socket of this.#connections) socket.destroy();
+    for (const { socket } of this.#held.all()) socket.destroy();
+  }
+
+  #started(session: ServerHttp2Session): void {
+    const held = this.#held.of(session.socket as Socket);
+    if (held === undefined) {
+      session.destroy();
+      return;
+    }
+    held.session = session;
+    held.activeAt = performance.now();
+    this.#bySession.set(session, held);
+    const { requests } = this.#protection;
+    const exchanges = this.#exchanges;
+    const unfinished = this.#unfinished;
+    const bucket = { tokens: this.#limits.streamResets, filledAt: performance.now(), refused: 0 };
+    held.onReset = () => {
+      if (this.#resets.take(bucket) === 0 || session.destroyed) return;
+      this.#protection.counters.hit("limits.streamResets");
+      // RFC 9113 section 10.5: who opens streams only to reset them.
+      session.goaway(NGHTTP2_ENHANCE_YOUR_CALM);
+      session.destroy();
+    };
+    // One listener for all streams of a connection: it costs no closure for each.
+    held.onStreamClose = function (this: ServerHttp2Stream) {
+      held.open--;
+      requests.end();
+      exchanges.end(this);
+      unfinished.delete(this);
+      if (this.rstCode !== NGHTTP2_NO_ERROR) held.onReset();
+    };
   }
 
   #sweep(): void {
+    const { requestTimeout, responseTimeout, idleTimeout } = this.#limits;
+    const { counters } = this.#protection;
     const now = performance.now();
     for (const [stream, began] of this.#unfinished) {
-      if (!stream.destroyed && now - began <= this.#bounds.requestTimeout) continue;
+      if (now - began <= requestTimeout) break;
       this.#unfinished.delete(stream);
+      if (stream.destroyed) continue;
+      counters.hit("limits.requestSeconds");
       stream.destroy();
     }
-    for (const [session, last] of this.#lastRequest)
-      if (now - last > this.#bounds.idleTimeout) session.destroy();
+    for (const exchange of this.#exchanges.takeBefore(now - responseTimeout)) {
+      counters.hit("limits.responseSeconds");
+      if ("rstCode" in exchange) exchange.close(NGHTTP2_CANCEL);
+      exchange.destroy();
+    }
+    for (const held of this.#held.all()) {
+      const { session, hasAsked, open, activeAt } = held;
+      if (session === undefined || open > 0) continue;
+      if (hasAsked ? now - activeAt <= idleTimeout : now - activeAt <= requestTimeout) continue;
+      if (!hasAsked) counters.hit("limits.requestSeconds");
+      letGo(held);
+    }
   }
 }
+
+function ignore(): void {}

@@ -1,45 +1,29 @@
-import { join } from "node:path";
-import { systemClock } from "../../gateway/clock.ts";
-import { Gateway } from "../../gateway/gateway.ts";
-import type { GatewayEvent } from "../../gateway/gateway-events.ts";
-import { type AppDependencies, createApp } from "../../http/app.ts";
-import { createAskerReader } from "../../http/asker.ts";
-import { createDnsResource } from "../../http/dns-resource.ts";
-import { ClientTests } from "../../http/pages/client-tests.ts";
-import { createDirectory } from "../../http/pages/directory.ts";
-import { createPrometheusMetrics } from "../../http/prometheus.ts";
-import { createPushRoutes } from "../../http/push.ts";
+import { createClientAddress } from "../../http/client-address.ts";
+import { dnsPaths } from "../../http/dns-resource.ts";
 import { QueryCounters } from "../../http/query-counters.ts";
-import { createStubRoutes } from "../../http/stub-routes.ts";
-import { createTransferRoutes } from "../../http/transfer-routes.ts";
+import { createRefuse } from "../../http/refusal.ts";
+import { scopeKey } from "../../merge/scope.ts";
 import type { DesignatedResolver } from "../../resolve/designated-resolvers.ts";
-import { openFileStore } from "../../store/file-store.ts";
-import { openPrecedenceFolder } from "../../store/precedence-folder.ts";
-import { StoreError } from "../../store/store-error.ts";
-import { federationOptions } from "../settings/federation-config.ts";
-import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
-import { locationSettings } from "../settings/location-settings.ts";
-import { grantsOf } from "../settings/push-credentials.ts";
+import { protect } from "../settings/protect.ts";
 import type { ServeConfig } from "../settings/serve-config.ts";
-import { createStages } from "../settings/stages.ts";
-import { UsageError } from "../settings/usage-error.ts";
+import { serverLimitsOf } from "../settings/server-limits.ts";
+import { createHttpSide } from "./gateway/http-side.ts";
+import { loadAccess } from "./gateway/load-access.ts";
+import { openGateway } from "./gateway/open-gateway.ts";
+import { startRefreshers } from "./gateway/refreshers.ts";
+import { startListening } from "./gateway/start-listening.ts";
 import { formatListenAddress, parseListenAddress } from "./listen-address.ts";
 import { designatedResolver } from "./listeners/designation.ts";
-import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
-import { createQueryHandler } from "./listeners/query-handler.ts";
+import type { ListeningPlace } from "./listeners/listeners.ts";
 import type { Logger } from "./logger.ts";
-import { loadPushAuthority } from "./node-push-authority.ts";
 import { type NodeServer, type StartServer, startNodeServer } from "./node-server.ts";
 import { openOutside } from "./outside-host.ts";
 import { reachOf } from "./reach.ts";
 import { openStubZones } from "./stub-host.ts";
 import { openTlsSource } from "./tls-source.ts";
-import { TokenCredentials } from "./token-credentials.ts";
 import { UpstreamConnector } from "./upstreams/connect.ts";
 import { VERSION } from "./version.ts";
 
-/** How often certificate and token files are looked at, in milliseconds. */
-const REFRESH_INTERVAL = 10_000;
 /** How long running requests may take to finish when the gateway stops, in milliseconds. */
 const STOP_GRACE = 5000;
 
@@ -69,128 +53,67 @@ export async function startGateway(
   const tls = await openTlsSource(config, listen.host);
   let served = tls?.tls;
   const certificate = () => (tls?.selfSignedFile === undefined ? undefined : served?.cert);
-  const authority = await loadPushAuthority(config, (url, error) =>
-    logger.warn({ event: "keys-unavailable", url, err: error }, "the keys of an issuer could not be fetched"),
-  );
-  const secondaries = await TokenCredentials.loadTransfer(config.transfer.credentials);
-  if (config.push.credentials.length === 0)
-    logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
+  const access = await loadAccess(config, logger, createClientAddress(config.clients));
+  const { asking } = access;
   const upstreams = await UpstreamConnector.load(config.stub.upstreams);
   const listening = [...config.dns.listen, ...config.dot.listen];
   const policiesOfListeners = listening.flatMap(({ outsideZones }) => outsideZones ?? []);
   const outside = await openOutside(config, logger, policiesOfListeners);
   let designated: DesignatedResolver | undefined;
-  const gateway = await openGateway(config, logger, () => designated);
+  const scopes = asking.audiences.all.map(({ scope }) => scope);
+  const gateway = await openGateway({ config, logger, scopes, designated: () => designated });
   let server: NodeServer | undefined;
   try {
     // The store has locked the state folder by now.
     const stubs = await openStubZones(config, upstreams, logger);
     const counters = new QueryCounters();
-    const onError = (error: unknown) =>
-      logger.error({ event: "request-failed", err: error }, "a request failed");
-    const askers = {
-      ...(config.push.credentials.length > 0 && { credentials: authority }),
-      optionCode: config.sourceCluster.option,
-      trusted: config.sourceCluster.trusted,
-    };
     let places: readonly ListeningPlace[] = [];
-    const clientTests = new ClientTests();
-    const watched = clientTests.watch(gateway);
-    const parts: AppDependencies = {
-      gateway: watched,
-      counters,
-      clock: Date.now,
-      zones: config.zones,
-      version: VERSION,
-      pushRoutes: createPushRoutes({
-        gateway,
-        authority,
-        limits: { sentBytes: config.limits.pushSentBytes, bodyBytes: config.limits.pushBytes },
-        onError,
-      }),
-      ...(config.transfer.credentials.length > 0 && {
-        transferRoutes: createTransferRoutes({ gateway, credentials: secondaries, onError }),
-      }),
-      askers,
-      location: locationSettings(config.location),
-      stubs,
-      ...(outside.outside !== undefined && { outside: outside.outside }),
-      policies: outside.policies,
-      stubRoutes: createStubRoutes({
-        stubs,
-        isForPushing: (identity) => authority.isOfCluster(identity),
-        onError,
-        onChange: (change, federation) =>
-          logger.info({ event: `federation-${change}`, federation }, `federation ${federation} ${change}`),
-      }),
-      allowedOrigins: config.cors.origins,
-      longestQuery: config.limits.queryBytes,
-      metrics: createPrometheusMetrics(gateway, counters, Date.now, outside.outside?.forwarder),
-      ...(config.pages.enabled && {
-        pages: {
-          directory: createDirectory(() => gateway.current(Date.now())),
-          publicUrl: config.publicUrl,
-          reach: () => reachOf(config, places, certificate()),
-          clientTests,
-        },
-      }),
-      onError,
-    };
-    const resource = createDnsResource(parts);
-    const app = createApp(parts, resource);
-    const https = await startServer({
+    const parts = { config, gateway, access, asking, outside, counters, stubs, logger };
+    const http = createHttpSide({
+      ...parts,
+      reach: ({ scope }) => {
+        const same = places.filter(({ rule }) => {
+          const audience = rule === undefined ? asking.audiences.everybody : asking.audiences.ofRule(rule);
+          return audience !== undefined && scopeKey(audience.scope) === scopeKey(scope);
+        });
+        return reachOf(config, same, certificate());
+      },
+      onError: (error) => logger.error({ event: "request-failed", err: error }, "a request failed"),
+    });
+    const refuse = createRefuse(config.cors.origins, counters);
+    const start = protect(startServer, { config, counters, refuse, dnsPaths: dnsPaths(outside.policies) });
+    const https = await start({
       listen,
       tls: tls?.tls,
-      fetch: (request, connection) => app.fetch(request, connection),
-      exchanges: { byPath: resource.byPath, failed: resource.failed },
-      limits: {
-        connections: config.limits.connections,
-        streamsPerConnection: config.limits.streamsPerConnection,
-        headerBytes: config.limits.headerBytes,
-        handshakeTimeout: config.limits.handshakeSeconds * 1000,
-        requestTimeout: config.limits.requestSeconds * 1000,
-        idleTimeout: config.limits.idleSeconds * 1000,
-      },
+      fetch: http.fetch,
+      exchanges: http.exchanges,
+      limits: serverLimitsOf(config.limits),
     });
     server = https;
-    const asker = createAskerReader(askers);
-    const listeners = await startListeners({
-      config,
-      handle: createQueryHandler({
-        gateway: watched,
-        clock: Date.now,
-        counters,
-        asker,
-        stubs,
-        outside: outside.outside,
-        policy: config.outsideZones,
-      }),
-      counters,
-      tls: tls?.tls,
-      logger,
-    });
+    const listeners = await startListening({ ...parts, http, tls: tls?.tls });
     places = listeners.places;
-    designated = designatedResolver(config.ddr, places, https.address.port);
-    const refresh = async () => {
-      const renewed = await tls?.refresh();
-      if (renewed !== undefined) {
-        https.renew(renewed);
-        listeners.renew(renewed);
-        served = renewed;
-        logger.info({ event: "certificate-renewed" }, "took another certificate");
-      }
-      const renewedTokens = await Promise.all([authority.refresh(), secondaries.refresh()]);
-      if (renewedTokens.includes(true)) logger.info({ event: "tokens-renewed" }, "took other tokens or keys");
-      await upstreams.refresh();
-      await outside.refresh();
-    };
-    const refresher = setInterval(
-      () =>
-        refresh().catch((error) =>
-          logger.warn({ event: "refresh-failed", err: error }, "kept what was there"),
-        ),
-      REFRESH_INTERVAL,
-    ).unref();
+    // Others would be told of a place where they see something else.
+    const open = places.filter(({ rule }) => rule === undefined);
+    designated = designatedResolver(config.ddr, open, https.address.port);
+    const stopRefreshers = startRefreshers(
+      [
+        async () => {
+          const renewed = await tls?.refresh();
+          if (renewed === undefined) return;
+          https.renew(renewed);
+          listeners.renew(renewed);
+          served = renewed;
+          logger.info({ event: "certificate-renewed" }, "took another certificate");
+        },
+        async () => {
+          if (await access.refresh())
+            logger.info({ event: "tokens-renewed" }, "took other tokens, passwords or keys");
+        },
+        () => upstreams.refresh(),
+        () => outside.refresh(),
+      ],
+      logger,
+    );
     const isEvery = listen.host === undefined || listen.host === "0.0.0.0" || listen.host === "::";
     const host = formatListenAddress(isEvery ? "localhost" : listen.host, https.address.port);
     const url = `${tls === undefined ? "http" : "https"}://${host}`;
@@ -204,11 +127,11 @@ export async function startGateway(
       },
       listeners: places,
       stop: async () => {
-        clearInterval(refresher);
+        stopRefreshers();
         await Promise.all([listeners.stop(STOP_GRACE), https.stop(STOP_GRACE)]);
         await stubs.close();
         outside.close();
-        await authority.close();
+        await access.close();
         await gateway.close();
       },
     };
@@ -216,44 +139,5 @@ export async function startGateway(
     await server?.stop(0);
     await gateway.close();
     throw error;
-  }
-}
-
-async function openGateway(
-  config: ServeConfig,
-  logger: Logger,
-  designated: () => DesignatedResolver | undefined,
-) {
-  const { stateDirectory } = config;
-  try {
-    return await Gateway.open({
-      store: await openFileStore(join(stateDirectory, "snapshots"), {
-        onWarning: ({ code, ...rest }) => logger.warn({ event: "store-damage", code, ...rest }, rest.message),
-      }),
-      precedence: await openPrecedenceFolder(join(stateDirectory, "precedence")),
-      stages: createStages({
-        ...config,
-        grants: grantsOf(config.push.credentials),
-        federations: federationOptions(config.federations),
-        designated,
-      }),
-      clock: systemClock,
-      onEvent: (event) => logEvent(logger, event),
-      limits: gatewayLimitsOf(config),
-    });
-  } catch (error) {
-    if (error instanceof StoreError) throw new UsageError(`${stateDirectory}: ${error.message}`);
-    throw error;
-  }
-}
-
-function logEvent(logger: Logger, event: GatewayEvent): void {
-  if ("error" in event) {
-    const { error, ...rest } = event;
-    logger.error({ ...rest, err: error }, event.event.replaceAll("-", " "));
-  } else if (event.event === "lease-ran-out") {
-    logger.warn(event, `the lease of ${event.clusterId} ran out: its names leave the answers`);
-  } else {
-    logger.info(event, event.event.replaceAll("-", " "));
   }
 }

@@ -1,16 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { Agent, fetch } from "undici";
 import { type FetchKeys, inlineKeys, type KeySource } from "../../access/oidc-keys.ts";
-import { keySourceOf, type PushCredential } from "../settings/push-credentials.ts";
+import { type IssuerKeysPlace, keySourceOf } from "../settings/issuer-settings.ts";
 import { UsageError } from "../settings/usage-error.ts";
 import { readCertificates } from "./tls.ts";
 import { readToken } from "./token-file.ts";
 
-type Oidc = NonNullable<PushCredential["oidc"]>;
-
 /** The keys of one issuer, with the files that belong to them. */
 export class IssuerKeys {
-  readonly #configured: Oidc;
+  readonly #configured: IssuerKeysPlace;
   /** Undefined until the file was read, where the keys are in one. */
   #keys: KeySource | undefined;
   #text = "";
@@ -18,12 +16,15 @@ export class IssuerKeys {
   #ca: string | undefined;
   #agent: Agent | undefined;
 
-  private constructor(configured: Oidc) {
+  private constructor(configured: IssuerKeysPlace) {
     this.#configured = configured;
   }
 
   /** @throws {UsageError} naming the file that cannot be read */
-  static async load(configured: Oidc, onFailure: (url: string, error: unknown) => void): Promise<IssuerKeys> {
+  static async load(
+    configured: IssuerKeysPlace,
+    onFailure: (url: string, error: unknown) => void,
+  ): Promise<IssuerKeys> {
     const loaded = new IssuerKeys(configured);
     await loaded.refresh();
     loaded.#keys ??= keySourceOf(configured, { fetch: (...asked) => loaded.#fetch(...asked), onFailure });

@@ -46,7 +46,7 @@ export async function loadPushAuthority(
     const keys = await IssuerKeys.load(issued, onFailure);
     issuers.push(keys);
     const { issuer, audience, subject } = issued;
-    oidc.push({ clusterId, issuer, audience, subjects: [subject].flat(), keys: keys.source });
+    oidc.push({ holder: clusterId, issuer, audience, subjects: [subject].flat(), keys: keys.source });
   }
   return {
     ...createPushAuthority({ secrets, oidc, certificates }),

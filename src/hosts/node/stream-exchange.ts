@@ -7,8 +7,8 @@ import { NodeConnection } from "./node-connection.ts";
  * application (request, response, and those of the Fetch standard) cost more than an answer (docs/benchmarks.md).
  */
 export interface StreamExchanges {
-  /** By the path of the request, exactly. */
-  readonly byPath: ReadonlyMap<string, Exchange>;
+  /** What answers at a path; undefined where the application does. */
+  at(path: string): Exchange | undefined;
   /** Makes the response where one of them threw. */
   readonly failed: (request: HttpRequest, error: unknown) => HttpResponse;
 }
@@ -18,14 +18,14 @@ const LONGEST_BODY = 65_535;
 
 /** Answers one stream, or gives false: then it is for the application. */
 export function exchangeOnStream(
-  { byPath, failed }: StreamExchanges,
+  exchanges: StreamExchanges,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
 ): boolean {
   const path = headers[":path"];
   if (path === undefined || !hasShortBody(headers)) return false;
   const question = path.indexOf("?");
-  const exchange = byPath.get(question === -1 ? path : path.slice(0, question));
+  const exchange = exchanges.at(question === -1 ? path : path.slice(0, question));
   if (exchange === undefined) return false;
   // A client that goes away is no fault of the gateway.
   stream.on("error", ignore);
@@ -35,11 +35,11 @@ export function exchangeOnStream(
     if (answered instanceof Promise)
       answered.then(
         (response) => send(stream, request, response),
-        (error) => send(stream, request, failed(request, error)),
+        (error) => send(stream, request, exchanges.failed(request, error)),
       );
     else send(stream, request, answered);
   } catch (error) {
-    send(stream, request, failed(request, error));
+    send(stream, request, exchanges.failed(request, error));
   }
   return true;
 }
@@ -67,6 +67,11 @@ class StreamRequest implements HttpRequest {
     this.url = headers[":path"] ?? "";
     this.#stream = stream;
     this.#headers = headers;
+  }
+
+  /** RFC 9113 section 8.3.1: `:authority`, or a Host field in its place. */
+  get host(): string {
+    return this.#headers[":authority"] ?? this.#headers.host ?? "";
   }
 
   get connection(): NodeConnection {

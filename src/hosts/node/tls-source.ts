@@ -17,7 +17,7 @@ export interface TlsSource {
  * @throws {UsageError} where certificates cannot be read, or the one given is not for the designated resolver's name
  */
 export async function openTlsSource(
-  config: Pick<ServeConfig, "tls" | "stateDirectory" | "dns" | "dot" | "ddr">,
+  config: Pick<ServeConfig, "tls" | "stateDirectory" | "dns" | "dot" | "ddr" | "access">,
   host: string | undefined,
 ): Promise<TlsSource | undefined> {
   const { tls, stateDirectory, ddr } = config;

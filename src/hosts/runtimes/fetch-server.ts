@@ -2,6 +2,7 @@ import type { Connection } from "../../http/connection.ts";
 import type { ListenAddress } from "../node/listen-address.ts";
 import { listenFailure, NoSuchAddress } from "../node/listen-failure.ts";
 import type { NodeServer, NodeServerOptions, StartServer } from "../node/node-server.ts";
+import type { ServerProtection } from "../node/server-protection.ts";
 import { UsageError } from "../settings/usage-error.ts";
 
 /** Answers a request from a client at an IP address. */
@@ -34,13 +35,14 @@ export interface FetchRuntime {
  */
 export function startFetchServer(runtime: FetchRuntime): StartServer {
   return async (options) => {
-    const { listen, tls, limits, fetch } = options;
+    const { listen, tls, limits, fetch, protection } = options;
     if (tls?.clientCa !== undefined)
       throw new UsageError(
         `tls.clientCaFile: ${runtime.name} shows no client certificates to the gateway; run it on Node for this`,
       );
-    const respond: Respond = (request, clientAddress) =>
+    const answer: Respond = (request, clientAddress) =>
       fetch(request, { clientAddress, clientCertificate: "none" } satisfies Connection);
+    const respond = protection === undefined ? answer : countRequests(answer, protection);
     const open = (hostname: string, port: number) =>
       openListener(runtime, { hostname, port, tls, limits, respond }, { ...listen, port });
     const [first, second] = addressesOf(listen);
@@ -55,6 +57,24 @@ export function startFetchServer(runtime: FetchRuntime): StartServer {
         }
       }
     return describe(runtime, listeners);
+  };
+}
+
+/** Bounds how many requests are answered at the same time; when responses are taken these runtimes do not tell. */
+function countRequests(answer: Respond, { requests, counters }: ServerProtection): Respond {
+  return async (request, clientAddress) => {
+    if (!requests.begin()) {
+      counters.hit("limits.requestsInFlight");
+      return new Response("too many requests are waiting\n", {
+        status: 503,
+        headers: { "retry-after": "1" },
+      });
+    }
+    try {
+      return await answer(request, clientAddress);
+    } finally {
+      requests.end();
+    }
   };
 }
 

@@ -1,13 +1,22 @@
 import { createApp } from "../../http/app.ts";
+import { createClientAddress } from "../../http/client-address.ts";
 import type { Connection } from "../../http/connection.ts";
+import { QueryCounters } from "../../http/query-counters.ts";
+import { createRefuse } from "../../http/refusal.ts";
+import { fetchBehindGate } from "../../http/request-gate.ts";
+import { EVERYTHING, type Scope } from "../../merge/scope.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { describeError, type Log, logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
+import { isStated } from "../settings/access-settings.ts";
+import { ACCESS_NOT_STATED, createEdgeAsking } from "../settings/asking.ts";
+import { gateOfClients } from "../settings/client-gate.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { locationSettings } from "../settings/location-settings.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
 import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
 import { createEdgeAuthority } from "../settings/push-credentials.ts";
+import { createSecondarySites, type SecondarySite } from "../settings/sites-of-secondary.ts";
 import { createStages } from "../settings/stages.ts";
 import { createPushForwarder } from "./push-forwarder.ts";
 import type { SecondarySettings } from "./settings.ts";
@@ -29,17 +38,27 @@ export function createSecondaryHost(
 ): SecondaryHost {
   const { config, credentials, primaryUrl, transferToken } = settings;
   const stages = createStages({ ...config, federations: federationOptions(config.federations) });
-  const secondary = new Secondary({
-    source: new HttpTransferSource({ gateway: primaryUrl, token: transferToken }),
-    stages,
-    onEvent: logTransfers(log),
-  });
+  const secondaryOf = (scope: Scope) =>
+    new Secondary({
+      source: new HttpTransferSource({ gateway: primaryUrl, token: transferToken, scope }),
+      stages,
+      scope,
+      onEvent: logTransfers(log),
+    });
   const { outside, policies } = createOutside(config, {
     upstreams: fetchUpstreams(config.forward),
     onUpstreamChange: logUpstreams(log),
   });
-  const app = createApp({
-    gateway: secondary,
+  const keys = {
+    onFailure: (url: string, error: unknown) =>
+      log("warn", "keys-unavailable", describeError(error), { url }),
+  };
+  const canPush = credentials.length > 0;
+  const counters = new QueryCounters();
+  const refuse = createRefuse(config.cors.origins, counters);
+  const behind = fetchBehindGate(gateOfClients(config.clients, { counters, refuse }));
+  const common = {
+    counters,
     clock: Date.now,
     zones: config.zones,
     version,
@@ -49,26 +68,41 @@ export function createSecondaryHost(
       onError: (error) => log("error", "forward-failed", describeError(error)),
     }),
     askers: {
-      ...(credentials.length > 0 && {
-        credentials: createEdgeAuthority(credentials, {
-          onFailure: (url, error) => log("warn", "keys-unavailable", describeError(error), { url }),
-        }),
-      }),
+      ...(canPush && { credentials: createEdgeAuthority(credentials, keys) }),
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
     },
     ...(outside !== undefined && { outside }),
     policies,
+    clientAddress: createClientAddress(config.clients),
     location: locationSettings(config.location),
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
+    onError: (error: Error) => log("error", "request-failed", describeError(error)),
+  };
+  if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
+  const clientAddress = createClientAddress(config.clients);
+  const asking = createEdgeAsking({ access: config.access, canPush, keys, clientAddress });
+  if (!asking.isForEverybody) {
+    const { app } = createSecondarySites({ ...asking, config, secondaryOf, common, hasMetrics: false });
+    return {
+      async fetch(request, connection, background) {
+        const prepare = ({ secondary }: SecondarySite) => secondary.freshen(Date.now(), background);
+        return behind((one, of) => app.fetch(one, of, prepare))(request, connection);
+      },
+    };
+  }
+  const secondary = secondaryOf(EVERYTHING);
+  const app = createApp({
+    ...common,
+    gateway: secondary,
     ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
-    onError: (error) => log("error", "request-failed", describeError(error)),
   });
+  const answer = behind((request, connection) => app.fetch(request, connection));
   return {
     async fetch(request, connection, background) {
       if (!WITHOUT_IMAGE.test(request.url)) await secondary.freshen(Date.now(), background);
-      return app.fetch(request, connection);
+      return answer(request, connection);
     },
   };
 }

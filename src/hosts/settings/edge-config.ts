@@ -1,5 +1,6 @@
 import * as z from "zod";
-
+import { EdgeAccess } from "./access-settings.ts";
+import { checkToldAddress } from "./client-settings.ts";
 import { type ConfigIssue, listIssues } from "./config-issues.ts";
 import { checkFederations } from "./federation-config.ts";
 import { EdgeForward, requireUpstreams } from "./forward-settings.ts";
@@ -19,6 +20,8 @@ const edgeLimits = {
   ...gatewayLimits,
   snapshotCharacters: gatewayLimits.snapshotCharacters.removeDefault().default(16 * MEBI),
   pushBytes: gatewayLimits.pushBytes.removeDefault().default(16 * MEBI),
+  pushBytesInFlight: gatewayLimits.pushBytesInFlight.removeDefault().default(32 * MEBI),
+  pushValues: gatewayLimits.pushValues.removeDefault().default(1_000_000),
   /** The snapshots of all clusters together as JSON. */
   allSnapshotCharacters: z
     .int()
@@ -30,6 +33,7 @@ const edgeLimits = {
 const Settings = z.strictObject({
   ...gatewaySettings,
   forward: EdgeForward,
+  access: EdgeAccess.prefault({}),
   limits: z.strictObject(edgeLimits).prefault({}),
 });
 
@@ -50,6 +54,7 @@ export function readEdgeConfig(value: unknown): EdgeConfig {
   const zones = withAlwaysServed(config.zones);
   checkFederations(config.federations, zones);
   checkOneHop(config.location);
+  checkToldAddress(config.clients);
   return { ...config, zones };
 }
 

@@ -12,7 +12,7 @@ const milliseconds = count;
 export const OutsideZones = z.enum(["refuse", "nxdomain", "forward"]);
 
 /** First segments of paths that are something else. */
-const TAKEN = ["api", "federations", "healthz", "metrics", "readyz", "setup"];
+const TAKEN = ["api", "federations", "healthz", "metrics", "readyz", "setup", "tokens"];
 /** Paths whose policy may be set, but below which no DNS resource can be added. */
 const ENDS = ["/clusters", "/resolve"];
 

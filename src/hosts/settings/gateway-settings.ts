@@ -1,10 +1,11 @@
 import * as z from "zod";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "../../gateway/limits.ts";
-import { DEFAULT_PUSH_LIMITS } from "../../http/push-limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../../merge/addresses.ts";
+import { EdgeClients } from "./client-settings.ts";
 import { Federation, SourceCluster } from "./federation-config.ts";
 import { OutsideZones, Paths } from "./forward-settings.ts";
 import { Location } from "./location-settings.ts";
+import { pushLimits } from "./push-limit-settings.ts";
 import { ZoneName } from "./zone-name.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
@@ -31,10 +32,9 @@ export const gatewayLimits = {
   clusters: count(1, 10_000).default(DEFAULT_GATEWAY_LIMITS.mostClusters),
   /** One cluster's snapshot as JSON. */
   snapshotCharacters: count(1024, 2 ** 29).default(DEFAULT_GATEWAY_LIMITS.mostSnapshotCharacters),
-  /** A push as it is sent, compressed or not. */
-  pushSentBytes: count(1024, 2 ** 30).default(DEFAULT_PUSH_LIMITS.sentBytes),
-  /** A push after decompression. */
-  pushBytes: count(1024, 2 ** 30).default(DEFAULT_PUSH_LIMITS.bodyBytes),
+  /** One cluster's namespaces. */
+  namespaces: count(1, 60_000).default(DEFAULT_GATEWAY_LIMITS.mostNamespaces),
+  ...pushLimits,
 };
 
 /** The settings that every host has: what is answered, and how. */
@@ -44,6 +44,8 @@ export const gatewaySettings = {
   federations: z.array(Federation).max(100).default([]),
   sourceCluster: SourceCluster.prefault({}),
   location: Location.prefault({ source: "off" }),
+  /** Who a client is, and how much each may ask for. */
+  clients: EdgeClients.prefault({}),
   /** What a name outside every zone gets. */
   outsideZones: OutsideZones.default("refuse"),
   paths: Paths,
@@ -74,7 +76,11 @@ export function gatewayLimitsOf({
   limits,
 }: {
   readonly lease: z.infer<typeof Lease>;
-  readonly limits: { readonly clusters: number; readonly snapshotCharacters: number };
+  readonly limits: {
+    readonly clusters: number;
+    readonly snapshotCharacters: number;
+    readonly namespaces: number;
+  };
 }): Partial<GatewayLimits> {
   return {
     leastLeaseSeconds: lease.minimumSeconds,
@@ -82,5 +88,6 @@ export function gatewayLimitsOf({
     mostLeaseSeconds: lease.maximumSeconds,
     mostClusters: limits.clusters,
     mostSnapshotCharacters: limits.snapshotCharacters,
+    mostNamespaces: limits.namespaces,
   };
 }

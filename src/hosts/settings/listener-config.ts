@@ -4,24 +4,12 @@ import { ClusterId } from "../../snapshot/schema.ts";
 import { parseListenAddress } from "../node/listen-address.ts";
 import { AddressRangeText } from "./address-range-text.ts";
 import { OutsideZones } from "./forward-settings.ts";
+import { NEAR_NETWORKS } from "./near-networks.ts";
 import { UsageError } from "./usage-error.ts";
 import { ZoneName } from "./zone-name.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
 const count = (least: number, most: number) => z.int().min(least).max(most);
-
-/** What is never asked with a forged address from far away: loopback, private and link-local networks (RFC 6890). */
-const NEAR_NETWORKS = [
-  "127.0.0.0/8",
-  "10.0.0.0/8",
-  "172.16.0.0/12",
-  "192.168.0.0/16",
-  "100.64.0.0/10",
-  "169.254.0.0/16",
-  "::1",
-  "fc00::/7",
-  "fe80::/10",
-];
 
 const ADDRESS_RULE =
   "must be an IP address and a port, such as 127.0.0.1:5353, [::1]:5353, localhost:5353, or :53 for every address";
@@ -33,6 +21,8 @@ const Listen = z.preprocess(
     address: z.string(ADDRESS_RULE).refine(isPlace, ADDRESS_RULE),
     /** The cluster that everybody who asks here asks as. */
     view: ClusterId.optional(),
+    /** The rule of `access.rules` whose scope everybody who asks here has. Default: what everybody sees. */
+    rule: z.string().min(1).max(63).optional(),
     /** What names outside every zone get here. Default: what they get everywhere. */
     outsideZones: OutsideZones.optional(),
   }),
@@ -104,12 +94,25 @@ export function readListenFlags(flag: "--dns" | "--dot", texts: readonly string[
   });
 }
 
-/** Names and addresses beside the host's own that a certificate should hold for DNS over TLS and for designated resolvers. */
-export function namesInCertificate({ dns, dot, ddr }: { dns: Dns; dot: Dot; ddr: Ddr }): string[] {
+interface NamingSettings {
+  readonly dns: Dns;
+  readonly dot: Dot;
+  readonly ddr: Ddr;
+  readonly access: { readonly hostNames: readonly string[] };
+}
+
+/** Names and addresses beside the host's own that a certificate should hold: for DNS over TLS, designated resolvers, and tokens in host names. */
+export function namesInCertificate({ dns, dot, ddr, access }: NamingSettings): string[] {
   const hosts = [...dns.listen, ...dot.listen].map(({ address }) => parseListenAddress(address).host ?? "");
   const addresses = hosts.filter((host) => usableAddress(host) !== undefined);
+  const tokens = access.hostNames.map(canonical).flatMap((name) => [name, `*.${name}`]);
   return [
-    ...new Set([...(ddr.name === undefined ? [] : [canonical(ddr.name)]), ...ddr.addresses, ...addresses]),
+    ...new Set([
+      ...(ddr.name === undefined ? [] : [canonical(ddr.name)]),
+      ...ddr.addresses,
+      ...addresses,
+      ...tokens,
+    ]),
   ];
 }
 

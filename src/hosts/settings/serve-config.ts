@@ -1,20 +1,13 @@
 import * as z from "zod";
+import { Access } from "./access-settings.ts";
+import { Clients } from "./client-settings.ts";
 import { Stub } from "./federation-config.ts";
 import { Forward, requireUpstreams } from "./forward-settings.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway-settings.ts";
 import { Ddr, Dns, Dot } from "./listener-config.ts";
-import { PushCredential, TokenSha256 } from "./push-credentials.ts";
-import { DEFAULT_SERVER_LIMITS } from "./server-limits.ts";
-
-const seconds = (least: number, most: number) => z.int().min(least).max(most);
-const count = (least: number, most: number) => z.int().min(least).max(most);
-
-const token = { tokenSha256: TokenSha256.optional(), tokenFile: z.string().min(1).optional() };
-const hasOneToken = ({ tokenSha256, tokenFile }: { tokenSha256?: unknown; tokenFile?: unknown }) =>
-  (tokenSha256 === undefined) !== (tokenFile === undefined);
-const ONE_TOKEN = "must have one of tokenSha256 and tokenFile";
-
-const TransferCredential = z.strictObject(token).refine(hasOneToken, ONE_TOKEN);
+import { PushCredential } from "./push-credentials.ts";
+import { serverLimits } from "./server-limits.ts";
+import { TokenOrFile } from "./token-settings.ts";
 
 const Tls = z
   .strictObject({
@@ -28,15 +21,7 @@ const Tls = z
     "must have certificateFile and keyFile together",
   );
 
-const Limits = z.strictObject({
-  ...gatewayLimits,
-  connections: count(1, 1_000_000).default(DEFAULT_SERVER_LIMITS.connections),
-  streamsPerConnection: count(1, 10_000).default(DEFAULT_SERVER_LIMITS.streamsPerConnection),
-  headerBytes: count(4096, 1_048_576).default(DEFAULT_SERVER_LIMITS.headerBytes),
-  handshakeSeconds: seconds(1, 600).default(DEFAULT_SERVER_LIMITS.handshakeTimeout / 1000),
-  requestSeconds: seconds(1, 3600).default(DEFAULT_SERVER_LIMITS.requestTimeout / 1000),
-  idleSeconds: seconds(1, 86_400).default(DEFAULT_SERVER_LIMITS.idleTimeout / 1000),
-});
+const Limits = z.strictObject({ ...gatewayLimits, ...serverLimits });
 
 const Settings = z.strictObject({
   ...gatewaySettings,
@@ -44,6 +29,7 @@ const Settings = z.strictObject({
   stateDirectory: z.string().min(1).default(".clusterset-doh"),
   /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
   tls: z.union([z.boolean(), Tls]).default(true),
+  clients: Clients.prefault({}),
   dns: Dns.prefault({}),
   dot: Dot.prefault({}),
   ddr: Ddr.prefault({}),
@@ -51,7 +37,8 @@ const Settings = z.strictObject({
   forward: Forward,
   push: z.strictObject({ credentials: z.array(PushCredential).max(10_000).default([]) }).prefault({}),
   /** Who may take over images, as a secondary does (docs/transfer.md). */
-  transfer: z.strictObject({ credentials: z.array(TransferCredential).max(10_000).default([]) }).prefault({}),
+  transfer: z.strictObject({ credentials: z.array(TokenOrFile).max(10_000).default([]) }).prefault({}),
+  access: Access.prefault({}),
   limits: Limits.prefault({}),
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
 });

@@ -38,7 +38,7 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
   const places = location === undefined ? [] : locationPlaces(location);
   let rotation = 0;
   return {
-    merge: createMerger({ outsideOrder, ...(grants !== undefined && { grants }) }),
+    createMerger: () => createMerger({ outsideOrder, ...(grants !== undefined && { grants }) }),
     // The serial is the time in seconds: it grows over restarts too (RFC 1982).
     compile: (clusterset, now) =>
       compileZoneImage(clusterset, {

@@ -1,3 +1,5 @@
+import { type Allocate, readBounded } from "../../transfer/bounded-body.ts";
+import { MOST_IMAGE_BYTES } from "../../transfer/http-source.ts";
 import type { TransferSource, TransferState } from "../../transfer/transfer-state.ts";
 
 /** The part of a location's cache that is needed: `caches.default`. */
@@ -13,6 +15,10 @@ export interface CachedSourceOptions {
   readonly cache: LocationCache;
   /** A URL that nobody else uses as a key of the cache; nothing is ever asked for at it. */
   readonly key: string;
+  /** The scope of the source's states, as `scopeKey` has it. Default: everything. Images are shared by all scopes. */
+  readonly scope?: string;
+  /** Where the memory of images is from. Default: the host. */
+  readonly allocate?: Allocate;
   /** Takes work that nobody waits for. */
   readonly background: (work: Promise<unknown>) => void;
   /** Unix milliseconds. */
@@ -68,12 +74,14 @@ export class CachedTransferSource implements TransferSource {
   }
 
   async image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    const { source, clock, sleep, background } = this.#options;
+    const { source, clock, sleep, background, allocate } = this.#options;
     const url = this.#imageUrl(contentHash);
     const claim = `${url}/asked-for`;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
-      const found = await this.#match(url, (response) => response.arrayBuffer());
-      if (found !== undefined) return new Uint8Array(found);
+      const found = await this.#match(url, (response) =>
+        readBounded(response, MOST_IMAGE_BYTES, "the image", allocate),
+      );
+      if (found !== undefined) return found;
       const asked = await this.#match(claim, (response) => response.text());
       const patience = IMAGE_PATIENCE - Math.abs(clock() - Number(asked ?? 0));
       if (patience <= 0) break;
@@ -118,7 +126,8 @@ export class CachedTransferSource implements TransferSource {
   }
 
   get #stateUrl(): string {
-    return `${this.#options.key}/state`;
+    const { key, scope = "" } = this.#options;
+    return scope === "" ? `${key}/state` : `${key}/scopes/${encodeURIComponent(scope)}/state`;
   }
 
   #imageUrl(contentHash: string): string {

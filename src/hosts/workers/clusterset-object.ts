@@ -9,13 +9,12 @@ import { createPrecedenceTable } from "../../store/precedence-table.ts";
 import { logJson } from "../logging/json-log.ts";
 import { federationOptions } from "../settings/federation-config.ts";
 import { gatewayLimitsOf } from "../settings/gateway-settings.ts";
+import { pushLimitsOf } from "../settings/push-limit-settings.ts";
 import { createStages } from "../settings/stages.ts";
 import { type Environment, readSettings, type WorkerSettings } from "./environment.ts";
 import { logFailure, logGatewayEvent, logStoreWarning } from "./event-log.ts";
 import { LeaseAlarm } from "./lease-alarm.ts";
-
-/** How many pushes of the greatest length are read at the same time; others are told to try again later. */
-const PUSHES_IN_FLIGHT = 2;
+import { imageMemory } from "./reserved-memory.ts";
 
 const onError = (error: unknown) => logFailure("request-failed", "a request failed", error);
 
@@ -30,6 +29,8 @@ export class ClustersetObject extends DurableObject<Environment> {
 
   constructor(state: DurableObjectState, environment: Environment) {
     super(state, environment);
+    // Who compiles images takes none over, and needs the memory.
+    imageMemory.release();
     state.blockConcurrencyWhile(() => this.#open(state.storage, readSettings(environment)));
   }
 
@@ -41,7 +42,10 @@ export class ClustersetObject extends DurableObject<Environment> {
     this.#leases?.ring();
   }
 
-  async #open(storage: DurableObjectStorage, { config, authority, grants }: WorkerSettings): Promise<void> {
+  async #open(
+    storage: DurableObjectStorage,
+    { config, authority, grants, asking }: WorkerSettings,
+  ): Promise<void> {
     const leases = new LeaseAlarm(storage, await storage.getAlarm(), (error) =>
       logFailure("alarm-failed", "the next lease's end is not watched", error),
     );
@@ -52,6 +56,7 @@ export class ClustersetObject extends DurableObject<Environment> {
       }),
       precedence: createPrecedenceTable(storage),
       stages: createStages({ ...config, grants, federations: federationOptions(config.federations) }),
+      scopes: asking.audiences.all.map(({ scope }) => scope),
       clock: systemClock,
       onEvent: logGatewayEvent,
       limits: gatewayLimitsOf(config),
@@ -60,8 +65,7 @@ export class ClustersetObject extends DurableObject<Environment> {
         return leases;
       },
     });
-    const { pushSentBytes: sentBytes, pushBytes: bodyBytes } = config.limits;
-    const limits = { sentBytes, bodyBytes, bytesInFlight: bodyBytes * PUSHES_IN_FLIGHT };
+    const limits = pushLimitsOf(config.limits);
     this.#app.route("/api/v1/clusters", createPushRoutes({ gateway, authority, limits, onError }));
     this.#app.route("/api/v1/transfer", createTransferRoutes({ gateway, onError }));
     this.#leases = leases;

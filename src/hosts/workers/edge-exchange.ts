@@ -1,14 +1,19 @@
+import type { AdmittedGateway } from "../../http/admitted.ts";
+import { pathOf } from "../../http/admitted-resource.ts";
 import type { Connection } from "../../http/connection.ts";
 import type { DnsResource } from "../../http/dns-resource.ts";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { FetchRequest } from "../../http/fetch-exchange.ts";
-import type { Secondary } from "../../transfer/secondary.ts";
+import { behindGate, type RequestGate } from "../../http/request-gate.ts";
+import type { SecondarySite } from "../settings/sites-of-secondary.ts";
 import { locationOf } from "./cf-location.ts";
+import type { EdgeDns } from "./edge-dns.ts";
 
-/** What DNS queries are answered with. */
-export interface EdgeParts {
-  readonly secondary: Secondary;
-  readonly resource: DnsResource;
+/** What DNS queries are answered with where it depends on who asks. */
+export interface AdmittedEdgeParts {
+  readonly admitted: Pick<AdmittedGateway<SecondarySite>, "resource" | "failed">;
+  /** The limits on clients. */
+  readonly gate: RequestGate | undefined;
 }
 
 /** A request as Cloudflare hands it to a Worker. */
@@ -41,7 +46,7 @@ export class EdgeConnection implements Connection {
  * answer (docs/benchmarks.md). That is GET and POST of `/dns-query`, exactly; undefined for any other request.
  */
 export function exchangeAtEdge(
-  { secondary, resource }: EdgeParts,
+  { secondary, resource }: EdgeDns,
   request: EdgeRequest,
   context: ExecutionContext,
 ): Response | Promise<Response> | undefined {
@@ -49,6 +54,19 @@ export function exchangeAtEdge(
   if (!isDnsQuery(exchanged)) return undefined;
   const fresh = secondary.freshen(Date.now(), (work) => context.waitUntil(work));
   return fresh === undefined ? answer(resource, exchanged) : fresh.then(() => answer(resource, exchanged));
+}
+
+/** The same where answers depend on who asks: whatever answers DNS or JSON, token in the path or not. */
+export function exchangeForFew(
+  { admitted: { resource, failed }, gate }: AdmittedEdgeParts,
+  request: EdgeRequest,
+  context: ExecutionContext,
+): Response | Promise<Response> | undefined {
+  const exchanged = new FetchRequest(request, new EdgeConnection(request));
+  const answerDns = resource.exchangeAt(pathOf(exchanged.url), ({ secondary }) =>
+    secondary.freshen(Date.now(), (work) => context.waitUntil(work)),
+  );
+  return answerDns && answer({ answerDns: behindGate(gate)(answerDns), failed }, exchanged);
 }
 
 function isDnsQuery({ method, url }: HttpRequest): boolean {
@@ -59,7 +77,10 @@ function isDnsQuery({ method, url }: HttpRequest): boolean {
   return url.startsWith(DNS_QUERY, path) && (url.length === end || url.charCodeAt(end) === QUESTION_MARK);
 }
 
-function answer({ answerDns, failed }: DnsResource, request: HttpRequest): Response | Promise<Response> {
+function answer(
+  { answerDns, failed }: Pick<DnsResource, "answerDns" | "failed">,
+  request: HttpRequest,
+): Response | Promise<Response> {
   try {
     const answered = answerDns(request);
     if (!(answered instanceof Promise)) return toResponse(answered);

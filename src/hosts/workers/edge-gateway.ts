@@ -1,83 +1,62 @@
-import { waitUntil } from "cloudflare:workers";
+import type { AdmittedGateway } from "../../http/admitted.ts";
 import { type AppDependencies, createApp } from "../../http/app.ts";
-import { createDnsResource, type DnsResource } from "../../http/dns-resource.ts";
+import { createDnsResource } from "../../http/dns-resource.ts";
+import { createRefuse } from "../../http/refusal.ts";
+import { behindGate, type FetchHandler, fetchBehindGate, type RequestGate } from "../../http/request-gate.ts";
 import { createStatusMetrics } from "../../http/status-metrics.ts";
-import { HttpTransferSource } from "../../transfer/http-source.ts";
-import { Secondary } from "../../transfer/secondary.ts";
-import { IMAGE_FORMAT_VERSION } from "../../zone/layout.ts";
-import { logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
-import { federationOptions } from "../settings/federation-config.ts";
-import { locationSettings } from "../settings/location-settings.ts";
-import { createOutside, fetchUpstreams } from "../settings/outside.ts";
+import { EVERYTHING } from "../../merge/scope.ts";
+import { isStated } from "../settings/access-settings.ts";
+import { ACCESS_NOT_STATED } from "../settings/asking.ts";
+import { gateOfClients } from "../settings/client-gate.ts";
 import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
-import { createStages } from "../settings/stages.ts";
-import { CachedTransferSource } from "./cached-source.ts";
-import { type Environment, readSettings } from "./environment.ts";
-import { logFailure } from "./event-log.ts";
-import { createPushForward } from "./push-forward.ts";
-import { VERSION } from "./version.ts";
+import { createSecondarySites, type SecondarySite } from "../settings/sites-of-secondary.ts";
+import { createEdgeParts, type EdgeDns } from "./edge-dns.ts";
+import type { WorkerSettings } from "./environment.ts";
+import type { Surroundings } from "./surroundings.ts";
 
-/** The object's name: one holds the whole clusterset. */
-const OBJECT = "clusterset";
-
-/** What an isolate answers requests with. */
-export interface EdgeGateway {
-  readonly secondary: Secondary;
-  /** What the application answers DNS with, for who needs no application around it. */
-  readonly resource: DnsResource;
-  readonly app: ReturnType<typeof createApp>;
+/** What an isolate answers requests with, where everybody gets the same answers. */
+export interface OpenEdge extends EdgeDns {
+  /** The application. */
+  readonly fetch: FetchHandler;
 }
 
-/**
- * Puts together what an isolate answers with. The object is only asked when a query needs it.
- * @throws {UsageError} where the configuration is wrong
- */
-export function createEdgeGateway(environment: Environment): EdgeGateway {
-  const { config, authority, canPush } = readSettings(environment);
-  // A stub belongs to the request that it was made in.
-  const object = () => environment.CLUSTERSET.getByName(OBJECT);
-  const secondary = new Secondary({
-    source: new CachedTransferSource({
-      source: new HttpTransferSource({
-        gateway: "https://clusterset-object.invalid",
-        fetch: (url, request) => object().fetch(url, request),
-      }),
-      cache: caches.default,
-      key: `https://${environment.CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${IMAGE_FORMAT_VERSION}`,
-      background: waitUntil,
-      clock: Date.now,
-      sleep: (milliseconds) => scheduler.wait(milliseconds),
-    }),
-    stages: createStages({ ...config, federations: federationOptions(config.federations) }),
-    onEvent: logTransfers(logJson),
+/** Where answers depend on who asks. */
+export interface FewEdge {
+  readonly admitted: AdmittedGateway<SecondarySite>;
+  /** The limits on clients. */
+  readonly gate: RequestGate | undefined;
+}
+
+/** What an isolate answers requests with: for everybody, or for whoever asks. */
+export type EdgeGateway = OpenEdge | FewEdge;
+
+/** Puts together what an isolate answers with. */
+export function createEdgeGateway(settings: WorkerSettings, surroundings: Surroundings): EdgeGateway {
+  const { config, asking } = settings;
+  const { secondaryOf, common } = createEdgeParts(settings, surroundings);
+  const { counters } = common;
+  const gate = gateOfClients(config.clients, {
+    counters,
+    refuse: createRefuse(config.cors.origins, counters),
   });
-  const { outside, policies } = createOutside(config, {
-    upstreams: fetchUpstreams(config.forward),
-    // A request cannot wait for what belongs to another one, and ends with its response.
-    coalesce: false,
-    background: waitUntil,
-    onUpstreamChange: logUpstreams(logJson),
-  });
+  if (!isStated(config.access)) surroundings.log("warn", "access-not-stated", ACCESS_NOT_STATED);
+  if (!asking.isForEverybody)
+    return {
+      admitted: createSecondarySites({ ...asking, config, secondaryOf, common, hasMetrics: true }),
+      gate,
+    };
+  const secondary = secondaryOf(EVERYTHING);
   const dependencies: AppDependencies = {
+    ...common,
     gateway: secondary,
-    clock: Date.now,
-    location: locationSettings(config.location),
-    zones: config.zones,
-    version: VERSION,
-    pushRoutes: createPushForward(authority, (request) => object().fetch(request)),
-    askers: {
-      ...(canPush && { credentials: authority }),
-      optionCode: config.sourceCluster.option,
-      trusted: config.sourceCluster.trusted,
-    },
-    ...(outside !== undefined && { outside }),
-    policies,
-    allowedOrigins: config.cors.origins,
-    longestQuery: config.limits.queryBytes,
     ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
-    metrics: createStatusMetrics(secondary, Date.now),
-    onError: (error) => logFailure("request-failed", "a request failed", error),
+    metrics: createStatusMetrics(secondary, common.clock),
   };
   const resource = createDnsResource(dependencies);
-  return { secondary, resource, app: createApp(dependencies, resource) };
+  const app = createApp(dependencies, resource);
+  return {
+    secondary,
+    resource: { ...resource, answerDns: behindGate(gate)(resource.answerDns) },
+    fetch: fetchBehindGate(gate)((request, connection) => app.fetch(request, connection)),
+  };
 }

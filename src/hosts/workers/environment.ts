@@ -1,6 +1,8 @@
 import type { PushAuthority } from "../../access/push-authority.ts";
+import { createClientAddress } from "../../http/client-address.ts";
 import type { Grants } from "../../merge/grants.ts";
 import { describeError, logJson } from "../logging/json-log.ts";
+import { createEdgeAsking, type EdgeAsking } from "../settings/asking.ts";
 import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../settings/edge-config.ts";
 import { createEdgeAuthority, grantsOf } from "../settings/push-credentials.ts";
 
@@ -21,25 +23,32 @@ export interface WorkerSettings {
   readonly authority: PushAuthority;
   readonly grants: Grants;
   readonly canPush: boolean;
+  readonly asking: EdgeAsking;
 }
 
 /** @throws {UsageError} naming each key that is wrong */
 export function readSettings(environment: Environment): WorkerSettings {
   const list = readAllPushCredentials(environment);
+  const config = readEdgeConfig(environment.CONFIG);
+  const canPush = list.length > 0;
+  const keys = {
+    onFailure: (url: string, error: unknown) =>
+      logJson(
+        "warn",
+        "keys-unavailable",
+        `the keys of an issuer could not be fetched: ${describeError(error)}`,
+        { url },
+      ),
+  };
   return {
-    config: readEdgeConfig(environment.CONFIG),
-    authority: createEdgeAuthority(list, {
-      onFailure: (url, error) =>
-        logJson(
-          "warn",
-          "keys-unavailable",
-          `the keys of an issuer could not be fetched: ${describeError(error)}`,
-          {
-            url,
-          },
-        ),
-    }),
+    config,
+    authority: createEdgeAuthority(list, keys),
     grants: grantsOf(list),
-    canPush: list.length > 0,
+    canPush,
+    asking: createEdgeAsking({
+      access: config.access,
+      clientAddress: createClientAddress(config.clients),
+      ...{ canPush, keys },
+    }),
   };
 }

@@ -75,7 +75,7 @@ export function clientTestPage(
 <p>This page makes your browser look up a name that is new: <code>${name}</code>. It does not exist; what counts is who is asked for it.</p>
 <div id="client-test" data-query="${facts.resource}?dns=${example}" data-result="${resultUrl}">
 <h2>Does it reach the gateway?</h2>
-<p id="reach" role="status">You read this page, so it reaches it here. <a href="${facts.origin}/resolve?name=${encodeURIComponent(facts.example.name)}&amp;type=${facts.example.type}">${facts.origin}</a> is where clients ask.</p>
+<p id="reach" role="status">You read this page, so it reaches it here. <a href="${facts.origin}${facts.prefix}/resolve?name=${encodeURIComponent(facts.example.name)}&amp;type=${facts.example.type}">${facts.origin}</a> is where clients ask.</p>
 <h2>Does it ask the gateway?</h2>
 <p id="look" role="status"><a href="${resultUrl}">Show whether the name was asked for here</a></p>
 </div>

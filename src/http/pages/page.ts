@@ -29,8 +29,9 @@ const MENU: readonly (readonly [path: string, text: string])[] = [
 /**
  * The response of a page. It holds what a cluster's people named their services, hence: escaped throughout, no script but the
  * one whose hash the policy names, nothing from elsewhere, no frame, no referrer, and no cache that others read.
+ * @param prefix what stands before every path of this gateway for who asks: `/tokens/<token>`
  */
-export async function pageResponse(page: Page, version: string): Promise<Response> {
+export async function pageResponse(page: Page, version: string, prefix = ""): Promise<Response> {
   const { title, at, body, status = 200, script } = page;
   const document = await html`<!doctype html>
 <html lang="en">
@@ -66,7 +67,7 @@ ${script === undefined ? "" : html`<script>${raw(script)}</script>`}
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ];
-  return new Response(document.toString(), {
+  return new Response(withPrefix(document.toString(), prefix), {
     status,
     headers: {
       "content-type": "text/html; charset=utf-8",
@@ -76,6 +77,12 @@ ${script === undefined ? "" : html`<script>${raw(script)}</script>`}
       "x-content-type-options": "nosniff",
     },
   });
+}
+
+/** Paths in attributes are of our templates alone: whatever others named is escaped, quotes included. */
+function withPrefix(document: string, prefix: string): string {
+  if (prefix === "") return document;
+  return document.replace(/( (?:href|action|data-result)=")\//g, (_, attribute) => `${attribute}${prefix}/`);
 }
 
 const hashes = new Map<string, Promise<string>>();

@@ -1,8 +1,8 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { ConnectionEnvironment } from "../connection.ts";
 import { clustersPage, conflictsPage, servicesPage } from "./list-pages.ts";
 import { lookUpPage } from "./look-up-page.ts";
-import { pageResponse } from "./page.ts";
+import { type Page, pageResponse } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
 import { createSetupRoutes } from "./setup-routes.ts";
 
@@ -12,11 +12,25 @@ export function createPages(parts: PageParts): Hono<ConnectionEnvironment> {
   const zones = aliasesFirst(parts.zones);
   const known = { ...parts, zones, zone: zones[0]! };
   const routes = new Hono<ConnectionEnvironment>();
-  routes.get("/", async (c) => pageResponse(await lookUpPage(known, c.req.raw, c.env), version));
-  routes.get("/services", async (c) => pageResponse(await servicesPage(known, new URL(c.req.url)), version));
-  routes.get("/clusters", async (c) => pageResponse(clustersPage(known, new URL(c.req.url)), version));
-  routes.get("/conflicts", async (c) =>
-    pageResponse(await conflictsPage(known, new URL(c.req.url)), version),
+  const show =
+    (make: (url: URL, c: Context<ConnectionEnvironment>) => Page | Promise<Page>) =>
+    async (c: Context<ConnectionEnvironment>) =>
+      pageResponse(await make(new URL(c.req.url), c), version, c.env?.urlToken?.prefix);
+  routes.get(
+    "/",
+    show((_, c) => lookUpPage(known, c.req.raw, c.env)),
+  );
+  routes.get(
+    "/services",
+    show((url) => servicesPage(known, url)),
+  );
+  routes.get(
+    "/clusters",
+    show((url) => clustersPage(known, url)),
+  );
+  routes.get(
+    "/conflicts",
+    show((url) => conflictsPage(known, url)),
   );
   routes.route("/setup", createSetupRoutes(known));
   return routes;

@@ -11,26 +11,34 @@ import { type Page, pageResponse } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
 import { CERTIFICATE_FILE, setupPage } from "./setup-page.ts";
 
+type SetupContext = Context<ConnectionEnvironment>;
+
 /** `/setup`, its files at `/setup/<client>/<file>`, and the test of a client. All take `?zone=`. */
 export function createSetupRoutes(parts: PageParts): Hono<ConnectionEnvironment> {
   const { zones, version, publicUrl, clientTests: tests, clock } = parts;
   const clients = CLIENT_GROUPS.flatMap((group) => group.clients);
   const routes = new Hono<ConnectionEnvironment>();
 
-  const readFacts = async (c: Context): Promise<SetupFacts> => {
+  const readFacts = async (c: SetupContext): Promise<SetupFacts> => {
     const zone = (c.req.query("zone") ?? zones[0]!).replace(/\.$/, "").toLowerCase();
     if (!zones.includes(zone))
       throw new SetupError(`this gateway does not serve that zone: choose ${zones.join(" or ")}`);
+    const urlToken = c.env?.urlToken;
     const { certificate, ...reach } = parts.reach?.() ?? {};
     return readSetupFacts({
       ...reach,
-      url: publicUrl ?? c.req.url,
+      // A token in the host name is part of the address.
+      url: urlToken?.prefix === "" ? c.req.url : (publicUrl ?? c.req.url),
+      prefix: urlToken?.prefix,
       zone,
       example: await exampleIn(parts, zone),
       isSelfSigned: certificate !== undefined,
     });
   };
-  const pageOf = async (c: Context, make: (facts: SetupFacts) => Page | Promise<Page>): Promise<Response> => {
+  const pageOf = async (
+    c: SetupContext,
+    make: (facts: SetupFacts) => Page | Promise<Page>,
+  ): Promise<Response> => {
     let page: Page;
     try {
       page = await make(await readFacts(c));
@@ -38,7 +46,7 @@ export function createSetupRoutes(parts: PageParts): Hono<ConnectionEnvironment>
       if (!(error instanceof SetupError)) throw error;
       page = cannotBeSetUp(error.message, zones);
     }
-    return pageResponse(page, version);
+    return pageResponse(page, version, c.env?.urlToken?.prefix);
   };
 
   routes.get("/", (c) =>

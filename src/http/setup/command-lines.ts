@@ -4,27 +4,28 @@ import { type SetupFile, textFile } from "./setup-file.ts";
 
 /** curl: a name resolved by the gateway, and the answer as JSON. */
 export function curlLines(facts: SetupFacts): SetupFile {
-  const { resource, origin, example } = facts;
+  const { resource, origin, prefix, example } = facts;
   const trust = facts.isSelfSigned ? " --cacert certificate.crt" : "";
   return textFile("curl.sh", [
     ...(example.type === "A" || example.type === "AAAA"
       ? [`curl${trust} -v --doh-url '${resource}' 'http://${example.name}/'`]
       : []),
-    `curl${trust} -sS '${origin}/resolve?name=${example.name}&type=${example.type}'`,
+    `curl${trust} -sS '${origin}${prefix}/resolve?name=${example.name}&type=${example.type}'`,
   ]);
 }
 
 /** dig (BIND 9.18 and newer) and kdig (Knot), by POST and by GET. */
 export function digLines(facts: SetupFacts): SetupFile {
-  const { port, example, host } = facts;
+  const { port, example, host, prefix } = facts;
   const asked = `${example.name} ${example.type}`;
   const server = isAddress(host) || facts.addresses.length === 0 ? host : gatewayAddress(facts);
   const at = `@${server}${port === 443 ? "" : ` -p ${port}`}`;
+  const path = prefix === "" ? "" : `=${prefix}/dns-query`;
   return textFile("dig.sh", [
-    `dig +https ${at} ${asked}`,
-    `dig +https-get ${at} ${asked}`,
-    `kdig +https ${at} ${asked}`,
-    `kdig +https +https-get ${at} ${asked}`,
+    `dig +https${path} ${at} ${asked}`,
+    `dig +https-get${path} ${at} ${asked}`,
+    `kdig +https${path} ${at} ${asked}`,
+    `kdig +https${path} +https-get ${at} ${asked}`,
   ]);
 }
 

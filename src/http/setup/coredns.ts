@@ -28,6 +28,7 @@ export function corednsPatch(facts: SetupFacts): SetupFile {
 export const coredns: ClientSetup = {
   id: "coredns",
   title: "CoreDNS by DNS over HTTPS (1.14.5 and newer)",
+  lacks: lacksPath,
   steps: (facts) => [
     "Add the server block to the Corefile, beside those that are there. CoreDNS asks at the path `/dns-query`, hence as somebody outside every cluster.",
     ...addressStep(facts),
@@ -51,6 +52,7 @@ export const corednsOfListener: ClientSetup = {
 export const corednsOnKubernetes: ClientSetup = {
   id: "coredns-kubernetes",
   title: "CoreDNS in a Kubernetes cluster",
+  lacks: (facts) => (lacksListener(facts) === undefined ? undefined : lacksPath(facts)),
   steps: (facts) => [
     "AKS, k3s and others import a ConfigMap of their users: `kubectl apply -f coredns-custom.yaml`.",
     "kubeadm and kind: name `coredns-patch.yaml` below `patches` in a kustomization whose resources hold your ConfigMap `coredns`. It replaces the whole Corefile: hold what stands behind the first block against yours before.",
@@ -126,6 +128,13 @@ function serverBlock({ zone, host, isSelfSigned }: SetupFacts, upstream: string)
       : [`    forward . ${upstream} {`, ...options, "    }"]),
     "}",
   ];
+}
+
+/** CoreDNS asks at `/dns-query`, wherever it is told to. */
+function lacksPath({ prefix }: SetupFacts): string | undefined {
+  return prefix === ""
+    ? undefined
+    : "CoreDNS can set no path, and so cannot hold the token that you ask with. Have it ask with a token in the host name (setting `access.rules[].hostTokens`).";
 }
 
 function trust({ isSelfSigned }: SetupFacts): string[] {

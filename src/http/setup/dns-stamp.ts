@@ -9,7 +9,7 @@ const NO_FILTER = 4;
  * The DNS stamp of a DoH server (draft-denis-dns-stamps): protocol, properties (64 bits, little-endian), address, hashes of
  * certificates, host, path. There is no hash: the client checks the certificate as a browser does.
  */
-export function dnsStamp({ host, port, addresses }: SetupFacts): string {
+export function dnsStamp({ host, port, addresses, prefix }: SetupFacts): string {
   const octets = [
     DOH,
     ...[NO_LOGS | NO_FILTER, 0, 0, 0, 0, 0, 0, 0],
@@ -17,7 +17,7 @@ export function dnsStamp({ host, port, addresses }: SetupFacts): string {
     ...prefixed(inUrl(addresses[0] ?? "")),
     ...prefixed(""),
     ...prefixed(`${inUrl(host)}${port === 443 ? "" : `:${port}`}`),
-    ...prefixed("/dns-query"),
+    ...prefixed(`${prefix}/dns-query`),
   ];
   const base64 = btoa(String.fromCharCode(...octets));
   return `sdns://${base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;

@@ -17,7 +17,9 @@ export interface SetupFacts {
   readonly zone: string;
   /** `https://HOST[:PORT]`. */
   readonly origin: string;
-  /** The DNS resource (RFC 8484): `<origin>/dns-query`. */
+  /** What stands before every path for who asks: `/tokens/<token>`; empty for nothing. */
+  readonly prefix: string;
+  /** The DNS resource (RFC 8484): `<origin><prefix>/dns-query`. */
   readonly resource: string;
   /** A name or an address, IPv6 without brackets. */
   readonly host: string;
@@ -39,6 +41,8 @@ export interface SetupFacts {
 export interface SetupRequest {
   /** The gateway's public address, or that of the request. */
   readonly url: string;
+  /** What stands before every path for who asks. Default: nothing. */
+  readonly prefix?: string | undefined;
   readonly zone: string;
   /** Default: the name that every zone has. */
   readonly example?: { readonly name: string; readonly type: string } | undefined;
@@ -54,6 +58,7 @@ export class SetupError extends Error {
   readonly code = "INVALID_SETUP";
 }
 
+const PREFIX = /^(?:\/tokens\/[A-Za-z0-9\-._~]{1,200})?$/;
 const NAME =
   /^(?=.{1,253}$)[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?)*$/;
 
@@ -61,13 +66,16 @@ const NAME =
 export function readSetupFacts(asked: SetupRequest): SetupFacts {
   const { host, port, origin } = readOrigin(asked.url);
   const zone = readName(asked.zone, "the zone");
+  const { prefix = "" } = asked;
+  if (!PREFIX.test(prefix)) throw new SetupError("the token has characters that a setup file cannot hold");
   const { example = { name: `dns-version.${zone}`, type: "TXT" } } = asked;
   if (!/^[A-Z]{1,10}$/.test(example.type)) throw new SetupError("the type of the example is none");
   const own = host === "localhost" ? ["127.0.0.1", "::1"] : isAddress(host) ? [host] : [];
   return {
     zone,
     origin,
-    resource: `${origin}/dns-query`,
+    prefix,
+    resource: `${origin}${prefix}/dns-query`,
     host,
     port,
     addresses: own.length > 0 ? own : (asked.addresses ?? []).map(readAddress),

@@ -6,12 +6,14 @@ import { connectTo } from "./socket-fetch.ts";
 /** `clusterset-doh serve` in this process, with the file store, behind TLS. */
 export const nodeHost: HostUnderTest = {
   name: "Node, HTTP/2",
+  takesHostNames: true,
   start: (settings) => startNode(settings, true),
 };
 
 /** The same in clear, as behind a proxy. */
 export const nodeHostInClear: HostUnderTest = {
   name: "Node, HTTP/1.1 in clear",
+  takesHostNames: true,
   start: (settings) => startNode(settings, false),
 };
 

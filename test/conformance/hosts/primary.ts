@@ -24,7 +24,7 @@ export async function startPrimary(settings: HostSettings): Promise<PrimaryHost>
     environment: {
       CLUSTERSET_PRIMARY_URL: url,
       CLUSTERSET_TRANSFER_TOKEN: TRANSFER_TOKEN,
-      CONFIG: JSON.stringify(shared),
+      CONFIG: JSON.stringify({ access: { public: true }, ...shared }),
       PUSH_CREDENTIALS: JSON.stringify(push?.credentials ?? []),
     },
     stop: () => gateways.close(),

@@ -17,6 +17,8 @@ export interface ListeningGateway {
 /** The zone that docs/listeners.md forwards; unlike `clusterset.local` all programs let it through. */
 export const ZONE = "clusterset.example.org";
 export const WEB = `web.shop.svc.${ZONE}`;
+/** Its addresses outside, before they are pushed anew. */
+export const WEB_ADDRESSES = ["10.96.1.10", "10.96.2.10"];
 export const DB = `db.shop.svc.${ZONE}`;
 export const BIG = `big.shop.svc.${ZONE}`;
 /** So many that they fit into no datagram of the usual size. */
@@ -27,9 +29,14 @@ export const DESIGNATED = "dns.example.org";
 const CLUSTERS = ["cluster-a", "cluster-b"];
 const WEB_PORTS = [port("https", 443)];
 
-/** Starts it and pushes. @param more further settings of its listeners */
+/** Starts it and pushes. @param more further settings of its listeners; `config`: of the rest */
 export async function startListeningGateway(
-  more: { readonly dns?: object; readonly dot?: object; readonly publicUrl?: string } = {},
+  more: {
+    readonly dns?: object;
+    readonly dot?: object;
+    readonly publicUrl?: string;
+    readonly config?: Record<string, unknown>;
+  } = {},
 ): Promise<ListeningGateway> {
   const [dnsPort, viewPort, dotPort] = [await freePort(), await freePort(), await freePort()];
   const gateway = await startGateway({
@@ -46,6 +53,7 @@ export async function startListeningGateway(
       dot: { listen: [`127.0.0.1:${dotPort}`], ...more.dot },
       ddr: { name: DESIGNATED, addresses: ["127.0.0.1"] },
       ...(more.publicUrl !== undefined && { publicUrl: more.publicUrl }),
+      ...more.config,
     },
   });
   const push = async (webAddresses: readonly string[] = ["10.96.1.10", "fd00:96::10"]) => {

@@ -56,6 +56,7 @@ describe("the Worker in workerd, with its Durable Object", () => {
       status: 503,
       text: "not ready: no cluster has pushed a snapshot yet\n",
     });
+    expect([...worker.events("rehearsal-failed"), ...worker.events("request-failed")]).toEqual([]);
   });
 
   test("a push is answered, and a change of it, in both zones", async () => {

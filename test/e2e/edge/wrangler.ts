@@ -77,7 +77,10 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerPr
       ? {}
       : { lease: { minimumSeconds: leaseSeconds, defaultSeconds: leaseSeconds, maximumSeconds: 600 } };
   const variables = join(folder, "worker.vars");
-  const overrides = config === undefined && leaseSeconds === undefined ? undefined : { ...lease, ...config };
+  const overrides =
+    config === undefined && leaseSeconds === undefined
+      ? undefined
+      : { access: { public: true }, ...lease, ...config };
   writeFileSync(
     variables,
     `PUSH_CREDENTIALS='${JSON.stringify([...hashes, ...credentials])}'\n` +

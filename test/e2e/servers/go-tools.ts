@@ -9,67 +9,42 @@ import { type Report, run } from "./run.ts";
 export const versions = {
   /** As in go/kube-apiserver/go.mod. */
   kubernetes: "v1.36.3",
+  /** As in go/coredns/go.mod. */
   coredns: "v1.15.0",
   /** As in go/dnsproxy/go.mod. */
   dnsproxy: "v0.75.2",
   mcsApi: "v0.5.2",
 } as const;
 
+/** What the module of the MCS API has to be, as go.sum would have it. */
+export const mcsApiSum = "h1:N+vrRiCIb0WJ0dxbBo7VfNv2WJigOHEo4gsLXpffVs8=";
+
 const machine = `${platform()}-${arch()}`;
 const minimumGo = [1, 26] as const;
 
 /** Builds kube-apiserver from its Go module; returns the program's path. */
-export async function buildKubeApiserver(report: Report): Promise<string> {
-  const folder = await cached(`kube-apiserver-${versions.kubernetes}-${machine}`, async (target) => {
-    report(`building kube-apiserver ${versions.kubernetes} (some minutes)`);
-    await goCommand(
-      [
-        "build",
-        "-mod=readonly",
-        "-trimpath",
-        "-ldflags=-s -w",
-        "-o",
-        target,
-        "k8s.io/kubernetes/cmd/kube-apiserver",
-      ],
-      { cwd: join(import.meta.dirname, "go", "kube-apiserver") },
-    );
-  });
-  return join(folder, "kube-apiserver");
+export function buildKubeApiserver(report: Report): Promise<string> {
+  return build("kube-apiserver", versions.kubernetes, "k8s.io/kubernetes/cmd/kube-apiserver", report);
 }
 
 /** Builds AdGuard's dnsproxy from its Go module; returns the program's path. */
-export async function buildDnsproxy(report: Report): Promise<string> {
-  const folder = await cached(`dnsproxy-${versions.dnsproxy}-${machine}`, async (target) => {
-    report(`building dnsproxy ${versions.dnsproxy}`);
-    await goCommand(
-      [
-        "build",
-        "-mod=readonly",
-        "-trimpath",
-        "-ldflags=-s -w",
-        "-o",
-        target,
-        "github.com/AdguardTeam/dnsproxy",
-      ],
-      { cwd: join(import.meta.dirname, "go", "dnsproxy") },
-    );
-  });
-  return join(folder, "dnsproxy");
+export function buildDnsproxy(report: Report): Promise<string> {
+  return build("dnsproxy", versions.dnsproxy, "github.com/AdguardTeam/dnsproxy", report);
 }
 
 /** Builds CoreDNS from its Go module; returns the program's path. */
-export async function buildCoreDns(report: Report): Promise<string> {
-  const folder = await cached(`coredns-${versions.coredns}-${machine}`, async (target) => {
-    report(`building CoreDNS ${versions.coredns} (some minutes)`);
-    await goCommand(
-      ["install", "-trimpath", "-ldflags=-s -w", `github.com/coredns/coredns@${versions.coredns}`],
-      {
-        env: { GOBIN: target },
-      },
-    );
+export function buildCoreDns(report: Report): Promise<string> {
+  return build("coredns", versions.coredns, "github.com/coredns/coredns", report);
+}
+
+/** Builds a program from the modules, and their hashes, that go/<name> has. */
+async function build(name: string, version: string, main: string, report: Report): Promise<string> {
+  const folder = await cached(`${name}-${version}-${machine}`, async (target) => {
+    report(`building ${name} ${version} (some minutes)`);
+    const flags = ["-mod=readonly", "-trimpath", "-ldflags=-s -w"];
+    await goCommand(["build", ...flags, "-o", target, main], { cwd: join(import.meta.dirname, "go", name) });
   });
-  return join(folder, "coredns");
+  return join(folder, name);
 }
 
 /** Fetches the CRD manifests of the MCS API; returns their paths. */
@@ -77,7 +52,9 @@ export async function fetchMcsCrds(report: Report): Promise<string[]> {
   const folder = await cached(`mcs-api-${versions.mcsApi}`, async (target) => {
     report(`fetching the CRDs of mcs-api ${versions.mcsApi}`);
     const answer = await goCommand(["mod", "download", "-json", `sigs.k8s.io/mcs-api@${versions.mcsApi}`]);
-    const crds = join((JSON.parse(answer) as { Dir: string }).Dir, "config", "crd");
+    const { Dir, Sum } = JSON.parse(answer) as { Dir: string; Sum: string };
+    if (Sum !== mcsApiSum) throw new Error(`mcs-api ${versions.mcsApi} is ${Sum}, not ${mcsApiSum}`);
+    const crds = join(Dir, "config", "crd");
     const manifests = (await readdir(crds)).filter((name) => name.endsWith(".yaml"));
     if (manifests.length === 0) throw new Error(`mcs-api ${versions.mcsApi} holds no CRDs`);
     for (const name of manifests) await copyFile(join(crds, name), join(target, name));

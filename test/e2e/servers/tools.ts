@@ -1,7 +1,8 @@
+import { join } from "node:path";
 import { ensurePackages, findProgram } from "./apt.ts";
 import { buildCoreDns, buildDnsproxy, buildKubeApiserver, fetchMcsCrds } from "./go-tools.ts";
 import { installRuntime } from "./js-runtimes.ts";
-import { installDnspython } from "./python-packages.ts";
+import { installPython } from "./python-packages.ts";
 import type { Report } from "./run.ts";
 
 /** Where the programs and manifests of the servers under test are. */
@@ -12,6 +13,7 @@ export interface Tools {
   dnsproxy: string;
   /** The folder of dnspython, for PYTHONPATH. */
   dnspython: string;
+  hadolint: string;
   /** The manifests of the MCS CRDs. */
   mcsCrds: string[];
   deno: string;
@@ -36,9 +38,10 @@ async function install(report: Report): Promise<Tools> {
   const mcsCrds = await fetchMcsCrds(report);
   const coredns = await buildCoreDns(report);
   const dnsproxy = await buildDnsproxy(report);
-  const dnspython = await installDnspython(report);
+  const dnspython = await installPython("dnspython", report);
+  const hadolint = join(await installPython("hadolint", report), "bin", "hadolint");
   const kubeApiserver = await buildKubeApiserver(report);
   const deno = await installRuntime("deno", report);
   const bun = await installRuntime("bun", report);
-  return { etcd, kubeApiserver, coredns, dnsproxy, dnspython, mcsCrds, deno, bun };
+  return { etcd, kubeApiserver, coredns, dnsproxy, dnspython, hadolint, mcsCrds, deno, bun };
 }

@@ -13,11 +13,12 @@ async function openLocation() {
   await push("west", 2, 3600);
   const cache = new FakeCache(clock);
   const background: Promise<unknown>[] = [];
-  const shared = () =>
+  const shared = (scope = "") =>
     new CachedTransferSource({
       source: object,
       cache,
       key: KEY,
+      scope,
       background: (work) => background.push(work),
       clock: () => clock.now(),
       sleep: (milliseconds) => new Promise((resolve) => void clock.setTimer(milliseconds, resolve)),
@@ -46,6 +47,16 @@ describe("what one isolate has asked for, the location's others need not ask for
     await pass(clock, 3_000_000, 600_000);
     expect(await done(clock, shared().image(hash()))).toEqual(first);
     expect(object.images).toEqual([hash()]);
+  });
+
+  test("a state by its scope, an image whatever the scope", async () => {
+    const { clock, object, shared, hash } = await openLocation();
+    for (const scope of ["", '{"view":"west"}', '{"view":"east"}', '{"view":"west"}', ""]) {
+      await done(clock, shared(scope).state(1000));
+      await done(clock, shared(scope).image(hash()));
+    }
+    expect(object.states).toHaveLength(3);
+    expect(object.images).toHaveLength(1);
   });
 
   test("an image that is gone is not kept, and one that is no good is dropped", async () => {
@@ -84,6 +95,15 @@ describe("what one isolate has asked for, the location's others need not ask for
     expect(await done(clock, shared().state(1000))).toMatchObject({ status: { imageHash: hash() } });
     expect((await done(clock, shared().image(hash())))?.length).toBeGreaterThan(1000);
     expect(object.states).toHaveLength(2);
+  });
+
+  test("an image that the cache gives only a part of is asked for again", async () => {
+    const { clock, object, shared, cache, hash } = await openLocation();
+    const first = await done(clock, shared().image(hash()));
+    cache.cutOff = true;
+    await pass(clock, 5000, 1000);
+    expect(await done(clock, shared().image(hash()))).toEqual(first);
+    expect(object.images).toEqual([hash(), hash()]);
   });
 
   test("who was called off asks no further", async () => {

@@ -8,6 +8,8 @@ export class FakeCache implements LocationCache {
   latency = 0;
   /** Whether nothing is kept, as on workers.dev. */
   keepsNothing = false;
+  /** Whether bodies end before their length. */
+  cutOff = false;
   /** What every look and change fails with. */
   failure: Error | undefined;
   readonly #clock: FakeClock;
@@ -24,9 +26,11 @@ export class FakeCache implements LocationCache {
   async match(url: string): Promise<Response | undefined> {
     await this.#pass();
     const entry = this.#entries.get(url);
-    return entry === undefined || entry.until <= this.#clock.now()
-      ? undefined
-      : new Response(entry.body.slice());
+    if (entry === undefined || entry.until <= this.#clock.now()) return undefined;
+    const headers = {
+      "content-length": String(this.cutOff ? entry.body.byteLength + 1 : entry.body.byteLength),
+    };
+    return new Response(entry.body.slice(), { headers });
   }
 
   async put(url: string, response: Response): Promise<void> {

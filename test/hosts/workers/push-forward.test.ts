@@ -17,10 +17,15 @@ const CREDENTIALS = createPushAuthority({
 /** The push API of a Worker, and the requests that its object got. */
 function openForward(answer = async () => Response.json({ generation: 1 }, { status: 200 })) {
   const forwarded: Request[] = [];
-  const routes = createPushForward(CREDENTIALS, (request) => {
-    forwarded.push(request);
-    return answer();
-  });
+  const seen = { changes: 0 };
+  const routes = createPushForward(
+    CREDENTIALS,
+    (request) => {
+      forwarded.push(request);
+      return answer();
+    },
+    () => seen.changes++,
+  );
   const app = new Hono().route("/api/v1/clusters", routes);
   const send = (method: string, path: string, token?: string, body?: string) =>
     app.request(`/api/v1/clusters/${path}`, {
@@ -28,12 +33,28 @@ function openForward(answer = async () => Response.json({ generation: 1 }, { sta
       headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), "x-kept": "yes" },
       ...(body !== undefined && { body }),
     });
-  return { forwarded, send };
+  return { forwarded, seen, send };
 }
 
 afterEach(() => vi.restoreAllMocks());
 
 describe("pushes in front of the object", () => {
+  test.each([
+    ["PUT", "west/snapshot", 200, 1],
+    ["PATCH", "west/snapshot", 200, 1],
+    ["DELETE", "west", 204, 1],
+    ["PATCH", "west/snapshot", 409, 0],
+    ["POST", "west/lease", 200, 0],
+    ["GET", "west", 200, 0],
+  ])(
+    "%s %s that is answered with %i makes the isolate look for %i changes",
+    async (method, path, status, changes) => {
+      const { seen, send } = openForward(async () => new Response(null, { status }));
+      await send(method, path, "west-token");
+      expect(seen.changes).toBe(changes);
+    },
+  );
+
   test.each([
     ["PUT", "west/snapshot", undefined, 401, "TOKEN_REQUIRED"],
     ["PUT", "west/snapshot", "stranger", 401, "UNKNOWN_TOKEN"],

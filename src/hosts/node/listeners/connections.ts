@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { LimitCounters } from "../../../limits/limit-counters.ts";
 import type { StreamConnection } from "./stream-connection.ts";
 
 /** Bounds on connections. */
@@ -7,6 +8,10 @@ export interface ConnectionLimits {
   readonly connectionsPerClient: number;
   /** A connection that did nothing useful for so long is closed. Milliseconds. */
   readonly idleTimeout: number;
+  /** Counts what is refused or closed by these bounds. */
+  readonly counters: LimitCounters;
+  /** As they are configured. */
+  readonly kind: "dns" | "dot";
 }
 
 interface Held {
@@ -38,8 +43,15 @@ export class Connections {
     // It has gone already.
     if (client === undefined) return void socket.destroy();
     const count = this.#perClient.get(client) ?? 0;
-    if (count >= this.#limits.connectionsPerClient) return void socket.destroy();
-    if (this.#held.size >= this.#limits.connections && !this.#dropIdlest()) return void socket.destroy();
+    const { counters, kind, connections, connectionsPerClient } = this.#limits;
+    if (count >= connectionsPerClient) {
+      counters.hit(`${kind}.connectionsPerClient`);
+      return void socket.destroy();
+    }
+    if (this.#held.size >= connections) {
+      counters.hit(`${kind}.connections`);
+      if (!this.#dropIdlest()) return void socket.destroy();
+    }
     const key = keyOf(socket);
     this.#held.set(key, { socket, client, connection: undefined });
     this.#perClient.set(client, count + 1);
@@ -71,8 +83,10 @@ export class Connections {
   #sweep(): void {
     const since = performance.now() - this.#limits.idleTimeout;
     for (const { connection } of this.#held.values())
-      if (connection !== undefined && !connection.isBusy && connection.activeAt <= since)
+      if (connection !== undefined && !connection.isBusy && connection.activeAt <= since) {
+        this.#limits.counters.hit(`${this.#limits.kind}.idleSeconds`);
         connection.destroy();
+      }
   }
 
   #dropIdlest(): boolean {

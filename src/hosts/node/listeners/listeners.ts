@@ -29,6 +29,7 @@ export interface ListeningPlace {
   readonly address: string;
   readonly port: number;
   readonly view: string | undefined;
+  readonly rule?: string | undefined;
 }
 
 /** Listeners that run. */
@@ -54,7 +55,7 @@ export async function startListeners(parts: ListenerParts): Promise<Listeners> {
     bound.push(...opened.bound);
     const host = parseListenAddress(place.address).host ?? "";
     const address = formatListenAddress(host, opened.port);
-    places.push({ kind, address, port: opened.port, view: place.view });
+    places.push({ kind, address, port: opened.port, view: place.view, rule: place.rule });
     const what = kind === "dns" ? "DNS over UDP and TCP" : "DNS over TLS";
     const { view } = place;
     parts.logger.info(
@@ -64,8 +65,8 @@ export async function startListeners(parts: ListenerParts): Promise<Listeners> {
   };
   try {
     const rateLimit = new ResponseRateLimit(dns.rateLimit);
-    const overTcp = new Connections(connectionLimits(dns));
-    const overTls = new Connections(connectionLimits(dot));
+    const overTcp = new Connections(connectionLimits("dns", dns, parts.counters));
+    const overTls = new Connections(connectionLimits("dot", dot, parts.counters));
     for (const place of dns.listen) await start("dns", place, openDns(parts, place, rateLimit, overTcp));
     for (const place of dot.listen) await start("dot", place, [openDot(parts, place, overTls, secure)]);
   } catch (error) {
@@ -101,6 +102,7 @@ function openDns(
     mostInFlight: dns.queriesPerConnection,
     connections,
     onError,
+    ...streamCounts("dns", counters),
   };
   const transport = udpTransport(dns.payloadBytes);
   return [
@@ -124,8 +126,10 @@ function openDot(
       transport: streamTransport("dot", dot.idleSeconds * 1000),
       longestQuery: limits.queryBytes,
       mostInFlight: dot.queriesPerConnection,
+      ...streamCounts("dot", parts.counters),
       connections,
       handshakeTimeout: limits.handshakeSeconds * 1000,
+      onSlowHandshake: () => parts.counters.limits.hit("limits.handshakeSeconds"),
       tls: tls!,
       onError: errorLog(parts.logger),
     });
@@ -134,8 +138,20 @@ function openDot(
   };
 }
 
-function connectionLimits({ connections, connectionsPerClient, idleSeconds }: Dns | Dot): ConnectionLimits {
-  return { connections, connectionsPerClient, idleTimeout: idleSeconds * 1000 };
+function connectionLimits(
+  kind: "dns" | "dot",
+  { connections, connectionsPerClient, idleSeconds }: Dns | Dot,
+  { limits: counters }: QueryCounters,
+): ConnectionLimits {
+  return { connections, connectionsPerClient, idleTimeout: idleSeconds * 1000, counters, kind };
+}
+
+/** Counts what streams of one kind are refused for. */
+function streamCounts(kind: "dns" | "dot", { limits }: QueryCounters) {
+  return {
+    onTooLong: () => limits.hit("limits.queryBytes"),
+    onFull: () => limits.hit(`${kind}.queriesPerConnection`),
+  };
 }
 
 function errorLog(logger: Logger): (error: Error) => void {

@@ -27,6 +27,8 @@ export interface QueryHandlerParts {
 export interface ListenerManner {
   /** The cluster that everybody who asks here asks as, which wins over the EDNS option. */
   readonly view?: string | undefined;
+  /** The rule whose scope everybody who asks here has; undefined for what exists for everybody. */
+  readonly rule?: string | undefined;
   /** What names outside the zones get here. */
   readonly outsideZones?: OutsidePolicy | undefined;
 }

@@ -14,6 +14,9 @@ export interface StreamParts {
   /** Queries that may wait for other name servers at the same time; the next ones stay unread until then. */
   readonly mostInFlight: number;
   readonly onError: (error: Error) => void;
+  /** Told of a connection that ends because a query was too long, and of one from which no more is read for now. */
+  readonly onTooLong: () => void;
+  readonly onFull: () => void;
 }
 
 /**
@@ -85,7 +88,8 @@ export class StreamConnection {
       }
     } catch (error) {
       // Where the next message starts cannot be told any more.
-      if (!(error instanceof MessageTooLong)) this.#parts.onError(error as Error);
+      if (error instanceof MessageTooLong) this.#parts.onTooLong();
+      else this.#parts.onError(error as Error);
       socket.destroy();
     }
     socket.uncork();
@@ -102,7 +106,7 @@ export class StreamConnection {
       this.#write(answered);
       return;
     }
-    this.#inFlight++;
+    if (++this.#inFlight === this.#parts.mostInFlight) this.#parts.onFull();
     answered
       .then(
         (answer) => this.#write(answer),

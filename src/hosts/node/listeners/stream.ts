@@ -15,6 +15,7 @@ export interface TlsListenerParts extends StreamListenerParts {
   readonly tls: ServerTls;
   /** Bound on the TLS handshake, in milliseconds. */
   readonly handshakeTimeout: number;
+  readonly onSlowHandshake: () => void;
 }
 
 /** A TLS listener, whose certificate may change. */
@@ -50,7 +51,10 @@ export async function listenTls(host: string, port: number, parts: TlsListenerPa
   server.on("connection", (socket: Socket) => connections.admit(socket));
   server.on("secureConnection", (socket) => connections.started(socket, new StreamConnection(socket, parts)));
   // Handshakes that fail are a network's daily life.
-  server.on("tlsClientError", (_error: Error, socket) => socket.destroy());
+  server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") parts.onSlowHandshake();
+    socket.destroy();
+  });
   const bound = await listen(server, connections, host, port);
   return { ...bound, renew: (tls) => (server as TlsServer).setSecureContext(secureContext(tls)) };
 }

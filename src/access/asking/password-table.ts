@@ -1,0 +1,65 @@
+import type { Sha256 } from "../digests.ts";
+import { andThen, type Late } from "../late.ts";
+import { readBasicCredentials } from "./basic-credentials.ts";
+import { SecretTable } from "./secret-table.ts";
+
+/** User names with the SHA-256 of their passwords in hex. */
+export interface Password {
+  readonly username: string;
+  readonly passwordSha256: string;
+}
+
+/** User names and passwords (RFC 7617), each with its holder. Names are compared like passwords: nobody learns which there are. */
+export class PasswordTable<Holder> {
+  readonly #passwords: readonly (readonly [Holder, Password])[];
+  readonly #sha256: Sha256;
+  /** Made when it is first needed, since names have to be hashed for it. */
+  #table: Late<SecretTable<Holder>> | undefined;
+
+  constructor(passwords: readonly (readonly [Holder, Password])[], sha256: Sha256) {
+    this.#passwords = passwords;
+    this.#sha256 = sha256;
+  }
+
+  get size(): number {
+    return this.#passwords.length;
+  }
+
+  /** The holder of the name and password in an Authorization field. */
+  find(authorization: string): Late<Holder | undefined> {
+    const given = readBasicCredentials(authorization);
+    if (given === undefined) return undefined;
+    return andThen(this.#digest(given.username), (username) =>
+      andThen(this.#digest(given.password), (password) =>
+        andThen(this.#tableOfAll(), (table) => table.find(username, password)),
+      ),
+    );
+  }
+
+  #tableOfAll(): Late<SecretTable<Holder>> {
+    if (this.#table !== undefined) return this.#table;
+    const names = this.#passwords.map(([, { username }]) => this.#digest(username.normalize("NFC")));
+    const make = (digests: readonly Uint8Array[]) => {
+      this.#table = new SecretTable(
+        this.#passwords.map(([holder, { passwordSha256 }], index) => [
+          holder,
+          hexOf(digests[index]!),
+          passwordSha256,
+        ]),
+      );
+      return this.#table;
+    };
+    this.#table = names.some((name) => name instanceof Promise)
+      ? Promise.all(names).then(make)
+      : make(names as Uint8Array[]);
+    return this.#table;
+  }
+
+  #digest(text: string): Late<Uint8Array> {
+    return this.#sha256(new TextEncoder().encode(text));
+  }
+}
+
+function hexOf(digest: Uint8Array): string {
+  return Array.from(digest, (octet) => octet.toString(16).padStart(2, "0")).join("");
+}

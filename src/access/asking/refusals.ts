@@ -1,0 +1,105 @@
+import type { AccessRefused } from "../access-refused.ts";
+import type { ShownCertificate } from "../certificates.ts";
+import type { NotAdmitted } from "./admission.ts";
+import type { RuleCredentials } from "./asking-settings.ts";
+
+/** What the rules know somebody by. */
+export interface KnownKinds {
+  readonly bearer: boolean;
+  readonly basic: boolean;
+  readonly certificates: boolean;
+  /** Something that no header field and no URL shows: certificates, addresses. */
+  readonly unseen: boolean;
+}
+
+/** What rules know somebody by. */
+export function knownKinds(rules: readonly RuleCredentials[]): KnownKinds {
+  const some = (kind: keyof RuleCredentials) => rules.some((rule) => (rule[kind]?.length ?? 0) > 0);
+  const certificates = some("certificates");
+  return {
+    bearer: some("bearer") || some("oidc"),
+    basic: some("basic"),
+    certificates,
+    unseen: certificates || some("addresses"),
+  };
+}
+
+const BEARER = 'Bearer realm="clusterset-doh"';
+/** RFC 7617 section 2.1. */
+const BASIC = 'Basic realm="clusterset-doh", charset="UTF-8"';
+
+/** What those are told whom no rule lets in. */
+export class Refusals {
+  readonly kinds: KnownKinds;
+
+  constructor(kinds: KnownKinds) {
+    this.kinds = kinds;
+  }
+
+  /** A bearer token that is not known (RFC 6750 section 3.1), and why, where that is known of it. */
+  unknownToken(why?: AccessRefused): NotAdmitted {
+    const { code, message } = why ?? {
+      code: "UNKNOWN_TOKEN" as const,
+      message: "the bearer token is not known here",
+    };
+    if (code === "KEYS_UNAVAILABLE") return { outcome: "unknown", status: 503, code, message };
+    if (code === "UNKNOWN_SUBJECT") return { outcome: "unknown", status: 403, code, message };
+    return this.#unauthorized("unknown", code, message, `${BEARER}, error="invalid_token"`);
+  }
+
+  unknownPassword(): NotAdmitted {
+    return this.#unauthorized(
+      "unknown",
+      "UNKNOWN_TOKEN",
+      "the user name and password are not known here",
+      BEARER,
+    );
+  }
+
+  /** Somebody shows nothing, or a certificate that no rule names; `certificate` describes one that is verified. */
+  nothingKnown(shown: ShownCertificate | undefined, certificate: string | undefined): NotAdmitted {
+    const { bearer, basic } = this.kinds;
+    if (certificate !== undefined)
+      return {
+        outcome: "unknown",
+        status: 403,
+        code: "UNKNOWN_CERTIFICATE",
+        message: `no rule is for the client certificate with ${certificate}: add one to the gateway's access.rules`,
+      };
+    if (shown?.clientCertificate === "refused")
+      return {
+        outcome: "unknown",
+        status: 403,
+        code: "CERTIFICATE_REFUSED",
+        message:
+          "the client certificate is not one of the authorities that this gateway trusts (tls.clientCaFile), or not valid now",
+      };
+    if (bearer || basic) {
+      const ways = [bearer && "a bearer token", basic && "a user name and password"].filter(
+        (way) => way !== false,
+      );
+      const message = `this gateway answers those whom it knows: an Authorization field with ${ways.join(", or ")} is required`;
+      return this.#unauthorized("missing", "TOKEN_REQUIRED", message, BEARER);
+    }
+    return {
+      outcome: "missing",
+      status: 403,
+      code: this.kinds.certificates ? "CERTIFICATE_REQUIRED" : "NOT_ADMITTED",
+      message: this.kinds.certificates
+        ? "this gateway answers those whom it knows: a client certificate is required"
+        : "this gateway answers those whom it knows, and nothing tells who asks",
+    };
+  }
+
+  /** @param bearerChallenge what holders of bearer tokens are told */
+  #unauthorized(
+    outcome: NotAdmitted["outcome"],
+    code: NotAdmitted["code"],
+    message: string,
+    bearerChallenge: string,
+  ): NotAdmitted {
+    const { bearer, basic } = this.kinds;
+    const challenge = [bearer && bearerChallenge, basic && BASIC].filter((one) => one !== false).join(", ");
+    return { outcome, status: 401, code, message, challenge };
+  }
+}

@@ -1,0 +1,171 @@
+import { applyPatch, type SnapshotPatch } from "../snapshot/patch.ts";
+import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import type { ClusterMeta, SnapshotStore } from "../store/store.ts";
+import type { OnGatewayEvent } from "./gateway-events.ts";
+import { type Acknowledgement, GenerationMismatch } from "./gateway-types.ts";
+import { HeldCluster } from "./held-cluster.ts";
+import { KeyedQueue } from "./keyed-queue.ts";
+import { charactersAfter, checkNamespaces, type GatewayLimits, leaseMilliseconds } from "./limits.ts";
+import type { Precedence } from "./precedence.ts";
+import { PushRefused } from "./push-refused.ts";
+import type { Serving } from "./serving.ts";
+import type { ServedImage } from "./stages.ts";
+
+/** What pushes are taken with. */
+export interface PushParts<Image extends ServedImage> {
+  readonly store: SnapshotStore;
+  readonly precedence: Precedence;
+  readonly limits: GatewayLimits;
+  readonly onEvent: OnGatewayEvent;
+  readonly serving: Serving<Image>;
+}
+
+/** Takes what clusters push: keeps it, has it served, and then acknowledges it. The methods are those of `Gateway`. */
+export class Pushes<Image extends ServedImage> {
+  readonly #parts: PushParts<Image>;
+  readonly #queue = new KeyedQueue();
+  /** New clusters whose first push is being kept: they count against the bound already. */
+  readonly #arriving = new Set<string>();
+
+  constructor(parts: PushParts<Image>) {
+    this.#parts = parts;
+  }
+
+  async replace(
+    clusterId: string,
+    snapshot: ClusterSnapshot,
+    leaseSeconds?: number,
+  ): Promise<Acknowledgement> {
+    const { limits, precedence, store } = this.#parts;
+    const lease = leaseMilliseconds(limits, leaseSeconds);
+    if (snapshot.clusterId !== clusterId)
+      throw new PushRefused(
+        "CLUSTER_ID_MISMATCH",
+        `the snapshot is of cluster "${snapshot.clusterId}", not of "${clusterId}"`,
+      );
+    checkNamespaces(limits, snapshot);
+    return this.#change(clusterId, async (now) => {
+      this.#admit(clusterId);
+      try {
+        const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease));
+        await precedence.look(snapshot, now);
+        await store.keep(clusterId, { kind: "snapshot", snapshot, meta: cluster.meta });
+        this.#hold(clusterId, cluster, "snapshot");
+        return cluster;
+      } finally {
+        this.#arriving.delete(clusterId);
+      }
+    });
+  }
+
+  async patch(
+    clusterId: string,
+    baseGeneration: number,
+    patch: SnapshotPatch,
+    leaseSeconds?: number,
+  ): Promise<Acknowledgement> {
+    const { limits, precedence, store } = this.#parts;
+    const lease = leaseMilliseconds(limits, leaseSeconds);
+    return this.#change(clusterId, async (now) => {
+      const held = this.#heldAt(clusterId, baseGeneration);
+      const snapshot = applyPatch(held.snapshot, patch);
+      checkNamespaces(limits, snapshot);
+      const characters = charactersAfter(limits, held, patch, snapshot);
+      const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease), characters);
+      await precedence.look(snapshot, now);
+      await store.keep(clusterId, { kind: "patch", patch, snapshot, meta: cluster.meta });
+      this.#hold(clusterId, cluster, "patch");
+      return cluster;
+    });
+  }
+
+  async renew(clusterId: string, generation: number, leaseSeconds?: number): Promise<Acknowledgement> {
+    const { limits, precedence, store, serving } = this.#parts;
+    const lease = leaseMilliseconds(limits, leaseSeconds);
+    return this.#queue.run(clusterId, async () => {
+      const now = serving.expireNow();
+      const held = this.#heldAt(clusterId, generation);
+      const meta = { ...held.meta, renewedAt: now, expiresAt: now + lease };
+      await store.keep(clusterId, { kind: "lease", meta });
+      // Its lease may have run out while the renewal was being kept.
+      if (serving.clusters.live.get(clusterId) !== held) throw new GenerationMismatch(undefined);
+      held.meta = meta;
+      precedence.heard(clusterId, now);
+      serving.renew();
+      return held.acknowledgement();
+    });
+  }
+
+  async leave(clusterId: string): Promise<boolean> {
+    const { precedence, store, onEvent, serving } = this.#parts;
+    const known = await this.#queue.run(clusterId, async () => {
+      await precedence.parted(clusterId);
+      await store.remove(clusterId);
+      return serving.leave(clusterId);
+    });
+    if (!known) return false;
+    onEvent({ event: "left", clusterId });
+    await serving.compile();
+    return true;
+  }
+
+  /** Forgets clusters whose lease ran out. */
+  forget(expired: readonly HeldCluster[]): void {
+    const { precedence, store, onEvent, serving } = this.#parts;
+    for (const { snapshot, meta } of expired) {
+      const { clusterId } = snapshot;
+      onEvent({ event: "lease-ran-out", clusterId, expiredAt: meta.expiresAt });
+      this.#queue
+        .run(clusterId, async () => {
+          // It may have pushed again before its turn.
+          if (serving.clusters.live.has(clusterId)) return;
+          await precedence.parted(clusterId);
+          await store.remove(clusterId);
+        })
+        .catch((error) => onEvent({ event: "removal-failed", clusterId, error }));
+    }
+  }
+
+  /** Resolves when no push is left. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  async #change(clusterId: string, change: (now: number) => Promise<HeldCluster>): Promise<Acknowledgement> {
+    const { serving } = this.#parts;
+    const cluster = await this.#queue.run(clusterId, () => change(serving.expireNow()));
+    const acknowledgement = cluster.acknowledgement();
+    await serving.compile();
+    return acknowledgement;
+  }
+
+  #hold(clusterId: string, cluster: HeldCluster, kind: "snapshot" | "patch"): void {
+    const { serving, onEvent } = this.#parts;
+    serving.set(cluster);
+    onEvent({ event: "pushed", clusterId, generation: cluster.meta.generation, kind });
+  }
+
+  #heldAt(clusterId: string, generation: number): HeldCluster {
+    const held = this.#parts.serving.clusters.live.get(clusterId);
+    if (held?.meta.generation !== generation) throw new GenerationMismatch(held?.meta.generation);
+    return held;
+  }
+
+  // Never below the clock: a gateway that lost its state must not take a delta for another state.
+  #nextMeta(clusterId: string, now: number, lease: number): ClusterMeta {
+    const generation = Math.max(this.#parts.serving.clusters.generationOf(clusterId) + 1, now);
+    return { generation, pushedAt: now, renewedAt: now, expiresAt: now + lease };
+  }
+
+  #admit(clusterId: string): void {
+    const { limits, serving } = this.#parts;
+    const { live } = serving.clusters;
+    if (live.has(clusterId)) return;
+    if (live.size + this.#arriving.size >= limits.mostClusters)
+      throw new PushRefused(
+        "TOO_MANY_CLUSTERS",
+        `the gateway holds its most of ${limits.mostClusters} clusters already`,
+      );
+    this.#arriving.add(clusterId);
+  }
+}

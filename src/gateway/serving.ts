@@ -1,0 +1,126 @@
+import type { Remembered } from "../merge/merge.ts";
+import { checkScope, EVERYTHING, type Scope, scopeKey, withoutView } from "../merge/scope.ts";
+import { CompileSchedule } from "./compile-schedule.ts";
+import type { HeldCluster } from "./held-cluster.ts";
+import { LeaseTimer, type LeaseWatch } from "./lease-timer.ts";
+import type { LiveClusters } from "./live-clusters.ts";
+import { ScopeAnswers } from "./scope-answers.ts";
+import type { ScopedGateway } from "./scoped-gateway.ts";
+import { type ScopeParts, ServedScope } from "./served-scope.ts";
+import type { ServedImage } from "./stages.ts";
+
+/** What a gateway serves with. */
+export interface ServingParts<Image extends ServedImage> extends ScopeParts<Image> {
+  readonly scopes: readonly Scope[];
+  readonly remembered: Remembered;
+  /** What calls `onDue` when the next lease runs out. Default: a timer of the clock. */
+  readonly watchLeases: ((onDue: () => void) => LeaseWatch) | undefined;
+  /** Told of clusters whose lease ran out, which have left the answers. */
+  readonly onExpired: (expired: readonly HeldCluster[]) => void;
+}
+
+/**
+ * Holds the live clusters and answers from what they are compiled into, for everybody and in each scope: one image for all scopes that
+ * differ in their view only. A cluster whose lease is over leaves the answers, alone.
+ */
+export class Serving<Image extends ServedImage> {
+  readonly everything: ScopedGateway<Image>;
+  /** By `scopeKey`, that of everything included. */
+  readonly scopes: ReadonlyMap<string, ScopedGateway<Image>>;
+  readonly #parts: ServingParts<Image>;
+  readonly #images: readonly ServedScope<Image>[];
+  readonly #schedule: CompileSchedule;
+  readonly #leases: LeaseWatch;
+  #closed = false;
+
+  /** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
+  constructor(parts: ServingParts<Image>) {
+    this.#parts = parts;
+    const images = new Map<string, ServedScope<Image>>();
+    const scopes = new Map<string, ScopedGateway<Image>>();
+    for (const scope of [EVERYTHING, ...parts.scopes]) {
+      checkScope(scope);
+      const visible = withoutView(scope);
+      const key = scopeKey(visible);
+      const image = images.get(key) ?? new ServedScope(visible, parts);
+      images.set(key, image);
+      scopes.set(
+        scopeKey(scope),
+        new ScopeAnswers({ ...parts, scope, image, expire: (now) => this.expireNow(now) }),
+      );
+    }
+    this.#images = [...images.values()];
+    this.scopes = scopes;
+    this.everything = scopes.get(scopeKey(EVERYTHING))!;
+    this.#schedule = new CompileSchedule(parts.clock, () => {
+      for (const image of this.#images) image.compile(parts.remembered);
+    });
+    const onDue = () => {
+      this.expireNow();
+      this.#watchLeases();
+    };
+    this.#leases = parts.watchLeases?.(onDue) ?? new LeaseTimer(parts.clock, onDue);
+  }
+
+  /** Every cluster, whatever the scope. */
+  get clusters(): LiveClusters {
+    return this.#images[0]!.clusters;
+  }
+
+  /** Begins with what a store kept. Clusters whose lease ran out meanwhile are not brought to life. */
+  start(kept: readonly HeldCluster[], now: number): void {
+    for (const cluster of kept) for (const image of this.#images) image.set(cluster);
+    this.#takeExpired(now);
+    if (this.clusters.live.size > 0) this.#schedule.runNow();
+    this.#watchLeases();
+  }
+
+  /** Takes what a cluster pushed; `compile` has it answered from. */
+  set(cluster: HeldCluster): void {
+    for (const image of this.#images) image.set(cluster);
+    this.#watchLeases();
+  }
+
+  /** Takes over renewed leases; nothing is compiled. */
+  renew(): void {
+    for (const image of this.#images) image.renew();
+    this.#watchLeases();
+  }
+
+  /** Forgets a cluster that left on purpose; false where it was not known. */
+  leave(clusterId: string): boolean {
+    let known = false;
+    for (const { clusters } of this.#images) known = clusters.leave(clusterId) || known;
+    this.#watchLeases();
+    return known;
+  }
+
+  /** Resolves when all images have what was there at the time of the call, or could not be compiled from it. */
+  compile(): Promise<void> {
+    return this.#schedule.request();
+  }
+
+  /** Drops clusters whose lease is over. @returns the time now, in Unix milliseconds */
+  expireNow(now = this.#parts.clock.now()): number {
+    if (now >= this.clusters.nextExpiry) {
+      this.#takeExpired(now);
+      this.#schedule.runNow();
+      this.#watchLeases();
+    }
+    return now;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#leases.stop();
+  }
+
+  #takeExpired(now: number): void {
+    const [all = []] = this.#images.map(({ clusters }) => clusters.takeExpired(now));
+    this.#parts.onExpired(all);
+  }
+
+  #watchLeases(): void {
+    if (!this.#closed) this.#leases.watch(this.clusters.nextExpiry);
+  }
+}

@@ -1,0 +1,58 @@
+import type { ServerResponse } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
+
+/** A request and its response, over HTTP/2 or HTTP/1.1. */
+export type NodeExchange = ServerHttp2Stream | ServerResponse;
+
+const PLACE = Symbol("place");
+
+interface Place {
+  readonly exchange: NodeExchange;
+  /** When it began, by `performance.now()`. */
+  readonly at: number;
+  older: Place | undefined;
+  newer: Place | undefined;
+}
+
+type Placed = NodeExchange & { [PLACE]?: Place | undefined };
+
+/**
+ * Exchanges that are not over, in the order in which they began. A list through the exchanges themselves: in a Map, which lives long while its entries do
+ * not, they would survive until a full collection.
+ */
+export class ExchangesByAge {
+  #oldest: Place | undefined;
+  #newest: Place | undefined;
+
+  /** Adds one that begins now; later than all that are there. */
+  begin(exchange: NodeExchange, at: number): void {
+    const place: Place = { exchange, at, older: this.#newest, newer: undefined };
+    (exchange as Placed)[PLACE] = place;
+    if (this.#newest === undefined) this.#oldest = place;
+    else this.#newest.newer = place;
+    this.#newest = place;
+  }
+
+  /** Takes one away, if it is there. */
+  end(exchange: NodeExchange): void {
+    const place = (exchange as Placed)[PLACE];
+    if (place === undefined) return;
+    (exchange as Placed)[PLACE] = undefined;
+    if (place.older === undefined) this.#oldest = place.newer;
+    else place.older.newer = place.newer;
+    if (place.newer === undefined) this.#newest = place.older;
+    else place.newer.older = place.older;
+    // What is gone must not keep its neighbours alive.
+    place.older = undefined;
+    place.newer = undefined;
+  }
+
+  /** Takes those away that began before a time, and gives them. */
+  *takeBefore(at: number): Generator<NodeExchange> {
+    while (this.#oldest !== undefined && this.#oldest.at < at) {
+      const { exchange } = this.#oldest;
+      this.end(exchange);
+      yield exchange;
+    }
+  }
+}

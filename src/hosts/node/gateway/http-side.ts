@@ -1,0 +1,108 @@
+import type { Audience } from "../../../access/asking/audience.ts";
+import { knownKinds } from "../../../access/asking/refusals.ts";
+import type { Gateway } from "../../../gateway/gateway.ts";
+import { AccessCounters } from "../../../http/access-counters.ts";
+import { createAdmitted } from "../../../http/admitted.ts";
+import { type AppDependencies, createApp } from "../../../http/app.ts";
+import { createClientAddress } from "../../../http/client-address.ts";
+import type { Connection } from "../../../http/connection.ts";
+import { createDnsResource } from "../../../http/dns-resource.ts";
+import { ClientTests } from "../../../http/pages/client-tests.ts";
+import { createDirectory } from "../../../http/pages/directory.ts";
+import type { Reach } from "../../../http/pages/page-parts.ts";
+import { createPrometheusMetrics } from "../../../http/prometheus.ts";
+import { createSite } from "../../../http/site.ts";
+import type { ZoneImage } from "../../../zone/image.ts";
+import { locationSettings } from "../../settings/location-settings.ts";
+import type { ServeConfig } from "../../settings/serve-config.ts";
+import type { OutsideHost } from "../outside-host.ts";
+import type { StreamExchanges } from "../stream-exchange.ts";
+import { VERSION } from "../version.ts";
+import type { NodeAccess } from "./load-access.ts";
+import { createOwnRoutes, type OwnRoutesParts } from "./own-routes.ts";
+
+/** What HTTP is answered with. */
+export interface HttpSideParts extends OwnRoutesParts {
+  readonly config: ServeConfig;
+  readonly gateway: Gateway<ZoneImage>;
+  readonly access: NodeAccess;
+  readonly outside: OutsideHost;
+  /** How else an audience reaches the gateway; asked for anew for each page. */
+  readonly reach: (audience: Audience) => Reach;
+}
+
+/** The HTTP side of a gateway. */
+export interface HttpSide {
+  fetch(request: Request, connection: Connection): Response | Promise<Response>;
+  readonly exchanges: StreamExchanges;
+  /** Undefined where everybody gets the same answers: then nobody is asked who they are. */
+  readonly counted: AccessCounters | undefined;
+  /** The gateway as an audience sees it, with an eye on what is asked for. */
+  readonly watch: (audience: Audience) => AppDependencies["gateway"];
+}
+
+/** Puts the HTTP side together: one application for everybody, or one for each audience behind the question who asks. */
+export function createHttpSide(parts: HttpSideParts): HttpSide {
+  const { config, gateway, access, outside, counters, stubs, reach, onError } = parts;
+  const { asking, pushing } = access;
+  const clientTests = new ClientTests();
+  const counted = asking.isForEverybody ? undefined : new AccessCounters();
+  const watch = ({ scope }: Audience) => clientTests.watch(gateway.within(scope));
+  const own = createOwnRoutes(parts);
+  const common = {
+    counters,
+    clock: Date.now,
+    zones: config.zones,
+    version: VERSION,
+    askers: {
+      ...(config.push.credentials.length > 0 && { credentials: pushing }),
+      optionCode: config.sourceCluster.option,
+      trusted: config.sourceCluster.trusted,
+    },
+    clientAddress: createClientAddress(config.clients),
+    location: locationSettings(config.location),
+    stubs,
+    ...(outside.outside !== undefined && { outside: outside.outside }),
+    policies: outside.policies,
+    allowedOrigins: config.cors.origins,
+    longestQuery: config.limits.queryBytes,
+    metrics: createPrometheusMetrics(gateway, counters, Date.now, outside.outside?.forwarder, counted),
+    onError,
+  };
+  const pagesOf = (audience: Audience): Pick<AppDependencies, "pages"> => {
+    if (!config.pages.enabled) return {};
+    const within = gateway.within(audience.scope);
+    const directory = createDirectory(() => within.current(Date.now()));
+    return {
+      pages: { directory, publicUrl: config.publicUrl, reach: () => reach(audience), clientTests },
+    };
+  };
+  const { everybody } = asking.audiences;
+  if (counted === undefined && everybody !== undefined) {
+    const dependencies: AppDependencies = {
+      ...{ ...common, ...own, ...pagesOf(everybody) },
+      gateway: watch(everybody),
+    };
+    const resource = createDnsResource(dependencies);
+    const app = createApp(dependencies, resource);
+    return {
+      fetch: (request, connection) => app.fetch(request, connection),
+      exchanges: { at: (path) => resource.byPath.get(path), failed: resource.failed },
+      ...{ counted, watch },
+    };
+  }
+  const kinds = knownKinds(asking.rules);
+  const { app, resource, failed } = createAdmitted({
+    authority: asking,
+    audiences: asking.audiences,
+    access: counted ?? new AccessCounters(),
+    common: { ...common, ...own, gateway },
+    makeSite: (audience) =>
+      createSite(common, audience, kinds, { gateway: watch(audience), ...pagesOf(audience) }),
+  });
+  return {
+    fetch: (request, connection) => app.fetch(request, connection),
+    exchanges: { at: (path) => resource.exchangeAt(path), failed },
+    ...{ counted, watch },
+  };
+}

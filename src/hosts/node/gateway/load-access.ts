@@ -1,0 +1,41 @@
+import type { HttpRequest } from "../../../http/exchange.ts";
+import type { ServeConfig } from "../../settings/serve-config.ts";
+import type { Logger } from "../logger.ts";
+import { NodeAsking } from "../node-asking.ts";
+import { loadPushAuthority, type NodePushAuthority } from "../node-push-authority.ts";
+import { TokenCredentials } from "../token-credentials.ts";
+
+/** Everybody who is known to a gateway: clusters that push, secondaries, and who asks. */
+export interface NodeAccess {
+  readonly pushing: NodePushAuthority;
+  readonly secondaries: TokenCredentials;
+  readonly asking: NodeAsking;
+  /** Reads files again. @returns whether something is other than it was */
+  refresh(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** @throws {UsageError} naming the file that cannot be read */
+export async function loadAccess(
+  config: ServeConfig,
+  logger: Logger,
+  clientAddress: (request: HttpRequest) => string | undefined,
+): Promise<NodeAccess> {
+  const onFailure = (url: string, error: unknown) =>
+    logger.warn({ event: "keys-unavailable", url, err: error }, "the keys of an issuer could not be fetched");
+  const pushing = await loadPushAuthority(config, onFailure);
+  const secondaries = await TokenCredentials.loadTransfer(config.transfer.credentials);
+  const asking = await NodeAsking.load(config, { clientAddress, onFailure });
+  if (config.push.credentials.length === 0)
+    logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
+  return {
+    ...{ pushing, secondaries, asking },
+    refresh: async () => {
+      const changed = await Promise.all([pushing.refresh(), secondaries.refresh(), asking.refresh()]);
+      return changed.includes(true);
+    },
+    close: async () => {
+      await Promise.all([pushing.close(), asking.close()]);
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { join } from "node:path";
+import { systemClock } from "../../../gateway/clock.ts";
+import { Gateway } from "../../../gateway/gateway.ts";
+import type { GatewayEvent } from "../../../gateway/gateway-events.ts";
+import type { Scope } from "../../../merge/scope.ts";
+import type { DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
+import { openFileStore } from "../../../store/file-store.ts";
+import { openPrecedenceFolder } from "../../../store/precedence-folder.ts";
+import { StoreError } from "../../../store/store-error.ts";
+import type { ZoneImage } from "../../../zone/image.ts";
+import { federationOptions } from "../../settings/federation-config.ts";
+import { gatewayLimitsOf } from "../../settings/gateway-settings.ts";
+import { grantsOf } from "../../settings/push-credentials.ts";
+import type { ServeConfig } from "../../settings/serve-config.ts";
+import { createStages } from "../../settings/stages.ts";
+import { UsageError } from "../../settings/usage-error.ts";
+import type { Logger } from "../logger.ts";
+
+/** What opening the gateway of a state folder takes. */
+export interface OpenGatewayParts {
+  readonly config: ServeConfig;
+  readonly logger: Logger;
+  /** The scopes that it answers in, beside everything. */
+  readonly scopes: readonly Scope[];
+  readonly designated: () => DesignatedResolver | undefined;
+}
+
+/**
+ * Opens the gateway over its state folder, which belongs to one process.
+ * @throws {UsageError} where the folder cannot be used
+ */
+export async function openGateway(parts: OpenGatewayParts): Promise<Gateway<ZoneImage>> {
+  const { config, logger, scopes, designated } = parts;
+  const { stateDirectory } = config;
+  try {
+    return await Gateway.open({
+      store: await openFileStore(join(stateDirectory, "snapshots"), {
+        onWarning: ({ code, ...rest }) => logger.warn({ event: "store-damage", code, ...rest }, rest.message),
+      }),
+      precedence: await openPrecedenceFolder(join(stateDirectory, "precedence")),
+      stages: createStages({
+        ...config,
+        grants: grantsOf(config.push.credentials),
+        federations: federationOptions(config.federations),
+        designated,
+      }),
+      clock: systemClock,
+      onEvent: (event) => logEvent(logger, event),
+      limits: gatewayLimitsOf(config),
+      scopes,
+    });
+  } catch (error) {
+    if (error instanceof StoreError) throw new UsageError(`${stateDirectory}: ${error.message}`);
+    throw error;
+  }
+}
+
+function logEvent(logger: Logger, event: GatewayEvent): void {
+  if ("error" in event) {
+    const { error, ...rest } = event;
+    logger.error({ ...rest, err: error }, event.event.replaceAll("-", " "));
+  } else if (event.event === "lease-ran-out") {
+    logger.warn(event, `the lease of ${event.clusterId} ran out: its names leave the answers`);
+  } else {
+    logger.info(event, event.event.replaceAll("-", " "));
+  }
+}

@@ -1,0 +1,50 @@
+import type { StubZones } from "../../../forward/stub-zones.ts";
+import type { Gateway } from "../../../gateway/gateway.ts";
+import type { OwnRoutes } from "../../../http/app.ts";
+import { createPushRoutes } from "../../../http/push.ts";
+import type { QueryCounters } from "../../../http/query-counters.ts";
+import { createStubRoutes } from "../../../http/stub-routes.ts";
+import { createTransferRoutes } from "../../../http/transfer-routes.ts";
+import type { ZoneImage } from "../../../zone/image.ts";
+import { pushLimitsOf } from "../../settings/push-limit-settings.ts";
+import type { ServeConfig } from "../../settings/serve-config.ts";
+import type { Logger } from "../logger.ts";
+import type { NodeAccess } from "./load-access.ts";
+
+/** What the routes that ask for credentials of their own work with. */
+export interface OwnRoutesParts {
+  readonly config: ServeConfig;
+  readonly gateway: Gateway<ZoneImage>;
+  readonly access: NodeAccess;
+  readonly counters: QueryCounters;
+  readonly stubs: StubZones;
+  readonly logger: Logger;
+  readonly onError: (error: unknown) => void;
+}
+
+/** The push API, transfer where somebody may take images over, and federations. */
+export function createOwnRoutes(parts: OwnRoutesParts): OwnRoutes {
+  const { config, gateway, access, counters, stubs, logger, onError } = parts;
+  const { pushing, secondaries, asking } = access;
+  return {
+    pushRoutes: createPushRoutes({
+      gateway,
+      authority: pushing,
+      limits: pushLimitsOf(config.limits),
+      counters: counters.limits,
+      onError,
+    }),
+    ...(config.transfer.credentials.length > 0 && {
+      transferRoutes: createTransferRoutes({ gateway, credentials: secondaries, onError }),
+    }),
+    stubRoutes: createStubRoutes({
+      stubs,
+      counters: counters.limits,
+      isForPushing: (identity) => pushing.isOfCluster(identity),
+      isForAsking: (identity) => asking.isOfRule(identity),
+      onError,
+      onChange: (change, federation) =>
+        logger.info({ event: `federation-${change}`, federation }, `federation ${federation} ${change}`),
+    }),
+  };
+}

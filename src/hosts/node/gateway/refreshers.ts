@@ -1,0 +1,16 @@
+import type { Logger } from "../logger.ts";
+
+/** How often files are looked at, in milliseconds. */
+const INTERVAL = 10_000;
+
+/** Looks at files again; what fails leaves in force what was read last. */
+export type Refresher = () => Promise<void>;
+
+/** Calls all of them again and again, each whatever becomes of the others. @returns what stops that */
+export function startRefreshers(refreshers: readonly Refresher[], logger: Logger): () => void {
+  const timer = setInterval(() => {
+    for (const refresh of refreshers)
+      refresh().catch((error) => logger.warn({ event: "refresh-failed", err: error }, "kept what was there"));
+  }, INTERVAL).unref();
+  return () => clearInterval(timer);
+}

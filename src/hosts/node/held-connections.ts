@@ -1,0 +1,131 @@
+import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import type { LimitCounters } from "../../limits/limit-counters.ts";
+import type { ClientConnections } from "./server-protection.ts";
+
+/** A TCP connection, with what is known of it. Times by `performance.now()`. */
+export interface HeldConnection {
+  readonly key: string;
+  readonly socket: Socket;
+  /** Undefined for a client without limits. */
+  readonly client: string | undefined;
+  /** When it was last asked; before that, when it came or began to speak HTTP/2. */
+  activeAt: number;
+  hasAsked: boolean;
+  /** Requests that are not over. */
+  open: number;
+  session: ServerHttp2Session | undefined;
+  /** Counts a stream that was reset, and ends the connection where it was one too many. */
+  onReset: () => void;
+  /** The listener that all streams of this connection share. */
+  onStreamClose: (this: ServerHttp2Stream) => void;
+}
+
+/** What admitting works with. */
+export interface HeldConnectionsParts {
+  /** All connections together. */
+  readonly most: number;
+  readonly idleTimeout: number;
+  readonly clients: ClientConnections | undefined;
+  readonly counters: LimitCounters;
+}
+
+/** Who has never asked for so long, in milliseconds, goes before who has: until then it may be in its handshake. */
+const HANDSHAKE_GRACE = 1000;
+
+/**
+ * The connections of one server. Where there is no place for one more, neither in all nor for that client, one that has never asked goes, then the one
+ * that has been idle for longest, else the new one: strangers who hold connections open keep nobody out, and nobody who waits for an answer loses it.
+ */
+export class HeldConnections {
+  readonly #parts: HeldConnectionsParts;
+  readonly #held = new Map<string, HeldConnection>();
+  readonly #ofClients = new Map<string, Set<HeldConnection>>();
+
+  constructor(parts: HeldConnectionsParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes in a connection that was just accepted; undefined where it was cut off. */
+  admit(socket: Socket): HeldConnection | undefined {
+    const { most, clients, counters } = this.#parts;
+    const address = socket.remoteAddress;
+    // It has gone already.
+    if (address === undefined) return void socket.destroy();
+    const client = clients?.networks.of(address);
+    if (client !== undefined && clients!.rate.take(address) > 0) {
+      counters.hit("clients.connectionsPerSecond");
+      return void socket.destroy();
+    }
+    const siblings = client === undefined ? undefined : (this.#ofClients.get(client) ?? new Set());
+    if (siblings !== undefined && clients!.most > 0 && siblings.size >= clients!.most) {
+      counters.hit("clients.connections");
+      if (!this.#dropIdlest(siblings)) return void socket.destroy();
+    }
+    if (this.#held.size >= most) {
+      counters.hit("limits.connections");
+      if (!this.#dropIdlest(this.#held.values())) return void socket.destroy();
+    }
+    const now = performance.now();
+    const held: HeldConnection = {
+      ...{ key: keyOf(socket), socket, client, activeAt: now, hasAsked: false, open: 0, session: undefined },
+      onReset: ignore,
+      onStreamClose: ignore,
+    };
+    this.#held.set(held.key, held);
+    if (client !== undefined) this.#ofClients.set(client, siblings!.add(held));
+    socket.once("close", () => {
+      const { idleTimeout } = this.#parts;
+      if (held.open === 0 && held.hasAsked && performance.now() - held.activeAt >= idleTimeout)
+        counters.hit("limits.idleSeconds");
+      this.#release(held);
+    });
+    return held;
+  }
+
+  /** The connection below a TLS connection or a session, which have its addresses and ports. */
+  of(socket: Socket): HeldConnection | undefined {
+    return this.#held.get(keyOf(socket));
+  }
+
+  all(): Iterable<HeldConnection> {
+    return this.#held.values();
+  }
+
+  #release(held: HeldConnection): void {
+    if (!this.#held.delete(held.key) || held.client === undefined) return;
+    const siblings = this.#ofClients.get(held.client)!;
+    siblings.delete(held);
+    if (siblings.size === 0) this.#ofClients.delete(held.client);
+  }
+
+  #dropIdlest(candidates: Iterable<HeldConnection>): boolean {
+    const silentSince = performance.now() - HANDSHAKE_GRACE;
+    const isSilent = ({ hasAsked, activeAt }: HeldConnection) => !hasAsked && activeAt < silentSince;
+    let idlest: HeldConnection | undefined;
+    for (const held of candidates) {
+      if (held.open > 0) continue;
+      const goesFirst =
+        idlest === undefined ||
+        (isSilent(held) === isSilent(idlest) ? held.activeAt < idlest.activeAt : isSilent(held));
+      if (goesFirst) idlest = held;
+    }
+    if (idlest === undefined) return false;
+    letGo(idlest);
+    // Its place is free at once; the socket closes later.
+    this.#release(idlest);
+    return true;
+  }
+}
+
+/** Lets go of a connection, with a GOAWAY where it speaks HTTP/2. */
+export function letGo({ session, socket }: HeldConnection): void {
+  if (session === undefined || session.destroyed) socket.destroy();
+  else session.destroy();
+}
+
+function keyOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+}
+
+function ignore(): void {}

@@ -1,0 +1,169 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { type AskingAuthority, createAskingAuthority } from "../../access/asking/asking-authority.ts";
+import type { RuleCredentials } from "../../access/asking/asking-settings.ts";
+import type { Audiences } from "../../access/asking/audience.ts";
+import { isHostToken } from "../../access/asking/host-token.ts";
+import { isPathToken } from "../../access/asking/path-token.ts";
+import { type CertificateIdentity, fitsCertificate } from "../../access/certificates.ts";
+import type { HttpRequest } from "../../http/exchange.ts";
+import type { AskingRule } from "../settings/access-settings.ts";
+import {
+  audiencesOf,
+  hostNamesOf,
+  isForEverybody,
+  whoseTokens,
+  withoutUndefined,
+} from "../settings/asking.ts";
+import type { ServeConfig } from "../settings/serve-config.ts";
+import type { TokenOrFile } from "../settings/token-settings.ts";
+import { UsageError } from "../settings/usage-error.ts";
+import { IssuerKeys } from "./issuer-keys.ts";
+import { readToken } from "./token-file.ts";
+
+/** What a host brings along. */
+export interface NodeAskingParts {
+  readonly clientAddress: (request: HttpRequest) => string | undefined;
+  /** Is told when an issuer's keys could not be fetched. */
+  readonly onFailure: (url: string, error: unknown) => void;
+}
+
+/** Who asks on Node, whose files may change while the gateway runs. */
+export class NodeAsking implements AskingAuthority<HttpRequest> {
+  readonly audiences: Audiences;
+  readonly #config: Pick<ServeConfig, "access" | "push">;
+  readonly #parts: NodeAskingParts;
+  readonly #issuers = new Map<object, IssuerKeys>();
+  #rules: readonly RuleCredentials[] = [];
+  #read = "";
+  #authority!: AskingAuthority<HttpRequest>;
+
+  private constructor(config: Pick<ServeConfig, "access" | "push">, parts: NodeAskingParts) {
+    this.#config = config;
+    this.#parts = parts;
+    this.audiences = audiencesOf(config.access);
+  }
+
+  /** @throws {UsageError} naming the file that cannot be read, or holds what cannot be used */
+  static async load(
+    config: Pick<ServeConfig, "access" | "push">,
+    parts: NodeAskingParts,
+  ): Promise<NodeAsking> {
+    const asking = new NodeAsking(config, parts);
+    for (const { oidc = [] } of config.access.rules)
+      for (const issued of oidc) asking.#issuers.set(issued, await IssuerKeys.load(issued, parts.onFailure));
+    await asking.refresh();
+    return asking;
+  }
+
+  /** By what somebody is known, as it was read last. */
+  get rules(): readonly RuleCredentials[] {
+    return this.#rules;
+  }
+
+  /** Whether everybody gets the same answers whatever they show. */
+  get isForEverybody(): boolean {
+    return isForEverybody(this.#config.access, this.#rules);
+  }
+
+  admit(request: HttpRequest) {
+    return this.#authority.admit(request);
+  }
+
+  /** Whether a certificate lets its holder ask, and so do nothing else. */
+  isOfRule(identity: CertificateIdentity): boolean {
+    return this.#config.access.rules.some(({ certificates = [] }) =>
+      certificates.some((pattern) => fitsCertificate(pattern, identity)),
+    );
+  }
+
+  /**
+   * Reads the files again. What was read last stays in force where that fails.
+   * @returns whether tokens, passwords or keys are others
+   * @throws {UsageError} naming the file that cannot be read, or holds what cannot be used
+   */
+  async refresh(): Promise<boolean> {
+    const { access, push } = this.#config;
+    const rules = await Promise.all(access.rules.map((rule) => this.#readRule(rule)));
+    let hasOtherKeys = false;
+    for (const issuer of this.#issuers.values()) if (await issuer.refresh()) hasOtherKeys = true;
+    const read = JSON.stringify(rules.map(({ oidc: _, ...rest }) => rest));
+    if (read === this.#read && !hasOtherKeys) return false;
+    this.#read = read;
+    this.#rules = rules;
+    this.#authority = createAskingAuthority({
+      audiences: this.audiences,
+      rules,
+      hostNames: hostNamesOf(access),
+      everybodyHasTokens: push.credentials.length > 0,
+      clientAddress: this.#parts.clientAddress,
+      sha256: (octets) => createHash("sha256").update(octets).digest(),
+    });
+    return true;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#issuers.values()].map((keys) => keys.close()));
+  }
+
+  async #readRule(rule: AskingRule): Promise<RuleCredentials> {
+    const { name, certificates, addresses } = rule;
+    const oidc = rule.oidc?.map((issued) => ({
+      ...whoseTokens(issued),
+      keys: this.#issuers.get(issued)!.source,
+    }));
+    const basic = rule.basic?.map(async ({ username, passwordSha256, passwordFile }) => ({
+      username,
+      passwordSha256: passwordSha256 ?? hashOf(await readPassword(passwordFile!)),
+    }));
+    const read = {
+      bearer: await readTokens(rule.bearer),
+      basic: basic && (await Promise.all(basic)),
+      pathTokens: await readTokens(rule.pathTokens, isPathToken, "a path: letters, digits and - . _ ~"),
+      hostTokens: await readTokens(
+        rule.hostTokens,
+        isHostToken,
+        "a host name (clusterset-doh token --host-name)",
+      ),
+      ...{ certificates, oidc, addresses },
+    };
+    return { name, ...withoutUndefined(read) };
+  }
+}
+
+/** @throws {UsageError} for a file whose token does not fit `place` */
+async function readTokens(
+  tokens: readonly TokenOrFile[] | undefined,
+  fits: (token: string) => boolean = () => true,
+  place = "",
+): Promise<string[] | undefined> {
+  if (tokens === undefined) return undefined;
+  return Promise.all(
+    tokens.map(async ({ tokenSha256, tokenFile }) => {
+      if (tokenSha256 !== undefined) return tokenSha256;
+      const token = await readToken(tokenFile!);
+      if (!fits(token)) throw new UsageError(`the token in ${tokenFile} cannot stand in ${place}`);
+      return hashOf(token);
+    }),
+  );
+}
+
+/** Its first line; spaces count. @throws {UsageError} where there is none, or one that no client can send (RFC 7617 section 2) */
+async function readPassword(file: string): Promise<string> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`cannot read the password file: ${(error as Error).message}`);
+  }
+  const password = text.replace(/\r?\n$/, "").normalize("NFC");
+  if (password === "")
+    throw new UsageError(`the password file ${file} is empty: clusterset-doh token > ${file}`);
+  if (/\p{Cc}/u.test(password))
+    throw new UsageError(`the password file ${file} holds more than one line, or control characters`);
+  return password;
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,19 @@
+import { createClientAddress } from "../../http/client-address.ts";
+import type { DnsResource } from "../../http/dns-resource.ts";
+import { createRequestGate, type RequestGate } from "../../http/request-gate.ts";
+import { ClientRate } from "../../limits/client-rate.ts";
+import { clientRequests, type EdgeClients } from "./client-settings.ts";
+
+/** What each client may ask for on hosts that see requests only; undefined where that is any number. */
+export function gateOfClients(
+  clients: EdgeClients,
+  { counters, refuse }: Pick<DnsResource, "counters" | "refuse">,
+): RequestGate | undefined {
+  if (clients.requestsPerSecond === 0) return undefined;
+  return createRequestGate({
+    rate: new ClientRate(clientRequests(clients)),
+    clientAddress: createClientAddress(clients),
+    counters: counters.limits,
+    refuse,
+  });
+}

@@ -1,0 +1,17 @@
+import * as z from "zod";
+
+/** SHA-256 in hex, as `clusterset-doh token` prints it. */
+export const TokenSha256 = z.string().regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits");
+
+/** A token by its hash, where there are no files. */
+export const HashedToken = z.strictObject({ tokenSha256: TokenSha256 });
+
+/** A token by its hash, or in a file that is read again when it changes. */
+export const TokenOrFile = z
+  .strictObject({ tokenSha256: TokenSha256.optional(), tokenFile: z.string().min(1).optional() })
+  .refine(
+    ({ tokenSha256, tokenFile }) => (tokenSha256 === undefined) !== (tokenFile === undefined),
+    "must have one of tokenSha256 and tokenFile",
+  );
+
+export type TokenOrFile = z.infer<typeof TokenOrFile>;

@@ -1,0 +1,14 @@
+/** How long other work may have to wait, in milliseconds. */
+const TURN_MILLISECONDS = 10;
+
+/** Runs steps in turns with other work, so that queries are answered in between. */
+export async function inTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
+  let started = performance.now();
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    if (performance.now() - started < TURN_MILLISECONDS) continue;
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    started = performance.now();
+  }
+}

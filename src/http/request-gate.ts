@@ -1,0 +1,76 @@
+import type { ClientRate } from "../limits/client-rate.ts";
+import type { LimitCounters } from "../limits/limit-counters.ts";
+import type { Load } from "../limits/load.ts";
+import { type ClientAddress, socketAddress } from "./client-address.ts";
+import type { Connection } from "./connection.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
+import { FetchRequest, toResponse } from "./fetch-exchange.ts";
+import type { Refuse } from "./refusal.ts";
+
+/** Looks at a request before anything is done for it: the response that refuses it, or undefined. */
+export type RequestGate = (request: HttpRequest) => HttpResponse | undefined;
+
+/** What a gate is put together from. */
+export interface RequestGateParts {
+  /** How much each client may ask for; default: any number. */
+  readonly rate?: ClientRate | undefined;
+  /** Default: the socket's. */
+  readonly clientAddress?: ClientAddress;
+  /** Default: there is always room. */
+  readonly load?: Load | undefined;
+  readonly counters: LimitCounters;
+  readonly refuse: Refuse;
+  /** Paths of DNS resources with another name than `dns-query`. */
+  readonly dnsPaths?: readonly string[];
+}
+
+/** Says how the process is; what watches it must not be turned away. */
+const HEALTH = /^(?:https?:\/\/[^/]*)?\/(?:healthz|readyz)(?:\?|$)/;
+/**
+ * What is done under overload, too: DNS, since refusing a query costs what answering it does, renewals, since names would leave the answers without
+ * them, and what tells how things are.
+ */
+const NEVER_SHED = /^[^?#]*\/(?:dns-query|lease|healthz|readyz|metrics)(?:[?#]|$)/;
+
+const TOO_MANY = "this client asks too much: ask again later";
+const BUSY = "the gateway is busy: DNS is answered, everything else has to wait";
+
+/** The gate in front of all resources; undefined where it would let everything pass. */
+export function createRequestGate(parts: RequestGateParts): RequestGate | undefined {
+  const { rate, clientAddress = socketAddress, load, counters, refuse } = parts;
+  const dnsPaths = new Set(parts.dnsPaths);
+  const canWait = ({ url }: HttpRequest) => !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url));
+  if (rate === undefined && load === undefined) return undefined;
+  return (request) => {
+    if (load?.isHigh && canWait(request)) {
+      counters.hit("limits.loopDelayMilliseconds");
+      return refuse(request, 503, BUSY, { "retry-after": "5" });
+    }
+    const seconds = rate === undefined ? 0 : rate.take(clientAddress(request));
+    if (seconds === 0 || HEALTH.test(request.url)) return undefined;
+    counters.hit("clients.requestsPerSecond");
+    return refuse(request, 429, TOO_MANY, { "retry-after": String(seconds) });
+  };
+}
+
+function pathOf(url: string): string {
+  return url.replace(/^https?:\/\/[^/]*/, "").replace(/[?#].*$/s, "");
+}
+
+/** Puts the gate in front of an exchange. */
+export function behindGate(gate: RequestGate | undefined): (exchange: Exchange) => Exchange {
+  if (gate === undefined) return (exchange) => exchange;
+  return (exchange) => (request) => gate(request) ?? exchange(request);
+}
+
+/** Answers requests of the Fetch standard. */
+export type FetchHandler = (request: Request, connection: Connection) => Response | Promise<Response>;
+
+/** Puts the gate in front of an application. */
+export function fetchBehindGate(gate: RequestGate | undefined): (fetch: FetchHandler) => FetchHandler {
+  if (gate === undefined) return (fetch) => fetch;
+  return (fetch) => (request, connection) => {
+    const refused = gate(new FetchRequest(request, connection));
+    return refused === undefined ? fetch(request, connection) : toResponse(refused);
+  };
+}

@@ -1,0 +1,319 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Admission } from "../../../src/access/asking/admission.ts";
+import { createAskingAuthority } from "../../../src/access/asking/asking-authority.ts";
+import type { AskingRequest, AskingSettings } from "../../../src/access/asking/asking-settings.ts";
+import { createAudiences } from "../../../src/access/asking/audience.ts";
+import { SecretTable } from "../../../src/access/asking/secret-table.ts";
+import type { ShownCertificate } from "../../../src/access/certificates.ts";
+import { type Sha256, sha256BySubtle } from "../../../src/access/digests.ts";
+import { inlineKeys, type KeySource, KeysUnavailable } from "../../../src/access/oidc-keys.ts";
+import { EVERYTHING, type Scope } from "../../../src/merge/scope.ts";
+import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey } from "../issuers.ts";
+
+const hex = (text: string) => createHash("sha256").update(text).digest("hex");
+const atOnce: Sha256 = (octets) => createHash("sha256").update(octets).digest();
+
+interface Asked extends AskingRequest {
+  readonly address: string | undefined;
+}
+
+/** A request with what is told of it. */
+function asked(more: {
+  url?: string;
+  host?: string;
+  authorization?: string;
+  connection?: ShownCertificate;
+  address?: string;
+}): Asked {
+  const { url = "/dns-query?dns=AAAA", host = "gateway.example", authorization, connection, address } = more;
+  return {
+    ...{ url, host, address, connection },
+    header: (name) => (name === "authorization" ? (authorization ?? null) : null),
+  };
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString("base64")}` });
+const certificate = (san: string): { connection: ShownCertificate } => ({
+  connection: {
+    clientCertificate: "verified",
+    certificateIdentity: { fingerprintSha256: hex(san), commonName: undefined, uris: [san], dnsNames: [] },
+  },
+});
+
+let issuer: SigningKey;
+let verified = 0;
+let rules: AskingSettings<Asked>["rules"];
+beforeAll(async () => {
+  issuer = await makeKey("key-1");
+  const inline = inlineKeys({ keys: [issuer.jwk] });
+  const keys: KeySource = {
+    key: (...looked) => {
+      verified++;
+      return inline.key(...looked);
+    },
+  };
+  const issued = { issuer: ISSUER, audience: AUDIENCE, keys };
+  rules = [
+    { name: "laptops", bearer: [hex("laptop-1"), hex("laptop-2")] },
+    {
+      name: "scripts",
+      basic: [
+        { username: "ci", passwordSha256: hex("secret") },
+        { username: "Zoë", passwordSha256: hex("pässword") },
+      ],
+    },
+    { name: "phones", pathTokens: [hex("phone")] },
+    { name: "coredns", hostTokens: [hex("resolver")] },
+    {
+      name: "pods",
+      certificates: [{ san: "spiffe://example.org/pod" }, { fingerprintSha256: hex("pinned") }],
+    },
+    { name: "people", oidc: [{ ...issued, claims: { groups: ["platform", "admins"] } }] },
+    { name: "robot", oidc: [{ ...issued, subjects: ["robot"] }] },
+    { name: "office", addresses: ["192.0.2.0/24", "2001:db8::/32"] },
+  ];
+});
+
+const scopes: Readonly<Record<string, Scope>> = { laptops: { view: "west" }, phones: { view: "west" } };
+
+function authority(more: Partial<AskingSettings<Asked>> & { everybody?: Scope | undefined } = {}) {
+  const { everybody, rules: own = rules, ...rest } = more;
+  const audiences = createAudiences(
+    everybody,
+    own.map(({ name }) => ({ name, scope: scopes[name] ?? { namespaces: [name] } })),
+  );
+  const made = createAskingAuthority<Asked>({
+    audiences,
+    rules: own,
+    hostNames: ["doh.example.org"],
+    everybodyHasTokens: false,
+    clientAddress: ({ address }) => address,
+    sha256: atOnce,
+    clock: () => NOW,
+    ...rest,
+  });
+  return { audiences, admit: (request: Parameters<typeof asked>[0]) => made.admit(asked(request)) };
+}
+
+const told = (admission: Admission) =>
+  "rule" in admission ? admission.rule : [admission.status, admission.code, admission.outcome];
+
+const KNOWN = [
+  ["a bearer token (RFC 6750 section 2.1)", bearer("laptop-1"), "laptops"],
+  ["the other one while it is rotated", bearer("laptop-2"), "laptops"],
+  ["a name and a password (RFC 7617)", basic("ci:secret"), "scripts"],
+  ["those in UTF-8, in whatever form", basic("Zoe\u0308:pa\u0308ssword"), "scripts"],
+  ["a token in the path", { url: "/tokens/phone/dns-query?dns=AAAA" }, "phones"],
+  ["a token in the host name", { host: "resolver.doh.example.org:8443" }, "coredns"],
+  ["the same in upper case", { host: "RESOLVER.doh.example.org" }, "coredns"],
+  ["a certificate with a name", certificate("spiffe://example.org/pod"), "pods"],
+  ["a certificate by its fingerprint", certificate("pinned"), "pods"],
+  ["an address", { address: "192.0.2.7" }, "office"],
+  ["an address of IPv4 in IPv6", { address: "::ffff:192.0.2.7" }, "office"],
+  ["an address of IPv6", { address: "2001:db8::1" }, "office"],
+] as const;
+
+const UNKNOWN = [
+  ["nothing", {}, [401, "TOKEN_REQUIRED", "missing"]],
+  ["another bearer token", bearer("laptop-3"), [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["a bearer token that is none", bearer("a b"), [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["the scheme alone", { authorization: "Bearer" }, [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["a path token as a bearer token", bearer("phone"), [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["the hash of a token", bearer(hex("laptop-1")), [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["another password", basic("ci:secre"), [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["another one's password", basic("Zoë:secret"), [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["another name", basic("cx:secret"), [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["Basic that is none", { authorization: "Basic !" }, [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["a scheme that no rule knows", { authorization: "Negotiate abc" }, [401, "TOKEN_REQUIRED", "missing"]],
+  ["another path token", { url: "/tokens/other/dns-query" }, [401, "TOKEN_REQUIRED", "missing"]],
+  ["another host token", { host: "other.doh.example.org" }, [401, "TOKEN_REQUIRED", "missing"]],
+  ["another certificate", certificate("spiffe://example.org/other"), [403, "UNKNOWN_CERTIFICATE", "unknown"]],
+  [
+    "a certificate that is not trusted",
+    { connection: { clientCertificate: "refused" } },
+    [403, "CERTIFICATE_REFUSED", "unknown"],
+  ],
+  ["an address beside it", { address: "192.0.3.7" }, [401, "TOKEN_REQUIRED", "missing"]],
+  ["an address that is none", { address: "office" }, [401, "TOKEN_REQUIRED", "missing"]],
+] as const;
+
+describe("who asks", () => {
+  it.each(KNOWN)("is known by %s", async (_, request, rule) => {
+    const admission = authority().admit(request);
+    // Nothing has to be waited for where the host hashes at once.
+    expect(admission).not.toBeInstanceOf(Promise);
+    expect(told(await admission)).toBe(rule);
+    expect(told(await authority({ sha256: sha256BySubtle }).admit(request))).toBe(rule);
+    expect(told(await authority({ everybody: EVERYTHING }).admit(request))).toBe(rule);
+  });
+
+  it.each(UNKNOWN)("is not known by %s", async (_, request, refusal) => {
+    expect(told(await authority().admit(request))).toEqual(refusal);
+    expect(told(await authority({ sha256: sha256BySubtle }).admit(request))).toEqual(refusal);
+  });
+
+  it.each(UNKNOWN)(
+    "is everybody, where everybody may ask, with %s, unless it is a wrong credential",
+    async (_, request, refusal) => {
+      const admission = await authority({ everybody: EVERYTHING }).admit(request);
+      expect(told(admission)).toEqual(refusal[1] === "UNKNOWN_TOKEN" ? refusal : "public");
+    },
+  );
+
+  it("may be a cluster that pushes, for everybody's audience to know", async () => {
+    const { admit } = authority({ everybody: EVERYTHING, everybodyHasTokens: true });
+    expect(told(await admit(bearer("token-of-a-cluster")))).toBe("public");
+    expect(told(await admit(bearer("laptop-1")))).toBe("laptops");
+    expect(told(await admit(basic("ci:wrong")))).toEqual([401, "UNKNOWN_TOKEN", "unknown"]);
+  });
+
+  it("is told by what is shown most openly: path, host, Authorization, certificate, address", async () => {
+    const { admit } = authority();
+    let request = {};
+    for (const [more, rule] of [
+      [{ address: "192.0.2.7" }, "office"],
+      [certificate("pinned"), "pods"],
+      [bearer("laptop-1"), "laptops"],
+      [{ host: "resolver.doh.example.org" }, "coredns"],
+      [{ url: "/tokens/phone/" }, "phones"],
+    ] as const) {
+      request = { ...request, ...more };
+      expect(told(await admit(request))).toBe(rule);
+    }
+    // A wrong token is not made good by anything else.
+    expect(told(await admit({ ...bearer("x"), ...certificate("pinned"), address: "192.0.2.7" }))).toEqual([
+      401,
+      "UNKNOWN_TOKEN",
+      "unknown",
+    ]);
+  });
+
+  it("has the audience of its scope, one for each scope; everybody has one of its own", async () => {
+    const { admit, audiences } = authority({ everybody: { view: "west" } });
+    const of = async (request: object) => {
+      const admission = await admit(request);
+      return "audience" in admission ? admission.audience : undefined;
+    };
+    expect(await of(bearer("laptop-1"))).toBe(await of({ url: "/tokens/phone/dns-query" }));
+    expect(await of(bearer("laptop-1"))).not.toBe(await of({}));
+    expect(await of({})).toBe(audiences.everybody);
+    expect(audiences.all).toHaveLength(8);
+    expect(() => audiences.ofRule("none")).toThrow(RangeError);
+  });
+
+  it("has the path without its token", async () => {
+    const { admit } = authority();
+    expect(await admit({ url: "/tokens/phone/resolve?name=a" })).toMatchObject({
+      path: { prefix: "/tokens/phone", url: "/resolve?name=a" },
+    });
+    expect(await admit({ host: "resolver.doh.example.org" })).toMatchObject({ isByHost: true });
+  });
+});
+
+describe("a token of an issuer", () => {
+  it("is of the rule whose subject and claims fit, and is verified once", async () => {
+    const { admit } = authority();
+    const person = await issuer.token({ sub: "ann", groups: ["sales", "platform"] });
+    verified = 0;
+    expect(told(await admit(bearer(person)))).toBe("people");
+    const first = verified;
+    expect(first).toBeGreaterThan(0);
+    const again = admit(bearer(person));
+    expect(again).not.toBeInstanceOf(Promise);
+    expect(told(await again)).toBe("people");
+    expect(verified).toBe(first);
+    expect(told(await admit(bearer(await issuer.token({ sub: "robot", groups: "admins" }))))).toBe("people");
+    expect(told(await admit(bearer(await issuer.token({ sub: "robot" }))))).toBe("robot");
+  });
+
+  it("is not remembered beyond its expiry, nor for more than ten minutes", async () => {
+    let now = NOW;
+    const { admit } = authority({ clock: () => now });
+    const short = await issuer.token({ sub: "robot", exp: 60 });
+    const long = await issuer.token({ sub: "robot", exp: 86_400 });
+    await admit(bearer(short));
+    await admit(bearer(long));
+    now += 59_000;
+    expect(admit(bearer(short))).not.toBeInstanceOf(Promise);
+    now += 33_000;
+    expect(told(await admit(bearer(short)))).toEqual([401, "TOKEN_EXPIRED", "unknown"]);
+    now = NOW + 600_000;
+    expect(admit(bearer(long))).toBeInstanceOf(Promise);
+  });
+
+  it.each([
+    ["no claim", {}, [403, "UNKNOWN_SUBJECT"]],
+    ["other values of it", { groups: ["sales"] }, [403, "UNKNOWN_SUBJECT"]],
+    ["a value that begins like it", { groups: "platform2" }, [403, "UNKNOWN_SUBJECT"]],
+    ["a value of another kind", { groups: { platform: true } }, [403, "UNKNOWN_SUBJECT"]],
+    ["another audience", { aud: "other", groups: "platform" }, [401, "WRONG_AUDIENCE"]],
+    ["another issuer", { iss: "https://evil.example", groups: "platform" }, [401, "UNKNOWN_ISSUER"]],
+    ["an expiry that is over", { exp: -31, groups: "platform" }, [401, "TOKEN_EXPIRED"]],
+  ])("with %s is refused", async (_, claims, refusal) => {
+    const token = await issuer.token({ sub: "ann", ...claims });
+    const admission = await authority().admit(bearer(token));
+    expect(told(admission)).toEqual([...refusal, "unknown"]);
+    expect(JSON.stringify(admission)).not.toContain(token.split(".")[2]);
+  });
+
+  it("waits for keys that cannot be had", async () => {
+    const keys: KeySource = {
+      key: () => Promise.reject(new KeysUnavailable("the issuer's keys could not be fetched")),
+    };
+    const own = [{ name: "people", oidc: [{ issuer: ISSUER, audience: AUDIENCE, keys }] }];
+    const admission = await authority({ rules: own }).admit(bearer(await issuer.token()));
+    expect(told(admission)).toEqual([503, "KEYS_UNAVAILABLE", "unknown"]);
+  });
+
+  it("of another key is refused", async () => {
+    const stranger = await makeKey("key-1");
+    const token = await stranger.token({ sub: "robot" });
+    expect(told(await authority().admit(bearer(token)))).toEqual([401, "UNKNOWN_KEY", "unknown"]);
+  });
+});
+
+describe("the challenge of a 401 (RFC 9110 section 11.6.1)", () => {
+  const BEARER = 'Bearer realm="clusterset-doh"';
+  const BASIC = 'Basic realm="clusterset-doh", charset="UTF-8"';
+  it.each([
+    [["laptops"], {}, BEARER],
+    [["laptops"], bearer("x"), `${BEARER}, error="invalid_token"`],
+    [["people"], {}, BEARER],
+    [["scripts"], {}, BASIC],
+    [["scripts"], basic("ci:x"), BASIC],
+    [["laptops", "scripts", "office"], {}, `${BEARER}, ${BASIC}`],
+    [["laptops", "scripts"], basic("ci:x"), `${BEARER}, ${BASIC}`],
+    [["pods"], {}, undefined],
+    [["office", "phones"], {}, undefined],
+  ])("names the schemes of %j", async (names, request, challenge) => {
+    const own = rules.filter(({ name }) => names.includes(name));
+    const admission = await authority({ rules: own }).admit(request);
+    expect("challenge" in admission ? admission.challenge : undefined).toBe(challenge);
+    expect("status" in admission && admission.status).toBe(challenge === undefined ? 403 : 401);
+  });
+});
+
+describe("secrets", () => {
+  it("have the holder of the first one that fits, among any number", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom("a", "b", "c", "e")),
+        fc.constantFrom("a", "b", "d"),
+        (held, given) => {
+          const table = new SecretTable(held.map((text, index) => [index, hex(text)]));
+          const at = (held as string[]).indexOf(given);
+          expect(table.find(atOnce(new TextEncoder().encode(given)) as Uint8Array)).toBe(
+            at === -1 ? undefined : at,
+          );
+        },
+      ),
+    );
+  });
+
+  it("that are no SHA-256 are refused", () => {
+    expect(() => new SecretTable([["a", "secret"]])).toThrow(RangeError);
+  });
+});

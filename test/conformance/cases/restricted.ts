@@ -1,0 +1,209 @@
+import { createHash } from "node:crypto";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { encodeQuery } from "../../resolve/ask.ts";
+import type { Config } from "../host-under-test.ts";
+import type { CaseRequest, CaseResponse, HttpCase } from "../http-case.ts";
+import { WHO } from "./http-world.ts";
+
+const hex = (text: string) => createHash("sha256").update(text).digest("hex");
+const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
+
+/** How a request shows something: in a header field, or before its path. */
+export interface Shown {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly prefix?: string;
+}
+
+/** A kind of credential: one that is known, others that are not. */
+export interface Kind {
+  readonly title: string;
+  readonly known: Shown;
+  readonly unknown: readonly Shown[];
+}
+
+/** What the tests push and wait with: it sees everything. */
+export const ADMIN = "Bearer admin-token";
+
+/** What everybody of the other rules sees: one of the two clusters. */
+const SCOPE = { clusters: ["cluster-a"] };
+
+/** Rules of every kind that all hosts have, and how somebody is known by them. */
+export async function restrictedRules(): Promise<{
+  readonly access: NonNullable<Config["access"]>;
+  readonly kinds: readonly Kind[];
+}> {
+  const issuer = "https://issuer.example";
+  const [own, other] = await Promise.all([generateKeyPair("ES256"), generateKeyPair("ES256")]);
+  const jwk = { ...(await exportJWK(own.publicKey)), kid: "one" };
+  const sign = (key: typeof own.privateKey, claims: object) =>
+    new SignJWT({ iss: issuer, aud: "clusterset-doh", sub: "ann", groups: ["platform"], ...claims })
+      .setProtectedHeader({ alg: "ES256", kid: "one" })
+      .setExpirationTime("1h")
+      .sign(key);
+  const bearer = (token: string): Shown => ({ headers: { authorization: `Bearer ${token}` } });
+  const field = (authorization: string): Shown => ({ headers: { authorization } });
+  return {
+    access: {
+      public: false,
+      hostNames: ["doh.example.org"],
+      rules: [
+        { name: "admins", bearer: [{ tokenSha256: hex("admin-token") }] },
+        { name: "laptops", scope: SCOPE, bearer: [{ tokenSha256: hex("a") }, { tokenSha256: hex("b") }] },
+        { name: "scripts", scope: SCOPE, basic: [{ username: "ci", passwordSha256: hex("pässword") }] },
+        { name: "phones", scope: SCOPE, pathTokens: [{ tokenSha256: hex("phone") }] },
+        { name: "coredns", scope: SCOPE, hostTokens: [{ tokenSha256: hex("resolver") }] },
+        {
+          name: "people",
+          scope: SCOPE,
+          oidc: [{ issuer, claims: { groups: ["platform"] }, jwks: { keys: [jwk as { kty: "EC" }] } }],
+        },
+      ],
+    },
+    kinds: [
+      {
+        title: "a bearer token",
+        known: bearer("a"),
+        unknown: [bearer("c"), field("Bearer"), field("Bearer a b")],
+      },
+      { title: "the other bearer token of the rule", known: bearer("b"), unknown: [] },
+      {
+        title: "a name and a password",
+        known: field(basic("ci:pässword")),
+        unknown: [field(basic("ci:password")), field(basic("cj:pässword")), field("Basic x")],
+      },
+      {
+        title: "a token in the path",
+        known: { prefix: "/tokens/phone" },
+        unknown: [{ prefix: "/tokens/other" }, { prefix: "/tokens/Phone" }],
+      },
+      {
+        title: "a token of an issuer",
+        known: bearer(await sign(own.privateKey, {})),
+        unknown: [bearer(await sign(other.privateKey, {})), bearer(await sign(own.privateKey, { aud: "x" }))],
+      },
+    ],
+  };
+}
+
+/** A token in the host name, for hosts whose test client can name one. */
+export const HOST_KIND: Kind = {
+  title: "a token in the host name",
+  known: { headers: { host: "RESOLVER.doh.example.org" } },
+  unknown: [{ headers: { host: "other.doh.example.org" } }, { headers: { host: "resolver.example.org" } }],
+};
+
+const MESSAGE = "application/dns-message";
+const query = new Uint8Array(encodeQuery(WHO, "A"));
+const dns = `?dns=${Buffer.from(query).toString("base64url")}`;
+const JSON_QUESTION = `?name=${WHO}&type=A`;
+
+interface Asked {
+  readonly title: string;
+  readonly request: CaseRequest;
+  readonly answered: CaseResponse;
+}
+
+const answer = { answer: [`${WHO} 5 A 10.1.0.2`] };
+const PRIVATE = { "cache-control": /^private, max-age=/, vary: /\bauthorization\b/ };
+
+/** Each way to ask, and what one cluster of the two answers. */
+const ASKED: readonly Asked[] = [
+  {
+    title: "GET",
+    request: { path: `/dns-query${dns}` },
+    answered: { status: 200, dns: answer, headers: PRIVATE },
+  },
+  {
+    title: "POST",
+    request: { method: "POST", path: "/dns-query", headers: { "content-type": MESSAGE }, body: query },
+    answered: { status: 200, dns: answer, headers: PRIVATE },
+  },
+  {
+    title: "JSON",
+    request: { path: `/resolve${JSON_QUESTION}` },
+    answered: { status: 200, text: '"data":"10.1.0.2"}]', headers: PRIVATE },
+  },
+  {
+    title: "a view by path",
+    request: { path: `/clusters/cluster-a/dns-query${dns}` },
+    answered: { status: 200, dns: answer, headers: PRIVATE },
+  },
+  {
+    title: "a hidden view by path",
+    request: { path: `/clusters/cluster-b/dns-query${dns}` },
+    answered: { status: 404, headers: { "cache-control": "no-store" } },
+  },
+  {
+    title: "a page",
+    request: { path: "/services" },
+    answered: { status: 200, text: "who.shop.svc", headers: { "cache-control": /^private/ } },
+  },
+  {
+    title: "metrics, which only those see who see everything",
+    request: { path: "/metrics" },
+    answered: { status: 404 },
+  },
+];
+
+const REFUSED: CaseResponse = {
+  status: 401,
+  headers: {
+    "cache-control": "no-store",
+    "www-authenticate": /^Bearer realm="clusterset-doh".*, Basic realm="clusterset-doh", charset="UTF-8"$/,
+  },
+};
+
+/** Every kind by every way to ask: known, not known, and nothing at all. */
+export function restrictedCases(kinds: readonly Kind[]): HttpCase[] {
+  const row = (
+    title: string,
+    { request }: Asked,
+    { headers, prefix = "" }: Shown,
+    expected: CaseResponse,
+  ) => ({
+    section: "docs/security.md, Asking",
+    title,
+    ...request,
+    path: `${prefix}${request.path}`,
+    headers: { ...request.headers, ...headers },
+    expected,
+  });
+  return ASKED.flatMap((asked) => [
+    row(`${asked.title} with nothing`, asked, {}, REFUSED),
+    ...kinds.flatMap(({ title, known, unknown }) => [
+      row(`${asked.title} with ${title}`, asked, known, asked.answered),
+      ...unknown.map((shown, index) =>
+        row(
+          `${asked.title} with what is no ${title.replace(/^an? |^the /, "")} (${index + 1})`,
+          asked,
+          shown,
+          REFUSED,
+        ),
+      ),
+    ]),
+  ]);
+}
+
+/** What is answered all the same. */
+export const openCases: readonly HttpCase[] = [
+  {
+    section: "docs/security.md, Asking",
+    title: "health needs nothing",
+    path: "/healthz",
+    expected: { status: 200, text: "ok" },
+  },
+  {
+    section: "docs/security.md, Asking",
+    title: "readiness counts nothing for strangers",
+    path: "/readyz",
+    expected: { status: 200, text: "ready\n" },
+  },
+  {
+    section: "Fetch standard, section 4.8",
+    title: "a preflight, which can show nothing",
+    method: "OPTIONS",
+    path: "/clusters/cluster-b/dns-query",
+    headers: { origin: "https://app.example", "access-control-request-method": "GET" },
+    expected: { status: 204, headers: { "access-control-allow-headers": /\bauthorization\b/ } },
+  },
+];

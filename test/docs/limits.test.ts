@@ -1,0 +1,107 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { ServeConfig } from "../../src/hosts/settings/serve-config.ts";
+import { createPrometheusMetrics } from "../../src/http/prometheus.ts";
+import { QueryCounters } from "../../src/http/query-counters.ts";
+import { LIMITS } from "../../src/limits/limit-counters.ts";
+import { fakeForwarder } from "../forward/fake-forwarder.ts";
+import { FakeGateway, NOW } from "../http/fake-gateway.ts";
+
+const documentation = readFileSync(new URL("../../docs/limits.md", import.meta.url), "utf8");
+
+/** Numbers among the settings that bound nothing. */
+const NO_LIMITS = new Set([
+  "clients.hops",
+  "clients.ipv4PrefixBits",
+  "clients.ipv6PrefixBits",
+  "ddr.dotPort",
+  "ddr.httpsPort",
+  "forward.cache.maximumNegativeTtlSeconds",
+  "forward.cache.maximumTtlSeconds",
+  "forward.cache.minimumTtlSeconds",
+  "forward.cache.staleSeconds",
+  "forward.hedgeMilliseconds",
+  "lease.defaultSeconds",
+  "negativeTtlSeconds",
+  "sourceCluster.option",
+  "ttlSeconds",
+]);
+
+/** Every setting that is a number, by its key. */
+function numbersIn(value: unknown, key = ""): [string, number][] {
+  if (typeof value === "number") return [[key, value]];
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([name, inside]) =>
+    numbersIn(inside, key === "" ? name : `${key}.${name}`),
+  );
+}
+
+interface Row {
+  readonly keys: readonly string[];
+  readonly defaults: string;
+  readonly beyond: string;
+}
+
+/** Rows of the tables whose first cell has keys; `.key` belongs to the group of the one before. */
+const rows: Row[] = documentation
+  .split("\n")
+  .filter((line) => line.startsWith("| `"))
+  .map((line) => {
+    const [first, defaults, beyond] = line.slice(2, -2).split(" | ");
+    let group = "";
+    const keys = [...first!.matchAll(/`([^`]+)`/g)].map(([, key]) => {
+      if (key!.startsWith(".")) return `${group}${key}`;
+      group = key!.slice(0, key!.lastIndexOf("."));
+      return key!;
+    });
+    return { keys, defaults: defaults!, beyond: beyond! };
+  });
+const rowOf = (key: string) => rows.find(({ keys }) => keys.includes(key));
+
+const settings = numbersIn(ServeConfig.parse({}));
+const limits = settings.filter(([key]) => !NO_LIMITS.has(key));
+
+/** How the documentation writes a number. */
+const written = (value: number): string[] => [
+  String(value),
+  `${value / 1024 / 1024} MiB`,
+  `${value / 1024 / 1024} Mi`,
+];
+
+const { forwarder } = fakeForwarder({});
+const metrics = createPrometheusMetrics(new FakeGateway(), new QueryCounters(), () => NOW, forwarder);
+
+describe("docs/limits.md", () => {
+  it("is about settings that there are", () => {
+    const known = new Set(settings.map(([key]) => key));
+    const told = rows.flatMap(({ keys }) => keys).filter((key) => key !== "http2");
+    const others = new Set(["clients.exempt", "clients.trustedProxies", "clients.header"]);
+    expect(told.filter((key) => !known.has(key) && !others.has(key))).toEqual([]);
+    expect([...NO_LIMITS].filter((key) => !known.has(key) && !key.startsWith("ddr."))).toEqual([]);
+    expect(limits.length).toBeGreaterThan(50);
+  });
+
+  it.each(limits)("has %s with its default %d", (key, value) => {
+    const row = rowOf(key);
+    expect(row, key).toBeDefined();
+    const cells = row!.defaults.split(", ");
+    const cell = cells.length === 1 ? cells[0]! : cells[row!.keys.indexOf(key)]!;
+    expect(written(value)).toContain(cell);
+  });
+
+  it.each(limits)("says where %s is counted, and it is", async (key) => {
+    const { keys, beyond } = rowOf(key)!;
+    const text = await metrics.render();
+    const named = /`(clusterset_doh_\w+)/.exec(beyond)?.[1];
+    if (named !== undefined) expect(text).toContain(`# TYPE ${named} `);
+    else if (!beyond.includes("not counted, since"))
+      // Bursts and the like count with the first key of their row.
+      expect(
+        [key, keys[0]!].some((one) => text.includes(`clusterset_doh_limited_total{limit="${one}"} 0\n`)),
+      ).toBe(true);
+  });
+
+  it.each(LIMITS.map((limit) => [limit]))("has %s, which is counted", (limit) => {
+    expect(rowOf(limit)).toBeDefined();
+  });
+});

@@ -1,0 +1,112 @@
+import { once } from "node:events";
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { join } from "node:path";
+import { request } from "undici";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { emptySnapshot, headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
+import { ZONE } from "../clients/listening-gateway.ts";
+import { startWorker, type WorkerProcess } from "../edge/wrangler.ts";
+import { startGateway } from "../processes.ts";
+import { temporaryFolder } from "../servers/folders.ts";
+import { attackQueries } from "./attack-queries.ts";
+import { expectNobodyThere, expectNoPollution } from "./prototype-keys.ts";
+import { METHODS, pathsWith, type Route, routesOf } from "./routes.ts";
+import { traversals } from "./traversal.ts";
+
+const { exports: own, ...parts } = shopSnapshot("east");
+/** With the services that the queries of attacks are for. */
+const EAST = { ...parts, exports: { ...own, "shop/big": headlessExport(300) } };
+
+describe("the Worker in workerd under attack", () => {
+  let worker: WorkerProcess;
+  /** Those of a gateway on Node: the Worker has all of them, or answers that there is nothing. */
+  let routes: Route[];
+  beforeAll(async () => {
+    const gateway = await startGateway({ clusters: ["east"] });
+    routes = await routesOf(gateway, join(temporaryFolder("routes"), "state"));
+    await gateway.stop();
+    worker = await startWorker({ clusters: ["east", "west"], config: { zones: [ZONE] } });
+    const path = "/api/v1/clusters/east/snapshot?leaseSeconds=600";
+    expect(await send("PUT", path, "east", EAST)).toBe(200);
+  });
+  afterAll(async () => {
+    await worker?.stop();
+    expect(worker?.events("request-failed")).toEqual([]);
+  });
+
+  /** @param of whose token is shown */
+  async function send(
+    method: string,
+    path: string,
+    of: string | undefined,
+    snapshot = shopSnapshot("east"),
+  ): Promise<number> {
+    const sends = method !== "GET" && method !== "HEAD";
+    const { status, text } = await worker.http(path, {
+      method,
+      headers: {
+        "content-type": "application/json",
+        ...(of !== undefined && { authorization: `Bearer ${worker.tokenFor(of)}` }),
+      },
+      ...(sends && { body: JSON.stringify(snapshot) }),
+    });
+    for (const id of ["east", "west"]) expect(text).not.toContain(worker.tokenFor(id));
+    return status;
+  }
+
+  test.each(attackQueries)("$title", async ({ query, gets }) => {
+    const { statusCode, body } = await request(`${worker.url}/dns-query`, {
+      method: "POST",
+      headers: { "content-type": "application/dns-message" },
+      body: query,
+    });
+    const answer = Buffer.from(await body.arrayBuffer());
+    expect([statusCode, statusCode === 200 && answer[3]! & 15]).toEqual(
+      gets === "no query" ? [400, false] : [200, gets],
+    );
+  });
+
+  test("a credential opens nothing for another cluster, and changes nothing", async () => {
+    const before = await worker.clusterStatus("east");
+    let refused = 0;
+    for (const path of pathsWith(routes, "east"))
+      for (const method of METHODS) {
+        const [anonymous, known] = [await send(method, path, undefined), await send(method, path, "west")];
+        const where = `${method} ${path}: ${known}, ${anonymous} for anybody`;
+        if (anonymous === 401) {
+          expect([where, known]).toEqual([where, 403]);
+          refused++;
+        } else expect([where, known]).toEqual([where, anonymous]);
+      }
+    expect(refused).toBeGreaterThanOrEqual(6);
+    expect(await worker.clusterStatus("east")).toEqual(before);
+  });
+
+  test("paths through cluster ids lead nowhere", async () => {
+    const before = await worker.clusterStatus("east");
+    const headers = {
+      authorization: `Bearer ${worker.tokenFor("east")}`,
+      "content-type": "application/json",
+    };
+    // What Node's client sends as it stands.
+    for (const id of traversals.filter((text) => /^[\x21-\x7e]+$/.test(text)))
+      for (const path of [`/api/v1/clusters/${id}/snapshot`, `/clusters/${id}/resolve?name=.`])
+        for (const method of ["GET", "PUT"]) {
+          const { hostname, port } = new URL(worker.url);
+          const sent = requestHttp({ hostname, port, path, method, headers });
+          sent.end(method === "PUT" ? JSON.stringify(emptySnapshot(id)) : undefined);
+          const [answer] = (await once(sent, "response")) as [IncomingMessage];
+          answer.resume();
+          const status = answer.statusCode!;
+          // Dots alone are taken out of a path before anybody looks at it: what is left may be a page.
+          const isRefused = status >= (method === "GET" ? 200 : 400) && (status < 500 || status === 501);
+          expect([method, path, isRefused]).toEqual([method, path, true]);
+        }
+    expect(await worker.clusterStatus("east")).toEqual(before);
+  });
+
+  test("names that every object has are taken or refused as any other", async () => {
+    await expectNoPollution(worker, "west", "east", 29);
+    await expectNobodyThere(worker, "east");
+  });
+});

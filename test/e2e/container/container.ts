@@ -1,0 +1,104 @@
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { kill } from "node:process";
+import { temporaryFolder } from "../servers/folders.ts";
+import { ServerProcess } from "../servers/process.ts";
+import { run } from "../servers/run.ts";
+import type { ImageConfig } from "./dockerfile.ts";
+
+/** An image that `buildImage` made: its folder, and what it says of its process. */
+export interface Image {
+  root: string;
+  config: ImageConfig;
+}
+
+/** How a container is run. */
+export interface ContainerOptions {
+  /** For the log. */
+  name: string;
+  args: readonly string[];
+  /** Instead of the image's entry point. */
+  entrypoint?: readonly string[];
+  env?: Record<string, string>;
+  /** Folders of this machine by their paths in the container, read-only. */
+  mounts?: Record<string, string>;
+  /** A folder of this machine for the image's volume; without one nothing at all can be written. */
+  volume?: string;
+  ready?: () => Promise<boolean>;
+}
+
+/**
+ * Gives an image what the base image and an engine would: the libraries of Node, `/etc/hosts` and `/etc/resolv.conf`. There is no
+ * shell and no other program in it.
+ */
+export async function finishImage(root: string): Promise<void> {
+  const libraries = await run("ldd", [join(root, "usr/local/bin/node")]);
+  for (const [path] of libraries.matchAll(/\/lib\S+/g)) {
+    const target = join(root, "usr", path.replace(/^\/usr\//, "/"));
+    mkdirSync(dirname(target), { recursive: true });
+    copyFileSync(path, target);
+  }
+  for (const name of ["hosts", "resolv.conf"])
+    writeFileSync(join(root, "etc", name), readFileSync(join("/etc", name)));
+}
+
+/** A container that runs. */
+export interface Container {
+  /** Its pid is that of the namespaces' keeper, which signals do not reach: use `stop`. */
+  process: ServerProcess;
+  log(): string;
+  /** Resolves with the exit code once it has ended by itself. */
+  ended(): Promise<number | null>;
+  /** SIGTERM to the program; resolves with its exit code. */
+  stop(): Promise<number | null>;
+}
+
+const script = readFileSync(join(import.meta.dirname, "run-container.sh"), "utf8");
+
+/** Runs an image as the manifests in infra/kubernetes have it: its user, a read-only root, no privileges to be gained. */
+export async function startContainer({ root, config }: Image, options: ContainerOptions): Promise<Container> {
+  const { name, args, entrypoint = config.entrypoint, env = {}, mounts = {}, volume, ready } = options;
+  const volumes = volume === undefined ? {} : { [config.volumes[0]!]: volume };
+  for (const path of Object.keys(mounts)) mkdirSync(join(root, path), { recursive: true });
+  const bound = [
+    ...Object.entries(mounts).map(([path, folder]) => `ro:${folder}:${path}`),
+    ...Object.entries(volumes).map(([path, folder]) => `rw:${folder}:${path}`),
+  ];
+  const path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+  const environment = Object.entries({ PATH: path, ...config.env, ...env });
+  const [uid, gid] = config.user.split(":");
+  const process = await ServerProcess.start({
+    name,
+    command: "unshare",
+    args: [
+      ...["--mount", "--pid", "--fork", "--kill-child", "--"],
+      ...["sh", "-euc", script, "run-container", root, String(bound.length), ...bound],
+      ...["env", "-i", ...environment.map(([key, value]) => `${key}=${value}`)],
+      ...["setpriv", "--no-new-privs", "unshare", `--root=${root}`, `--wd=${config.workdir}`],
+      ...[`--setgid=${gid}`, `--setuid=${uid}`, ...entrypoint, ...args],
+    ],
+    folder: temporaryFolder(name),
+    ready: ready ?? (async () => true),
+  });
+  const ended = async () => {
+    await process.ended();
+    return process.exitCode;
+  };
+  return {
+    process,
+    log: () => process.log(),
+    ended,
+    stop: async () => {
+      const shell = childOf(process.pid);
+      const program = childOf(shell);
+      if (program !== undefined) kill(program, "SIGTERM");
+      return ended();
+    },
+  };
+}
+
+function childOf(pid: number | undefined): number | undefined {
+  if (pid === undefined) return undefined;
+  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ");
+  return child === undefined || child === "" ? undefined : Number(child);
+}

@@ -1,0 +1,198 @@
+import { readFileSync } from "node:fs";
+import { connect, constants } from "node:http2";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
+import { startFetchServer } from "../../src/hosts/runtimes/fetch-server.ts";
+import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
+import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";
+import { readEdgeConfig } from "../../src/hosts/settings/edge-config.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../src/hosts/settings/server-limits.ts";
+import { LimitCounters } from "../../src/limits/limit-counters.ts";
+import { RequestsInFlight } from "../../src/limits/load.ts";
+import { queryFor } from "../forward/fake-upstreams.ts";
+import { Gateways, type Sent, send } from "./gateways.ts";
+
+const tokenSha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+const message = queryFor("web.shop.svc.clusterset.local");
+const QUERY: Sent = { method: "POST", message };
+const SLOW = { requestsPerSecond: 1, requestBurst: 2 };
+
+const gateways = new Gateways();
+afterEach(() => gateways.close());
+
+const start = (config: object) =>
+  gateways.start(gateways.folder(), {
+    push: { credentials: [{ clusterId: "west", tokenSha256 }] },
+    ...config,
+  });
+
+async function limited(gateway: RunningGateway, limit: string): Promise<number> {
+  const { bytes } = await send(gateway, "/metrics");
+  return Number(
+    new RegExp(`clusterset_doh_limited_total\\{limit="${limit}"\\} (\\d+)`).exec(String(bytes))![1],
+  );
+}
+
+describe("a gateway on Node", () => {
+  it.each([true, false])("refuses who asks too much, in all that is asked (HTTP/2: %s)", async (http2) => {
+    const clients = { ...SLOW, requestsPerSecond: 1, requestBurst: 6, exempt: [] };
+    const gateway = await start({ clients });
+    const statuses = [];
+    const paths: [string, Sent][] = [
+      ["/dns-query", QUERY],
+      ["/resolve?name=a.test", {}],
+      ["/", {}],
+      ["/api/v1/clusters/west/snapshot", { method: "PUT", token: "wrong", json: {} }],
+    ];
+    for (let round = 0; round < 4; round++)
+      for (const [path, sent] of paths) statuses.push((await send(gateway, path, { ...sent, http2 })).status);
+    expect(statuses.slice(0, 4)).toEqual([200, 200, 200, 401]);
+    expect(statuses.slice(4)).toContain(429);
+    const { status, headers } = await send(gateway, "/healthz", { http2 });
+    expect([status, headers["retry-after"]]).toEqual([200, undefined]);
+    await vi.waitFor(
+      async () => expect(await limited(gateway, "clients.requestsPerSecond")).toBeGreaterThan(0),
+      20_000,
+    );
+  });
+
+  it("does not count who is exempt, as loopback is, and nobody where the limit is off", async () => {
+    for (const clients of [SLOW, { ...SLOW, requestsPerSecond: 0, exempt: [] }]) {
+      const gateway = await start({ clients });
+      for (let round = 0; round < 6; round++)
+        expect((await send(gateway, "/dns-query", QUERY)).status).toBe(200);
+      expect(await limited(gateway, "clients.requestsPerSecond")).toBe(0);
+    }
+  });
+
+  it("tells clients of a trusted proxy apart, and believes nobody else", async () => {
+    const from = async (gateway: RunningGateway, told: string) =>
+      (await send(gateway, "/dns-query", { ...QUERY, headers: { "x-forwarded-for": told } })).status;
+    const clients = { requestsPerSecond: 1, requestBurst: 1, exempt: [] };
+    const proxied = await start({ clients: { ...clients, trustedProxies: ["127.0.0.1"] } });
+    expect(await from(proxied, "192.0.2.1")).toBe(200);
+    expect(await from(proxied, "198.51.100.7, 192.0.2.1")).toBe(429);
+    expect(await from(proxied, "192.0.2.1, 192.0.2.2")).toBe(200);
+    const direct = await start({ clients });
+    expect([await from(direct, "192.0.2.1"), await from(direct, "192.0.2.2")]).toEqual([200, 429]);
+  });
+
+  it("keeps half of its places for DNS: pages, JSON and snapshots wait, queries and renewals do not", async () => {
+    const gateway = await start({ limits: { requestsInFlight: 8 } });
+    const session = connect(gateway.url, { ca: readFileSync(gateway.certificateFile!) });
+    session.on("error", () => {});
+    // Bodies that never end take five places.
+    const begun = Array.from({ length: 5 }, () => {
+      const stream = session.request({
+        ...{ ":method": "POST", ":path": "/dns-query", "content-type": "application/dns-message" },
+        "content-length": "40",
+      });
+      stream.on("error", () => {});
+      stream.write("half");
+      return stream;
+    });
+    await vi.waitFor(async () => expect((await send(gateway, "/setup")).status).toBe(503), 20_000);
+    const status = async (path: string, sent: Sent = {}) => (await send(gateway, path, sent)).status;
+    const snapshot: Sent = { method: "PUT", token: "test", json: {} };
+    expect([
+      await status("/"),
+      await status("/resolve?name=web.shop.svc.clusterset.local"),
+      await status("/api/v1/clusters/west/snapshot", snapshot),
+      await status("/dns-query", QUERY),
+      await status("/dns-query", { ...QUERY, http2: false }),
+      await status("/api/v1/clusters/west/lease", { method: "POST", token: "test", json: { generation: 1 } }),
+      await status("/healthz"),
+    ]).toEqual([503, 503, 503, 200, 200, 409, 200]);
+    const refused = await send(gateway, "/api/v1/clusters/west/snapshot", snapshot);
+    expect([refused.headers["retry-after"], refused.json()]).toMatchObject([
+      "5",
+      { error: { code: "OVERLOADED" } },
+    ]);
+    for (const stream of begun) stream.close(constants.NGHTTP2_CANCEL);
+    await vi.waitFor(async () => expect(await status("/setup")).toBe(200), 20_000);
+    expect(await limited(gateway, "limits.loopDelayMilliseconds")).toBeGreaterThan(3);
+    session.destroy();
+  });
+
+  it("refuses queries that are longer than they may be, and counts them", async () => {
+    const gateway = await start({ limits: { queryBytes: 40 } });
+    const get = `/dns-query?dns=${"A".repeat(80)}`;
+    expect([(await send(gateway, "/dns-query", QUERY)).status, (await send(gateway, get)).status]).toEqual([
+      413, 414,
+    ]);
+    expect(await limited(gateway, "limits.queryBytes")).toBe(2);
+  });
+
+  it("takes the limits on pushes from its configuration", async () => {
+    const gateway = await start({ limits: { pushLevels: 12, pushBurst: 2, pushesPerSecond: 1 } });
+    const path = "/api/v1/clusters/west/snapshot";
+    const nested = Array.from({ length: 13 }).reduce<unknown>((inside) => [inside], 1);
+    const put = async () =>
+      (await send(gateway, path, { method: "PUT", token: "test", json: nested })).json();
+    const codes = [await put(), await put(), await put()].map(({ error }) => error.code);
+    expect(codes).toContain("JSON_TOO_DEEP");
+    expect(await limited(gateway, "limits.pushLevels")).toBeGreaterThan(0);
+  });
+});
+
+describe("hosts that see requests only", () => {
+  const environment = (clients: object) => ({
+    CLUSTERSET_PRIMARY_URL: "http://127.0.0.1:1",
+    CLUSTERSET_TRANSFER_TOKEN: "secret",
+    CONFIG: JSON.stringify({ clients }),
+  });
+  const connection = (clientAddress: string) => ({ clientAddress, clientCertificate: "none" as const });
+
+  it("limit what each client asks of a secondary", async () => {
+    const secondary = createSecondaryHost(readSecondarySettings(environment(SLOW)), "0", () => {});
+    const request = () =>
+      new Request("https://doh.example/dns-query", {
+        method: "POST",
+        headers: { "content-type": "application/dns-message" },
+        body: message,
+      });
+    const ask = async (address: string) => (await secondary.fetch(request(), connection(address))).status;
+    expect([await ask("192.0.2.1"), await ask("192.0.2.1")]).toEqual([200, 200]);
+    const statuses = [await ask("192.0.2.1"), await ask("192.0.2.1"), await ask("192.0.2.1")];
+    expect(statuses).toContain(429);
+    expect(await ask("192.0.2.2")).toBe(200);
+  });
+
+  it("believe a field that a proxy overwrites, and no list, to which the platform appends", () => {
+    const trustedProxies = ["192.0.2.1"];
+    for (const header of [undefined, "X-Forwarded-For", "forwarded"])
+      expect(() => readEdgeConfig({ clients: { trustedProxies, header } })).toThrow(/CONFIG.clients.header/);
+    expect(readEdgeConfig({ clients: { trustedProxies, header: "x-real-ip" } }).clients.hops).toBe(1);
+    expect(() => readEdgeConfig({ clients: { connections: 5 } })).toThrow(/clients.connections/);
+  });
+
+  it("bound how many requests they answer at once", async () => {
+    let respond: ((request: Request, address: string) => Response | Promise<Response>) | undefined;
+    let finish = () => {};
+    const counters = new LimitCounters();
+    const open = startFetchServer({
+      name: "Test",
+      listen: (options) => {
+        respond = options.respond;
+        return { port: 1, stop: async () => {} };
+      },
+    });
+    await open({
+      listen: { host: "127.0.0.1", port: 0 },
+      tls: undefined,
+      fetch: () =>
+        new Promise((resolve) => {
+          finish = () => resolve(new Response("late"));
+        }),
+      limits: DEFAULT_SERVER_LIMITS,
+      protection: { counters, requests: new RequestsInFlight(1), clients: undefined },
+    });
+    const request = new Request("https://doh.example/");
+    const first = respond!(request, "192.0.2.1");
+    const second = await respond!(request, "192.0.2.1");
+    expect([second.status, second.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(counters.counts().get("limits.requestsInFlight")).toBe(1);
+    finish();
+    expect((await first).status).toBe(200);
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, it } from "vitest";
+import { createClientAddress } from "../../src/http/client-address.ts";
+import type { Connection } from "../../src/http/connection.ts";
+import { FetchRequest } from "../../src/http/fetch-exchange.ts";
+import { QueryCounters } from "../../src/http/query-counters.ts";
+import { createRefuse } from "../../src/http/refusal.ts";
+import { behindGate, createRequestGate, fetchBehindGate } from "../../src/http/request-gate.ts";
+import { ClientRate } from "../../src/limits/client-rate.ts";
+import { anyLoad, LoopDelay, RequestsInFlight } from "../../src/limits/load.ts";
+
+const NETWORK = { exempt: [], ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 100 };
+
+function open(given: { perSecond?: number; burst?: number; isHigh?: boolean; proxies?: string[] }) {
+  const clock = { now: 0 };
+  const load = { isHigh: given.isHigh ?? false };
+  const counters = new QueryCounters();
+  const { perSecond = 0, burst = 1, proxies = [] } = given;
+  const gate = createRequestGate({
+    ...(perSecond > 0 && { rate: new ClientRate({ ...NETWORK, perSecond, burst }, () => clock.now) }),
+    clientAddress: createClientAddress({ trustedProxies: proxies, hops: 1, header: "x-forwarded-for" }),
+    load,
+    counters: counters.limits,
+    refuse: createRefuse("*", counters),
+    dnsPaths: ["/everything"],
+  });
+  const pass = (url: string, address: string, headers: Record<string, string> = {}) =>
+    gate!(new FetchRequest(new Request(url, { headers }), { clientAddress: address }));
+  return { gate, pass, clock, load, counters };
+}
+
+const QUERY = "https://doh.example/dns-query?dns=AAAB";
+const ONE = "192.0.2.1";
+
+describe("requests of one client", () => {
+  it("are refused beyond its rate, until there is a token again", () => {
+    const { pass, clock, counters } = open({ perSecond: 0.5, burst: 2 });
+    expect([pass(QUERY, ONE), pass(QUERY, ONE)]).toEqual([undefined, undefined]);
+    const refused = pass(QUERY, ONE);
+    expect(refused).toMatchObject({
+      status: 429,
+      headers: { "retry-after": "2", "cache-control": "no-store" },
+    });
+    expect(pass(QUERY, "192.0.2.2")).toBeUndefined();
+    clock.now = 2000;
+    expect(pass(QUERY, ONE)).toBeUndefined();
+    expect(counters.limits.counts().get("clients.requestsPerSecond")).toBe(1);
+    expect(counters.rejections()).toEqual(new Map([[429, 1]]));
+  });
+
+  it("are told why in the form that they are made in", () => {
+    const { pass } = open({ perSecond: 1, burst: 1 });
+    pass(QUERY, ONE);
+    const text = (url: string, headers = {}) =>
+      new TextDecoder().decode(pass(url, ONE, headers)?.body ?? undefined);
+    expect(text(QUERY)).toMatch(/^this client asks too much/);
+    for (const url of [
+      "https://doh.example/resolve?name=a",
+      "https://doh.example/api/v1/clusters/west/lease",
+    ])
+      expect(JSON.parse(text(url))).toMatchObject({ error: { code: "TOO_MANY_REQUESTS" } });
+  });
+
+  it("count for the address that a trusted proxy tells, and for no other", () => {
+    const { pass } = open({ perSecond: 1, burst: 1, proxies: ["10.0.0.0/8"] });
+    const from = (address: string, told: string) => pass(QUERY, address, { "x-forwarded-for": told })?.status;
+    expect([from("10.0.0.1", ONE), from("10.0.0.2", ONE), from("10.0.0.1", "192.0.2.2")]).toEqual([
+      undefined,
+      429,
+      undefined,
+    ]);
+    // Who is no proxy has a bucket of its own, whatever it writes.
+    expect([from(ONE, "192.0.2.9"), from(ONE, "192.0.2.10")]).toEqual([429, 429]);
+  });
+
+  it.each(["healthz", "readyz", "readyz?verbose"])("for /%s are always answered", (path) => {
+    const { pass } = open({ perSecond: 1, burst: 1 });
+    for (let round = 0; round < 5; round++) expect(pass(`https://doh.example/${path}`, ONE)).toBeUndefined();
+  });
+
+  it("pass where there is nothing to be counted: then there is no gate at all", () => {
+    const exchange = () => ({ status: 200, headers: {}, body: null });
+    const fetch = () => new Response();
+    const gate = createRequestGate({
+      counters: new QueryCounters().limits,
+      refuse: createRefuse("*", new QueryCounters()),
+    });
+    expect([gate, behindGate(gate)(exchange), fetchBehindGate(gate)(fetch)]).toEqual([
+      undefined,
+      exchange,
+      fetch,
+    ]);
+  });
+});
+
+describe("under overload", () => {
+  it.each<[string, boolean]>([
+    ["/", true],
+    ["/setup", true],
+    ["/resolve?name=web.shop.svc.clusterset.test", true],
+    ["/clusters/west/resolve?name=web.shop.svc.clusterset.test", true],
+    ["/api/v1/clusters/west/snapshot", true],
+    ["/api/v1/clusters/west/snapshot?leaseSeconds=5#/dns-query", true],
+    ["/api/v1/clusters/west/snapshot?x=/dns-query", true],
+    ["/api/v1/transfer/state", true],
+    ["/api/v1/clusters/west/lease", false],
+    ["/dns-query?dns=AAAB", false],
+    ["/clusters/west/dns-query", false],
+    ["/everything?dns=AAAB", false],
+    ["/healthz", false],
+    ["/readyz", false],
+    ["/metrics", false],
+  ])("%s has to wait: %s", (path, waits) => {
+    const { pass, load, counters } = open({ isHigh: true });
+    const refused = pass(`https://doh.example${path}`, ONE);
+    expect(refused?.status).toBe(waits ? 503 : undefined);
+    if (waits) expect(refused).toMatchObject({ headers: { "retry-after": "5" } });
+    expect(counters.limits.counts().get("limits.loopDelayMilliseconds")).toBe(waits ? 1 : 0);
+    load.isHigh = false;
+    expect(pass(`https://doh.example${path}`, ONE)).toBeUndefined();
+  });
+});
+
+it("a gate stands in front of an application and of an exchange", async () => {
+  const { gate } = open({ perSecond: 1, burst: 1 });
+  const connection: Connection = { clientAddress: ONE, clientCertificate: "none" };
+  const fetch = fetchBehindGate(gate)(() => new Response("inside"));
+  expect(await (await fetch(new Request(QUERY), connection)).text()).toBe("inside");
+  expect((await fetch(new Request(QUERY), connection)).status).toBe(429);
+  const exchange = behindGate(gate)(() => ({ status: 200, headers: {}, body: null }));
+  expect(await exchange(new FetchRequest(new Request(QUERY), connection))).toMatchObject({ status: 429 });
+});
+
+describe("load", () => {
+  function delays(most: number) {
+    const clock = { now: 0 };
+    const delay = new LoopDelay(most, () => clock.now);
+    /** The timer of 50 ms is so late, so often. */
+    const late = (milliseconds: number, times = 1) => {
+      for (let turn = 0; turn < times; turn++) {
+        clock.now += 50 + milliseconds;
+        delay.sample();
+      }
+      return delay.isHigh;
+    };
+    return late;
+  }
+
+  it("is high while timers are late for long, not where they are late once", () => {
+    const late = delays(200);
+    expect([late(5000), late(0, 4), late(300, 3), late(300, 2), late(0, 4), late(0, 2)]).toEqual([
+      false,
+      false,
+      false,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it("is high while half of the places for requests are taken, and there are no more than those", () => {
+    const requests = new RequestsInFlight(4);
+    const begun = Array.from({ length: 6 }, () => [requests.begin(), requests.isHigh]);
+    expect(begun).toEqual([
+      [true, false],
+      [true, false],
+      [true, true],
+      [true, true],
+      [false, true],
+      [false, true],
+    ]);
+    expect(anyLoad([{ isHigh: false }, requests]).isHigh).toBe(true);
+    for (let turn = 0; turn < 4; turn++) requests.end();
+    expect([requests.count, anyLoad([requests]).isHigh]).toEqual([0, false]);
+  });
+});

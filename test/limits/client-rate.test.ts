@@ -1,0 +1,87 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseAddressRanges } from "../../src/dns/address-range.ts";
+import { ClientNetworks } from "../../src/limits/client-networks.ts";
+import { ClientRate } from "../../src/limits/client-rate.ts";
+import { TokenBuckets } from "../../src/limits/token-buckets.ts";
+
+describe("token buckets", () => {
+  it("never give more than the burst and what time has filled in", () => {
+    const steps = fc.array(fc.nat({ max: 500 }), { minLength: 1, maxLength: 200 });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 50 }),
+        fc.integer({ min: 1, max: 20 }),
+        steps,
+        (perSecond, burst, pauses) => {
+          let now = 0;
+          const buckets = new TokenBuckets({ perSecond, burst }, 10, () => now);
+          let taken = 0;
+          for (const pause of pauses) {
+            now += pause;
+            if (buckets.take(buckets.of("one")) === 0) taken++;
+          }
+          expect(taken).toBeLessThanOrEqual(burst + (now / 1000) * perSecond + 1e-6);
+        },
+      ),
+    );
+  });
+
+  it("have a token when they said that they would", () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0.01, max: 1000, noNaN: true }), (perSecond) => {
+        let now = 0;
+        const buckets = new TokenBuckets({ perSecond, burst: 1 }, 10, () => now);
+        buckets.take(buckets.of("one"));
+        const seconds = buckets.take(buckets.of("one"));
+        now += seconds * 1000 + 1e-3;
+        expect(buckets.take(buckets.of("one"))).toBe(0);
+      }),
+    );
+  });
+
+  it("are forgotten where there are too many, those first that nobody took from for longest", () => {
+    const buckets = new TokenBuckets({ perSecond: 1, burst: 1 }, 2, () => 0);
+    const take = (key: string) => buckets.take(buckets.of(key));
+    expect([take("a"), take("b"), take("a"), take("c")]).toEqual([0, 0, 1, 0]);
+    expect([take("a"), take("b")]).toEqual([1, 0]);
+  });
+});
+
+describe("networks of clients", () => {
+  const networks = (ipv4PrefixBits: number, ipv6PrefixBits: number, exempt: readonly string[] = []) =>
+    new ClientNetworks({ ipv4PrefixBits, ipv6PrefixBits, exempt: parseAddressRanges(exempt) });
+
+  it.each<[string, string, number, number, boolean]>([
+    ["192.0.2.1", "192.0.2.254", 24, 56, true],
+    ["192.0.2.1", "192.0.3.1", 24, 56, false],
+    ["192.0.2.1", "192.0.2.2", 32, 64, false],
+    ["192.0.2.1", "::ffff:192.0.2.1", 32, 64, true],
+    ["192.0.2.127", "192.0.2.1", 25, 64, true],
+    ["192.0.2.128", "192.0.2.1", 25, 64, false],
+    ["2001:db8:0:ff::1", "2001:db8:0:1::2", 24, 56, true],
+    ["2001:db8:0:ff::1", "2001:db8:0:1::2", 24, 64, false],
+    ["2001:db8:0:fe::1", "2001:db8:0:ff::1", 24, 63, true],
+    ["2001:db8::1", "2001:db8::2", 24, 128, false],
+    ["192.0.2.1", "c000:201::1", 32, 32, false],
+    ["fe80::1%eth0", "fe80::2%eth1", 32, 64, true],
+  ])("%s and %s by /%i and /%i are one client: %s", (one, other, ipv4, ipv6, expected) => {
+    const known = networks(ipv4, ipv6);
+    expect(known.of(one) === known.of(other)).toBe(expected);
+  });
+
+  it("of exempt addresses are none; what is no address is a client all the same", () => {
+    const known = networks(32, 64, ["10.0.0.0/8"]);
+    expect([known.of("10.1.2.3"), known.of("::ffff:10.1.2.3")]).toEqual([undefined, undefined]);
+    expect([known.of("11.1.2.3"), known.of("nonsense"), known.of("")]).not.toContain(undefined);
+  });
+});
+
+it("a rate of 0, and an address that is not known, are without limit", () => {
+  const settings = { burst: 1, exempt: [], ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 10 };
+  const off = new ClientRate({ ...settings, perSecond: 0 });
+  const on = new ClientRate({ ...settings, perSecond: 1 }, () => 0);
+  expect([off.take("192.0.2.1"), off.take("192.0.2.1")]).toEqual([0, 0]);
+  expect([on.take(undefined), on.take(undefined)]).toEqual([0, 0]);
+  expect([on.take("192.0.2.1"), on.take("192.0.2.1")]).toEqual([0, 1]);
+});

@@ -1,0 +1,159 @@
+import { Hono } from "hono";
+import { describe, expect, it } from "vitest";
+import { createTransferRoutes } from "../../src/http/transfer-routes.ts";
+import { EVERYTHING, type Scope, scopeKey } from "../../src/merge/scope.ts";
+import { HttpTransferSource } from "../../src/transfer/http-source.ts";
+import { Primary } from "../../src/transfer/primary.ts";
+import { encodeQuery } from "../resolve/ask.ts";
+import { openPair, WEB } from "./pair.ts";
+
+const WEST: Scope = { clusters: ["west"] };
+const AS_WEST: Scope = { ...WEST, view: "west" };
+const SCOPES = [WEST, AS_WEST];
+
+/** A primary with scopes, and its secondaries over HTTP. */
+async function openScopes() {
+  const pair = await openPair({}, {}, SCOPES);
+  const { clock, gateway, open } = pair;
+  const app = new Hono().route(
+    "/api/v1/transfer",
+    createTransferRoutes({ gateway, clock: () => clock.now() }),
+  );
+  const asked: string[] = [];
+  const sourceOf = (scope: Scope) =>
+    new HttpTransferSource({
+      gateway: "https://primary.invalid",
+      scope,
+      clock: () => clock.now(),
+      fetch: async (url, request) => {
+        asked.push(url.slice("https://primary.invalid/api/v1/transfer/".length));
+        return app.request(url, request);
+      },
+    });
+  const secondaryOf = (scope: Scope) => open({ source: sourceOf(scope), scope });
+  /** A secondary that has asked. */
+  const freshOf = async (scope: Scope) => {
+    const secondary = secondaryOf(scope);
+    await secondary.freshen(clock.now());
+    return secondary;
+  };
+  return { ...pair, app, asked, secondaryOf, freshOf };
+}
+
+describe("GET /state?scope=", () => {
+  it("is the state of that scope, by the key that it has", async () => {
+    const { app, gateway, push } = await openScopes();
+    await push("west", 2);
+    await push("east", 3);
+    const get = async (query: string) => (await app.request(`/api/v1/transfer/state${query}`)).json();
+    const { conflicts: _, findings: __, ...status } = gateway.within(WEST).status();
+    expect(await get(`?scope=${encodeURIComponent(scopeKey(WEST))}`)).toMatchObject({
+      scope: scopeKey(WEST),
+      status,
+    });
+    expect(status.clusters.map(({ clusterId }) => clusterId)).toEqual(["west"]);
+    for (const everything of ["", "?scope="]) {
+      const state = await get(everything);
+      expect(state).not.toHaveProperty("scope");
+      expect(state).toMatchObject({ status: { imageHash: gateway.status().imageHash } });
+    }
+  });
+
+  it.each([
+    ["one that the primary was not opened with", scopeKey({ clusters: ["east"] })],
+    ["one that is written otherwise", '{ "clusters": ["west"] }'],
+    ["no scope at all", "west"],
+    ["a prototype's key", "__proto__"],
+  ])("%s is 404", async (_, scope) => {
+    const { app } = await openScopes();
+    const response = await app.request(`/api/v1/transfer/state?scope=${encodeURIComponent(scope)}`);
+    expect([response.status, response.headers.get("cache-control")]).toEqual([404, "no-store"]);
+    expect(await response.json()).toMatchObject({ error: { code: "UNKNOWN_SCOPE" } });
+  });
+
+  it("two scopes at once are 404", async () => {
+    const { app } = await openScopes();
+    const key = encodeURIComponent(scopeKey(WEST));
+    for (const query of [`scope=${key}&scope=${key}`, `scope=${key}&scope=`, `scope=&scope=${key}`])
+      expect((await app.request(`/api/v1/transfer/state?${query}`)).status).toBe(404);
+  });
+});
+
+describe("images", () => {
+  it("are given by their hash, whatever their scope, and for a while after they were replaced", async () => {
+    const { clock, gateway, push } = await openScopes();
+    await push("west", 2);
+    await push("east", 3);
+    const primary = new Primary(gateway, () => clock.now());
+    const hash = primary.stateWithin(scopeKey(WEST))!.status.imageHash!;
+    expect(primary.image(hash)).toBe(gateway.within(WEST).current(clock.now())!.image.bytes);
+    expect(primary.image(gateway.status().imageHash!)).toBe(gateway.current(clock.now())!.image.bytes);
+    await push("west", 4);
+    expect(primary.image(hash)).toBeDefined();
+    clock.stall(10_000);
+    expect(primary.image(hash)).toBeUndefined();
+  });
+
+  it("that are some scope's newest push none out that was replaced", async () => {
+    const { clock, gateway, push } = await openScopes();
+    await push("west", 2);
+    await push("east", 3);
+    const bytes = gateway.status().imageBytes;
+    const primary = new Primary(gateway, () => clock.now(), bytes);
+    const before = primary.stateWithin(scopeKey(WEST))!.status.imageHash!;
+    await push("west", 4);
+    primary.state();
+    primary.stateWithin(scopeKey(WEST));
+    primary.state();
+    expect(primary.image(before)).toBeDefined();
+  });
+});
+
+describe("a secondary of a scope", () => {
+  it("answers as the gateway does in that scope", async () => {
+    const { clock, gateway, push, freshOf, asked } = await openScopes();
+    await push("west", 2);
+    await push("east", 3);
+    for (const scope of [EVERYTHING, WEST, AS_WEST]) {
+      const secondary = await freshOf(scope);
+      const now = clock.now();
+      const within = gateway.within(scope);
+      for (const view of [undefined, "east", "west"])
+        for (const name of [WEB, "nothing.shop.svc.clusterset.local"]) {
+          const query = encodeQuery(name, "A");
+          expect(secondary.answer(query, view, now)).toEqual(within.answer(query, view, now));
+        }
+      for (const id of ["east", "west", "north"])
+        expect(secondary.hasCluster(id)).toBe(within.hasCluster(id));
+    }
+    expect(asked[0]).toBe("state");
+    expect(asked).toContain(`state?scope=${encodeURIComponent(scopeKey(WEST))}`);
+  });
+
+  it("with a view has no other cluster's, before its first image too", async () => {
+    const { secondaryOf } = await openScopes();
+    const secondary = secondaryOf(AS_WEST);
+    expect(["east", "west"].map((id) => secondary.hasCluster(id))).toEqual([false, true]);
+  });
+
+  it("that the primary does not have says so, and answers nothing", async () => {
+    const { clock, push, freshOf, events } = await openScopes();
+    await push("west", 2);
+    const secondary = await freshOf({ clusters: ["east"] });
+    expect(secondary.answer(encodeQuery(WEB, "A"), undefined, clock.now())?.outcome).toBe("servfail");
+    expect(secondary.status().transferError).toMatch(/404: the primary has no such scope/);
+    expect(events.at(-1)).toMatchObject({ event: "transfer-failed" });
+  });
+
+  it("takes nothing from a primary that knows no scopes", async () => {
+    const { clock, gateway, push } = await openPair();
+    await push("west", 2);
+    const everything = new Primary(gateway, () => clock.now()).state();
+    const source = new HttpTransferSource({
+      gateway: "https://primary.invalid",
+      scope: WEST,
+      fetch: async () => Response.json(everything),
+    });
+    await expect(source.state(0)).rejects.toThrow(/answered for everything, not for the scope/);
+  });
+});

@@ -1,0 +1,271 @@
+import fc from "fast-check";
+import type { Scope, ScopeAddressSource } from "../../src/merge/scope.ts";
+import type {
+  ClusterSnapshot,
+  EndpointGroups,
+  ExportedService,
+  ImportedService,
+  LocalService,
+} from "../../src/snapshot/schema.ts";
+import { arbitrarySnapshot } from "./arbitrary.ts";
+
+/** The clusters that scopes with clusters have; the others that there are do not exist in them. */
+export const VISIBLE_CLUSTERS = ["east", "west"];
+export const HIDDEN_CLUSTERS = ["north", "south.eu"];
+const NAMESPACES = ["default", "shop", "shop-b"];
+const RANGES = ["10.0.0.0/8", "192.0.2.0/24", "fd00::/8", "2001:db8::/32"];
+const IN_RANGES = ["10.0.0.1", "10.0.0.2", "10.1.0.1", "192.0.2.7", "fd00::1", "2001:db8::2"];
+const OUT_OF_RANGES = ["172.16.0.9", "9.255.255.255", "2001:db9::7", "11.0.0.0", "not-an-address"];
+const SOURCES: readonly ScopeAddressSource[] = ["ClusterSetIP", "ClusterIP", "LoadBalancer", "Endpoint"];
+const HIDDEN_SOURCES = ["north", "NORTH", "far", "", "east.eu"];
+
+/** A scope with any of its parts, but for the view. */
+export const arbitraryScope: fc.Arbitrary<Scope> = fc
+  .record({
+    namespaces: fc.option(fc.constant(NAMESPACES), { nil: undefined }),
+    clusters: fc.option(fc.constant([...VISIBLE_CLUSTERS, "not-there"]), { nil: undefined }),
+    addressSources: fc.option(fc.subarray([...SOURCES]), { nil: undefined }),
+    addressRanges: fc.option(fc.constant(RANGES), { nil: undefined }),
+  })
+  .filter((scope) => Object.values(scope).some((part) => part !== undefined));
+
+/** What a cluster is where nothing is hidden, and what is left of it for whoever the scope is for. */
+export interface PartlyHidden {
+  readonly visible: ClusterSnapshot;
+  /** The same with hidden things beside the others, in two ways. */
+  readonly full: readonly [ClusterSnapshot, ClusterSnapshot];
+}
+
+/**
+ * A cluster in which a scope hides something. It is not made by taking something away from a cluster: what is visible is made first, by what
+ * the scope has, and hidden things are put between.
+ */
+export function arbitraryPartlyHidden(clusterId: string, scope: Scope): fc.Arbitrary<PartlyHidden> {
+  const one = arbitrarySnapshot(fc.constant(clusterId));
+  return fc.tuple(one, one, one).map(([made, hidden, otherHidden]) => {
+    const visible = fitting(made, scope);
+    return {
+      visible,
+      full: [between(visible, hidden, scope, 0), between(visible, otherHidden, scope, 1)],
+    };
+  });
+}
+
+/** A cluster that has nothing but what exists in the scope. */
+function fitting(made: ClusterSnapshot, { clusters, addressSources, addressRanges }: Scope): ClusterSnapshot {
+  const has = (source: ScopeAddressSource) => addressSources?.includes(source) ?? true;
+  const address = (text: string) =>
+    addressRanges === undefined || IN_RANGES.includes(text) ? text : "10.0.0.9";
+  const groups = (given: EndpointGroups): EndpointGroups =>
+    mapValues(given, ({ ports, members }) => ({
+      ports,
+      members: has("Endpoint")
+        ? mapValues(members, (member) => ({ ...member, address: address(member.address) }))
+        : {},
+    }));
+  const source = (text: string) =>
+    clusters === undefined || clusters.includes(text.toLowerCase()) ? text : made.clusterId;
+  const isPartly = clusters !== undefined || addressSources !== undefined || addressRanges !== undefined;
+  const spellsAny = addressSources !== undefined || addressRanges !== undefined;
+  return {
+    ...made,
+    exports: mapValues(made.exports, ({ clusterIPs, loadBalancer, externalIPs, ...exported }) => ({
+      ...exported,
+      ...(has("ClusterIP") && clusterIPs !== undefined && { clusterIPs: clusterIPs.map(address) }),
+      ...(has("LoadBalancer") && {
+        loadBalancer: (loadBalancer ?? []).map(({ ip, hostname }) => ({
+          ...(ip !== undefined && { ip: address(ip) }),
+          ...(hostname !== undefined && { hostname }),
+        })),
+        externalIPs: (externalIPs ?? []).map(address),
+      }),
+      endpoints: groups(exported.endpoints),
+    })),
+    imports: Object.fromEntries(
+      Object.entries(made.imports).map(([key, imported]) => {
+        const told = Object.entries(imported.endpoints).map(([from, each]) => [source(from), groups(each)]);
+        // An import that nobody exports or tells endpoints of might be there for a hidden cluster.
+        const isExported =
+          Object.hasOwn(made.exports, key) && Object.hasOwn(made.namespaces, key.split("/")[0]!);
+        const endpoints: ImportedService["endpoints"] =
+          told.length > 0 || isExported || clusters === undefined
+            ? Object.fromEntries(told)
+            : { [made.clusterId]: {} };
+        return [key, { ...imported, ips: has("ClusterSetIP") ? imported.ips.map(address) : [], endpoints }];
+      }),
+    ),
+    services: mapValues(made.services, ({ clusterIPs, ...local }) => ({
+      ...local,
+      ...(has("ClusterIP") && clusterIPs !== undefined && { clusterIPs: clusterIPs.map(address) }),
+      endpoints: groups(local.endpoints),
+    })),
+    pods: has("Endpoint")
+      ? mapKeys(made.pods, (key) => `${key.split("/")[0]}/${address(key.slice(key.indexOf("/") + 1))}`)
+      : {},
+    ...(made.clusterZone !== undefined && {
+      clusterZone: {
+        ...made.clusterZone,
+        pods: spellsAny && made.clusterZone.pods === "insecure" ? "disabled" : made.clusterZone.pods,
+      },
+    }),
+    findings: isPartly ? {} : made.findings,
+  };
+}
+
+/** The cluster with hidden things between what it has. */
+function between(
+  visible: ClusterSnapshot,
+  hidden: ClusterSnapshot,
+  scope: Scope,
+  way: number,
+): ClusterSnapshot {
+  let full = visible;
+  if (scope.addressRanges !== undefined || scope.addressSources !== undefined)
+    full = withHiddenAddresses(full, scope, way);
+  if (scope.clusters !== undefined) full = withHiddenSources(full, hidden, way);
+  if (scope.namespaces !== undefined) full = withHiddenNamespaces(full, hidden);
+  if (scope.clusters !== undefined || scope.addressRanges !== undefined || scope.addressSources !== undefined)
+    full = { ...full, findings: hidden.findings };
+  return full;
+}
+
+function withHiddenAddresses(
+  visible: ClusterSnapshot,
+  { addressSources, addressRanges }: Scope,
+  way: number,
+): ClusterSnapshot {
+  let turn = way;
+  const hidesSource = (source: ScopeAddressSource) => addressSources?.includes(source) === false;
+  /** Some that do not exist when they come from there. */
+  const some = (source: ScopeAddressSource): string[] => {
+    const from = hidesSource(source)
+      ? [...IN_RANGES, ...OUT_OF_RANGES]
+      : addressRanges === undefined
+        ? []
+        : OUT_OF_RANGES;
+    turn += 1;
+    return from.length === 0
+      ? []
+      : [from[turn % from.length]!, from[(turn * 3) % from.length]!].slice(turn % 2);
+  };
+  const around = (source: ScopeAddressSource, list: readonly string[] = []) => [
+    ...some(source),
+    ...list,
+    ...some(source),
+  ];
+  const groups = (given: EndpointGroups): EndpointGroups => {
+    const put = (members: EndpointGroups[string]["members"]) => ({
+      ...Object.fromEntries(
+        some("Endpoint").map((address, index) => [`a${index}`, { address, hostname: "web-0" }]),
+      ),
+      ...members,
+      ...Object.fromEntries(some("Endpoint").map((address, index) => [`z${index}`, { address }])),
+    });
+    return {
+      "0hidden/TCP/1": { ports: [{ name: "hidden", protocol: "TCP", port: 1 }], members: put({}) },
+      ...mapValues(given, (group) => ({ ...group, members: put(group.members) })),
+    };
+  };
+  return {
+    ...visible,
+    exports: mapValues(
+      visible.exports,
+      (exported): ExportedService => ({
+        ...exported,
+        clusterIPs: around("ClusterIP", exported.clusterIPs),
+        loadBalancer: [
+          ...some("LoadBalancer").map((ip) => ({ ip, hostname: "hidden.example.com" })),
+          ...(exported.loadBalancer ?? []),
+          ...(hidesSource("LoadBalancer") ? [{ hostname: "hidden.example.com" }] : []),
+        ],
+        externalIPs: around("LoadBalancer", exported.externalIPs),
+        endpoints: groups(exported.endpoints),
+      }),
+    ),
+    imports: mapValues(
+      visible.imports,
+      (imported): ImportedService => ({
+        ...imported,
+        ips: around("ClusterSetIP", imported.ips),
+        endpoints: mapValues(imported.endpoints, groups),
+      }),
+    ),
+    services: mapValues(
+      visible.services,
+      (local): LocalService => ({
+        ...local,
+        clusterIPs: around("ClusterIP", local.clusterIPs),
+        endpoints: groups(local.endpoints),
+      }),
+    ),
+    pods: {
+      ...visible.pods,
+      ...Object.fromEntries(some("Endpoint").map((address) => [`shop/${address}`, {}])),
+    },
+    ...(visible.clusterZone?.pods === "disabled" &&
+      way === 0 && { clusterZone: { ...visible.clusterZone, pods: "insecure" } }),
+  };
+}
+
+/** With endpoints of hidden clusters in what is imported, and imports that are there for those alone. */
+function withHiddenSources(visible: ClusterSnapshot, hidden: ClusterSnapshot, way: number): ClusterSnapshot {
+  const told = Object.values(hidden.imports).flatMap(({ endpoints }) => Object.values(endpoints));
+  const sources = (turn: number): ImportedService["endpoints"] =>
+    Object.fromEntries(
+      HIDDEN_SOURCES.filter((_, index) => (index + turn) % 2 === 0).map((source, index) => [
+        source,
+        told[(index + turn) % Math.max(1, told.length)] ?? {},
+      ]),
+    );
+  let turn = way;
+  const alone = Object.entries(hidden.imports).map(([key, imported]): [string, ImportedService] => [
+    key.replace("/", "/far-"),
+    { ...imported, endpoints: turn++ % 3 === 0 ? {} : sources(turn) },
+  ]);
+  return {
+    ...visible,
+    imports: {
+      ...Object.fromEntries(alone),
+      ...mapValues(visible.imports, (imported) => ({
+        ...imported,
+        endpoints: { ...imported.endpoints, ...sources(turn++) },
+      })),
+    },
+  };
+}
+
+/** With all that another cluster has in its namespaces, which get other names. */
+function withHiddenNamespaces(visible: ClusterSnapshot, hidden: ClusterSnapshot): ClusterSnapshot {
+  const rename = (key: string) => `hidden-${key}`;
+  return {
+    ...visible,
+    namespaces: { ...mapKeys(hidden.namespaces, rename), ...visible.namespaces },
+    exports: { ...mapKeys(hidden.exports, rename), ...visible.exports },
+    imports: { ...mapKeys(hidden.imports, rename), ...visible.imports },
+    services: { ...mapKeys(hidden.services, rename), ...visible.services },
+    pods: { ...mapKeys(hidden.pods, rename), ...visible.pods },
+    findings: {
+      ...visible.findings,
+      ...Object.fromEntries(
+        Object.entries(hidden.findings).map(([key, finding]) => [
+          `hidden-${key}`,
+          { ...finding, namespace: `hidden-${finding.namespace}` },
+        ]),
+      ),
+    },
+  };
+}
+
+function mapValues<Value, Result>(
+  record: Readonly<Record<string, Value>>,
+  map: (value: Value) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+}
+
+function mapKeys<Value>(
+  record: Readonly<Record<string, Value>>,
+  map: (key: string) => string,
+): Record<string, Value> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [map(key), value]));
+}
