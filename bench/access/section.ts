@@ -22,7 +22,7 @@ export const accessSection: Section = {
   name: "access",
   summary: "CPU time for each DoH query, by how clients show who they are",
   async measure({ rounds, share }, progress) {
-    const authority = await makeAuthority("bench");
+    const authority = await makeAuthority("bench authority");
     const server = await makeServer(authority, [HOST_NAME, `*.${HOST_NAME}`], ["127.0.0.1"]);
     const queries = ASKED.map((index) => Buffer.from(queryOf(index)).toString("base64url"));
     const requests = REQUESTS * share;
