@@ -75,7 +75,13 @@ async function startWith(mode: Mode, authority: PemPair, server: PemPair): Promi
   const gateway = await startGateway({
     clusters: snapshots.map(({ clusterId }) => clusterId),
     certificate: { ...server, ca: authority.cert },
-    config: { ...LONG_LEASES, tls: { certificateFile, keyFile, clientCaFile }, access: mode.access },
+    config: {
+      ...LONG_LEASES,
+      // Connections wait while the others take their turns.
+      limits: { idleSeconds: 3600 },
+      tls: { certificateFile, keyFile, clientCaFile },
+      access: mode.access,
+    },
   });
   for (const snapshot of snapshots) await pushSnapshot(gateway, snapshot);
   return gateway;
