@@ -1,82 +1,95 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { type GatewayProcess, startGateway } from "../../test/e2e/processes.ts";
-import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
-import { makeAuthority, makeServer, type PemPair } from "../../test/hosts/client-certificates.ts";
-import { ASKED, LOADED_WORLD, loadedSnapshots, queryOf } from "../asked.ts";
-import { pidOf } from "../cpu/contenders.ts";
+import { ASKED, LOADED_WORLD, queryOf } from "../asked.ts";
 import { CONNECTIONS, STREAMS } from "../cpu/h2load.ts";
-import { cpuMicrosecondsSince, readThreadTimes } from "../cpu/process-cpu.ts";
-import { LONG_LEASES, pushSnapshot } from "../push.ts";
-import type { Section } from "../report.ts";
+import type { Effort, Progress, Section, Table } from "../report.ts";
+import { encodeQuery } from "../resolve/cases.ts";
 import { type Contender, measureInTurns } from "../rounds.ts";
-import { openLoad } from "./load.ts";
-import { HOST_NAME, type Mode, makeModes } from "./modes.ts";
+import { type AskedGateway, type Certificates, makeCertificates, startAsked } from "./gateway.ts";
+import { makeModes } from "./modes.ts";
 
 const REQUESTS = 20_000;
 /** Node's compilers need this many before a query costs what it will cost from then on. */
 const WARM_UP = 60_000;
 
-/** What it costs to find out who asks. */
+/** What it costs to find out who asks, and whether what is hidden costs what is not there. */
 export const accessSection: Section = {
   name: "access",
-  summary: "CPU time for each DoH query, by how clients show who they are",
-  async measure({ rounds, share }, progress) {
-    const authority = await makeAuthority("bench");
-    const server = await makeServer(authority, [HOST_NAME, `*.${HOST_NAME}`], ["127.0.0.1"]);
-    const queries = ASKED.map((index) => Buffer.from(queryOf(index)).toString("base64url"));
-    const requests = REQUESTS * share;
-    const stops: (() => unknown)[] = [];
-    const contenders: Contender[] = [];
-    try {
-      for (const mode of await makeModes(authority)) {
-        progress(`${mode.name}: starting a gateway and warming it up`);
-        const gateway = await startWith(mode, authority, server);
-        stops.push(() => gateway.stop());
-        const load = await openLoad({ origin: gateway.url, ca: authority.cert, ...mode.asking });
-        stops.unshift(load.close);
-        await load.send(WARM_UP * share, queries);
-        const pid = pidOf(gateway.process);
-        const measure = async () => {
-          const before = readThreadTimes(pid);
-          await load.send(requests, queries);
-          return cpuMicrosecondsSince(before, pid) / requests;
-        };
-        contenders.push({ name: mode.name, unit: "µs", measure });
-      }
-      const rows = await measureInTurns(contenders, rounds, progress);
-      return [
-        {
-          title: "CPU time for each DoH query by who asks, GET over HTTP/2 with TLS",
-          rows,
-          baselines: ["public"],
-          goals: [],
-          notes: [
-            `User and system time of a gateway of its own for each row, for ${requests.toLocaleString("en")} requests (${CONNECTIONS} connections that stay open, ${STREAMS} streams each): type A, ${ASKED.length} names in turn, ${LOADED_WORLD.services} services.`,
-            "The scope is everything. Tokens are compared with all that the rule has; an OIDC token (RS256) is verified once and remembered until it expires.",
-          ],
-        },
-      ];
-    } finally {
-      for (const stop of stops) await stop();
-    }
+  summary: "CPU time for each DoH query, by how clients show who they are; of hidden names and of none",
+  async measure(effort, progress) {
+    const certificates = await makeCertificates();
+    return [
+      await measureModes(certificates, effort, progress),
+      await measureHidden(certificates, effort, progress),
+    ];
   },
 };
 
-async function startWith(mode: Mode, authority: PemPair, server: PemPair): Promise<GatewayProcess> {
-  const folder = temporaryFolder("access");
-  const clientCaFile = join(folder, "clients.crt");
-  const certificateFile = join(folder, "server.crt");
-  const keyFile = join(folder, "server.key");
-  writeFileSync(clientCaFile, authority.cert);
-  writeFileSync(certificateFile, server.cert);
-  writeFileSync(keyFile, server.key, { mode: 0o600 });
-  const snapshots = loadedSnapshots();
-  const gateway = await startGateway({
-    clusters: snapshots.map(({ clusterId }) => clusterId),
-    certificate: { ...server, ca: authority.cert },
-    config: { ...LONG_LEASES, tls: { certificateFile, keyFile, clientCaFile }, access: mode.access },
-  });
-  for (const snapshot of snapshots) await pushSnapshot(gateway, snapshot);
-  return gateway;
+async function measureModes(
+  certificates: Certificates,
+  { rounds, share }: Effort,
+  progress: Progress,
+): Promise<Table> {
+  const queries = ASKED.map((index) => toParameter(queryOf(index)));
+  const requests = REQUESTS * share;
+  const gateways: AskedGateway[] = [];
+  const contenders: Contender[] = [];
+  try {
+    for (const mode of await makeModes(certificates.authority)) {
+      progress(`${mode.name}: starting a gateway and warming it up`);
+      const gateway = await startAsked(mode, certificates);
+      gateways.push(gateway);
+      await gateway.measure(WARM_UP * share, queries);
+      contenders.push({ name: mode.name, unit: "µs", measure: () => gateway.measure(requests, queries) });
+    }
+    return {
+      title: "CPU time for each DoH query by who asks, GET over HTTP/2 with TLS",
+      rows: await measureInTurns(contenders, rounds, progress),
+      baselines: ["public"],
+      goals: [],
+      notes: [
+        `User and system time of a gateway of its own for each row, for ${requests.toLocaleString("en")} requests (${CONNECTIONS} connections that stay open, ${STREAMS} streams each): type A, ${ASKED.length} names in turn, ${LOADED_WORLD.services} services.`,
+        "The scope is everything. Tokens are compared with all that the rule has; an OIDC token (RS256) is verified once and remembered until it expires.",
+      ],
+    };
+  } finally {
+    for (const { stop } of gateways) await stop();
+  }
+}
+
+const HIDDEN = "hidden names";
+const ABSENT = "names that are nowhere";
+
+/** Names of the same lengths: those of `team-2`, which the scope hides, and those of `team-7`, which is nowhere. */
+async function measureHidden(
+  certificates: Certificates,
+  { rounds, share }: Effort,
+  progress: Progress,
+): Promise<Table> {
+  progress("hidden names: starting a gateway and warming it up");
+  const access = { public: { namespaces: ["team-1"] } };
+  const gateway = await startAsked({ access, asking: { path: "/dns-query" } }, certificates);
+  const requests = REQUESTS * share;
+  const queriesIn = (namespace: string) =>
+    Array.from({ length: 100 }, (_, index) =>
+      toParameter(encodeQuery(`service-${200 + index}.${namespace}.svc.clusterset.local`, "A")),
+    );
+  const contenders = [
+    { name: HIDDEN, queries: queriesIn("team-2") },
+    { name: ABSENT, queries: queriesIn("team-7") },
+  ].map(({ name, queries }) => ({ name, unit: "µs", measure: () => gateway.measure(requests, queries) }));
+  try {
+    for (const { measure } of contenders) await measure();
+    return {
+      title: "CPU time for each query of what is hidden from who asks, and of what is not there",
+      rows: await measureInTurns(contenders, rounds * 2, progress),
+      baselines: [ABSENT],
+      goals: [],
+      notes: ["One gateway and one scope; both are NXDOMAIN, from an image that has neither."],
+    };
+  } finally {
+    await gateway.stop();
+  }
+}
+
+function toParameter(query: Uint8Array): string {
+  return Buffer.from(query).toString("base64url");
 }

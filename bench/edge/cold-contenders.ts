@@ -18,7 +18,7 @@ export const FIXED = "fixed bytes";
 export const FETCH_ONLY = "takes the image from the cache, no more";
 export const CACHED = "gateway, image in the cache";
 export const HONO = "Hono, fixed bytes";
-const UNCACHED = "gateway, nothing in the cache";
+export const UNCACHED = "gateway, nothing in the cache";
 
 const QUERY = encodeQuery("service-0.team-0.svc.clusterset.local", "A");
 /** How long an isolate lives on that is to leave its image in the cache, in milliseconds. */

@@ -1,7 +1,7 @@
 import { EVERYTHING, type Scope, scopeKey } from "../merge/scope.ts";
 import { type Allocate, readBounded } from "./bounded-body.ts";
 import { parseTransferState } from "./state-message.ts";
-import type { TransferSource, TransferState } from "./transfer-state.ts";
+import type { OpenTransferSource, TransferState } from "./transfer-state.ts";
 
 /** How a primary is reached over HTTP. */
 export interface HttpTransferOptions {
@@ -33,7 +33,7 @@ const UNKNOWN_IMAGE = "UNKNOWN_IMAGE";
  * A primary over HTTP (docs/transfer.md). Keeps nothing, so that each state is as new as can be; its times are given by this
  * clock, as of when the state was asked for, so that a primary whose clock differs prolongs no lease.
  */
-export class HttpTransferSource implements TransferSource {
+export class HttpTransferSource implements OpenTransferSource {
   readonly #base: string;
   readonly #scope: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -77,8 +77,13 @@ export class HttpTransferSource implements TransferSource {
   }
 
   async image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const response = await this.openImage(contentHash, signal);
+    return response && readBounded(response, this.#imageBytes, "the image", this.#allocate);
+  }
+
+  async openImage(contentHash: string, signal?: AbortSignal): Promise<Response | undefined> {
     const response = await this.#get(`images/${contentHash}`, "application/octet-stream", signal);
-    if (response.status === 200) return readBounded(response, this.#imageBytes, "the image", this.#allocate);
+    if (response.status === 200) return response;
     const error = await refusal(response);
     if (error.code === UNKNOWN_IMAGE) return undefined;
     throw error;

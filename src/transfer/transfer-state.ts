@@ -33,3 +33,13 @@ export interface TransferSource {
   /** Told that what `image` gave is no good: a source that keeps images drops that one. */
   drop?(contentHash: string): void;
 }
+
+/** A source whose images can be passed on without being read. */
+export interface OpenTransferSource extends TransferSource {
+  /**
+   * The image with that content hash as a response's body, of the length that the response says.
+   * @returns undefined where the primary serves another one by now
+   * @throws {Error} where the primary cannot be reached
+   */
+  openImage(contentHash: string, signal?: AbortSignal): Promise<Response | undefined>;
+}

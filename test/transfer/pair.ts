@@ -6,7 +6,7 @@ import { Primary } from "../../src/transfer/primary.ts";
 import type { RefreshPolicy } from "../../src/transfer/refresh-policy.ts";
 import { Secondary, type SecondaryOptions } from "../../src/transfer/secondary.ts";
 import type { TransferEvent } from "../../src/transfer/transfer-events.ts";
-import type { TransferSource, TransferState } from "../../src/transfer/transfer-state.ts";
+import type { OpenTransferSource, TransferState } from "../../src/transfer/transfer-state.ts";
 import { compileZoneImage } from "../../src/zone/compile.ts";
 import { FakeClock, settle } from "../gateway/fake-clock.ts";
 import { realStages } from "../gateway/real-stages.ts";
@@ -17,11 +17,13 @@ import { shopSnapshot } from "../snapshot/worlds.ts";
 export const WEB = "web.shop.svc.clusterset.local";
 
 /** A primary's answers to transfers, with latency and faults in the test's hands. */
-export class FakeSource implements TransferSource {
+export class FakeSource implements OpenTransferSource {
   /** The `maximumAge` of each state that was asked for. */
   readonly states: number[] = [];
   /** The hash of each image that was asked for. */
   readonly images: string[] = [];
+  /** The hash of each image that was opened. */
+  readonly opened: string[] = [];
   readonly dropped: string[] = [];
   /** Requests that were called off. */
   givenUp = 0;
@@ -34,6 +36,10 @@ export class FakeSource implements TransferSource {
   /** What becomes of states and of images on their way; `gone` is an image that is served no more. */
   changeState: (state: TransferState) => TransferState = (state) => state;
   changeImage: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | "gone" = (bytes) => bytes;
+  /** What becomes of the body of an image that is opened. */
+  changeBody: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | ReadableStream | Error = (
+    bytes,
+  ) => bytes;
   /** Whether a state is kept for as long as it may be, as a cache that several secondaries share does. */
   keeps = false;
   #kept: TransferState | undefined;
@@ -59,16 +65,32 @@ export class FakeSource implements TransferSource {
 
   async image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined> {
     this.images.push(contentHash);
+    return this.#image(contentHash, signal);
+  }
+
+  async openImage(contentHash: string, signal?: AbortSignal): Promise<Response | undefined> {
+    this.opened.push(contentHash);
+    const bytes = await this.#image(contentHash, signal);
+    if (bytes === undefined) return undefined;
+    const body = this.changeBody(bytes);
+    if (body instanceof Error) throw body;
+    return new Response(body, { headers: { "content-length": String(bytes.length) } });
+  }
+
+  drop(contentHash: string): void {
+    this.dropped.push(contentHash);
+  }
+
+  async #image(
+    contentHash: string,
+    signal: AbortSignal | undefined,
+  ): Promise<Uint8Array<ArrayBuffer> | undefined> {
     await this.#pass(this.imageLatency, signal);
     const failure = this.failure ?? this.imageFailure;
     if (failure !== undefined) throw failure;
     const bytes = this.#primary.image(contentHash);
     const changed = bytes && this.changeImage(bytes.slice());
     return changed === "gone" ? undefined : changed;
-  }
-
-  drop(contentHash: string): void {
-    this.dropped.push(contentHash);
   }
 
   #pass(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {

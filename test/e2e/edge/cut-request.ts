@@ -13,9 +13,14 @@ export interface HalfRequest {
 
 /** A connection whose request waits for its other half. */
 export interface OpenRequest {
+  /** The status of an answer that comes before the other half; waits for ever where none comes. */
+  readonly answered: Promise<number>;
   /** Ends the connection as somebody does who is done, or who is gone. */
   cut(how: "closed" | "reset"): Promise<void>;
 }
+
+/** Octets of an answer that tell its status. */
+const STATUS_LINE = 16;
 
 /** Sends half of a request over HTTP/1.1. */
 export async function sendHalf(
@@ -25,7 +30,14 @@ export async function sendHalf(
   const { hostname, port, host } = new URL(url);
   const socket = connect(Number(port), hostname);
   socket.on("error", () => {}); // the server may end it first
-  socket.resume();
+  const answered = new Promise<number>((resolve) => {
+    let head = "";
+    socket.on("data", (part: Buffer) => {
+      head = (head + part.toString("latin1")).slice(0, STATUS_LINE);
+      const [, status] = /^HTTP\/1\.1 (\d{3}) /.exec(head) ?? [];
+      if (status !== undefined) resolve(Number(status));
+    });
+  });
   await once(socket, "connect");
   const length = framing === "length" ? `content-length: ${body.length}` : "transfer-encoding: chunked";
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
@@ -44,7 +56,9 @@ export async function sendHalf(
     await write(socket, half.subarray(whole));
   }
   return {
+    answered,
     cut: async (how) => {
+      if (socket.closed) return;
       const closed = once(socket, "close");
       if (how === "reset") socket.resetAndDestroy();
       else socket.end();

@@ -120,6 +120,94 @@ describe("what one isolate has asked for, the location's others need not ask for
   });
 });
 
+describe("a large image is streamed into the cache", () => {
+  const LARGE = new Uint8Array(2 << 20).map((_, index) => index % 251);
+
+  async function openLarge() {
+    const location = await openLocation();
+    location.object.changeImage = () => LARGE.slice();
+    const ask = async () => {
+      const image = await done(location.clock, location.shared().image(location.hash()));
+      // Vitest takes seconds to compare so many octets.
+      expect(image && Buffer.compare(image, LARGE)).toBe(0);
+    };
+    return { ...location, ask };
+  }
+
+  test("octet by octet, by one more request to the object", async () => {
+    const { clock, object, ask, hash } = await openLarge();
+    await ask();
+    await pass(clock, 50);
+    for (let isolate = 0; isolate < 3; isolate++) await ask();
+    expect(object.images).toEqual([hash()]);
+    expect(object.opened).toEqual([hash()]);
+  });
+
+  test("not where the cache keeps nothing", async () => {
+    const { clock, object, ask, cache } = await openLarge();
+    cache.keepsNothing = true;
+    for (let isolate = 0; isolate < 3; isolate++) {
+      await ask();
+      await pass(clock, 50);
+    }
+    expect(object.images).toHaveLength(3);
+    expect(object.opened).toEqual([]);
+  });
+
+  test("nor by who was called off", async () => {
+    const { clock, object, shared, hash } = await openLarge();
+    object.imageLatency = 300;
+    const controller = new AbortController();
+    const image = shared().image(hash(), controller.signal);
+    await pass(clock, 100);
+    controller.abort(new Error("called off"));
+    await expect(done(clock, image)).rejects.toThrow("called off");
+    await pass(clock, 500);
+    expect(object.opened).toEqual([]);
+  });
+
+  test.each<[string, (location: Awaited<ReturnType<typeof openLarge>>) => void]>([
+    [
+      "that the object does not give again",
+      ({ object }) => {
+        object.changeBody = () => new Error("unreachable");
+      },
+    ],
+    [
+      "that is gone by then",
+      ({ object }) => {
+        const images: (Uint8Array<ArrayBuffer> | "gone")[] = [LARGE.slice(), "gone"];
+        object.changeImage = () => images.shift() ?? LARGE.slice();
+      },
+    ],
+    [
+      "that is cut off on its way",
+      ({ object }) => {
+        object.changeBody = (bytes) => {
+          const parts = [bytes.subarray(0, 1 << 20)];
+          return new ReadableStream({
+            pull(controller) {
+              const part = parts.shift();
+              if (part === undefined) controller.error(new Error("the connection was lost"));
+              else controller.enqueue(part);
+            },
+          });
+        };
+      },
+    ],
+  ])("an image %s is not kept, and the next one asks for itself", async (_, spoil) => {
+    const location = await openLarge();
+    spoil(location);
+    const { clock, object, ask, cache, background, hash } = location;
+    await ask();
+    await done(clock, Promise.all(background));
+    expect(object.opened).toHaveLength(1);
+    expect(cache.keys).not.toContain(`${KEY}/images/${hash()}`);
+    await ask();
+    expect(object.images).toHaveLength(2);
+  });
+});
+
 /** Isolates of one location that are asked ten times a second each, for some time. */
 async function runLocation(isolates: number, milliseconds: number, cacheKeeps = true) {
   const { clock, object, cache, push, open, shared, hash } = await openLocation();
