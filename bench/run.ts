@@ -48,7 +48,7 @@ const program = new Command("npm run bench --")
       "Example:",
       "  npm run bench -- cpu image --rounds 7 --json bench.json",
       "",
-      "cpu, udp, change, forward and access start real servers; what is missing is installed or built as for `npm run test:e2e`.",
+      "cpu, udp, change, edge, forward and access start real servers; what is missing is installed or built as for `npm run test:e2e`. edge needs `perf` (Debian: linux-perf).",
     ].join("\n"),
   )
   .action(measureSections);
