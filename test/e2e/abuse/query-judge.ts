@@ -84,7 +84,9 @@ function readName(message: Buffer, start: number): { text: string; end: number }
     if (at + 1 + length - start > (length === 0 ? 255 : 254)) return undefined;
     if (length === 0) return { text: labels.join("."), end: at + 1 };
     const label = message.toString("latin1", at + 1, at + 1 + length);
-    labels.push(label.replace(/[.\\]/g, "\\$&").replace(/[A-Z]/g, (letter) => letter.toLowerCase()));
+    // As \DDD (RFC 1035 section 5.1): no text of a label ends or begins another one.
+    const escaped = label.replace(/[.\\]/g, (octet) => `\\0${octet.charCodeAt(0)}`);
+    labels.push(escaped.replace(/[A-Z]/g, (letter) => letter.toLowerCase()));
     at += 1 + length;
   }
 }
