@@ -1,6 +1,7 @@
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import type { Load } from "../limits/load.ts";
+import { pathOf } from "./admitted-resource.ts";
 import { type ClientAddress, socketAddress } from "./client-address.ts";
 import type { Connection } from "./connection.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
@@ -51,10 +52,6 @@ export function createRequestGate(parts: RequestGateParts): RequestGate | undefi
     counters.hit("clients.requestsPerSecond");
     return refuse(request, 429, TOO_MANY, { "retry-after": String(seconds) });
   };
-}
-
-function pathOf(url: string): string {
-  return url.replace(/^https?:\/\/[^/]*/, "").replace(/[?#].*$/s, "");
 }
 
 /** Puts the gate in front of an exchange. */

@@ -57,6 +57,7 @@ export function createSecondaryHost(
   const counters = new QueryCounters();
   const refuse = createRefuse(config.cors.origins, counters);
   const behind = fetchBehindGate(gateOfClients(config.clients, { counters, refuse }));
+  const clientAddress = createClientAddress(config.clients);
   const common = {
     counters,
     clock: Date.now,
@@ -74,14 +75,13 @@ export function createSecondaryHost(
     },
     ...(outside !== undefined && { outside }),
     policies,
-    clientAddress: createClientAddress(config.clients),
+    clientAddress,
     location: locationSettings(config.location),
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
     onError: (error: Error) => log("error", "request-failed", describeError(error)),
   };
   if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
-  const clientAddress = createClientAddress(config.clients);
   const asking = createEdgeAsking({ access: config.access, canPush, keys, clientAddress });
   if (!asking.isForEverybody) {
     const { app } = createSecondarySites({ ...asking, config, secondaryOf, common, hasMetrics: false });
