@@ -43,9 +43,10 @@ export async function buildScripts(): Promise<Scripts> {
   };
 }
 
-/** @param answer what they send: its header fields and its body */
-export async function buildFixedScripts({ headers, body }: HttpAnswer): Promise<FixedScripts> {
+/** @param answer what they send: its header fields, but for the length that the runtime adds, and its body */
+export async function buildFixedScripts({ headers: sent, body }: HttpAnswer): Promise<FixedScripts> {
   const folder = temporaryFolder("fixed");
+  const { "content-length": _, ...headers } = sent;
   const define = { FIXED_ANSWER: JSON.stringify({ headers, body: body.toString("base64") }) };
   return {
     fixed: await bundle("fixed", folder, define),

@@ -1,119 +1,121 @@
 import { join } from "node:path";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
-import { freePort } from "../../test/e2e/servers/ports.ts";
-import { askOnce } from "../ask.ts";
-import { ASKED, LOADED_WORLD, loadedSnapshots, prepareLoad, queryOf } from "../asked.ts";
+import { ASKED, LOADED_WORLD, prepareLoad } from "../asked.ts";
 import { CONNECTIONS, sendLoad } from "../cpu/h2load.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../cpu/process-cpu.ts";
 import type { Effort, Progress, Row, Table } from "../report.ts";
-import { measureInTurns } from "../rounds.ts";
-import { buildFixedScripts, type Scripts } from "./bundles.ts";
-import { deploy, pushAll, startWhole } from "./location.ts";
-import { startWorkerd, type WorkerdProcess } from "./workerd.ts";
+import type { Scripts } from "./bundles.ts";
+import {
+  type Contestant,
+  FIXED,
+  FIXED_AFTER_BODY,
+  GATEWAY,
+  startContestants,
+} from "./throughput-contestants.ts";
 
-/** Long enough that every sample pays for its share of garbage collections. */
-const REQUESTS = 20_000;
-const ROUNDS = 3;
-const WARM_UP = 40_000;
+/** Requests in one go: a shared machine changes its speed within seconds, so the contestants take turns faster than that. */
+const SLICE = 4_000;
+/** Slices of one sample: together they pay for some of workerd's large garbage collections, of which one comes in about 20,000 requests. */
+const SLICES = 12;
+/** Until everything is compiled that will be. */
+const WARM_UP = 24_000;
 
-const GATEWAY = "gateway";
-const FIXED = "fixed bytes";
-const FIXED_AFTER_BODY = "fixed bytes, body read";
-const FIXED_HONO = "Hono, fixed bytes";
+type Method = "GET" | "POST";
 
-interface Contestant {
-  readonly name: string;
-  readonly url: string;
-  readonly process: WorkerdProcess;
+/** What was measured by one method: samples of the contestants by their names. */
+interface Measured {
+  readonly perSecond: Map<string, number[]>;
+  /** Microseconds of CPU time for each query. */
+  readonly cpu: Map<string, number[]>;
 }
 
 /** Answers per second of the Worker in bare workerd, beside Workers that send fixed bytes. */
 export async function measureThroughput(
   scripts: Scripts,
-  effort: Effort,
-  progress: Progress,
-): Promise<Table[]> {
-  progress("throughput: starting the Worker and those that send fixed bytes");
-  const snapshots = loadedSnapshots();
-  const clusters = snapshots.map(({ clusterId }) => clusterId);
-  const gateway = await startWhole(deploy(scripts, clusters));
-  const contestants: Contestant[] = [{ name: GATEWAY, url: `${gateway.url}/dns-query`, process: gateway }];
-  try {
-    await pushAll(gateway, snapshots);
-    const answer = await askOnce({ url: `${gateway.url}/dns-query`, ca: "" }, queryOf(ASKED[0]!));
-    const fixed = await buildFixedScripts(answer);
-    contestants.push(
-      await startFixed(FIXED, fixed.fixed),
-      await startFixed(FIXED_AFTER_BODY, fixed.fixedAfterBody),
-      await startFixed(FIXED_HONO, fixed.fixedHono),
-    );
-    return [
-      ...(await measureMethod("GET", contestants, FIXED, answer.body.length, effort, progress)),
-      ...(await measureMethod("POST", contestants, FIXED_AFTER_BODY, answer.body.length, effort, progress)),
-    ];
-  } finally {
-    await Promise.all(contestants.map(({ process }) => process.stop()));
-  }
-}
-
-async function startFixed(name: string, script: string): Promise<Contestant> {
-  const port = await freePort();
-  const process = await startWorkerd({
-    name: "fixed",
-    services: [{ name: "fixed", modules: [["fixed.js", script]] }],
-    sockets: [{ port, service: "fixed" }],
-  });
-  return { name, url: `http://127.0.0.1:${port}/dns-query`, process };
-}
-
-async function measureMethod(
-  method: "GET" | "POST",
-  all: readonly Contestant[],
-  baseline: string,
-  octets: number,
   { rounds, share }: Effort,
   progress: Progress,
 ): Promise<Table[]> {
-  const folder = temporaryFolder("throughput");
-  const requests = REQUESTS * share;
-  const contestants = all.filter(({ name }) => method === "POST" || name !== FIXED_AFTER_BODY);
-  const cpu: Row[] = [];
-  const contenders = [];
-  for (const [index, { name, url, process }] of contestants.entries()) {
-    const ask = prepareLoad(method, url, join(folder, String(index)));
-    progress(`throughput, ${method}: warming up ${name}`);
-    await sendLoad({ requests: WARM_UP * share, ask, protocol: "http/1.1" });
-    const samples: number[] = [];
-    cpu.push({ name, unit: "µs", samples });
-    const measure = async () => {
-      const before = readThreadTimes(process.pid);
-      const perSecond = await sendLoad({ requests, ask, protocol: "http/1.1" });
-      samples.push(cpuMicrosecondsSince(before, process.pid) / requests);
-      return perSecond;
-    };
-    contenders.push({ name, unit: "1/s", measure });
+  const measured = { GET: emptyMeasured(), POST: emptyMeasured() };
+  let octets = 0;
+  // Each round has processes of its own: where one lies in memory makes it a few per cent faster or slower for as long as it lives.
+  for (let round = 1; round <= rounds; round++) {
+    progress(`throughput: round ${round} of ${rounds}, starting the Worker and those that send fixed bytes`);
+    const contestants: Contestant[] = [];
+    try {
+      const answer = await startContestants(scripts, contestants);
+      octets = answer.body.length;
+      for (const method of ["GET", "POST"] as const) {
+        progress(`throughput: round ${round} of ${rounds}, ${method}`);
+        const taking = contestants.filter(({ name }) => method === "POST" || name !== FIXED_AFTER_BODY);
+        await measureMethod(method, taking, share, measured[method]);
+      }
+    } finally {
+      await Promise.all(contestants.map(({ process }) => process.stop()));
+    }
   }
-  const throughput = await measureInTurns(contenders, rounds * ROUNDS, (line) =>
-    progress(`throughput, ${method}: ${line}`),
-  );
+  return [
+    ...tablesOf("GET", FIXED, measured.GET, octets),
+    ...tablesOf("POST", FIXED_AFTER_BODY, measured.POST, octets),
+  ];
+}
+
+function emptyMeasured(): Measured {
+  return { perSecond: new Map(), cpu: new Map() };
+}
+
+async function measureMethod(
+  method: Method,
+  contestants: readonly Contestant[],
+  share: number,
+  { perSecond, cpu }: Measured,
+): Promise<void> {
+  const folder = temporaryFolder("throughput");
+  const loads = contestants.map(({ name, url, process }, index) => ({
+    ...{ name, process, ask: prepareLoad(method, url, join(folder, String(index))) },
+    ...{ seconds: 0, cpu: 0 },
+  }));
+  const send = (requests: number, { ask }: (typeof loads)[number]) =>
+    sendLoad({ requests, ask, protocol: "http/1.1" });
+  for (const load of loads) await send(WARM_UP * share, load);
+  const slices = Math.max(1, Math.round(SLICES * share));
+  for (let slice = 0; slice < slices; slice++)
+    // To and fro, since what a process still does after its turn costs the next one.
+    for (const load of slice % 2 === 0 ? loads : loads.toReversed()) {
+      const before = readThreadTimes(load.process.pid);
+      load.seconds += SLICE / (await send(SLICE, load));
+      load.cpu += cpuMicrosecondsSince(before, load.process.pid);
+    }
+  const requests = SLICE * slices;
+  for (const load of loads) {
+    add(perSecond, load.name, requests / load.seconds);
+    add(cpu, load.name, load.cpu / requests);
+  }
+}
+
+function add(samples: Map<string, number[]>, name: string, sample: number): void {
+  samples.set(name, [...(samples.get(name) ?? []), sample]);
+}
+
+function tablesOf(method: Method, baseline: string, { perSecond, cpu }: Measured, octets: number): Table[] {
+  const rowsOf = (samples: Map<string, number[]>, unit: string): Row[] =>
+    [...samples].map(([name, own]) => ({ name, unit, samples: own }));
   const asked = method === "GET" ? `${ASKED.length} names in turn` : "one name";
-  const load = `${requests.toLocaleString("en")} requests by h2load over HTTP/1.1 on ${CONNECTIONS} connections, type A, ${asked}; ${LOADED_WORLD.services} services; answers of ${octets} octets.`;
+  const load = `By h2load over HTTP/1.1 on ${CONNECTIONS} connections, in turns of ${SLICE.toLocaleString("en")} requests, with new processes for each sample; type A, ${asked}; ${LOADED_WORLD.services} services; answers of ${octets} octets.`;
   const beside =
     method === "GET"
-      ? "The fixed bytes are an answer of the gateway with its header fields."
+      ? "The fixed bytes are an answer of the gateway with the header fields that it sets."
       : "Without the body there is no query, so the baseline reads it, as does the Hono app.";
   return [
     {
       title: `Answers per second in bare workerd, ${method}`,
-      rows: throughput,
+      rows: rowsOf(perSecond, "1/s"),
       baselines: [baseline],
       goals: [{ row: GATEWAY, dividedBy: baseline, atLeast: 0.9 }],
       notes: [load, beside],
     },
     {
       title: `CPU time for each query in bare workerd, ${method}`,
-      // The first one is of the round that warms up.
-      rows: cpu.map((row) => ({ ...row, samples: row.samples.slice(1) })),
+      rows: rowsOf(cpu, "µs"),
       baselines: [baseline],
       goals: [{ row: GATEWAY, dividedBy: baseline, atMost: 1 / 0.9 }],
       notes: [

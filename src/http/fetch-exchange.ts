@@ -7,6 +7,7 @@ export class FetchRequest implements HttpRequest {
   readonly url: string;
   readonly connection: Partial<Connection> | undefined;
   readonly #request: Request;
+  readonly #headers: Headers;
 
   /** @param url instead of the request's own */
   constructor(request: Request, connection: Partial<Connection> | undefined, url: string = request.url) {
@@ -14,6 +15,7 @@ export class FetchRequest implements HttpRequest {
     this.url = url;
     this.connection = connection;
     this.#request = request;
+    this.#headers = request.headers;
   }
 
   get host(): string {
@@ -24,7 +26,7 @@ export class FetchRequest implements HttpRequest {
   }
 
   header(name: string): string | null {
-    return this.#request.headers.get(name);
+    return this.#headers.get(name);
   }
 
   /** A declared length is trusted to be enforced by the host. */

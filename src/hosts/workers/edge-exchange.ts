@@ -97,6 +97,8 @@ function toResponse({ status, headers, body }: HttpResponse): Response {
   let fields = kept.get(headers);
   if (fields === undefined) {
     fields = new Headers(headers);
+    // The runtime knows the length of the body, and every field of a response costs.
+    fields.delete("content-length");
     if (Object.isFrozen(headers)) kept.set(headers, fields);
   }
   return new Response(body, { status, headers: fields });
