@@ -23,7 +23,9 @@ export const BENCH_WORLD: WorldSize = {
 };
 
 const SERVICES_PER_NAMESPACE = 100;
-const FIRST_EXPORT = Date.UTC(2026, 0, 1);
+const FIRST_EXPORT = Date.UTC(2025, 0, 1);
+/** In seconds: a creation time in the future would be a finding. */
+const EXPORTING = 365 * 86_400;
 const ZONE_LETTERS = ["a", "b", "c"];
 
 /**
@@ -65,7 +67,7 @@ function generateSnapshot(size: WorldSize, cluster: number): ClusterSnapshot {
       { name: "metrics", protocol: "TCP", port: 9090 },
     ];
     const exported: ExportedService = {
-      exportedAt: new Date(FIRST_EXPORT + Math.floor(random() * 1e9) * 1000).toISOString(),
+      exportedAt: new Date(FIRST_EXPORT + Math.floor(random() * EXPORTING) * 1000).toISOString(),
       serviceType: "ClusterIP",
       headless,
       ports,
