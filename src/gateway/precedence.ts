@@ -92,7 +92,10 @@ export class Precedence implements Remembered {
   /** Keeps when a cluster was heard last, which its snapshot does not tell any more. */
   async parted(clusterId: string): Promise<void> {
     const known = this.#clusters.get(clusterId);
-    if (known !== undefined) await this.#store.keep(clusterId, write(known));
+    if (known === undefined) return;
+    // Nobody else needs that part of the snapshot any more, and it may be large.
+    delete known.looked;
+    await this.#store.keep(clusterId, write(known));
   }
 
   /** Looks at what a cluster exports. Resolves when it is kept. */

@@ -23,24 +23,37 @@ export async function takeJsonBody<Result>(
   checkContentType(request.headers.get("content-type"));
   const declared = Number(request.headers.get("content-length") ?? 0);
   if (!(declared <= limits.sentBytes)) throw tooLarge(limits.sentBytes, "sent");
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
-  const shape = new JsonShape();
-  let text = "";
   let bytes = 0;
+  const charge = (octets: number) => {
+    admission.charge(octets);
+    bytes += octets;
+  };
   try {
-    for await (const part of readBody(request, limits)) {
-      admission.charge(part.length);
-      bytes += part.length;
-      shape.feed(part);
-      checkShape(shape, limits);
-      text += decode(decoder, part);
-    }
-    text += decode(decoder, undefined);
-    work(shape.values);
-    return await take(parse(text));
+    return await take(await readJson(request, limits, charge, work));
   } finally {
     admission.release(bytes);
   }
+}
+
+/** A function of its own, so that the text is let go before its value is taken: either may have many MB. */
+async function readJson(
+  request: Request,
+  limits: PushLimits,
+  charge: (octets: number) => void,
+  work: (values: number) => void,
+): Promise<unknown> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  const shape = new JsonShape();
+  let text = "";
+  for await (const part of readBody(request, limits)) {
+    charge(part.length);
+    shape.feed(part);
+    checkShape(shape, limits);
+    text += decode(decoder, part);
+  }
+  text += decode(decoder, undefined);
+  work(shape.values);
+  return parse(text);
 }
 
 /** Before the parser makes objects of it: deep texts would take its stack, and wide ones the memory. */
