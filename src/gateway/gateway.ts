@@ -98,6 +98,11 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     return within;
   }
 
+  /** What is held of a cluster; undefined for one that is not live. */
+  snapshotOf(clusterId: string): ClusterSnapshot | undefined {
+    return this.#serving.clusters.live.get(clusterId)?.snapshot;
+  }
+
   /**
    * Replaces all that is known of a cluster. Resolves when the snapshot is kept and answered from.
    * @throws {PushRefused} for a snapshot of another cluster, or beyond the limits.

@@ -14,7 +14,10 @@ import { DEFAULT_PUSH_LIMITS, PushAdmission, type PushLimits } from "./push-limi
 import { LeaseRequest, PatchRequest, parseMessage } from "./push-messages.ts";
 
 /** What the push routes need of the gateway. */
-export type PushGateway = Pick<Gateway<ServedImage>, "replace" | "patch" | "renew" | "leave" | "status">;
+export type PushGateway = Pick<
+  Gateway<ServedImage>,
+  "replace" | "patch" | "renew" | "leave" | "snapshotOf" | "status"
+>;
 
 /** What the push routes are put together from. */
 export interface PushDependencies {
@@ -68,7 +71,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<Connectio
           context.req.raw,
           limits,
           admission,
-          (value) => inTurns(parseInSteps(value)),
+          (value) => inTurns(parseInSteps(value, { consume: true, before: gateway.snapshotOf(clusterId) })),
           (values) => admission.work(clusterId, values),
         );
         return jsonResponse(200, await gateway.replace(clusterId, snapshot, lease));

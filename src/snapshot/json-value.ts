@@ -21,8 +21,15 @@ export function equalJson(one: unknown, other: unknown): boolean {
       one.every((element, index) => equalJson(element, other[index]))
     );
   if (!isJsonObject(one) || !isJsonObject(other)) return false;
-  for (const name of Object.keys(one)) if (!equalJson(one[name], ownMember(other, name))) return false;
-  for (const name of Object.keys(other))
-    if (other[name] !== undefined && ownMember(one, name) === undefined) return false;
-  return true;
+  let unmatched = 0;
+  for (const name of Object.keys(one)) {
+    const mine = one[name];
+    if (mine === undefined) continue;
+    // Whatever is inherited is a function or an object, so only those need a look at whose it is.
+    const theirs = typeof mine === "object" ? ownMember(other, name) : other[name];
+    if (mine !== theirs && !equalJson(mine, theirs)) return false;
+    unmatched++;
+  }
+  for (const name of Object.keys(other)) if (other[name] !== undefined) unmatched--;
+  return unmatched === 0;
 }

@@ -1,10 +1,13 @@
 import type * as z from "zod";
-import { isJsonObject, type JsonObject } from "./json-value.ts";
+import { equalJson, isJsonObject, ownMember } from "./json-value.ts";
 import { ClusterSnapshot } from "./schema.ts";
 import { collectIssues, formatPath, SnapshotError, type SnapshotIssue } from "./snapshot-error.ts";
 
 /** The members of a snapshot that are tables of entries. */
 export const COLLECTIONS = ["namespaces", "exports", "imports", "services", "pods", "findings"] as const;
+
+/** Optional members that are one value, merged and validated whole. */
+export const SINGLES = ["topology", "clusterZone"] as const;
 
 export type Collection = (typeof COLLECTIONS)[number];
 export type Entries = Record<string, unknown>;
@@ -14,12 +17,20 @@ export const ENOUGH_ISSUES = 1000;
 /** Entries of one step. */
 const ENTRIES_AT_ONCE = 64;
 
+/** What large values are parsed with. */
+export interface ParseOptions {
+  /** Whether nobody else needs the value: its entries are let go as they are read, so that they are not in the memory twice. */
+  readonly consume?: boolean;
+  /** A snapshot of before: parts that say what its parts say are taken from it, known by identity, and not validated again. */
+  readonly before?: ClusterSnapshot | undefined;
+}
+
 /**
  * Takes a JSON value as a snapshot. The result is a copy that shares nothing with `value`.
  * @throws {SnapshotError} naming each field that is wrong, until it has found a thousand.
  */
-export function parseSnapshot(value: unknown): ClusterSnapshot {
-  const steps = parseInSteps(value);
+export function parseSnapshot(value: unknown, options?: ParseOptions): ClusterSnapshot {
+  const steps = parseInSteps(value, options);
   for (;;) {
     const step = steps.next();
     if (step.done) return step.value;
@@ -30,7 +41,10 @@ export function parseSnapshot(value: unknown): ClusterSnapshot {
  * The same in steps of some entries, for who has other work in between: a large snapshot takes seconds.
  * @throws {SnapshotError} as for `parseSnapshot`
  */
-export function* parseInSteps(value: unknown): Generator<void, ClusterSnapshot> {
+export function* parseInSteps(
+  value: unknown,
+  { consume = false, before }: ParseOptions = {},
+): Generator<void, ClusterSnapshot> {
   if (!isJsonObject(value)) return parseWhole(value);
   const issues: SnapshotIssue[] = [];
   const tables = COLLECTIONS.filter((collection) => isJsonObject(value[collection]));
@@ -44,16 +58,30 @@ export function* parseInSteps(value: unknown): Generator<void, ClusterSnapshot> 
   let count = 0;
   for (const collection of tables) {
     const entries: Entries = {};
-    parsed[collection] = entries;
-    const given = value[collection] as JsonObject;
-    for (const key of Object.keys(given)) {
-      parseEntry(collection, entries, key, given[key], issues);
+    const known: Entries = before?.[collection] ?? {};
+    const given = value[collection] as Entries;
+    const keys = Object.keys(given);
+    let isSame = keys.length === Object.keys(known).length;
+    for (const key of keys) {
+      const same = ownMember(known, key);
+      if (same !== undefined && equalJson(given[key], same)) entries[key] = same;
+      else {
+        parseEntry(collection, entries, key, given[key], issues);
+        isSame = false;
+      }
+      if (consume) given[key] = undefined;
       if (issues.length >= ENOUGH_ISSUES) throw new SnapshotError(issues);
       if (++count % ENTRIES_AT_ONCE === 0) yield;
     }
+    parsed[collection] = isSame ? known : entries;
   }
   if (issues.length > 0 || !shell.success) throw new SnapshotError(issues);
-  return { ...shell.data, ...parsed } as ClusterSnapshot;
+  return { ...shell.data, ...parsed, ...sameSingles(shell.data, before) } as ClusterSnapshot;
+}
+
+function sameSingles(now: ClusterSnapshot, before: ClusterSnapshot | undefined): Partial<ClusterSnapshot> {
+  const same = SINGLES.filter((name) => now[name] !== undefined && equalJson(now[name], before?.[name]));
+  return Object.fromEntries(same.map((name) => [name, before?.[name]]));
 }
 
 function parseWhole(value: unknown): ClusterSnapshot {

@@ -1,6 +1,6 @@
 import { isJsonObject, ownMember } from "./json-value.ts";
 import { MergePatchError, mergePatch } from "./merge-patch.ts";
-import { COLLECTIONS, type Collection, ENOUGH_ISSUES, type Entries, parseEntry } from "./parse.ts";
+import { COLLECTIONS, type Collection, ENOUGH_ISSUES, type Entries, parseEntry, SINGLES } from "./parse.ts";
 import { ClusterSnapshot } from "./schema.ts";
 import {
   collectIssues,
@@ -16,8 +16,6 @@ import {
  */
 export type SnapshotPatch = { readonly [key: string]: unknown };
 
-/** Optional members that are one value, merged and validated whole. */
-const SINGLES = ["topology", "clusterZone"] as const;
 type Singles = Pick<ClusterSnapshot, (typeof SINGLES)[number]>;
 
 const FIXED = new Set(["formatVersion", "clusterId"]);

@@ -30,12 +30,12 @@ const JournalRecord = z.discriminatedUnion("kind", [PatchRecord, LeaseRecord]);
 export type JournalRecord = z.infer<typeof JournalRecord>;
 
 /**
- * Reads a full snapshot as it was kept, with its meta.
+ * Reads a full snapshot as it was kept, with its meta; `value` is empty afterwards.
  * @throws {Error} saying why, when it is of another cluster or of another format.
  */
 export function readSnapshotRecord(value: unknown, clusterId: string): StoredCluster {
   const { meta, snapshot } = SnapshotRecord.parse(value);
-  const parsed = parseSnapshot(snapshot);
+  const parsed = parseSnapshot(snapshot, { consume: true });
   if (parsed.clusterId !== clusterId) throw new Error(`it is of cluster "${parsed.clusterId}"`);
   return { meta, snapshot: parsed };
 }

@@ -34,6 +34,7 @@ export async function openPushApi(
     patch: (...push) => real.patch(...push),
     renew: (...push) => real.renew(...push),
     leave: (clusterId) => real.leave(clusterId),
+    snapshotOf: (clusterId) => real.snapshotOf(clusterId),
     status: () => real.status(),
     ...given.gateway,
   };

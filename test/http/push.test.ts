@@ -3,6 +3,7 @@ import { pushRefusalCases } from "../conformance/cases/push-refusals.ts";
 import { pushScenarios } from "../conformance/cases/push-scenarios.ts";
 import { checkCase, titled } from "../conformance/http-case.ts";
 import { refusal } from "../conformance/push-client.ts";
+import { headlessExport, shopSnapshot } from "../snapshot/worlds.ts";
 import { openPushApi } from "./push-api.ts";
 
 describe("the push API", () => {
@@ -18,6 +19,19 @@ describe("the push API", () => {
     expect(errors).toEqual([]);
     expect(gateway.status().clusters).toEqual([]);
   });
+});
+
+test("a full push of what is held is taken over as what is held: it is neither in the memory twice nor merged again", async () => {
+  const { put, gateway } = await openPushApi();
+  const exports = { "shop/web": headlessExport(2), "shop/db": headlessExport(1) };
+  await put({ ...shopSnapshot("west"), exports });
+  const held = gateway.snapshotOf("west")!;
+  await put({ ...shopSnapshot("west"), exports });
+  expect(gateway.snapshotOf("west")!.exports).toBe(held.exports);
+  await put({ ...shopSnapshot("west"), exports: { ...exports, "shop/db": headlessExport(3) } });
+  const changed = gateway.snapshotOf("west")!;
+  expect(changed.exports["shop/web"]).toBe(held.exports["shop/web"]);
+  expect(changed.exports["shop/db"]).toEqual(headlessExport(3));
 });
 
 describe("failures", () => {

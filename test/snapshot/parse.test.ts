@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseSnapshot } from "../../src/snapshot/parse.ts";
+import { equalJson } from "../../src/snapshot/json-value.ts";
+import { COLLECTIONS, parseSnapshot, SINGLES } from "../../src/snapshot/parse.ts";
 import { MOST_ISSUES, SnapshotError } from "../../src/snapshot/snapshot-error.ts";
-import { shopSnapshot, snapshots } from "./worlds.ts";
+import { headlessExport, shopSnapshot, snapshots } from "./worlds.ts";
 
 function issuesOf(value: unknown) {
   try {
@@ -82,4 +83,44 @@ describe("parseSnapshot", () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
     expect(issuesOf(JSON.parse('{"__proto__":{}}')).issues.map(({ path }) => path)).toContain("__proto__");
   });
+});
+
+describe("parseSnapshot, beside the snapshot of before", () => {
+  test("says the same as without, and has by identity what did not change, and nothing else", () => {
+    fc.assert(
+      fc.property(snapshots, snapshots, (before, given) => {
+        const snapshot = parseSnapshot(structuredClone(given), { before });
+        expect(snapshot).toEqual(given);
+        for (const name of [...COLLECTIONS, ...SINGLES])
+          if (given[name] !== undefined && Object.keys(given[name]).length > 0)
+            expect(snapshot[name] === before[name], name).toBe(equalJson(given[name], before[name]));
+        for (const collection of COLLECTIONS)
+          for (const [key, entry] of Object.entries(snapshot[collection]))
+            expect(entry === before[collection][key], key).toBe(
+              equalJson(given[collection][key], before[collection][key]),
+            );
+      }),
+    );
+  });
+
+  test("takes a table anew where one entry is gone and another one has come", () => {
+    const before = shopSnapshot("west");
+    const exports = { "shop/db": headlessExport(1) };
+    expect(parseSnapshot({ ...before, exports }, { before }).exports).toEqual(exports);
+  });
+
+  test("names each field that is wrong in what did change", () => {
+    const before = shopSnapshot("west");
+    const given = structuredClone(before) as { exports: Record<string, unknown> };
+    given.exports["shop/db"] = { ...headlessExport(1), headless: "yes" };
+    expect(() => parseSnapshot(given, { before })).toThrow(/exports\["shop\/db"\].headless/);
+  });
+});
+
+test("parseSnapshot lets the entries of a value go that nobody else needs, and no others", () => {
+  const [kept, given] = [shopSnapshot("west"), shopSnapshot("west")];
+  expect(parseSnapshot(kept)).toEqual(shopSnapshot("west"));
+  expect(kept).toEqual(shopSnapshot("west"));
+  expect(parseSnapshot(given, { consume: true })).toEqual(shopSnapshot("west"));
+  expect([given.namespaces, given.exports]).toEqual([{ shop: undefined }, { "shop/web": undefined }]);
 });
