@@ -33,6 +33,10 @@ export class Inspector {
       const reply = JSON.parse(String(data)) as Reply;
       if (reply.id !== undefined) this.#waiting.get(reply.id)?.(reply);
     });
+    // As it does where the isolate needs more memory than it may take.
+    socket.addEventListener("close", () => {
+      for (const [id, answer] of this.#waiting) answer({ id, error: { message: "workerd has gone" } });
+    });
   }
 
   /** @param service the name of the Worker in the configuration */

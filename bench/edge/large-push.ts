@@ -25,6 +25,9 @@ const MEBIBYTE = 1024 * 1024;
 const QUERY = encodeQuery("service-0.team-0.svc.clusterset.local", "A");
 const ENDPOINTS = 10;
 const PEAK = "isolate of the object, at most during the pushes";
+const PEAK_AGAIN = "isolate of the object, at most during the same pushes again";
+/** Cloudflare gives an object 128 MB; what is left is for array buffers. */
+const HEAP_MEGABYTES = 100;
 
 /** Two clusters push 10,000 services with 100,000 endpoints to the object, through the Worker. */
 export async function measureLargePush(
@@ -48,10 +51,13 @@ export async function measureLargePush(
       title: "10,000 services with 100,000 endpoints, pushed by two clusters one after the other",
       rows: samples.rows,
       baselines: [],
-      goals: [{ row: PEAK, atMost: 128 }],
+      goals: [
+        { row: PEAK, atMost: 128 },
+        { row: PEAK_AGAIN, atMost: 128 },
+      ],
       notes: [
         "Each round is a fresh object, in a process of its own; pushes and queries come through an isolate of the Worker in another one. Memory as in the table above.",
-        "Cloudflare gives a Durable Object 128 MB; workerd here sets no bound, so that V8 collects garbage when it likes.",
+        `Cloudflare gives a Durable Object 128 MB. Here V8's heap may take ${HEAP_MEGABYTES} MB, dead objects included; workerd ends when it needs more.`,
       ],
     },
   ];
@@ -67,7 +73,7 @@ async function measureRound(
   const deployment = deploy(scripts, [...clusters, ChangingCluster.id]);
   const state = temporaryFolder("state");
   const [port, inspectorPort] = [await freePort(), await freePort()];
-  const object = await startObject(deployment, state, inspectorPort);
+  const object = await startObject(deployment, state, { inspectorPort, heapMegabytes: HEAP_MEGABYTES });
   running.push(object);
   const cache = await startCache(deployment);
   running.push(cache);
@@ -96,6 +102,10 @@ async function measureRound(
   samples.add("the object's file", "MiB", sizeOf(state) / MEBIBYTE);
   samples.add(PEAK, "MiB", peak.isolate / MEBIBYTE);
   samples.add("process of the object, at most during the pushes", "MiB", peak.resident / MEBIBYTE);
+  const pushingAgain = async () => {
+    for (const push of pushes) await timed("the same again: acknowledged after", push);
+  };
+  samples.add(PEAK_AGAIN, "MiB", (await watched.during(pushingAgain())).isolate / MEBIBYTE);
   const settled = await watched.settled();
   samples.add("isolate of the object, settled", "MiB", settled.isolate / MEBIBYTE);
   samples.add("process of the object, settled", "MiB", settled.resident / MEBIBYTE);

@@ -73,7 +73,7 @@ export async function startWhole(deployment: Deployment): Promise<Answering> {
 export function startObject(
   deployment: Deployment,
   state: string,
-  inspectorPort?: number,
+  memory: Pick<WorkerdSpec, "inspectorPort" | "heapMegabytes"> = {},
 ): Promise<Answering> {
   const { scripts, bindings } = deployment;
   const services: Service[] = [
@@ -88,8 +88,7 @@ export function startObject(
     },
     { name: "state", folder: state },
   ];
-  const inspector = inspectorPort === undefined ? {} : { inspectorPort };
-  return answering(deployment, { name: "object", services, ...inspector }, "object");
+  return answering(deployment, { name: "object", services, ...memory }, "object");
 }
 
 /** A location's cache in a process of its own. */

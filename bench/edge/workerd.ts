@@ -17,6 +17,8 @@ export interface WorkerdSpec {
   readonly sockets: readonly Socket[];
   /** Where the inspector listens; nowhere unless told. */
   readonly inspectorPort?: number;
+  /** The most that V8 may take for an isolate's heap, in MB, dead objects included. Default: as V8 likes. */
+  readonly heapMegabytes?: number;
 }
 
 /** A workerd process: the runtime itself, without wrangler or anything else in front. */
@@ -40,7 +42,8 @@ export async function startWorkerd(spec: WorkerdSpec): Promise<WorkerdProcess> {
 }
 
 /** A workerd process that is not started yet. */
-export function prepareWorkerd({ name, services, sockets, inspectorPort }: WorkerdSpec): ServerProcess {
+export function prepareWorkerd(spec: WorkerdSpec): ServerProcess {
+  const { name, services, sockets, inspectorPort, heapMegabytes } = spec;
   const folder = temporaryFolder("workerd");
   const config = join(folder, "config.capnp");
   // An absolute path would be looked for among the files that workerd brings along.
@@ -49,6 +52,7 @@ export function prepareWorkerd({ name, services, sockets, inspectorPort }: Worke
       for (const [, file] of service.modules) copyFileSync(file, join(folder, basename(file)));
   // Where memory is looked at, garbage is collected before.
   const flags = inspectorPort === undefined ? [] : ["--expose-gc"];
+  if (heapMegabytes !== undefined) flags.push(`--max-heap-size=${heapMegabytes}`);
   writeFileSync(config, workerdConfig(services, sockets, flags));
   const inspector = inspectorPort === undefined ? [] : ["--inspector-addr", `127.0.0.1:${inspectorPort}`];
   return new ServerProcess({
