@@ -61,20 +61,23 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     clients.push(client);
     return client;
   };
-  let admin: ApiClient | undefined;
   const process = await ServerProcess.start({
     name: "kube-apiserver",
     command: kubeApiserver,
     args: [...flags(folder, port, etcd.url, options), ...(options.args ?? [])],
     folder,
-    // The certificate is made at the first start, so there is no client before.
+    // The certificate is made at the first start. It may be read while it is written, so each probe reads it anew.
     ready: async () => {
-      admin ??= clientFor(adminToken);
-      await admin.api("GET", "/readyz");
-      return true;
+      const probe = new ApiClient(url, readFileSync(caPath, "utf8"), adminToken);
+      try {
+        await probe.api("GET", "/readyz");
+        return true;
+      } finally {
+        await probe.close();
+      }
     },
   });
-  if (!admin) throw new Error("unreachable: ready means that the administrator was answered");
+  const admin = clientFor(adminToken);
   const server: ApiServer = {
     url,
     folder,

@@ -85,7 +85,7 @@ export class ServerProcess {
       `${this.spec.name} ready`,
       async () => (!this.isRunning ? "ended" : (await this.spec.ready()) && "ready"),
       deadlineMs,
-    ).catch(() => "late");
+    ).catch(({ cause }: Error) => (cause === undefined ? "late" : `late, ${describe(cause)}`));
     if (outcome === "ready") return;
     await this.kill();
     const lastLines = this.log().trim().split("\n").slice(-20).join("\n");
@@ -128,4 +128,10 @@ export class ServerProcess {
       else resolve();
     });
   }
+}
+
+/** An error with what caused it, and what caused that. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message}: ${describe(error.cause)}`;
 }
