@@ -21,6 +21,8 @@ interface Reply {
   readonly error?: { readonly message: string };
 }
 
+const GONE = { message: "workerd has gone" };
+
 /** A connection to workerd's inspector, for one isolate. */
 export class Inspector {
   readonly #socket: WebSocket;
@@ -35,7 +37,7 @@ export class Inspector {
     });
     // As it does where the isolate needs more memory than it may take.
     socket.addEventListener("close", () => {
-      for (const [id, answer] of this.#waiting) answer({ id, error: { message: "workerd has gone" } });
+      for (const [id, answer] of this.#waiting) answer({ id, error: GONE });
     });
   }
 
@@ -66,7 +68,9 @@ export class Inspector {
     const id = ++this.#last;
     const { promise, resolve } = Promise.withResolvers<Reply>();
     this.#waiting.set(id, resolve);
-    this.#socket.send(JSON.stringify({ id, method }));
+    // A socket that is closed takes messages, and drops them.
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ id, method }));
+    else resolve({ id, error: GONE });
     const { result, error } = await promise;
     this.#waiting.delete(id);
     if (error !== undefined) throw new Error(`${method}: ${error.message}`);

@@ -56,8 +56,9 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const etcd = await startEtcd(folder);
   const caPath = join(folder, "certificates", "apiserver.crt");
   const clients: ApiClient[] = [];
+  const connect = (token: string) => new ApiClient(url, readFileSync(caPath, "utf8"), token);
   const clientFor = (token: string) => {
-    const client = new ApiClient(url, readFileSync(caPath, "utf8"), token);
+    const client = connect(token);
     clients.push(client);
     return client;
   };
@@ -68,7 +69,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     folder,
     // The certificate is made at the first start. It may be read while it is written, so each probe reads it anew.
     ready: async () => {
-      const probe = new ApiClient(url, readFileSync(caPath, "utf8"), adminToken);
+      const probe = connect(adminToken);
       try {
         await probe.api("GET", "/readyz");
         return true;

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { describeError } from "../../../src/hosts/logging/json-log.ts";
 import { waitFor } from "./wait.ts";
 
 /** What to start, and how to tell that it serves. */
@@ -85,7 +86,7 @@ export class ServerProcess {
       `${this.spec.name} ready`,
       async () => (!this.isRunning ? "ended" : (await this.spec.ready()) && "ready"),
       deadlineMs,
-    ).catch(({ cause }: Error) => (cause === undefined ? "late" : `late, ${describe(cause)}`));
+    ).catch(({ cause }: Error) => (cause === undefined ? "late" : `late, ${describeError(cause)}`));
     if (outcome === "ready") return;
     await this.kill();
     const lastLines = this.log().trim().split("\n").slice(-20).join("\n");
@@ -128,10 +129,4 @@ export class ServerProcess {
       else resolve();
     });
   }
-}
-
-/** An error with what caused it, and what caused that. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause === undefined ? error.message : `${error.message}: ${describe(error.cause)}`;
 }
