@@ -104,6 +104,15 @@ describe("check", () => {
     expect(err[0]).toMatch(/^problem: cluster-a\/broken\.yaml:1:\d+: /);
   });
 
+  it("names the kind and API group that a misspelt object was meant to have, and exits with 1", async () => {
+    const misnamed = service(HTTP).replace("multicluster.x-k8s.io/v1beta1", "multicluster.k8s.io/v1alpha1");
+    const { code, err } = await run([manifests("cluster-a", misnamed)]);
+    expect(code).toBe(1);
+    expect(err[0]).toBe(
+      'problem: cluster-a/all.yaml:8:1: kind "ServiceExport" of "multicluster.k8s.io/v1alpha1" is not read: write kind ServiceExport of multicluster.x-k8s.io/v1beta1',
+    );
+  });
+
   it("gives all of it as JSON", async () => {
     const { code, out, err } = await run([manifests("cluster-a", service(HTTP) + ORPHAN)], {
       format: "json",

@@ -121,6 +121,25 @@ describe("files", () => {
     },
   );
 
+  test("a misspelt kind and an unknown API group are problems that name the right ones", async () => {
+    const list = (apiVersion: string, kind: string) =>
+      `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: { name: web, namespace: shop }\n`;
+    await write(
+      "a.yaml",
+      `${list("multicluster.k8s.io/v1alpha1", "ServiceExport")}---\n${list("v1", "Servcie")}`,
+    );
+    await write("b.yaml", `${service("web")}---\n${list("serving.knative.dev/v1", "Service")}`);
+    const { objects, problems } = await readManifests(folder);
+    expect(problems.map(({ file, line, code, message }) => `${file}:${line} ${code}: ${message}`)).toEqual([
+      'a.yaml:1 UnknownKind: kind "ServiceExport" of "multicluster.k8s.io/v1alpha1" is not read: write kind ServiceExport of multicluster.x-k8s.io/v1beta1',
+      'a.yaml:5 UnknownKind: kind "Servcie" of "v1" is not read: write kind Service of v1',
+    ]);
+    expect(objects.map(({ object }) => `${object.kind} ${object.metadata?.name}`)).toEqual([
+      "Service web",
+      "Namespace shop",
+    ]);
+  });
+
   test("of two manifests of one object the later stands, and both places are told", async () => {
     await write("a.yaml", service("web", 80));
     await write("b.yaml", service("web", 8080));
