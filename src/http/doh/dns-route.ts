@@ -109,6 +109,11 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       return refuse(request, 415, `the body of a POST must be ${DNS_MESSAGE}`, {
         "accept-post": DNS_MESSAGE,
       });
+    const coding = request.header("content-encoding")?.toLowerCase() ?? "";
+    if (coding !== "" && coding !== "identity")
+      return refuse(request, 415, "the body of a POST must have no Content-Encoding", {
+        "accept-encoding": "identity",
+      });
     const refused = refuseAccept(request);
     if (refused !== undefined) return refused;
     return request.body(longestQuery).then(

@@ -166,6 +166,20 @@ const postCases: readonly HttpCase[] = [
     ),
     section: "RFC 9110 section 15.5.16",
   })),
+  ...["gzip", "br", "identity, gzip", "GZIP", "unknown"].map((coding) => ({
+    ...post(
+      `Content-Encoding ${coding}`,
+      { ...refused(415), headers: { "accept-encoding": "identity", "cache-control": "no-store" } },
+      { "content-encoding": coding },
+    ),
+    section: "RFC 9110 section 12.5.3",
+  })),
+  ...["identity", "Identity", ""].map((coding) => ({
+    ...post(`Content-Encoding ${JSON.stringify(coding)} changes nothing`, answered, {
+      "content-encoding": coding,
+    }),
+    section: "RFC 9110 section 8.4",
+  })),
   post("Accept excludes it", refused(406), { accept: "text/html" }),
   post("nothing in the body", refused(400), {}, new Uint8Array()),
   post("less than a header", refused(400), {}, new Uint8Array(11)),
