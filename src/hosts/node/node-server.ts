@@ -1,15 +1,15 @@
 import type { AddressInfo, Server } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { getRequestListener } from "@hono/node-server";
+import type { Client } from "../../access/client/client.ts";
 import type { ListenAddress } from "../../config/listen-address.ts";
 import type { ServerLimits } from "../../config/server-limits.ts";
-import type { Connection } from "../../http/connection.ts";
 import { LimitCounters } from "../../limits/limit-counters.ts";
 import { RequestsInFlight } from "../../limits/load.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
 import { createGuardedServer } from "./guarded-server.ts";
 import { listenFailure, NoSuchAddress } from "./listen-failure.ts";
-import { NodeConnection } from "./node-connection.ts";
+import { NodeClient } from "./node-client.ts";
 import type { ServerProtection } from "./server-protection.ts";
 import type { StreamExchanges } from "./stream-exchange.ts";
 import { type ServerTls, secureContext } from "./tls.ts";
@@ -19,7 +19,7 @@ export interface NodeServerOptions {
   readonly listen: ListenAddress;
   /** TLS with HTTP/2 and HTTP/1.1; without it HTTP/1.1 in clear, for a proxy in front. */
   readonly tls: ServerTls | undefined;
-  readonly fetch: (request: Request, connection: Connection) => Response | Promise<Response>;
+  readonly fetch: (request: Request, client: Client) => Response | Promise<Response>;
   /** What is answered without `fetch`. */
   readonly exchanges?: StreamExchanges;
   readonly limits: ServerLimits;
@@ -52,7 +52,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   setFlagsFromString("--no-allocation-site-pretenuring");
   const { fetch, tls, limits, exchanges, protection = unshared(limits) } = options;
   const { host, port } = options.listen;
-  const respond = getRequestListener((request, { incoming }) => fetch(request, new NodeConnection(incoming)));
+  const respond = getRequestListener((request, { incoming }) => fetch(request, new NodeClient(incoming)));
   const guard = new ConnectionGuard(limits, protection);
   const create = () =>
     createGuardedServer({ tls, limits, exchanges, guard, counters: protection.counters, respond });

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
-import { NodeConnection } from "./node-connection.ts";
+import { NodeClient } from "./node-client.ts";
 
 /**
  * What is answered on HTTP/2 streams themselves. The objects that Node and its adapters make of a stream for an
@@ -74,8 +74,8 @@ class StreamRequest implements HttpRequest {
     return this.#headers[":authority"] ?? this.#headers.host ?? "";
   }
 
-  get connection(): NodeConnection {
-    return new NodeConnection(this.#stream);
+  get client(): NodeClient {
+    return new NodeClient(this.#stream);
   }
 
   header(name: string): string | null {

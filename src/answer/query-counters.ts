@@ -1,7 +1,7 @@
-import type { ForwardOutcome } from "../../forward/stub-zones.ts";
-import { LimitCounters } from "../../limits/limit-counters.ts";
-import type { Outcome } from "../../resolve/answer.ts";
-import type { Transport } from "../../resolve/transport.ts";
+import type { ForwardOutcome } from "../forward/stub-zones.ts";
+import { LimitCounters } from "../limits/limit-counters.ts";
+import type { Outcome } from "../resolve/answer.ts";
+import type { Transport } from "../resolve/transport.ts";
 
 const OUTCOMES: readonly Outcome[] = [
   "answer",
