@@ -9,6 +9,7 @@ import type { Bound } from "../../src/hosts/node/listeners/bind.ts";
 import { Connections } from "../../src/hosts/node/listeners/connections.ts";
 import { listenTcp, listenTls, type TlsBound } from "../../src/hosts/node/listeners/stream.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls.ts";
+import { ConnectionErrors } from "../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { framed, StreamClient } from "./dns-clients.ts";
@@ -97,6 +98,7 @@ function partsOf(handler: Handler, bounds: Bounds) {
       counters: limits,
       kind: "dns",
     }),
+    errors: new ConnectionErrors(),
     onError: (error: Error) => errors.push(error),
     onTooLong: () => limits.hit("limits.queryBytes"),
     onFull: () => limits.hit("dns.queriesPerConnection"),
