@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
-import type { ConnectionEnvironment } from "../connection.ts";
+import type { ConnectionEnvironment } from "../environment.ts";
 import { readJsonQuestion } from "../json/json-question.ts";
 import { CLIENT_GROUPS } from "../setup/clients.ts";
 import { readSetupFacts, SetupError, type SetupFacts, type SetupRequest } from "../setup/setup-facts.ts";

@@ -5,7 +5,7 @@ import type { GatewayStatus } from "../../gateway/gateway-types.ts";
 import type { ServedImage } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { parseInSteps } from "../../snapshot/parse.ts";
-import type { ConnectionEnvironment } from "../connection.ts";
+import type { ConnectionEnvironment } from "../environment.ts";
 import { inTurns } from "./in-turns.ts";
 import { authorizePush } from "./push-access.ts";
 import { takeJsonBody } from "./push-body.ts";
