@@ -19,7 +19,7 @@ export interface QueryAnswererParts {
   readonly refuse: Refuse;
   readonly asker: AskerReader;
   readonly sharing?: AnswerSharing | undefined;
-  readonly stubs: Pick<StubZones, "size" | "forward"> | undefined;
+  readonly stubs: Pick<StubZones, "size" | "forward" | "keepAncestor"> | undefined;
   /** Answers names outside the zones. Undefined: as the gateway does. */
   readonly outside: Pick<Outside, "answer"> | undefined;
   /** The client's real address, for limits. */
@@ -90,11 +90,12 @@ export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
     const found = names.answer(query, given, policy, clientAddress(request));
     const fromCluster = asked.view !== undefined;
     if (!(found instanceof Promise)) {
+      const answer = stubs?.keepAncestor(query, found.answer) ?? found.answer;
       if (found.retryAfter === undefined) {
         const seconds = (performance.now() - started) / 1000;
-        counters.answered(query, found.answer.outcome, fromCluster, seconds);
+        counters.answered(query, answer.outcome, fromCluster, seconds);
       }
-      return conclude(found);
+      return conclude({ ...found, answer });
     }
     const type = counters.typeOf(query);
     return found.then((late) => {
@@ -106,11 +107,11 @@ export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
   const answerAs = (
     request: HttpRequest,
     query: Uint8Array,
-    given: Asker,
+    known: Asker,
     variesByCredential: boolean,
     respond: Respond,
   ): HttpResponse | Promise<HttpResponse> => {
-    const asker = sharing.isPrivate ? { ...given, isPrivate: true } : given;
+    const asker = sharing.isPrivate ? { ...known, isPrivate: true } : known;
     const { view, isPrivate, place, byLocation } = asker;
     if (stubs !== undefined && stubs.size > 0) {
       const forwarded = stubs.forward(query, view);
@@ -123,13 +124,14 @@ export function createQueryAnswerer(parts: QueryAnswererParts): QueryAnswerer {
       }
     }
     const started = performance.now();
-    const answer = gateway.answer(query, place === undefined ? view : placeView(place), clock());
-    if (answer === undefined)
+    const given = gateway.answer(query, place === undefined ? view : placeView(place), clock());
+    if (given === undefined)
       return refuse(request, 400, "this is no DNS query: it needs a header of 12 octets with QR 0");
-    if (outside !== undefined && (answer.beyond ?? answer.leadsTo) !== undefined) {
+    if (outside !== undefined && (given.beyond ?? given.leadsTo) !== undefined) {
       const asked = { ...asker, variesByCredential };
-      return answerOutside(outside, request, query, answer, asked, respond);
+      return answerOutside(outside, request, query, given, asked, respond);
     }
+    const answer = stubs?.keepAncestor(query, given) ?? given;
     counters.answered(query, answer.outcome, view !== undefined, (performance.now() - started) / 1000);
     return respond(request, {
       answer,

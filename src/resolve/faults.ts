@@ -19,6 +19,24 @@ export function answerWith(
   return { bytes: writer.finish(query, rcode, false), outcome, freshness: 0 };
 }
 
+/**
+ * Answers a name that is in no zone.
+ * @param isAncestor whether names below it are answered: then it exists, and denying it would deny them too (RFC 8020 section 2)
+ */
+export function answerOutOfZone(
+  message: Uint8Array,
+  query: Query,
+  policy: "refuse" | "nxdomain",
+  isAncestor: boolean,
+  form: AnswerForm = {},
+): Answer {
+  const why = ExtendedError.NOT_AUTHORITATIVE;
+  if (policy === "refuse") return answerWith(message, query, ResponseCode.REFUSED, "refused", why, form);
+  return isAncestor
+    ? answerWith(message, query, ResponseCode.NOERROR, "nodata", why, form)
+    : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", why, form);
+}
+
 /** Answers a message that cannot be read as a query: its header alone, with the reason (RFC 1035 section 4.1.1). */
 export function answerFault(message: Uint8Array, rcode: number): Answer {
   const bytes = new Uint8Array(HEADER_BYTES);

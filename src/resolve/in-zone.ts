@@ -3,7 +3,7 @@ import type { ImageZone } from "../zone/image.ts";
 import { POD_NAMES, SET_HEADER_BYTES } from "../zone/layout.ts";
 import { findSet, read16 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
-import { findNode, findZone, isInAnyZone } from "./find.ts";
+import { findNode, findZone, isAboveZone, isInAnyZone } from "./find.ts";
 import { minimalAny, negative, positive } from "./finish.ts";
 import { writer } from "./message-writer.ts";
 import { answerPodName } from "./pod-name.ts";
@@ -42,7 +42,12 @@ export function answerInZone(
     if (node < 0 || !image.existsIn(node, view))
       return (
         answerPodName(query, context, zone, tree, owner, apexAt) ??
-        negative(query, image, apexAt, ResponseCode.NXDOMAIN)
+        negative(
+          query,
+          image,
+          apexAt,
+          isAboveZone(image, view) ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN,
+        )
       );
     if (node < image.trees) return answerApex(query, context, tree, owner, apexAt, view);
     const list = image.setListOf(node, view);

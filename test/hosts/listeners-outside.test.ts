@@ -1,7 +1,7 @@
 import dnsPacket from "dns-packet";
 import { describe, expect, it } from "vitest";
 import type { OutsidePolicy } from "../../src/forward/outside.ts";
-import { createQueryHandler } from "../../src/hosts/node/listeners/query-handler.ts";
+import { createQueryHandler, type QueryHandlerParts } from "../../src/hosts/node/listeners/query-handler.ts";
 import { createAskerReader } from "../../src/http/asker.ts";
 import { QueryCounters } from "../../src/http/query-counters.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
@@ -22,7 +22,12 @@ function answerOf(size: number): Answer {
   return { bytes: new Uint8Array(packet), outcome: "answer", freshness: 5 };
 }
 
-function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array) {
+function handlerOf(
+  late: Answer,
+  beyond: Answer["beyond"],
+  leadsTo?: Uint8Array,
+  stubs?: QueryHandlerParts["stubs"],
+) {
   const seen: (OutsidePolicy | string | undefined)[] = [];
   const counters = new QueryCounters();
   const handle = createQueryHandler({
@@ -39,7 +44,7 @@ function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array)
     clock: () => 0,
     counters,
     asker: createAskerReader({}),
-    stubs: undefined,
+    stubs,
     outside: {
       answer: async (_message, _given, policy, client) => {
         seen.push(policy, client);
@@ -78,6 +83,16 @@ describe("a listener asked for a name outside the zones", () => {
       const { handle, seen } = handlerOf(late, "outside");
       expect(await handle(asked, "192.0.2.7", { view, outsideZones: "forward" }, udp)).toEqual(late);
       expect(seen).toHaveLength(2);
+    }
+  });
+
+  it("keeps what is above a registered federation from being denied", async () => {
+    const denial = { ...answerOf(0), outcome: "nxdomain" } as const;
+    const kept = { ...denial, outcome: "nodata" } as const;
+    const stubs = { size: 1, forward: () => undefined, keepAncestor: () => kept };
+    for (const beyond of ["outside", undefined] as const) {
+      const { handle } = handlerOf(denial, beyond, undefined, stubs);
+      expect(await handle(asked, "192.0.2.7", { outsideZones: "nxdomain" }, udp)).toEqual(kept);
     }
   });
 

@@ -118,8 +118,7 @@ describe("what is not done", () => {
 
   it.each([
     "www.example.com",
-    ".",
-    "local",
+    "xlocal",
     "xclusterset.local",
     "clusterset.local.example",
     "8.8.8.8.in-addr.arpa",

@@ -16,7 +16,7 @@ export interface QueryHandlerParts {
   readonly clock: () => number;
   readonly counters: QueryCounters;
   readonly asker: Pick<AddressAskerReader, "readByAddress">;
-  readonly stubs: Pick<StubZones, "size" | "forward"> | undefined;
+  readonly stubs: Pick<StubZones, "size" | "forward" | "keepAncestor"> | undefined;
   /** Answers names outside the zones. Undefined: as the gateway does. */
   readonly outside: Pick<Outside, "answer"> | undefined;
   /** What such names get where a listener has no policy of its own. */
@@ -64,19 +64,21 @@ export function createQueryHandler(parts: QueryHandlerParts): QueryHandler {
       }
     }
     const started = performance.now();
-    const answer = isUnknown
+    const given = isUnknown
       ? notReady(query, { transport })
       : gateway.answer(query, view, clock(), transport);
-    if (outside !== undefined && (answer?.beyond ?? answer?.leadsTo) !== undefined) {
+    if (outside !== undefined && (given?.beyond ?? given?.leadsTo) !== undefined) {
       const type = counters.typeOf(query);
       const own = query.slice();
-      const found = outside.answer(query, answer!, policy, clientAddress);
-      const conclude = ({ answer: given }: OutsideAnswer) => {
-        counters.relayed(type, given.outcome, view !== undefined, name);
-        return fitAnswer(own, given, transport);
+      const found = outside.answer(query, given!, policy, clientAddress);
+      const conclude = ({ answer: found }: OutsideAnswer) => {
+        const answer = stubs?.keepAncestor(own, found) ?? found;
+        counters.relayed(type, answer.outcome, view !== undefined, name);
+        return fitAnswer(own, answer, transport);
       };
       return found instanceof Promise ? found.then(conclude) : conclude(found);
     }
+    const answer = given === undefined ? undefined : (stubs?.keepAncestor(query, given) ?? given);
     if (answer === undefined) counters.malformed(name);
     else
       counters.answered(
