@@ -94,7 +94,9 @@ describe("the client's location (docs/location.md)", () => {
       const bytes = new Uint8Array(12);
       return { answer: { bytes, outcome: "answer", freshness: 5 }, outcome: "answered" };
     };
-    const app = appWith(location, { stubs: { size: 1, forward, keepAncestor: (_: Uint8Array, answer: Answer) => answer } });
+    const app = appWith(location, {
+      stubs: { size: 1, forward, keepAncestor: (_: Uint8Array, answer: Answer) => answer },
+    });
     for (const connection of [swiss, american]) {
       const response = await app.fetch(askRequest(NAME, {}, "GET"), connection);
       expect(response.headers.get("cache-control")).toBe(oneClient);

@@ -4,6 +4,7 @@ import { listIssues } from "../settings/config-issues.ts";
 import { checkFederations } from "../settings/federation-config.ts";
 import { readListenFlags } from "../settings/listener-config.ts";
 import { checkLocationFromHeaders } from "../settings/location-settings.ts";
+import { checkDesignatedName } from "../settings/own-names.ts";
 import { ServeConfig } from "../settings/serve-config.ts";
 import { withAlwaysServed } from "../settings/served-zones.ts";
 import { UsageError } from "../settings/usage-error.ts";
@@ -76,6 +77,7 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
     push: { credentials: [...config.push.credentials, ...(flags.clusterToken ?? []).map(readClusterToken)] },
   };
   checkAccess(settings);
+  checkDesignatedName(settings);
   return settings;
 }
 

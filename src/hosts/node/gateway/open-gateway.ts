@@ -10,6 +10,7 @@ import { StoreError } from "../../../store/store-error.ts";
 import type { ZoneImage } from "../../../zone/image.ts";
 import { federationOptions } from "../../settings/federation-config.ts";
 import { gatewayLimitsOf } from "../../settings/gateway-settings.ts";
+import { ownNames } from "../../settings/own-names.ts";
 import { grantsOf } from "../../settings/push-credentials.ts";
 import type { ServeConfig } from "../../settings/serve-config.ts";
 import { createStages } from "../../settings/stages.ts";
@@ -40,6 +41,7 @@ export async function openGateway(parts: OpenGatewayParts): Promise<Gateway<Zone
       precedence: await openPrecedenceFolder(join(stateDirectory, "precedence")),
       stages: createStages({
         ...config,
+        ...ownNames(config),
         grants: grantsOf(config.push.credentials),
         federations: federationOptions(config.federations),
         designated,
