@@ -8,3 +8,8 @@ export interface ClientPlace {
 export function placeView({ region, zone }: ClientPlace): string {
   return zone === undefined ? `region:${region}` : `zone:${region}/${zone}`;
 }
+
+/** Whether a view is that of a place. */
+export function isPlaceView(view: string): boolean {
+  return view.includes(":");
+}

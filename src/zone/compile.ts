@@ -1,7 +1,7 @@
 import { usableAddress } from "../dns/address.ts";
 import { RecordType } from "../dns/codes.ts";
 import { parseName } from "../dns/name.ts";
-import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
+import { ABSENT_CLUSTER, type ClusterFinding, type Clusterset } from "../merge/clusterset.ts";
 import { type ClientPlace, placeView } from "./client-place.ts";
 import { ZoneImage } from "./image.ts";
 import { ImageBuilder } from "./image-builder.ts";
@@ -31,7 +31,10 @@ export function compileZoneImage(
   const findings: ClusterFinding[] = [];
   const plan = planZones(clusterset, options, findings);
   const builder = new ImageBuilder(plan.trees.length);
-  const clusterIds = clusterset.clusters.map(({ clusterId }) => clusterId);
+  const clusterIds = [
+    ...clusterset.clusters.map(({ clusterId }) => clusterId),
+    ...(clusterset.withAbsent === true ? [ABSENT_CLUSTER] : []),
+  ];
   const places = distinctPlaces(options);
   const image: ImageScope = {
     builder,
