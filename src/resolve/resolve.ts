@@ -4,7 +4,7 @@ import type { ZoneImage } from "../zone/image.ts";
 import { read16, read32 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
-import { answerFault, answerOutOfZone, answerWith } from "./faults.ts";
+import { answerBadVersion, answerFault, answerOutOfZone, answerWith } from "./faults.ts";
 import { findZone, isAboveZone, isInAnyZone } from "./find.ts";
 import { finishNegative, minimalAny, positive } from "./finish.ts";
 import { answerInZone } from "./in-zone.ts";
@@ -39,14 +39,14 @@ export function resolve(message: Uint8Array, context: ResolveContext): Answer | 
 export function resolveStrictly(message: Uint8Array, context: ResolveContext): Answer | undefined {
   if (!isQuery(message)) return undefined;
   const query = readQuery(message);
-  return "code" in query ? answerFault(message, query.code) : answerQuery(message, query, context);
+  return "code" in query ? answerFault(message, query, context) : answerQuery(message, query, context);
 }
 
 function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer {
   const { image, transport } = context;
-  if (query.edns !== undefined && query.edns.version !== 0)
-    return answerWith(message, query, ResponseCode.BADVERS, "badvers", -1, { transport });
-  if (query.type === RecordType.OPT) return answerFault(message, ResponseCode.FORMERR);
+  if (query.edns !== undefined && query.edns.version !== 0) return answerBadVersion(message, query, context);
+  if (query.type === RecordType.OPT)
+    return answerFault(message, { code: ResponseCode.FORMERR, edns: query.edns }, context);
   if (!isAnsweredClass(query.class))
     return answerWith(message, query, ResponseCode.REFUSED, "refused", -1, { transport });
   if (query.type === RecordType.AXFR || query.type === RecordType.IXFR)
