@@ -35,8 +35,8 @@ it("README's table has every key of the config file and no other", () => {
   const { lease, push, transfer, cors, pages, stub, forward, sourceCluster, dns, dot, ddr, access, ...rest } =
     ServeConfig.parse({});
   const expected = [
-    // The address of a request is taken where none is given.
-    ...keys({ ...rest, publicUrl: undefined }, ""),
+    // The address of a request, and those of listeners, are taken where none is given.
+    ...keys({ ...rest, publicUrl: undefined, nameServerAddresses: undefined }, ""),
     ...keys(stub, "stub."),
     ...keys(forward, "forward."),
     // A gateway runs in no cluster that it would know of.

@@ -11,7 +11,7 @@ import { authorizePush } from "./push-access.ts";
 import { takeJsonBody } from "./push-body.ts";
 import { faultResponse, jsonResponse, limitOf, PushFault, refusePush } from "./push-fault.ts";
 import { DEFAULT_PUSH_LIMITS, PushAdmission, type PushLimits } from "./push-limits.ts";
-import { LeaseRequest, PatchRequest, parseMessage } from "./push-messages.ts";
+import { LeaseRequest, parseMessage, parsePatchRequest } from "./push-messages.ts";
 
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
@@ -87,7 +87,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<Connectio
           context.req.raw,
           limits,
           admission,
-          (value) => parseMessage(PatchRequest, value),
+          parsePatchRequest,
           (values) => admission.work(clusterId, values),
         );
         return jsonResponse(200, await gateway.patch(clusterId, baseGeneration, patch, lease));
