@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 
-const document = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8");
+const document = readFileSync(new URL("../../docs/how-to/access.md", import.meta.url), "utf8");
 
-/** A command of docs/security.md, and the words that stand behind its `#`: parts of what it prints. */
+/** A command of docs/how-to/access.md, and the words that stand behind its `#`: parts of what it prints. */
 export interface Command {
   readonly line: string;
   readonly expected: readonly string[];
 }
 
-/** A set-up as docs/security.md has it. */
+/** A set-up as docs/how-to/access.md has it. */
 export interface DocumentedSetUp {
   /** The config file. */
   readonly config: string;
@@ -63,7 +63,7 @@ function only(lines: readonly string[]): string {
 /** What stands below a heading, up to the next one. */
 function sectionOf(heading: string): string {
   const start = document.indexOf(`\n${heading}\n`);
-  if (start < 0) throw new Error(`docs/security.md has no ${heading}`);
+  if (start < 0) throw new Error(`docs/how-to/access.md has no ${heading}`);
   return document.slice(start + heading.length + 2).split(/^#{2,3} /m)[0]!;
 }
 

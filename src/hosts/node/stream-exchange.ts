@@ -4,7 +4,7 @@ import { NodeConnection } from "./node-connection.ts";
 
 /**
  * What is answered on HTTP/2 streams themselves. The objects that Node and its adapters make of a stream for an
- * application (request, response, and those of the Fetch standard) cost more than an answer (docs/benchmarks.md).
+ * application (request, response, and those of the Fetch standard) cost more than an answer (docs/explanation/benchmarks.md).
  */
 export interface StreamExchanges {
   /** What answers at a path; undefined where the application does. */

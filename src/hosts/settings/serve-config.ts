@@ -36,7 +36,7 @@ const Settings = z.strictObject({
   stub: Stub.prefault({}),
   forward: Forward,
   push: z.strictObject({ credentials: z.array(PushCredential).max(10_000).default([]) }).prefault({}),
-  /** Who may take over images, as a secondary does (docs/transfer.md). */
+  /** Who may take over images, as a secondary does (docs/reference/transfer.md). */
   transfer: z.strictObject({ credentials: z.array(TokenOrFile).max(10_000).default([]) }).prefault({}),
   access: Access.prefault({}),
   limits: Limits.prefault({}),

@@ -10,14 +10,14 @@ const HTML = {
 };
 
 const page = (title: string, path: string, text: string, status = 200): HttpCase => ({
-  section: "docs/clients.md, pages",
+  section: "docs/how-to/clients.md, pages",
   title,
   path,
   expected: { status, headers: HTML, text },
 });
 
 const file = (title: string, path: string, contentType: string, text: string): HttpCase => ({
-  section: "docs/clients.md, files",
+  section: "docs/how-to/clients.md, files",
   title,
   path,
   expected: {
@@ -82,7 +82,7 @@ export const pageCases: readonly HttpCase[] = [
     ] as const
   ).map(
     ([title, path, text]): HttpCase => ({
-      section: "docs/clients.md, files",
+      section: "docs/how-to/clients.md, files",
       title: `there is no ${title}`,
       path,
       expected: {
