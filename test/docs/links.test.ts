@@ -1,27 +1,7 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
-
-/** Files below a folder, without what is fetched or built. */
-function filesBelow(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    if (["node_modules", "dist", ".git", ".wrangler"].includes(entry.name)) return [];
-    const path = join(folder, entry.name);
-    return entry.isDirectory() ? filesBelow(path) : [path];
-  });
-}
-
-const pages = [
-  ...readdirSync(root).flatMap((name) => (name.endsWith(".md") ? [join(root, name)] : [])),
-  ...["docs", "examples", "infra"].flatMap((folder) =>
-    filesBelow(join(root, folder)).filter((path) => path.endsWith(".md")),
-  ),
-].map((path) => relative(root, path));
-
-const textOf = (path: string) => readFileSync(join(root, path), "utf8");
+import { filesBelow, pages, root, textOf, withoutCode } from "./pages.ts";
 
 /** The anchors of a page's headings, as GitHub makes them. */
 function anchorsOf(page: string): Set<string> {
@@ -38,10 +18,6 @@ function anchorsOf(page: string): Set<string> {
     anchors.add(count === 0 ? slug : `${slug}-${count}`);
   }
   return anchors;
-}
-
-function withoutCode(text: string): string {
-  return text.replaceAll(/^ *```.*?^ *```/gms, "");
 }
 
 interface Link {
