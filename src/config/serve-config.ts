@@ -43,7 +43,7 @@ const Settings = z.strictObject({
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
 });
 
-/** The config file of `clusterset-doh serve`. README.md has its table. */
+/** The config file of `clusterset-doh serve`. docs/reference/configuration.md has its table. */
 export const ServeConfig = Settings.superRefine(requireUpstreams);
 
 export type ServeConfig = z.infer<typeof ServeConfig>;

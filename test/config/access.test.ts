@@ -226,7 +226,7 @@ describe("in CONFIG", () => {
 
 it("docs/how-to/access.md's rules are taken", () => {
   const page = readFileSync(new URL("../../docs/how-to/access.md", import.meta.url), "utf8");
-  const [, text] = /## Asking.*?```yaml\n(.*?)```/s.exec(page)!;
+  const [, text] = /## Rules.*?```yaml\n(.*?)```/s.exec(page)!;
   const file = join(folder, "gateway.yaml");
   writeFileSync(file, `${text}tls: { clientCaFile: ca.crt }\n`);
   const { rules } = readServeConfig({ config: file }).access;

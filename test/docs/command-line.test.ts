@@ -43,7 +43,9 @@ const written = pages.flatMap((name) =>
     .join("\n")
     .replaceAll(/\\\n\s*/g, " ")
     .split("\n")
-    .flatMap((line) => [...line.replace(/ #.*$/, "").matchAll(/(?<!--namespace )\bclusterset-doh ([a-z]+)( [^|;&)]*)?/g)])
+    .flatMap((line) => [
+      ...line.replace(/ #.*$/, "").matchAll(/(?<!--namespace )\bclusterset-doh ([a-z]+)( [^|;&)]*)?/g),
+    ])
     .map(([line, command, rest]) => [name, command!, rest ?? "", line!.trim()] as const),
 );
 

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { ServeConfig } from "../../src/config/serve-config.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
 
 const page = readFileSync(new URL("../../docs/reference/configuration.md", import.meta.url), "utf8");
 

@@ -161,7 +161,7 @@ export function restrictedCases(kinds: readonly Kind[]): HttpCase[] {
     { headers, prefix = "" }: Shown,
     expected: CaseResponse,
   ) => ({
-    section: "docs/how-to/access.md, Asking",
+    section: "docs/how-to/access.md, Rules",
     title,
     ...request,
     path: `${prefix}${request.path}`,
@@ -187,13 +187,13 @@ export function restrictedCases(kinds: readonly Kind[]): HttpCase[] {
 /** What is answered all the same. */
 export const openCases: readonly HttpCase[] = [
   {
-    section: "docs/how-to/access.md, Asking",
+    section: "docs/how-to/access.md, Rules",
     title: "health needs nothing",
     path: "/healthz",
     expected: { status: 200, text: "ok" },
   },
   {
-    section: "docs/how-to/access.md, Asking",
+    section: "docs/how-to/access.md, Rules",
     title: "readiness counts nothing for strangers",
     path: "/readyz",
     expected: { status: 200, text: "ready\n" },
