@@ -11,8 +11,9 @@ interface ServerFailure extends Error {
 }
 
 /** What Node says of a connection over HTTP/1.1, and what the client is told then. */
-const PLAIN: Readonly<Record<string, readonly [string, Limit]>> = {
+const PLAIN: Readonly<Record<string, readonly [string, Limit | undefined]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "limits.requestSeconds"],
+  HPE_INVALID_METHOD: ["501 Not Implemented", undefined],
   HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "limits.headerBytes"],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ["413 Payload Too Large", "limits.headerBytes"],
 };
