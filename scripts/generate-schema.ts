@@ -9,7 +9,7 @@ import {
   ErrorResponse,
   LeaseRequest,
   PatchRequest,
-} from "../src/http/push-messages.ts";
+} from "../src/http/push/push-messages.ts";
 import * as snapshot from "../src/snapshot/schema.ts";
 import { TransferStateResponse } from "../src/transfer/state-message.ts";
 

@@ -1,7 +1,7 @@
 /** A Hono app that gives every DoH request the same bytes, on the gateway's own Node server. */
 import { Hono } from "hono";
+import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
 import { startNodeServer } from "../../src/hosts/node/node-server.ts";
-import { DEFAULT_SERVER_LIMITS } from "../../src/hosts/settings/server-limits.ts";
 import { readFixedAnswer } from "./fixed-answer.ts";
 
 const { port, tls, headers, body } = readFixedAnswer();

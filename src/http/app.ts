@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { ConnectionEnvironment } from "./connection.ts";
-import { createDnsResource, type DnsResource, type DnsResourceDependencies } from "./dns-resource.ts";
+import { createDnsResource, type DnsResource, type DnsResourceDependencies } from "./doh/dns-resource.ts";
 import { exchangeByFetch, FetchRequest, toResponse } from "./fetch-exchange.ts";
 import { createHealthRoutes, type MetricsSource } from "./health-routes.ts";
 import type { PageSettings } from "./pages/page-parts.ts";

@@ -1,5 +1,5 @@
 import type { CertificateIdentity } from "../access/certificates.ts";
-import type { ClientLocation } from "./client-location.ts";
+import type { ClientLocation } from "./client/client-location.ts";
 
 /** What a host knows of the connection that a request came by; Hono hands it on as the bindings. Read only where it counts. */
 export interface Connection {

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
-import { describeStale } from "./freshness-comment.ts";
+import { describeStale } from "./json/freshness-comment.ts";
 
 /** Metrics in a text format, from whichever library the host brings along. */
 export interface MetricsSource {

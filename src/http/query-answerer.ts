@@ -4,10 +4,10 @@ import type { StubZones } from "../forward/stub-zones.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { placeView } from "../zone/client-place.ts";
-import type { Asker, AskerReader } from "./asker.ts";
-import type { ClientAddress } from "./client-address.ts";
+import type { Asker, AskerReader } from "./client/asker.ts";
+import type { ClientAddress } from "./client/client-address.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
-import type { QueryCounters } from "./query-counters.ts";
+import type { QueryCounters } from "./metrics/query-counters.ts";
 import type { Refuse } from "./refusal.ts";
 
 /** What answering queries works with. */

@@ -1,8 +1,8 @@
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import type { Load } from "../limits/load.ts";
-import { pathOf } from "./admitted-resource.ts";
-import { type ClientAddress, socketAddress } from "./client-address.ts";
+import { pathOf } from "./access/admitted-resource.ts";
+import { type ClientAddress, socketAddress } from "./client/client-address.ts";
 import type { Connection } from "./connection.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { FetchRequest, toResponse } from "./fetch-exchange.ts";

@@ -2,7 +2,7 @@ import { type Context, Hono } from "hono";
 import type { Credentials } from "../access/credentials.ts";
 import { Primary, type TransferGateway } from "../transfer/primary.ts";
 import type { TransferState } from "../transfer/transfer-state.ts";
-import { faultResponse, PushFault } from "./push-fault.ts";
+import { faultResponse, PushFault } from "./push/push-fault.ts";
 
 /** What the transfer routes are put together from. */
 export interface TransferDependencies {

@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { createCredentials } from "../../src/access/credentials.ts";
 import { inlineKeys } from "../../src/access/oidc-keys.ts";
 import { createPushAuthority } from "../../src/access/push-authority.ts";
-import { createPushRoutes } from "../../src/http/push.ts";
+import { createPushRoutes } from "../../src/http/push/push-routes.ts";
 import { FakeGateway } from "../http/fake-gateway.ts";
-import { sha256 } from "../http/push-api.ts";
+import { sha256 } from "../http/push/push-api.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey, SUBJECT } from "./issuers.ts";
 
 let east: SigningKey;

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { UsageError } from "../../src/config/usage-error.ts";
 import { type DnsEndpoint, describeDnsEndpoints } from "../../src/hosts/commands/dns-endpoints.ts";
 import { type ExportFlags, exportFederation } from "../../src/hosts/commands/export.ts";
-import { UsageError } from "../../src/hosts/settings/usage-error.ts";
 
 const examples = ["cluster-a", "cluster-b"].map((name) =>
   fileURLToPath(new URL(`../../examples/${name}`, import.meta.url)),

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
 import type { NodeServerOptions } from "../../src/hosts/node/node-server.ts";
 import {
   type FetchRuntime,
   type ListenOptions,
   startFetchServer,
 } from "../../src/hosts/runtimes/fetch-server.ts";
-import { DEFAULT_SERVER_LIMITS } from "../../src/hosts/settings/server-limits.ts";
 
 /** A runtime that takes every address but those that fail, with these codes. */
 class FakeRuntime implements FetchRuntime {

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { connect, constants } from "node:http2";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { readEdgeConfig } from "../../src/config/edge-config.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { startFetchServer } from "../../src/hosts/runtimes/fetch-server.ts";
 import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
 import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";
-import { readEdgeConfig } from "../../src/hosts/settings/edge-config.ts";
-import { DEFAULT_SERVER_LIMITS } from "../../src/hosts/settings/server-limits.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import { RequestsInFlight } from "../../src/limits/load.ts";
 import { queryFor } from "../forward/fake-upstreams.ts";

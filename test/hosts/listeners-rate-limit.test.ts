@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { Dns } from "../../src/config/listeners.ts";
 import { ResponseRateLimit } from "../../src/hosts/node/listeners/rate-limit.ts";
-import { Dns } from "../../src/hosts/settings/listener-config.ts";
 
 function start(settings: object) {
   let now = 1000;

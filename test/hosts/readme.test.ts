@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { ServeConfig } from "../../src/config/serve-config.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
-import { ServeConfig } from "../../src/hosts/settings/serve-config.ts";
-import { AccessCounters } from "../../src/http/access-counters.ts";
-import { createPrometheusMetrics } from "../../src/http/prometheus.ts";
-import { QueryCounters } from "../../src/http/query-counters.ts";
+import { AccessCounters } from "../../src/http/metrics/access-counters.ts";
+import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
+import { QueryCounters } from "../../src/http/metrics/query-counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
 

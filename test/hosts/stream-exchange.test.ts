@@ -9,13 +9,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createCredentials } from "../../src/access/credentials.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
 import { type NodeServer, startNodeServer } from "../../src/hosts/node/node-server.ts";
 import { keepSelfSigned } from "../../src/hosts/node/tls.ts";
-import { DEFAULT_SERVER_LIMITS } from "../../src/hosts/settings/server-limits.ts";
 import { type AppDependencies, createApp } from "../../src/http/app.ts";
-import { createDnsResource } from "../../src/http/dns-resource.ts";
+import { createDnsResource } from "../../src/http/doh/dns-resource.ts";
 import { base64url, FakeGateway, NOW, query } from "../http/fake-gateway.ts";
-import { sha256 } from "../http/push-api.ts";
+import { sha256 } from "../http/push/push-api.ts";
 
 const DNS = "application/dns-message";
 const asked = query("web.shop.svc.clusterset.test");

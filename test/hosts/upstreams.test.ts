@@ -3,13 +3,13 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
+import { UsageError } from "../../src/config/usage-error.ts";
 import { readUpstreamAnswer } from "../../src/forward/upstream-answer.ts";
 import { type NodeServer, startNodeServer } from "../../src/hosts/node/node-server.ts";
 import { keepSelfSigned } from "../../src/hosts/node/tls.ts";
 import { UpstreamConnector } from "../../src/hosts/node/upstreams/connect.ts";
 import { createPlainUpstream } from "../../src/hosts/node/upstreams/plain-upstream.ts";
-import { DEFAULT_SERVER_LIMITS } from "../../src/hosts/settings/server-limits.ts";
-import { UsageError } from "../../src/hosts/settings/usage-error.ts";
 import { answerTo, decoded, queryFor } from "../forward/fake-upstreams.ts";
 import { type DnsServer, type Say, startDnsServer } from "./dns-server.ts";
 

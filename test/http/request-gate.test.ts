@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createClientAddress } from "../../src/http/client-address.ts";
+import { createClientAddress } from "../../src/http/client/client-address.ts";
 import type { Connection } from "../../src/http/connection.ts";
 import { FetchRequest } from "../../src/http/fetch-exchange.ts";
-import { QueryCounters } from "../../src/http/query-counters.ts";
+import { QueryCounters } from "../../src/http/metrics/query-counters.ts";
 import { createRefuse } from "../../src/http/refusal.ts";
 import { behindGate, createRequestGate, fetchBehindGate } from "../../src/http/request-gate.ts";
 import { ClientRate } from "../../src/limits/client-rate.ts";

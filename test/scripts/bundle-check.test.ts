@@ -101,8 +101,8 @@ describe("what must not reach a bundle", () => {
 
   it("is nothing of what the Worker needs", () => {
     const modules = {
-      "src/hosts/workers/worker.ts": [["src/hosts/settings/edge-config.ts", "cloudflare:workers"], 1],
-      "src/hosts/settings/edge-config.ts": [["node_modules/dns-packet/index.js"], 1],
+      "src/hosts/workers/worker.ts": [["src/config/edge-config.ts", "cloudflare:workers"], 1],
+      "src/config/edge-config.ts": [["node_modules/dns-packet/index.js"], 1],
       "node_modules/dns-packet/index.js": [["buffer"], 1],
     } as const;
     expect(findIntruders(bundleOf(modules))).toEqual([]);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createApp } from "../../src/http/app.ts";
-import { createPrometheusMetrics } from "../../src/http/prometheus.ts";
-import { QueryCounters } from "../../src/http/query-counters.ts";
+import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
+import { QueryCounters } from "../../src/http/metrics/query-counters.ts";
 import { openPair, WEB } from "./pair.ts";
 
 /** The HTTP application on a secondary, with the primary out of reach for a while. */

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createCredentials } from "../../src/access/credentials.ts";
 import { createTransferRoutes, type TransferDependencies } from "../../src/http/transfer-routes.ts";
-import { sha256 } from "../http/push-api.ts";
+import { sha256 } from "../http/push/push-api.ts";
 import { openPair } from "./pair.ts";
 
 async function openRoutes(more: Partial<TransferDependencies> = {}) {

@@ -1,8 +1,8 @@
 import { Command, CommanderError } from "commander";
+import { UsageError } from "../../config/usage-error.ts";
 import type { Output } from "../commands/output.ts";
 import type { StartServer } from "../node/node-server.ts";
 import { VERSION } from "../node/version.ts";
-import { UsageError } from "../settings/usage-error.ts";
 import { checkCommand } from "./check-command.ts";
 import { demoCommand } from "./demo-command.ts";
 import { exportCommand } from "./export-command.ts";

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { UsageError } from "../../config/usage-error.ts";
 import type { ExtractOptions } from "../../extract/assembler.ts";
 import { ClusterIdError } from "../../extract/cluster-identity.ts";
 import { extractSnapshot } from "../../extract/extract.ts";
@@ -9,7 +10,6 @@ import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { parseSnapshot } from "../../snapshot/parse.ts";
 import type { ClusterSnapshot, ClusterZone } from "../../snapshot/schema.ts";
 import { type ManifestObject, readManifests } from "../../sync/manifests.ts";
-import { UsageError } from "../settings/usage-error.ts";
 
 /** One cluster to check. */
 export interface CheckInput {

@@ -1,8 +1,8 @@
+import { UsageError } from "../../config/usage-error.ts";
 import type { ClusterFinding, Clusterset } from "../../merge/clusterset.ts";
 import { mergeClusterset } from "../../merge/merge.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { ListedRecord } from "../../zone/listing.ts";
-import { UsageError } from "../settings/usage-error.ts";
 import { type ListedZone, listZones, type ZoneSelection } from "./listed-zones.ts";
 
 /** What the gateway would serve, and what it would say against it. */

@@ -1,6 +1,6 @@
+import { UsageError } from "../../config/usage-error.ts";
+import { ZoneName } from "../../config/zone-name.ts";
 import type { ClusterZone } from "../../snapshot/schema.ts";
-import { UsageError } from "../settings/usage-error.ts";
-import { ZoneName } from "../settings/zone-name.ts";
 
 /** Flags that ask for a cluster's own zone. */
 export interface ClusterZoneFlags {

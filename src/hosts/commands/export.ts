@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
+import { UsageError } from "../../config/usage-error.ts";
+import { ZoneName } from "../../config/zone-name.ts";
 import { type ListedRecord, listRecords, zoneFileLine } from "../../zone/listing.ts";
-import { UsageError } from "../settings/usage-error.ts";
-import { ZoneName } from "../settings/zone-name.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { mergeInputs } from "./check-report.ts";
 import { describeCounts, describeObjections } from "./described.ts";

@@ -1,6 +1,6 @@
+import { Federation, federationOptions } from "../../config/federations.ts";
+import { UsageError } from "../../config/usage-error.ts";
 import type { FederationOptions } from "../../zone/options.ts";
-import { Federation, federationOptions } from "../settings/federation-config.ts";
-import { UsageError } from "../settings/usage-error.ts";
 
 /**
  * Reads `--federation NAME[=ZONE[,DOMAIN]]`: without a zone it is `federation`, an empty one is none.

@@ -1,10 +1,10 @@
+import { UsageError } from "../../config/usage-error.ts";
 import { foldName, formatName, NameError, parseName } from "../../dns/name.ts";
 import type { ClusterFinding, Clusterset } from "../../merge/clusterset.ts";
 import { compileZoneImage } from "../../zone/compile.ts";
 import type { ZoneImage } from "../../zone/image.ts";
 import { type ListedRecord, listRecords } from "../../zone/listing.ts";
 import type { FederationOptions, ZoneOptions } from "../../zone/options.ts";
-import { UsageError } from "../settings/usage-error.ts";
 
 /** A zone with its records, as one asker sees it. */
 export interface ListedZone {

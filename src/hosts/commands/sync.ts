@@ -1,8 +1,8 @@
+import { UsageError } from "../../config/usage-error.ts";
 import { runSyncWorker } from "../../sync/worker.ts";
 import type { Logger } from "../node/logger.ts";
 import { readCertificates, readIdentity, type TlsIdentity } from "../node/tls.ts";
 import { readToken } from "../node/token-file.ts";
-import { UsageError } from "../settings/usage-error.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
 
 /** Seconds. Watches on which nothing happens are confirmed about every 30 seconds. */

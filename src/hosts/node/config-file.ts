@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
-import { UsageError } from "../settings/usage-error.ts";
+import { UsageError } from "../../config/usage-error.ts";
 
 /** A config file as it stands: nothing of it is checked. */
 export interface ConfigFile {

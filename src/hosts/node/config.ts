@@ -1,12 +1,12 @@
 import type * as z from "zod";
-import { checkAccess } from "../settings/check-access.ts";
-import { listIssues } from "../settings/config-issues.ts";
-import { checkFederations } from "../settings/federation-config.ts";
-import { readListenFlags } from "../settings/listener-config.ts";
-import { checkLocationFromHeaders } from "../settings/location-settings.ts";
-import { ServeConfig } from "../settings/serve-config.ts";
-import { withAlwaysServed } from "../settings/served-zones.ts";
-import { UsageError } from "../settings/usage-error.ts";
+import { checkAccess } from "../../config/check-access.ts";
+import { checkFederations } from "../../config/federations.ts";
+import { listIssues } from "../../config/issues.ts";
+import { readListenFlags } from "../../config/listeners.ts";
+import { checkLocationFromHeaders } from "../../config/location.ts";
+import { ServeConfig } from "../../config/serve-config.ts";
+import { withAlwaysServed } from "../../config/served-zones.ts";
+import { UsageError } from "../../config/usage-error.ts";
 import { type ConfigFile, isMapping, readConfigFile } from "./config-file.ts";
 
 /** Flags of `serve`; each wins over the config file. */

@@ -12,8 +12,8 @@ import {
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
+import type { ServerLimits } from "../../config/server-limits.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
-import type { ServerLimits } from "../settings/server-limits.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
 import { beyondHeaders, hasTwoHosts, refuseHeaders, refusePlain } from "./request-checks.ts";
 import { countFailures } from "./server-failures.ts";

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { Agent, fetch } from "undici";
 import { type FetchKeys, inlineKeys, type KeySource } from "../../access/oidc-keys.ts";
-import { type IssuerKeysPlace, keySourceOf } from "../settings/issuer-settings.ts";
-import { UsageError } from "../settings/usage-error.ts";
+import { type IssuerKeysPlace, keySourceOf } from "../../config/issuer.ts";
+import { UsageError } from "../../config/usage-error.ts";
 import { readCertificates } from "./tls.ts";
 import { readToken } from "./token-file.ts";
 

@@ -6,8 +6,11 @@ import type { Audiences } from "../../access/asking/audience.ts";
 import { isHostToken } from "../../access/asking/host-token.ts";
 import { isPathToken } from "../../access/asking/path-token.ts";
 import { type CertificateIdentity, fitsCertificate } from "../../access/certificates.ts";
+import type { AskingRule } from "../../config/access.ts";
+import type { ServeConfig } from "../../config/serve-config.ts";
+import type { TokenOrFile } from "../../config/token.ts";
+import { UsageError } from "../../config/usage-error.ts";
 import type { HttpRequest } from "../../http/exchange.ts";
-import type { AskingRule } from "../settings/access-settings.ts";
 import {
   audiencesOf,
   hostNamesOf,
@@ -15,9 +18,6 @@ import {
   whoseTokens,
   withoutUndefined,
 } from "../settings/asking.ts";
-import type { ServeConfig } from "../settings/serve-config.ts";
-import type { TokenOrFile } from "../settings/token-settings.ts";
-import { UsageError } from "../settings/usage-error.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 import { readToken } from "./token-file.ts";
 

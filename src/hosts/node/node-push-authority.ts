@@ -1,8 +1,8 @@
 import type { CertificateIdentity } from "../../access/certificates.ts";
 import { clustersOfCertificate } from "../../access/certificates.ts";
 import { createPushAuthority, type PushAuthority } from "../../access/push-authority.ts";
-import type { ServeConfig } from "../settings/serve-config.ts";
-import { UsageError } from "../settings/usage-error.ts";
+import type { ServeConfig } from "../../config/serve-config.ts";
+import { UsageError } from "../../config/usage-error.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 import { TokenCredentials } from "./token-credentials.ts";
 

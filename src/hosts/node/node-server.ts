@@ -1,13 +1,13 @@
 import type { AddressInfo, Server } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { getRequestListener } from "@hono/node-server";
+import type { ListenAddress } from "../../config/listen-address.ts";
+import type { ServerLimits } from "../../config/server-limits.ts";
 import type { Connection } from "../../http/connection.ts";
 import { LimitCounters } from "../../limits/limit-counters.ts";
 import { RequestsInFlight } from "../../limits/load.ts";
-import type { ServerLimits } from "../settings/server-limits.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
 import { createGuardedServer } from "./guarded-server.ts";
-import type { ListenAddress } from "./listen-address.ts";
 import { listenFailure, NoSuchAddress } from "./listen-failure.ts";
 import { NodeConnection } from "./node-connection.ts";
 import type { ServerProtection } from "./server-protection.ts";

@@ -1,9 +1,9 @@
+import { stubZoneNames } from "../../config/federations.ts";
+import { type Forward, type OutsideZones, upstreamName } from "../../config/forward.ts";
+import type { ServeConfig } from "../../config/serve-config.ts";
 import { parseNameserver } from "../../forward/nameserver.ts";
 import { padded, type Upstream } from "../../forward/upstream.ts";
-import { stubZoneNames } from "../settings/federation-config.ts";
-import { type Forward, type OutsideZones, upstreamName } from "../settings/forward-settings.ts";
 import { createOutside, type OutsideAnswering } from "../settings/outside.ts";
-import type { ServeConfig } from "../settings/serve-config.ts";
 import type { Logger } from "./logger.ts";
 import { readCertificates } from "./tls.ts";
 import { readToken } from "./token-file.ts";

@@ -1,7 +1,7 @@
+import { parseListenAddress } from "../../config/listen-address.ts";
+import type { ServeConfig } from "../../config/serve-config.ts";
 import type { Reach } from "../../http/pages/page-parts.ts";
 import type { DnsPort } from "../../http/setup/setup-facts.ts";
-import type { ServeConfig } from "../settings/serve-config.ts";
-import { parseListenAddress } from "./listen-address.ts";
 import type { ListeningPlace } from "./listeners/listeners.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
+import type { ServerLimits } from "../../config/server-limits.ts";
 import type { Limit, LimitCounters } from "../../limits/limit-counters.ts";
-import type { ServerLimits } from "../settings/server-limits.ts";
 
 type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;
 

@@ -1,6 +1,6 @@
+import { stubZoneNames } from "../../config/federations.ts";
+import type { ServeConfig } from "../../config/serve-config.ts";
 import { StubZones } from "../../forward/stub-zones.ts";
-import { stubZoneNames } from "../settings/federation-config.ts";
-import type { ServeConfig } from "../settings/serve-config.ts";
 import type { Logger } from "./logger.ts";
 import { createStubFile } from "./stub-file.ts";
 import type { UpstreamConnector } from "./upstreams/connect.ts";

@@ -1,6 +1,6 @@
-import { canonical, namesInCertificate } from "../settings/listener-config.ts";
-import type { ServeConfig } from "../settings/serve-config.ts";
-import { UsageError } from "../settings/usage-error.ts";
+import { canonical, namesInCertificate } from "../../config/listeners.ts";
+import type { ServeConfig } from "../../config/serve-config.ts";
+import { UsageError } from "../../config/usage-error.ts";
 import { isCertificateFor, keepSelfSigned, readCertificates, readIdentity, type ServerTls } from "./tls.ts";
 
 /** Where a server's certificate, and those of the authorities that it trusts clients by, come from, now and later. */

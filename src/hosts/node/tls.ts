@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import type { SecureContextOptions } from "node:tls";
 import { generate } from "selfsigned";
-import { UsageError } from "../settings/usage-error.ts";
+import { UsageError } from "../../config/usage-error.ts";
 
 /** A certificate and its key in PEM. */
 export interface TlsIdentity {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type ClusterCredential, type Credentials, createCredentials } from "../../access/credentials.ts";
-import type { ServeConfig } from "../settings/serve-config.ts";
+import type { ServeConfig } from "../../config/serve-config.ts";
 import { readToken } from "./token-file.ts";
 
 /** A token by its hash, or in a file. */

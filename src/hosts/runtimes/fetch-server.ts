@@ -1,9 +1,9 @@
+import type { ListenAddress } from "../../config/listen-address.ts";
+import { UsageError } from "../../config/usage-error.ts";
 import type { Connection } from "../../http/connection.ts";
-import type { ListenAddress } from "../node/listen-address.ts";
 import { listenFailure, NoSuchAddress } from "../node/listen-failure.ts";
 import type { NodeServer, NodeServerOptions, StartServer } from "../node/node-server.ts";
 import type { ServerProtection } from "../node/server-protection.ts";
-import { UsageError } from "../settings/usage-error.ts";
 
 /** Answers a request from a client at an IP address. */
 export type Respond = (request: Request, clientAddress: string | undefined) => Response | Promise<Response>;

@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import type { ConnectionEnvironment } from "../../http/connection.ts";
-import { faultResponse, PushFault } from "../../http/push-fault.ts";
+import { faultResponse, PushFault } from "../../http/push/push-fault.ts";
 
 /** What forwarding works with. */
 export interface PushForwarderOptions {

@@ -1,7 +1,7 @@
-import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../settings/edge-config.ts";
-import { checkLocationFromHeaders } from "../settings/location-settings.ts";
-import type { EdgePushCredential } from "../settings/push-credentials.ts";
-import { UsageError } from "../settings/usage-error.ts";
+import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../../config/edge-config.ts";
+import { checkLocationFromHeaders } from "../../config/location.ts";
+import type { EdgePushCredential } from "../../config/push-credentials.ts";
+import { UsageError } from "../../config/usage-error.ts";
 
 /** What a secondary is started with. */
 export interface SecondarySettings {

@@ -2,11 +2,11 @@ import { type AskingAuthority, createAskingAuthority } from "../../access/asking
 import type { RuleCredentials } from "../../access/asking/asking-settings.ts";
 import { type Audiences, createAudiences } from "../../access/asking/audience.ts";
 import { knownKinds } from "../../access/asking/refusals.ts";
-import type { ClientAddress } from "../../http/client-address.ts";
+import { type EdgeAccess, publicScope } from "../../config/access.ts";
+import { type IssuerKeysPlace, type KeysAccess, keySourceOf } from "../../config/issuer.ts";
+import type { ClientAddress } from "../../http/client/client-address.ts";
 import type { HttpRequest } from "../../http/exchange.ts";
 import { scopeKey } from "../../merge/scope.ts";
-import { type EdgeAccess, publicScope } from "./access-settings.ts";
-import { type IssuerKeysPlace, type KeysAccess, keySourceOf } from "./issuer-settings.ts";
 
 type AnyAccess = Pick<EdgeAccess, "public" | "hostNames"> & {
   readonly rules: readonly Pick<EdgeAccess["rules"][number], "name" | "scope" | "addresses">[];

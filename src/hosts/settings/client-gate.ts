@@ -1,8 +1,8 @@
-import { createClientAddress } from "../../http/client-address.ts";
-import type { DnsResource } from "../../http/dns-resource.ts";
+import { clientRequests, type EdgeClients } from "../../config/clients.ts";
+import { createClientAddress } from "../../http/client/client-address.ts";
+import type { DnsResource } from "../../http/doh/dns-resource.ts";
 import { createRequestGate, type RequestGate } from "../../http/request-gate.ts";
 import { ClientRate } from "../../limits/client-rate.ts";
-import { clientRequests, type EdgeClients } from "./client-settings.ts";
 
 /** What each client may ask for on hosts that see requests only; undefined where that is any number. */
 export function gateOfClients(

@@ -1,12 +1,4 @@
-import { parseAddressRange } from "../../dns/address-range.ts";
-import { Forwarder, type ForwarderDependencies } from "../../forward/forwarder.ts";
-import { LocalZones } from "../../forward/locally-served.ts";
-import { parseNameserver } from "../../forward/nameserver.ts";
-import { Outside } from "../../forward/outside.ts";
-import { padded, type Upstream } from "../../forward/upstream.ts";
-import type { PathPolicies } from "../../http/dns-resource.ts";
-import { createFetchUpstream } from "../../http/fetch-upstream.ts";
-import { FEDERATION_ZONE, type Federation, federationOptions } from "./federation-config.ts";
+import { FEDERATION_ZONE, type Federation, federationOptions } from "../../config/federations.ts";
 import {
   type EdgeForward,
   forwardsAnywhere,
@@ -14,7 +6,15 @@ import {
   type OutsideSettings,
   type OutsideZones,
   upstreamName,
-} from "./forward-settings.ts";
+} from "../../config/forward.ts";
+import { parseAddressRange } from "../../dns/address-range.ts";
+import { Forwarder, type ForwarderDependencies } from "../../forward/forwarder.ts";
+import { LocalZones } from "../../forward/locally-served.ts";
+import { parseNameserver } from "../../forward/nameserver.ts";
+import { Outside } from "../../forward/outside.ts";
+import { padded, type Upstream } from "../../forward/upstream.ts";
+import type { PathPolicies } from "../../http/doh/dns-resource.ts";
+import { createFetchUpstream } from "../../http/doh/fetch-upstream.ts";
 
 /** What a host brings along. */
 export interface OutsideParts

@@ -1,14 +1,14 @@
-import { createClientAddress } from "../../http/client-address.ts";
+import { clientConnections, clientRequests, socketNetworks } from "../../config/clients.ts";
+import type { ServeConfig } from "../../config/serve-config.ts";
+import { createClientAddress } from "../../http/client/client-address.ts";
 import type { Exchange } from "../../http/exchange.ts";
-import type { QueryCounters } from "../../http/query-counters.ts";
+import type { QueryCounters } from "../../http/metrics/query-counters.ts";
 import type { Refuse } from "../../http/refusal.ts";
 import { behindGate, createRequestGate, fetchBehindGate } from "../../http/request-gate.ts";
 import { ClientNetworks } from "../../limits/client-networks.ts";
 import { ClientRate } from "../../limits/client-rate.ts";
 import { anyLoad, LoopDelay, RequestsInFlight } from "../../limits/load.ts";
 import type { StartServer } from "../node/node-server.ts";
-import { clientConnections, clientRequests, socketNetworks } from "./client-settings.ts";
-import type { ServeConfig } from "./serve-config.ts";
 
 /** What is protected. */
 export interface Protected {

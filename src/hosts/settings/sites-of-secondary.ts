@@ -2,15 +2,15 @@ import type { AskingAuthority } from "../../access/asking/asking-authority.ts";
 import type { RuleCredentials } from "../../access/asking/asking-settings.ts";
 import type { Audience, Audiences } from "../../access/asking/audience.ts";
 import { knownKinds } from "../../access/asking/refusals.ts";
-import { AccessCounters } from "../../http/access-counters.ts";
-import { type AdmittedGateway, createAdmitted } from "../../http/admitted.ts";
+import type { EdgeConfig } from "../../config/edge-config.ts";
+import { type AdmittedGateway, createAdmitted } from "../../http/access/admitted.ts";
+import { createSite, type Site } from "../../http/access/site.ts";
 import type { AppDependencies } from "../../http/app.ts";
 import type { HttpRequest } from "../../http/exchange.ts";
-import { createSite, type Site } from "../../http/site.ts";
-import { createStatusMetrics } from "../../http/status-metrics.ts";
+import { AccessCounters } from "../../http/metrics/access-counters.ts";
+import { createStatusMetrics } from "../../http/metrics/status-metrics.ts";
 import { type Scope, scopeKey } from "../../merge/scope.ts";
 import type { Secondary } from "../../transfer/secondary.ts";
-import type { EdgeConfig } from "./edge-config.ts";
 import { pagesOfSecondary } from "./pages-of-secondary.ts";
 
 /** The site of an audience, and the images that it is answered from. */

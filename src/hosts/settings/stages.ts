@@ -1,4 +1,6 @@
 import type * as z from "zod";
+import { givenPolicy, type OutsideZones } from "../../config/forward.ts";
+import { type Location, locationPlaces } from "../../config/location.ts";
 import type { GatewayStages } from "../../gateway/stages.ts";
 import type { AddressSource } from "../../merge/addresses.ts";
 import type { Grants } from "../../merge/grants.ts";
@@ -9,8 +11,6 @@ import { resolve } from "../../resolve/resolve.ts";
 import { compileZoneImage } from "../../zone/compile.ts";
 import type { ZoneImage } from "../../zone/image.ts";
 import type { FederationOptions } from "../../zone/options.ts";
-import { givenPolicy, type OutsideZones } from "./forward-settings.ts";
-import { type Location, locationPlaces } from "./location-settings.ts";
 
 /** Settings of the pure stages. TTLs in seconds. */
 export interface StageSettings {

@@ -1,7 +1,7 @@
-import type { AdmittedGateway } from "../../http/admitted.ts";
-import { pathOf } from "../../http/admitted-resource.ts";
+import type { AdmittedGateway } from "../../http/access/admitted.ts";
+import { pathOf } from "../../http/access/admitted-resource.ts";
 import type { Connection } from "../../http/connection.ts";
-import type { DnsResource } from "../../http/dns-resource.ts";
+import type { DnsResource } from "../../http/doh/dns-resource.ts";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { FetchRequest } from "../../http/fetch-exchange.ts";
 import { behindGate, type RequestGate } from "../../http/request-gate.ts";

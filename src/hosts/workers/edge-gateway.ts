@@ -1,11 +1,11 @@
-import type { AdmittedGateway } from "../../http/admitted.ts";
+import { isStated } from "../../config/access.ts";
+import type { AdmittedGateway } from "../../http/access/admitted.ts";
 import { type AppDependencies, createApp } from "../../http/app.ts";
-import { createDnsResource } from "../../http/dns-resource.ts";
+import { createDnsResource } from "../../http/doh/dns-resource.ts";
+import { createStatusMetrics } from "../../http/metrics/status-metrics.ts";
 import { createRefuse } from "../../http/refusal.ts";
 import { behindGate, type FetchHandler, fetchBehindGate, type RequestGate } from "../../http/request-gate.ts";
-import { createStatusMetrics } from "../../http/status-metrics.ts";
 import { EVERYTHING } from "../../merge/scope.ts";
-import { isStated } from "../settings/access-settings.ts";
 import { ACCESS_NOT_STATED } from "../settings/asking.ts";
 import { gateOfClients } from "../settings/client-gate.ts";
 import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";

@@ -1,10 +1,10 @@
 import type { PushAuthority } from "../../access/push-authority.ts";
-import { createClientAddress } from "../../http/client-address.ts";
+import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../../config/edge-config.ts";
+import { createEdgeAuthority, grantsOf } from "../../config/push-credentials.ts";
+import { createClientAddress } from "../../http/client/client-address.ts";
 import type { Grants } from "../../merge/grants.ts";
 import { describeError, logJson } from "../logging/json-log.ts";
 import { createEdgeAsking, type EdgeAsking } from "../settings/asking.ts";
-import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../settings/edge-config.ts";
-import { createEdgeAuthority, grantsOf } from "../settings/push-credentials.ts";
 
 /** What wrangler.toml binds, and the secrets. */
 export interface Environment {

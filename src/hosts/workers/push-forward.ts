@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import type { PushAuthority } from "../../access/push-authority.ts";
 import type { ConnectionEnvironment } from "../../http/connection.ts";
-import { authorizePush } from "../../http/push-access.ts";
-import { PushFault, refusePush } from "../../http/push-fault.ts";
+import { authorizePush } from "../../http/push/push-access.ts";
+import { PushFault, refusePush } from "../../http/push/push-fault.ts";
 import { logFailure } from "./event-log.ts";
 
 /** What changes a snapshot; POST renews a lease. */

@@ -1,10 +1,10 @@
+import { federationOptions } from "../../config/federations.ts";
 import { CLASS_IN, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
 import { FetchRequest } from "../../http/fetch-exchange.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { TransferState } from "../../transfer/transfer-state.ts";
 import type { ZoneImage } from "../../zone/image.ts";
-import { federationOptions } from "../settings/federation-config.ts";
 import { createStages } from "../settings/stages.ts";
 import { createEdgeDns } from "./edge-dns.ts";
 import { EdgeConnection, type EdgeRequest } from "./edge-exchange.ts";

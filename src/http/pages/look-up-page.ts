@@ -1,10 +1,10 @@
 import { html } from "hono/html";
 import type { ConnectionEnvironment } from "../connection.ts";
-import type { DnsResource } from "../dns-resource.ts";
+import type { DnsResource } from "../doh/dns-resource.ts";
 import { FetchRequest } from "../fetch-exchange.ts";
-import { describeAnswered } from "../freshness-comment.ts";
-import { type ReadAnswer, readAnswer } from "../json-answer.ts";
-import { JsonQuestionError, readJsonQuestion } from "../json-question.ts";
+import { describeAnswered } from "../json/freshness-comment.ts";
+import { type ReadAnswer, readAnswer } from "../json/json-answer.ts";
+import { JsonQuestionError, readJsonQuestion } from "../json/json-question.ts";
 import type { Answered } from "../query-answerer.ts";
 import { type ListPageParts, searchForm } from "./list-pages.ts";
 import {

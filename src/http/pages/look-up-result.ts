@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { ResponseCode } from "../../dns/codes.ts";
-import type { JsonRecord, ReadAnswer } from "../json-answer.ts";
+import type { JsonRecord, ReadAnswer } from "../json/json-answer.ts";
 import { messageView, toBase64url } from "./message-view.ts";
 import type { Html } from "./page.ts";
 import {

@@ -1,5 +1,5 @@
 import type { DohGateway } from "../../gateway/doh-gateway.ts";
-import type { DnsResource } from "../dns-resource.ts";
+import type { DnsResource } from "../doh/dns-resource.ts";
 import type { SetupRequest } from "../setup/setup-facts.ts";
 import type { ClientTests } from "./client-tests.ts";
 import type { Directory } from "./directory.ts";

@@ -1,7 +1,7 @@
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
 import type { ConnectionEnvironment } from "../connection.ts";
-import { readJsonQuestion } from "../json-question.ts";
+import { readJsonQuestion } from "../json/json-question.ts";
 import { CLIENT_GROUPS } from "../setup/clients.ts";
 import { readSetupFacts, SetupError, type SetupFacts, type SetupRequest } from "../setup/setup-facts.ts";
 import { PLAIN_TEXT, type SetupFile } from "../setup/setup-file.ts";

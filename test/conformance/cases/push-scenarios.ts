@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "vitest";
-import { ClusterResponse } from "../../../src/http/push-messages.ts";
+import { ClusterResponse } from "../../../src/http/push/push-messages.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { acknowledged, type PushApi, refusal } from "../push-client.ts";
 

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { AcknowledgementResponse } from "../../../src/http/push-messages.ts";
+import { AcknowledgementResponse } from "../../../src/http/push/push-messages.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventualAnswer, eventually } from "../answers.ts";
 import type { HttpAnswer } from "../gateway-client.ts";

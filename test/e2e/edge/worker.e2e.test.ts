@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { AcknowledgementResponse } from "../../../src/http/push-messages.ts";
+import { AcknowledgementResponse } from "../../../src/http/push/push-messages.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { answered, eventualAnswer, eventually } from "../answers.ts";
 import { startWorker, type WorkerProcess } from "./wrangler.ts";

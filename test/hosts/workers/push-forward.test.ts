@@ -5,7 +5,7 @@ import { createPushAuthority } from "../../../src/access/push-authority.ts";
 import { createPushForward } from "../../../src/hosts/workers/push-forward.ts";
 
 import { refusal } from "../../conformance/push-client.ts";
-import { sha256 } from "../../http/push-api.ts";
+import { sha256 } from "../../http/push/push-api.ts";
 
 const CREDENTIALS = createPushAuthority({
   secrets: createCredentials([

@@ -1,5 +1,5 @@
+import { ServeConfig } from "../../../src/config/serve-config.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
-import { ServeConfig } from "../../../src/hosts/settings/serve-config.ts";
 import { createStages } from "../../../src/hosts/settings/stages.ts";
 import { createApp } from "../../../src/http/app.ts";
 import { ClientTests } from "../../../src/http/pages/client-tests.ts";

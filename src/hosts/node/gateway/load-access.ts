@@ -1,5 +1,5 @@
+import type { ServeConfig } from "../../../config/serve-config.ts";
 import type { HttpRequest } from "../../../http/exchange.ts";
-import type { ServeConfig } from "../../settings/serve-config.ts";
 import type { Logger } from "../logger.ts";
 import { NodeAsking } from "../node-asking.ts";
 import { loadPushAuthority, type NodePushAuthority } from "../node-push-authority.ts";

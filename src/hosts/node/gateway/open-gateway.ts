@@ -1,4 +1,9 @@
 import { join } from "node:path";
+import { federationOptions } from "../../../config/federations.ts";
+import { gatewayLimitsOf } from "../../../config/gateway.ts";
+import { grantsOf } from "../../../config/push-credentials.ts";
+import type { ServeConfig } from "../../../config/serve-config.ts";
+import { UsageError } from "../../../config/usage-error.ts";
 import { systemClock } from "../../../gateway/clock.ts";
 import { Gateway } from "../../../gateway/gateway.ts";
 import type { GatewayEvent } from "../../../gateway/gateway-events.ts";
@@ -8,12 +13,7 @@ import { openFileStore } from "../../../store/file-store.ts";
 import { openPrecedenceFolder } from "../../../store/precedence-folder.ts";
 import { StoreError } from "../../../store/store-error.ts";
 import type { ZoneImage } from "../../../zone/image.ts";
-import { federationOptions } from "../../settings/federation-config.ts";
-import { gatewayLimitsOf } from "../../settings/gateway-settings.ts";
-import { grantsOf } from "../../settings/push-credentials.ts";
-import type { ServeConfig } from "../../settings/serve-config.ts";
 import { createStages } from "../../settings/stages.ts";
-import { UsageError } from "../../settings/usage-error.ts";
 import type { Logger } from "../logger.ts";
 
 /** What opening the gateway of a state folder takes. */

@@ -1,13 +1,13 @@
+import { pushLimitsOf } from "../../../config/push-limits.ts";
+import type { ServeConfig } from "../../../config/serve-config.ts";
 import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { Gateway } from "../../../gateway/gateway.ts";
 import type { OwnRoutes } from "../../../http/app.ts";
-import { createPushRoutes } from "../../../http/push.ts";
-import type { QueryCounters } from "../../../http/query-counters.ts";
-import { createStubRoutes } from "../../../http/stub-routes.ts";
+import { createStubRoutes } from "../../../http/federations/stub-routes.ts";
+import type { QueryCounters } from "../../../http/metrics/query-counters.ts";
+import { createPushRoutes } from "../../../http/push/push-routes.ts";
 import { createTransferRoutes } from "../../../http/transfer-routes.ts";
 import type { ZoneImage } from "../../../zone/image.ts";
-import { pushLimitsOf } from "../../settings/push-limit-settings.ts";
-import type { ServeConfig } from "../../settings/serve-config.ts";
 import type { Logger } from "../logger.ts";
 import type { NodeAccess } from "./load-access.ts";
 

@@ -1,10 +1,10 @@
 import { EVERYBODY } from "../../../access/asking/admission.ts";
 import type { Audience } from "../../../access/asking/audience.ts";
+import type { ServeConfig } from "../../../config/serve-config.ts";
 import type { StubZones } from "../../../forward/stub-zones.ts";
-import { createAskerReader } from "../../../http/asker.ts";
-import type { QueryCounters } from "../../../http/query-counters.ts";
-import { hidesAnything } from "../../../http/site.ts";
-import type { ServeConfig } from "../../settings/serve-config.ts";
+import { hidesAnything } from "../../../http/access/site.ts";
+import { createAskerReader } from "../../../http/client/asker.ts";
+import type { QueryCounters } from "../../../http/metrics/query-counters.ts";
 import { type Listeners, startListeners } from "../listeners/listeners.ts";
 import { createQueryHandler, type QueryHandler } from "../listeners/query-handler.ts";
 import type { Logger } from "../logger.ts";

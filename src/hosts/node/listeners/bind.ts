@@ -1,5 +1,5 @@
-import { UsageError } from "../../settings/usage-error.ts";
-import { parseListenAddress } from "../listen-address.ts";
+import { parseListenAddress } from "../../../config/listen-address.ts";
+import { UsageError } from "../../../config/usage-error.ts";
 import { listenFailure, NoSuchAddress } from "../listen-failure.ts";
 
 /** Something that listens. */

@@ -1,6 +1,6 @@
+import { canonical, type Ddr } from "../../../config/listeners.ts";
 import { parseAddress } from "../../../dns/address.ts";
 import type { DesignatedEndpoint, DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
-import { canonical, type Ddr } from "../../settings/listener-config.ts";
 import type { ListeningPlace } from "./listeners.ts";
 
 /**

@@ -1,8 +1,8 @@
-import type { QueryCounters } from "../../../http/query-counters.ts";
+import { formatListenAddress, parseListenAddress } from "../../../config/listen-address.ts";
+import type { Dns, Dot, ListenPlace } from "../../../config/listeners.ts";
+import type { ServeConfig } from "../../../config/serve-config.ts";
+import type { QueryCounters } from "../../../http/metrics/query-counters.ts";
 import { streamTransport, udpTransport } from "../../../resolve/transport.ts";
-import type { Dns, Dot, ListenPlace } from "../../settings/listener-config.ts";
-import type { ServeConfig } from "../../settings/serve-config.ts";
-import { formatListenAddress, parseListenAddress } from "../listen-address.ts";
 import type { Logger } from "../logger.ts";
 import type { ServerTls } from "../tls.ts";
 import { type Bound, bindAll, type OpenBound } from "./bind.ts";

@@ -1,6 +1,6 @@
+import type { Dns } from "../../../config/listeners.ts";
 import { parseAddressRanges } from "../../../dns/address-range.ts";
 import { ClientRate } from "../../../limits/client-rate.ts";
-import type { Dns } from "../../settings/listener-config.ts";
 
 /** What becomes of a query over UDP. */
 export type RateVerdict = "answer" | "truncate" | "drop";

@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
-import type { QueryCounters } from "../../../http/query-counters.ts";
+import type { QueryCounters } from "../../../http/metrics/query-counters.ts";
 import type { Transport } from "../../../resolve/transport.ts";
 import { answerTruncated } from "../../../resolve/truncate.ts";
 import type { Bound } from "./bind.ts";

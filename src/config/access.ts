@@ -1,0 +1,162 @@
+import * as z from "zod";
+import { EVERYTHING, type Scope as ScopeOf, scopeKey } from "../merge/scope.ts";
+import { ClusterId } from "../snapshot/schema.ts";
+import { AddressRangeText } from "./address-range-text.ts";
+import { Certificate } from "./certificate.ts";
+import { countOf, issuerSettings, text } from "./issuer.ts";
+import { HashedToken, TokenOrFile, TokenSha256 } from "./token.ts";
+import { ZoneName } from "./zone-name.ts";
+
+/** What may be configured of rules. Each scope has an image of its own. */
+const MOST_RULES = 1000;
+const MOST_SCOPES = 32;
+
+const Namespace = z
+  .string()
+  .regex(/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/, "must be the name of a namespace (RFC 1123 label)");
+
+/** What exists for somebody; what is not named is not restricted. */
+const Scope = z
+  .strictObject({
+    view: ClusterId.optional(),
+    namespaces: z.array(Namespace).min(1).max(10_000).optional(),
+    clusters: z.array(ClusterId).min(1).max(10_000).optional(),
+    addressSources: z
+      .array(z.enum(["ClusterSetIP", "LoadBalancer", "Endpoint", "ClusterIP"]))
+      .min(1)
+      .max(4)
+      .optional(),
+    addressRanges: z.array(AddressRangeText).min(1).max(1000).optional(),
+  })
+  .refine(({ view, clusters }) => view === undefined || clusters?.includes(view) !== false, {
+    error: "must be one of clusters",
+    path: ["view"],
+  });
+
+/** RFC 7617 section 2: no colon, no control characters. */
+const Username = z
+  .string()
+  .max(255)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it is about
+  .regex(/^[^:\u0000-\u001f\u007f]*$/, "must have neither a colon nor control characters");
+
+const claim = z.union([text, z.array(text).min(1).max(100)]);
+const oidc = issuerSettings({
+  subject: z.union([text, z.array(text).min(1).max(100)]).optional(),
+  /** Claims that the token must have, each with one of these values. */
+  claims: z.record(text, claim).optional(),
+});
+
+const some = <Value extends z.ZodType>(value: Value) => z.array(value).min(1).max(100).optional();
+
+const rule = {
+  /** In metrics, and for listeners to refer to. */
+  name: z
+    .string()
+    .regex(/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/, "must be letters, digits and dashes, such as office-2")
+    .refine((name) => name !== "public", "is what everybody's own rule is called: choose another"),
+  addresses: z.array(AddressRangeText).min(1).max(1000).optional(),
+  scope: Scope.prefault({}),
+};
+
+/** Whoever shows one of these is known by the rule. */
+const AskingRule = z.strictObject({
+  ...rule,
+  bearer: some(TokenOrFile),
+  basic: some(
+    z
+      .strictObject({
+        username: Username,
+        passwordSha256: TokenSha256.optional(),
+        passwordFile: z.string().min(1).optional(),
+      })
+      .refine(
+        (value) => countOf(value, ["passwordSha256", "passwordFile"]) === 1,
+        "must have one of passwordSha256 and passwordFile",
+      ),
+  ),
+  pathTokens: some(TokenOrFile),
+  hostTokens: some(TokenOrFile),
+  certificates: some(Certificate),
+  oidc: some(oidc.files),
+});
+
+/** The same where there are neither files nor client certificates. */
+const EdgeAskingRule = z.strictObject({
+  ...rule,
+  bearer: some(HashedToken),
+  basic: some(z.strictObject({ username: Username, passwordSha256: TokenSha256 })),
+  pathTokens: some(HashedToken),
+  hostTokens: some(HashedToken),
+  oidc: some(oidc.edge),
+});
+
+/** The ways in which somebody is known by a rule. */
+export const KINDS = [
+  "bearer",
+  "basic",
+  "pathTokens",
+  "hostTokens",
+  "certificates",
+  "oidc",
+  "addresses",
+] as const;
+
+/** What a rule that nobody can show anything for is told. */
+export const LETS_NOBODY_IN = `lets nobody in: give one of ${KINDS.join(", ")}`;
+
+function accessOf<Rule extends typeof AskingRule | typeof EdgeAskingRule>(rule: Rule) {
+  return z
+    .strictObject({
+      /** What everybody sees: everything, nothing without a rule, or a scope. */
+      public: z.union([z.boolean(), Scope]).optional(),
+      /** Tokens of `hostTokens` are the label before one of these. */
+      hostNames: z.array(ZoneName).max(100).default([]),
+      rules: z.array(rule).max(MOST_RULES).default([]),
+    })
+    .superRefine((access, context) => {
+      const tell = (message: string, ...path: (string | number)[]) =>
+        context.addIssue({ code: "custom", message, path });
+      const names = new Set<string>();
+      const keys = new Set(publicScope(access) === undefined ? [] : [scopeKey(publicScope(access)!)]);
+      for (const [index, { name, scope, hostTokens }] of access.rules.entries()) {
+        if (names.has(name)) tell(`is the name of another rule, too: ${name}`, "rules", index, "name");
+        names.add(name);
+        keys.add(scopeKey(scope));
+        if (hostTokens !== undefined && access.hostNames.length === 0)
+          tell("needs hostNames: the names that tokens stand before", "rules", index, "hostTokens");
+      }
+      if (keys.size > MOST_SCOPES)
+        tell(`has ${keys.size} different scopes, and at most ${MOST_SCOPES} can be kept`, "rules");
+    });
+}
+
+/** `access` of `clusterset-doh serve`: who may ask, and what exists for them (docs/security.md). */
+export const Access = accessOf(AskingRule);
+export type Access = z.infer<typeof Access>;
+export type AskingRule = Access["rules"][number];
+
+/** The same where there are neither files nor client certificates. */
+export const EdgeAccess = accessOf(EdgeAskingRule).superRefine(({ rules }, context) => {
+  for (const [index, rule] of rules.entries())
+    if (countOf(rule, KINDS) === 0)
+      context.addIssue({ code: "custom", message: LETS_NOBODY_IN, path: ["rules", index] });
+});
+export type EdgeAccess = z.infer<typeof EdgeAccess>;
+
+/** Whether somebody has said who may ask. */
+export function isStated({
+  public: everybody,
+  rules,
+}: Pick<Access, "public"> & { rules: readonly unknown[] }) {
+  return everybody !== undefined || rules.length > 0;
+}
+
+/** What exists for everybody; undefined where nobody may ask without a rule. */
+export function publicScope(
+  access: Pick<Access, "public"> & { rules: readonly unknown[] },
+): ScopeOf | undefined {
+  const { public: everybody = !isStated(access) } = access;
+  if (typeof everybody === "boolean") return everybody ? EVERYTHING : undefined;
+  return everybody;
+}

@@ -1,0 +1,112 @@
+import * as z from "zod";
+import { EdgeAccess } from "./access.ts";
+import { checkToldAddress } from "./clients.ts";
+import { checkFederations } from "./federations.ts";
+import { EdgeForward, requireUpstreams } from "./forward.ts";
+import { gatewayLimits, gatewaySettings } from "./gateway.ts";
+import { type ConfigIssue, listIssues } from "./issues.ts";
+import { checkOneHop } from "./location.ts";
+import { EdgePushCredential } from "./push-credentials.ts";
+import { withAlwaysServed } from "./served-zones.ts";
+import { UsageError } from "./usage-error.ts";
+
+const MEBI = 1024 * 1024;
+
+/**
+ * The bounds in a Durable Object, which has 128 MB of memory: 10 MiB of JSON take some 20 MB as objects, and as much again or more
+ * while they are pushed (docs/deploy-edge.md).
+ */
+const edgeLimits = {
+  ...gatewayLimits,
+  snapshotCharacters: gatewayLimits.snapshotCharacters.removeDefault().default(16 * MEBI),
+  pushBytes: gatewayLimits.pushBytes.removeDefault().default(16 * MEBI),
+  pushBytesInFlight: gatewayLimits.pushBytesInFlight.removeDefault().default(32 * MEBI),
+  pushValues: gatewayLimits.pushValues.removeDefault().default(1_000_000),
+  /** The snapshots of all clusters together as JSON. */
+  allSnapshotCharacters: z
+    .int()
+    .min(1024)
+    .max(2 ** 30)
+    .default(20 * MEBI),
+};
+
+const Settings = z.strictObject({
+  ...gatewaySettings,
+  forward: EdgeForward,
+  access: EdgeAccess.prefault({}),
+  limits: z.strictObject(edgeLimits).prefault({}),
+});
+
+/** The variable `CONFIG` of the Worker: the settings of `clusterset-doh serve` that are not about its server. */
+export const EdgeConfig = Settings.superRefine(requireUpstreams);
+
+export type EdgeConfig = z.infer<typeof EdgeConfig>;
+
+const PushCredentials = z.array(EdgePushCredential).max(10_000);
+
+/**
+ * The settings in the variable `CONFIG`, a JSON value or its text; every default where there is none.
+ * @throws {UsageError} naming each key that is wrong
+ */
+export function readEdgeConfig(value: unknown): EdgeConfig {
+  const given = typeof value === "string" ? fromText("CONFIG", value) : (value ?? {});
+  const config = parse("CONFIG", EdgeConfig, given);
+  const zones = withAlwaysServed(config.zones);
+  checkFederations(config.federations, zones);
+  checkOneHop(config.location);
+  checkToldAddress(config.clients);
+  return { ...config, zones };
+}
+
+/**
+ * The credentials in the secret `PUSH_CREDENTIALS`, JSON or its text: a list, or one hash or several by cluster id. None where it
+ * is not set.
+ * @throws {UsageError} naming what is wrong by its place, without any value
+ */
+export function readPushCredentials(value: unknown, variable = "PUSH_CREDENTIALS"): EdgePushCredential[] {
+  const given = typeof value === "string" ? fromText(variable, value) : (value ?? []);
+  const isMapping = typeof given === "object" && given !== null && !Array.isArray(given);
+  return parse(variable, PushCredentials, isMapping ? listed(given) : given);
+}
+
+const VARIABLE = /^PUSH_CREDENTIALS(?:_[A-Z0-9_]+)?$/;
+
+/**
+ * The credentials in `PUSH_CREDENTIALS` and in `PUSH_CREDENTIALS_2`, `PUSH_CREDENTIALS_EU` and so on together: hosts bound the length of
+ * one variable (Cloudflare: 5 KB, which are some 60 clusters).
+ * @throws {UsageError} as `readPushCredentials`
+ */
+export function readAllPushCredentials(environment: object): EdgePushCredential[] {
+  return Object.entries(environment).flatMap(([name, value]) =>
+    VARIABLE.test(name) ? readPushCredentials(value, name) : [],
+  );
+}
+
+function listed(byCluster: object): unknown[] {
+  return Object.entries(byCluster).flatMap(([clusterId, hashes]) =>
+    [hashes].flat().map((tokenSha256) => ({ clusterId, tokenSha256 })),
+  );
+}
+
+function parse<Schema extends z.ZodType>(variable: string, schema: Schema, value: unknown): z.infer<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new UsageError(
+    listIssues(result.error)
+      .map((issue) => say(variable, issue))
+      .join("\n"),
+  );
+}
+
+function fromText(variable: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The text is not repeated: it may hold a secret.
+    throw new UsageError(`${variable}: is not JSON`);
+  }
+}
+
+function say(variable: string, { key, message }: ConfigIssue): string {
+  return key === "" ? `${variable}: ${message}` : `${variable}.${key}: ${message}`.replace(".[", "[");
+}

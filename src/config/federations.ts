@@ -1,0 +1,110 @@
+import * as z from "zod";
+import { DEFAULT_UPSTREAM_TIMEOUTS } from "../forward/upstream-group.ts";
+import { FederationName } from "../http/federations/stub-messages.ts";
+import { SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
+import { ClusterId } from "../snapshot/schema.ts";
+import type { FederationOptions } from "../zone/options.ts";
+import { AddressRangeText } from "./address-range-text.ts";
+import { UsageError } from "./usage-error.ts";
+import { ZoneName } from "./zone-name.ts";
+
+/** The zone of a federation for clients in its clusters, as the specification has it. */
+export const FEDERATION_ZONE = "federation";
+/** The codes for local and experimental use (RFC 6891 section 9). */
+const LAST_LOCAL_OPTION = 65534;
+
+/** A federation that is answered from what clusters push. */
+export const Federation = z.strictObject({
+  name: FederationName,
+  /** For clients in the clusters; false for none. */
+  zone: z.union([ZoneName, z.literal(false)]).default(FEDERATION_ZONE),
+  /** The registered domain, for clients outside. */
+  domain: ZoneName.optional(),
+});
+
+export type Federation = z.infer<typeof Federation>;
+
+/** How the source cluster of a query is known, beside path and credential. */
+export const SourceCluster = z.strictObject({
+  /** The EDNS(0) option code. */
+  option: z.int().min(SOURCE_CLUSTER_OPTION).max(LAST_LOCAL_OPTION).default(SOURCE_CLUSTER_OPTION),
+  /** The cluster that the gateway runs in: who asks through a stub zone and names no other. */
+  self: ClusterId.optional(),
+  /** Clients whose option counts without a credential. */
+  trusted: z
+    .array(z.strictObject({ clusterId: ClusterId, addresses: z.array(AddressRangeText).min(1).max(1000) }))
+    .max(10_000)
+    .default([]),
+});
+
+const StubUpstream = z.strictObject({
+  /** Scheme, host and port: every name server with that origin is reached with these. */
+  origin: z
+    .url({ protocol: /^https$/ })
+    .refine(
+      (text) => URL.canParse(text) && new URL(text).origin === text.replace(/\/$/, "").toLowerCase(),
+      "must be scheme, host and port, such as https://dns.example.org:8443",
+    ),
+  caFile: z.string().min(1).optional(),
+  tokenFile: z.string().min(1).optional(),
+});
+
+/** Stub zones: what they are below, and how their name servers are asked. */
+export const Stub = z
+  .strictObject({
+    /** Beside the zones and domains of `federations`. */
+    zones: z.array(ZoneName).max(100).default([FEDERATION_ZONE]),
+    federations: z.int().min(1).max(10_000).default(100),
+    queriesInFlight: z.int().min(1).max(100_000).default(1000),
+    serverMilliseconds: z.int().min(1).max(60_000).default(DEFAULT_UPSTREAM_TIMEOUTS.serverMilliseconds),
+    totalMilliseconds: z.int().min(1).max(60_000).default(DEFAULT_UPSTREAM_TIMEOUTS.totalMilliseconds),
+    upstreams: z.array(StubUpstream).max(1000).default([]),
+  })
+  .refine(
+    ({ serverMilliseconds, totalMilliseconds }) => serverMilliseconds <= totalMilliseconds,
+    "must have serverMilliseconds <= totalMilliseconds",
+  );
+
+/** The federations as the zone stage takes them. */
+export function federationOptions(federations: readonly z.infer<typeof Federation>[]): FederationOptions[] {
+  return federations.map(({ name, zone, domain }) => ({
+    name,
+    ...(zone !== false && { zone }),
+    ...(domain !== undefined && { domain }),
+  }));
+}
+
+/** The zones that stub zones are below, each once. */
+export function stubZoneNames(
+  stub: z.infer<typeof Stub>,
+  federations: readonly z.infer<typeof Federation>[],
+): string[] {
+  const served = federationOptions(federations).flatMap(({ zone, domain }) => [zone, domain]);
+  return [...new Set([...stub.zones, ...served].filter((zone) => zone !== undefined).map(canonical))];
+}
+
+/** @throws {UsageError} where two kinds of zones have the same name, or two federations */
+export function checkFederations(
+  federations: readonly z.infer<typeof Federation>[],
+  zones: readonly string[],
+): void {
+  const kinds = new Map(zones.map((zone) => [canonical(zone), "a zone of the clusterset"]));
+  const claim = (text: string | undefined, kind: string) => {
+    if (text === undefined) return;
+    const name = canonical(text);
+    const taken = kinds.get(name) ?? kind;
+    if (taken !== kind) throw new UsageError(`${name} cannot be both ${taken} and ${kind}: choose another`);
+    kinds.set(name, kind);
+  };
+  const names = new Set<string>();
+  for (const { name, zone, domain } of federationOptions(federations)) {
+    if (names.has(name)) throw new UsageError(`the federation ${name} is configured twice`);
+    names.add(name);
+    claim(zone, "the zone of a federation for its clusters");
+    claim(domain, "the registered domain of a federation");
+  }
+}
+
+function canonical(zone: string): string {
+  return zone.replace(/\.$/, "").toLowerCase();
+}

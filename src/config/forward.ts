@@ -1,0 +1,215 @@
+import * as z from "zod";
+import { usableAddress } from "../dns/address.ts";
+import { parseNameserver } from "../forward/nameserver.ts";
+import { AddressRangeText } from "./address-range-text.ts";
+import { ZoneName } from "./zone-name.ts";
+
+const count = (least: number, most: number) => z.int().min(least).max(most);
+const seconds = count;
+const milliseconds = count;
+
+/** What a name outside every zone gets. */
+export const OutsideZones = z.enum(["refuse", "nxdomain", "forward"]);
+
+/** First segments of paths that are something else. */
+const TAKEN = ["api", "federations", "healthz", "metrics", "readyz", "setup", "tokens"];
+/** Paths whose policy may be set, but below which no DNS resource can be added. */
+const ENDS = ["/clusters", "/resolve"];
+
+const PathText = z
+  .string()
+  .max(200)
+  .regex(
+    /^(?:\/[A-Za-z0-9][A-Za-z0-9._~-]*)+$/,
+    "must be a path of letters, digits and -._~ such as /everything or /dns-query/everything",
+  )
+  .refine((path) => !TAKEN.includes(path.split("/")[1]!), "is taken by something else: choose another")
+  .refine(
+    (path) => !ENDS.some((end) => path.startsWith(`${end}/`)),
+    "must be /clusters or /resolve itself, or a path that does not start so",
+  );
+
+/**
+ * Paths with a policy of their own: /dns-query, /resolve, /clusters (what is below it), or any other one, which becomes a DNS
+ * resource like /dns-query.
+ */
+export const Paths = z
+  .array(z.strictObject({ path: PathText, outsideZones: OutsideZones }))
+  .max(100)
+  .refine(
+    (paths) => new Set(paths.map(({ path }) => path)).size === paths.length,
+    "must not have a path twice",
+  )
+  .default([]);
+
+const UpstreamName = z
+  .string()
+  .regex(/^[\w.:[\]-]{1,64}$/, "must be 1 to 64 letters, digits and any of -._:[]");
+
+const Nameserver = z
+  .string()
+  .refine(
+    (text) => parseNameserver(text) !== undefined,
+    "must be an IP address, IPv4:port, [IPv6]:port, or an https:// URL such as https://dns.example.net/dns-query",
+  );
+
+const HttpsNameserver = z
+  .string()
+  .refine(
+    (text) => parseNameserver(text)?.kind === "https",
+    "must be an https:// URL such as https://dns.example.net/dns-query: this host has no plain DNS",
+  );
+
+const inFull = <Shape extends z.ZodObject>(upstream: Shape) =>
+  z.preprocess((value) => (typeof value === "string" ? { server: value } : value), upstream);
+
+/** An upstream that every host can ask. */
+const EdgeUpstream = inFull(z.strictObject({ server: HttpsNameserver, name: UpstreamName.optional() }));
+
+const NodeUpstream = inFull(
+  z.strictObject({
+    server: Nameserver,
+    name: UpstreamName.optional(),
+    /** Addresses of the host in the URL, so that nobody has to be asked for them. */
+    addresses: z
+      .array(z.string().refine((text) => usableAddress(text) !== undefined, "must be an IP address"))
+      .max(20)
+      .default([]),
+    /** Certificates to trust instead of the system's. */
+    caFile: z.string().min(1).optional(),
+    /** A bearer token for the upstream. */
+    tokenFile: z.string().min(1).optional(),
+  }),
+);
+
+const Cache = z
+  .strictObject({
+    bytes: count(65_536, 2 ** 32).default(16 * 1024 * 1024),
+    minimumTtlSeconds: seconds(0, 3600).default(0),
+    maximumTtlSeconds: seconds(1, 604_800).default(86_400),
+    maximumNegativeTtlSeconds: seconds(1, 86_400).default(3600),
+    /** How long after its TTL an answer may be given where no newer one can be had (RFC 8767 section 5: 1 to 3 days). */
+    staleSeconds: seconds(0, 604_800).default(86_400),
+  })
+  .refine(
+    ({ minimumTtlSeconds, maximumTtlSeconds }) => minimumTtlSeconds <= maximumTtlSeconds,
+    "must have minimumTtlSeconds <= maximumTtlSeconds",
+  );
+
+const Clients = z.strictObject({
+  /** Who may use upstreams, by address; everybody unless told. */
+  allowed: z.array(AddressRangeText).min(1).max(1000).optional(),
+  /** Of one client: an IPv4 address, or a /64. Only what is not in the cache counts; 0 for any number. */
+  queriesPerSecond: count(0, 1_000_000).default(50),
+  burst: count(1, 1_000_000).default(500),
+  /** Addresses that stand for many clients. */
+  exempt: z.array(AddressRangeText).max(1000).default(["127.0.0.0/8", "::1"]),
+});
+
+const shared = {
+  serverMilliseconds: milliseconds(1, 60_000).default(3000),
+  totalMilliseconds: milliseconds(1, 60_000).default(5000),
+  /** When the next upstream is asked because the first one is slow; 0 for never. */
+  hedgeMilliseconds: milliseconds(0, 60_000).default(300),
+  queriesInFlight: count(1, 100_000).default(1000),
+  /** The longest answer of an upstream that is taken, in octets. */
+  answerBytes: count(512, 65_535).default(16_384),
+  cache: Cache.prefault({}),
+  clients: Clients.prefault({}),
+  locallyServed: z
+    .strictObject({
+      /** Zones whose names do not exist for clients, beside those that nobody should forward. */
+      also: z.array(ZoneName).max(1000).default([]),
+      /** Zones that are forwarded although nobody else should. */
+      except: z.array(ZoneName).max(1000).default([]),
+    })
+    .prefault({}),
+};
+
+/** In the order of preference. */
+const upstreamsOf = <Upstream extends z.ZodType>(upstream: Upstream) => z.array(upstream).max(16).default([]);
+
+const inOrder = (forward: { serverMilliseconds: number; totalMilliseconds: number }) =>
+  forward.serverMilliseconds <= forward.totalMilliseconds;
+const IN_ORDER = "must have serverMilliseconds <= totalMilliseconds";
+
+const distinct = ({ upstreams }: { upstreams: readonly { server: string; name?: string | undefined }[] }) =>
+  new Set(upstreams.map(upstreamName)).size === upstreams.length;
+const DISTINCT = "must have upstreams with different names: give them `name`";
+
+/** Forwarding on hosts that have `fetch` and nothing else. */
+export const EdgeForward = z
+  .strictObject({ upstreams: upstreamsOf(EdgeUpstream), ...shared })
+  .refine(inOrder, IN_ORDER)
+  .refine(distinct, DISTINCT)
+  .prefault({});
+
+/** Forwarding on Node. */
+export const Forward = z
+  .strictObject({
+    upstreams: upstreamsOf(NodeUpstream),
+    ...shared,
+    /** Letters of names in random case, over plain DNS. */
+    randomizeCase: z.boolean().default(true),
+  })
+  .refine(inOrder, IN_ORDER)
+  .refine(distinct, DISTINCT)
+  .prefault({});
+
+export type Forward = z.infer<typeof Forward>;
+export type EdgeForward = z.infer<typeof EdgeForward>;
+export type OutsideZones = z.infer<typeof OutsideZones>;
+
+/** What an upstream is called in answers, logs and metrics. The path of a URL may be a secret and is left out. */
+export function upstreamName({
+  server,
+  name,
+}: {
+  readonly server: string;
+  readonly name?: string | undefined;
+}): string {
+  if (name !== undefined) return name;
+  const place = parseNameserver(server);
+  return place?.kind === "https" ? place.url.host : server;
+}
+
+/** The settings that say what names outside the zones get. */
+export interface OutsideSettings {
+  readonly outsideZones: OutsideZones;
+  readonly paths: readonly { readonly path: string; readonly outsideZones: OutsideZones }[];
+  readonly forward: EdgeForward;
+}
+
+type Listening = { readonly listen: readonly { readonly outsideZones?: OutsideZones | undefined }[] };
+
+/** Refuses a configuration that forwards names and does not say to whom. */
+export function requireUpstreams(
+  settings: OutsideSettings & { readonly dns?: Listening; readonly dot?: Listening },
+  context: z.RefinementCtx,
+): void {
+  if (settings.forward.upstreams.length > 0) return;
+  const message =
+    "forward needs somebody to ask: forward.upstreams, such as [https://dns.example.net/dns-query]";
+  if (settings.outsideZones === "forward")
+    context.addIssue({ code: "custom", path: ["outsideZones"], message });
+  for (const [index, { outsideZones }] of settings.paths.entries())
+    if (outsideZones === "forward")
+      context.addIssue({ code: "custom", path: ["paths", index, "outsideZones"], message });
+  for (const kind of ["dns", "dot"] as const)
+    for (const [index, { outsideZones }] of (settings[kind]?.listen ?? []).entries())
+      if (outsideZones === "forward")
+        context.addIssue({ code: "custom", path: [kind, "listen", index, "outsideZones"], message });
+}
+
+/** Whether names are forwarded anywhere. */
+export function forwardsAnywhere(
+  { outsideZones, paths }: Pick<OutsideSettings, "outsideZones" | "paths">,
+  listeners: readonly OutsideZones[],
+): boolean {
+  return [outsideZones, ...paths.map((path) => path.outsideZones), ...listeners].includes("forward");
+}
+
+/** What the gateway itself says to names outside its zones: it cannot forward. */
+export function givenPolicy(outsideZones: OutsideZones): "refuse" | "nxdomain" {
+  return outsideZones === "nxdomain" ? "nxdomain" : "refuse";
+}

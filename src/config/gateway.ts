@@ -1,0 +1,93 @@
+import * as z from "zod";
+import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "../gateway/limits.ts";
+import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
+import { EdgeClients } from "./clients.ts";
+import { Federation, SourceCluster } from "./federations.ts";
+import { OutsideZones, Paths } from "./forward.ts";
+import { Location } from "./location.ts";
+import { pushLimits } from "./push-limits.ts";
+import { ZoneName } from "./zone-name.ts";
+
+const seconds = (least: number, most: number) => z.int().min(least).max(most);
+const count = (least: number, most: number) => z.int().min(least).max(most);
+
+const PUBLIC_URL = "must be https://HOST or https://HOST:PORT, such as https://doh.example.org";
+
+const Lease = z
+  .strictObject({
+    minimumSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.leastLeaseSeconds),
+    /** Where a worker names none. */
+    defaultSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.leaseSeconds),
+    maximumSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.mostLeaseSeconds),
+  })
+  .refine(
+    ({ minimumSeconds, defaultSeconds, maximumSeconds }) =>
+      minimumSeconds <= defaultSeconds && defaultSeconds <= maximumSeconds,
+    "must have minimumSeconds <= defaultSeconds <= maximumSeconds",
+  );
+
+/** Bounds that hold on every host. */
+export const gatewayLimits = {
+  queryBytes: count(12, 65_535).default(65_535),
+  clusters: count(1, 10_000).default(DEFAULT_GATEWAY_LIMITS.mostClusters),
+  /** One cluster's snapshot as JSON. */
+  snapshotCharacters: count(1024, 2 ** 29).default(DEFAULT_GATEWAY_LIMITS.mostSnapshotCharacters),
+  /** One cluster's namespaces. */
+  namespaces: count(1, 60_000).default(DEFAULT_GATEWAY_LIMITS.mostNamespaces),
+  ...pushLimits,
+};
+
+/** The settings that every host has: what is answered, and how. */
+export const gatewaySettings = {
+  /** The first is canonical: PTR targets are in it. `clusterset.local` is served even where it is not listed. */
+  zones: z.array(ZoneName).max(100).default([]),
+  federations: z.array(Federation).max(100).default([]),
+  sourceCluster: SourceCluster.prefault({}),
+  location: Location.prefault({ source: "off" }),
+  /** Who a client is, and how much each may ask for. */
+  clients: EdgeClients.prefault({}),
+  /** What a name outside every zone gets. */
+  outsideZones: OutsideZones.default("refuse"),
+  paths: Paths,
+  /** Where a ClusterSetIP service's addresses come from for askers outside every cluster: the first that has any. */
+  outsideOrder: z
+    .array(z.enum(["ClusterSetIP", "LoadBalancer", "Endpoint"]))
+    .min(1)
+    .max(3)
+    .default([...DEFAULT_OUTSIDE_ORDER]),
+  ttlSeconds: seconds(0, 3600).default(5),
+  negativeTtlSeconds: seconds(0, 3600).default(5),
+  lease: Lease.prefault({}),
+  /** Where clients reach the gateway; unless given, pages take the address that they were asked by. */
+  publicUrl: z
+    .url({ protocol: /^https$/, error: PUBLIC_URL })
+    .refine((text) => URL.canParse(text) && new URL(text).href === `${new URL(text).origin}/`, PUBLIC_URL)
+    .optional(),
+  /** The pages for people: `/`, `/setup` and those that they lead to. */
+  pages: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),
+  cors: z
+    .strictObject({ origins: z.union([z.literal("*"), z.array(z.url()).max(1000)]).default("*") })
+    .prefault({}),
+};
+
+/** The bounds as the gateway takes them. */
+export function gatewayLimitsOf({
+  lease,
+  limits,
+}: {
+  readonly lease: z.infer<typeof Lease>;
+  readonly limits: {
+    readonly clusters: number;
+    readonly snapshotCharacters: number;
+    readonly namespaces: number;
+  };
+}): Partial<GatewayLimits> {
+  return {
+    leastLeaseSeconds: lease.minimumSeconds,
+    leaseSeconds: lease.defaultSeconds,
+    mostLeaseSeconds: lease.maximumSeconds,
+    mostClusters: limits.clusters,
+    mostSnapshotCharacters: limits.snapshotCharacters,
+    mostNamespaces: limits.namespaces,
+  };
+}

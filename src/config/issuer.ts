@@ -1,0 +1,103 @@
+import * as z from "zod";
+import { type FetchKeys, inlineKeys, isKeysUrl, type KeySource, RemoteKeys } from "../access/oidc-keys.ts";
+
+/** A text that somebody else chose. */
+export const text = z.string().min(1).max(1000);
+
+/** How many of the keys a value has. */
+export const countOf = (value: object, keys: readonly string[]) =>
+  keys.filter((key) => (value as Record<string, unknown>)[key] !== undefined).length;
+
+const Jwks = z.strictObject({
+  keys: z
+    .array(
+      z.looseObject({
+        kty: z.enum(["RSA", "EC", "OKP"], { error: "must be RSA, EC or OKP: a public key" }),
+        d: z
+          .undefined({ error: "is a private key: take it away, and let the issuer make a new one" })
+          .optional(),
+      }),
+    )
+    .min(1)
+    .max(100),
+});
+
+const KeysUrl = z.string().refine(isKeysUrl, "must be an https URL (http on this machine only)");
+
+const KEY_SOURCES = ["jwks", "jwksUri", "discovery"] as const;
+
+const issuer = {
+  issuer: text,
+  /** Another one than that of the cluster's own API server: a token for the one must not be of use at the other. */
+  audience: text.default("clusterset-doh"),
+  jwks: Jwks.optional(),
+  jwksUri: KeysUrl.optional(),
+  discovery: z.literal(true).optional(),
+};
+
+const files = {
+  /** The keys as `kubectl get --raw /openid/v1/jwks` writes them; read again when it changes. */
+  jwksFile: text.optional(),
+  /** Authorities to trust for `jwksUri` and `discovery` instead of the system's. */
+  caFile: text.optional(),
+  /** The token that the URL asks for. */
+  tokenFile: text.optional(),
+};
+
+/** Where the keys of an issuer are. */
+export interface IssuerKeysPlace {
+  readonly issuer: string;
+  readonly jwks?: { readonly keys: readonly object[] } | undefined;
+  readonly jwksUri?: string | undefined;
+  readonly discovery?: true | undefined;
+  readonly jwksFile?: string | undefined;
+  readonly caFile?: string | undefined;
+  readonly tokenFile?: string | undefined;
+}
+
+const isDiscoverable = (value: object) => {
+  const { discovery, issuer } = value as IssuerKeysPlace;
+  return discovery === undefined || isKeysUrl(issuer);
+};
+const NOT_DISCOVERABLE = "needs an issuer that is an https URL: give jwks or jwksUri otherwise";
+
+/**
+ * The settings of the tokens of an issuer, with exactly one place of its keys; `whose` says whose tokens count.
+ * `files` is for hosts that have files, `edge` for the others.
+ */
+export function issuerSettings<Whose extends z.ZodRawShape>(whose: Whose) {
+  return {
+    edge: z
+      .strictObject({ ...issuer, ...whose })
+      .refine((value) => countOf(value, KEY_SOURCES) === 1, "must have one of jwks, jwksUri and discovery")
+      .refine(isDiscoverable, { error: NOT_DISCOVERABLE, path: ["discovery"] }),
+    files: z
+      .strictObject({ ...issuer, ...files, ...whose })
+      .refine(
+        (value) => countOf(value, [...KEY_SOURCES, "jwksFile"]) === 1,
+        "must have one of jwks, jwksFile, jwksUri and discovery",
+      )
+      .refine(
+        (value) =>
+          countOf(value, ["caFile", "tokenFile"]) === 0 || countOf(value, ["jwksUri", "discovery"]) === 1,
+        "has caFile and tokenFile for jwksUri and discovery only",
+      )
+      .refine(isDiscoverable, { error: NOT_DISCOVERABLE, path: ["discovery"] }),
+  };
+}
+
+/** What keys of an issuer are fetched with. */
+export interface KeysAccess {
+  readonly fetch?: FetchKeys;
+  readonly onFailure?: (url: string, error: unknown) => void;
+}
+
+/** The keys of an issuer that are given, or that are fetched; undefined where they are somewhere else. */
+export function keySourceOf(
+  { issuer, jwks, jwksUri, discovery }: IssuerKeysPlace,
+  access: KeysAccess,
+): KeySource | undefined {
+  if (jwks !== undefined) return inlineKeys(jwks);
+  if (jwksUri !== undefined) return new RemoteKeys({ ...access, url: jwksUri, discovery: false });
+  return discovery === true ? new RemoteKeys({ ...access, url: issuer, discovery: true }) : undefined;
+}

@@ -1,0 +1,26 @@
+import { UsageError } from "./usage-error.ts";
+
+/** Where a server listens. `host` undefined means every address of the machine. */
+export interface ListenAddress {
+  readonly host: string | undefined;
+  readonly port: number;
+}
+
+/**
+ * Reads `HOST:PORT`, `[IPv6]:PORT` or `:PORT` (every address); port 0 takes a free one.
+ * @throws {UsageError} where it is none of them
+ */
+export function parseListenAddress(text: string): ListenAddress {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65535)
+    throw new UsageError(
+      `${JSON.stringify(text)} is no address to listen on: HOST:PORT such as localhost:8443, [::1]:8443, or :8443 for every address`,
+    );
+  return { host: match[1] ?? (match[2] || undefined), port };
+}
+
+/** Writes an address the way `parseListenAddress` reads it. */
+export function formatListenAddress(host: string, port: number): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}

@@ -1,0 +1,127 @@
+import * as z from "zod";
+import { LOCATION_FACTS } from "../http/client/client-location.ts";
+import type { LocationSettings } from "../http/client/located-asker.ts";
+import { ClusterId } from "../snapshot/schema.ts";
+import { type ClientPlace, placeView } from "../zone/client-place.ts";
+import { AddressRangeText } from "./address-range-text.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Each place is one more order of shards at every name of a federation. */
+const MOST_PLACES = 50;
+
+const NAME_A_FACT = `must have at least one of ${LOCATION_FACTS.join(", ")}`;
+
+const codes = (pattern: RegExp, what: string) =>
+  z
+    .array(z.string().regex(pattern, `must be ${what}`))
+    .min(1)
+    .max(300)
+    .optional();
+
+const When = z
+  .strictObject({
+    country: codes(/^[A-Za-z][A-Za-z0-9]$/, "a country of two letters, such as CH"),
+    continent: codes(/^(AF|AN|AS|EU|NA|OC|SA)$/i, "one of AF, AN, AS, EU, NA, OC, SA"),
+    regionCode: codes(/^[A-Za-z0-9-]{1,10}$/, "a code of a country's region, such as TX"),
+    colo: codes(/^[A-Za-z]{3}$/, "an airport's code of three letters, such as ZRH"),
+  })
+  .refine((when) => Object.keys(when).length > 0, `${NAME_A_FACT}; without \`when\` a rule fits everybody`);
+
+/** The values that a label of a node can have. */
+const NodeLabel = z
+  .string()
+  .max(63)
+  .regex(/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/, "must be a value of a node's label");
+
+const Rule = z
+  .strictObject({
+    when: When.optional(),
+    view: ClusterId.optional(),
+    region: NodeLabel.optional(),
+    zone: NodeLabel.optional(),
+  })
+  .refine(
+    ({ view, region }) => (view === undefined) !== (region === undefined),
+    "must have one of view (a cluster id) and region (as nodes' labels have it)",
+  )
+  .refine(
+    ({ region, zone }) => zone === undefined || region !== undefined,
+    "must have the region that the zone is in",
+  );
+
+const rules = z
+  .array(Rule)
+  .min(1)
+  .max(1000)
+  .superRefine((list, context) => {
+    const first = list.findIndex(({ when, view }) => when === undefined && view === undefined);
+    if (first >= 0 && first < list.length - 1)
+      context.addIssue({
+        code: "custom",
+        path: [first + 1],
+        message: `is never reached: rules[${first}] has no \`when\`, so it fits everybody`,
+      });
+    if (placesOf(list).length > MOST_PLACES)
+      context.addIssue({
+        code: "custom",
+        message: `must name at most ${MOST_PLACES} different regions and zones`,
+      });
+  });
+
+const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9-]{1,100}$/, "must be the name of a header field")
+  .optional();
+
+const Headers = z
+  .strictObject({ country: headerName, continent: headerName, regionCode: headerName, colo: headerName })
+  .refine((headers) => Object.keys(headers).length > 0, NAME_A_FACT);
+
+/** What the client's location decides where nothing else says who asks: nothing, unless it has a source. */
+export const Location = z.discriminatedUnion("source", [
+  z.strictObject({ source: z.literal("off") }),
+  /** What Cloudflare tells a Worker of a request. */
+  z.strictObject({ source: z.literal("cf"), rules }),
+  /** What proxies in front of the gateway say in header fields. */
+  z.strictObject({
+    source: z.literal("headers"),
+    trustedProxies: z.array(AddressRangeText).min(1).max(1000),
+    hops: z.int().min(1).max(10).default(1),
+    headers: Headers,
+    rules,
+  }),
+]);
+
+type Location = z.infer<typeof Location>;
+
+/** The setting as the HTTP application takes it. */
+export function locationSettings(location: Location): LocationSettings | undefined {
+  return location.source === "off" ? undefined : location;
+}
+
+/** The places that the rules name, each once. */
+export function locationPlaces(location: Location): ClientPlace[] {
+  return location.source === "off" ? [] : placesOf(location.rules);
+}
+
+function placesOf(list: readonly z.infer<typeof Rule>[]): ClientPlace[] {
+  const places = list.flatMap(({ region, zone }) => (region === undefined ? [] : [{ region, zone }]));
+  return [...new Map(places.map((place) => [placeView(place), place])).values()];
+}
+
+/** @throws {UsageError} where the location would come from Cloudflare, which tells it to nothing but Workers */
+export function checkLocationFromHeaders(location: Location): void {
+  if (location.source === "cf")
+    throw new UsageError(
+      "location.source: cf is what Cloudflare tells a Worker; here it is headers, from a trusted proxy",
+    );
+}
+
+/**
+ * @throws {UsageError} where a second proxy would have to be checked: on serverless hosts the address that stands for the
+ * socket's may be the last entry of X-Forwarded-For itself
+ */
+export function checkOneHop(location: Location): void {
+  if (location.source === "headers" && location.hops > 1)
+    throw new UsageError("CONFIG.location.hops: must be 1: a second proxy cannot be checked on this host");
+}

@@ -1,0 +1,88 @@
+import * as z from "zod";
+import { createCredentials } from "../access/credentials.ts";
+import { createPushAuthority, type PushAuthority } from "../access/push-authority.ts";
+import type { Grants } from "../merge/grants.ts";
+import { ClusterId } from "../snapshot/schema.ts";
+import { Certificate } from "./certificate.ts";
+import { countOf, issuerSettings, type KeysAccess, keySourceOf, text } from "./issuer.ts";
+import { TokenSha256 } from "./token.ts";
+
+/** For which other source clusters the ServiceImports of a cluster count. */
+export const SpeaksFor = z.union([z.literal("*"), z.array(ClusterId).max(10_000)], {
+  error: 'must be "*" or a list of cluster ids',
+});
+
+const { edge: Oidc, files: OidcWithFiles } = issuerSettings({
+  subject: z.union([text, z.array(text).min(1).max(100)]),
+});
+
+const KINDS = ["tokenSha256", "tokenFile", "oidc", "certificate"] as const;
+
+/** An entry of `push.credentials` of `clusterset-doh serve`: who may write one cluster. */
+export const PushCredential = z
+  .strictObject({
+    clusterId: ClusterId,
+    tokenSha256: TokenSha256.optional(),
+    tokenFile: text.optional(),
+    oidc: OidcWithFiles.optional(),
+    certificate: Certificate.optional(),
+    speaksFor: SpeaksFor.optional(),
+  })
+  .refine(
+    (value) => countOf(value, KINDS) === 1,
+    "must have one of tokenSha256, tokenFile, oidc and certificate",
+  );
+export type PushCredential = z.infer<typeof PushCredential>;
+
+/** The same where there are neither files nor client certificates. */
+export const EdgePushCredential = z
+  .strictObject({
+    clusterId: ClusterId,
+    tokenSha256: TokenSha256.optional(),
+    oidc: Oidc.optional(),
+    speaksFor: SpeaksFor.optional(),
+  })
+  .refine((value) => countOf(value, ["tokenSha256", "oidc"]) === 1, "must have one of tokenSha256 and oidc");
+export type EdgePushCredential = z.infer<typeof EdgePushCredential>;
+
+/** The grants of all credentials: those of one cluster are put together, whichever of them it pushes with. */
+export function grantsOf(
+  credentials: readonly {
+    readonly clusterId: string;
+    readonly speaksFor?: z.infer<typeof SpeaksFor> | undefined;
+  }[],
+): Grants {
+  const grants = new Map<string, "*" | Set<string>>();
+  for (const { clusterId, speaksFor } of credentials) {
+    if (speaksFor === undefined) continue;
+    const before = grants.get(clusterId);
+    if (speaksFor === "*" || before === "*") grants.set(clusterId, "*");
+    else grants.set(clusterId, new Set([...(before ?? []), ...speaksFor]));
+  }
+  return grants;
+}
+
+/** The authority of a host without files. */
+export function createEdgeAuthority(
+  credentials: readonly EdgePushCredential[],
+  access: KeysAccess,
+): PushAuthority {
+  return createPushAuthority({
+    secrets: createCredentials(
+      credentials.flatMap(({ clusterId, tokenSha256 }) =>
+        tokenSha256 === undefined ? [] : { clusterId, tokenSha256 },
+      ),
+    ),
+    oidc: credentials.flatMap(({ clusterId, oidc: issued }) =>
+      issued === undefined
+        ? []
+        : {
+            holder: clusterId,
+            issuer: issued.issuer,
+            audience: issued.audience,
+            subjects: [issued.subject].flat(),
+            keys: keySourceOf(issued, access)!,
+          },
+    ),
+  });
+}

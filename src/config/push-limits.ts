@@ -1,0 +1,45 @@
+import * as z from "zod";
+import { DEFAULT_PUSH_LIMITS, type PushLimits } from "../http/push/push-limits.ts";
+
+const count = (least: number, most: number) => z.int().min(least).max(most);
+const DEFAULTS = DEFAULT_PUSH_LIMITS;
+
+/** The keys of `limits` that are about pushes. */
+export const pushLimits = {
+  /** A push as it is sent, compressed or not. */
+  pushSentBytes: count(1024, 2 ** 30).default(DEFAULTS.sentBytes),
+  /** A push after decompression. */
+  pushBytes: count(1024, 2 ** 30).default(DEFAULTS.bodyBytes),
+  /** How many octets one sent octet may become. */
+  pushRatio: count(10, 2000).default(DEFAULTS.compressionRatio),
+  pushLevels: count(12, 1000).default(DEFAULTS.levels),
+  /** Members and elements of a push. */
+  pushValues: count(1000, 100_000_000).default(DEFAULTS.values),
+  /** Members and elements of one cluster's pushes in the long run. */
+  pushValuesPerSecond: count(1, 100_000_000).default(DEFAULTS.valuesPerSecond),
+  /** Bodies of all clusters that are read at the same time. */
+  pushBytesInFlight: count(1024, 2 ** 32).default(DEFAULTS.bytesInFlight),
+  /** Snapshots and deltas of one cluster at the same time. */
+  pushesInFlight: count(1, 1000).default(DEFAULTS.pushesPerCluster),
+  /** Requests of one cluster in the long run, renewals included, and at once. */
+  pushesPerSecond: count(1, 100_000).default(DEFAULTS.pushesPerSecond),
+  pushBurst: count(1, 1_000_000).default(DEFAULTS.pushBurst),
+};
+
+const Keys = z.object(pushLimits);
+
+/** The bounds as the push routes take them. */
+export function pushLimitsOf(limits: z.infer<typeof Keys>): PushLimits {
+  return {
+    sentBytes: limits.pushSentBytes,
+    bodyBytes: limits.pushBytes,
+    compressionRatio: limits.pushRatio,
+    levels: limits.pushLevels,
+    values: limits.pushValues,
+    valuesPerSecond: limits.pushValuesPerSecond,
+    bytesInFlight: limits.pushBytesInFlight,
+    pushesPerCluster: limits.pushesInFlight,
+    pushesPerSecond: limits.pushesPerSecond,
+    pushBurst: limits.pushBurst,
+  };
+}

@@ -1,0 +1,49 @@
+import * as z from "zod";
+import { Access } from "./access.ts";
+import { Clients } from "./clients.ts";
+import { Stub } from "./federations.ts";
+import { Forward, requireUpstreams } from "./forward.ts";
+import { gatewayLimits, gatewaySettings } from "./gateway.ts";
+import { Ddr, Dns, Dot } from "./listeners.ts";
+import { PushCredential } from "./push-credentials.ts";
+import { serverLimits } from "./server-limits.ts";
+import { TokenOrFile } from "./token.ts";
+
+const Tls = z
+  .strictObject({
+    certificateFile: z.string().min(1).optional(),
+    keyFile: z.string().min(1).optional(),
+    /** Certificates in PEM of the authorities whose clients may register federations, or push where a credential names them. */
+    clientCaFile: z.string().min(1).optional(),
+  })
+  .refine(
+    ({ certificateFile, keyFile }) => (certificateFile === undefined) === (keyFile === undefined),
+    "must have certificateFile and keyFile together",
+  );
+
+const Limits = z.strictObject({ ...gatewayLimits, ...serverLimits });
+
+const Settings = z.strictObject({
+  ...gatewaySettings,
+  listen: z.string().default("localhost:8443"),
+  stateDirectory: z.string().min(1).default(".clusterset-doh"),
+  /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
+  tls: z.union([z.boolean(), Tls]).default(true),
+  clients: Clients.prefault({}),
+  dns: Dns.prefault({}),
+  dot: Dot.prefault({}),
+  ddr: Ddr.prefault({}),
+  stub: Stub.prefault({}),
+  forward: Forward,
+  push: z.strictObject({ credentials: z.array(PushCredential).max(10_000).default([]) }).prefault({}),
+  /** Who may take over images, as a secondary does (docs/transfer.md). */
+  transfer: z.strictObject({ credentials: z.array(TokenOrFile).max(10_000).default([]) }).prefault({}),
+  access: Access.prefault({}),
+  limits: Limits.prefault({}),
+  logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
+});
+
+/** The config file of `clusterset-doh serve`. README.md has its table. */
+export const ServeConfig = Settings.superRefine(requireUpstreams);
+
+export type ServeConfig = z.infer<typeof ServeConfig>;

@@ -1,0 +1,131 @@
+import type { LimitCounters } from "../../limits/limit-counters.ts";
+import { type AllowedOrigins, crossOriginHeaders, preflight } from "../cross-origin.ts";
+import type { HttpRequest, HttpResponse } from "../exchange.ts";
+import type { JsonRoute } from "../json/json-route.ts";
+import { acceptQuality, DNS_MESSAGE, essence } from "../media-type.ts";
+import { cacheControl, type QueryAnswerer, type Respond, varyByCredential } from "../query-answerer.ts";
+import type { Refuse } from "../refusal.ts";
+import { rawParameter } from "../url-parameter.ts";
+import { base64urlLength, decodeBase64url } from "./base64url.ts";
+import { PlainHeaders } from "./plain-headers.ts";
+
+/** The longest DNS message there is (RFC 8484 section 6). */
+export const LONGEST_MESSAGE = 65535;
+
+/** The methods of a DNS resource. */
+export const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
+
+/** What the DNS route works with. */
+export interface DnsRouteParts {
+  readonly answerQuery: QueryAnswerer;
+  readonly allowedOrigins: AllowedOrigins;
+  /** The longest query that is read, in octets; at most `LONGEST_MESSAGE`. */
+  readonly longestQuery: number;
+  readonly limits: LimitCounters;
+  readonly refuse: Refuse;
+  readonly answerJson: JsonRoute;
+}
+
+/** Answers one request to a DNS resource (RFC 8484 section 4). */
+export type DnsRoute = (
+  request: HttpRequest,
+  view: string | undefined,
+) => HttpResponse | Promise<HttpResponse>;
+
+/**
+ * The DNS resource. This is the hot path: GET is answered without a promise (but for credentials and stub zones), and the URL is never parsed. No ETag: RFC 8484 section 5.3 finds it larger than what it saves.
+ */
+export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
+  const { answerQuery, allowedOrigins, longestQuery, limits, refuse, answerJson } = parts;
+  const longestParameter = base64urlLength(longestQuery) + 2;
+  const decoded = new Uint8Array(longestQuery + 3);
+  const headersOf = (isPrivate: boolean) => ({
+    plain: new PlainHeaders(undefined, isPrivate),
+    varying: new PlainHeaders(varyByCredential(undefined), isPrivate),
+  });
+  const shared = headersOf(false);
+  const own = headersOf(true);
+
+  const respond: Respond = (request, answered) => {
+    const { bytes } = answered.answer;
+    if (allowedOrigins === "*") {
+      const { plain, varying } = answered.isPrivate ? own : shared;
+      const kept = answered.variesByCredential ? varying : plain;
+      return { status: 200, headers: kept.of(bytes.length, answered.answer.freshness), body: bytes };
+    }
+    const headers: Record<string, string> = {
+      "content-length": String(bytes.length),
+      "content-type": DNS_MESSAGE,
+      "cache-control": cacheControl(answered),
+      ...crossOriginHeaders(request, allowedOrigins),
+    };
+    if (answered.variesByCredential) headers.vary = varyByCredential(headers.vary);
+    return { status: 200, headers, body: bytes };
+  };
+
+  const refuseAccept = (request: HttpRequest): HttpResponse | undefined =>
+    acceptQuality(request.header("accept"), DNS_MESSAGE) > 0
+      ? undefined
+      : refuse(request, 406, `an answer is ${DNS_MESSAGE}, which Accept excludes`);
+
+  const get: DnsRoute = (request, view) => {
+    const { url } = request;
+    let text = rawParameter(url, "dns");
+    if (text === undefined) {
+      return rawParameter(url, "name") === undefined
+        ? refuse(
+            request,
+            400,
+            "the parameter dns is missing: ?dns=<DNS query in base64url> (RFC 8484), or ?name=<name>&type=<type> for JSON",
+          )
+        : answerJson(request, view);
+    }
+    const refused = refuseAccept(request);
+    if (refused !== undefined) return refused;
+    // Padding that a client wrote as %3D is the one thing in base64url that arrives encoded.
+    if (text.includes("%"))
+      text = text.replace(/(?:%3d){1,2}$/i, (padding) => "==".slice(0, padding.length / 3));
+    const size = text.length > longestParameter ? longestParameter : decodeBase64url(text, decoded);
+    if (size > longestQuery) {
+      limits.hit("limits.queryBytes");
+      return refuse(request, 414, `the parameter dns is longer than a query of ${longestQuery} octets takes`);
+    }
+    if (size < 0)
+      return refuse(request, 400, "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)");
+    return answerQuery(request, decoded.subarray(0, size), view, respond);
+  };
+
+  const post: DnsRoute = (request, view) => {
+    const contentType = request.header("content-type");
+    if (contentType !== DNS_MESSAGE && (contentType === null || essence(contentType) !== DNS_MESSAGE))
+      return refuse(request, 415, `the body of a POST must be ${DNS_MESSAGE}`, {
+        "accept-post": DNS_MESSAGE,
+      });
+    const refused = refuseAccept(request);
+    if (refused !== undefined) return refused;
+    return request.body(longestQuery).then(
+      (query) => {
+        if (query !== undefined) return answerQuery(request, query, view, respond);
+        limits.hit("limits.queryBytes");
+        return refuse(request, 413, `the body is longer than ${longestQuery} octets`);
+      },
+      () => refuse(request, 400, "the body ended before it was whole"),
+    );
+  };
+
+  return (request, view) => {
+    switch (request.method) {
+      case "GET":
+      case "HEAD":
+        return get(request, view);
+      case "POST":
+        return post(request, view);
+      case "OPTIONS":
+        return preflight(request, DNS_METHODS, allowedOrigins);
+      default:
+        return refuse(request, 405, `${request.method} is not for a DNS resource: ${DNS_METHODS}`, {
+          allow: DNS_METHODS,
+        });
+    }
+  };
+}

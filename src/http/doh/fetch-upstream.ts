@@ -1,0 +1,54 @@
+import type { Upstream } from "../../forward/upstream.ts";
+import { DNS_MESSAGE, essence } from "../media-type.ts";
+
+const MOST_ANSWER_BYTES = 65_535;
+
+/**
+ * A name server behind DNS over HTTPS (RFC 8484), by POST, for hosts that have `fetch`.
+ * @param send default: the host's
+ */
+export function createFetchUpstream(
+  nameserver: string,
+  url: URL,
+  send: (url: string, request: RequestInit) => Promise<Response> = (target, request) =>
+    fetch(target, request),
+): Upstream {
+  return {
+    nameserver,
+    async exchange(query, signal) {
+      const response = await send(url.href, {
+        method: "POST",
+        headers: { "content-type": DNS_MESSAGE, accept: DNS_MESSAGE },
+        body: query as Uint8Array<ArrayBuffer>,
+        // A redirect could lead queries elsewhere; not every host knows "error".
+        redirect: "manual",
+        signal,
+      });
+      const type = essence(response.headers.get("content-type") ?? "");
+      if (response.status !== 200 || type !== DNS_MESSAGE) {
+        await response.body?.cancel();
+        throw new Error(
+          `it answered HTTP ${response.status}${response.status === 200 ? ` with ${type}` : ""}`,
+        );
+      }
+      return readAll(response);
+    },
+    // Connections are the host's.
+    close: () => {},
+  };
+}
+
+async function readAll({ body }: Response): Promise<Uint8Array> {
+  const bytes = new Uint8Array(MOST_ANSWER_BYTES);
+  let size = 0;
+  const reader = body?.getReader();
+  for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
+    if (size + part.value.length > MOST_ANSWER_BYTES) {
+      await reader?.cancel();
+      throw new Error("its answer is longer than a DNS message");
+    }
+    bytes.set(part.value, size);
+    size += part.value.length;
+  }
+  return bytes.subarray(0, size);
+}

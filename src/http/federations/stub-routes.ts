@@ -1,0 +1,166 @@
+import { type Context, Hono } from "hono";
+import type { CertificateIdentity } from "../../access/certificates.ts";
+import { type StubRegistration, type StubZones, TooManyFederations } from "../../forward/stub-zones.ts";
+import type { LimitCounters } from "../../limits/limit-counters.ts";
+import { collectIssues } from "../../snapshot/snapshot-error.ts";
+import type { ConnectionEnvironment } from "../connection.ts";
+import { takeJsonBody } from "../push/push-body.ts";
+import { faultResponse, jsonResponse, PushFault } from "../push/push-fault.ts";
+import { DEFAULT_PUSH_LIMITS, PushAdmission } from "../push/push-limits.ts";
+import { FederationName, StubRequest } from "./stub-messages.ts";
+
+/** What the routes of stub zones are put together from. */
+export interface StubRoutesDependencies {
+  readonly stubs: StubZones;
+  /** Whether a certificate lets its holder push, and so do nothing else. Default: none does. */
+  readonly isForPushing?: (identity: CertificateIdentity) => boolean;
+  /** Whether a certificate lets its holder ask, and so do nothing else. Default: none does. */
+  readonly isForAsking?: (identity: CertificateIdentity) => boolean;
+  readonly counters?: LimitCounters;
+  /** Is told of every error that became a 500, and of every change. */
+  readonly onError?: (error: unknown) => void;
+  readonly onChange?: (change: "registered" | "removed", name: string) => void;
+}
+
+const MOST_BODY_BYTES = 64 * 1024;
+const LIMITS = {
+  ...DEFAULT_PUSH_LIMITS,
+  sentBytes: MOST_BODY_BYTES,
+  bodyBytes: MOST_BODY_BYTES,
+  bytesInFlight: 64 * MOST_BODY_BYTES,
+};
+
+/**
+ * `POST`, `GET` and `DELETE` of `/federations/{name}`, and the list at `/federations` (federated service discovery, Initial
+ * Setup; docs/federation.md), for clients with a TLS certificate that the host trusts. To be mounted at `/federations`.
+ */
+export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<ConnectionEnvironment> {
+  const { stubs, counters, onError, onChange } = dependencies;
+  const admission = new PushAdmission(LIMITS);
+
+  const route =
+    (handle: (context: Context<ConnectionEnvironment>) => Response | Promise<Response>) =>
+    async (context: Context<ConnectionEnvironment>): Promise<Response> => {
+      try {
+        requireCertificate(context, dependencies);
+        return await handle(context);
+      } catch (error) {
+        if (error instanceof PushFault) return faultResponse(error);
+        if (error instanceof TooManyFederations) {
+          counters?.hit("stub.federations");
+          return faultResponse(new PushFault(503, error.code, error.message));
+        }
+        onError?.(error);
+        return faultResponse(
+          new PushFault(500, "INTERNAL", "the gateway failed to take this; its log says why"),
+        );
+      }
+    };
+
+  const describe = ({ name, nameservers }: StubRegistration) => ({
+    name,
+    nameservers,
+    zones: stubs.zones.map((zone) => `${name}.svc.${zone}`),
+  });
+
+  const routes = new Hono<ConnectionEnvironment>();
+  routes.get(
+    "/",
+    route(() => jsonResponse(200, { federations: stubs.list().map(describe) })),
+  );
+  routes.post(
+    "/:name",
+    route(async (context) => {
+      const name = readName(context);
+      const { nameservers } = await takeJsonBody(context.req.raw, LIMITS, admission, readStubRequest);
+      const isNew = await stubs.register({ name, nameservers });
+      onChange?.("registered", name);
+      return jsonResponse(isNew ? 201 : 200, describe({ name, nameservers }));
+    }),
+  );
+  routes.get(
+    "/:name",
+    route((context) => {
+      const name = readName(context);
+      const registration = stubs.get(name);
+      if (registration !== undefined) return jsonResponse(200, describe(registration));
+      throw new PushFault(404, "UNKNOWN_FEDERATION", `the federation "${name}" is not registered`);
+    }),
+  );
+  routes.delete(
+    "/:name",
+    route(async (context) => {
+      const name = readName(context);
+      if (await stubs.remove(name)) onChange?.("removed", name);
+      return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
+    }),
+  );
+  routes.all("/", route(notAllowed("GET, HEAD")));
+  routes.all("/:name", route(notAllowed("POST, GET, HEAD, DELETE")));
+  return routes;
+}
+
+/** @throws {PushFault} 403 where the client did not show a certificate, or one that is not trusted, or that of a cluster. */
+function requireCertificate(
+  context: Context<ConnectionEnvironment>,
+  { isForPushing, isForAsking }: Pick<StubRoutesDependencies, "isForPushing" | "isForAsking">,
+): void {
+  switch (context.env?.clientCertificate) {
+    case "verified": {
+      if (isForPushing === undefined && isForAsking === undefined) return;
+      const identity = context.env.certificateIdentity;
+      if (identity === undefined || isForPushing?.(identity) === true)
+        throw new PushFault(
+          403,
+          "CERTIFICATE_OF_CLUSTER",
+          "the client certificate is that of a cluster that pushes (push.credentials), which may not register federations",
+        );
+      if (isForAsking?.(identity) === true)
+        throw new PushFault(
+          403,
+          "CERTIFICATE_FOR_ASKING",
+          "the client certificate is for asking alone (access.rules), and may not register federations",
+        );
+      return;
+    }
+    case "refused":
+      throw new PushFault(
+        403,
+        "CERTIFICATE_REFUSED",
+        "the client certificate is not one of the authority that this gateway trusts (tls.clientCaFile)",
+      );
+    default:
+      throw new PushFault(
+        403,
+        "CERTIFICATE_REQUIRED",
+        "federations are for clients with a TLS certificate of the authority in tls.clientCaFile",
+      );
+  }
+}
+
+/** @throws {PushFault} 422 */
+function readName(context: Context<ConnectionEnvironment>): string {
+  const name = FederationName.safeParse(context.req.param("name"));
+  if (name.success) return name.data;
+  throw invalid([{ path: "name", message: name.error.issues[0]!.message }]);
+}
+
+/** @throws {PushFault} 422 */
+function readStubRequest(value: unknown): { readonly nameservers: readonly string[] } {
+  const parsed = StubRequest.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw invalid(collectIssues(parsed.error, []));
+}
+
+function invalid(issues: readonly { readonly path: string; readonly message: string }[]): PushFault {
+  const message = issues.map((issue) => `${issue.path || "the body"}: ${issue.message}`).join("; ");
+  return new PushFault(422, "INVALID_FEDERATION", message, { details: { issues } });
+}
+
+function notAllowed(allow: string): (context: Context<ConnectionEnvironment>) => Response {
+  return ({ req }) => {
+    throw new PushFault(405, "METHOD_NOT_ALLOWED", `${req.method} is not for this path: ${allow}`, {
+      headers: { allow },
+    });
+  };
+}

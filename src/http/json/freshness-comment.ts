@@ -1,0 +1,64 @@
+import type { AnswerOrigin } from "../../forward/outside-answer.ts";
+import type { ServingStatus } from "../../gateway/gateway-types.ts";
+import type { Asker } from "../client/asker.ts";
+import type { Answered } from "../query-answerer.ts";
+
+/** Clusters that are named one by one; more than that are summed up. */
+const NAMED_CLUSTERS = 5;
+
+/** Says in words whom an answer is for, where it comes from, and how fresh it is. */
+export function describeAnswered(answered: Answered, status: () => ServingStatus, now: number): string {
+  const { origin, isForwarded } = answered;
+  if (isForwarded) return origin === undefined ? describeForwarded(answered) : describeOrigin(origin);
+  const ours = describeFreshness(status(), answered, now);
+  return origin === undefined ? ours : `${ours}; what it leads to: ${describeOrigin(origin)}`;
+}
+
+/**
+ * Says in words whom an answer is for and how fresh the knowledge behind it is:
+ * `seen from outside; 1 of 2 clusters live; cluster-a heard 3 s ago; cluster-b silent for 95 s, withdrawn`. A stale answer
+ * says so first.
+ */
+function describeFreshness(status: ServingStatus, asker: Asker, now: number): string {
+  const clusters = status.clusters.toSorted((one, other) => one.renewedAt - other.renewedAt);
+  const live = clusters.filter((cluster) => cluster.live).length;
+  const parts = [
+    ...(status.staleSince === undefined ? [] : [describeStale(status.staleSince, now)]),
+    describeAsker(asker),
+    `${live} of ${clusters.length} ${clusters.length === 1 ? "cluster" : "clusters"} live`,
+  ];
+  for (const cluster of clusters.slice(0, NAMED_CLUSTERS)) {
+    const age = Math.max(0, Math.round((now - cluster.renewedAt) / 1000));
+    parts.push(
+      cluster.live
+        ? `${cluster.clusterId} heard ${age} s ago`
+        : `${cluster.clusterId} silent for ${age} s, withdrawn`,
+    );
+  }
+  if (clusters.length > NAMED_CLUSTERS) parts.push("the others more recently");
+  return parts.join("; ");
+}
+
+/** `stale: the primary was last heard 12 s ago`. */
+export function describeStale(since: number, now: number): string {
+  return `stale: the primary was last heard ${Math.max(0, Math.round((now - since) / 1000))} s ago`;
+}
+
+/** The same of an answer that came through a stub zone: how fresh it is the name server knows. */
+function describeForwarded(asker: Asker): string {
+  const said = "answered by a name server of the federation";
+  return asker.view === undefined ? said : `${describeAsker(asker)}; ${said}`;
+}
+
+function describeAsker({ view = "outside", place, byLocation }: Asker): string {
+  const near = place === undefined ? "" : `, near ${[place.zone, place.region].filter(Boolean).join(" in ")}`;
+  return `seen from ${view}${near}${byLocation === true ? " (by location)" : ""}`;
+}
+
+/** The same of a name outside the zones: `forwarded to dns.example.net; cached 12 s ago`, `forwarded, but no upstream answered`. */
+function describeOrigin({ upstream, ageSeconds, isStale }: AnswerOrigin): string {
+  if (upstream === undefined) return "forwarded, but no upstream answered";
+  const cached = ageSeconds > 0 || isStale ? `; cached ${ageSeconds} s ago` : "";
+  const stale = isStale ? "; stale: no newer answer could be had" : "";
+  return `forwarded to ${upstream}${cached}${stale}`;
+}

@@ -1,0 +1,141 @@
+import { EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.ts";
+import { formatNameAt, formatRdata, MessageError } from "../../dns/presentation.ts";
+import { type RecordPlace, readRecord, readWord, skipName } from "../../dns/record-walk.ts";
+
+/** A record in JSON: `data` in the form of zone files (RFC 1035 section 5.1). */
+export interface JsonRecord {
+  readonly name: string;
+  readonly type: number;
+  readonly TTL: number;
+  readonly data: string;
+}
+
+/** An answer in the JSON form that Google's and Cloudflare's resolvers share. */
+export interface JsonAnswer {
+  /** The response code (RFC 1035 section 4.1.1), extended by RFC 6891. */
+  readonly Status: number;
+  readonly TC: boolean;
+  readonly RD: boolean;
+  readonly RA: boolean;
+  readonly AD: boolean;
+  readonly CD: boolean;
+  readonly Question: readonly { readonly name: string; readonly type: number }[];
+  readonly Answer?: readonly JsonRecord[];
+  readonly Authority?: readonly JsonRecord[];
+  readonly Additional?: readonly JsonRecord[];
+  readonly Comment: string;
+}
+
+/** An Extended DNS Error (RFC 8914 section 2); `text` is empty where there is none. */
+export interface ExtendedDnsError {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** An answer in words. */
+export interface ReadAnswer {
+  readonly json: JsonAnswer;
+  readonly isAuthoritative: boolean;
+  readonly extendedErrors: readonly ExtendedDnsError[];
+}
+
+/** AD (RFC 4035 section 3.2.3). */
+const AUTHENTIC = 0x0020;
+
+/**
+ * Reads an answer in wire format. `comment` is joined by the Extended DNS Errors (RFC 8914).
+ * @throws {MessageError} where the answer is malformed, as one that came from elsewhere can be
+ */
+export function readAnswer(answer: Uint8Array, comment: string): ReadAnswer {
+  if (answer.length < HEADER_BYTES) throw new MessageError("a message has a header of 12 octets");
+  const flags = readWord(answer, 2);
+  const reader = new SectionReader(answer);
+  const question = reader.questions(readWord(answer, 4));
+  const records = [6, 8, 10].map((at) => reader.records(readWord(answer, at)));
+  const [answers, authority, additional] = records.map((section) =>
+    section.filter(({ type }) => type !== RecordType.OPT).map((place) => jsonRecord(answer, place)),
+  ) as [JsonRecord[], JsonRecord[], JsonRecord[]];
+  const opt = records[2]!.find(({ type }) => type === RecordType.OPT);
+  const extendedErrors = opt === undefined ? [] : readExtendedErrors(answer, opt);
+  const said = extendedErrors.map(
+    ({ code, text }) => `Extended DNS Error ${code}${text === "" ? "" : `: ${text}`}`,
+  );
+  return {
+    isAuthoritative: (flags & HeaderFlag.AA) !== 0,
+    extendedErrors,
+    json: {
+      Status: (flags & 0x0f) | (opt === undefined ? 0 : Math.floor(opt.ttl / 0x1000000) << 4),
+      TC: (flags & HeaderFlag.TC) !== 0,
+      RD: (flags & HeaderFlag.RD) !== 0,
+      RA: (flags & HeaderFlag.RA) !== 0,
+      AD: (flags & AUTHENTIC) !== 0,
+      CD: (flags & HeaderFlag.CD) !== 0,
+      Question: question,
+      ...(answers.length > 0 && { Answer: answers }),
+      ...(authority.length > 0 && { Authority: authority }),
+      ...(additional.length > 0 && { Additional: additional }),
+      Comment: [...said, comment].join("; "),
+    },
+  };
+}
+
+/** `readAnswer`, for those who want the JSON alone. @throws {MessageError} */
+export function renderJsonAnswer(answer: Uint8Array, comment: string): JsonAnswer {
+  return readAnswer(answer, comment).json;
+}
+
+/** Walks over the sections of a message, one after the other. */
+class SectionReader {
+  readonly #message: Uint8Array;
+  #at = HEADER_BYTES;
+
+  constructor(message: Uint8Array) {
+    this.#message = message;
+  }
+
+  questions(count: number): { name: string; type: number }[] {
+    return Array.from({ length: count }, () => {
+      const start = this.#at;
+      const end = skipName(this.#message, start);
+      if (end < 0 || end + 4 > this.#message.length) throw new MessageError("the question is cut off");
+      this.#at = end + 4;
+      return { name: formatNameAt(this.#message, start), type: readWord(this.#message, end) };
+    });
+  }
+
+  records(count: number): RecordPlace[] {
+    const places: RecordPlace[] = [];
+    for (let left = count; left > 0; left--) {
+      const place = readRecord(this.#message, this.#at);
+      if (place === undefined) throw new MessageError("a record is cut off");
+      this.#at = place.end;
+      places.push(place);
+    }
+    return places;
+  }
+}
+
+function jsonRecord(message: Uint8Array, place: RecordPlace): JsonRecord {
+  return {
+    name: formatNameAt(message, place.start),
+    type: place.type,
+    TTL: place.ttl,
+    data: formatRdata(message, place),
+  };
+}
+
+function readExtendedErrors(message: Uint8Array, { dataStart, end }: RecordPlace): ExtendedDnsError[] {
+  const errors: ExtendedDnsError[] = [];
+  for (let at = dataStart; at + 4 <= end; ) {
+    const start = at + 4;
+    const next = start + readWord(message, at + 2);
+    if (next > end) break;
+    if (readWord(message, at) === EdnsOption.EXTENDED_ERROR && next - start >= 2)
+      errors.push({
+        code: readWord(message, start),
+        text: new TextDecoder().decode(message.subarray(start + 2, next)),
+      });
+    at = next;
+  }
+  return errors;
+}

@@ -1,0 +1,78 @@
+import type { DohGateway } from "../../gateway/doh-gateway.ts";
+import { type AllowedOrigins, crossOriginHeaders } from "../cross-origin.ts";
+import type { HttpRequest, HttpResponse } from "../exchange.ts";
+import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "../media-type.ts";
+import { cacheControl, type QueryAnswerer, type Respond, varyByCredential } from "../query-answerer.ts";
+import type { Refuse } from "../refusal.ts";
+import { describeAnswered } from "./freshness-comment.ts";
+import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
+import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
+
+/** What the JSON route works with. */
+export interface JsonRouteParts {
+  readonly gateway: DohGateway;
+  readonly answerQuery: QueryAnswerer;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+  readonly allowedOrigins: AllowedOrigins;
+  readonly refuse: Refuse;
+}
+
+/** Answers a GET with `?name=`: JSON, or wire format where `ct` or Accept asks for it. */
+export type JsonRoute = (
+  request: HttpRequest,
+  view: string | undefined,
+) => HttpResponse | Promise<HttpResponse>;
+
+export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
+  const { gateway, answerQuery, clock, allowedOrigins, refuse } = parts;
+  return (request, view) => {
+    const accept = request.header("accept");
+    const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
+    let question: ReturnType<typeof readJsonQuestion>;
+    try {
+      question = readJsonQuestion(request.url);
+    } catch (error) {
+      if (!(error instanceof JsonQuestionError)) throw error;
+      return refuse(request, 400, error.message);
+    }
+    const { query } = question;
+    const wanted = question.contentType?.toLowerCase() === DNS_MESSAGE;
+    if (!wanted && json === 0 && acceptQuality(accept, DNS_MESSAGE) === 0)
+      return refuse(
+        request,
+        406,
+        `this is ${JSON_TYPE}, ${DNS_JSON} or ${DNS_MESSAGE}; Accept excludes them all`,
+      );
+
+    const respond: Respond = (_, answered) => {
+      const { answer } = answered;
+      const crossOrigin = crossOriginHeaders(request, allowedOrigins);
+      const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;
+      const headers: Record<string, string> = {
+        ...crossOrigin,
+        "cache-control": cacheControl(answered),
+        "x-content-type-options": "nosniff",
+        vary: answered.variesByCredential ? varyByCredential(vary) : vary,
+      };
+      if (wanted || json === 0) {
+        headers["content-type"] = DNS_MESSAGE;
+        headers["content-length"] = String(answer.bytes.length);
+        return { status: 200, headers, body: answer.bytes };
+      }
+      const comment = describeAnswered(answered, () => gateway.status(), clock());
+      let rendered: JsonAnswer;
+      try {
+        rendered = renderJsonAnswer(answer.bytes, comment);
+      } catch (error) {
+        if (!answered.isForwarded && answered.origin === undefined) throw error;
+        return refuse(request, 502, "the name server that was asked gave records that cannot be read");
+      }
+      headers["content-type"] = namesMediaType(accept, DNS_JSON) ? DNS_JSON : `${JSON_TYPE}; charset=utf-8`;
+      const body = new TextEncoder().encode(`${JSON.stringify(rendered)}\n`);
+      headers["content-length"] = String(body.length);
+      return { status: 200, headers, body };
+    };
+    return answerQuery(request, query, view, respond);
+  };
+}

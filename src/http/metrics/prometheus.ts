@@ -1,0 +1,189 @@
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type MetricValueWithName,
+  Registry,
+} from "prom-client";
+import type { Forwarder } from "../../forward/forwarder.ts";
+import type { MetricsSource } from "../health-routes.ts";
+import type { AccessCounters } from "./access-counters.ts";
+import { registerForwarding } from "./forward-metrics.ts";
+import { DURATION_BOUNDS, type QueryCounters } from "./query-counters.ts";
+import { CLUSTER_GAUGES, STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
+
+/**
+ * Metrics for Prometheus. Nothing is done while queries are answered: the counters and the gateway's
+ * status are read when `/metrics` is asked for. Only for hosts that prom-client runs on.
+ * @param clock Unix milliseconds
+ * @param forwarder where names outside the zones are forwarded
+ * @param access where not everybody sees everything
+ */
+export function createPrometheusMetrics(
+  gateway: StatusSource,
+  counters: QueryCounters,
+  clock: () => number,
+  forwarder?: Forwarder,
+  access?: AccessCounters,
+): MetricsSource {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  registerCounters(registry, counters);
+  registerStatus(registry, gateway, clock);
+  if (forwarder !== undefined) registerForwarding(registry, forwarder);
+  if (access !== undefined) registerAccess(registry, access);
+  return { contentType: registry.contentType, render: () => registry.metrics() };
+}
+
+function registerCounters(registry: Registry, counters: QueryCounters): void {
+  const registers = [registry];
+  new Counter({
+    name: "clusterset_doh_queries_total",
+    help: "DNS queries answered, by transport, outcome, type and whom the answer was for.",
+    labelNames: ["transport", "view", "outcome", "type"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { count, ...labels } of counters.queries()) this.inc(labels, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_rejected_requests_total",
+    help: "Requests refused by HTTP status before they became DNS queries.",
+    labelNames: ["status"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [status, count] of counters.rejections()) this.inc({ status }, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_pushes_total",
+    help: "Requests to the push API, by method and HTTP status.",
+    labelNames: ["method", "status"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { count, ...labels } of counters.pushes()) this.inc(labels, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_forwarded_queries_total",
+    help: "DNS queries below a registered federation, by how asking its name servers ended.",
+    labelNames: ["outcome"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [outcome, count] of counters.forwards()) this.inc({ outcome }, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_rate_limited_queries_total",
+    help: "UDP queries beyond the rate limit of their client's network: not answered, or told to come over TCP.",
+    labelNames: ["action"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [action, count] of counters.rateLimits()) this.inc({ action }, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_malformed_messages_total",
+    help: "Messages over plain DNS and DNS over TLS that are no queries and got no answer, by transport.",
+    labelNames: ["transport"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [transport, count] of counters.malformedMessages()) this.inc({ transport }, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_limited_total",
+    help: "What was refused, cut off or closed because of a limit, by the limit's key in the configuration (docs/limits.md).",
+    labelNames: ["limit"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [limit, count] of counters.limits.counts()) this.inc({ limit }, count);
+    },
+  });
+  new QueryDurations(registry, counters);
+}
+
+function registerAccess(registry: Registry, access: AccessCounters): void {
+  new Counter({
+    name: "clusterset_doh_access_total",
+    help: "Who asked, by the rule that let them in, or by why none did.",
+    labelNames: ["rule", "outcome"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { count, ...labels } of access.counts()) this.inc(labels, count);
+    },
+  });
+}
+
+const DURATION = "clusterset_doh_query_duration_seconds";
+const DURATION_HELP = "Time from a decoded query to its answer in wire format.";
+
+/** prom-client's histogram with the buckets that QueryCounters has filled. */
+class QueryDurations extends Histogram<"le"> {
+  readonly #counters: QueryCounters;
+
+  constructor(registry: Registry, counters: QueryCounters) {
+    super({
+      name: DURATION,
+      help: DURATION_HELP,
+      buckets: [...DURATION_BOUNDS],
+      registers: [registry],
+    });
+    this.#counters = counters;
+  }
+
+  /** What the registry renders as text. */
+  async getForPromString() {
+    const { buckets, sum } = this.#counters.durations();
+    const values: MetricValueWithName<"le">[] = [];
+    let count = 0;
+    for (const [index, held] of buckets.entries()) {
+      count += held;
+      values.push({
+        metricName: `${DURATION}_bucket`,
+        labels: { le: DURATION_BOUNDS[index] ?? "+Inf" },
+        value: count,
+      });
+    }
+    values.push({ metricName: `${DURATION}_sum`, labels: {}, value: sum });
+    values.push({ metricName: `${DURATION}_count`, labels: {}, value: count });
+    return { name: DURATION, help: DURATION_HELP, type: "histogram", values };
+  }
+}
+
+function registerStatus(registry: Registry, gateway: StatusSource, clock: () => number): void {
+  const registers = [registry];
+  for (const { name, help, read } of STATUS_GAUGES) {
+    const value = () => read(gateway.status(), clock());
+    if (value() === undefined) continue;
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value() ?? 0);
+      },
+    });
+  }
+  for (const { name, help, read } of CLUSTER_GAUGES)
+    new Gauge({
+      name,
+      help,
+      labelNames: ["cluster"],
+      registers,
+      collect() {
+        this.reset();
+        for (const cluster of gateway.status().clusters)
+          this.set({ cluster: cluster.clusterId }, read(cluster, clock()) ?? 0);
+      },
+    });
+}

@@ -1,0 +1,171 @@
+import { essence, JSON_TYPE } from "../media-type.ts";
+import { findJsonError, JsonShape, lineAndColumn } from "./json-syntax.ts";
+import { PushFault } from "./push-fault.ts";
+import type { PushAdmission, PushLimits } from "./push-limits.ts";
+
+/** A compression ratio says nothing about small bodies. */
+const RATIO_FROM_BYTES = 1024 * 1024;
+const UTF8 = /;\s*charset\s*=\s*"?([^";\s]*)/i;
+
+/**
+ * Reads a JSON body, plain or compressed by gzip, and hands it to `take` while it counts against the
+ * octets in flight.
+ * @param work is told how many members and elements the body has before it is parsed, and may refuse it
+ * @throws {PushFault} 400, 413, 415 or 503, saying what is wrong where.
+ */
+export async function takeJsonBody<Result>(
+  request: Request,
+  limits: PushLimits,
+  admission: PushAdmission,
+  take: (value: unknown) => Result | Promise<Result>,
+  work: (values: number) => void = () => {},
+): Promise<Result> {
+  checkContentType(request.headers.get("content-type"));
+  const declared = Number(request.headers.get("content-length") ?? 0);
+  if (!(declared <= limits.sentBytes)) throw tooLarge(limits.sentBytes, "sent");
+  let bytes = 0;
+  const charge = (octets: number) => {
+    admission.charge(octets);
+    bytes += octets;
+  };
+  try {
+    return await take(await readJson(request, limits, charge, work));
+  } finally {
+    admission.release(bytes);
+  }
+}
+
+/** A function of its own, so that the text is let go before its value is taken: either may have many MB. */
+async function readJson(
+  request: Request,
+  limits: PushLimits,
+  charge: (octets: number) => void,
+  work: (values: number) => void,
+): Promise<unknown> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  const shape = new JsonShape();
+  let text = "";
+  for await (const part of readBody(request, limits)) {
+    charge(part.length);
+    shape.feed(part);
+    checkShape(shape, limits);
+    text += decode(decoder, part);
+  }
+  text += decode(decoder, undefined);
+  work(shape.values);
+  return parse(text);
+}
+
+/** Before the parser makes objects of it: deep texts would take its stack, and wide ones the memory. */
+function checkShape({ deepest, values }: JsonShape, limits: PushLimits): void {
+  if (deepest > limits.levels)
+    throw new PushFault(400, "JSON_TOO_DEEP", `the JSON is nested more than ${limits.levels} levels deep`, {
+      limit: "limits.pushLevels",
+    });
+  if (values > limits.values)
+    throw new PushFault(
+      413,
+      "TOO_MANY_VALUES",
+      `the JSON has more than ${limits.values} members and elements`,
+      { limit: "limits.pushValues" },
+    );
+}
+
+function checkContentType(contentType: string | null): void {
+  const charset = UTF8.exec(contentType ?? "")?.[1]?.toLowerCase() ?? "utf-8";
+  if (contentType !== null && essence(contentType) === JSON_TYPE && charset === "utf-8") return;
+  throw new PushFault(415, "UNSUPPORTED_MEDIA_TYPE", `the Content-Type must be ${JSON_TYPE} (UTF-8)`, {
+    headers: { accept: JSON_TYPE },
+  });
+}
+
+async function* readBody(request: Request, limits: PushLimits): AsyncGenerator<Uint8Array> {
+  const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
+  const isCompressed = encoding === "gzip" || encoding === "x-gzip";
+  if (!isCompressed && encoding !== "identity")
+    throw new PushFault(415, "UNSUPPORTED_ENCODING", "the Content-Encoding must be gzip, or absent", {
+      headers: { "accept-encoding": "gzip" },
+    });
+  if (request.body === null) return;
+  let sent = 0;
+  let fault: PushFault | undefined;
+  const counted = request.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(part, controller) {
+        sent += part.length;
+        if (sent > limits.sentBytes) {
+          fault = tooLarge(limits.sentBytes, "sent");
+          throw fault;
+        }
+        controller.enqueue(part);
+      },
+    }),
+  );
+  const plain = isCompressed ? counted.pipeThrough(new DecompressionStream("gzip") as GzipStream) : counted;
+  const reader = plain.getReader();
+  let bytes = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch(() => {
+        throw fault ?? unreadable(isCompressed);
+      });
+      if (done) return;
+      bytes += value.length;
+      if (bytes > limits.bodyBytes) throw tooLarge(limits.bodyBytes, "decompressed");
+      if (bytes > RATIO_FROM_BYTES && bytes > sent * limits.compressionRatio)
+        throw new PushFault(
+          413,
+          "COMPRESSION_RATIO",
+          `the body decompresses to more than ${limits.compressionRatio} times its size`,
+          { limit: "limits.pushRatio" },
+        );
+      yield value;
+    }
+  } finally {
+    // Also when the reader of these parts gave up: the sender should not go on.
+    await reader.cancel().catch(() => {});
+  }
+}
+
+type GzipStream = ReadableWritablePair<Uint8Array, Uint8Array>;
+
+function decode(decoder: InstanceType<typeof TextDecoder>, part: Uint8Array | undefined): string {
+  try {
+    return part === undefined ? decoder.decode() : decoder.decode(part, { stream: true });
+  } catch {
+    throw new PushFault(400, "INVALID_UTF8", "the body is not UTF-8");
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const position = findJsonError(text);
+    const { line, column } = lineAndColumn(text, position);
+    const found =
+      position >= text.length
+        ? "the body ends"
+        : `found ${JSON.stringify(text.slice(position, position + 12))}`;
+    throw new PushFault(
+      400,
+      "INVALID_JSON",
+      `the body is not JSON: ${found} at line ${line}, column ${column}`,
+      {
+        details: { position, line, column },
+      },
+    );
+  }
+}
+
+function tooLarge(most: number, how: "sent" | "decompressed"): PushFault {
+  return new PushFault(413, "BODY_TOO_LARGE", `the body has more than ${most} octets ${how}`, {
+    limit: how === "sent" ? "limits.pushSentBytes" : "limits.pushBytes",
+  });
+}
+
+function unreadable(isCompressed: boolean): PushFault {
+  return isCompressed
+    ? new PushFault(400, "INVALID_GZIP", "the body is not gzip, was cut off, or goes on after its end")
+    : new PushFault(400, "UNREADABLE_BODY", "the body ended before it was complete");
+}

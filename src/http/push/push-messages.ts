@@ -1,0 +1,75 @@
+import * as z from "zod";
+import { ClusterId, Finding } from "../../snapshot/schema.ts";
+import { collectIssues, SnapshotError } from "../../snapshot/snapshot-error.ts";
+
+const generation = z.int();
+const time = z.number().meta({ description: "Unix time in milliseconds." });
+
+/** Body of `PATCH /api/v1/clusters/{clusterId}/snapshot`. */
+export const PatchRequest = z.strictObject({
+  baseGeneration: generation.meta({ description: "The acknowledged generation that the patch builds on." }),
+  patch: z.record(z.string(), z.unknown()).meta({ description: "An RFC 7396 merge patch on the snapshot." }),
+});
+
+/** Body of `POST /api/v1/clusters/{clusterId}/lease`. */
+export const LeaseRequest = z.strictObject({
+  generation: generation.meta({ description: "The generation that the worker was last acknowledged." }),
+});
+
+/** Body of the response to an accepted snapshot, delta or renewal. */
+export const AcknowledgementResponse = z.object({ clusterId: ClusterId, generation, expiresAt: time });
+
+/** Body of the response to `GET /api/v1/clusters/{clusterId}`. */
+export const ClusterResponse = z.object({
+  clusterId: ClusterId,
+  generation,
+  pushedAt: time,
+  renewedAt: time,
+  expiresAt: time,
+  live: z
+    .boolean()
+    .meta({ description: "False when the lease ran out: nothing of the cluster is answered." }),
+  exports: z.int(),
+  imports: z.int(),
+  conflicts: z.array(
+    z.object({
+      namespace: z.string(),
+      name: z.string(),
+      reason: z.string(),
+      property: z.string(),
+      winner: z.string(),
+      value: z.string(),
+      disagree: z.array(z.string()),
+      total: z.int(),
+      message: z.string(),
+    }),
+  ),
+  findings: z.array(z.object({ ...Finding.shape, clusterId: z.string() })),
+  compileError: z
+    .string()
+    .optional()
+    .meta({ description: "Why the gateway still answers from an older state." }),
+});
+
+/** Body of every response that is not a success. */
+export const ErrorResponse = z.object({
+  error: z.object({
+    code: z.string().meta({ description: "Stable; docs/push-protocol.md lists them." }),
+    message: z.string(),
+    details: z.record(z.string(), z.unknown()).optional(),
+  }),
+  currentGeneration: generation
+    .nullable()
+    .optional()
+    .meta({ description: "With 409: the generation that the gateway holds, null for none." }),
+});
+
+/**
+ * Takes a JSON value as a request body.
+ * @throws {SnapshotError} naming each field that is wrong.
+ */
+export function parseMessage<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
+  const result = schema.safeParse(value);
+  if (!result.success) throw new SnapshotError(collectIssues(result.error, []));
+  return result.data;
+}

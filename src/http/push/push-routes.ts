@@ -1,0 +1,157 @@
+import { type Context, Hono } from "hono";
+import type { PushAuthority } from "../../access/push-authority.ts";
+import type { Gateway } from "../../gateway/gateway.ts";
+import type { GatewayStatus } from "../../gateway/gateway-types.ts";
+import type { ServedImage } from "../../gateway/stages.ts";
+import type { LimitCounters } from "../../limits/limit-counters.ts";
+import { parseInSteps } from "../../snapshot/parse.ts";
+import type { ConnectionEnvironment } from "../connection.ts";
+import { inTurns } from "./in-turns.ts";
+import { authorizePush } from "./push-access.ts";
+import { takeJsonBody } from "./push-body.ts";
+import { faultResponse, jsonResponse, limitOf, PushFault, refusePush } from "./push-fault.ts";
+import { DEFAULT_PUSH_LIMITS, PushAdmission, type PushLimits } from "./push-limits.ts";
+import { LeaseRequest, PatchRequest, parseMessage } from "./push-messages.ts";
+
+/** What the push routes need of the gateway. */
+export type PushGateway = Pick<
+  Gateway<ServedImage>,
+  "replace" | "patch" | "renew" | "leave" | "snapshotOf" | "status"
+>;
+
+/** What the push routes are put together from. */
+export interface PushDependencies {
+  readonly gateway: PushGateway;
+  readonly authority: PushAuthority;
+  readonly limits?: Partial<PushLimits>;
+  readonly counters?: LimitCounters;
+  /** Is told of every error that became a 500. */
+  readonly onError?: (error: unknown) => void;
+}
+
+type PushContext = Context<ConnectionEnvironment>;
+
+/** Octets of a renewal. */
+const MOST_LEASE_BYTES = 4096;
+
+/** The push API (docs/push-protocol.md), to be mounted at `/api/v1/clusters`. */
+export function createPushRoutes(dependencies: PushDependencies): Hono<ConnectionEnvironment> {
+  const { gateway, authority, counters, onError } = dependencies;
+  const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };
+  const leaseLimits = { ...limits, sentBytes: MOST_LEASE_BYTES, bodyBytes: MOST_LEASE_BYTES };
+  const admission = new PushAdmission(limits);
+
+  const route =
+    (handle: (context: PushContext, clusterId: string) => Promise<Response>) =>
+    async (context: PushContext): Promise<Response> => {
+      try {
+        const clusterId = context.req.param("clusterId") ?? "";
+        await authorizePush(authority, context.req.header("authorization"), context.env, clusterId);
+        admission.admit(clusterId);
+        return await handle(context, clusterId);
+      } catch (error) {
+        const limit = limitOf(error);
+        if (limit !== undefined) counters?.hit(limit);
+        const refusal = refusePush(error);
+        if (refusal !== undefined) return refusal;
+        onError?.(error);
+        return refusePush(
+          new PushFault(500, "INTERNAL", "the gateway failed to take this; its log says why"),
+        )!;
+      }
+    };
+
+  const routes = new Hono<ConnectionEnvironment>();
+  routes.put(
+    "/:clusterId/snapshot",
+    route((context, clusterId) =>
+      admission.run(clusterId, async () => {
+        const lease = leaseSeconds(context);
+        const snapshot = await takeJsonBody(
+          context.req.raw,
+          limits,
+          admission,
+          (value) => inTurns(parseInSteps(value, { consume: true, before: gateway.snapshotOf(clusterId) })),
+          (values) => admission.work(clusterId, values),
+        );
+        return jsonResponse(200, await gateway.replace(clusterId, snapshot, lease));
+      }),
+    ),
+  );
+  routes.patch(
+    "/:clusterId/snapshot",
+    route((context, clusterId) =>
+      admission.run(clusterId, async () => {
+        const lease = leaseSeconds(context);
+        const { baseGeneration, patch } = await takeJsonBody(
+          context.req.raw,
+          limits,
+          admission,
+          (value) => parseMessage(PatchRequest, value),
+          (values) => admission.work(clusterId, values),
+        );
+        return jsonResponse(200, await gateway.patch(clusterId, baseGeneration, patch, lease));
+      }),
+    ),
+  );
+  routes.post(
+    "/:clusterId/lease",
+    route(async (context, clusterId) => {
+      const lease = leaseSeconds(context);
+      const { generation } = await takeJsonBody(context.req.raw, leaseLimits, admission, (value) =>
+        parseMessage(LeaseRequest, value),
+      );
+      return jsonResponse(200, await gateway.renew(clusterId, generation, lease));
+    }),
+  );
+  routes.delete(
+    "/:clusterId",
+    route(async (_, clusterId) => {
+      await gateway.leave(clusterId);
+      return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
+    }),
+  );
+  routes.get(
+    "/:clusterId",
+    route(async (_, clusterId) => jsonResponse(200, describeCluster(gateway.status(), clusterId))),
+  );
+  routes.all("/:clusterId/snapshot", notAllowed("PUT, PATCH"));
+  routes.all("/:clusterId/lease", notAllowed("POST"));
+  routes.all("/:clusterId", notAllowed("GET, HEAD, DELETE"));
+  routes.all("*", (context) =>
+    faultResponse(new PushFault(404, "NOT_FOUND", `the push API has nothing at ${context.req.path}`)),
+  );
+  return routes;
+}
+
+/** The query parameter `leaseSeconds`; undefined for the gateway's default. */
+function leaseSeconds(context: PushContext): number | undefined {
+  const text = context.req.query("leaseSeconds");
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new PushFault(422, "INVALID_LEASE", "leaseSeconds must be a whole number of seconds");
+}
+
+/** @throws {PushFault} 404 for a cluster that is not known. */
+function describeCluster(status: GatewayStatus, clusterId: string): unknown {
+  const cluster = status.clusters.find((one) => one.clusterId === clusterId);
+  if (cluster === undefined)
+    throw new PushFault(404, "UNKNOWN_CLUSTER", `cluster "${clusterId}" has not pushed, or has left`);
+  return {
+    ...cluster,
+    conflicts: status.conflicts.filter(
+      ({ winner, disagree }) => winner === clusterId || disagree.includes(clusterId),
+    ),
+    findings: status.findings.filter((finding) => finding.clusterId === clusterId),
+    ...(status.compileError === undefined ? {} : { compileError: status.compileError }),
+  };
+}
+
+function notAllowed(allow: string): (context: PushContext) => Response {
+  return ({ req }) =>
+    faultResponse(
+      new PushFault(405, "METHOD_NOT_ALLOWED", `${req.method} is not for this path: ${allow}`, {
+        headers: { allow },
+      }),
+    );
+}

@@ -1,0 +1,236 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isStated, KINDS, publicScope } from "../../src/config/access.ts";
+import { readEdgeConfig } from "../../src/config/edge-config.ts";
+import { UsageError } from "../../src/config/usage-error.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { EVERYTHING } from "../../src/merge/scope.ts";
+
+const HASH = "0f".repeat(32);
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-access-"));
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function read(config: object, flags = {}) {
+  const file = join(folder, "gateway.yaml");
+  writeFileSync(file, JSON.stringify(config));
+  return readServeConfig({ config: file, ...flags });
+}
+
+const rule = (more: object) => ({ rules: [{ name: "one", ...more }] });
+const bearer = { bearer: [{ tokenSha256: HASH }] };
+const PUBLIC = { access: { public: true } };
+
+describe("listening beyond loopback without a word on who may ask", () => {
+  it.each([
+    [{ listen: ":8443" }, "listen: other machines reach :8443"],
+    [{ listen: "0.0.0.0:8443" }, "listen: "],
+    [{ listen: "[::]:8443" }, "listen: "],
+    [{ listen: "192.0.2.1:8443" }, "listen: "],
+    [{ listen: "gateway.internal:8443" }, "listen: "],
+    [{ dns: { listen: [":53"] } }, "dns.listen: other machines reach :53"],
+    [{ dns: { listen: ["127.0.0.1:53", "10.0.0.1:53"] } }, "dns.listen: other machines reach 10.0.0.1:53"],
+    [{ dot: { listen: ["[2001:db8::1]:853"] } }, "dot.listen: other machines reach [2001:db8::1]:853"],
+    [{ listen: ":8443", access: { hostNames: ["doh.example.org"] } }, "listen: "],
+  ])("%j is refused, and what to say is said", (config, expected) => {
+    expect(() => read(config)).toThrow(UsageError);
+    expect(() => read(config)).toThrow(expected);
+    expect(() => read(config)).toThrow(/--public .*access\.public.*access\.rules.*docs\/security\.md#asking/);
+  });
+
+  it("counts for flags, too", () => {
+    expect(() => read({}, { listen: ":8443" })).toThrow("other machines reach :8443");
+    expect(() => read({}, { dot: [":853"] })).toThrow("other machines reach :853");
+  });
+
+  it.each([
+    ["localhost:8443"],
+    ["127.0.0.1:8443"],
+    ["127.8.9.1:8443"],
+    ["[::1]:8443"],
+    ["[::ffff:127.0.0.1]:8443"],
+  ])("%s is this machine alone", (listen) => {
+    const { access } = read({ listen, dns: { listen: ["localhost:5353", "[::1]:5353"] } });
+    expect([isStated(access), publicScope(access)]).toEqual([false, EVERYTHING]);
+  });
+
+  it.each([
+    ["--public", {}, { public: true }, EVERYTHING],
+    ["public: true", PUBLIC, {}, EVERYTHING],
+    ["public: false, which only takes pushes", { access: { public: false } }, {}, undefined],
+    ["a scope for everybody", { access: { public: { namespaces: ["shop"] } } }, {}, { namespaces: ["shop"] }],
+    ["rules, and then nobody else", { access: rule(bearer) }, {}, undefined],
+    [
+      "--public over the file's choice",
+      { access: { ...rule(bearer), public: false } },
+      { public: true },
+      EVERYTHING,
+    ],
+  ])("is allowed with %s", (_, config, flags, everybody) => {
+    const { access } = read({ listen: ":8443", ...config }, flags);
+    expect(publicScope(access)).toEqual(everybody);
+  });
+});
+
+describe("rules", () => {
+  it("have every kind of credential and a scope; files count from the config file's folder", () => {
+    const scope = {
+      view: "west",
+      namespaces: ["shop"],
+      clusters: ["west", "east"],
+      addressSources: ["LoadBalancer"],
+      addressRanges: ["10.0.0.0/8"],
+    };
+    const { access } = read({
+      tls: { clientCaFile: "ca.crt" },
+      access: {
+        hostNames: ["doh.example.org"],
+        rules: [
+          {
+            name: "one",
+            scope,
+            bearer: [{ tokenSha256: HASH }, { tokenFile: "a.token" }],
+            basic: [{ username: "ci", passwordFile: "ci.password" }],
+            pathTokens: [{ tokenFile: "path.token" }],
+            hostTokens: [{ tokenSha256: HASH }],
+            certificates: [{ san: "spiffe://example.org/pod" }],
+            oidc: [
+              {
+                issuer: "https://issuer.example",
+                claims: { groups: ["platform"], tokenFile: "stays" },
+                jwksFile: "jwks.json",
+              },
+            ],
+            addresses: ["192.0.2.0/24"],
+          },
+        ],
+      },
+    });
+    expect(access.rules).toMatchObject([
+      {
+        scope,
+        bearer: [{}, { tokenFile: join(folder, "a.token") }],
+        basic: [{ passwordFile: join(folder, "ci.password") }],
+        pathTokens: [{ tokenFile: join(folder, "path.token") }],
+        oidc: [
+          {
+            audience: "clusterset-doh",
+            claims: { groups: ["platform"], tokenFile: "stays" },
+            jwksFile: join(folder, "jwks.json"),
+          },
+        ],
+      },
+    ]);
+  });
+
+  it("are for listeners, too: those then need no credential", () => {
+    const lan = rule({ scope: { view: "west" } });
+    const place = { address: ":53", rule: "one" };
+    expect(read({ access: lan, dns: { listen: [place] } }).dns.listen).toEqual([place]);
+  });
+
+  const ONE_SCOPE = "rules[0].scope.view: must be one of clusters";
+  it.each([
+    [{ public: "yes" }, "access.public: "],
+    [{ publik: true }, "access.publik: there is no such key"],
+    [rule({ ...bearer, name: "Büro" }), "access.rules[0].name: must be letters"],
+    [rule({ ...bearer, name: "public" }), "access.rules[0].name: is what everybody's own rule is called"],
+    [
+      { rules: [...rule(bearer).rules, ...rule(bearer).rules] },
+      "access.rules[1].name: is the name of another",
+    ],
+    [rule({ bearer: [] }), "access.rules[0].bearer: "],
+    [rule({ bearer: [{}] }), "access.rules[0].bearer[0]: must have one of tokenSha256 and tokenFile"],
+    [
+      rule({ basic: [{ username: "a:b", passwordSha256: HASH }] }),
+      "basic[0].username: must have neither a colon",
+    ],
+    [rule({ basic: [{ username: "a" }] }), "basic[0]: must have one of passwordSha256 and passwordFile"],
+    [rule({ pathTokens: [{ tokenSha256: "0f" }] }), "pathTokens[0].tokenSha256: must be 64 hex digits"],
+    [rule({ hostTokens: [{ tokenSha256: HASH }] }), "access.rules[0].hostTokens: needs hostNames"],
+    [rule({ certificates: [{}] }), "certificates[0]: must have san or fingerprintSha256"],
+    [rule({ oidc: [{ issuer: "a", claims: { groups: [] }, jwksFile: "b" }] }), "oidc[0].claims.groups: "],
+    [rule({ oidc: [{ issuer: "a" }] }), "oidc[0]: must have one of jwks, jwksFile, jwksUri and discovery"],
+    [rule({ addresses: ["10.0.0.1/8"] }), "addresses[0]: must be a range of addresses"],
+    [rule({ ...bearer, scope: { view: "Up" } }), "rules[0].scope.view: "],
+    [rule({ ...bearer, scope: { view: "a", clusters: ["b"] } }), ONE_SCOPE],
+    [rule({ ...bearer, scope: { namespaces: [] } }), "rules[0].scope.namespaces: "],
+    [
+      rule({ ...bearer, scope: { namespaces: ["a.b"] } }),
+      "scope.namespaces[0]: must be the name of a namespace",
+    ],
+    [rule({ ...bearer, scope: { addressSources: ["Elsewhere"] } }), "scope.addressSources[0]: "],
+    [{ public: { view: "a", clusters: ["b"] } }, "access.public.view: must be one of clusters"],
+    [
+      {
+        rules: Array.from({ length: 33 }, (_, at) => ({
+          name: `r${at}`,
+          ...bearer,
+          scope: { view: `v${at}` },
+        })),
+      },
+      "access.rules: has 33 different scopes, and at most 32 can be kept",
+    ],
+  ])("%j is refused: %s", (access, expected) => {
+    expect(() => read({ access })).toThrow(UsageError);
+    expect(() => read({ access })).toThrow(expected);
+  });
+
+  it.each([
+    [{ access: rule({}) }, "access.rules[0]: lets nobody in: give one of bearer, basic, pathTokens"],
+    [{ access: rule({ certificates: [{ san: "a" }] }) }, "access.rules[0].certificates: count only where"],
+    [{ access: rule(bearer), dns: { listen: [":53"] } }, "dns.listen[0]: must have a rule"],
+    [
+      { access: rule(bearer), dot: { listen: [{ address: ":853", rule: "two" }] } },
+      'no rule "two" in access.rules',
+    ],
+    [
+      {
+        access: rule({ scope: { view: "a" } }),
+        dns: { listen: [{ address: ":53", rule: "one", view: "b" }] },
+      },
+      "dns.listen[0].view: is b, and whoever asks there has the view a",
+    ],
+    [
+      { access: { public: { clusters: ["a"] } }, dns: { listen: [{ address: ":53", view: "b" }] } },
+      "dns.listen[0].view: the cluster b does not exist for who asks there",
+    ],
+  ])("%j do not go together: %s", (config, expected) => {
+    expect(() => read(config)).toThrow(UsageError);
+    expect(() => read(config)).toThrow(expected);
+  });
+});
+
+describe("in CONFIG", () => {
+  it("there are neither files nor certificates", () => {
+    const { access } = readEdgeConfig({ access: { public: false, ...rule(bearer) } });
+    expect(access.rules[0]!.bearer).toEqual([{ tokenSha256: HASH }]);
+    const refused = (more: object) => () => readEdgeConfig({ access: rule(more) });
+    expect(refused({ bearer: [{ tokenFile: "a" }] })).toThrow(
+      "CONFIG.access.rules[0].bearer[0].tokenFile: there is no",
+    );
+    expect(refused({ certificates: [{ san: "a" }] })).toThrow(
+      "CONFIG.access.rules[0].certificates: there is no such key",
+    );
+    expect(refused({})).toThrow("CONFIG.access.rules[0]: lets nobody in");
+  });
+});
+
+it("docs/security.md's rules are taken", () => {
+  const page = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8");
+  const [, text] = /## Asking.*?```yaml\n(.*?)```/s.exec(page)!;
+  const file = join(folder, "gateway.yaml");
+  writeFileSync(file, `${text}tls: { clientCaFile: ca.crt }\n`);
+  const { rules } = readServeConfig({ config: file }).access;
+  expect(rules.flatMap((rule) => KINDS.filter((kind) => rule[kind] !== undefined)).sort()).toEqual(
+    [...KINDS].sort(),
+  );
+});

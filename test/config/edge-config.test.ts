@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import { readAllPushCredentials, readEdgeConfig, readPushCredentials } from "../../src/config/edge-config.ts";
+import { UsageError } from "../../src/config/usage-error.ts";
+
+const HASH = "a".repeat(64);
+const OTHER = "b".repeat(64);
+
+/** What somebody reads whose configuration is wrong. */
+function complaint(read: () => unknown): string {
+  try {
+    read();
+  } catch (error) {
+    expect(error).toBeInstanceOf(UsageError);
+    return (error as Error).message;
+  }
+  throw new Error("it was taken");
+}
+
+describe("the variable CONFIG", () => {
+  test("is optional, a JSON value or its text, and clusterset.local is always served", () => {
+    const defaults = readEdgeConfig(undefined);
+    expect(defaults).toMatchObject({ zones: ["clusterset.local"], outsideZones: "refuse", ttlSeconds: 5 });
+    expect(readEdgeConfig({})).toEqual(defaults);
+    const config = { zones: ["clusterset.test"], limits: { clusters: 3 } };
+    expect(readEdgeConfig(config).zones).toEqual(["clusterset.local", "clusterset.test"]);
+    expect(readEdgeConfig(JSON.stringify(config))).toEqual(readEdgeConfig(config));
+  });
+
+  test("has bounds that fit into an object", () => {
+    const { limits } = readEdgeConfig(undefined);
+    expect(limits).toMatchObject({ snapshotCharacters: 2 ** 24, pushBytes: 2 ** 24 });
+    expect(limits.allSnapshotCharacters).toBeLessThan(32 * 2 ** 20);
+  });
+
+  test.each([
+    [{ zone: ["a.test"] }, "CONFIG.zone: there is no such key"],
+    [{ zones: ["no name"] }, "CONFIG.zones[0]: must be a domain name such as clusterset.example.org"],
+    [
+      { lease: { minimumSeconds: 60, defaultSeconds: 5 } },
+      "CONFIG.lease: must have minimumSeconds <= defaultSeconds",
+    ],
+    [{ listen: "localhost:8443" }, "CONFIG.listen: there is no such key"],
+    [{ zones: ["f.test"], federations: [{ name: "one", domain: "f.test" }] }, "f.test cannot be both"],
+    [[], "CONFIG: Invalid input: expected object, received array"],
+    ["{zones", "CONFIG: is not JSON"],
+  ])("%j is refused: %s", (config, message) => {
+    expect(complaint(() => readEdgeConfig(config))).toContain(message);
+  });
+
+  test("every wrong key is named", () => {
+    expect(complaint(() => readEdgeConfig({ zone: [], ttlSeconds: -1 })).split("\n")).toHaveLength(2);
+  });
+});
+
+describe("the secret PUSH_CREDENTIALS", () => {
+  test("is a list, or hashes by cluster id; none where it is not set", () => {
+    const list = [
+      { clusterId: "west", tokenSha256: HASH },
+      { clusterId: "west", tokenSha256: OTHER },
+      { clusterId: "east", tokenSha256: HASH },
+    ];
+    expect(readPushCredentials(JSON.stringify(list))).toEqual(list);
+    expect(readPushCredentials(JSON.stringify({ west: [HASH, OTHER], east: HASH }))).toEqual(list);
+    expect(readPushCredentials(undefined)).toEqual([]);
+  });
+
+  test.each([
+    ['{"west": "secret-token"}', "PUSH_CREDENTIALS[0].tokenSha256: must be 64 hex digits"],
+    ['{"Secret-token": "west"}', "PUSH_CREDENTIALS[0].clusterId: must be one RFC 1123 label"],
+    ['{"east": ["secret-token"]}', "PUSH_CREDENTIALS[0].tokenSha256: must be 64 hex digits"],
+    ['[{"clusterId": "west", "token": "secret-token"}]', "PUSH_CREDENTIALS[0].token: there is no such key"],
+    ['"secret-token"', "PUSH_CREDENTIALS: Invalid input: expected array"],
+    ["secret-token", "PUSH_CREDENTIALS: is not JSON"],
+  ])("%s is refused without being repeated", (secret, message) => {
+    const said = complaint(() => readPushCredentials(secret));
+    expect(said).toContain(message);
+    expect(said).not.toMatch(/secret-token/i);
+  });
+
+  test("may be in several variables, each of which is named when it is wrong", () => {
+    const environment = {
+      CLUSTERSET: {},
+      PUSH_CREDENTIALS: JSON.stringify({ west: HASH }),
+      PUSH_CREDENTIALS_2: JSON.stringify([{ clusterId: "east", tokenSha256: OTHER }]),
+      OTHER_PUSH_CREDENTIALS: "not read",
+    };
+    expect(readAllPushCredentials(environment)).toEqual([
+      { clusterId: "west", tokenSha256: HASH },
+      { clusterId: "east", tokenSha256: OTHER },
+    ]);
+    const wrong = { ...environment, PUSH_CREDENTIALS_2: "{" };
+    expect(complaint(() => readAllPushCredentials(wrong))).toBe("PUSH_CREDENTIALS_2: is not JSON");
+  });
+});

@@ -1,0 +1,197 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readEdgeConfig } from "../../src/config/edge-config.ts";
+import { upstreamName } from "../../src/config/forward.ts";
+import { UsageError } from "../../src/config/usage-error.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { createOutside, fetchUpstreams } from "../../src/hosts/settings/outside.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-forward-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function read(text: string) {
+  const config = join(folder, "gateway.yaml");
+  writeFileSync(config, text);
+  return readServeConfig({ config });
+}
+
+function complaint(text: string): string {
+  try {
+    read(text);
+  } catch (error) {
+    expect(error).toBeInstanceOf(UsageError);
+    return (error as Error).message.replaceAll(`${folder}/`, "");
+  }
+  throw new Error("the config file was taken");
+}
+
+describe("settings of forwarding", () => {
+  it("have defaults that do nothing", () => {
+    const config = read("");
+    expect(config).toMatchObject({ outsideZones: "refuse", paths: [], forward: { upstreams: [] } });
+    expect(createOutside(config, { upstreams: [] }).outside).toBeUndefined();
+    expect(createOutside({ ...config, outsideZones: "nxdomain" }, { upstreams: [] }).outside).toBeUndefined();
+  });
+
+  it("name upstreams in short and in full, with paths of files counted from the config file", () => {
+    const { upstreams } = read(`
+outsideZones: forward
+forward:
+  upstreams:
+    - 192.0.2.53
+    - "[2001:db8::53]:5353"
+    - https://dns.example.net/secret-profile/dns-query
+    - { server: "https://dns.example.org/dns-query{?dns}", name: second, addresses: [192.0.2.1], caFile: ca.crt, tokenFile: /etc/dns.token }
+`).forward;
+    expect(upstreams).toMatchObject([
+      { server: "192.0.2.53" },
+      { server: "[2001:db8::53]:5353" },
+      { server: "https://dns.example.net/secret-profile/dns-query", addresses: [] },
+      {
+        name: "second",
+        addresses: ["192.0.2.1"],
+        caFile: join(folder, "ca.crt"),
+        tokenFile: "/etc/dns.token",
+      },
+    ]);
+    // What anybody may see has no path in it.
+    expect(upstreams.map(upstreamName)).toEqual([
+      "192.0.2.53",
+      "[2001:db8::53]:5353",
+      "dns.example.net",
+      "second",
+    ]);
+  });
+
+  it("say by path what names outside the zones get", () => {
+    const config = read(`
+outsideZones: nxdomain
+paths:
+  - { path: /everything, outsideZones: forward }
+  - { path: /dns-query, outsideZones: refuse }
+forward: { upstreams: [192.0.2.53] }
+`);
+    const { outside, policies } = createOutside(config, { upstreams: [] });
+    expect(outside?.forwarder).toBeDefined();
+    expect([policies.default, ...policies.byPath]).toEqual([
+      "nxdomain",
+      ["/everything", "forward"],
+      ["/dns-query", "refuse"],
+    ]);
+  });
+
+  it("make forwarding possible where only another listener forwards", () => {
+    const config = read("forward: { upstreams: [192.0.2.53] }");
+    expect(createOutside(config, { upstreams: [], listeners: ["refuse"] }).outside).toBeUndefined();
+    expect(
+      createOutside(config, { upstreams: [], listeners: ["nxdomain"] }).outside?.forwarder,
+    ).toBeUndefined();
+    expect(createOutside(config, { upstreams: [], listeners: ["forward"] }).outside?.forwarder).toBeDefined();
+  });
+
+  it.each<readonly [string, string]>([
+    [
+      "outsideZones: forward\n",
+      "gateway.yaml:1: outsideZones: forward needs somebody to ask: forward.upstreams",
+    ],
+    [
+      "paths:\n  - path: /a\n    outsideZones: forward\n",
+      "gateway.yaml:3: paths[0].outsideZones: forward needs",
+    ],
+    [
+      "dns:\n  listen:\n    - address: :53\n      outsideZones: forward\n",
+      "gateway.yaml:4: dns.listen[0].outsideZones: forward needs",
+    ],
+    [
+      "dot: {listen: [{address: ':853', outsideZones: forward}]}\n",
+      "dot.listen[0].outsideZones: forward needs",
+    ],
+    ["outsideZones: recurse\n", "gateway.yaml:1: outsideZones: "],
+    [
+      "paths:\n  - path: a\n    outsideZones: refuse\n",
+      "gateway.yaml:2: paths[0].path: must be a path of letters",
+    ],
+    ["paths: [{path: /a/:b, outsideZones: refuse}]\n", "paths[0].path: must be a path of letters"],
+    ["paths: [{path: '/a/*', outsideZones: refuse}]\n", "paths[0].path: must be a path of letters"],
+    ["paths: [{path: /api/x, outsideZones: refuse}]\n", "paths[0].path: is taken by something else"],
+    ["paths: [{path: /metrics, outsideZones: refuse}]\n", "paths[0].path: is taken by something else"],
+    [
+      "paths: [{path: /clusters/a/dns-query, outsideZones: refuse}]\n",
+      "paths[0].path: must be /clusters or /resolve itself",
+    ],
+    [
+      "paths: [{path: /a, outsideZones: refuse}, {path: /a, outsideZones: nxdomain}]\n",
+      "paths: must not have a path twice",
+    ],
+    [
+      "forward:\n  upstreams:\n    - dns.example\n",
+      "gateway.yaml:3: forward.upstreams[0].server: must be an IP address",
+    ],
+    ["forward:\n  upstreams: [http://dns.example/]\n", "forward.upstreams[0].server: must be an IP address"],
+    [
+      "forward: {upstreams: [{server: 192.0.2.53, tokenfile: x}]}\n",
+      "forward.upstreams[0].tokenfile: there is no such key",
+    ],
+    ["forward: {upstreams: [192.0.2.53, 192.0.2.53]}\n", "forward: must have upstreams with different names"],
+    [
+      "forward: {upstreams: [https://a.example/1, https://a.example/2]}\n",
+      "forward: must have upstreams with different names",
+    ],
+    [
+      "forward: {upstreams: [{server: https://a.example/1, addresses: ['192.0.2.1:53']}]}\n",
+      "addresses[0]: must be an IP address",
+    ],
+    ["forward: {serverMilliseconds: 9000}\n", "forward: must have serverMilliseconds <= total"],
+    [
+      "forward: {cache: {minimumTtlSeconds: 600, maximumTtlSeconds: 60}}\n",
+      "forward.cache: must have minimumTtlSeconds <=",
+    ],
+    [
+      "forward: {clients: {allowed: [10.0.0.1/8]}}\n",
+      "forward.clients.allowed[0]: must be a range of addresses",
+    ],
+    [
+      "forward: {locallyServed: {also: ['not a zone']}}\n",
+      "forward.locallyServed.also[0]: must be a domain name",
+    ],
+  ])("%j is a mistake", (text, expected) => {
+    expect(complaint(text)).toContain(expected);
+  });
+});
+
+describe("settings of forwarding on the edge", () => {
+  it("have upstreams by DNS over HTTPS alone", () => {
+    const config = readEdgeConfig({
+      outsideZones: "forward",
+      forward: {
+        upstreams: [
+          "https://dns.example.net/dns-query",
+          { server: "https://dns.example.org/", name: "second" },
+        ],
+      },
+    });
+    expect(fetchUpstreams(config.forward).map(({ nameserver }) => nameserver)).toEqual([
+      "dns.example.net",
+      "second",
+    ]);
+  });
+
+  it.each([
+    [{ outsideZones: "forward" }, "CONFIG.outsideZones: forward needs somebody to ask"],
+    [
+      { forward: { upstreams: ["192.0.2.53"] } },
+      "CONFIG.forward.upstreams[0].server: must be an https:// URL",
+    ],
+    [
+      { forward: { upstreams: [{ server: "https://a.example/", caFile: "x" }] } },
+      "CONFIG.forward.upstreams[0].caFile: there is no such key",
+    ],
+  ])("%j is a mistake", (config, expected) => {
+    expect(() => readEdgeConfig(config)).toThrow(expected);
+  });
+});

@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { namesInCertificate } from "../../src/config/listeners.ts";
+import { UsageError } from "../../src/config/usage-error.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { designatedResolver } from "../../src/hosts/node/listeners/designation.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-listeners-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function file(text: string): string {
+  const path = join(folder, "gateway.yaml");
+  writeFileSync(path, text);
+  return path;
+}
+
+describe("the settings of listeners", () => {
+  it("are off, with bounds, unless told", () => {
+    const { dns, dot, ddr } = readServeConfig({});
+    const streams = {
+      connections: 1000,
+      connectionsPerClient: 100,
+      queriesPerConnection: 100,
+      idleSeconds: 30,
+    };
+    expect(dns).toMatchObject({
+      listen: [],
+      payloadBytes: 1232,
+      rateLimit: { answersPerSecond: 100, burst: 500, slip: 2 },
+      ...streams,
+    });
+    expect(dot).toEqual({ listen: [], ...streams });
+    expect(ddr).toEqual({ addresses: [] });
+    expect(designatedResolver(ddr, [], 443)).toBeUndefined();
+  });
+
+  it("come from the file, with or without a view, and from flags", () => {
+    const config = file(`
+access: { public: true }
+dns:
+  listen: ["127.0.0.1:5353", { address: ":53", view: cluster-a }]
+  rateLimit: { answersPerSecond: 0 }
+dot: { listen: ["[::1]:853"], idleSeconds: 5 }
+`);
+    const { dns, dot } = readServeConfig({ config, dns: ["localhost:5354"], dot: [":8853"] });
+    expect(dns.listen).toEqual([
+      { address: "127.0.0.1:5353" },
+      { address: ":53", view: "cluster-a" },
+      { address: "localhost:5354" },
+    ]);
+    expect(dot.listen).toEqual([{ address: "[::1]:853" }, { address: ":8853" }]);
+    expect([dns.rateLimit.answersPerSecond, dot.idleSeconds]).toEqual([0, 5]);
+  });
+
+  it("say what a self-signed certificate has to be for", () => {
+    const config = file(`
+access: { public: true, hostNames: [DOH.example.org.] }
+dns: { listen: ["192.0.2.1:53", "localhost:53", ":54", "0.0.0.0:55"] }
+dot: { listen: ["[2001:db8::1]:853", "192.0.2.1:853"] }
+ddr: { name: DNS.Example.org., addresses: [192.0.2.9] }
+`);
+    expect(namesInCertificate(readServeConfig({ config }))).toEqual([
+      "dns.example.org",
+      "192.0.2.9",
+      "192.0.2.1",
+      "2001:db8::1",
+      "doh.example.org",
+      "*.doh.example.org",
+    ]);
+  });
+});
+
+describe("the designated resolver", () => {
+  const places = [
+    { kind: "dns", address: ":53", port: 53, view: undefined },
+    { kind: "dot", address: ":8854", port: 8854, view: "cluster-a" },
+    { kind: "dot", address: ":8853", port: 8853, view: undefined },
+  ] as const;
+  const ddr = { name: "DNS.example.org.", addresses: ["192.0.2.1"] };
+
+  it("is where the gateway listens", () => {
+    expect(designatedResolver(ddr, places, 8443)).toEqual({
+      name: "dns.example.org",
+      addresses: [Uint8Array.of(192, 0, 2, 1)],
+      endpoints: [
+        { protocol: "https", port: 8443 },
+        { protocol: "dot", port: 8853, view: undefined },
+        { protocol: "dot", port: 8854, view: "cluster-a" },
+      ],
+    });
+  });
+
+  it("is where the config says that clients reach it", () => {
+    expect(designatedResolver({ ...ddr, httpsPort: 443, dotPort: 853 }, [], 8443)?.endpoints).toEqual([
+      { protocol: "https", port: 443 },
+      { protocol: "dot", port: 853, view: undefined },
+    ]);
+  });
+});
+
+describe("a mistake is told with its place", () => {
+  it.each<readonly [string, string]>([
+    [
+      "dns:\n  listen:\n    - dns.example.org:53\n",
+      "gateway.yaml:3: dns.listen[0].address: must be an IP address and a port",
+    ],
+    ["dns:\n  listen:\n    - 53\n", "gateway.yaml:3: dns.listen[0]: "],
+    [
+      "dot:\n  listen:\n    - { address: '1.2.3:853' }\n",
+      "gateway.yaml:3: dot.listen[0].address: must be an IP",
+    ],
+    [
+      "dns:\n  listen:\n    - { address: ':53', veiw: a }\n",
+      "gateway.yaml:3: dns.listen[0].veiw: there is no such key",
+    ],
+    ["dns:\n  listen: [{ address: ':53', view: UPPER }]\n", "gateway.yaml:2: dns.listen[0].view: "],
+    ["dns:\n  payloadBytes: 511\n", "gateway.yaml:2: dns.payloadBytes: "],
+    [
+      "dns:\n  rateLimit: { exempt: [10.0.0.1/8] }\n",
+      "gateway.yaml:2: dns.rateLimit.exempt[0]: must be a range of addresses",
+    ],
+    ["ddr:\n  name: 'not a name'\n", "gateway.yaml:2: ddr.name: must be a domain name"],
+    ["ddr:\n  addresses: [0.0.0.0]\n", "gateway.yaml:2: ddr.addresses[0]: must be an IP address"],
+    ["tls: false\ndot:\n  listen: [':853']\n", "dot.listen (--dot): DNS over TLS needs a certificate"],
+  ])("%j", (text, expected) => {
+    const config = file(text);
+    expect(() => readServeConfig({ config })).toThrow(UsageError);
+    expect(() => readServeConfig({ config })).toThrow(expected);
+  });
+
+  it.each([
+    [{ dns: ["dns.example.org:53"] }, '--dns "dns.example.org:53" must be an IP address and a port'],
+    [{ dot: ["853"] }, '--dot "853" must be an IP address and a port'],
+    [{ dot: [":853"], tls: false }, "dot.listen (--dot): DNS over TLS needs a certificate"],
+  ])("%j", (flags, expected) => {
+    expect(() => readServeConfig(flags)).toThrow(expected);
+  });
+});

@@ -1,0 +1,312 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { federationOptions, stubZoneNames } from "../../src/config/federations.ts";
+import { formatListenAddress, parseListenAddress } from "../../src/config/listen-address.ts";
+import { withAlwaysServed } from "../../src/config/served-zones.ts";
+import { UsageError } from "../../src/config/usage-error.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-config-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function file(text: string): string {
+  const path = join(folder, "gateway.yaml");
+  writeFileSync(path, text);
+  return path;
+}
+
+const HEADERS = "location:\n  source: headers\n  headers: {country: cf-ipcountry}\n";
+const PROXIED = `${HEADERS}  trustedProxies: [10.0.0.1]\n`;
+
+function complaint(text: string): string {
+  const config = file(text);
+  try {
+    readServeConfig({ config });
+  } catch (error) {
+    expect(error).toBeInstanceOf(UsageError);
+    return (error as Error).message.replaceAll(`${folder}/`, "");
+  }
+  throw new Error("the config file was taken");
+}
+
+describe("settings", () => {
+  it("need no file", () => {
+    expect(readServeConfig({})).toMatchObject({
+      listen: "localhost:8443",
+      stateDirectory: ".clusterset-doh",
+      zones: ["clusterset.local"],
+      tls: true,
+      outsideZones: "refuse",
+      outsideOrder: ["ClusterSetIP", "LoadBalancer", "Endpoint"],
+      push: { credentials: [] },
+      cors: { origins: "*" },
+      pages: { enabled: true },
+      lease: { minimumSeconds: 5, defaultSeconds: 60, maximumSeconds: 3600 },
+      limits: { queryBytes: 65535 },
+      federations: [],
+      sourceCluster: { option: 65001, trusted: [] },
+      stub: { zones: ["federation"], serverMilliseconds: 1500, totalMilliseconds: 5000, upstreams: [] },
+    });
+  });
+
+  it("of federations come from the file and from flags", () => {
+    const config = file(`
+federations:
+  - name: first
+  - { name: second, zone: fed.example, domain: FED.example.com. }
+  - { name: third, zone: false, domain: fed.example.com }
+stub: { zones: [other.example], upstreams: [{ origin: "https://dns.example:8443", caFile: ca.crt, tokenFile: a.token }] }
+tls: { clientCaFile: clients.crt }
+`);
+    const read = readServeConfig({ config, federation: ["fourth"] });
+    expect(read.federations.map(({ name, zone }) => [name, zone])).toEqual([
+      ["first", "federation"],
+      ["second", "fed.example"],
+      ["third", false],
+      ["fourth", "federation"],
+    ]);
+    expect(federationOptions(read.federations)[2]).toEqual({ name: "third", domain: "fed.example.com" });
+    expect(stubZoneNames(read.stub, read.federations)).toEqual([
+      "other.example",
+      "federation",
+      "fed.example",
+      "fed.example.com",
+    ]);
+    expect(read.stub.upstreams).toEqual([
+      {
+        origin: "https://dns.example:8443",
+        caFile: join(folder, "ca.crt"),
+        tokenFile: join(folder, "a.token"),
+      },
+    ]);
+    expect(read.tls).toEqual({ clientCaFile: join(folder, "clients.crt") });
+    expect(readServeConfig({ config, clientCaFile: "b", tlsCert: "c", tlsKey: "d" }).tls).toEqual({
+      certificateFile: "c",
+      keyFile: "d",
+      clientCaFile: "b",
+    });
+  });
+
+  it("come from YAML, with paths counted from the file", () => {
+    const config = file(`
+listen: ":443"
+access: { public: true }
+stateDirectory: state
+zones: [clusterset.example.org, clusterset.local]
+tls: { certificateFile: tls.crt, keyFile: /etc/tls.key }
+push:
+  credentials:
+    - { clusterId: cluster-a, tokenFile: a.token }
+    - clusterId: cluster-b
+      tokenSha256: ${"0f".repeat(32)}
+`);
+    expect(readServeConfig({ config })).toMatchObject({
+      listen: ":443",
+      stateDirectory: join(folder, "state"),
+      zones: ["clusterset.example.org", "clusterset.local"],
+      tls: { certificateFile: join(folder, "tls.crt"), keyFile: "/etc/tls.key" },
+      push: {
+        credentials: [
+          { clusterId: "cluster-a", tokenFile: join(folder, "a.token") },
+          { clusterId: "cluster-b", tokenSha256: "0f".repeat(32) },
+        ],
+      },
+    });
+  });
+
+  it("come from JSON, which is YAML", () => {
+    expect(readServeConfig({ config: file('{"ttlSeconds": 30}') }).ttlSeconds).toBe(30);
+  });
+
+  it("take an empty file", () => {
+    expect(readServeConfig({ config: file("") }).ttlSeconds).toBe(5);
+  });
+
+  it("are overruled by flags; zones and tokens add up", () => {
+    const config = file(
+      "{listen: ':1', stateDirectory: x, zones: [a.example], push: {credentials: [{clusterId: a, tokenFile: /a}]}}",
+    );
+    expect(
+      readServeConfig({
+        config,
+        listen: ":2",
+        public: true,
+        stateDir: "y",
+        zone: ["B.example."],
+        tls: false,
+        clusterToken: ["b=/tmp/b=1"],
+      }),
+    ).toMatchObject({
+      listen: ":2",
+      stateDirectory: "y",
+      zones: ["clusterset.local", "a.example", "b.example"],
+      tls: false,
+      push: {
+        credentials: [
+          { clusterId: "a", tokenFile: "/a" },
+          { clusterId: "b", tokenFile: "/tmp/b=1" },
+        ],
+      },
+    });
+  });
+
+  it("always serve clusterset.local, once", () => {
+    expect(withAlwaysServed([])).toEqual(["clusterset.local"]);
+    expect(withAlwaysServed(["a.example", "A.EXAMPLE."])).toEqual(["clusterset.local", "a.example"]);
+    expect(withAlwaysServed(["a.example", "clusterset.LOCAL."])).toEqual(["a.example", "clusterset.local"]);
+  });
+});
+
+describe("a mistake in the config file is told with its place", () => {
+  it.each<readonly [string, string]>([
+    ["listen: ':1'\nlimits:\n  connections: none\n", "gateway.yaml:3: limits.connections: "],
+    ["listen: ':1'\nlimit:\n  connections: 1\n", "gateway.yaml:2: limit: there is no such key"],
+    ["limits:\n  conections: 1\n", "gateway.yaml:2: limits.conections: there is no such key"],
+    ["zones:\n  - a.example\n  - 'not a zone'\n", "gateway.yaml:3: zones[1]: must be a domain name"],
+    [
+      "push:\n  credentials:\n    - clusterId: UPPER\n      tokenFile: x\n",
+      "gateway.yaml:3: push.credentials[0].clusterId: ",
+    ],
+    [
+      "push:\n  credentials:\n    - clusterId: a\n",
+      "gateway.yaml:3: push.credentials[0]: must have one of tokenSha256, tokenFile, oidc and certificate",
+    ],
+    ["lease:\n  minimumSeconds: 100\n", "gateway.yaml:1: lease: must have minimumSeconds <= defaultSeconds"],
+    ["federations:\n  - name: two.labels\n", "gateway.yaml:2: federations[0].name: must be one label"],
+    ["sourceCluster:\n  option: 15\n", "gateway.yaml:2: sourceCluster.option: "],
+    [
+      "sourceCluster:\n  trusted:\n    - clusterId: a\n      addresses: [10.0.0.1/8]\n",
+      "gateway.yaml:4: sourceCluster.trusted[0].addresses[0]: must be a range of addresses",
+    ],
+    ["stub:\n  serverMilliseconds: 9000\n", "gateway.yaml:1: stub: must have serverMilliseconds <= total"],
+    ...["http://dns.example", "https://dns.example/dns-query", "https://user@dns.example", "dns.example"].map(
+      (origin) =>
+        [
+          `stub:\n  upstreams:\n    - origin: ${origin}\n`,
+          "gateway.yaml:3: stub.upstreams[0].origin: ",
+        ] as const,
+    ),
+    ["tls:\n  keyFile: a\n", "gateway.yaml:1: tls: "],
+    [
+      "federations: [{name: a, zone: clusterset.local}]\n",
+      "clusterset.local cannot be both a zone of the clusterset and the zone of a federation",
+    ],
+    [
+      "federations: [{name: a, zone: fed.example}, {name: b, domain: FED.example.}]\n",
+      "fed.example cannot be both",
+    ],
+    ["federations: [{name: a}, {name: a}]\n", "the federation a is configured twice"],
+    ["location:\n  source: ip\n", "gateway.yaml:2: location.source: "],
+    ["location:\n  source: headers\n", "gateway.yaml:1: location.trustedProxies: "],
+    [
+      `${HEADERS}  trustedProxies: [10.0.0.1/8]\n  rules: [{region: eu}]\n`,
+      "gateway.yaml:4: location.trustedProxies[0]: must be a range of addresses",
+    ],
+    [`${PROXIED}  rules: []\n`, "gateway.yaml:5: location.rules: "],
+    [
+      `${PROXIED}  rules:\n    - when: {}\n      region: eu\n`,
+      "gateway.yaml:6: location.rules[0].when: must have at least one of country, continent, regionCode, colo",
+    ],
+    [
+      `${PROXIED}  rules:\n    - when: {country: [Switzerland]}\n      region: eu\n`,
+      "gateway.yaml:6: location.rules[0].when.country[0]: must be a country of two letters, such as CH",
+    ],
+    [
+      `${PROXIED}  rules:\n    - when: {city: [Zurich]}\n      region: eu\n`,
+      "gateway.yaml:6: location.rules[0].when.city: there is no such key",
+    ],
+    [
+      `${PROXIED}  rules:\n    - view: a\n      region: eu\n`,
+      "gateway.yaml:6: location.rules[0]: must have one of view (a cluster id) and region",
+    ],
+    [
+      `${PROXIED}  rules:\n    - view: a\n      zone: eu-1\n`,
+      "gateway.yaml:6: location.rules[0]: must have the region that the zone is in",
+    ],
+    [
+      `${PROXIED}  rules:\n    - region: eu\n    - when: {country: [US]}\n      region: us\n`,
+      "gateway.yaml:7: location.rules[1]: is never reached: rules[0] has no `when`",
+    ],
+    [
+      `${PROXIED}  rules: [${Array.from({ length: 51 }, (_, index) => `{when: {country: [US]}, region: r${index}}`)}]\n`,
+      "gateway.yaml:5: location.rules: must name at most 50 different regions and zones",
+    ],
+    [
+      "location: {source: headers, trustedProxies: [10.0.0.1], headers: {}, rules: [{region: eu}]}\n",
+      "gateway.yaml:1: location.headers: must have at least one of country",
+    ],
+    [
+      "location: {source: cf, rules: [{region: eu}]}\n",
+      "location.source: cf is what Cloudflare tells a Worker",
+    ],
+    ["outsideZones: forward\n", "gateway.yaml:1: outsideZones: "],
+    ...[
+      "http://doh.example.org",
+      "https://doh.example.org/dns-query",
+      "https://a@doh.example.org",
+      "doh.example.org",
+    ].map(
+      (url) =>
+        [
+          `publicUrl: ${url}\n`,
+          "gateway.yaml:1: publicUrl: must be https://HOST or https://HOST:PORT",
+        ] as const,
+    ),
+    ["pages: { enabled: no }\n", "gateway.yaml:1: pages.enabled: "],
+    ["- a\n- b\n", "gateway.yaml:1: a config file holds keys"],
+    ["a: [\n", "gateway.yaml:"],
+    ["a: 1\na: 2\n", "gateway.yaml:2: "],
+  ])("%j", (text, expected) => {
+    expect(complaint(text)).toContain(expected);
+  });
+
+  it("tells every mistake", () => {
+    expect(complaint("listen: 1\nttlSeconds: -1\n").split("\n")).toHaveLength(2);
+  });
+
+  it("tells of a file that is not there", () => {
+    expect(() => readServeConfig({ config: join(folder, "none.yaml") })).toThrow(
+      /cannot read the config file/,
+    );
+  });
+});
+
+describe("a mistake in a flag is told", () => {
+  it.each([
+    [{ zone: ["not a zone"] }, /--zone/],
+    [{ clusterToken: ["a"] }, /--cluster-token "a" is not CLUSTER_ID=FILE/],
+    [{ clusterToken: ["=file"] }, /--cluster-token/],
+    [{ clusterToken: ["a="] }, /--cluster-token/],
+    [{ clusterToken: ["Upper=file"] }, /--cluster-token/],
+    [{ tlsCert: "x" }, /--tls-cert and --tls-key go together/],
+    [{ federation: ["My.Federation"] }, /--federation "My.Federation" must be one label/],
+    [{ tls: false, clientCaFile: "x" }, /--client-ca-file needs TLS/],
+  ])("%j", (flags, expected) => {
+    expect(() => readServeConfig(flags)).toThrow(expected);
+  });
+});
+
+describe("listen addresses", () => {
+  it.each([
+    ["localhost:8443", "localhost", 8443],
+    ["127.0.0.1:0", "127.0.0.1", 0],
+    ["[::1]:443", "::1", 443],
+    ["[::]:65535", "::", 65535],
+    [":8443", undefined, 8443],
+  ])("%s", (text, host, port) => {
+    expect(parseListenAddress(text)).toEqual({ host, port });
+    if (host !== undefined) expect(formatListenAddress(host, port)).toBe(text);
+  });
+
+  it.each(["", "localhost", "8443", "localhost:", ":65536", "::1:443", "http://a:1", "a b:1", "[a]:x"])(
+    "refuses %j",
+    (text) => {
+      expect(() => parseListenAddress(text)).toThrow(UsageError);
+    },
+  );
+});

@@ -1,0 +1,149 @@
+import { createHash } from "node:crypto";
+import { createAskingAuthority } from "../../../src/access/asking/asking-authority.ts";
+import type { RuleCredentials } from "../../../src/access/asking/asking-settings.ts";
+import { createAudiences } from "../../../src/access/asking/audience.ts";
+import { knownKinds } from "../../../src/access/asking/refusals.ts";
+import { createCredentials } from "../../../src/access/credentials.ts";
+import { ServeConfig } from "../../../src/config/serve-config.ts";
+import { Gateway } from "../../../src/gateway/gateway.ts";
+import { createStages } from "../../../src/hosts/settings/stages.ts";
+import { createAdmitted } from "../../../src/http/access/admitted.ts";
+import { createSite } from "../../../src/http/access/site.ts";
+import type { Connection } from "../../../src/http/connection.ts";
+import type { AllowedOrigins } from "../../../src/http/cross-origin.ts";
+import type { HttpRequest } from "../../../src/http/exchange.ts";
+import { AccessCounters } from "../../../src/http/metrics/access-counters.ts";
+import { QueryCounters } from "../../../src/http/metrics/query-counters.ts";
+import { createDirectory } from "../../../src/http/pages/directory.ts";
+import { EVERYTHING, type Scope } from "../../../src/merge/scope.ts";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { FakeClock } from "../../gateway/fake-clock.ts";
+import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
+
+export const ZONE = "clusterset.test";
+export const hex = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** What everybody of the rules sees: one namespace of one cluster. */
+export const FEW: Scope = { namespaces: ["shop"], clusters: ["west"] };
+
+/** A rule of each kind. `admins` see everything. */
+export const RULES: readonly (RuleCredentials & { readonly scope: Scope })[] = [
+  { name: "laptops", scope: FEW, bearer: [hex("laptop")] },
+  { name: "scripts", scope: FEW, basic: [{ username: "ci", passwordSha256: hex("secret") }] },
+  { name: "phones", scope: FEW, pathTokens: [hex("phone")] },
+  { name: "coredns", scope: FEW, hostTokens: [hex("resolver")] },
+  { name: "pods", scope: FEW, certificates: [{ san: "spiffe://example.org/pod" }] },
+  { name: "office", scope: FEW, addresses: ["192.0.2.0/24"] },
+  { name: "west", scope: { view: "west" }, bearer: [hex("of-west")] },
+  { name: "admins", scope: EVERYTHING, bearer: [hex("admin")], pathTokens: [hex("admin")] },
+];
+
+const certificate = (uri: string): Partial<Connection> => ({
+  clientCertificate: "verified",
+  certificateIdentity: { fingerprintSha256: hex(uri), commonName: undefined, uris: [uri], dnsNames: [] },
+});
+
+/** How a request shows something. */
+export interface Shown {
+  readonly host?: string;
+  readonly prefix?: string;
+  readonly authorization?: string;
+  readonly connection?: Partial<Connection>;
+}
+
+const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
+
+/** What is known by each rule of `FEW`, and something of its kind that is not. */
+export const KINDS: readonly (readonly [rule: string, known: Shown, unknown: Shown])[] = [
+  ["laptops", { authorization: "Bearer laptop" }, { authorization: "Bearer other" }],
+  ["scripts", { authorization: basic("ci:secret") }, { authorization: basic("ci:other") }],
+  ["phones", { prefix: "/tokens/phone" }, { prefix: "/tokens/other" }],
+  ["coredns", { host: "resolver.doh.example" }, { host: "other.doh.example" }],
+  [
+    "pods",
+    { connection: certificate("spiffe://example.org/pod") },
+    { connection: certificate("spiffe://other") },
+  ],
+  ["office", { connection: { clientAddress: "192.0.2.7" } }, { connection: { clientAddress: "192.0.3.7" } }],
+];
+
+/** A gateway with two clusters whose answers depend on who asks. */
+export async function accessWorld({
+  everybody,
+  rules = RULES,
+  allowedOrigins = "*" as AllowedOrigins,
+}: {
+  readonly everybody?: Scope | undefined;
+  readonly rules?: typeof RULES;
+  readonly allowedOrigins?: AllowedOrigins;
+} = {}) {
+  const clock = new FakeClock();
+  const audiences = createAudiences(everybody, rules);
+  const gateway = await Gateway.open({
+    store: createMemoryStore(),
+    stages: createStages({ ...ServeConfig.parse({}), federations: [], zones: [ZONE, "clusterset.local"] }),
+    clock,
+    onEvent: () => {},
+    scopes: audiences.all.map(({ scope }) => scope),
+  });
+  for (const one of CLUSTERS) {
+    const pushed = gateway.replace(one.clusterId, one, 60);
+    await clock.advance(0);
+    await pushed;
+  }
+  const access = new AccessCounters();
+  const counters = new QueryCounters();
+  const common = {
+    clock: () => clock.now(),
+    counters,
+    allowedOrigins,
+    zones: [ZONE],
+    version: "1.2.3",
+    askers: { credentials: createCredentials([{ clusterId: "east", tokenSha256: hex("push-east") }]) },
+    metrics: { contentType: "text/plain", render: async () => "all_metrics 1\n" },
+  };
+  const errors: Error[] = [];
+  const admitted = createAdmitted({
+    authority: createAskingAuthority<HttpRequest>({
+      audiences,
+      rules,
+      hostNames: ["doh.example"],
+      everybodyHasTokens: true,
+      clientAddress: ({ connection }) => connection?.clientAddress,
+      clock: () => clock.now(),
+    }),
+    audiences,
+    access,
+    common: { ...common, gateway, onError: (error) => errors.push(error) },
+    makeSite: (audience) => {
+      const scoped = gateway.within(audience.scope);
+      return createSite(common, audience, knownKinds(rules), {
+        gateway: scoped,
+        pages: { directory: createDirectory(() => scoped.current(clock.now())) },
+      });
+    },
+  });
+  const ask = (path: string, shown: Shown = {}, init: RequestInit = {}): Promise<Response> => {
+    const { host = "gateway.example", prefix = "", authorization, connection } = shown;
+    const headers = new Headers(init.headers);
+    if (authorization !== undefined) headers.set("authorization", authorization);
+    const request = new Request(`https://${host}${prefix}${path}`, { ...init, headers });
+    return Promise.resolve(admitted.app.fetch(request, connection));
+  };
+  return { admitted, audiences, access, ask, clock, counters, errors, gateway };
+}
+
+const CLUSTERS = [
+  snapshot("west", {
+    namespaces: { shop: {}, secret: {} },
+    exports: {
+      "shop/web": exported({ endpoints: endpoints({ address: "10.1.0.1" }) }),
+      "secret/vault": exported({ endpoints: endpoints({ address: "10.1.0.2" }) }),
+    },
+    imports: { "shop/web": imported({ ips: ["10.9.0.1"] }) },
+  }),
+  snapshot("east", {
+    exports: { "shop/web": exported({ endpoints: endpoints({ address: "10.2.0.1" }) }) },
+    imports: { "shop/web": imported({ ips: ["10.9.0.2"] }) },
+  }),
+];

@@ -1,0 +1,369 @@
+import { describe, expect, it } from "vitest";
+import { EVERYTHING } from "../../../src/merge/scope.ts";
+import { base64url, query } from "../fake-gateway.ts";
+import { readPage } from "../pages/read-page.ts";
+import { accessWorld, FEW, KINDS, RULES, type Shown, ZONE } from "./access-world.ts";
+
+const WEB = `web.shop.svc.${ZONE}`;
+const MESSAGE = "application/dns-message";
+const dns = (name: string) => `/dns-query?dns=${base64url(query(name))}`;
+const json = (name: string) => `/resolve?name=${name}&type=A`;
+const post = (name: string): RequestInit => ({
+  method: "POST",
+  headers: { "content-type": MESSAGE },
+  body: query(name),
+});
+
+const VAULT = `vault.secret.svc.${ZONE}`;
+
+type World = Awaited<ReturnType<typeof accessWorld>>;
+
+/** The addresses of a name as somebody gets them; a status other than 200 instead. */
+async function addresses({ ask }: World, shown: Shown, name = WEB): Promise<readonly string[] | number> {
+  const response = await ask(json(name), shown);
+  if (response.status !== 200) return response.status;
+  const { Answer = [] } = (await response.json()) as { Answer?: { data: string }[] };
+  return Answer.map(({ data }) => data).sort();
+}
+
+/** Everything that a client sees of a response. */
+async function seen(response: Response) {
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: Buffer.from(await response.arrayBuffer()).toString("hex"),
+  };
+}
+
+const EVERY_PATH: readonly (readonly [string, string, RequestInit?])[] = [
+  ["GET", dns(WEB)],
+  ["HEAD", dns(WEB), { method: "HEAD" }],
+  ["POST", "/dns-query", post(WEB)],
+  ["JSON at /dns-query", `/dns-query?name=${WEB}`, { headers: { accept: "application/dns-json" } }],
+  ["JSON at /resolve", json(WEB)],
+  ["a cluster's view", `/clusters/west${dns(WEB)}`],
+  ["a cluster's view in JSON", `/clusters/west${json(WEB)}`],
+  ["the page /", "/"],
+  ["the page /services", "/services"],
+  ["the page /clusters", "/clusters"],
+  ["the page /conflicts", "/conflicts"],
+  ["the page /setup", "/setup"],
+  ["a file of /setup", "/setup/curl/curl.sh"],
+];
+
+describe("where nobody may ask without a rule", () => {
+  it.each(KINDS)("%s are answered in their scope, by every path", async (rule, known) => {
+    const world = await accessWorld();
+    expect(await addresses(world, known)).toEqual(["10.9.0.1"]);
+    expect(await addresses(world, known, VAULT)).toEqual([]);
+    expect(await addresses(world, { authorization: "Bearer admin" }, VAULT)).toEqual(["10.1.0.2"]);
+    for (const [what, path, init] of EVERY_PATH) {
+      const { status, headers } = await world.ask(path, known, init);
+      expect([what, status]).toEqual([what, 200]);
+      expect(headers.get("cache-control")).toMatch(/^private, |^no-store$/);
+    }
+    expect([...world.access.counts()]).toContainEqual({
+      ...{ rule, outcome: "admitted" },
+      count: EVERY_PATH.length + 2,
+    });
+    expect(world.errors).toEqual([]);
+  });
+
+  it.each(KINDS)(
+    "what is unknown beside %s is let in nowhere, and told the same everywhere",
+    async (_, __, unknown) => {
+      const { ask, access } = await accessWorld();
+      const refusals = new Set<string>();
+      for (const [what, path, init] of EVERY_PATH) {
+        const response = await ask(path, unknown, init);
+        expect([what, [401, 403].includes(response.status)]).toEqual([what, true]);
+        expect(response.headers.get("cache-control")).toBe("no-store");
+        refusals.add(`${response.status} ${response.headers.get("www-authenticate")}`);
+      }
+      expect(refusals.size).toBe(1);
+      expect([...access.counts()].every(({ rule, outcome }) => rule === "" && outcome !== "admitted")).toBe(
+        true,
+      );
+    },
+  );
+
+  it("no route of any audience's application answers who shows nothing, but what is open by design", async () => {
+    const { admitted, audiences, ask } = await accessWorld();
+    const OPEN = ["/healthz", "/readyz"];
+    for (const audience of audiences.all)
+      for (const { method, path } of admitted.siteOf(audience).app.routes) {
+        const asked = path
+          .replace(":clusterId", "west")
+          .replace(":client", "curl")
+          .replace(":file", "curl.sh");
+        const response = await ask(asked, {}, { method: method === "ALL" ? "GET" : method });
+        expect([path, response.status]).toEqual([path, OPEN.includes(path) ? 200 : 401]);
+      }
+  });
+
+  it("the view of a rule is everybody's who is known by it, and no other view exists", async () => {
+    const world = await accessWorld();
+    const west = { authorization: "Bearer of-west" };
+    expect(await addresses(world, west)).toEqual(["10.9.0.1"]);
+    expect((await world.ask(`/clusters/west${json(WEB)}`, west)).status).toBe(200);
+    const other = await seen(await world.ask(`/clusters/east${json(WEB)}`, west));
+    expect(other).toEqual(await seen(await world.ask(`/clusters/none${json(WEB)}`, west)));
+    expect(other.status).toBe(404);
+    expect(((await (await world.ask(json(WEB), west)).json()) as { Comment: string }).Comment).toContain(
+      "west",
+    );
+  });
+
+  it("a hidden cluster, namespace and service are what was never there", async () => {
+    const { ask } = await accessWorld();
+    const shown = { authorization: "Bearer laptop" };
+    for (const [hidden, nothing] of [
+      [`/clusters/east${dns(WEB)}`, `/clusters/none${dns(WEB)}`],
+      [`/clusters/east${json(WEB)}`, `/clusters/none${json(WEB)}`],
+    ] as const) {
+      const response = await seen(await ask(hidden, shown));
+      expect(response).toEqual(await seen(await ask(nothing, shown)));
+      expect(response.status).toBe(404);
+    }
+    const named = async (name: string) => {
+      const response = await seen(await ask(dns(name), shown));
+      const text = Buffer.from(name.split(".")[0]!).toString("hex");
+      return { ...response, body: response.body.replaceAll(text, "<name>") };
+    };
+    expect(await named(`vault.secret.svc.${ZONE}`)).toEqual(await named(`vaulu.secret.svc.${ZONE}`));
+  });
+});
+
+describe("a token that is not known", () => {
+  it.each([
+    ["nobody else may ask", undefined],
+    ["everybody may", EVERYTHING],
+    ["everybody may see a part", FEW],
+  ])("in path or host gets what any other path or host gets, where %s", async (_, everybody) => {
+    // Two of them, since every answer has its records in another order.
+    const [one, other] = [await accessWorld({ everybody }), await accessWorld({ everybody })];
+    for (const rest of [
+      "/dns-query",
+      dns(WEB),
+      json(WEB),
+      `/clusters/west${dns(WEB)}`,
+      "/",
+      "/services",
+      "/metrics",
+      "/healthz",
+    ])
+      for (const init of [{}, { method: "OPTIONS" }, post(WEB)]) {
+        const unknown = await seen(await one.ask(`/tokens/other${rest}`, {}, init));
+        expect(unknown).toEqual(await seen(await other.ask(`/tokenz/other${rest}`, {}, init)));
+        expect(unknown.status).toBe(everybody === undefined ? 401 : 404);
+      }
+    for (const [, path, init] of EVERY_PATH) {
+      const asked = async ({ ask }: World, host: string) => {
+        const response = await seen(await ask(path, { host }, init));
+        return { ...response, body: response.body.replaceAll(Buffer.from(host).toString("hex"), "<host>") };
+      };
+      const token = await asked(one, "other.doh.example");
+      const name = await asked(other, "nothing.example.org");
+      if (path.startsWith("/setup")) expect(token.status).toBe(name.status);
+      else expect(token).toEqual(name);
+    }
+  });
+});
+
+describe("where everybody may ask, beside rules", () => {
+  it("those whom a rule knows get its scope, the others everybody's", async () => {
+    const world = await accessWorld({ everybody: EVERYTHING });
+    expect(await addresses(world, {})).toEqual(["10.9.0.1", "10.9.0.2"]);
+    for (const [, known] of KINDS) expect(await addresses(world, known)).toEqual(["10.9.0.1"]);
+    const small = await accessWorld({ everybody: FEW });
+    expect(await addresses(small, {})).toEqual(["10.9.0.1"]);
+    expect(await addresses(small, { authorization: "Bearer admin" })).toEqual(["10.9.0.1", "10.9.0.2"]);
+  });
+
+  it("a token of a cluster that pushes says which one asks; an unknown one is 401", async () => {
+    const world = await accessWorld({ everybody: EVERYTHING });
+    expect(await addresses(world, { authorization: "Bearer push-east" })).toEqual(["10.9.0.2"]);
+    expect(await addresses(world, { authorization: "Bearer other" })).toBe(401);
+    const restricted = await accessWorld();
+    expect(await addresses(restricted, { authorization: "Bearer push-east" })).toBe(401);
+  });
+});
+
+describe("what caches may keep (RFC 9111)", () => {
+  const ofKinds = (...names: string[]) => RULES.filter(({ name }) => names.includes(name));
+  const HEADERS = ofKinds("laptops", "scripts");
+  const URLS = ofKinds("phones", "coredns");
+  const UNSEEN = ofKinds("office");
+  it.each([
+    ["everybody's, beside rules by Authorization", HEADERS, {}, "max-age=5", "authorization"],
+    ["everybody's, beside rules by URL", URLS, {}, "max-age=5", null],
+    ["everybody's, beside rules by address", UNSEEN, {}, "private, max-age=5", null],
+    [
+      "everybody's, beside all of them",
+      [...HEADERS, ...URLS, ...UNSEEN],
+      {},
+      "private, max-age=5",
+      "authorization",
+    ],
+    [
+      "a rule's by Authorization",
+      HEADERS,
+      { authorization: "Bearer laptop" },
+      "private, max-age=5",
+      "authorization",
+    ],
+    ["a rule's by path", URLS, { prefix: "/tokens/phone" }, "private, max-age=5", null],
+    ["a rule's by host", URLS, { host: "resolver.doh.example" }, "private, max-age=5", null],
+    [
+      "a rule's by address",
+      UNSEEN,
+      { connection: { clientAddress: "192.0.2.7" } },
+      "private, max-age=5",
+      null,
+    ],
+  ])("%s", async (_, rules, shown, cacheControl, vary) => {
+    const { ask, admitted, audiences } = await accessWorld({ everybody: EVERYTHING, rules });
+    expect(audiences.all.length).toBeGreaterThan(1);
+    for (const path of [dns(WEB), `/clusters/west${dns(WEB)}`, dns(`none.shop.svc.${ZONE}`)]) {
+      const { headers } = await ask(path, shown as Shown);
+      // Everybody's own audience looks at the tokens of clusters that push, so it varies by them but for the path's view.
+      const isByToken = vary === null && Object.keys(shown).length === 0 && !path.startsWith("/clusters");
+      expect([path, headers.get("cache-control"), headers.get("vary")]).toEqual([
+        path,
+        cacheControl,
+        isByToken ? "authorization" : vary,
+      ]);
+    }
+    const inJson = await ask(json(WEB), shown as Shown);
+    expect(inJson.headers.get("cache-control")).toBe(cacheControl);
+    expect(admitted.resource.paths).toEqual(["/dns-query"]);
+  });
+});
+
+describe("a script of another origin (Fetch standard, section 4.8)", () => {
+  it.each([["*" as const], [["https://app.example"]]])(
+    "of %j asks before it can show anything",
+    async (allowedOrigins) => {
+      const { ask, access } = await accessWorld({ allowedOrigins });
+      for (const path of ["/dns-query", "/resolve", "/clusters/west/dns-query", "/clusters/none/resolve"]) {
+        const { status, headers } = await ask(
+          path,
+          {},
+          { method: "OPTIONS", headers: { origin: "https://app.example" } },
+        );
+        expect([path, status]).toEqual([path, 204]);
+        expect(headers.get("access-control-allow-headers")).toMatch(/\bauthorization\b/);
+        expect(headers.get("access-control-allow-origin")).toBe(
+          allowedOrigins === "*" ? "*" : "https://app.example",
+        );
+        expect(headers.get("access-control-allow-credentials")).toBeNull();
+      }
+      expect([...access.counts()]).toEqual([]);
+      const refused = await ask(dns(WEB), {}, { headers: { origin: "https://app.example" } });
+      expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([
+        401,
+        allowedOrigins === "*" ? "*" : "https://app.example",
+      ]);
+    },
+  );
+
+  it("gets the same preflight for a cluster that is there, hidden, or none", async () => {
+    const { ask } = await accessWorld({ everybody: FEW });
+    const all = await Promise.all(
+      ["west", "east", "none"].map(async (id) =>
+        seen(await ask(`/clusters/${id}/dns-query`, {}, { method: "OPTIONS" })),
+      ),
+    );
+    expect(all[1]).toEqual(all[0]);
+    expect(all[2]).toEqual(all[0]);
+  });
+});
+
+describe("a refusal", () => {
+  it("says how to ask, in text and in JSON", async () => {
+    const { ask } = await accessWorld();
+    const text = await ask(dns(WEB), {}, { headers: { accept: MESSAGE } });
+    expect([text.status, text.headers.get("www-authenticate"), await text.text()]).toEqual([
+      401,
+      'Bearer realm="clusterset-doh", Basic realm="clusterset-doh", charset="UTF-8"',
+      "this gateway answers those whom it knows: an Authorization field with a bearer token, or a user name and password is required\n",
+    ]);
+    const inJson = await ask(json(WEB), { authorization: "Bearer other" });
+    expect(await inJson.json()).toEqual({
+      error: { code: "UNKNOWN_TOKEN", message: "the bearer token is not known here" },
+    });
+    const certificates = await accessWorld({ rules: RULES.filter(({ name }) => name === "pods") });
+    expect((await certificates.ask(dns(WEB))).status).toBe(403);
+  });
+});
+
+describe("what tells of the gateway itself", () => {
+  it("is everybody's as far as the process answers, and counted for those who see everything", async () => {
+    const { ask } = await accessWorld({ everybody: FEW });
+    const admin = { authorization: "Bearer admin" };
+    const few = { authorization: "Bearer laptop" };
+    for (const shown of [{}, few, admin]) expect((await ask("/healthz", shown)).status).toBe(200);
+    expect(await (await ask("/readyz")).text()).toBe("ready\n");
+    expect(await (await ask("/readyz", few)).text()).toBe("ready\n");
+    expect(await (await ask("/readyz", admin)).text()).toBe("ready: 2 of 2 clusters live, 2 services\n");
+    expect(await (await ask("/metrics", admin)).text()).toBe("all_metrics 1\n");
+    expect(await seen(await ask("/metrics", few))).toEqual(await seen(await ask("/metricz", few)));
+    expect((await ask("/metrics")).status).toBe(404);
+    const restricted = await accessWorld();
+    expect((await restricted.ask("/metrics")).status).toBe(401);
+    expect(await (await restricted.ask("/readyz")).text()).toBe("ready\n");
+    expect(await (await restricted.ask("/metrics", { prefix: "/tokens/admin" })).text()).toBe(
+      "all_metrics 1\n",
+    );
+  });
+});
+
+describe("pages", () => {
+  it("list what exists for who asks", async () => {
+    const { ask } = await accessWorld();
+    for (const path of ["/", "/services", "/clusters"]) {
+      const few = await readPage(await ask(path, { authorization: "Bearer laptop" }));
+      expect(few.html).not.toMatch(/east|vault|10\.9\.0\.2/);
+      const all = await readPage(await ask(path, { authorization: "Bearer admin" }));
+      expect(all.html).toMatch(/east|vault/);
+    }
+  });
+
+  it("keep the token of their path in every link", async () => {
+    const { ask } = await accessWorld();
+    const phone = { prefix: "/tokens/phone" };
+    for (const path of [
+      "/",
+      `/?name=${WEB}&type=A`,
+      "/services?q=web",
+      "/clusters",
+      "/conflicts",
+      "/setup",
+      "/setup/test",
+    ]) {
+      const { links, status } = await readPage(await ask(path, phone));
+      expect([path, status]).toEqual([path, 200]);
+      const own = links.filter((link) => link.startsWith("/"));
+      expect(own.length).toBeGreaterThan(4);
+      for (const link of own) {
+        expect(link).toMatch(/^\/tokens\/phone\//);
+        expect([link, (await ask(link)).status]).toEqual([link, 200]);
+      }
+    }
+  });
+
+  it("make files with the token that somebody asked with", async () => {
+    const { ask } = await accessWorld();
+    const file = async (name: string, shown: Shown) => (await ask(`/setup/${name}`, shown)).text();
+    expect(await file("curl/curl.sh", { prefix: "/tokens/phone" })).toContain(
+      "https://gateway.example/tokens/phone/dns-query",
+    );
+    expect(await file("dig/dig.sh", { prefix: "/tokens/phone" })).toContain(
+      "+https=/tokens/phone/dns-query @gateway.example",
+    );
+    expect(await file("coredns/Corefile", { host: "resolver.doh.example" })).toContain(
+      "tls_servername resolver.doh.example",
+    );
+    expect(await file("coredns/Corefile", { prefix: "/tokens/phone" })).toContain("CoreDNS can set no path");
+  });
+});

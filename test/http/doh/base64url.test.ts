@@ -1,0 +1,50 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { base64urlLength, decodeBase64url } from "../../../src/http/doh/base64url.ts";
+
+const decode = (text: string): number[] | undefined => {
+  const target = new Uint8Array(text.length + 3);
+  const size = decodeBase64url(text, target);
+  return size < 0 ? undefined : [...target.subarray(0, size)];
+};
+
+describe("base64url (RFC 4648 section 5)", () => {
+  it("decodes what Node encodes, padded or not", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+        const text = Buffer.from(bytes).toString("base64url");
+        expect(text.length).toBe(base64urlLength(bytes.length));
+        expect(decode(text)).toEqual([...bytes]);
+        const padded = text + "=".repeat((4 - (text.length % 4)) % 4);
+        expect(decode(padded)).toEqual([...bytes]);
+      }),
+    );
+  });
+
+  it("takes nothing that has a character outside the alphabet", () => {
+    const stranger = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code));
+    fc.assert(
+      fc.property(fc.base64String(), stranger, fc.nat(), (text, character, at) => {
+        fc.pre(!/[-\w=]/.test(character));
+        const clean = text.replace(/[+/=]/g, "A");
+        const position = at % (clean.length + 1);
+        expect(decode(clean.slice(0, position) + character + clean.slice(position))).toBeUndefined();
+      }),
+    );
+  });
+
+  it.each([
+    ["a", "one character is no octet"],
+    ["AAAAA", "neither are five"],
+    ["AA+A", "plain base64's +"],
+    ["AA/A", "plain base64's /"],
+    ["AA=", "one = where two belong"],
+    ["AAA==", "two = where one belongs"],
+    ["=", "padding alone"],
+    ["====", "padding alone"],
+    ["AAA\u0141", "a letter whose low bits look like an A"],
+    ["AAA\uff21", "the same beyond Latin"],
+  ])("refuses %j: %s", (text) => {
+    expect(decode(text)).toBeUndefined();
+  });
+});

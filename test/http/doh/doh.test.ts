@@ -1,0 +1,174 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { createApp } from "../../../src/http/app.ts";
+import { QueryCounters } from "../../../src/http/metrics/query-counters.ts";
+import { dohCases, NAME, shortQueryCases, sized } from "../../conformance/cases/doh.ts";
+import { checkCase, titled } from "../../conformance/http-case.ts";
+import { base64url, FakeGateway, NOW, query } from "../fake-gateway.ts";
+
+const DNS = "application/dns-message";
+
+let gateway: FakeGateway;
+let counters: QueryCounters;
+let app: ReturnType<typeof createApp>;
+
+beforeEach(() => {
+  gateway = new FakeGateway();
+  counters = new QueryCounters();
+  app = createApp({ gateway, counters, clock: () => NOW, zones: ["clusterset.local"], version: "0.0.0" });
+});
+
+const get = (path: string, headers: Record<string, string> = {}) => app.request(path, { headers });
+const post = (body: Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}, path = "/dns-query") =>
+  app.request(path, { method: "POST", body, headers: { "content-type": DNS, ...headers } });
+
+describe("the DNS resource", () => {
+  it.each(titled(dohCases))("%s", (_, entry) => checkCase(app.fetch, entry));
+
+  it.each(titled(shortQueryCases))("%s", async (_, entry) => {
+    const small = createApp({ gateway, clock: () => NOW, zones: [], version: "0", longestQuery: 512 });
+    await checkCase(small.fetch, entry);
+  });
+});
+
+describe("GET (RFC 8484 section 4.1)", () => {
+  it("asks the gateway for the query in ?dns=, and declares the answer's length", async () => {
+    const response = await get(`/dns-query?dns=${base64url(query(NAME))}`, { accept: DNS });
+    const { byteLength } = await response.arrayBuffer();
+    expect(response.headers.get("content-length")).toBe(String(byteLength));
+    expect(gateway.asked).toEqual([{ query: query(NAME), view: undefined }]);
+  });
+
+  it("asks nothing where it refuses", async () => {
+    for (const accept of ["text/html", "application/dns-json"])
+      await get(`/dns-query?dns=${base64url(query(NAME))}`, { accept });
+    expect(gateway.asked).toEqual([]);
+  });
+
+  it("takes padding, encoded or not, other parameters, and the first of two", async () => {
+    const text = base64url(query("a.bc", "A"));
+    expect(text.length % 4).toBe(2);
+    const searches = [`?dns=${text}==`, `?dns=${text}%3D%3D`, `?x=1&dns=${text}&y`, `?dns=${text}&dns=AAAA`];
+    for (const search of searches) expect((await get(`/dns-query${search}`)).status, search).toBe(200);
+    expect(gateway.asked.map((asked) => base64url(asked.query))).toEqual([text, text, text, text]);
+  });
+
+  it("answers an endless ?dns= with 414 (RFC 9110 section 15.5.15)", async () => {
+    expect((await get(`/dns-query?dns=${base64url(sized(100_000))}`)).status).toBe(414);
+  });
+
+  it("explains a refusal", async () => {
+    expect((await (await get("/dns-query?dns=%zz")).text()).length).toBeGreaterThan(20);
+  });
+
+  it("forbids storing an answer without freshness", async () => {
+    gateway.reply = { freshness: 0, outcome: "servfail" };
+    const response = await get(`/dns-query?dns=${base64url(query(NAME))}`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+  });
+
+  it("does not let one query's bytes into the next", async () => {
+    await get(`/dns-query?dns=${base64url(query("a-much-longer-name.shop.svc.clusterset.test"))}`);
+    await get(`/dns-query?dns=${base64url(query("a.b"))}`);
+    expect(gateway.asked[1]?.query).toEqual(query("a.b"));
+  });
+});
+
+describe("HEAD", () => {
+  it("has GET's fields and no body", async () => {
+    const path = `/dns-query?dns=${base64url(query(NAME))}`;
+    const response = await app.request(path, { method: "HEAD" });
+    const whole = await get(path);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe("");
+    expect(Object.fromEntries(response.headers)).toEqual(Object.fromEntries(whole.headers));
+  });
+});
+
+describe("POST (RFC 8484 section 4.1)", () => {
+  it("answers the query in the body", async () => {
+    const response = await post(query(NAME));
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe(DNS);
+    expect(gateway.asked[0]?.query).toEqual(query(NAME));
+  });
+
+  it("ignores parameters: dnscrypt-proxy adds ?body_hash=", async () => {
+    expect((await post(query(NAME), {}, "/dns-query?body_hash=x&name=ignored.example")).status).toBe(200);
+    expect(gateway.asked[0]?.query).toEqual(query(NAME));
+  });
+
+  it("answers a body that is declared to be longer than 65,535 octets with 413 (RFC 8484 section 4.2.1)", async () => {
+    expect((await post(query(NAME), { "content-length": "65536" })).status).toBe(413);
+    expect((await post(query(NAME), { "content-length": "nonsense" })).status).toBe(413);
+  });
+
+  it("stops reading an endless body at the limit", async () => {
+    let pulled = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        pulled += 1;
+        controller.enqueue(new Uint8Array(10_000));
+      },
+    });
+    const init = { method: "POST", body, duplex: "half", headers: { "content-type": DNS } } as const;
+    expect((await app.request("/dns-query", init)).status).toBe(413);
+    expect(pulled).toBeLessThan(10);
+  });
+
+  it("answers a body that breaks off with 400", async () => {
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.error(new Error("gone")),
+    });
+    const init = { method: "POST", body, duplex: "half", headers: { "content-type": DNS } } as const;
+    expect((await app.request("/dns-query", init)).status).toBe(400);
+  });
+});
+
+describe("views by path", () => {
+  it("answers as the cluster in the path sees it", async () => {
+    const response = await get(`/clusters/cluster-a/dns-query?dns=${base64url(query(NAME))}`);
+    expect(response.status).toBe(200);
+    await post(query(NAME), {}, "/clusters/cluster-b/dns-query");
+    expect(gateway.asked.map((asked) => asked.view)).toEqual(["cluster-a", "cluster-b"]);
+  });
+});
+
+describe("counting", () => {
+  it("counts queries by view, outcome and type, and refusals by status", async () => {
+    await get(`/dns-query?dns=${base64url(query(NAME, "AAAA"))}`);
+    await post(query(NAME, "NAPTR"), {}, "/clusters/cluster-a/dns-query");
+    await get("/resolve?name=web.shop.svc.clusterset.test&type=HTTPS");
+    await get("/dns-query");
+    expect([...counters.queries()]).toEqual([
+      { transport: "https", view: "outside", outcome: "answer", type: "AAAA", count: 1 },
+      { transport: "https", view: "outside", outcome: "answer", type: "HTTPS", count: 1 },
+      { transport: "https", view: "cluster", outcome: "answer", type: "other", count: 1 },
+    ]);
+    expect([...counters.rejections()]).toEqual([[400, 1]]);
+    const { buckets, sum } = counters.durations();
+    expect(buckets.reduce((one, other) => one + other)).toBe(3);
+    expect(sum).toBeGreaterThan(0);
+  });
+});
+
+describe("an error of the gateway", () => {
+  it("becomes a 500 that keeps its words to the log", async () => {
+    const errors: Error[] = [];
+    const failing = createApp({
+      gateway: Object.assign(new FakeGateway(), {
+        answer: () => {
+          throw new Error("inner words");
+        },
+      }),
+      clock: () => NOW,
+      zones: [],
+      version: "0",
+      onError: (error) => errors.push(error),
+    });
+    const response = await failing.request(`/dns-query?dns=${base64url(query(NAME))}`);
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain("inner words");
+    expect(errors.map((error) => error.message)).toEqual(["inner words"]);
+  });
+});

@@ -1,0 +1,209 @@
+import { describe, expect, it } from "vitest";
+import { LocalZones } from "../../../src/forward/locally-served.ts";
+import { Outside, type OutsidePolicy } from "../../../src/forward/outside.ts";
+import { createApp } from "../../../src/http/app.ts";
+import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
+import { QueryCounters } from "../../../src/http/metrics/query-counters.ts";
+import { resolve } from "../../../src/resolve/resolve.ts";
+import { type ForwarderChanges, fakeForwarder, saysInTurn, withEdns } from "../../forward/fake-forwarder.ts";
+import { addressOf, dead, decoded, type Exchange, queryFor } from "../../forward/fake-upstreams.ts";
+import { compileWorld } from "../../resolve/ask.ts";
+import { twoClusters } from "../../resolve/world.ts";
+import { base64url, cluster, NOW } from "../fake-gateway.ts";
+
+const NAME = "www.example.com";
+const OURS = "web.shop.svc.clusterset.local";
+const DNS = "application/dns-message";
+
+function appOf(
+  policies: { default?: OutsidePolicy; byPath?: Record<string, OutsidePolicy> } = {},
+  servers: Record<string, Exchange> = { one: addressOf("192.0.2.1") },
+  changes: ForwarderChanges = {},
+) {
+  const world = compileWorld(twoClusters());
+  const gateway = {
+    answer: (query: Uint8Array, view: string | undefined) => resolve(query, { ...world, view }),
+    hasCluster: (clusterId: string) => clusterId === "cluster-a",
+    status: () => ({
+      ...{ ready: true, imageHash: "00", imageBytes: 1, services: 1 },
+      clusters: [cluster("cluster-a")],
+    }),
+  };
+  const { forwarder, asked, clock } = fakeForwarder(servers, changes);
+  const localZones = new LocalZones({ own: ["clusterset.local"], also: [], except: [] });
+  const counters = new QueryCounters();
+  const app = createApp({
+    ...{ gateway, counters, clock: () => NOW, zones: ["clusterset.local"], version: "0.0.0" },
+    outside: new Outside({ given: "refuse", localZones, forwarder }),
+    policies: {
+      default: policies.default ?? "forward",
+      byPath: new Map(Object.entries(policies.byPath ?? {})),
+    },
+  });
+  const from = { clientAddress: "192.0.2.77", clientCertificate: "none" } as const;
+  const get = (path: string, headers: Record<string, string> = { accept: DNS }) =>
+    app.request(path, { headers }, from);
+  const ask = async (name: string, path = "/dns-query", type = "A") => {
+    const response = await get(`${path}?dns=${base64url(queryFor(name, withEdns, type))}`);
+    return { response, packet: decoded(new Uint8Array(await response.arrayBuffer())) };
+  };
+  const json = async (name: string, path = "/resolve") =>
+    (await get(`${path}?name=${name}`, {})).json() as Promise<Record<string, unknown>>;
+  return { app, get, ask, json, asked, clock, counters, forwarder };
+}
+
+describe("a name outside the zones", () => {
+  it("is forwarded; HTTP caches may keep it as long as its TTL is (RFC 8484 section 5.1)", async () => {
+    const { ask, clock } = appOf();
+    const { response, packet } = await ask(NAME);
+    expect(packet).toMatchObject({
+      flag_ra: true,
+      flag_aa: false,
+      answers: [{ data: "192.0.2.1", ttl: 30 }],
+    });
+    expect(response.headers.get("cache-control")).toBe("max-age=30");
+    await clock.advance(12_000);
+    const later = await ask(NAME);
+    expect(later.packet.answers).toMatchObject([{ ttl: 18 }]);
+    expect(later.response.headers.get("cache-control")).toBe("max-age=18");
+  });
+
+  it("is forwarded by POST, too, and what is in the zones is not", async () => {
+    const { app, asked, ask } = appOf();
+    const post = await app.request("/dns-query", {
+      method: "POST",
+      headers: { "content-type": DNS },
+      body: new Uint8Array(queryFor(NAME)),
+    });
+    expect(decoded(new Uint8Array(await post.arrayBuffer())).answers).toMatchObject([{ data: "192.0.2.1" }]);
+    expect((await ask(OURS)).packet).toMatchObject({ rcode: "NOERROR", flag_aa: true });
+    expect((await ask(`no.${OURS}`)).packet).toMatchObject({ rcode: "NXDOMAIN", flag_aa: true });
+    expect(asked).toHaveLength(1);
+  });
+
+  it("whose upstream fails is SERVFAIL, which nobody may keep", async () => {
+    const { ask } = appOf({}, { dead });
+    const { response, packet } = await ask(NAME);
+    expect([response.status, packet.rcode, response.headers.get("cache-control")]).toEqual([
+      200,
+      "SERVFAIL",
+      "no-store",
+    ]);
+  });
+
+  it("is counted like any other", async () => {
+    const { ask, counters } = appOf();
+    await ask(NAME);
+    await ask(NAME);
+    await ask("localhost", "/dns-query", "AAAA");
+    expect([...counters.queries()]).toEqual([
+      { transport: "https", view: "outside", outcome: "answer", type: "A", count: 2 },
+      { transport: "https", view: "outside", outcome: "answer", type: "AAAA", count: 1 },
+    ]);
+  });
+});
+
+describe("the policy is the path's", () => {
+  const policies = {
+    default: "refuse",
+    byPath: {
+      "/resolve": "nxdomain",
+      "/clusters": "nxdomain",
+      "/everything": "forward",
+      "/dns-query/all": "forward",
+    },
+  } as const;
+  it.each([
+    ["/dns-query", "REFUSED"],
+    ["/everything", "NOERROR"],
+    ["/dns-query/all", "NOERROR"],
+    ["/clusters/cluster-a/dns-query", "NXDOMAIN"],
+  ])("%s: %s", async (path, expected) => {
+    const { ask } = appOf(policies);
+    expect((await ask(NAME, path)).packet.rcode).toBe(expected);
+    expect((await ask(OURS, path)).packet.rcode).toBe("NOERROR");
+  });
+
+  it("in JSON as well, also on paths that were added", async () => {
+    const { json } = appOf(policies);
+    expect(await json(NAME)).toMatchObject({ Status: 3 });
+    expect(await json(NAME, "/dns-query")).toMatchObject({ Status: 5 });
+    expect(await json(NAME, "/everything")).toMatchObject({ Status: 0, Answer: [{ data: "192.0.2.1" }] });
+    expect(await json(NAME, "/clusters/cluster-a/resolve")).toMatchObject({ Status: 3 });
+  });
+
+  it("other paths are none", async () => {
+    const { get } = appOf(policies);
+    expect((await get("/everything/else")).status).toBe(404);
+  });
+});
+
+describe("the Comment of JSON", () => {
+  it("says who answered, and how long ago", async () => {
+    const { json, clock } = appOf({}, { "dns.example.net": saysInTurn(addressOf("192.0.2.1"), dead) });
+    expect((await json(NAME)).Comment).toBe("forwarded to dns.example.net");
+    await clock.advance(12_400);
+    expect((await json(NAME)).Comment).toBe("forwarded to dns.example.net; cached 12 s ago");
+    await clock.advance(3_600_000);
+    expect((await json(NAME)).Comment).toBe(
+      "Extended DNS Error 3; forwarded to dns.example.net; cached 3612 s ago; stale: no newer answer could be had",
+    );
+  });
+
+  it("says that nobody answered", async () => {
+    expect((await appOf({}, { dead }).json(NAME)).Comment).toBe(
+      "Extended DNS Error 23; forwarded, but no upstream answered",
+    );
+  });
+
+  it("of names that are not forwarded is that of any other", async () => {
+    expect((await appOf({ default: "refuse" }).json(NAME)).Comment).toContain("seen from outside");
+  });
+});
+
+describe("a client that asks too much", () => {
+  it("gets 429 with Retry-After (RFC 6585 section 4), but everything in the zones", async () => {
+    const { get, ask, json, counters } = appOf({}, undefined, {
+      clients: { queriesPerSecond: 0.5, burst: 1 },
+    });
+    await ask(NAME);
+    const refused = await get(`/dns-query?dns=${base64url(queryFor("other.example.com"))}`);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "2"]);
+    expect(await refused.text()).toContain("asks too much");
+    expect((await get("/resolve?name=other.example.com", {})).status).toBe(429);
+    expect((await ask(NAME)).response.status).toBe(200);
+    expect((await ask(OURS)).packet.rcode).toBe("NOERROR");
+    expect(await json(OURS)).toMatchObject({ Status: 0 });
+    expect(Object.fromEntries(counters.rejections())).toEqual({ 429: 2 });
+    expect([...counters.queries()].reduce((sum, { count }) => sum + count, 0)).toBe(4);
+  });
+});
+
+it("metrics say what became of queries, and how upstreams do", async () => {
+  const { ask, forwarder, counters, clock } = appOf(
+    {},
+    { "dead:53": dead, "one:53": addressOf("192.0.2.1") },
+  );
+  await ask(NAME);
+  await clock.advance(100);
+  await ask(NAME);
+  await ask("localhost");
+  const status = {
+    status: () => ({ ...{ ready: true, imageHash: "", imageBytes: 1, services: 1 }, clusters: [] }),
+  };
+  const text = await createPrometheusMetrics(status, counters, () => NOW, forwarder).render();
+  for (const line of [
+    'clusterset_doh_outside_queries_total{result="miss"} 1',
+    'clusterset_doh_outside_queries_total{result="hit"} 1',
+    'clusterset_doh_outside_queries_total{result="local"} 1',
+    'clusterset_doh_upstream_failures_total{upstream="dead:53"} 1',
+    'clusterset_doh_upstream_failures_total{upstream="one:53"} 0',
+    'clusterset_doh_upstream_up{upstream="dead:53"} 0',
+    'clusterset_doh_upstream_up{upstream="one:53"} 1',
+    'clusterset_doh_upstream_duration_seconds_bucket{upstream="one:53",le="+Inf"} 1',
+    'clusterset_doh_upstream_duration_seconds_count{upstream="one:53"} 1',
+    "clusterset_doh_upstream_hedges_total 0",
+    "clusterset_doh_cached_answers 1",
+  ])
+    expect(text.split("\n")).toContain(line);
+});

@@ -1,0 +1,134 @@
+import { decode } from "dns-packet";
+import { beforeEach, describe, expect, it } from "vitest";
+import { createApp } from "../../../src/http/app.ts";
+import { NAME } from "../../conformance/cases/doh.ts";
+import { jsonCases } from "../../conformance/cases/json.ts";
+import { checkCase, titled } from "../../conformance/http-case.ts";
+import { cluster, FakeGateway, NOW } from "../fake-gateway.ts";
+
+let gateway: FakeGateway;
+let app: ReturnType<typeof createApp>;
+
+beforeEach(() => {
+  gateway = new FakeGateway();
+  app = createApp({ gateway, clock: () => NOW, zones: ["clusterset.local"], version: "0.0.0" });
+});
+
+const get = (path: string, accept?: string) =>
+  app.request(path, accept === undefined ? {} : { headers: { accept } });
+const asked = () => decode(Buffer.from(gateway.asked.at(-1)!.query));
+
+describe("the JSON form", () => {
+  it.each(titled(jsonCases))("%s", (_, entry) => checkCase(app.fetch, entry));
+
+  it("says whom an answer is for and how fresh the knowledge behind it is", async () => {
+    expect(await (await get(`/resolve?name=${NAME}&type=A`)).json()).toMatchObject({
+      Comment: "seen from outside; 2 of 2 clusters live; cluster-b heard 5 s ago; cluster-a heard 3 s ago",
+    });
+  });
+
+  it("asks as the cluster in the path", async () => {
+    await get(`/clusters/cluster-a/resolve?name=${NAME}`);
+    expect(gateway.asked[0]?.view).toBe("cluster-a");
+  });
+
+  it("renders each type in the form of zone files", async () => {
+    const name = NAME;
+    gateway.reply = {
+      answers: [
+        { type: "AAAA", name, ttl: 5, data: "fd00::1" },
+        { type: "PTR", name, ttl: 5, data: "a.example" },
+        { type: "SRV", name, ttl: 5, data: { priority: 0, weight: 50, port: 443, target: "web.example" } },
+        { type: "TXT", name, ttl: 5, data: ["1.0.0", 'say "hi" \\ ', Buffer.from([0x00, 0xe9])] },
+        { type: "HINFO", name, ttl: 5, data: { cpu: "RFC8482", os: "" } },
+        { type: "NULL", name, ttl: 5, data: Buffer.from("0a0b", "hex") },
+      ],
+      authorities: [
+        {
+          type: "SOA",
+          name: "clusterset.test",
+          ttl: 5,
+          data: { mname: "ns.x", rname: "host.x", serial: 1, refresh: 2, retry: 3, expire: 4, minimum: 5 },
+        },
+      ],
+      additionals: [{ type: "A", name: "web.example", ttl: 5, data: "10.1.0.2" }],
+    };
+    const answer = (await (await get(`/resolve?name=${NAME}&type=ANY`)).json()) as Record<
+      string,
+      { data: string }[]
+    >;
+    expect(answer.Answer?.map((record) => record.data)).toEqual([
+      "fd00::1",
+      "a.example.",
+      "0 50 443 web.example.",
+      String.raw`"1.0.0" "say \"hi\" \\ " "\000\233"`,
+      '"RFC8482" ""',
+      "\\# 2 0a0b",
+    ]);
+    expect(answer.Authority?.map((record) => record.data)).toEqual(["ns.x. host.x. 1 2 3 4 5"]);
+    expect(answer.Additional?.map((record) => record.data)).toEqual(["10.1.0.2"]);
+  });
+
+  it("tells the response code and the Extended DNS Error (RFC 8914)", async () => {
+    gateway.reply = {
+      rcode: 2,
+      freshness: 0,
+      outcome: "servfail",
+      additionals: [
+        {
+          type: "OPT",
+          name: ".",
+          udpPayloadSize: 1232,
+          extendedRcode: 0,
+          ednsVersion: 0,
+          flags: 0,
+          flag_do: false,
+          options: [{ code: 15, data: Buffer.from("\x00\x0enot synced") } as never],
+        },
+      ],
+    };
+    const response = await get(`/resolve?name=${NAME}`);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(await response.json()).toMatchObject({
+      Status: 2,
+      Comment: expect.stringMatching(/^Extended DNS Error 14: not synced; seen from outside/),
+    });
+  });
+
+  it("says which clusters are silent, oldest first, and sums up many", async () => {
+    gateway.state = {
+      ...gateway.state,
+      clusters: [
+        cluster("cluster-a"),
+        cluster("cluster-b", { live: false, renewedAt: NOW - 95_000 }),
+        ...["c", "d", "e", "f"].map((id) => cluster(id, { renewedAt: NOW })),
+      ],
+    };
+    const answer = (await (await get(`/clusters/cluster-a/resolve?name=${NAME}`)).json()) as {
+      Comment: string;
+    };
+    expect(answer.Comment).toBe(
+      "seen from cluster-a; 5 of 6 clusters live; cluster-b silent for 95 s, withdrawn; cluster-a heard 3 s ago; " +
+        "c heard 0 s ago; d heard 0 s ago; e heard 0 s ago; the others more recently",
+    );
+  });
+});
+
+describe("parameters", () => {
+  it("sets CD and DO, RD and ID 0, and a payload size that JSON can hold", async () => {
+    await get(`/resolve?name=${NAME}&cd=1&do=true`);
+    expect(asked()).toMatchObject({ id: 0, flag_cd: true, flag_rd: true });
+    expect(asked().additionals).toMatchObject([
+      { type: "OPT", udpPayloadSize: 65535, flag_do: true, ednsVersion: 0 },
+    ]);
+    await get(`/resolve?name=${NAME}&cd=false&do=`);
+    expect(asked()).toMatchObject({ flag_cd: false });
+    expect(asked().additionals).toMatchObject([{ type: "OPT", flag_do: false }]);
+  });
+
+  it("that are malformed ask nothing", async () => {
+    for (const search of ["", "?name=a..example", "?name=a.example&type=BOGUS"])
+      await get(`/resolve${search}`);
+    expect(gateway.asked).toEqual([]);
+  });
+});

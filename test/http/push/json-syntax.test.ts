@@ -1,0 +1,99 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { findJsonError, JsonShape, lineAndColumn } from "../../../src/http/push/json-syntax.ts";
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe("findJsonError", () => {
+  test.each([
+    ['{"a":1,}', 7],
+    ['{"a" 1}', 5],
+    ["[1 2]", 3],
+    ["[1,]", 3],
+    ["{a:1}", 1],
+    ["01", 0],
+    ["[1.]", 1],
+    ["nul", 0],
+    ['"open', 0],
+    ['"bad \\x escape"', 0],
+    ['"line\nbreak"', 0],
+    ["", 0],
+    ["  ", 2],
+    ['{"a":', 5],
+    ["1 1", 2],
+    ["]", 0],
+  ])("%j stops being JSON at %i", (text, position) => {
+    expect(findJsonError(text)).toBe(position);
+  });
+
+  test("finds no error in JSON, and none before the one that it finds elsewhere", () => {
+    const json = fc.json({ maxDepth: 4 });
+    const edited = fc
+      .tuple(json, fc.nat(), fc.constantFrom("", ",", "]", "}", '"', "\\", "1", "\u0001", "\u2028", " "))
+      .map(([text, at, put]) => {
+        const start = at % (text.length + 1);
+        return text.slice(0, start) + put + text.slice(start + 1);
+      });
+    fc.assert(
+      fc.property(fc.oneof(json, edited, fc.string()), (text) => {
+        const position = findJsonError(text);
+        expect(position).toBeLessThanOrEqual(text.length);
+        if (isJson(text)) expect(position).toBe(text.length);
+        else expect(findJsonError(text.slice(0, position))).toBe(position);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("what comes before the error can be the start of JSON", () => {
+    for (const text of ['{"a":[1,2', '{"a":[1,2}', '[{"b":null},tru]']) {
+      const before = text.slice(0, findJsonError(text));
+      const ends = ["", "]", "}", "]}", "0]", "0]}", "}]"].some((end) => isJson(before + end));
+      expect([text, ends]).toEqual([text, true]);
+    }
+  });
+});
+
+test("JsonShape follows nesting and counts values over parts, and not inside strings", () => {
+  const encoder = new TextEncoder();
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 6 }), fc.nat(), (text, at) => {
+      const bytes = encoder.encode(text);
+      const cut = at % (bytes.length + 1);
+      const shape = new JsonShape();
+      shape.feed(bytes.subarray(0, cut));
+      shape.feed(bytes.subarray(cut));
+      const value = JSON.parse(text);
+      expect(shape.deepest).toBe(levels(value));
+      // An empty object or array counts as if it had one.
+      expect(shape.values).toBeGreaterThanOrEqual(values(value));
+      expect(shape.values).toBeLessThanOrEqual(2 * values(value) + 1);
+    }),
+  );
+});
+
+test("lineAndColumn counts from 1", () => {
+  expect(lineAndColumn("ab\ncd", 0)).toEqual({ line: 1, column: 1 });
+  expect(lineAndColumn("ab\ncd", 2)).toEqual({ line: 1, column: 3 });
+  expect(lineAndColumn("ab\ncd", 3)).toEqual({ line: 2, column: 1 });
+  expect(lineAndColumn("ab\ncd", 5)).toEqual({ line: 2, column: 3 });
+});
+
+function levels(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(levels));
+}
+
+/** Members and elements, those of members and elements too. */
+function values(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const inside = Object.values(value);
+  return inside.length + inside.reduce((sum: number, one) => sum + values(one), 0);
+}

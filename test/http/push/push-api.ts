@@ -1,0 +1,52 @@
+import { createHash } from "node:crypto";
+import { Hono } from "hono";
+import { type ClusterCredential, createCredentials } from "../../../src/access/credentials.ts";
+import { createPushAuthority } from "../../../src/access/push-authority.ts";
+import { systemClock } from "../../../src/gateway/clock.ts";
+import { Gateway } from "../../../src/gateway/gateway.ts";
+import type { PushLimits } from "../../../src/http/push/push-limits.ts";
+import { createPushRoutes, type PushGateway } from "../../../src/http/push/push-routes.ts";
+import { LimitCounters } from "../../../src/limits/limit-counters.ts";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { PUSH_TOKENS, pushApi } from "../../conformance/push-client.ts";
+import { realStages } from "../../gateway/real-stages.ts";
+
+/** The digest that a credential holds of a token. */
+export const sha256 = (token: string) => createHash("sha256").update(token).digest("hex");
+const CREDENTIALS: ClusterCredential[] = PUSH_TOKENS.map(({ clusterId, token }, index) => ({
+  clusterId,
+  // Either case of hex is a digest.
+  tokenSha256: index === 1 ? sha256(token).toUpperCase() : sha256(token),
+}));
+
+/** The push API on a real gateway with real stages; `send` has the token of the cluster "west". */
+export async function openPushApi(
+  given: { limits?: Partial<PushLimits>; gateway?: Partial<PushGateway> } = {},
+) {
+  const real = await Gateway.open({
+    store: createMemoryStore(),
+    stages: realStages(),
+    clock: systemClock,
+    onEvent: () => {},
+  });
+  const gateway: PushGateway = {
+    replace: (...push) => real.replace(...push),
+    patch: (...push) => real.patch(...push),
+    renew: (...push) => real.renew(...push),
+    leave: (clusterId) => real.leave(clusterId),
+    snapshotOf: (clusterId) => real.snapshotOf(clusterId),
+    status: () => real.status(),
+    ...given.gateway,
+  };
+  const errors: unknown[] = [];
+  const limitCounters = new LimitCounters();
+  const routes = createPushRoutes({
+    gateway,
+    authority: createPushAuthority({ secrets: createCredentials(CREDENTIALS) }),
+    limits: given.limits ?? {},
+    counters: limitCounters,
+    onError: (error) => errors.push(error),
+  });
+  const app = new Hono().route("/api/v1/clusters", routes);
+  return { ...pushApi(app.fetch), fetch: app.fetch, errors, gateway: real, limitCounters };
+}

@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/limits.ts";
+import { DEFAULT_PUSH_LIMITS } from "../../../src/http/push/push-limits.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const documentation = readFileSync(join(root, "docs/push-protocol.md"), "utf8");
+
+test("docs/push-protocol.md lists every code with its status", () => {
+  const http = join(root, "src/http/push");
+  const sources = readdirSync(http).filter((name) => name.startsWith("push"));
+  const text = sources.map((name) => readFileSync(join(http, name), "utf8")).join("\n");
+  const thrown = [...text.matchAll(/new PushFault\(\s*(\d{3}),\s*"([A-Z0-9_]+)"/g)];
+  const mapped = [...text.matchAll(/^ {2}([A-Z_]{6,}): (\d{3}),$/gm)].map(([all, code, status]) => [
+    all,
+    status,
+    code,
+  ]);
+  expect(thrown.length).toBeGreaterThan(15);
+  expect(mapped).toHaveLength(17);
+  for (const [, status, code] of [...thrown, ...mapped]) {
+    const rows = documentation.split("\n").filter((line) => line.startsWith(`| ${status} |`));
+    expect([code, rows.some((row) => row.includes(`\`${code}\``))]).toEqual([code, true]);
+  }
+});
+
+test("docs/push-protocol.md has the default limits", () => {
+  const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB |`;
+  const { sentBytes, bodyBytes, bytesInFlight, levels, compressionRatio } = DEFAULT_PUSH_LIMITS;
+  const { values, valuesPerSecond, pushesPerSecond, pushBurst, pushesPerCluster } = DEFAULT_PUSH_LIMITS;
+  const written = (number: number) => number.toLocaleString("en");
+  expect(documentation).toContain(`elements of a body | ${written(values)} |`);
+  expect(documentation).toContain(
+    `elements of one cluster, each second in the long run | ${written(valuesPerSecond)} |`,
+  );
+  expect(documentation).toContain(`in the long run; at once | ${pushesPerSecond}; ${pushBurst} |`);
+  expect(documentation).toContain(`at the same time | ${pushesPerCluster} |`);
+  for (const text of [mebibytes(sentBytes), mebibytes(bodyBytes), mebibytes(bytesInFlight)])
+    expect(documentation).toContain(text);
+  expect(documentation).toContain(`levels of nesting | ${levels} |`);
+  expect(documentation).toContain(`(from 1 MiB on) | ${compressionRatio} |`);
+  expect(DEFAULT_GATEWAY_LIMITS.mostSnapshotCharacters).toBe(bodyBytes);
+  const { leaseSeconds, leastLeaseSeconds, mostLeaseSeconds } = DEFAULT_GATEWAY_LIMITS;
+  expect(documentation).toContain(
+    `default ${leaseSeconds}; ${leastLeaseSeconds} to ${mostLeaseSeconds} unless`,
+  );
+});

@@ -1,0 +1,171 @@
+import { randomBytes } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import type { PushLimits } from "../../../src/http/push/push-limits.ts";
+import type { Limit } from "../../../src/limits/limit-counters.ts";
+import { PUSH_BOUNDS, pushLimitCases } from "../../conformance/cases/push-refusals.ts";
+import { checkCase, titled } from "../../conformance/http-case.ts";
+import { acknowledged, refusal } from "../../conformance/push-client.ts";
+import { shopSnapshot } from "../../snapshot/worlds.ts";
+import { openPushApi } from "./push-api.ts";
+
+describe("limits", () => {
+  const gzip = { "content-encoding": "gzip" };
+  /** A body in parts of `size` octets, so that no length is declared; counts the parts that were asked for. */
+  function inParts(bytes: Uint8Array, size: number) {
+    const asked = { count: 0 };
+    const stream = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const start = asked.count++ * size;
+        if (start < bytes.length) controller.enqueue(bytes.subarray(start, start + size));
+        else controller.close();
+      },
+    });
+    return { stream, asked };
+  }
+
+  test.each(titled(pushLimitCases))("%s", async (_, entry) => {
+    const { fetch } = await openPushApi({ limits: PUSH_BOUNDS });
+    await checkCase(fetch, entry);
+  });
+
+  test("a declared length over the limit is refused before anything is read", async () => {
+    const { put } = await openPushApi({ limits: { sentBytes: 1000 } });
+    const { stream, asked } = inParts(new Uint8Array(100_000), 100);
+    const headers = { "content-length": "100000" };
+    expect(await refusal(put(undefined, { body: () => stream, headers }))).toMatchObject({
+      status: 413,
+      code: "BODY_TOO_LARGE",
+    });
+    expect(asked.count).toBeLessThan(5);
+  });
+
+  test.each([{}, gzip])("an undeclared length over the limit stops the sender %j", async (headers) => {
+    const { put } = await openPushApi({ limits: { sentBytes: 100_000 } });
+    const text = Buffer.from(`"${randomBytes(1_000_000).toString("base64")}"`);
+    const { stream, asked } = inParts("content-encoding" in headers ? gzipSync(text) : text, 10_000);
+    expect(await refusal(put(undefined, { body: () => stream, headers }))).toMatchObject({
+      status: 413,
+      code: "BODY_TOO_LARGE",
+    });
+    expect(asked.count).toBeLessThan(25);
+  });
+
+  test("of one cluster only so many pushes are read at once, and a renewal is none of them", async () => {
+    const { put, send } = await openPushApi({ limits: { pushesPerCluster: 1 } });
+    let finish = () => {};
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(JSON.stringify(shopSnapshot("west"))));
+        finish = () => controller.close();
+      },
+    });
+    const slow = put(undefined, { body: () => stream });
+    const refused = await refusal(put());
+    expect(refused).toMatchObject({ status: 429, code: "TOO_MANY_PUSHES" });
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect((await send("POST", "west/lease", { body: '{"generation":1}' })).status).toBe(409);
+    finish();
+    await acknowledged(slow);
+    await acknowledged(put());
+  });
+
+  test("all bodies together are bounded, and the bound is free again afterwards", async () => {
+    const { put, send } = await openPushApi({ limits: { bytesInFlight: 2000 } });
+    let finish = () => {};
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(" ".repeat(1900)));
+        finish = () => controller.close();
+      },
+    });
+    const slow = put(undefined, { body: () => stream });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const body = JSON.stringify(shopSnapshot("east.eu"));
+    const refused = await refusal(send("PUT", "east.eu/snapshot", { token: "east-token", body }));
+    expect(refused).toMatchObject({ status: 503, code: "BUSY" });
+    expect(refused.headers.get("retry-after")).toBe("5");
+    finish();
+    expect(await refusal(slow)).toMatchObject({ code: "INVALID_JSON" });
+    for (let round = 0; round < 5; round++)
+      await acknowledged(send("PUT", "east.eu/snapshot", { token: "east-token", body }));
+  });
+
+  const listOf = (count: number) => `[${Array.from({ length: count }, () => "{}").join()}]`;
+  const refusedFor: [string, Partial<PushLimits>, string, number, string, Limit][] = [
+    [
+      "deep JSON, before its end is there",
+      {},
+      "[".repeat(16_000_000),
+      400,
+      "JSON_TOO_DEEP",
+      "limits.pushLevels",
+    ],
+    [
+      "deep JSON of another limit",
+      { levels: 3 },
+      '{"a":[{"b":{}}]}',
+      400,
+      "JSON_TOO_DEEP",
+      "limits.pushLevels",
+    ],
+    ["too many values", { values: 1000 }, listOf(1000), 413, "TOO_MANY_VALUES", "limits.pushValues"],
+    ["too long", { sentBytes: 100 }, listOf(100), 413, "BODY_TOO_LARGE", "limits.pushSentBytes"],
+    ["too long inside", { bodyBytes: 100 }, listOf(100), 413, "BODY_TOO_LARGE", "limits.pushBytes"],
+    ["no room", { bytesInFlight: 100 }, listOf(100), 503, "BUSY", "limits.pushBytesInFlight"],
+  ];
+  test.each(refusedFor)("%s is refused and counted", async (_, limits, body, status, code, limit) => {
+    const { put, limitCounters } = await openPushApi({ limits });
+    expect(await refusal(put(undefined, { body }))).toMatchObject({ status, code });
+    expect([...limitCounters.counts()].filter(([, count]) => count > 0)).toEqual([[limit, 1]]);
+  });
+
+  test("a gzip bomb is refused while it is inflated, and counted", async () => {
+    const bomb = gzipSync(Buffer.alloc(60_000_000, " "), { level: 9 });
+    const { put, limitCounters } = await openPushApi();
+    expect(await refusal(put(undefined, { body: bomb, headers: gzip }))).toMatchObject({
+      status: 413,
+      code: "COMPRESSION_RATIO",
+    });
+    expect(limitCounters.counts().get("limits.pushRatio")).toBe(1);
+  });
+
+  test("of one cluster only so many requests are taken, and others are not kept out by it", async () => {
+    const { put, send, limitCounters } = await openPushApi({
+      limits: { pushesPerSecond: 0.01, pushBurst: 2 },
+    });
+    await acknowledged(put());
+    expect((await send("POST", "west/lease", { body: '{"generation":1}' })).status).toBe(409);
+    const refused = await refusal(put());
+    expect(refused).toMatchObject({ status: 429, code: "TOO_MANY_REQUESTS" });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(50);
+    expect(limitCounters.counts().get("limits.pushesPerSecond")).toBe(1);
+    const body = JSON.stringify(shopSnapshot("east.eu"));
+    await acknowledged(send("PUT", "east.eu/snapshot", { token: "east-token", body }));
+    // Nobody without its token takes anything of it.
+    expect((await send("PUT", "east.eu/snapshot", { token: "west-token", body })).status).toBe(403);
+    await acknowledged(send("PUT", "east.eu/snapshot", { token: "east-token", body }));
+  });
+
+  test("of one cluster only so much is parsed, deltas and snapshots together", async () => {
+    const { put, limitCounters } = await openPushApi({ limits: { values: 1000, valuesPerSecond: 1 } });
+    for (let round = 0; round < 2; round++)
+      expect(await refusal(put(undefined, { body: listOf(450) }))).toMatchObject({
+        code: "INVALID_SNAPSHOT",
+      });
+    const refused = await refusal(put(undefined, { body: listOf(450) }));
+    expect(refused).toMatchObject({ status: 429, code: "TOO_MUCH_WORK" });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(500);
+    expect(limitCounters.counts().get("limits.pushValuesPerSecond")).toBe(1);
+    expect(limitCounters.counts().get("limits.pushValues")).toBe(0);
+  });
+
+  test("a snapshot in which all is wrong is not read to its end", async () => {
+    const entries = Array.from({ length: 200_000 }, (_, index) => `"a/b${index}":1`).join();
+    const body = `{"formatVersion":1,"clusterId":"west","namespaces":{},"imports":{},"findings":{},"exports":{${entries}}}`;
+    const { put } = await openPushApi();
+    const response = await put(undefined, { body });
+    expect(response.status).toBe(422);
+    expect(await response.json()).toMatchObject({ error: { details: { total: 1000 } } });
+  });
+});

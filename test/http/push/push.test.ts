@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+import { pushRefusalCases } from "../../conformance/cases/push-refusals.ts";
+import { pushScenarios } from "../../conformance/cases/push-scenarios.ts";
+import { checkCase, titled } from "../../conformance/http-case.ts";
+import { refusal } from "../../conformance/push-client.ts";
+import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
+import { openPushApi } from "./push-api.ts";
+
+describe("the push API", () => {
+  test.each(titled(pushScenarios))("%s", async (_, scenario) => {
+    const { errors, ...api } = await openPushApi();
+    await scenario.run(api);
+    expect(errors).toEqual([]);
+  });
+
+  test.each(titled(pushRefusalCases))("%s", async (_, entry) => {
+    const { fetch, errors, gateway } = await openPushApi();
+    await checkCase(fetch, entry);
+    expect(errors).toEqual([]);
+    expect(gateway.status().clusters).toEqual([]);
+  });
+});
+
+test("a full push of what is held is taken over as what is held: it is neither in the memory twice nor merged again", async () => {
+  const { put, gateway } = await openPushApi();
+  const exports = { "shop/web": headlessExport(2), "shop/db": headlessExport(1) };
+  await put({ ...shopSnapshot("west"), exports });
+  const held = gateway.snapshotOf("west")!;
+  await put({ ...shopSnapshot("west"), exports });
+  expect(gateway.snapshotOf("west")!.exports).toBe(held.exports);
+  await put({ ...shopSnapshot("west"), exports: { ...exports, "shop/db": headlessExport(3) } });
+  const changed = gateway.snapshotOf("west")!;
+  expect(changed.exports["shop/web"]).toBe(held.exports["shop/web"]);
+  expect(changed.exports["shop/db"]).toEqual(headlessExport(3));
+});
+
+describe("failures", () => {
+  test("nobody foresaw become a 500 that says nothing about them, and are reported", async () => {
+    const failure = new Error("disk full at /secret/path");
+    const { put, errors } = await openPushApi({ gateway: { replace: () => Promise.reject(failure) } });
+    const refused = await refusal(put());
+    expect(refused).toMatchObject({ status: 500, code: "INTERNAL" });
+    expect(JSON.stringify(refused)).not.toContain("secret");
+    expect(errors).toEqual([failure]);
+  });
+});
