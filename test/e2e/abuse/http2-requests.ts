@@ -35,7 +35,13 @@ function bare(method: string, path: string, fields: Fields = {}): Http2Request {
 }
 
 /** A request with a body, in each way that one may end. */
-function withBody(method: string, path: string, fields: Fields, body: Uint8Array, what: string): Http2Request[] {
+function withBody(
+  method: string,
+  path: string,
+  fields: Fields,
+  body: Uint8Array,
+  what: string,
+): Http2Request[] {
   const head = (stream: number) => begin(stream, method, path, fields);
   const half = body.subarray(0, body.length >> 1);
   const title = `${method} ${path} ${what}`;
