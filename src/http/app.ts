@@ -2,10 +2,12 @@ import { Hono } from "hono";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { ConnectionEnvironment } from "./connection.ts";
 import { createDnsResource, type DnsResource, type DnsResourceDependencies } from "./doh/dns-resource.ts";
+import type { Exchange } from "./exchange.ts";
 import { exchangeByFetch, FetchRequest, toResponse } from "./fetch-exchange.ts";
 import { createHealthRoutes, type MetricsSource } from "./health-routes.ts";
 import type { PageSettings } from "./pages/page-parts.ts";
 import { createPages } from "./pages/routes.ts";
+import type { Refuse } from "./refusal.ts";
 
 /** Routes that ask for credentials of their own. */
 export interface OwnRoutes {
@@ -63,7 +65,7 @@ export function createApp(
 export function createOpenApp(
   dependencies: OwnRoutes &
     Pick<AppDependencies, "clock"> & { readonly gateway: { status(): ServingStatus } },
-  resource: Pick<DnsResource, "counters" | "notFound" | "failed">,
+  resource: Pick<DnsResource, "counters" | "refuse" | "notFound" | "failed">,
 ): Hono<ConnectionEnvironment> {
   const app = new Hono<ConnectionEnvironment>();
   mountOwnRoutes(app, dependencies, resource);
@@ -90,8 +92,22 @@ function mountOwnRoutes(
 
 function end(
   app: Hono<ConnectionEnvironment>,
-  { notFound, failed }: Pick<DnsResource, "notFound" | "failed">,
+  { refuse, notFound, failed }: Pick<DnsResource, "refuse" | "notFound" | "failed">,
 ): void {
-  app.notFound((c) => exchangeByFetch(notFound, c.req.raw, c.env));
+  app.notFound((c) =>
+    exchangeByFetch(answersGet(app, c.req.path) ? notAllowed(refuse) : notFound, c.req.raw, c.env),
+  );
   app.onError((error, c) => toResponse(failed(new FetchRequest(c.req.raw, c.env), error)));
+}
+
+/** Whether GET and HEAD are answered at a path: pages, files, health and metrics. */
+function answersGet(app: Hono<ConnectionEnvironment>, path: string): boolean {
+  const [handlers] = app.router.match("GET", path);
+  return handlers.length > 0;
+}
+
+/** Rejects methods other than GET and HEAD (RFC 9110 section 15.5.6). */
+function notAllowed(refuse: Refuse): Exchange {
+  return (request) =>
+    refuse(request, 405, `${request.method} is not for this path: GET, HEAD`, { allow: "GET, HEAD" });
 }

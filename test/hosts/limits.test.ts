@@ -7,6 +7,7 @@ import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { startFetchServer } from "../../src/hosts/runtimes/fetch-server.ts";
 import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
 import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";
+import { ConnectionErrors } from "../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import { RequestsInFlight } from "../../src/limits/load.ts";
 import { queryFor } from "../forward/fake-upstreams.ts";
@@ -185,7 +186,12 @@ describe("hosts that see requests only", () => {
           finish = () => resolve(new Response("late"));
         }),
       limits: DEFAULT_SERVER_LIMITS,
-      protection: { counters, requests: new RequestsInFlight(1), clients: undefined },
+      protection: {
+        counters,
+        errors: new ConnectionErrors(),
+        requests: new RequestsInFlight(1),
+        clients: undefined,
+      },
     });
     const request = new Request("https://doh.example/");
     const first = respond!(request, "192.0.2.1");

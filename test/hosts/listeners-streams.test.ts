@@ -9,6 +9,7 @@ import { Connections } from "../../src/hosts/node/listeners/connections.ts";
 import type { QueryHandler } from "../../src/hosts/node/listeners/query-handler.ts";
 import { listenTcp, listenTls, type TlsBound } from "../../src/hosts/node/listeners/stream.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls.ts";
+import { ConnectionErrors } from "../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { streamTransport } from "../../src/resolve/transport.ts";
@@ -100,6 +101,7 @@ function partsOf(handler: Handler, bounds: Bounds) {
       counters: limits,
       kind: "dns",
     }),
+    errors: new ConnectionErrors(),
     onError: (error: Error) => errors.push(error),
     onTooLong: () => limits.hit("limits.queryBytes"),
     onFull: () => limits.hit("dns.queriesPerConnection"),

@@ -17,6 +17,7 @@ import { type NodeServer, startNodeServer } from "../../src/hosts/node/node-serv
 import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls.ts";
 import { ClientNetworks } from "../../src/limits/client-networks.ts";
 import { ClientRate } from "../../src/limits/client-rate.ts";
+import { ConnectionErrors } from "../../src/limits/connection-errors.ts";
 import { type Limit, LimitCounters } from "../../src/limits/limit-counters.ts";
 import { RequestsInFlight } from "../../src/limits/load.ts";
 import {
@@ -70,6 +71,7 @@ async function start({ limits: given, clients, secure = true, fetch }: Settings 
     limits,
     protection: {
       counters,
+      errors: new ConnectionErrors(),
       requests,
       clients: clients && {
         networks: new ClientNetworks(socketNetworks(settings)),

@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { endOnUncaught } from "../commands/end-on-uncaught.ts";
 import { stopSignal } from "../commands/stop-signal.ts";
 import { createLogger } from "../node/logger.ts";
 import type { StartServer } from "../node/node-server.ts";
@@ -60,9 +61,11 @@ Stops cleanly on SIGTERM. Exit codes: 0 stopped, 1 failed, 2 wrong flags or conf
       const logger = createLogger("serve", config.logLevel);
       const stop = stopSignal();
       const running = await startGateway(config, logger, startServer);
+      const disarm = endOnUncaught(logger, () => running.stop());
       if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
       logger.info({ event: "stopping" }, "stopping: running requests may finish");
       await running.stop();
+      disarm();
       logger.info({ event: "stopped" }, "stopped");
     });
 }

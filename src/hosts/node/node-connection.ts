@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Http2ServerRequest, ServerHttp2Stream } from "node:http2";
+import type { ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { CertificateIdentity } from "../../access/certificates.ts";
@@ -8,9 +8,9 @@ import { identityOf } from "./certificate-identity.ts";
 
 /** What Node knows of the connection of a request, looked up when it is asked for. */
 export class NodeConnection implements Connection {
-  readonly #incoming: IncomingMessage | Http2ServerRequest | ServerHttp2Stream;
+  readonly #incoming: IncomingMessage | ServerHttp2Stream;
 
-  constructor(incoming: IncomingMessage | Http2ServerRequest | ServerHttp2Stream) {
+  constructor(incoming: IncomingMessage | ServerHttp2Stream) {
     this.#incoming = incoming;
   }
 
@@ -34,8 +34,8 @@ export class NodeConnection implements Connection {
   /** Undefined where the connection is gone. */
   #socket(): Socket | TLSSocket | undefined {
     const incoming = this.#incoming;
-    if ("socket" in incoming && !("stream" in incoming)) return incoming.socket;
-    const { session } = "stream" in incoming ? incoming.stream : incoming;
+    if ("socket" in incoming) return incoming.socket;
+    const { session } = incoming;
     return session === undefined || session.destroyed ? undefined : session.socket;
   }
 }

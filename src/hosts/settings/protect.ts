@@ -60,6 +60,7 @@ export function protect(start: StartServer, parts: Protected): StartServer {
       }),
       protection: {
         counters,
+        errors: parts.counters.errors,
         requests,
         clients: {
           networks: new ClientNetworks(socketNetworks(clients)),

@@ -47,7 +47,7 @@ export function createAdmitted<Of extends Site>(parts: AdmittedParts<Of>): Admit
   const admit: Admit<Of> = createAdmit({ authority, siteOf, counters: access, refuse });
   const resource = createAdmittedResource({ admit, paths: dnsPaths(policies), allowedOrigins });
   const notFound = (request: HttpRequest) => refuse(request, 404, NOTHING_HERE);
-  const open = createOpenApp(common, { counters, notFound, failed });
+  const open = createOpenApp(common, { counters, refuse, notFound, failed });
   return {
     app: createAdmittedApp({ admit, authority, audiences, siteOf, resource, open, failed }),
     resource,

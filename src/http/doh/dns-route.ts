@@ -82,9 +82,17 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     }
     const refused = refuseAccept(request);
     if (refused !== undefined) return refused;
-    // Padding that a client wrote as %3D is the one thing in base64url that arrives encoded.
-    if (text.includes("%"))
-      text = text.replace(/(?:%3d){1,2}$/i, (padding) => "==".slice(0, padding.length / 3));
+    // Clients that encode anything encode the padding; RFC 3986 section 6.2.2.2 allows it for every character.
+    if (text.includes("%")) {
+      const plain = percentDecoded(text);
+      if (plain === undefined)
+        return refuse(
+          request,
+          400,
+          "the parameter dns has malformed percent-encoding (RFC 3986 section 2.1)",
+        );
+      text = plain;
+    }
     const size = text.length > longestParameter ? longestParameter : decodeBase64url(text, decoded);
     if (size > longestQuery) {
       limits.hit("limits.queryBytes");
@@ -100,6 +108,11 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     if (contentType !== DNS_MESSAGE && (contentType === null || essence(contentType) !== DNS_MESSAGE))
       return refuse(request, 415, `the body of a POST must be ${DNS_MESSAGE}`, {
         "accept-post": DNS_MESSAGE,
+      });
+    const coding = request.header("content-encoding")?.toLowerCase() ?? "";
+    if (coding !== "" && coding !== "identity")
+      return refuse(request, 415, "the body of a POST must have no Content-Encoding", {
+        "accept-encoding": "identity",
       });
     const refused = refuseAccept(request);
     if (refused !== undefined) return refused;
@@ -128,4 +141,13 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
         });
     }
   };
+}
+
+/** Undefined where the percent-encoding is malformed. */
+function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }

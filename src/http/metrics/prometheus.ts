@@ -108,6 +108,16 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
       for (const [limit, count] of counters.limits.counts()) this.inc({ limit }, count);
     },
   });
+  new Counter({
+    name: "clusterset_doh_connection_errors_total",
+    help: "Errors of connections, streams and sockets, by what they were seen on. Each ended that connection or stream alone.",
+    labelNames: ["source"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [source, count] of counters.errors.counts()) this.inc({ source }, count);
+    },
+  });
   new QueryDurations(registry, counters);
 }
 

@@ -1,4 +1,5 @@
 import type { ForwardOutcome } from "../../forward/stub-zones.ts";
+import { ConnectionErrors } from "../../limits/connection-errors.ts";
 import { LimitCounters } from "../../limits/limit-counters.ts";
 import type { Outcome } from "../../resolve/answer.ts";
 import type { Transport } from "../../resolve/transport.ts";
@@ -63,6 +64,7 @@ export type RateLimitAction = "dropped" | "truncated";
 export class QueryCounters {
   /** How often limits acted. */
   readonly limits = new LimitCounters();
+  readonly errors: ConnectionErrors;
   readonly #counts = new Float64Array(
     TRANSPORTS.length * VIEWS.length * OUTCOMES.length * (TYPES.length + 1),
   );
@@ -73,6 +75,10 @@ export class QueryCounters {
   readonly #rateLimited = new Map<RateLimitAction, number>();
   readonly #malformed = new Map<Transport["name"], number>();
   #durationSum = 0;
+
+  constructor(errors: ConnectionErrors = new ConnectionErrors()) {
+    this.errors = errors;
+  }
 
   /** Counts one answered query; `seconds` is the time from the decoded query to the answer's bytes. */
   answered(

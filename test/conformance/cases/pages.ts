@@ -1,5 +1,6 @@
 import type { HttpCase } from "../http-case.ts";
 import { NAME } from "./doh.ts";
+import { getOnlyCases } from "./get-only.ts";
 
 const ZONE = NAME.split(".").slice(-2).join(".");
 const HTML = {
@@ -91,5 +92,8 @@ export const pageCases: readonly HttpCase[] = [
         text,
       },
     }),
+  ),
+  ...["/", "/services", "/clusters", "/conflicts", "/setup", "/setup/test", "/setup/curl/curl.sh"].flatMap(
+    (path) => getOnlyCases(path),
   ),
 ];

@@ -1,6 +1,7 @@
 import { base64url, query } from "../../http/fake-gateway.ts";
 import type { HttpCase } from "../http-case.ts";
 import { NAME } from "./doh.ts";
+import { getOnlyCases } from "./get-only.ts";
 
 const SECTION = "RFC 8914 section 4.15 (Not Ready)";
 const TEXT = "text/plain; charset=utf-8";
@@ -64,4 +65,6 @@ export const readyCases: readonly HttpCase[] = [
     path: "/readyz",
     expected: { status: 200, headers: { "content-type": TEXT }, text: "ready: 2 of 2 clusters live" },
   },
+  ...getOnlyCases("/healthz"),
+  ...getOnlyCases("/readyz"),
 ];

@@ -139,6 +139,11 @@ const ASKED: readonly Asked[] = [
     answered: { status: 200, text: "who.shop.svc", headers: { "cache-control": /^private/ } },
   },
   {
+    title: "POST of a page",
+    request: { method: "POST", path: "/services" },
+    answered: { status: 405, headers: { allow: "GET, HEAD" } },
+  },
+  {
     title: "metrics, which only those see who see everything",
     request: { path: "/metrics" },
     answered: { status: 404 },
@@ -186,6 +191,13 @@ export function restrictedCases(kinds: readonly Kind[]): HttpCase[] {
 
 /** What is answered all the same. */
 export const openCases: readonly HttpCase[] = [
+  ...["/healthz", "/readyz"].map((path) => ({
+    section: "RFC 9110 section 15.5.6",
+    title: `POST ${path} is not allowed`,
+    method: "POST",
+    path,
+    expected: { status: 405, headers: { allow: "GET, HEAD" } },
+  })),
   {
     section: "docs/security.md, Asking",
     title: "health needs nothing",

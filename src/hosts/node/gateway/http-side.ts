@@ -15,8 +15,8 @@ import { ClientTests } from "../../../http/pages/client-tests.ts";
 import { createDirectory } from "../../../http/pages/directory.ts";
 import type { Reach } from "../../../http/pages/page-parts.ts";
 import type { ZoneImage } from "../../../zone/image.ts";
+import type { PathExchanges } from "../answer-request.ts";
 import type { OutsideHost } from "../outside-host.ts";
-import type { StreamExchanges } from "../stream-exchange.ts";
 import { VERSION } from "../version.ts";
 import type { NodeAccess } from "./load-access.ts";
 import { createOwnRoutes, type OwnRoutesParts } from "./own-routes.ts";
@@ -34,7 +34,7 @@ export interface HttpSideParts extends OwnRoutesParts {
 /** The HTTP side of a gateway. */
 export interface HttpSide {
   fetch(request: Request, connection: Connection): Response | Promise<Response>;
-  readonly exchanges: StreamExchanges;
+  readonly exchanges: PathExchanges;
   /** Undefined where everybody gets the same answers: then nobody is asked who they are. */
   readonly counted: AccessCounters | undefined;
   /** The gateway as an audience sees it, with an eye on what is asked for. */

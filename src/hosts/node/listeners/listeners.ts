@@ -102,6 +102,7 @@ function openDns(
     mostInFlight: dns.queriesPerConnection,
     connections,
     onError,
+    errors: counters.errors,
     ...streamCounts("dns", counters),
   };
   const transport = udpTransport(dns.payloadBytes);
@@ -128,6 +129,7 @@ function openDot(
       mostInFlight: dot.queriesPerConnection,
       ...streamCounts("dot", parts.counters),
       connections,
+      errors: parts.counters.errors,
       handshakeTimeout: limits.handshakeSeconds * 1000,
       onSlowHandshake: () => parts.counters.limits.hit("limits.handshakeSeconds"),
       tls: tls!,

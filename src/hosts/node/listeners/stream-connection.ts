@@ -41,10 +41,7 @@ export class StreamConnection {
     this.#clientAddress = socket.remoteAddress ?? "";
     this.#framer = new MessageFramer(parts.longestQuery);
     this.activeAt = performance.now();
-    socket.on("data", (part) => {
-      this.#framer.push(part as Buffer);
-      this.#answerAll();
-    });
+    socket.on("data", (part) => this.#answerAll(part as Buffer));
     socket.on("drain", () => {
       this.#isBlocked = false;
       this.activeAt = performance.now();
@@ -54,8 +51,6 @@ export class StreamConnection {
       this.#hasEnded = true;
       this.#answerAll();
     });
-    // Clients that vanish are a network's daily life.
-    socket.on("error", () => socket.destroy());
   }
 
   /** Whether queries wait for their answers. */
@@ -75,11 +70,12 @@ export class StreamConnection {
     this.#endWhenDone();
   }
 
-  #answerAll(): void {
+  #answerAll(part?: Buffer): void {
     const socket = this.#socket;
     // Answers to queries that came together leave together.
     socket.cork();
     try {
+      if (part !== undefined) this.#framer.push(part);
       while (!this.#isBlocked && this.#inFlight < this.#parts.mostInFlight && !socket.destroyed) {
         const query = this.#framer.next();
         if (query === undefined) break;

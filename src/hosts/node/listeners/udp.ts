@@ -33,10 +33,10 @@ export function listenUdp(host: string, port: number, parts: UdpParts): Promise<
     lookup: noLookup,
   });
   return new Promise((resolve, reject) => {
+    socket.on("error", parts.counters.errors.listeners.dns_udp);
     socket.once("error", reject);
     socket.bind({ address: host, port, exclusive: true }, () => {
       socket.off("error", reject);
-      socket.on("error", parts.onError);
       socket.on("message", (query, client) => {
         try {
           answerDatagram(socket, query, client, parts);
