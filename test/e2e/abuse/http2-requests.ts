@@ -6,6 +6,8 @@ import { Flag, FrameType, frame, uint32 } from "./http2-frames.ts";
 /** A request of one kind, as the frames of one stream. */
 export interface Http2Request {
   readonly title: string;
+  /** Whether its frames are a violation by themselves, which may end the connection. */
+  readonly isViolation?: true;
   readonly frames: (stream: number) => readonly Buffer[];
 }
 
@@ -70,6 +72,7 @@ function withBody(
     },
     {
       title: `${title}, followed by more DATA`,
+      isViolation: true,
       frames: (stream) => [head(stream), data(stream, body, Flag.END_STREAM), data(stream, half)],
     },
   ];
@@ -112,13 +115,14 @@ const others: readonly Http2Request[] = [
   bare("GET", "/", { expect: "100-continue" }),
   bare("GET", "/", { "content-length": "5" }),
   ...withBody("POST", "/nowhere", {}, QUERY, "without length"),
-  { title: "trailers alone", frames: (stream) => [trailers(stream)] },
+  { title: "trailers alone", isViolation: true, frames: (stream) => [trailers(stream)] },
   {
     title: "GET /setup, reset at once",
     frames: (stream) => [...bare("GET", "/setup").frames(stream), reset(stream)],
   },
   {
     title: "GET /setup, with an increment of 0",
+    isViolation: true,
     frames: (stream) => [
       ...bare("GET", "/setup").frames(stream),
       frame(FrameType.WINDOW_UPDATE, 0, stream, uint32(0)),
