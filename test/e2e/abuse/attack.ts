@@ -52,7 +52,9 @@ export async function carryOut(attack: Attack): Promise<number> {
       recent.push(suspect);
       if (recent.length > connections + RECENT) recent.shift();
       const sending = (bytes: Buffer) => void suspect.sent.push(bytes);
-      done += await attack.play({ random: new Random(suspect.seed), sending }).catch(unlessEnded(gateway));
+      const onset = { random: new Random(suspect.seed), sending };
+      const read = await attack.play(onset).catch(unlessEnded(gateway));
+      done += read;
     }
   };
   await Promise.all(Array.from({ length: connections }, work));

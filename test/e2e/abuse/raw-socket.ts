@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect as connectTcp, type Socket } from "node:net";
+import { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 
 /** A TCP connection, and what is spoken over it: TLS, or the same socket. */
@@ -29,10 +30,27 @@ export async function openRaw({ port, ca, protocol, localAddress }: RawSocketOpt
     return { socket: tcp, tcp };
   }
   const socket = connectTls({
-    ...{ socket: tcp, ca, servername: "localhost" },
+    ...{ socket: streamOver(tcp), ca, servername: "localhost" },
     ...(protocol !== undefined && { ALPNProtocols: [protocol] }),
   });
   socket.on("error", () => {});
   await once(socket, "secureConnect");
   return { socket, tcp };
+}
+
+/** The bytes of a TCP connection as a stream: Node crashes where one is reset whose handle it has given to TLS. */
+function streamOver(tcp: Socket): Duplex {
+  const stream = new Duplex({
+    read: () => void tcp.resume(),
+    write: (bytes, _, done) => void tcp.write(bytes, () => done()),
+    final: (done) => void tcp.end(() => done()),
+    destroy: (error, done) => {
+      tcp.destroy();
+      done(error);
+    },
+  });
+  tcp.on("data", (bytes) => void (stream.push(bytes) || tcp.pause()));
+  tcp.on("end", () => stream.push(null));
+  tcp.on("close", () => stream.destroy());
+  return stream;
 }
