@@ -4,15 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import type { AnswerMessage } from "../../src/hosts/node/listeners/answer-message.ts";
 import type { Bound } from "../../src/hosts/node/listeners/bind.ts";
 import { Connections } from "../../src/hosts/node/listeners/connections.ts";
-import type { QueryHandler } from "../../src/hosts/node/listeners/query-handler.ts";
 import { listenTcp, listenTls, type TlsBound } from "../../src/hosts/node/listeners/stream.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls.ts";
 import { ConnectionErrors } from "../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
-import { streamTransport } from "../../src/resolve/transport.ts";
 import { framed, StreamClient } from "./dns-clients.ts";
 import { stopClock } from "./stopped-clock.ts";
 
@@ -46,7 +45,7 @@ const idOf = (message: Buffer | undefined) => message?.readUInt16BE(0);
 class Handler {
   readonly waiting = new Map<number, () => void>();
   handled = 0;
-  readonly handle: QueryHandler = (query) => {
+  readonly handle: AnswerMessage = (query) => {
     this.handled++;
     const bytes = Uint8Array.from(query);
     const answer = (octets: Uint8Array<ArrayBuffer>): Answer => ({
@@ -91,9 +90,7 @@ interface Bounds {
 function partsOf(handler: Handler, bounds: Bounds) {
   const { connections = 100, connectionsPerClient = 100, idleTimeout = 60_000, mostInFlight = 100 } = bounds;
   return {
-    handle: handler.handle,
-    listener: {},
-    transport: streamTransport("tcp", idleTimeout),
+    answer: handler.handle,
     longestQuery: 512,
     mostInFlight,
     connections: new Connections({

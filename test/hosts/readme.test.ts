@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { ServeConfig } from "../../src/config/serve-config.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { AccessCounters } from "../../src/http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
-import { QueryCounters } from "../../src/http/metrics/query-counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
 
@@ -35,8 +35,8 @@ it("README's table has every key of the config file and no other", () => {
   const { lease, push, transfer, cors, pages, stub, forward, sourceCluster, dns, dot, ddr, access, ...rest } =
     ServeConfig.parse({});
   const expected = [
-    // The address of a request is taken where none is given.
-    ...keys({ ...rest, publicUrl: undefined }, ""),
+    // The address of a request, and those of listeners, are taken where none is given.
+    ...keys({ ...rest, publicUrl: undefined, nameServerAddresses: undefined }, ""),
     ...keys(stub, "stub."),
     ...keys(forward, "forward."),
     // A gateway runs in no cluster that it would know of.
