@@ -1,10 +1,13 @@
 import { Hono } from "hono";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
-import type { ConnectionEnvironment } from "./connection.ts";
 import { createDnsResource, type DnsResource, type DnsResourceDependencies } from "./doh/dns-resource.ts";
+import type { ConnectionEnvironment } from "./environment.ts";
 import type { Exchange } from "./exchange.ts";
 import { exchangeByFetch, FetchRequest, toResponse } from "./fetch-exchange.ts";
 import { createHealthRoutes, type MetricsSource } from "./health-routes.ts";
+import { prefersHtml } from "./media-type.ts";
+import { notFoundPage } from "./pages/not-found-page.ts";
+import { pageResponse } from "./pages/page.ts";
 import type { PageSettings } from "./pages/page-parts.ts";
 import { createPages } from "./pages/routes.ts";
 import type { Refuse } from "./refusal.ts";
@@ -57,7 +60,7 @@ export function createApp(
   app.route("/", createHealthRoutes(gateway, metrics, clock, dependencies.isReadinessDetailed));
   if (dependencies.pages !== undefined)
     app.route("/", createPages({ ...dependencies, ...dependencies.pages, resource }));
-  end(app, resource);
+  end(app, resource, dependencies.pages === undefined ? undefined : dependencies.version);
   return app;
 }
 
@@ -90,13 +93,19 @@ function mountOwnRoutes(
   if (stubRoutes !== undefined) app.route("/federations", stubRoutes);
 }
 
+/** @param versionOfPages the version that pages show; undefined where there are no pages */
 function end(
   app: Hono<ConnectionEnvironment>,
-  { refuse, notFound, failed }: Pick<DnsResource, "refuse" | "notFound" | "failed">,
+  { counters, refuse, notFound, failed }: Pick<DnsResource, "counters" | "refuse" | "notFound" | "failed">,
+  versionOfPages?: string,
 ): void {
-  app.notFound((c) =>
-    exchangeByFetch(answersGet(app, c.req.path) ? notAllowed(refuse) : notFound, c.req.raw, c.env),
-  );
+  app.notFound((c) => {
+    if (answersGet(app, c.req.path)) return exchangeByFetch(notAllowed(refuse), c.req.raw, c.env);
+    if (versionOfPages === undefined || !prefersHtml(c.req.header("accept") ?? null))
+      return exchangeByFetch(notFound, c.req.raw, c.env);
+    counters.rejected(404);
+    return pageResponse(notFoundPage(), versionOfPages, c.env?.urlToken?.prefix);
+  });
   app.onError((error, c) => toResponse(failed(new FetchRequest(c.req.raw, c.env), error)));
 }
 

@@ -1,18 +1,18 @@
 import { usableAddress } from "../dns/address.ts";
 import { RecordType } from "../dns/codes.ts";
 import { parseName } from "../dns/name.ts";
-import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
-import { type ClientPlace, placeView } from "./client-place.ts";
+import { ABSENT_CLUSTER, type ClusterFinding, type Clusterset } from "../merge/clusterset.ts";
 import { ZoneImage } from "./image.ts";
 import { ImageBuilder } from "./image-builder.ts";
 import { CLUSTER_LOCAL_DNS_VERSION, compileClusterLocal } from "./kinds/cluster-local.ts";
 import { CLUSTERSET_DNS_VERSION, compileClustersetService } from "./kinds/clusterset.ts";
+import { Distances } from "./kinds/distances.ts";
 import { compileFederatedService } from "./kinds/federation.ts";
-import { Locality } from "./kinds/locality.ts";
+import { type Locality, localityView } from "./locality.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "./options.ts";
 import { RecordSets } from "./record-sets.ts";
 import type { ImageScope, TreeScope } from "./tree-scope.ts";
-import { planZones, type TreePlan, type ZonePlan } from "./zone-plan.ts";
+import { canonicalZoneName, planZones, type TreePlan, type ZonePlan } from "./zone-plan.ts";
 
 /** TTL of the schema version record in seconds, as both specifications print it (2.2). */
 const DNS_VERSION_TTL = 28800;
@@ -31,12 +31,15 @@ export function compileZoneImage(
   const findings: ClusterFinding[] = [];
   const plan = planZones(clusterset, options, findings);
   const builder = new ImageBuilder(plan.trees.length);
-  const clusterIds = clusterset.clusters.map(({ clusterId }) => clusterId);
-  const places = distinctPlaces(options);
+  const clusterIds = [
+    ...clusterset.clusters.map(({ clusterId }) => clusterId),
+    ...(clusterset.withAbsent === true ? [ABSENT_CLUSTER] : []),
+  ];
+  const localities = distinctLocalities(options);
   const image: ImageScope = {
     builder,
     views: new Map(clusterIds.map((clusterId, index) => [clusterId, index])),
-    places: places.map(({ region, zone }, index) => [
+    localities: localities.map(({ region, zone }, index) => [
       clusterIds.length + index,
       { clusterId: undefined, region, zones: zone === undefined ? [] : [zone] },
     ]),
@@ -45,15 +48,17 @@ export function compileZoneImage(
   };
   // Trees of single clusters first: in a cluster's own view its cluster-local reverse names win (specification 2.3.3, Limitations).
   const scopes = plan.trees.map((tree, index) => ({ tree, scope: scopeOf(image, plan, index) }));
-  const nameServers = scopes.map(({ tree, scope }) => compileZoneItself(scope, tree, options));
-  const locality = new Locality(clusterset);
-  for (const { tree, scope } of scopes.toReversed()) compileTree(clusterset, tree, scope, locality);
+  const nameServers = scopes.map(({ tree, scope }) =>
+    compileZoneItself(scope, tree, zonesOf(plan, scope.apex), options),
+  );
+  const distances = new Distances(clusterset);
+  for (const { tree, scope } of scopes.toReversed()) compileTree(clusterset, tree, scope, distances);
   const namespaces = new Map(clusterset.clusters.map((cluster) => [cluster.clusterId, cluster.namespaces]));
   const bytes = builder.finish({
     zones: plan.zones,
     nameServers,
     podNames: clusterset.localZones.some(({ zone }) => zone.pods === "insecure"),
-    views: [...clusterIds, ...places.map(placeView)],
+    views: [...clusterIds, ...localities.map(localityView)],
     negativeTtl: options.negativeTtl,
     serial: options.serial,
     lacks: (view, namespace) => namespaces.get(view)?.has(namespace) === false,
@@ -62,20 +67,25 @@ export function compileZoneImage(
 }
 
 /** Nothing but federation zones depends on a place. */
-function distinctPlaces({ federations, places }: ZoneOptions): ClientPlace[] {
+function distinctLocalities({ federations, localities }: ZoneOptions): Locality[] {
   return federations.length === 0
     ? []
-    : [...new Map(places.map((place) => [placeView(place), place])).values()];
+    : [...new Map(localities.map((place) => [localityView(place), place])).values()];
 }
 
-function scopeOf(image: ImageScope, { zones }: ZonePlan, tree: number): TreeScope {
-  const bytes = zones
+/** The names of the zones that a tree is, in text, the canonical one first. */
+function zonesOf({ zones }: ZonePlan, tree: number): string[] {
+  return zones
     .filter((zone) => zone.tree === tree || zone.byView.some(([, own]) => own === tree))
-    .map(({ name }) => parseName(name).length);
+    .map(({ name }) => name);
+}
+
+function scopeOf(image: ImageScope, plan: ZonePlan, tree: number): TreeScope {
+  const bytes = zonesOf(plan, tree).map((name) => parseName(name).length);
   return { image, apex: tree, shortestZoneBytes: Math.min(...bytes), canonicalZoneBytes: bytes[0]! };
 }
 
-function compileTree(clusterset: Clusterset, tree: TreePlan, scope: TreeScope, locality: Locality): void {
+function compileTree(clusterset: Clusterset, tree: TreePlan, scope: TreeScope, distances: Distances): void {
   switch (tree.kind) {
     case "clusterset":
       for (const service of clusterset.services) compileClustersetService(scope, service);
@@ -85,31 +95,54 @@ function compileTree(clusterset: Clusterset, tree: TreePlan, scope: TreeScope, l
       break;
     case "federation":
       for (const zone of tree.zones)
-        for (const service of clusterset.services) compileFederatedService(scope, zone, service, locality);
+        for (const service of clusterset.services) compileFederatedService(scope, zone, service, distances);
   }
 }
 
 /** Writes what a zone has whatever its services are; returns the node of its name server's name. */
-function compileZoneItself({ image, apex }: TreeScope, tree: TreePlan, options: ZoneOptions): number {
+function compileZoneItself(
+  { image, apex }: TreeScope,
+  tree: TreePlan,
+  zones: readonly string[],
+  { nameServerAddresses, hosts }: ZoneOptions,
+): number {
   const { builder, ttl } = image;
   const { nodes } = builder;
+  const records = new Map<number, RecordSets>();
+  const setsAt = (labels: readonly string[]) => {
+    const node = labels.reduceRight((parent, label) => nodes.child(parent, label, 0), apex);
+    const sets = records.get(node) ?? new RecordSets();
+    records.set(node, sets);
+    return { node, sets };
+  };
   if (tree.kind !== "federation") {
     const version = tree.kind === "clusterset" ? CLUSTERSET_DNS_VERSION : CLUSTER_LOCAL_DNS_VERSION;
     const text = Uint8Array.from(version, (character) => character.charCodeAt(0));
-    const sets = new RecordSets();
+    const { sets } = setsAt(["dns-version"]);
     sets.addRdata(RecordType.TXT, Uint8Array.of(text.length, ...text), builder.ttl(DNS_VERSION_TTL), 0);
-    builder.setRecords(nodes.child(apex, "dns-version", 0), sets);
   }
-  const nameServer = new RecordSets();
-  for (const address of options.nameServerAddresses) {
-    const octets = usableAddress(address);
-    if (octets === undefined)
-      throw new RangeError(`the name server address ${JSON.stringify(address)} is no IP address`);
-    nameServer.addAddress(octets, ttl, 0);
-  }
-  const nameServerNode = nodes.child(nodes.child(apex, "dns", 0), "ns", 0);
-  builder.setRecords(nameServerNode, nameServer);
+  const nameServer = setsAt(["ns", "dns"]);
+  addAddresses(nameServer.sets, nameServerAddresses, ttl);
+  for (const { name, addresses } of hosts)
+    for (const labels of labelsBelow(name, zones)) addAddresses(setsAt(labels).sets, addresses, ttl);
+  for (const [node, sets] of records) builder.setRecords(node, sets);
   // An empty zone still answers NODATA, not NXDOMAIN, at the name that all services hang below.
   nodes.child(apex, "svc", 0);
-  return nameServerNode;
+  return nameServer.node;
+}
+
+function addAddresses(sets: RecordSets, addresses: readonly string[], ttl: number): void {
+  for (const address of addresses) {
+    const octets = usableAddress(address);
+    if (octets === undefined) throw new RangeError(`the address ${JSON.stringify(address)} is no IP address`);
+    sets.addAddress(octets, ttl, 0);
+  }
+}
+
+/** The labels of a name below each of the zones that it is in. */
+function labelsBelow(name: string, zones: readonly string[]): string[][] {
+  const host = canonicalZoneName(name);
+  return zones
+    .filter((zone) => host === zone || host.endsWith(`.${zone}`))
+    .map((zone) => (host === zone ? [] : host.slice(0, -zone.length - 1).split(".")));
 }

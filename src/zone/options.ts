@@ -1,4 +1,4 @@
-import type { ClientPlace } from "./client-place.ts";
+import type { Locality } from "./locality.ts";
 
 /** A federation (federated service discovery): its name, and the zones that its services are served in. */
 export interface FederationOptions {
@@ -8,6 +8,12 @@ export interface FederationOptions {
   readonly zone?: string;
   /** The registered domain for external clients, e.g. `federation.example.com`. */
   readonly domain?: string;
+}
+
+/** A host in one of the zones: the gateway itself, where clients know it by such a name. */
+export interface HostOptions {
+  readonly name: string;
+  readonly addresses: readonly string[];
 }
 
 /** Settings of a compilation. TTLs in seconds. */
@@ -25,9 +31,11 @@ export interface ZoneOptions {
   readonly serial: number;
   readonly federations: readonly FederationOptions[];
   /** Places of clients outside that federation zones keep an order of shards for. */
-  readonly places: readonly ClientPlace[];
+  readonly localities: readonly Locality[];
   /** Addresses of `ns.dns.<zone>`, the zone's name server; none where nobody asks it directly. */
   readonly nameServerAddresses: readonly string[];
+  /** Hosts that have address records beside the services; those in none of the zones are left out. */
+  readonly hosts: readonly HostOptions[];
 }
 
 /** What is used where a setting is not given. */
@@ -37,6 +45,7 @@ export const DEFAULT_ZONE_OPTIONS: ZoneOptions = {
   negativeTtl: 5,
   serial: 1,
   federations: [],
-  places: [],
+  localities: [],
   nameServerAddresses: [],
+  hosts: [],
 };

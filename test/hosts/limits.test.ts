@@ -142,7 +142,7 @@ describe("hosts that see requests only", () => {
     CLUSTERSET_TRANSFER_TOKEN: "secret",
     CONFIG: JSON.stringify({ clients }),
   });
-  const connection = (clientAddress: string) => ({ clientAddress, clientCertificate: "none" as const });
+  const client = (clientAddress: string) => ({ address: clientAddress, certificate: "none" as const });
 
   it("limit what each client asks of a secondary", async () => {
     const secondary = createSecondaryHost(readSecondarySettings(environment(SLOW)), "0", () => {});
@@ -152,7 +152,7 @@ describe("hosts that see requests only", () => {
         headers: { "content-type": "application/dns-message" },
         body: message,
       });
-    const ask = async (address: string) => (await secondary.fetch(request(), connection(address))).status;
+    const ask = async (address: string) => (await secondary.fetch(request(), client(address))).status;
     expect([await ask("192.0.2.1"), await ask("192.0.2.1")]).toEqual([200, 200]);
     const statuses = [await ask("192.0.2.1"), await ask("192.0.2.1"), await ask("192.0.2.1")];
     expect(statuses).toContain(429);

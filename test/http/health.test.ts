@@ -1,9 +1,9 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
+import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { createApp } from "../../src/http/app.ts";
-import type { ConnectionEnvironment } from "../../src/http/connection.ts";
+import type { ConnectionEnvironment } from "../../src/http/environment.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
-import { QueryCounters } from "../../src/http/metrics/query-counters.ts";
 import { getOnlyCases } from "../conformance/cases/get-only.ts";
 import { readyCases } from "../conformance/cases/readiness.ts";
 import { checkCase, titled } from "../conformance/http-case.ts";

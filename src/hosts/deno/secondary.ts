@@ -15,5 +15,5 @@ declare const Deno: {
 const secondary = createSecondaryHost(readSecondarySettings(process.env), VERSION);
 
 Deno.serve((request, { remoteAddr }) =>
-  secondary.fetch(request, { clientAddress: remoteAddr.hostname, clientCertificate: "none" }),
+  secondary.fetch(request, { address: remoteAddr.hostname, certificate: "none" }),
 );

@@ -1,10 +1,10 @@
 import type { Readable } from "node:stream";
-import type { Connection } from "../../http/connection.ts";
+import type { Client } from "../../access/client/client.ts";
 import type { HttpResponse } from "../../http/exchange.ts";
 import type { NodeRequest } from "./node-request.ts";
 
 /** Answers requests of the Fetch standard. */
-export type FetchHandler = (request: Request, connection: Connection) => Response | Promise<Response>;
+export type FetchHandler = (request: Request, client: Client) => Response | Promise<Response>;
 
 /** The Fetch standard forbids these methods, or makes them upper case: then they would be other methods (RFC 9110 section 9.1). */
 const NOT_FETCHED = /^(?:connect|trace|track)$/i;
@@ -12,12 +12,12 @@ const NORMALIZED = /^(?:delete|get|head|options|patch|post|put)$/i;
 
 /** Answers a request by a handler in terms of the Fetch standard. */
 export async function answerByFetch(request: NodeRequest, fetch: FetchHandler): Promise<HttpResponse> {
-  const { method, connection } = request;
+  const { method, client } = request;
   if (NOT_FETCHED.test(method) || (NORMALIZED.test(method) && method !== method.toUpperCase()))
     return refusal(501, `the method ${JSON.stringify(method)} is not implemented`);
   const url = urlOf(request);
   if (url === undefined) return refusal(400, "the request's target or its host is malformed");
-  const response = await fetch(toRequest(request, url), connection);
+  const response = await fetch(toRequest(request, url), client);
   const headers = Object.fromEntries(response.headers);
   if (response.body === null) return { status: response.status, headers, body: null };
   const body = new Uint8Array(await response.arrayBuffer());

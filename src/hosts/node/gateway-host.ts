@@ -1,9 +1,9 @@
+import { createClientAddress } from "../../access/client/client-address.ts";
+import { QueryCounters } from "../../answer/query-counters.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/listen-address.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
 import { serverLimitsOf } from "../../config/server-limits.ts";
-import { createClientAddress } from "../../http/client/client-address.ts";
 import { dnsPaths } from "../../http/doh/dns-resource.ts";
-import { QueryCounters } from "../../http/metrics/query-counters.ts";
 import { createRefuse } from "../../http/refusal.ts";
 import { ConnectionErrors } from "../../limits/connection-errors.ts";
 import { scopeKey } from "../../merge/scope.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpResponse } from "../../http/exchange.ts";
-import { NodeConnection } from "./node-connection.ts";
+import { NodeClient } from "./node-client.ts";
 import { dropBody, fieldOf, type NodeRequest, readBody } from "./node-request.ts";
 
 /** A request over HTTP/1.1. */
@@ -29,8 +29,8 @@ export class Http1Request implements NodeRequest {
     return this.parts.headers.host ?? "";
   }
 
-  get connection(): NodeConnection {
-    return new NodeConnection(this.parts);
+  get client(): NodeClient {
+    return new NodeClient(this.parts);
   }
 
   header(name: string): string | null {
@@ -45,7 +45,7 @@ export class Http1Request implements NodeRequest {
 
   respond({ status, headers, body }: HttpResponse): void {
     const outgoing = this.#outgoing;
-    if (outgoing.destroyed || outgoing.socket === null) return;
+    if (outgoing.destroyed) return;
     outgoing.writeHead(status, headers);
     const sent = this.method === "HEAD" ? null : body;
     if (this.parts.complete || !this.#hasBody) {

@@ -5,7 +5,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { HttpResponse } from "../../http/exchange.ts";
-import { NodeConnection } from "./node-connection.ts";
+import { NodeClient } from "./node-client.ts";
 import { dropBody, fieldOf, type NodeRequest, readBody } from "./node-request.ts";
 
 /** Node's own request and response objects for a stream cost more than an answer (docs/explanation/benchmarks.md). */
@@ -31,8 +31,8 @@ export class Http2Request implements NodeRequest {
     return this.#headers[":authority"] ?? this.#headers.host ?? "";
   }
 
-  get connection(): NodeConnection {
-    return new NodeConnection(this.parts);
+  get client(): NodeClient {
+    return new NodeClient(this.parts);
   }
 
   header(name: string): string | null {

@@ -1,10 +1,10 @@
 import type { Readable } from "node:stream";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
-import type { NodeConnection } from "./node-connection.ts";
+import type { NodeClient } from "./node-client.ts";
 
 /** A request that Node's server received, and the one way to answer it. Implemented for HTTP/1.1 and for HTTP/2. */
 export interface NodeRequest extends HttpRequest {
-  readonly connection: NodeConnection;
+  readonly client: NodeClient;
   readonly scheme: "http" | "https";
   /** Header fields in the order in which they came: names and values in turn. */
   readonly rawHeaders: readonly string[];

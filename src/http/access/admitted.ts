@@ -1,11 +1,11 @@
 import type { AskingAuthority } from "../../access/asking/asking-authority.ts";
 import type { Audience, Audiences } from "../../access/asking/audience.ts";
+import { QueryCounters } from "../../answer/query-counters.ts";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import { type AppDependencies, createOpenApp, type OwnRoutes } from "../app.ts";
 import { dnsPaths } from "../doh/dns-resource.ts";
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import type { AccessCounters } from "../metrics/access-counters.ts";
-import { QueryCounters } from "../metrics/query-counters.ts";
 import { createRefuse, NOTHING_HERE } from "../refusal.ts";
 import { type Admit, createAdmit } from "./admit.ts";
 import { type AdmittedApp, createAdmittedApp } from "./admitted-app.ts";

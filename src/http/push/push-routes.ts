@@ -5,13 +5,13 @@ import type { GatewayStatus } from "../../gateway/gateway-types.ts";
 import type { ServedImage } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { parseInSteps } from "../../snapshot/parse.ts";
-import type { ConnectionEnvironment } from "../connection.ts";
+import type { ConnectionEnvironment } from "../environment.ts";
 import { inTurns } from "./in-turns.ts";
 import { authorizePush } from "./push-access.ts";
 import { takeJsonBody } from "./push-body.ts";
 import { faultResponse, jsonResponse, limitOf, PushFault, refusePush } from "./push-fault.ts";
 import { DEFAULT_PUSH_LIMITS, PushAdmission, type PushLimits } from "./push-limits.ts";
-import { LeaseRequest, PatchRequest, parseMessage } from "./push-messages.ts";
+import { LeaseRequest, parseMessage, parsePatchRequest } from "./push-messages.ts";
 
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
@@ -87,7 +87,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<Connectio
           context.req.raw,
           limits,
           admission,
-          (value) => parseMessage(PatchRequest, value),
+          parsePatchRequest,
           (values) => admission.work(clusterId, values),
         );
         return jsonResponse(200, await gateway.patch(clusterId, baseGeneration, patch, lease));

@@ -108,6 +108,24 @@ export const pushScenarios: readonly PushScenario[] = [
     },
   },
   {
+    section: `${DOCUMENT}, Errors`,
+    title: "a delta with a member __proto__, which no snapshot has, names it",
+    async run({ send, put }) {
+      const { generation } = await acknowledged(put());
+      for (const [patch, path] of [
+        ['{"__proto__":{"exports":{}}}', "__proto__"],
+        ['{"exports":{"__proto__":{}}}', "exports.__proto__"],
+      ]) {
+        const body = `{"baseGeneration":${generation},"patch":${patch}}`;
+        expect(await refusal(send("PATCH", "west/snapshot", { body }))).toMatchObject({
+          status: 422,
+          code: "INVALID_SNAPSHOT",
+          details: { issues: [{ path, message: "is not a known field" }] },
+        });
+      }
+    },
+  },
+  {
     section: DOCUMENT,
     title: "bodies are taken compressed by gzip",
     async run({ send, put }) {

@@ -1,14 +1,11 @@
 import type { Socket } from "node:net";
 import type { Answer } from "../../../resolve/answer.ts";
-import type { Transport } from "../../../resolve/transport.ts";
+import type { AnswerMessage } from "./answer-message.ts";
 import { frameMessage, MessageFramer, MessageTooLong } from "./framing.ts";
-import type { ListenerManner, QueryHandler } from "./query-handler.ts";
 
 /** What a connection over TCP or TLS works with. */
 export interface StreamParts {
-  readonly handle: QueryHandler;
-  readonly listener: ListenerManner;
-  readonly transport: Transport;
+  readonly answer: AnswerMessage;
   /** The longest query in octets. */
   readonly longestQuery: number;
   /** Queries that may wait for other name servers at the same time; the next ones stay unread until then. */
@@ -96,8 +93,8 @@ export class StreamConnection {
   }
 
   #answer(query: Buffer): void {
-    const { handle, listener, transport, onError } = this.#parts;
-    const answered = handle(query, this.#clientAddress, listener, transport);
+    const { answer: answerMessage, onError } = this.#parts;
+    const answered = answerMessage(query, this.#clientAddress);
     if (!(answered instanceof Promise)) {
       this.#write(answered);
       return;

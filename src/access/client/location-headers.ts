@@ -1,4 +1,4 @@
-import type { HttpRequest } from "../exchange.ts";
+import type { ClientRequest } from "./client.ts";
 import { createOriginReader } from "./client-address.ts";
 import { type ClientLocation, LOCATION_FACTS, type LocationFact } from "./client-location.ts";
 
@@ -23,7 +23,7 @@ const CODE = /^[A-Za-z0-9-]{1,10}$/;
  */
 export function createLocationHeaders(
   settings: LocationHeaders,
-): (request: HttpRequest) => ClientLocation | undefined {
+): (request: ClientRequest) => ClientLocation | undefined {
   const { hops } = settings;
   const originOf = createOriginReader({ ...settings, header: "x-forwarded-for" });
   const fields = LOCATION_FACTS.flatMap((fact) => {

@@ -1,11 +1,13 @@
 import dnsPacket from "dns-packet";
 import { describe, expect, it } from "vitest";
+import { socketAddress } from "../../src/access/client/client-address.ts";
+import { createViewReader } from "../../src/access/view/view.ts";
+import { createAnswerQuery, type QueryParts } from "../../src/answer/answer-query.ts";
+import { QueryCounters } from "../../src/answer/query-counters.ts";
 import type { OutsidePolicy } from "../../src/forward/outside.ts";
-import { createQueryHandler } from "../../src/hosts/node/listeners/query-handler.ts";
-import { createAskerReader } from "../../src/http/client/asker.ts";
-import { QueryCounters } from "../../src/http/metrics/query-counters.ts";
+import { createAnswerMessage } from "../../src/hosts/node/listeners/answer-message.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
-import { streamTransport, udpTransport } from "../../src/resolve/transport.ts";
+import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/transport.ts";
 import { query } from "../http/fake-gateway.ts";
 
 const asked = query("www.example.com", "TXT", 7);
@@ -22,10 +24,23 @@ function answerOf(size: number): Answer {
   return { bytes: new Uint8Array(packet), outcome: "answer", freshness: 5 };
 }
 
-function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array) {
+/** What a listener has of its own. */
+interface Place {
+  readonly view?: string;
+  readonly outsideZones?: OutsidePolicy;
+}
+
+interface Planted {
+  readonly stubs?: QueryParts["stubs"];
+  /** Whether the answer is there at once. */
+  readonly isCached?: boolean;
+}
+
+function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array, planted: Planted = {}) {
+  const { stubs, isCached = false } = planted;
   const seen: (OutsidePolicy | string | undefined)[] = [];
   const counters = new QueryCounters();
-  const handle = createQueryHandler({
+  const answerQuery = createAnswerQuery({
     gateway: {
       answer: () => ({
         bytes: new Uint8Array(12),
@@ -38,23 +53,30 @@ function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array)
     },
     clock: () => 0,
     counters,
-    asker: createAskerReader({}),
-    stubs: undefined,
+    views: createViewReader({}, () => true),
+    stubs,
     outside: {
-      answer: async (_message, _given, policy, client) => {
+      answer: (_message, _given, policy, client) => {
         seen.push(policy, client);
-        return { answer: late };
+        return isCached ? { answer: late } : Promise.resolve({ answer: late });
       },
     },
-    policy: "refuse",
+    clientAddress: socketAddress,
   });
+  const handle = (
+    message: Uint8Array,
+    address: string,
+    { view, outsideZones = "refuse" }: Place,
+    transport: Transport,
+  ) =>
+    createAnswerMessage(answerQuery, { transport, cluster: view, outsideZones }, counters)(message, address);
   return { handle, seen, counters };
 }
 
 describe("a listener asked for a name outside the zones", () => {
-  it.each<[string, OutsidePolicy | undefined, OutsidePolicy]>([
-    ["has the policy of all where it has none", undefined, "refuse"],
-    ["has a policy of its own", "forward", "forward"],
+  it.each<[string, OutsidePolicy, OutsidePolicy]>([
+    ["denies it by its policy", "nxdomain", "nxdomain"],
+    ["forwards it by its policy", "forward", "forward"],
   ])("%s", async (_, outsideZones, policy) => {
     const late = answerOf(1);
     const { handle, seen, counters } = handlerOf(late, "outside");
@@ -81,6 +103,16 @@ describe("a listener asked for a name outside the zones", () => {
     }
   });
 
+  it("keeps what is above a registered federation from being denied", async () => {
+    const denial = { ...answerOf(0), outcome: "nxdomain" } as const;
+    const kept = { ...denial, outcome: "nodata" } as const;
+    const stubs = { size: 1, forward: () => undefined, keepAncestor: () => kept };
+    for (const beyond of ["outside", undefined] as const) {
+      const { handle } = handlerOf(denial, beyond, undefined, { stubs });
+      expect(await handle(asked, "192.0.2.7", { outsideZones: "nxdomain" }, udp)).toEqual(kept);
+    }
+  });
+
   it("asks nobody for a name of its zones", async () => {
     const { handle, seen } = handlerOf(answerOf(1), undefined);
     expect(await handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp)).toMatchObject({
@@ -96,5 +128,25 @@ describe("a listener asked for a name outside the zones", () => {
     expect(short!.bytes.length).toBeLessThanOrEqual(512);
     expect(dnsPacket.decode(Buffer.from(short!.bytes))).toMatchObject({ id: 7, flag_tc: true, answers: [] });
     expect((await handle(asked, "192.0.2.7", { outsideZones: "forward" }, tcp))!.bytes).toEqual(late.bytes);
+  });
+});
+
+describe("the duration histogram", () => {
+  const countOf = ({ counters }: ReturnType<typeof handlerOf>) =>
+    counters.durations().buckets.reduce((sum, count) => sum + count, 0);
+
+  it.each([HTTPS, udp, tcp, streamTransport("dot", 1000)])(
+    "has a forwarded answer that was cached, over $name",
+    async (transport) => {
+      const world = handlerOf(answerOf(1), "outside", undefined, { isCached: true });
+      await world.handle(asked, "192.0.2.7", { outsideZones: "forward" }, transport);
+      expect(countOf(world)).toBe(1);
+    },
+  );
+
+  it("has none that waited for another name server", async () => {
+    const world = handlerOf(answerOf(1), "outside");
+    await world.handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp);
+    expect(countOf(world)).toBe(0);
   });
 });

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { Client } from "../../../src/access/client/client.ts";
 import { createCredentials } from "../../../src/access/credentials.ts";
+import type { LocationSettings } from "../../../src/access/view/view.ts";
 import type { StubZones } from "../../../src/forward/stub-zones.ts";
 import { createApp } from "../../../src/http/app.ts";
-import type { LocationSettings } from "../../../src/http/client/located-asker.ts";
-import type { Connection } from "../../../src/http/connection.ts";
+import type { Answer } from "../../../src/resolve/answer.ts";
 import {
   ASKER_TOKENS,
   type Asked,
@@ -14,11 +15,11 @@ import {
   TRUSTED,
 } from "../../conformance/cases/askers.ts";
 import { titled } from "../../conformance/http-case.ts";
-import { FakeGateway, NOW } from "../fake-gateway.ts";
-import { sha256 } from "../push/push-api.ts";
+import { FakeGateway, NOW } from "../../http/fake-gateway.ts";
+import { sha256 } from "../../http/push/push-api.ts";
 
 const NAME = "web.shop.fed.svc.federation";
-const askers = {
+const views = {
   credentials: createCredentials(
     ASKER_TOKENS.map(({ clusterId, token }) => ({ clusterId, tokenSha256: sha256(token) })),
   ),
@@ -38,14 +39,18 @@ beforeEach(() => {
 });
 
 const appWith = (settings: LocationSettings | undefined, more: object = {}) =>
-  createApp({ gateway, clock: () => NOW, zones: [], version: "0", askers, location: settings, ...more });
+  createApp({
+    ...{ gateway, clock: () => NOW, zones: [], version: "0" },
+    views: { ...views, location: settings },
+    ...more,
+  });
 
-const swiss: Partial<Connection> = { location: { country: "CH", continent: "EU" } };
-const american: Partial<Connection> = { location: { country: "US" } };
-const fromLoopback: Partial<Connection> = { ...american, clientAddress: "127.0.0.1" };
+const swiss: Partial<Client> = { location: { country: "CH", continent: "EU" } };
+const american: Partial<Client> = { location: { country: "US" } };
+const fromLoopback: Partial<Client> = { ...american, address: "127.0.0.1" };
 
-async function ask(asked: Asked, connection: Partial<Connection>, method: "GET" | "POST" = "GET") {
-  const response = await appWith(location).fetch(askRequest(NAME, asked, method), connection);
+async function ask(asked: Asked, client: Partial<Client>, method: "GET" | "POST" = "GET") {
+  const response = await appWith(location).fetch(askRequest(NAME, asked, method), client);
   expect(response.status).toBe(200);
   return { view: gateway.asked.at(-1)?.view, cacheControl: response.headers.get("cache-control") };
 }
@@ -53,7 +58,7 @@ async function ask(asked: Asked, connection: Partial<Connection>, method: "GET" 
 describe("the client's location (docs/how-to/location.md)", () => {
   const oneClient = "private, max-age=5";
 
-  it.each<[string, Asked, Partial<Connection>, string | undefined, string]>([
+  it.each<[string, Asked, Partial<Client>, string | undefined, string]>([
     ["chooses a place", {}, swiss, "zone:europe-west1/europe-west1-b", oneClient],
     ["chooses a region", {}, { location: { continent: "EU" } }, "region:europe-west1", oneClient],
     ["chooses the view of a cluster", {}, american, "cluster-b", oneClient],
@@ -70,9 +75,9 @@ describe("the client's location (docs/how-to/location.md)", () => {
       "zone:europe-west1/europe-west1-b",
       oneClient,
     ],
-  ])("%s", async (_, asked, connection, view, cacheControl) => {
+  ])("%s", async (_, asked, client, view, cacheControl) => {
     for (const method of ["GET", "POST"] as const)
-      expect(await ask(asked, connection, method)).toEqual({ view, cacheControl });
+      expect(await ask(asked, client, method)).toEqual({ view, cacheControl });
   });
 
   it("a token that is not known is 401 wherever the client is", async () => {
@@ -83,7 +88,7 @@ describe("the client's location (docs/how-to/location.md)", () => {
 
   it("is no header field where the host is the source", async () => {
     const headers = { "cf-ipcountry": "US", "x-forwarded-for": "10.0.0.1", forwarded: "for=10.0.0.1" };
-    expect((await ask({ headers }, { clientAddress: "127.0.0.1" })).view).toBeUndefined();
+    expect((await ask({ headers }, { address: "127.0.0.1" })).view).toBeUndefined();
   });
 
   it("leads a query to another name server with a source cluster, never with a place", async () => {
@@ -93,22 +98,24 @@ describe("the client's location (docs/how-to/location.md)", () => {
       const bytes = new Uint8Array(12);
       return { answer: { bytes, outcome: "answer", freshness: 5 }, outcome: "answered" };
     };
-    const app = appWith(location, { stubs: { size: 1, forward } });
-    for (const connection of [swiss, american]) {
-      const response = await app.fetch(askRequest(NAME, {}, "GET"), connection);
+    const app = appWith(location, {
+      stubs: { size: 1, forward, keepAncestor: (_: Uint8Array, answer: Answer) => answer },
+    });
+    for (const client of [swiss, american]) {
+      const response = await app.fetch(askRequest(NAME, {}, "GET"), client);
       expect(response.headers.get("cache-control")).toBe(oneClient);
     }
     expect(views).toEqual([undefined, "cluster-b"]);
   });
 
-  it.each<[Partial<Connection>, string]>([
+  it.each<[Partial<Client>, string]>([
     [swiss, "seen from outside, near europe-west1-b in europe-west1 (by location); "],
     [{ location: { continent: "EU" } }, "seen from outside, near europe-west1 (by location); "],
     [american, "seen from cluster-b (by location); "],
     [{}, "seen from outside; "],
-  ])("JSON says so: %j", async (connection, said) => {
+  ])("JSON says so: %j", async (client, said) => {
     const request = new Request(`https://doh.example/resolve?name=${NAME}`);
-    const response = await appWith(location).fetch(request, connection);
+    const response = await appWith(location).fetch(request, client);
     expect(((await response.json()) as { Comment: string }).Comment).toContain(said);
     expect(response.headers.get("cache-control")).toBe(oneClient);
   });
@@ -123,7 +130,10 @@ describe("the client's location (docs/how-to/location.md)", () => {
     });
     const seenFrom = async (clientAddress: string) => {
       const headers = { "cf-ipcountry": "US" };
-      const response = await app.fetch(askRequest(NAME, { headers }, "GET"), { clientAddress, ...swiss });
+      const response = await app.fetch(askRequest(NAME, { headers }, "GET"), {
+        address: clientAddress,
+        ...swiss,
+      });
       return { view: gateway.asked.at(-1)?.view, cacheControl: response.headers.get("cache-control") };
     };
     expect(await seenFrom("10.0.0.1")).toEqual({ view: "cluster-b", cacheControl: oneClient });
@@ -151,9 +161,9 @@ describe("without the setting", () => {
   });
 
   it.each(titled(askerCases))("a location changes no octet and no header field: %s", async (_, asked) => {
-    const send = async (app: ReturnType<typeof createApp>, more: object, connection: Partial<Connection>) => {
+    const send = async (app: ReturnType<typeof createApp>, more: object, client: Partial<Client>) => {
       const request = askRequest(NAME, { ...asked, headers: { ...asked.headers, ...more } }, "GET");
-      const response = await app.fetch(request, connection);
+      const response = await app.fetch(request, client);
       return {
         status: response.status,
         headers: [...response.headers],
@@ -164,15 +174,15 @@ describe("without the setting", () => {
     const clientAddress = "127.0.0.1";
     const app = appWith(undefined);
     const before = await send(
-      createApp({ gateway, clock: () => NOW, zones: [], version: "0", askers }),
+      createApp({ gateway, clock: () => NOW, zones: [], version: "0", views }),
       {},
-      { clientAddress },
+      { address: clientAddress },
     );
     await fc.assert(
       fc.asyncProperty(headers, anyLocation, async (fields, told) => {
-        expect(await send(app, { ...fields, ...asked.headers }, { clientAddress, location: told })).toEqual(
-          before,
-        );
+        expect(
+          await send(app, { ...fields, ...asked.headers }, { address: clientAddress, location: told }),
+        ).toEqual(before);
       }),
       { numRuns: 25 },
     );

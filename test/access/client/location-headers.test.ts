@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLocationHeaders, type LocationHeaders } from "../../../src/http/client/location-headers.ts";
+import { createLocationHeaders, type LocationHeaders } from "../../../src/access/client/location-headers.ts";
 import { FetchRequest } from "../../../src/http/fetch-exchange.ts";
 
 const settings: LocationHeaders = {
@@ -15,7 +15,9 @@ function locationFrom(
   changes: Partial<LocationHeaders> = {},
 ) {
   const request = new Request("https://doh.example/dns-query", { headers });
-  return createLocationHeaders({ ...settings, ...changes })(new FetchRequest(request, { clientAddress }));
+  return createLocationHeaders({ ...settings, ...changes })(
+    new FetchRequest(request, { address: clientAddress }),
+  );
 }
 
 const swiss = { "cf-ipcountry": "CH" };

@@ -4,7 +4,7 @@ import {
   parseAddressRanges,
   readSocketAddress,
 } from "../../dns/address-range.ts";
-import type { HttpRequest } from "../exchange.ts";
+import type { ClientRequest } from "./client.ts";
 
 /** Proxies in front, and how they say whom they were asked by. */
 export interface ProxySettings {
@@ -27,14 +27,11 @@ export interface RequestOrigin {
   readonly proxies: number;
 }
 
-/** The request's part that tells. */
-export type TellingRequest = Pick<HttpRequest, "connection" | "header">;
-
 /** The real address of the client of a request; undefined where the host knows none. */
-export type ClientAddress = (request: TellingRequest) => string | undefined;
+export type ClientAddress = (request: ClientRequest) => string | undefined;
 
 /** Without proxies that address is the socket's. */
-export const socketAddress: ClientAddress = ({ connection }) => connection?.clientAddress;
+export const socketAddress: ClientAddress = ({ client }) => client?.address;
 
 /**
  * Finds the client's real address. From the socket on, whoever is a trusted proxy is believed whom it was asked by, one hop at a time and at most
@@ -49,13 +46,13 @@ export function createClientAddress(settings: ProxySettings): ClientAddress {
 }
 
 /** The same, with the number of proxies. @throws {RangeError} for a range of addresses that is none */
-export function createOriginReader(settings: ProxySettings): (request: TellingRequest) => RequestOrigin {
+export function createOriginReader(settings: ProxySettings): (request: ClientRequest) => RequestOrigin {
   const ranges = parseAddressRanges(settings.trustedProxies);
   const header = settings.header.toLowerCase();
   const listed =
     header === "forwarded" ? readForwarded : header === "x-forwarded-for" ? readList : readSingle;
   return (request) => {
-    let address = request.connection?.clientAddress;
+    let address = request.client?.address;
     let proxies = 0;
     let told: readonly (string | undefined)[] | undefined;
     while (proxies < settings.hops && isTrusted(address, ranges)) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ClientLocation } from "../../../src/http/client/client-location.ts";
-import { createLocationRules, type LocationRule } from "../../../src/http/client/location-rules.ts";
+import type { ClientLocation } from "../../../src/access/client/client-location.ts";
+import { createLocationRules, type LocationRule } from "../../../src/access/view/location-rules.ts";
 
 const rules: readonly LocationRule[] = [
   { when: { country: ["US"], regionCode: ["TX", "OK"] }, region: "us-south1" },
@@ -11,7 +11,7 @@ const rules: readonly LocationRule[] = [
 ];
 const choose = createLocationRules(rules, (clusterId) => clusterId === "cluster-a");
 
-const place = (region: string, zone?: string) => ({ place: { region, zone } });
+const place = (region: string, zone?: string) => ({ locality: { region, zone } });
 
 describe("rules of the location", () => {
   it.each<[string, ClientLocation | undefined, object | undefined]>([

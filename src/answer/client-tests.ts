@@ -1,5 +1,4 @@
-import { FOLD } from "../../dns/name.ts";
-import type { DohGateway } from "../../gateway/doh-gateway.ts";
+import { FOLD } from "../dns/name.ts";
 
 /** A query that came in for a test's name. */
 export interface Sighting {
@@ -43,22 +42,11 @@ export class ClientTests {
     return sighting !== undefined && now - sighting.at <= KEPT_MILLISECONDS ? sighting : undefined;
   }
 
-  /** The gateway, with an eye on what it denies. */
-  watch(gateway: DohGateway): DohGateway {
-    return {
-      answer: (query, view, now, transport) => {
-        const answer = gateway.answer(query, view, now, transport);
-        // Before a first push nothing is denied: SERVFAIL.
-        if (answer?.outcome === "nxdomain" || answer?.outcome === "servfail")
-          this.#see(query, view !== undefined && gateway.hasCluster(view) ? view : undefined, now);
-        return answer;
-      },
-      hasCluster: (clusterId) => gateway.hasCluster(clusterId),
-      status: () => gateway.status(),
-    };
-  }
-
-  #see(query: Uint8Array, view: string | undefined, now: number): void {
+  /**
+   * Looks at a query whose name does not exist; before a first push that is every name.
+   * @param view the cluster that it was answered for, undefined for outside
+   */
+  look(query: Uint8Array, view: string | undefined, now: number): void {
     if (query[HEADER_BYTES] !== LABEL_BYTES) return;
     let at = HEADER_BYTES + 1;
     for (const octet of PREFIX_BYTES) if (FOLD[query[at++]!] !== octet) return;

@@ -34,7 +34,7 @@ beforeAll(async () => {
     clock: () => NOW,
     zones: [],
     version: "0",
-    askers: {
+    views: {
       credentials: createCredentials([{ clusterId: "cluster-a", tokenSha256: sha256("token-a") }]),
       trusted: [{ clusterId: "cluster-b", addresses: ["127.0.0.1/32"] }],
     },

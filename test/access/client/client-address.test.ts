@@ -4,7 +4,7 @@ import {
   createClientAddress,
   createOriginReader,
   type ProxySettings,
-} from "../../../src/http/client/client-address.ts";
+} from "../../../src/access/client/client-address.ts";
 import { FetchRequest } from "../../../src/http/fetch-exchange.ts";
 import { ClientRate } from "../../../src/limits/client-rate.ts";
 
@@ -20,7 +20,7 @@ function addressOf(
   changes: Partial<ProxySettings> = {},
 ) {
   const request = new Request("https://doh.example/dns-query", { headers });
-  const sent = new FetchRequest(request, { clientAddress: socket });
+  const sent = new FetchRequest(request, { address: socket });
   return createClientAddress({ ...settings, ...changes })(sent);
 }
 
@@ -185,7 +185,7 @@ describe("whatever a client writes", () => {
         const waits = lists.map((list) => {
           const headers = { "x-forwarded-for": `${list}, ${client}` };
           const request = new Request("https://doh.example/", { headers });
-          return rate.take(proxied(new FetchRequest(request, { clientAddress: "10.0.0.1" })).address);
+          return rate.take(proxied(new FetchRequest(request, { address: "10.0.0.1" })).address);
         });
         expect(waits).toEqual([0, 0, 0, 1]);
       }),

@@ -1,7 +1,7 @@
-import type { ClientPlace } from "../../zone/client-place.ts";
-import { type ClientLocation, LOCATION_FACTS, type LocationFact } from "./client-location.ts";
+import type { Locality } from "../../zone/locality.ts";
+import { type ClientLocation, LOCATION_FACTS, type LocationFact } from "../client/client-location.ts";
 
-/** What is done for clients somewhere: they see what a cluster sees, or outside they get the shards of a place first. */
+/** What is done for clients somewhere: they see what a cluster sees, or outside they get the shards near them first. */
 export interface LocationRule {
   /** One value of each fact that is listed has to fit; letters are folded. Without it the rule fits everybody. */
   readonly when?: { readonly [Fact in LocationFact]?: readonly string[] | undefined } | undefined;
@@ -15,7 +15,7 @@ export interface LocationRule {
 /** What the rules say for a client: neither where no rule fits. */
 export interface LocationChoice {
   readonly view?: string;
-  readonly place?: ClientPlace;
+  readonly locality?: Locality;
 }
 
 /** Chooses for a client; undefined is a client of whom nothing is known. */
@@ -33,7 +33,7 @@ export function createLocationRules(
     }),
     choice: {
       ...(view !== undefined && { view }),
-      ...(view === undefined && region !== undefined && { place: { region, zone } }),
+      ...(view === undefined && region !== undefined && { locality: { region, zone } }),
     } satisfies LocationChoice,
   }));
   return (location) =>

@@ -12,8 +12,8 @@ import {
   TRUSTED,
 } from "../../conformance/cases/askers.ts";
 import { checkCase, titled } from "../../conformance/http-case.ts";
-import { base64url, FakeGateway, NOW, query } from "../fake-gateway.ts";
-import { sha256 } from "../push/push-api.ts";
+import { base64url, FakeGateway, NOW, query } from "../../http/fake-gateway.ts";
+import { sha256 } from "../../http/push/push-api.ts";
 
 const NAME = "web.shop.fed.svc.federation";
 const naming = (clusterId: string) => withSourceCluster(query(NAME), OPTION_CODE, clusterId);
@@ -32,7 +32,7 @@ beforeEach(() => {
     clock: () => NOW,
     zones: [],
     version: "0",
-    askers: { credentials, optionCode: OPTION_CODE, trusted },
+    views: { credentials, optionCode: OPTION_CODE, trusted },
   });
 });
 
@@ -40,7 +40,7 @@ const METHODS = ["GET", "POST"] as const;
 
 /** Asks from an address; undefined where the host knows none. */
 async function ask(asked: Asked, from: string | undefined, method: "GET" | "POST" = "GET") {
-  return await app.fetch(askRequest(NAME, asked, method), from === undefined ? {} : { clientAddress: from });
+  return await app.fetch(askRequest(NAME, asked, method), from === undefined ? {} : { address: from });
 }
 
 describe("who asks", () => {
@@ -92,7 +92,7 @@ describe("caches (RFC 9111)", () => {
     const plain = createApp({ gateway, clock: () => NOW, zones: [], version: "0" });
     const headers = { authorization: "Bearer token-a" };
     const path = `/dns-query?dns=${base64url(naming("cluster-a"))}`;
-    const response = await plain.request(path, { headers }, { clientAddress: "127.0.0.1" });
+    const response = await plain.request(path, { headers }, { address: "127.0.0.1" });
     expect(gateway.asked.at(-1)?.view).toBeUndefined();
     expect(response.headers.get("cache-control")).toBe("max-age=5");
     expect(response.headers.get("vary")).toBeNull();
@@ -100,6 +100,6 @@ describe("caches (RFC 9111)", () => {
 });
 
 it("a trusted address that is none is refused at once", () => {
-  const askers = { trusted: [{ clusterId: "a", addresses: ["10.0.0.1/8"] }] };
-  expect(() => createApp({ gateway, clock: () => NOW, zones: [], version: "0", askers })).toThrow(RangeError);
+  const views = { trusted: [{ clusterId: "a", addresses: ["10.0.0.1/8"] }] };
+  expect(() => createApp({ gateway, clock: () => NOW, zones: [], version: "0", views })).toThrow(RangeError);
 });

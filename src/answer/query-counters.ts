@@ -1,8 +1,8 @@
-import type { ForwardOutcome } from "../../forward/stub-zones.ts";
-import { ConnectionErrors } from "../../limits/connection-errors.ts";
-import { LimitCounters } from "../../limits/limit-counters.ts";
-import type { Outcome } from "../../resolve/answer.ts";
-import type { Transport } from "../../resolve/transport.ts";
+import type { ForwardOutcome } from "../forward/stub-zones.ts";
+import { ConnectionErrors } from "../limits/connection-errors.ts";
+import { LimitCounters } from "../limits/limit-counters.ts";
+import type { Outcome } from "../resolve/answer.ts";
+import type { Transport } from "../resolve/transport.ts";
 
 const OUTCOMES: readonly Outcome[] = [
   "answer",
