@@ -102,7 +102,7 @@ export class Forwarder {
   }
 
   /**
-   * Answers the query that was read last. The octets of `message` are only lent.
+   * Answers a query. The octets of `message` are only lent.
    * @param client the address of its socket
    */
   answer(
