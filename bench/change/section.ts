@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startGateway, startSync } from "../../test/e2e/processes.ts";
+import type { ApiClient } from "../../test/e2e/servers/api-client.ts";
 import { type ApiServer, startApiServer } from "../../test/e2e/servers/api-server.ts";
 import { kubernetesPlugin, startCoreDns } from "../../test/e2e/servers/coredns.ts";
-import { importedSlice, namespace, serviceImport } from "../../test/e2e/servers/objects.ts";
+import { importedSlice, namespace, service, serviceImport } from "../../test/e2e/servers/objects.ts";
 import { BENCH_WORLD, generateWorld } from "../../test/worlds/generate.ts";
 import { applyObjects, importObjects } from "../kubernetes-objects.ts";
 import { LONG_LEASES, pushSnapshot } from "../push.ts";
@@ -16,6 +17,7 @@ const CHANGES_PER_ROUND = 4;
 const QUERY = encodeQuery("db.changing.svc.clusterset.local", "A");
 /** Between two changes, so that nothing waits for the one before. Milliseconds. */
 const REST = 1000;
+const UNRELATED_PER_SECOND = 40;
 
 type Stop = () => Promise<unknown>;
 
@@ -47,7 +49,7 @@ async function measureChanges(effort: Effort, progress: Progress, stops: Stop[])
   stops.push(() => coredns.stop());
   const importer = "importer";
   const clusters = [importer, ...large.map(({ clusterId }) => clusterId)];
-  const gateway = await startGateway({ clusters, config: LONG_LEASES });
+  const gateway = await startGateway({ clusters, speaksFor: { [importer]: "*" }, config: LONG_LEASES });
   stops.push(() => gateway.stop());
   const sync = startSync({ kubeconfig: api.kubeconfig(), clusterId: importer, gateways: [gateway] });
   stops.push(() => sync.stop());
@@ -67,12 +69,35 @@ async function measureChanges(effort: Effort, progress: Progress, stops: Stop[])
   const tables = [
     await series.measure("Time from a change to the new answer, 500 services", changes, [note], progress),
   ];
+  const stopUnrelated = changeUnrelated(api.admin);
+  stops.push(stopUnrelated);
+  const busyTitle = `Time from a change to the new answer while ${UNRELATED_PER_SECOND} unrelated objects change a second`;
+  const busyNote =
+    "The objects are Services that nobody exports; the API server's writes of them take time of the same machine.";
+  tables.push(await series.measure(busyTitle, changes, [busyNote], progress));
+  await stopUnrelated();
   progress("pushing 10,000 services of two other clusters to the gateway");
   for (const snapshot of large) await pushSnapshot(gateway, snapshot);
   const largeNote = "CoreDNS still holds the 500 services: its column is there for the state of the machine.";
   const title =
     "Time from a change to the new answer, gateway with 10,000 services and 100,000 endpoints more";
   return [...tables, await series.measure(title, changes, [largeNote], progress)];
+}
+
+/** Changes a Service that is not exported again and again, at a fixed rate; returns what ends that. */
+function changeUnrelated(admin: ApiClient): Stop {
+  let port = 0;
+  const writes = new Set<Promise<unknown>>();
+  const timer = setInterval(() => {
+    port = (port % 1000) + 1;
+    const write = admin.apply(service("changing", "unrelated", { ports: [{ port, protocol: "TCP" }] }));
+    writes.add(write);
+    void write.finally(() => writes.delete(write));
+  }, 1000 / UNRELATED_PER_SECOND);
+  return async () => {
+    clearInterval(timer);
+    await Promise.all(writes);
+  };
 }
 
 /** Changes one address again and again and waits for everyone to answer it. */

@@ -1,7 +1,7 @@
-/** A Hono app that gives every DoH request the same bytes, on the gateway's own Node server. */
+/** A Hono app that gives every DoH request the same bytes, on Hono's own adapter for Node. */
+import { createSecureServer } from "node:http2";
+import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
-import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
-import { startNodeServer } from "../../src/hosts/node/node-server.ts";
 import { readFixedAnswer } from "./fixed-answer.ts";
 
 const { port, tls, headers, body } = readFixedAnswer();
@@ -10,5 +10,8 @@ const respond = () => new Response(body, { headers });
 app.get("/dns-query", respond);
 // Without the body there is no DNS query, so it is read here as well.
 app.post("/dns-query", (c) => c.req.raw.arrayBuffer().then(respond));
-const listen = { host: "127.0.0.1", port };
-await startNodeServer({ listen, tls, fetch: app.fetch, limits: DEFAULT_SERVER_LIMITS });
+const serverOptions = { cert: tls.cert, key: tls.key };
+createAdaptorServer({ fetch: app.fetch, createServer: createSecureServer, serverOptions }).listen(
+  port,
+  "127.0.0.1",
+);

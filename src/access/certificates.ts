@@ -10,13 +10,6 @@ export interface CertificateIdentity {
   readonly dnsNames: readonly string[];
 }
 
-/** What a host knows of the certificate that a client showed. `certificateIdentity` is read only where it counts. */
-export interface ShownCertificate {
-  readonly clientCertificate?: "none" | "refused" | "verified" | undefined;
-  /** Absent unless the certificate is verified. */
-  readonly certificateIdentity?: CertificateIdentity | undefined;
-}
-
 /** Which certificates count, of those of a trusted authority: both have to fit where both are given. */
 export interface CertificatePattern {
   /** A URI or DNS name among the certificate's subject alternative names, exactly. */

@@ -1,10 +1,6 @@
 import { AccessRefused } from "./access-refused.ts";
-import {
-  type CertificateCredential,
-  clustersOfCertificate,
-  describeCertificate,
-  type ShownCertificate,
-} from "./certificates.ts";
+import { type CertificateCredential, clustersOfCertificate, describeCertificate } from "./certificates.ts";
+import type { ClientCertificate } from "./client/client.ts";
 import { bearerToken, type Credentials } from "./credentials.ts";
 import { createOidcVerifier, type OidcCredential } from "./oidc.ts";
 
@@ -25,7 +21,7 @@ export interface PushAuthority extends Credentials {
    */
   authorize(
     authorization: string | undefined,
-    shown: ShownCertificate | undefined,
+    shown: ClientCertificate | undefined,
     clusterId: string,
   ): Promise<void>;
 }
@@ -68,9 +64,9 @@ export function createPushAuthority(credentials: PushCredentials): PushAuthority
 /** @throws {AccessRefused} where there is no certificate, or none of a cluster */
 function ofCertificate(
   certificates: readonly CertificateCredential[],
-  shown: ShownCertificate | undefined,
+  shown: ClientCertificate | undefined,
 ): ReadonlySet<string> {
-  const status = certificates.length === 0 ? "none" : (shown?.clientCertificate ?? "none");
+  const status = certificates.length === 0 ? "none" : (shown?.certificate ?? "none");
   const identity = status === "verified" ? shown?.certificateIdentity : undefined;
   if (identity !== undefined) {
     const clusters = clustersOfCertificate(certificates, identity);

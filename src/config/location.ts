@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { LOCATION_FACTS } from "../http/client/client-location.ts";
-import type { LocationSettings } from "../http/client/located-asker.ts";
+import { LOCATION_FACTS } from "../access/client/client-location.ts";
+import type { LocationSettings } from "../access/view/view.ts";
 import { ClusterId } from "../snapshot/schema.ts";
-import { type ClientPlace, placeView } from "../zone/client-place.ts";
+import { type Locality, localityView } from "../zone/locality.ts";
 import { AddressRangeText } from "./address-range-text.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Each place is one more order of shards at every name of a federation. */
-const MOST_PLACES = 50;
+const MOST_LOCALITIES = 50;
 
 const NAME_A_FACT = `must have at least one of ${LOCATION_FACTS.join(", ")}`;
 
@@ -61,10 +61,10 @@ const rules = z
         path: [first + 1],
         message: `is never reached: rules[${first}] has no \`when\`, so it fits everybody`,
       });
-    if (placesOf(list).length > MOST_PLACES)
+    if (localitiesOf(list).length > MOST_LOCALITIES)
       context.addIssue({
         code: "custom",
-        message: `must name at most ${MOST_PLACES} different regions and zones`,
+        message: `must name at most ${MOST_LOCALITIES} different regions and zones`,
       });
   });
 
@@ -100,13 +100,13 @@ export function locationSettings(location: Location): LocationSettings | undefin
 }
 
 /** The places that the rules name, each once. */
-export function locationPlaces(location: Location): ClientPlace[] {
-  return location.source === "off" ? [] : placesOf(location.rules);
+export function locationLocalities(location: Location): Locality[] {
+  return location.source === "off" ? [] : localitiesOf(location.rules);
 }
 
-function placesOf(list: readonly z.infer<typeof Rule>[]): ClientPlace[] {
-  const places = list.flatMap(({ region, zone }) => (region === undefined ? [] : [{ region, zone }]));
-  return [...new Map(places.map((place) => [placeView(place), place])).values()];
+function localitiesOf(list: readonly z.infer<typeof Rule>[]): Locality[] {
+  const localities = list.flatMap(({ region, zone }) => (region === undefined ? [] : [{ region, zone }]));
+  return [...new Map(localities.map((locality) => [localityView(locality), locality])).values()];
 }
 
 /** @throws {UsageError} where the location would come from Cloudflare, which tells it to nothing but Workers */

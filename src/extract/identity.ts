@@ -13,17 +13,39 @@ export const MULTICLUSTER_GROUPS: readonly string[] = ["multicluster.x-k8s.io", 
 /** The API group of ClusterProperty (KEP-2149). */
 export const ABOUT_GROUP = "about.k8s.io";
 
-const KINDS: ReadonlyMap<string, { readonly groups: readonly string[]; readonly namespaced: boolean }> =
-  new Map([
-    ["Namespace", { groups: [""], namespaced: false }],
-    ["Node", { groups: [""], namespaced: false }],
-    ["Service", { groups: [""], namespaced: true }],
-    ["EndpointSlice", { groups: ["discovery.k8s.io"], namespaced: true }],
-    ["ServiceExport", { groups: MULTICLUSTER_GROUPS, namespaced: true }],
-    ["ServiceImport", { groups: MULTICLUSTER_GROUPS, namespaced: true }],
-    ["Pod", { groups: [""], namespaced: true }],
-    ["ClusterProperty", { groups: [ABOUT_GROUP], namespaced: false }],
-  ]);
+/** How objects of a kind are written. */
+export interface KnownKind {
+  /** API groups that count; "" for the core group. The first is the one to name. */
+  readonly groups: readonly string[];
+  /** The version to name; every version counts. */
+  readonly version: string;
+  readonly namespaced: boolean;
+  /** Whether the kind comes with a CRD, and so means the same in whatever group somebody writes it. */
+  readonly custom: boolean;
+}
+
+const NAMESPACED = { version: "v1", namespaced: true, custom: false };
+const CLUSTER_WIDE = { version: "v1", namespaced: false, custom: false };
+const MULTICLUSTER = { groups: MULTICLUSTER_GROUPS, version: "v1beta1", namespaced: true, custom: true };
+
+const KINDS: ReadonlyMap<string, KnownKind> = new Map([
+  ["Namespace", { groups: [""], ...CLUSTER_WIDE }],
+  ["Node", { groups: [""], ...CLUSTER_WIDE }],
+  ["Service", { groups: [""], ...NAMESPACED }],
+  ["EndpointSlice", { groups: ["discovery.k8s.io"], ...NAMESPACED }],
+  ["ServiceExport", MULTICLUSTER],
+  ["ServiceImport", MULTICLUSTER],
+  ["Pod", { groups: [""], ...NAMESPACED }],
+  ["ClusterProperty", { groups: [ABOUT_GROUP], ...CLUSTER_WIDE, custom: true }],
+]);
+
+/** The names of all kinds that a snapshot is made of. */
+export const KIND_NAMES: readonly string[] = [...KINDS.keys()];
+
+/** A kind that a snapshot is made of, by its name. */
+export function findKind(name: string): KnownKind | undefined {
+  return KINDS.get(name);
+}
 
 /** The kinds that a snapshot is made of. */
 export type ObjectKind =

@@ -6,7 +6,7 @@ import type { ServingStatus } from "./gateway-types.ts";
 export interface DohGateway {
   /**
    * Answers one DNS message. The bytes of `query` are only lent: they are overwritten by the next query.
-   * @param view the cluster id of the asker, or the view of a place (`placeView`); undefined for outside
+   * @param view the cluster id of the asker, or the view of a place (`localityView`); undefined for outside
    * @param now Unix milliseconds
    * @param transport how the answer travels; DNS over HTTPS unless told
    * @returns undefined where `query` is no DNS query at all

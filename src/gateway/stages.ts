@@ -14,7 +14,7 @@ export interface ServedImage {
 
 /** Who asks, and how. */
 export interface QueryContext {
-  /** The cluster id of the asker, or the view of a place (`placeView`); undefined for outside. */
+  /** The cluster id of the asker, or the view of a place (`localityView`); undefined for outside. */
   readonly view: string | undefined;
   /** How the answer travels. Default: over HTTPS. */
   readonly transport?: Transport | undefined;

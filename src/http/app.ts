@@ -1,11 +1,16 @@
 import { Hono } from "hono";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
-import type { ConnectionEnvironment } from "./connection.ts";
 import { createDnsResource, type DnsResource, type DnsResourceDependencies } from "./doh/dns-resource.ts";
+import type { ConnectionEnvironment } from "./environment.ts";
+import type { Exchange } from "./exchange.ts";
 import { exchangeByFetch, FetchRequest, toResponse } from "./fetch-exchange.ts";
 import { createHealthRoutes, type MetricsSource } from "./health-routes.ts";
+import { prefersHtml } from "./media-type.ts";
+import { notFoundPage } from "./pages/not-found-page.ts";
+import { pageResponse } from "./pages/page.ts";
 import type { PageSettings } from "./pages/page-parts.ts";
 import { createPages } from "./pages/routes.ts";
+import type { Refuse } from "./refusal.ts";
 
 /** Routes that ask for credentials of their own. */
 export interface OwnRoutes {
@@ -55,7 +60,7 @@ export function createApp(
   app.route("/", createHealthRoutes(gateway, metrics, clock, dependencies.isReadinessDetailed));
   if (dependencies.pages !== undefined)
     app.route("/", createPages({ ...dependencies, ...dependencies.pages, resource }));
-  end(app, resource);
+  end(app, resource, dependencies.pages === undefined ? undefined : dependencies.version);
   return app;
 }
 
@@ -63,7 +68,7 @@ export function createApp(
 export function createOpenApp(
   dependencies: OwnRoutes &
     Pick<AppDependencies, "clock"> & { readonly gateway: { status(): ServingStatus } },
-  resource: Pick<DnsResource, "counters" | "notFound" | "failed">,
+  resource: Pick<DnsResource, "counters" | "refuse" | "notFound" | "failed">,
 ): Hono<ConnectionEnvironment> {
   const app = new Hono<ConnectionEnvironment>();
   mountOwnRoutes(app, dependencies, resource);
@@ -88,10 +93,30 @@ function mountOwnRoutes(
   if (stubRoutes !== undefined) app.route("/federations", stubRoutes);
 }
 
+/** @param versionOfPages the version that pages show; undefined where there are no pages */
 function end(
   app: Hono<ConnectionEnvironment>,
-  { notFound, failed }: Pick<DnsResource, "notFound" | "failed">,
+  { counters, refuse, notFound, failed }: Pick<DnsResource, "counters" | "refuse" | "notFound" | "failed">,
+  versionOfPages?: string,
 ): void {
-  app.notFound((c) => exchangeByFetch(notFound, c.req.raw, c.env));
+  app.notFound((c) => {
+    if (answersGet(app, c.req.path)) return exchangeByFetch(notAllowed(refuse), c.req.raw, c.env);
+    if (versionOfPages === undefined || !prefersHtml(c.req.header("accept") ?? null))
+      return exchangeByFetch(notFound, c.req.raw, c.env);
+    counters.rejected(404);
+    return pageResponse(notFoundPage(), versionOfPages, c.env?.urlToken?.prefix);
+  });
   app.onError((error, c) => toResponse(failed(new FetchRequest(c.req.raw, c.env), error)));
+}
+
+/** Whether GET and HEAD are answered at a path: pages, files, health and metrics. */
+function answersGet(app: Hono<ConnectionEnvironment>, path: string): boolean {
+  const [handlers] = app.router.match("GET", path);
+  return handlers.length > 0;
+}
+
+/** Rejects methods other than GET and HEAD (RFC 9110 section 15.5.6). */
+function notAllowed(refuse: Refuse): Exchange {
+  return (request) =>
+    refuse(request, 405, `${request.method} is not for this path: GET, HEAD`, { allow: "GET, HEAD" });
 }

@@ -1,8 +1,8 @@
-import type { Connection } from "./connection.ts";
+import type { Client } from "../access/client/client.ts";
 
 /**
  * A request as the DNS and JSON routes see it: what every host has at hand, whether or not it makes a Request object. On Node
- * such an object, and the Response, cost more than the answer (docs/benchmarks.md).
+ * such an object, and the Response, cost more than the answer (docs/explanation/benchmarks.md).
  */
 export interface HttpRequest {
   readonly method: string;
@@ -10,7 +10,7 @@ export interface HttpRequest {
   readonly url: string;
   /** The host that was asked, with its port where there is one (RFC 9110 section 7.2); empty where the client names none. */
   readonly host: string;
-  readonly connection: Partial<Connection> | undefined;
+  readonly client: Partial<Client> | undefined;
   /** A header field by its name in lower case; null where it is absent. */
   header(name: string): string | null;
   /**

@@ -1,19 +1,19 @@
-import type { Connection } from "./connection.ts";
+import type { Client } from "../access/client/client.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 
 /** A request of the Fetch standard. */
 export class FetchRequest implements HttpRequest {
   readonly method: string;
   readonly url: string;
-  readonly connection: Partial<Connection> | undefined;
+  readonly client: Partial<Client> | undefined;
   readonly #request: Request;
   readonly #headers: Headers;
 
   /** @param url instead of the request's own */
-  constructor(request: Request, connection: Partial<Connection> | undefined, url: string = request.url) {
+  constructor(request: Request, client: Partial<Client> | undefined, url: string = request.url) {
     this.method = request.method;
     this.url = url;
-    this.connection = connection;
+    this.client = client;
     this.#request = request;
     this.#headers = request.headers;
   }
@@ -63,9 +63,9 @@ async function readUndeclared(
 export function exchangeByFetch(
   exchange: Exchange,
   request: Request,
-  connection: Partial<Connection> | undefined,
+  client: Partial<Client> | undefined,
 ): Response | Promise<Response> {
-  const answered = exchange(new FetchRequest(request, connection));
+  const answered = exchange(new FetchRequest(request, client));
   return answered instanceof Promise ? answered.then(toResponse) : toResponse(answered);
 }
 

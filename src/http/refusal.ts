@@ -1,7 +1,7 @@
+import type { QueryCounters } from "../answer/query-counters.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { DNS_JSON, JSON_TYPE, namesMediaType } from "./media-type.ts";
-import type { QueryCounters } from "./metrics/query-counters.ts";
 import { rawParameter } from "./url-parameter.ts";
 
 /** Makes the responses that say why a request was not taken. */

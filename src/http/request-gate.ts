@@ -1,9 +1,9 @@
+import type { Client } from "../access/client/client.ts";
+import { type ClientAddress, socketAddress } from "../access/client/client-address.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import type { Load } from "../limits/load.ts";
 import { pathOf } from "./access/admitted-resource.ts";
-import { type ClientAddress, socketAddress } from "./client/client-address.ts";
-import type { Connection } from "./connection.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { FetchRequest, toResponse } from "./fetch-exchange.ts";
 import type { Refuse } from "./refusal.ts";
@@ -61,13 +61,13 @@ export function behindGate(gate: RequestGate | undefined): (exchange: Exchange) 
 }
 
 /** Answers requests of the Fetch standard. */
-export type FetchHandler = (request: Request, connection: Connection) => Response | Promise<Response>;
+export type FetchHandler = (request: Request, client: Client) => Response | Promise<Response>;
 
 /** Puts the gate in front of an application. */
 export function fetchBehindGate(gate: RequestGate | undefined): (fetch: FetchHandler) => FetchHandler {
   if (gate === undefined) return (fetch) => fetch;
-  return (fetch) => (request, connection) => {
-    const refused = gate(new FetchRequest(request, connection));
-    return refused === undefined ? fetch(request, connection) : toResponse(refused);
+  return (fetch) => (request, client) => {
+    const refused = gate(new FetchRequest(request, client));
+    return refused === undefined ? fetch(request, client) : toResponse(refused);
   };
 }

@@ -1,6 +1,10 @@
+const PERCENT = 0x25;
+const EQUALS = 0x3d;
+
 /**
  * The value of one query parameter of a URL, still percent-encoded; the first where it is given
  * twice. Reads the text of the URL: a query is answered faster than `new URL()` parses one.
+ * The name may be percent-encoded in the URL: `d%6Es` names the same parameter as `dns` (RFC 3986 section 6.2.2.2).
  */
 export function rawParameter(url: string, name: string): string | undefined {
   const question = url.indexOf("?");
@@ -11,14 +15,28 @@ export function rawParameter(url: string, name: string): string | undefined {
   while (start <= end) {
     let next = url.indexOf("&", start);
     if (next === -1 || next > end) next = end;
-    if (url.startsWith(name, start)) {
-      const after = start + name.length;
-      if (url.charCodeAt(after) === 0x3d && after < next) return url.slice(after + 1, next);
+    const after = endOfName(url, start, name);
+    if (after !== -1) {
+      if (url.charCodeAt(after) === EQUALS && after < next) return url.slice(after + 1, next);
       if (after === next) return "";
     }
     start = next + 1;
   }
   return undefined;
+}
+
+/** The index after `name`, which may be percent-encoded at `start`; -1 where something else is there. `name` is of ASCII letters. */
+function endOfName(url: string, start: number, name: string): number {
+  let at = start;
+  for (let index = 0; index < name.length; index++) {
+    let code = url.charCodeAt(at++);
+    if (code === PERCENT) {
+      code = Number.parseInt(url.slice(at, at + 2), 16);
+      at += 2;
+    }
+    if (code !== name.charCodeAt(index)) return -1;
+  }
+  return at;
 }
 
 /**

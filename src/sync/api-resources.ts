@@ -75,7 +75,12 @@ export interface Discovery {
    * says so by not being ready.
    */
   readonly conclusive: boolean;
+  /** Whether the group is served that KEP-1645's examples use, and no implementation. */
+  readonly misnamed: boolean;
 }
+
+/** The API group of KEP-1645's examples. */
+export const MISNAMED_GROUP = "multicluster.k8s.io";
 
 /**
  * Asks which versions of the custom resources are served.
@@ -105,7 +110,7 @@ export function discoverVersions(api: ApiServer, signal: AbortSignal): Promise<D
         break;
       }
     }
-    return { versions, conclusive };
+    return { versions, conclusive, misnamed: served.has(MISNAMED_GROUP) };
   });
 }
 

@@ -1,6 +1,6 @@
-import type { ObjectKind } from "../extract/identity.ts";
+import { MULTICLUSTER_GROUPS, type ObjectKind } from "../extract/identity.ts";
 import { describe } from "./api-failures.ts";
-import { API_RESOURCES, type Discovery, discoverVersions } from "./api-resources.ts";
+import { API_RESOURCES, type Discovery, discoverVersions, MISNAMED_GROUP } from "./api-resources.ts";
 import { ApiServer, type KubeConfigOptions, loadKubeConfig } from "./api-server.ts";
 import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
 import { type BackoffLimits, backoffPause, Wakeup } from "./pacing.ts";
@@ -39,6 +39,7 @@ export class KubernetesSource implements ObjectSource {
   readonly #discoverNow = new Wakeup();
   readonly #backoff: BackoffLimits;
   #saidNoExports = false;
+  #saidMisnamed = false;
 
   /** @throws {SourceError} when the kubeconfig cannot be used. */
   constructor(options: KubernetesSourceOptions, listener: SourceListener) {
@@ -109,7 +110,13 @@ export class KubernetesSource implements ObjectSource {
       : discoveryMilliseconds;
   }
 
-  #follow({ versions, conclusive }: Discovery): void {
+  #follow({ versions, conclusive, misnamed }: Discovery): void {
+    if (misnamed && !this.#saidMisnamed)
+      this.#options.logger.warn(
+        { group: MISNAMED_GROUP },
+        `the API server serves ${MISNAMED_GROUP}, which is not read: install the MCS CRDs of ${MULTICLUSTER_GROUPS[0]} (sigs.k8s.io/mcs-api) and create the objects there`,
+      );
+    this.#saidMisnamed = misnamed;
     for (const feed of this.#feeds) {
       const { builtIn, resource, group } = feed.resource;
       if (builtIn) continue;

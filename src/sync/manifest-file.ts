@@ -8,7 +8,9 @@ import {
   parseAllDocuments,
   visit,
 } from "yaml";
+import { quote } from "../extract/fields.ts";
 import { identifyObject } from "../extract/identity.ts";
+import { suggestKind } from "../extract/misspelt.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
 
 /** A Kubernetes object with the place where it is written; lines and columns count from 1. */
@@ -21,8 +23,8 @@ export interface ManifestObject {
 
 /** Something in the manifests that cannot be read or used. */
 export interface ManifestProblem {
-  /** `BrokenFile` and `UnreadableFile` keep a whole file out, `NotAnObject` and `DuplicateObject` a part of it. */
-  readonly code: "BrokenFile" | "UnreadableFile" | "NotAnObject" | "DuplicateObject";
+  /** `BrokenFile` and `UnreadableFile` keep a whole file out, the others one object. */
+  readonly code: "BrokenFile" | "UnreadableFile" | "NotAnObject" | "UnknownKind" | "DuplicateObject";
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -38,7 +40,7 @@ export interface ManifestFile {
 
 /**
  * Reads the text of a manifest file: YAML documents or JSON, `List` objects taken apart. Objects of kinds
- * that a snapshot is not made of are left out. A syntax error anywhere breaks the whole file, so that
+ * that a snapshot is not made of are left out, with a problem where one of the right kind was probably meant. A syntax error anywhere breaks the whole file, so that
  * half an edit never counts.
  */
 export function parseManifestFile(file: string, text: string): ManifestFile {
@@ -76,7 +78,14 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
       return;
     }
     const object = read() as KubernetesObject;
-    if (identifyObject(object) !== undefined) objects.push({ object, ...where });
+    const meant = suggestKind(object);
+    if (meant !== undefined)
+      problems.push({
+        code: "UnknownKind",
+        ...where,
+        message: `kind ${quote(object.kind)} of ${quote(object.apiVersion)} is not read: write ${meant}`,
+      });
+    else if (identifyObject(object) !== undefined) objects.push({ object, ...where });
   };
   for (const document of documents) {
     try {

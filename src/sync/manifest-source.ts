@@ -1,6 +1,6 @@
-import { type FSWatcher, watch } from "node:fs";
 import { identifyObject } from "../extract/identity.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
+import { DirectoryWatch } from "./directory-watch.ts";
 import { ManifestDirectory, type ManifestProblem } from "./manifests.ts";
 import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
 import { Debounce, Wakeup } from "./pacing.ts";
@@ -44,45 +44,37 @@ export class ManifestSource implements ObjectSource {
     const wakeup = new Wakeup();
     // Editors write and rename several times for one save.
     const settle = new Debounce(() => wakeup.wake(), { quiet: 100, most: 1000 });
-    // Watched before the first read, so that no change falls in between.
-    const watcher = watching ? this.#watchDirectory(() => settle.touch()) : undefined;
+    const watcher = watching ? this.#createWatch(() => settle.touch()) : undefined;
     while (!signal.aborted) {
-      await this.#read();
+      await this.#read(watcher);
       await wakeup.wait(watching || !this.complete ? pollMilliseconds : Number.POSITIVE_INFINITY, signal);
     }
     settle.stop();
     watcher?.close();
   }
 
-  #watchDirectory(notify: () => void): FSWatcher | undefined {
+  #createWatch(notify: () => void): DirectoryWatch {
     const { directory, logger } = this.#options;
-    const fallBack = (error: unknown) =>
+    return new DirectoryWatch(notify, (error) =>
       logger.warn(
         { directory, error: String(error) },
         "file system notifications do not work here; looking now and then instead",
-      );
-    try {
-      const watcher = watch(directory, { recursive: true }, notify);
-      watcher.on("error", (error) => {
-        watcher.close();
-        fallBack(error);
-      });
-      return watcher;
-    } catch (error) {
-      fallBack(error);
-      return undefined;
-    }
+      ),
+    );
   }
 
-  async #read(): Promise<void> {
+  async #read(watcher: DirectoryWatch | undefined): Promise<void> {
     const { directory, logger } = this.#options;
     try {
-      const { objects, problems } = await this.#manifests.read();
+      const { objects, problems } = await this.#manifests.read(
+        (place, name) => watcher?.follow(place, name) ?? Promise.resolve(),
+      );
       if (this.#unreadable !== undefined)
         logger.info({ directory }, "the manifest directory can be read again");
       this.#unreadable = undefined;
       this.#report(problems);
       this.#tell(objects.map(({ object }) => object));
+      watcher?.retire();
     } catch (cause) {
       const message = `the manifest directory ${directory} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
       if (this.#unreadable !== message) logger.error({ directory }, message);

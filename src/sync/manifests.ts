@@ -1,6 +1,6 @@
 import type { Dirent } from "node:fs";
 import { type FileHandle, open, readdir, realpath, stat } from "node:fs/promises";
-import { basename, join, relative } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { compareText } from "../extract/fields.ts";
 import { identifyObject } from "../extract/identity.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
@@ -21,6 +21,9 @@ export interface Manifests {
 }
 
 const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Is called with a directory before it is read, or with one name in it that decides what is read. */
+export type Follow = (directory: string, name?: string) => Promise<void>;
 
 interface KnownFile extends ManifestFile {
   readonly signature: string;
@@ -47,11 +50,12 @@ export class ManifestDirectory {
 
   /**
    * What the directory says now. The last good state of a file that is broken or unreadable keeps
-   * counting, next to its problems.
+   * counting, next to its problems. Whoever watches what `follow` is called with notices every later change.
    */
-  async read(): Promise<Manifests> {
+  async read(follow: Follow = async () => undefined): Promise<Manifests> {
     const files = new Map<string, KnownFile>();
-    for (const path of await listFiles(this.#directory)) {
+    await followPlace(resolve(this.#directory), follow);
+    for (const path of await listFiles(this.#directory, follow)) {
       const file = await this.#readFile(path);
       if (file !== undefined) files.set(path, file);
     }
@@ -100,20 +104,30 @@ async function signatureOf(handle: FileHandle): Promise<string> {
   return `${ino}-${size}-${mtimeNs}-${ctimeNs}`;
 }
 
+/** Follows the names by which a path is found: its own, and where it is a symbolic link that of its target. */
+async function followPlace(path: string, follow: Follow): Promise<void> {
+  await follow(dirname(path), basename(path));
+  const real = await realpath(path).catch(() => path);
+  if (real !== path) await follow(dirname(real), basename(real));
+}
+
 /** Manifest files under a directory, sorted; symbolic links are followed, each directory once. */
-async function listFiles(directory: string, seen = new Set<string>()): Promise<string[]> {
+async function listFiles(directory: string, follow: Follow, seen = new Set<string>()): Promise<string[]> {
   const real = await realpath(directory);
   if (seen.has(real)) return [];
   seen.add(real);
+  await follow(real);
   const files: string[] = [];
   const entries = await readdir(directory, { withFileTypes: true });
   for (const entry of entries.sort((left, right) => compareText(left.name, right.name))) {
     if (entry.name.startsWith(".")) continue;
     const path = join(directory, entry.name);
     const kind = await kindOf(entry, path);
-    if (kind === "directory") files.push(...(await listFiles(path, seen)));
-    else if (kind === "file" && /\.(?:ya?ml|json)$/i.test(entry.name) && !isKustomization(entry.name))
+    if (kind === "directory") files.push(...(await listFiles(path, follow, seen)));
+    else if (kind === "file" && /\.(?:ya?ml|json)$/i.test(entry.name) && !isKustomization(entry.name)) {
+      if (entry.isSymbolicLink()) await followPlace(resolve(path), follow);
       files.push(path);
+    }
   }
   return files;
 }

@@ -53,6 +53,56 @@ export class Wakeup {
   }
 }
 
+/** Calls `action` in the next turn of the event loop, once for all calls in this one. */
+export class NextTurn {
+  readonly #action: () => void;
+  #scheduled: NodeJS.Immediate | undefined;
+
+  constructor(action: () => void) {
+    this.#action = action;
+  }
+
+  call(): void {
+    this.#scheduled ??= setImmediate(() => {
+      this.#scheduled = undefined;
+      this.#action();
+    });
+  }
+
+  stop(): void {
+    clearImmediate(this.#scheduled);
+    this.#scheduled = undefined;
+  }
+}
+
+/** How much may be spent: `burst` at once, `perSecond` in the long run. */
+export interface BudgetLimits {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** A budget that is spent one by one and fills up again with time. Moments are milliseconds that never go back. */
+export class Budget {
+  readonly #interval: number;
+  readonly #ahead: number;
+  /** When everything that was spent is there again. */
+  #full = Number.NEGATIVE_INFINITY;
+
+  constructor({ perSecond, burst }: BudgetLimits) {
+    this.#interval = 1000 / perSecond;
+    this.#ahead = this.#interval * (burst - 1);
+  }
+
+  /** Milliseconds until one may be spent; 0 for now. */
+  wait(now: number): number {
+    return Math.max(0, this.#full - this.#ahead - now);
+  }
+
+  spend(now: number): void {
+    this.#full = Math.max(this.#full, now) + this.#interval;
+  }
+}
+
 /** How long changes are gathered, milliseconds. */
 export interface DebounceLimits {
   /** Quiet that ends the gathering. */

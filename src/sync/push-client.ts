@@ -2,7 +2,7 @@ import { diffSnapshots } from "../snapshot/diff.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { GatewayError, type GatewayOptions, GatewayRequests } from "./gateway-requests.ts";
 import type { SyncLogger } from "./object-source.ts";
-import { type BackoffLimits, backoffPause, pause, Wakeup } from "./pacing.ts";
+import { type BackoffLimits, Budget, type BudgetLimits, backoffPause, pause, Wakeup } from "./pacing.ts";
 
 /** How one gateway is kept current. */
 export interface PushClientOptions extends GatewayOptions {
@@ -15,7 +15,12 @@ export interface PushClientOptions extends GatewayOptions {
   readonly backoff?: BackoffLimits;
   /** Pauses after refusals that a person has to mend. Default 10 s to 60 s. */
   readonly slowBackoff?: BackoffLimits;
+  /** How many requests it sends. Default 100 at once, 40 a second. */
+  readonly budget?: BudgetLimits;
 }
+
+/** The cluster's state now, the same object as before where nothing changed; undefined while the whole of it is unknown. */
+export type NewestSnapshot = () => ClusterSnapshot | undefined;
 
 interface Acknowledged {
   readonly snapshot: ClusterSnapshot;
@@ -27,28 +32,34 @@ interface Acknowledged {
 const BACKOFF = { first: 500, most: 15_000 };
 const SLOW_BACKOFF = { first: 10_000, most: 60_000 };
 const ATTEMPTS_ONCE = 5;
+/** Gateways take 50 requests a second from a cluster unless configured otherwise (`limits.pushesPerSecond`). */
+const BUDGET = { perSecond: 40, burst: 100 };
 
 /**
  * Brings one gateway to the newest snapshot and keeps the cluster's lease there: the full snapshot
  * first, then deltas against what the gateway acknowledged, the full one again when it holds another
- * generation.
+ * generation. A change is pushed at once; those that come while a push is in flight go together once it is
+ * acknowledged.
  */
 export class PushClient {
   readonly #options: PushClientOptions;
   readonly #requests: GatewayRequests;
   readonly #wakeup = new Wakeup();
+  readonly #budget: Budget;
+  #newest: NewestSnapshot = () => undefined;
   #wanted: ClusterSnapshot | undefined;
   #acknowledged: Acknowledged | undefined;
   #failures = 0;
   /** No attempt before this moment, by performance.now(). */
   #notBefore = 0;
-  /** A snapshot that the gateway refused as such; another one may be tried earlier. */
-  #refused: ClusterSnapshot | undefined;
+  /** A snapshot that the gateway refused as such, and from when on another one may be tried. */
+  #refused: { readonly snapshot: ClusterSnapshot; readonly anotherFrom: number } | undefined;
 
   /** @throws {TypeError} when the gateway is no http or https URL. */
   constructor(options: PushClientOptions) {
     this.#options = options;
     this.#requests = new GatewayRequests(options);
+    this.#budget = new Budget(options.budget ?? BUDGET);
     const { protocol, hostname } = new URL(options.gateway);
     if (protocol === "http:" && options.token !== undefined && !/^(?:localhost|127\.|\[::1\])/.test(hostname))
       options.logger.warn(
@@ -57,18 +68,14 @@ export class PushClient {
       );
   }
 
-  /** The newest state; what was offered before need not be sent any more. */
-  offer(snapshot: ClusterSnapshot): void {
-    this.#wanted = snapshot;
-    if (this.#refused !== undefined && this.#refused !== snapshot) {
-      this.#refused = undefined;
-      this.#notBefore = 0;
-    }
+  /** There may be a newer state. */
+  changed(): void {
     this.#wakeup.wake();
   }
 
-  /** Keeps the gateway current until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
+  /** Keeps the gateway current until the signal aborts. `newest` is called when a push could start, not for each change. */
+  async run(newest: NewestSnapshot, signal: AbortSignal): Promise<void> {
+    this.#newest = newest;
     while (!signal.aborted) {
       const wait = this.#timeUntilDue();
       if (wait > 0) {
@@ -117,13 +124,21 @@ export class PushClient {
 
   /** Milliseconds until the next request; 0 for now. */
   #timeUntilDue(): number {
-    if (this.#wanted === undefined) return Number.POSITIVE_INFINITY;
     const now = performance.now();
-    const held = Math.max(0, this.#notBefore - now);
+    const held = Math.max(0, this.#notBefore - now, this.#budget.wait(now));
+    // What changes during a pause is extracted once, at its end, unless another snapshot could end it.
+    if (held > 0 && this.#refused === undefined) return held;
+    this.#wanted = this.#newest() ?? this.#wanted;
+    if (this.#wanted === undefined) return Number.POSITIVE_INFINITY;
+    if (this.#refused !== undefined && this.#refused.snapshot !== this.#wanted) {
+      this.#notBefore = this.#refused.anotherFrom;
+      this.#refused = undefined;
+      return this.#timeUntilDue();
+    }
     if (this.#acknowledged?.snapshot !== this.#wanted) return held;
     const renewal = this.#acknowledged.at + (this.#options.leaseSeconds * 1000) / 3;
     if (now < renewal) return Math.max(held, renewal - now);
-    // Due, but nobody knows whether the cluster still is as told: looked at again when the source says so.
+    // Due, but nobody knows whether the cluster still is as last pushed: looked at again when the source says so.
     return this.#options.isCurrent() ? held : 1000;
   }
 
@@ -134,6 +149,7 @@ export class PushClient {
     const patch = held === undefined ? undefined : diffSnapshots(held.snapshot, wanted);
     // The lease counts from when the gateway gave it, which is after this moment.
     const at = performance.now();
+    this.#budget.spend(at);
     const { generation } =
       held === undefined
         ? await this.#requests.replace(wanted, leaseSeconds, signal)
@@ -167,12 +183,14 @@ export class PushClient {
     if (remedy === "person" || remedy === "content") logger.error(fields, error.message);
     else if (resync) logger.info(fields, error.message);
     else logger.warn(fields, error.message);
-    if (remedy === "content") this.#refused = this.#wanted;
+    const now = performance.now();
+    if (remedy === "content" && this.#wanted !== undefined)
+      this.#refused = { snapshot: this.#wanted, anotherFrom: now + backoffPause(this.#failures, backoff) };
     const slow = remedy === "person" || remedy === "content";
     const wait = resync
       ? 0
       : Math.max(error.retryAfter, backoffPause(this.#failures, slow ? slowBackoff : backoff));
-    this.#notBefore = performance.now() + wait;
+    this.#notBefore = now + wait;
     return wait;
   }
 }

@@ -3,7 +3,7 @@ import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
 import { KubernetesSource } from "./kubernetes.ts";
 import { ManifestSource } from "./manifest-source.ts";
 import type { ObjectSource, SourceError, SourceListener, SyncLogger } from "./object-source.ts";
-import { type BackoffLimits, Debounce, type DebounceLimits } from "./pacing.ts";
+import { type BackoffLimits, NextTurn } from "./pacing.ts";
 import { PushClient } from "./push-client.ts";
 
 export type { SyncLogger } from "./object-source.ts";
@@ -38,14 +38,11 @@ export interface SyncWorkerOptions {
   readonly staleAfterSeconds?: number;
   readonly signal: AbortSignal;
   readonly logger: SyncLogger;
-  /** How long changes are gathered. Default: until 50 ms of quiet, 1 s at most. */
-  readonly debounce?: DebounceLimits;
   /** Pauses between attempts at a gateway. */
   readonly backoff?: BackoffLimits;
 }
 
 const FAILURES_ONCE = 5;
-const DEBOUNCE = { quiet: 50, most: 1000 };
 
 /**
  * Runs a sync worker until the signal aborts; with `once` until every gateway acknowledged one whole state.
@@ -68,25 +65,32 @@ export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
   let clients: PushClient[] = [];
   let complaint: string | undefined;
 
-  const assemble = () => {
-    if (!source.complete || ended.aborted) return;
+  const newest = (): ClusterSnapshot | undefined => {
+    if (!source.complete) return undefined;
     try {
       const snapshot = assembler.snapshot();
       complaint = undefined;
-      whole.resolve(snapshot);
-      if (!once) for (const client of clients) client.offer(snapshot);
+      return snapshot;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       if (message !== complaint) logger.error({ code: (error as { code?: unknown }).code }, message);
       complaint = message;
       whole.reject(error);
+      return undefined;
     }
   };
-  const changes = new Debounce(assemble, options.debounce ?? DEBOUNCE);
+  // Events that arrive together are looked at together.
+  const changes = new NextTurn(() => {
+    if (!once) for (const client of clients) client.changed();
+    else {
+      const snapshot = newest();
+      if (snapshot !== undefined) whole.resolve(snapshot);
+    }
+  });
   const listener: SourceListener = {
     upsert: (object) => void assembler.upsert(object),
     delete: (object) => void assembler.delete(object),
-    changed: () => changes.touch(),
+    changed: () => changes.call(),
     failed: (error: SourceError) => {
       if (error.permanent || ++failures >= FAILURES_ONCE) whole.reject(error);
     },
@@ -112,7 +116,7 @@ export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
   try {
     if (once) await deliverOnce(whole.promise, clients, signal);
     else {
-      await Promise.all([running, ...clients.map((client) => client.run(ended))]);
+      await Promise.all([running, ...clients.map((client) => client.run(newest, ended))]);
       if (options.leaveOnExit === true) await leave(clients, logger);
     }
   } finally {

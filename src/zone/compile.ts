@@ -2,13 +2,13 @@ import { usableAddress } from "../dns/address.ts";
 import { RecordType } from "../dns/codes.ts";
 import { parseName } from "../dns/name.ts";
 import { ABSENT_CLUSTER, type ClusterFinding, type Clusterset } from "../merge/clusterset.ts";
-import { type ClientPlace, placeView } from "./client-place.ts";
 import { ZoneImage } from "./image.ts";
 import { ImageBuilder } from "./image-builder.ts";
 import { CLUSTER_LOCAL_DNS_VERSION, compileClusterLocal } from "./kinds/cluster-local.ts";
 import { CLUSTERSET_DNS_VERSION, compileClustersetService } from "./kinds/clusterset.ts";
+import { Distances } from "./kinds/distances.ts";
 import { compileFederatedService } from "./kinds/federation.ts";
-import { Locality } from "./kinds/locality.ts";
+import { type Locality, localityView } from "./locality.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "./options.ts";
 import { RecordSets } from "./record-sets.ts";
 import type { ImageScope, TreeScope } from "./tree-scope.ts";
@@ -35,11 +35,11 @@ export function compileZoneImage(
     ...clusterset.clusters.map(({ clusterId }) => clusterId),
     ...(clusterset.withAbsent === true ? [ABSENT_CLUSTER] : []),
   ];
-  const places = distinctPlaces(options);
+  const localities = distinctLocalities(options);
   const image: ImageScope = {
     builder,
     views: new Map(clusterIds.map((clusterId, index) => [clusterId, index])),
-    places: places.map(({ region, zone }, index) => [
+    localities: localities.map(({ region, zone }, index) => [
       clusterIds.length + index,
       { clusterId: undefined, region, zones: zone === undefined ? [] : [zone] },
     ]),
@@ -51,14 +51,14 @@ export function compileZoneImage(
   const nameServers = scopes.map(({ tree, scope }) =>
     compileZoneItself(scope, tree, zonesOf(plan, scope.apex), options),
   );
-  const locality = new Locality(clusterset);
-  for (const { tree, scope } of scopes.toReversed()) compileTree(clusterset, tree, scope, locality);
+  const distances = new Distances(clusterset);
+  for (const { tree, scope } of scopes.toReversed()) compileTree(clusterset, tree, scope, distances);
   const namespaces = new Map(clusterset.clusters.map((cluster) => [cluster.clusterId, cluster.namespaces]));
   const bytes = builder.finish({
     zones: plan.zones,
     nameServers,
     podNames: clusterset.localZones.some(({ zone }) => zone.pods === "insecure"),
-    views: [...clusterIds, ...places.map(placeView)],
+    views: [...clusterIds, ...localities.map(localityView)],
     negativeTtl: options.negativeTtl,
     serial: options.serial,
     lacks: (view, namespace) => namespaces.get(view)?.has(namespace) === false,
@@ -67,10 +67,10 @@ export function compileZoneImage(
 }
 
 /** Nothing but federation zones depends on a place. */
-function distinctPlaces({ federations, places }: ZoneOptions): ClientPlace[] {
+function distinctLocalities({ federations, localities }: ZoneOptions): Locality[] {
   return federations.length === 0
     ? []
-    : [...new Map(places.map((place) => [placeView(place), place])).values()];
+    : [...new Map(localities.map((place) => [localityView(place), place])).values()];
 }
 
 /** The names of the zones that a tree is, in text, the canonical one first. */
@@ -85,7 +85,7 @@ function scopeOf(image: ImageScope, plan: ZonePlan, tree: number): TreeScope {
   return { image, apex: tree, shortestZoneBytes: Math.min(...bytes), canonicalZoneBytes: bytes[0]! };
 }
 
-function compileTree(clusterset: Clusterset, tree: TreePlan, scope: TreeScope, locality: Locality): void {
+function compileTree(clusterset: Clusterset, tree: TreePlan, scope: TreeScope, distances: Distances): void {
   switch (tree.kind) {
     case "clusterset":
       for (const service of clusterset.services) compileClustersetService(scope, service);
@@ -95,7 +95,7 @@ function compileTree(clusterset: Clusterset, tree: TreePlan, scope: TreeScope, l
       break;
     case "federation":
       for (const zone of tree.zones)
-        for (const service of clusterset.services) compileFederatedService(scope, zone, service, locality);
+        for (const service of clusterset.services) compileFederatedService(scope, zone, service, distances);
   }
 }
 

@@ -1,7 +1,6 @@
 import { parseZoneName, type ZoneName } from "../dns/folded-name.ts";
 import { FOLD } from "../dns/name.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
-import { isPlaceView } from "./client-place.ts";
 import {
   ANY_ASKER,
   HEADER_WORDS,
@@ -12,6 +11,7 @@ import {
   REVERSE_TARGET_BYTES,
   type ZoneTable,
 } from "./layout.ts";
+import { isLocalityView } from "./locality.ts";
 import { hashAddress, spread } from "./name-hash.ts";
 import { countEnd, listForView, read16, readCount } from "./record-block.ts";
 
@@ -143,7 +143,7 @@ export class ZoneImage {
    */
   viewOf(clusterId: string | undefined): number {
     if (clusterId === undefined) return -1;
-    return this.#viewIndex.get(clusterId) ?? (isPlaceView(clusterId) ? -1 : this.#absentView);
+    return this.#viewIndex.get(clusterId) ?? (isLocalityView(clusterId) ? -1 : this.#absentView);
   }
 
   /** The tree that a zone is for a view index, or -1 where the zone does not exist for it. */

@@ -96,7 +96,7 @@ export interface ImageTables {
   readonly podNames: boolean;
   /** The node of `ns.dns` in each tree. */
   readonly nameServers: readonly number[];
-  /** Cluster ids in the order of view indices; behind them places of clients outside, as `placeView` names them. */
+  /** Cluster ids in the order of view indices; behind them places of clients outside, as `localityView` names them. */
   readonly views: readonly string[];
   /** Cluster ids that the records of each lease group rest on; group 0 rests on none. */
   readonly leaseGroups: readonly (readonly string[])[];

@@ -1,4 +1,4 @@
-import type { ClientPlace } from "./client-place.ts";
+import type { Locality } from "./locality.ts";
 
 /** A federation (federated service discovery): its name, and the zones that its services are served in. */
 export interface FederationOptions {
@@ -31,7 +31,7 @@ export interface ZoneOptions {
   readonly serial: number;
   readonly federations: readonly FederationOptions[];
   /** Places of clients outside that federation zones keep an order of shards for. */
-  readonly places: readonly ClientPlace[];
+  readonly localities: readonly Locality[];
   /** Addresses of `ns.dns.<zone>`, the zone's name server; none where nobody asks it directly. */
   readonly nameServerAddresses: readonly string[];
   /** Hosts that have address records beside the services; those in none of the zones are left out. */
@@ -45,7 +45,7 @@ export const DEFAULT_ZONE_OPTIONS: ZoneOptions = {
   negativeTtl: 5,
   serial: 1,
   federations: [],
-  places: [],
+  localities: [],
   nameServerAddresses: [],
   hosts: [],
 };

@@ -2,7 +2,7 @@ import { usableAddress } from "../dns/address.ts";
 import { MAX_NAME_BYTES } from "../dns/codes.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { ImageBuilder } from "./image-builder.ts";
-import type { Origin } from "./kinds/locality.ts";
+import type { Origin } from "./kinds/distances.ts";
 import type { RecordSets } from "./record-sets.ts";
 
 /** What is needed to compile zones, the same for all of them. */
@@ -11,7 +11,7 @@ export interface ImageScope {
   /** View index by cluster id. */
   readonly views: ReadonlyMap<string, number>;
   /** View indices behind those of clusters, for clients outside whose place is known. */
-  readonly places: readonly (readonly [view: number, origin: Origin])[];
+  readonly localities: readonly (readonly [view: number, origin: Origin])[];
   /** TTL index of records. */
   readonly ttl: number;
   readonly findings: ClusterFinding[];

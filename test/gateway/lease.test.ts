@@ -106,6 +106,19 @@ describe("a lease", () => {
   });
 });
 
+describe("a cluster that pushes again after its lease expired", () => {
+  test("stays in the store, although its removal was queued behind the push", async () => {
+    const { gateway, clock, served, done, store } = await openGateway();
+    await done(gateway.replace("west", regional("west", "w"), 10));
+    // The push finds the expired lease before the timer does.
+    clock.stall(10_000);
+    await done(gateway.replace("west", regional("west", "x"), 10));
+    await settle();
+    expect(served()).toBe("west:x");
+    expect((await store.load()).map(({ snapshot }) => snapshot.topology?.region)).toEqual(["x"]);
+  });
+});
+
 describe("when every cluster died", () => {
   test("names are not denied, until one comes back and is compiled", async () => {
     const { gateway, clock, served, done } = await openGateway();

@@ -2,7 +2,7 @@ import dnsPacket from "dns-packet";
 import { expect, test } from "vitest";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { placeView } from "../../src/zone/client-place.ts";
+import { localityView } from "../../src/zone/locality.ts";
 import { twoClusters } from "../resolve/world.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { FakeClock } from "./fake-clock.ts";
@@ -78,7 +78,7 @@ test("the view of a cluster whose lease expired never has another cluster's clus
   expect(ask("log.ops.svc.clusterset.local", "west").addresses).toEqual(["192.0.2.10"]);
   expect(ask(web).addresses).toEqual(["10.200.0.1"]);
   expect(ask(web, "east").addresses).toEqual(["10.200.0.1"]);
-  expect(ask(web, placeView({ region: "eu" })).addresses).toEqual(["10.200.0.1"]);
+  expect(ask(web, localityView({ region: "eu" })).addresses).toEqual(["10.200.0.1"]);
 
   await done(gateway.replace("west", west!, 10));
   expect(ask(web, "west").addresses).toEqual(["10.201.0.1"]);

@@ -10,9 +10,9 @@ import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { placeView } from "../../src/zone/client-place.ts";
 import { compileZoneImage } from "../../src/zone/compile.ts";
 import type { ZoneImage } from "../../src/zone/image.ts";
+import { localityView } from "../../src/zone/locality.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
 import {
@@ -44,7 +44,7 @@ async function open(scopes: readonly Scope[] = []) {
           ttl: 30,
           zones: ["clusterset.local", "corp.example"],
           federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
-          places: [PLACE],
+          localities: [PLACE],
         }),
       resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
       notReady,
@@ -116,7 +116,7 @@ function questions(worlds: readonly ClusterSnapshot[]): Question[] {
 }
 
 const CLUSTERS = [...VISIBLE_CLUSTERS, ...HIDDEN_CLUSTERS];
-const VIEWS = [undefined, ...CLUSTERS, placeView(PLACE)];
+const VIEWS = [undefined, ...CLUSTERS, localityView(PLACE)];
 
 /** The answers to all that is asked, in text. */
 function answersOf(

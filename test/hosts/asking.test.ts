@@ -159,7 +159,7 @@ describe("files of rules", () => {
     });
   };
   const shown = (authorization: string): HttpRequest => ({
-    ...{ method: "GET", url: "/dns-query", host: "", connection: undefined },
+    ...{ method: "GET", url: "/dns-query", host: "", client: undefined },
     header: (name) => (name === "authorization" ? authorization : null),
     body: async () => undefined,
   });

@@ -104,6 +104,15 @@ describe("check", () => {
     expect(err[0]).toMatch(/^problem: cluster-a\/broken\.yaml:1:\d+: /);
   });
 
+  it("names the kind and API group that a misspelt object was meant to have, and exits with 1", async () => {
+    const misnamed = service(HTTP).replace("multicluster.x-k8s.io/v1beta1", "multicluster.k8s.io/v1alpha1");
+    const { code, err } = await run([manifests("cluster-a", misnamed)]);
+    expect(code).toBe(1);
+    expect(err[0]).toBe(
+      'problem: cluster-a/all.yaml:8:1: kind "ServiceExport" of "multicluster.k8s.io/v1alpha1" is not read: write kind ServiceExport of multicluster.x-k8s.io/v1beta1',
+    );
+  });
+
   it("gives all of it as JSON", async () => {
     const { code, out, err } = await run([manifests("cluster-a", service(HTTP) + ORPHAN)], {
       format: "json",
@@ -146,6 +155,61 @@ describe("check", () => {
         .map((line) => line.split("\t")[4]);
     expect(await addresses("cluster-a")).toEqual(["10.42.42.42"]);
     expect(await addresses("cluster-b")).toEqual(["192.0.2.1"]);
+  });
+});
+
+describe("what a cluster imports for others", () => {
+  const HUB = `
+apiVersion: multicluster.x-k8s.io/v1beta1
+kind: ServiceImport
+metadata: { name: web, namespace: shop }
+spec: { type: ClusterSetIP, ips: ["10.42.42.42"], ports: [${HTTP}] }
+---
+apiVersion: multicluster.x-k8s.io/v1beta1
+kind: ServiceImport
+metadata: { name: db, namespace: shop }
+spec: { type: Headless, ports: [${HTTP}] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata:
+  name: db-east
+  namespace: shop
+  labels: { multicluster.kubernetes.io/service-name: db, multicluster.kubernetes.io/source-cluster: east }
+addressType: IPv4
+ports: [${HTTP}]
+endpoints: [{ addresses: [10.0.0.1], hostname: db-0 }]
+`;
+  const addressesOf = (out: string[], name: string) =>
+    out
+      .filter((line) => line.startsWith(`${name}.shop.svc.clusterset.local.\t`) && line.includes("\tA\t"))
+      .map((line) => line.split("\t")[4]);
+  const reasons = (err: string[]) => err.filter((line) => line.includes("SourceClusterNotGranted"));
+
+  it("is left out without a grant, as serve leaves it out, with the findings of serve", async () => {
+    const { code, out, err } = await run([manifests("hub", HUB)]);
+    expect(code).toBe(1);
+    expect(addressesOf(out, "db")).toEqual([]);
+    expect(reasons(err)).toEqual([
+      expect.stringMatching(
+        /^finding: hub\/all\.yaml:7:1: ServiceImport shop\/db: .*endpoints of "east" are left out/,
+      ),
+    ]);
+  });
+
+  it.each([["hub=*"], ["hub=east"], ["hub=west,east"]])("counts with --speaks-for %s", async (grant) => {
+    const { code, out, err } = await run([manifests("hub", HUB)], { speaksFor: [grant] });
+    expect(reasons(err)).toEqual([]);
+    expect(code).toBe(0);
+    expect(addressesOf(out, "db")).toEqual(["10.0.0.1"]);
+    expect(addressesOf(out, "web")).toEqual(["10.42.42.42"]);
+  });
+
+  it("counts as far as the grants go, those of several flags together", async () => {
+    const inputs = [manifests("hub", HUB)];
+    expect(addressesOf((await run(inputs, { speaksFor: ["hub=west"] })).out, "db")).toEqual([]);
+    const { out } = await run(inputs, { speaksFor: ["hub=west", "hub=east"] });
+    expect(addressesOf(out, "db")).toEqual(["10.0.0.1"]);
   });
 });
 
@@ -246,7 +310,7 @@ describe("federation zones", () => {
 });
 
 describe("inputs that cannot be checked", () => {
-  it.each([
+  it.each<[string, () => string[], Partial<CheckFlags>, RegExp]>([
     ["a folder that is not there", () => [join(folder, "none")], {}, /ENOENT/],
     ["a folder without manifests", () => [manifests("empty", "", "notes.txt")], {}, /there is no manifest/],
     [
@@ -268,6 +332,20 @@ describe("inputs that cannot be checked", () => {
       { clusterId: "c" },
       /--cluster-id names one cluster/,
     ],
+    [
+      "a grant of no cluster",
+      () => [manifests("a", service(HTTP))],
+      { speaksFor: ["z=*"] },
+      /--speaks-for z: "z" is none of the clusters: a/,
+    ],
+    ...["a", "a=", "=b", "a=B_", "a=b,"].map(
+      (grant): [string, () => string[], Partial<CheckFlags>, RegExp] => [
+        `the grant ${JSON.stringify(grant)}`,
+        () => [manifests("a", service(HTTP))],
+        { speaksFor: [grant] },
+        /--speaks-for "a?.*" is no grant such as hub=\*/,
+      ],
+    ),
     ["a view of no cluster", () => [manifests("a", service(HTTP))], { view: "z" }, /--view "z" is none of/],
     [
       "a federation in the clusterset zone",

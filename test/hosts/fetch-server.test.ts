@@ -33,7 +33,7 @@ class FakeRuntime implements FetchRuntime {
 const options = (host: string | undefined, port = 0): NodeServerOptions => ({
   listen: { host, port },
   tls: undefined,
-  fetch: (_, connection) => Response.json(connection),
+  fetch: (_, client) => Response.json(client),
   limits: DEFAULT_SERVER_LIMITS,
 });
 
@@ -73,7 +73,7 @@ describe("the server of a runtime", () => {
     const runtime = new FakeRuntime();
     await startFetchServer(runtime)(options("127.0.0.1"));
     const response = await runtime.listening[0]!.respond(new Request("http://a/"), "192.0.2.7");
-    expect(await response.json()).toEqual({ clientAddress: "192.0.2.7", clientCertificate: "none" });
+    expect(await response.json()).toEqual({ address: "192.0.2.7", certificate: "none" });
   });
 
   it("refuses what it cannot do, and says so", async () => {

@@ -1,9 +1,9 @@
 import type { LambdaEvent } from "hono/aws-lambda";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Client } from "../../src/access/client/client.ts";
 import { createLambdaHandler, type LambdaHandler } from "../../src/hosts/lambda/lambda-handler.ts";
 import { createSecondaryHost, type SecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
 import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";
-import type { Connection } from "../../src/http/connection.ts";
 import { NAME, RECORD } from "../conformance/cases/doh.ts";
 import { httpWorld } from "../conformance/cases/http-world.ts";
 import { credentialsOf } from "../conformance/host-under-test.ts";
@@ -90,10 +90,10 @@ describe("recorded events", () => {
 });
 
 describe("the client's address", () => {
-  const seen: Connection[] = [];
+  const seen: Client[] = [];
   const handler = createLambdaHandler({
-    fetch: async (_, connection) => {
-      seen.push(connection);
+    fetch: async (_, client) => {
+      seen.push(client);
       return new Response("ok");
     },
   });
@@ -106,20 +106,20 @@ describe("the client's address", () => {
   ])("is %s", async (_, name, headers, address) => {
     const recorded = recordedEvent(name);
     await handler({ ...recorded, headers: { ...recorded.headers, ...headers } });
-    expect(seen.at(-1)).toEqual({ clientAddress: address, clientCertificate: "none" });
+    expect(seen.at(-1)).toEqual({ address: address, certificate: "none" });
   });
 
   it("is what the load balancer appended to what the client wrote", async () => {
     const recorded = recordedEvent<LoadBalancerEvent>("load-balancer-post");
     const headers = { ...recorded.headers, "x-forwarded-for": "10.0.0.1, 192.0.2.44" };
     await handler({ ...recorded, headers });
-    expect(seen.at(-1)?.clientAddress).toBe("192.0.2.44");
+    expect(seen.at(-1)?.address).toBe("192.0.2.44");
   });
 
   it("is unknown where nobody says it", async () => {
     const recorded = recordedEvent<LoadBalancerEvent>("load-balancer-post");
     await handler({ ...recorded, headers: {} });
-    expect(seen.at(-1)?.clientAddress).toBeUndefined();
+    expect(seen.at(-1)?.address).toBeUndefined();
   });
 });
 

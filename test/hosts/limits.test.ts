@@ -7,6 +7,7 @@ import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { startFetchServer } from "../../src/hosts/runtimes/fetch-server.ts";
 import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
 import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";
+import { ConnectionErrors } from "../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import { RequestsInFlight } from "../../src/limits/load.ts";
 import { queryFor } from "../forward/fake-upstreams.ts";
@@ -141,7 +142,7 @@ describe("hosts that see requests only", () => {
     CLUSTERSET_TRANSFER_TOKEN: "secret",
     CONFIG: JSON.stringify({ clients }),
   });
-  const connection = (clientAddress: string) => ({ clientAddress, clientCertificate: "none" as const });
+  const client = (clientAddress: string) => ({ address: clientAddress, certificate: "none" as const });
 
   it("limit what each client asks of a secondary", async () => {
     const secondary = createSecondaryHost(readSecondarySettings(environment(SLOW)), "0", () => {});
@@ -151,7 +152,7 @@ describe("hosts that see requests only", () => {
         headers: { "content-type": "application/dns-message" },
         body: message,
       });
-    const ask = async (address: string) => (await secondary.fetch(request(), connection(address))).status;
+    const ask = async (address: string) => (await secondary.fetch(request(), client(address))).status;
     expect([await ask("192.0.2.1"), await ask("192.0.2.1")]).toEqual([200, 200]);
     const statuses = [await ask("192.0.2.1"), await ask("192.0.2.1"), await ask("192.0.2.1")];
     expect(statuses).toContain(429);
@@ -185,7 +186,12 @@ describe("hosts that see requests only", () => {
           finish = () => resolve(new Response("late"));
         }),
       limits: DEFAULT_SERVER_LIMITS,
-      protection: { counters, requests: new RequestsInFlight(1), clients: undefined },
+      protection: {
+        counters,
+        errors: new ConnectionErrors(),
+        requests: new RequestsInFlight(1),
+        clients: undefined,
+      },
     });
     const request = new Request("https://doh.example/");
     const first = respond!(request, "192.0.2.1");

@@ -3,16 +3,17 @@ import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import type { AnswerMessage } from "../../src/hosts/node/listeners/answer-message.ts";
 import type { Bound } from "../../src/hosts/node/listeners/bind.ts";
 import { Connections } from "../../src/hosts/node/listeners/connections.ts";
-import type { QueryHandler } from "../../src/hosts/node/listeners/query-handler.ts";
 import { listenTcp, listenTls, type TlsBound } from "../../src/hosts/node/listeners/stream.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls.ts";
+import { ConnectionErrors } from "../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
-import { streamTransport } from "../../src/resolve/transport.ts";
 import { framed, StreamClient } from "./dns-clients.ts";
+import { stopClock } from "./stopped-clock.ts";
 
 let folder: string;
 let tls: TlsIdentity;
@@ -28,6 +29,7 @@ let errors: Error[] = [];
 let limits = new LimitCounters();
 const hits = () => Object.fromEntries([...limits.counts()].filter(([, count]) => count > 0));
 afterEach(async () => {
+  vi.restoreAllMocks();
   for (const client of clients.splice(0)) client.close();
   await Promise.all(running.splice(0).map((one) => one.close(0)));
   errors = [];
@@ -43,7 +45,7 @@ const idOf = (message: Buffer | undefined) => message?.readUInt16BE(0);
 class Handler {
   readonly waiting = new Map<number, () => void>();
   handled = 0;
-  readonly handle: QueryHandler = (query) => {
+  readonly handle: AnswerMessage = (query) => {
     this.handled++;
     const bytes = Uint8Array.from(query);
     const answer = (octets: Uint8Array<ArrayBuffer>): Answer => ({
@@ -88,9 +90,7 @@ interface Bounds {
 function partsOf(handler: Handler, bounds: Bounds) {
   const { connections = 100, connectionsPerClient = 100, idleTimeout = 60_000, mostInFlight = 100 } = bounds;
   return {
-    handle: handler.handle,
-    listener: {},
-    transport: streamTransport("tcp", idleTimeout),
+    answer: handler.handle,
     longestQuery: 512,
     mostInFlight,
     connections: new Connections({
@@ -100,6 +100,7 @@ function partsOf(handler: Handler, bounds: Bounds) {
       counters: limits,
       kind: "dns",
     }),
+    errors: new ConnectionErrors(),
     onError: (error: Error) => errors.push(error),
     onTooLong: () => limits.hit("limits.queryBytes"),
     onFull: () => limits.hit("dns.queriesPerConnection"),
@@ -256,17 +257,15 @@ describe("who holds a connection without use is dropped (RFC 7766 section 6.2.3)
   });
 
   it("who asks in time stays", async () => {
+    const pass = stopClock();
     const { connect } = await start({ idleTimeout: 1000 });
     const [active, idle] = [await connect(), await connect()];
-    let idleIsGone = false;
-    idle.closed.then(() => {
-      idleIsGone = true;
-    });
-    while (!idleIsGone) {
-      expect(idOf(await active.ask(ask(1)))).toBe(1);
-      await wait(20);
-    }
+    expect(idOf(await idle.ask(ask(1)))).toBe(1);
+    pass(900);
     expect(idOf(await active.ask(ask(2)))).toBe(2);
+    pass(900);
+    await idle.closed;
+    expect(idOf(await active.ask(ask(3)))).toBe(3);
   });
 });
 

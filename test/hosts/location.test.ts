@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
-import { locationPlaces, locationSettings } from "../../src/config/location.ts";
+import { locationLocalities, locationSettings } from "../../src/config/location.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
@@ -101,7 +101,7 @@ describe("a gateway on Node behind a proxy", () => {
     );
     const firstFrom = async (clientAddress: string) => {
       const request = new Request(`https://doh.example${PATH}`, { headers: { "cf-ipcontinent": "EU" } });
-      const response = await secondary.fetch(request, { clientAddress, clientCertificate: "none" });
+      const response = await secondary.fetch(request, { address: clientAddress, certificate: "none" });
       expect(response.headers.get("cache-control")).toMatch(/^private, /);
       return ((await response.json()) as { Answer: { data: string }[] }).Answer[0]!.data;
     };
@@ -110,12 +110,12 @@ describe("a gateway on Node behind a proxy", () => {
   });
 });
 
-it("the config file of docs/location.md is taken", () => {
-  const page = readFileSync(new URL("../../docs/location.md", import.meta.url), "utf8");
+it("the config file of docs/how-to/location.md is taken", () => {
+  const page = readFileSync(new URL("../../docs/how-to/location.md", import.meta.url), "utf8");
   const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-location-"));
   const config = join(folder, "located.yaml");
   writeFileSync(config, /```yaml\n(.*?)```/s.exec(page)![1]!);
-  expect(locationPlaces(readServeConfig({ config }).location)).toEqual([
+  expect(locationLocalities(readServeConfig({ config }).location)).toEqual([
     { region: "us-east" },
     { region: "eu-west" },
   ]);

@@ -74,7 +74,7 @@ describe("who may ask", () => {
     });
     const host = createSecondaryHost(settings, "0.0.0", () => {});
     const ask = (path: string) =>
-      host.fetch(makeRequest({ path }), { clientAddress: undefined, clientCertificate: "none" });
+      host.fetch(makeRequest({ path }), { address: undefined, certificate: "none" });
     expect((await ask("/dns-query")).status).toBe(403);
     expect((await ask("/readyz")).status).toBe(503);
     expect((await ask("/healthz")).status).toBe(200);

@@ -1,9 +1,10 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
+import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { createApp } from "../../src/http/app.ts";
-import type { ConnectionEnvironment } from "../../src/http/connection.ts";
+import type { ConnectionEnvironment } from "../../src/http/environment.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
-import { QueryCounters } from "../../src/http/metrics/query-counters.ts";
+import { getOnlyCases } from "../conformance/cases/get-only.ts";
 import { readyCases } from "../conformance/cases/readiness.ts";
 import { checkCase, titled } from "../conformance/http-case.ts";
 import { base64url, cluster, FakeGateway, NOW, query } from "./fake-gateway.ts";
@@ -49,6 +50,8 @@ describe("/healthz and /readyz", () => {
 });
 
 describe("/metrics", () => {
+  it.each(titled(getOnlyCases("/metrics")))("%s", (_, entry) => checkCase(start().app.fetch, entry));
+
   it("tells queries, durations, pushes, refusals and the clusters", async () => {
     const { app } = start();
     const wire = `/dns-query?dns=${base64url(query("web.shop.svc.clusterset.test"))}`;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createClientAddress } from "../../src/http/client/client-address.ts";
-import type { Connection } from "../../src/http/connection.ts";
+import type { Client } from "../../src/access/client/client.ts";
+import { createClientAddress } from "../../src/access/client/client-address.ts";
+import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { FetchRequest } from "../../src/http/fetch-exchange.ts";
-import { QueryCounters } from "../../src/http/metrics/query-counters.ts";
 import { createRefuse } from "../../src/http/refusal.ts";
 import { behindGate, createRequestGate, fetchBehindGate } from "../../src/http/request-gate.ts";
 import { ClientRate } from "../../src/limits/client-rate.ts";
@@ -24,7 +24,7 @@ function open(given: { perSecond?: number; burst?: number; isHigh?: boolean; pro
     dnsPaths: ["/everything"],
   });
   const pass = (url: string, address: string, headers: Record<string, string> = {}) =>
-    gate!(new FetchRequest(new Request(url, { headers }), { clientAddress: address }));
+    gate!(new FetchRequest(new Request(url, { headers }), { address: address }));
   return { gate, pass, clock, load, counters };
 }
 
@@ -122,12 +122,12 @@ describe("under overload", () => {
 
 it("a gate stands in front of an application and of an exchange", async () => {
   const { gate } = open({ perSecond: 1, burst: 1 });
-  const connection: Connection = { clientAddress: ONE, clientCertificate: "none" };
+  const client: Client = { address: ONE, certificate: "none" };
   const fetch = fetchBehindGate(gate)(() => new Response("inside"));
-  expect(await (await fetch(new Request(QUERY), connection)).text()).toBe("inside");
-  expect((await fetch(new Request(QUERY), connection)).status).toBe(429);
+  expect(await (await fetch(new Request(QUERY), client)).text()).toBe("inside");
+  expect((await fetch(new Request(QUERY), client)).status).toBe(429);
   const exchange = behindGate(gate)(() => ({ status: 200, headers: {}, body: null }));
-  expect(await exchange(new FetchRequest(new Request(QUERY), connection))).toMatchObject({ status: 429 });
+  expect(await exchange(new FetchRequest(new Request(QUERY), client))).toMatchObject({ status: 429 });
 });
 
 describe("load", () => {

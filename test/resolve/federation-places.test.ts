@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ResolveContext } from "../../src/resolve/resolve.ts";
-import { type ClientPlace, placeView } from "../../src/zone/client-place.ts";
+import { type Locality, localityView } from "../../src/zone/locality.ts";
 import { federations, federationTable, foo } from "../conformance/cases/federation.ts";
 import { checkCompiled, compileTable } from "../conformance/compiled-table.ts";
 import { titledRows } from "../conformance/dns-case.ts";
@@ -20,7 +20,7 @@ const places = [
   { region: "eu" },
 ];
 const options = { federations, serial: federationTable.serial };
-const world = compileWorld(federationTable.snapshots, { ...options, places });
+const world = compileWorld(federationTable.snapshots, { ...options, localities: places });
 
 const BAR = "104.32.64.130";
 const BAZ = "108.120.45.12";
@@ -30,10 +30,10 @@ const QUX = "198.51.100.9";
 const ANYWHERE = [BAR, BAZ, FOO, QUX];
 
 /** The addresses that a client in a place gets, in their order. */
-function addressesIn(context: ResolveContext, name: string, place: ClientPlace): string[] {
-  return ask({ ...context, view: placeView(place) }, name, "A").answer.map((text) => text.split(" ")[3]!);
+function addressesIn(context: ResolveContext, name: string, place: Locality): string[] {
+  return ask({ ...context, view: localityView(place) }, name, "A").answer.map((text) => text.split(" ")[3]!);
 }
-const addresses = (name: string, place: ClientPlace) => addressesIn(world, name, place);
+const addresses = (name: string, place: Locality) => addressesIn(world, name, place);
 
 describe("a client outside whose place is known (federated service discovery)", () => {
   it.each([
@@ -68,7 +68,7 @@ describe("a client outside whose place is known (federated service discovery)", 
   });
 
   it("keeps the order on the wire", () => {
-    const near = { ...world, view: placeView(eu) };
+    const near = { ...world, view: localityView(eu) };
     for (const rotation of [1, 2, 3])
       expect(ask({ ...near, rotation }, service, "A")).toEqual(ask(near, service, "A"));
   });
@@ -82,11 +82,11 @@ describe("a client outside whose place is known (federated service discovery)", 
     const leaseExpiry = Float64Array.from(world.image.leaseGroups, (group) =>
       group.includes("baz") ? 2500 : Number.POSITIVE_INFINITY,
     );
-    expect(ask({ ...world, leaseExpiry, view: placeView(eu) }, service, "A").answer[0]).toContain(
+    expect(ask({ ...world, leaseExpiry, view: localityView(eu) }, service, "A").answer[0]).toContain(
       ` 2 A ${BAZ}`,
     );
     const others = federationTable.snapshots.filter(({ clusterId }) => clusterId !== "baz");
-    const after = compileWorld(others, { ...options, places });
+    const after = compileWorld(others, { ...options, localities: places });
     expect(addressesIn(after, service, { region: "eu", zone: "eu-2" })).toEqual([FOO, QUX, BAR]);
   });
 
@@ -94,7 +94,7 @@ describe("a client outside whose place is known (federated service discovery)", 
     const outside = { ...world, view: undefined };
     for (const name of ["myns.svc.clusterset.local", "dns-version.clusterset.local", "svc.cluster.local"])
       for (const type of ["A", "TXT", "SOA"])
-        expect(ask({ ...world, view: placeView(eu) }, name, type)).toEqual(ask(outside, name, type));
+        expect(ask({ ...world, view: localityView(eu) }, name, type)).toEqual(ask(outside, name, type));
   });
 });
 
@@ -105,10 +105,10 @@ describe("places", () => {
 
   it("cost an image nothing where there are none, or no federation", () => {
     const without = compileTable(federationTable).image;
-    expect(compileWorld(federationTable.snapshots, { ...options, places: [] }).image.bytes).toEqual(
+    expect(compileWorld(federationTable.snapshots, { ...options, localities: [] }).image.bytes).toEqual(
       without.bytes,
     );
-    expect(compileWorld([foo], { places }).image.bytes).toEqual(compileWorld([foo]).image.bytes);
+    expect(compileWorld([foo], { localities: places }).image.bytes).toEqual(compileWorld([foo]).image.bytes);
     expect(world.image.contentHash).not.toBe(without.contentHash);
   });
 });

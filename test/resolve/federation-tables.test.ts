@@ -4,6 +4,7 @@ import { compileZoneImage } from "../../src/zone/compile.ts";
 import { bar, federations, federationTable, foo } from "../conformance/cases/federation.ts";
 import { checkCompiled, compileTable } from "../conformance/compiled-table.ts";
 import { titledRows } from "../conformance/dns-case.ts";
+import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { ask, compileWorld } from "./ask.ts";
 
 const service = "myservice.myns.myfederation.svc.federation";
@@ -25,6 +26,33 @@ describe(federationTable.title, () => {
     expect(new Set(findings.map(({ reason, name }) => `${reason} ${name}`))).toEqual(
       new Set(["HostNameLeftOut mixed"]),
     );
+  });
+
+  it("a shard that has a cluster IP for its own clients keeps its endpoints, while its external addresses are left out", () => {
+    // Headless for all, since the older export is; the younger one is not, and says so as a conflict.
+    const headless = snapshot("east", {
+      namespaces: { myns: {} },
+      exports: { "myns/pets": exported({ headless: true, endpoints: endpoints({ address: "10.1.0.1" }) }) },
+    });
+    const other = snapshot("west", {
+      namespaces: { myns: {} },
+      exports: {
+        "myns/pets": exported({
+          exportedAt: "2026-06-01T00:00:00Z",
+          serviceType: "LoadBalancer",
+          clusterIPs: ["10.96.0.1"],
+          loadBalancer: [{ ip: "192.0.2.1" }],
+          endpoints: endpoints({ address: "10.2.0.1" }),
+        }),
+      },
+    });
+    const mixed = compileWorld([headless, other], { federations });
+    const addressesFor = (view: string) =>
+      ask({ ...mixed, view }, "pets.myns.myfederation.svc.federation", "A").answer.map(
+        (text) => text.split(" ")[3],
+      );
+    expect(addressesFor("west")).toEqual(["10.96.0.1", "10.2.0.1", "10.1.0.1"]);
+    expect(new Set(addressesFor("east"))).toEqual(new Set(["10.1.0.1", "10.2.0.1", "192.0.2.1"]));
   });
 
   it("a shard whose lease runs out leaves, and bounds the TTL until then", () => {

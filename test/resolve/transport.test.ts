@@ -5,6 +5,7 @@ import { notReady } from "../../src/resolve/faults.ts";
 import { type ResolveContext, resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
 import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/transport.ts";
 import { answerTruncated, fitAnswer } from "../../src/resolve/truncate.ts";
+import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { compileWorld, type Decoded, decode, encodeQuery } from "./ask.ts";
 import { CHAIN_LENGTH, chainName, largeWorld, SIZES } from "./large-world.ts";
 
@@ -147,6 +148,31 @@ describe("padding (RFC 7830 section 6, RFC 8467)", () => {
     const { bytes } = answerOver(transport, sized(1), "A", { payload: 1232, codes: [12] });
     expect(12 in optionsOf(bytes)!).toBe(isPadded);
     expect(bytes.length % 468 === 0).toBe(isPadded);
+  });
+});
+
+describe("padding near the longest message", () => {
+  it("ends where the message does, which is no multiple of a block (RFC 8484 section 6)", () => {
+    const addresses = Array.from({ length: 4200 }, (_, index) => ({
+      address: `10.3.${index >> 8}.${index & 255}`,
+    }));
+    const crowd = exported({ headless: true, endpoints: endpoints(...addresses) });
+    // Zones of different lengths leave room for 0 to 15 octets of padding.
+    const zones = Array.from({ length: 16 }, (_, index) => `${"z".repeat(index + 1)}.test`);
+    const crowded = compileWorld(
+      [snapshot("east", { namespaces: { shop: {} }, exports: { "shop/crowd": crowd } })],
+      { zones },
+    );
+    const padded = zones.flatMap((zone) => {
+      const query = queryWith(`crowd.shop.svc.${zone}`, "A", { payload: 1232, codes: [12] });
+      const { bytes } = resolve(query, { ...crowded, transport: HTTPS })!;
+      const padding = optionsOf(bytes)![12];
+      return padding === undefined ? [] : [{ length: bytes.length, padding: padding.length }];
+    });
+    expect(padded.map(({ length }) => length)).toEqual(padded.map(() => 65_535));
+    expect(padded.length).toBeGreaterThan(8);
+    expect(padded.some(({ padding }) => padding === 0)).toBe(true);
+    expect(padded.some(({ padding }) => padding > 4)).toBe(true);
   });
 });
 

@@ -26,6 +26,8 @@ export class GatewayDouble {
   readonly held = new Map<string, { generation: number; snapshot: ClusterSnapshot }>();
   /** Asked before each request. */
   fault: (request: SeenRequest) => Fault | undefined = () => undefined;
+  /** What every answer waits for. */
+  answersAfter: Promise<unknown> = Promise.resolve();
   #server: Server | undefined;
   #port = 0;
   #generation = 0;
@@ -37,7 +39,7 @@ export class GatewayDouble {
   readonly listener: RequestListener = (request, response) => {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
-    request.on("end", () => {
+    request.on("end", async () => {
       const sent = Buffer.concat(parts);
       const plain = request.headers["content-encoding"] === "gzip" ? gunzipSync(sent) : sent;
       const seen: SeenRequest = {
@@ -48,6 +50,7 @@ export class GatewayDouble {
         body: plain.length === 0 ? undefined : JSON.parse(plain.toString()),
       };
       this.seen.push(seen);
+      await this.answersAfter;
       const fault = this.fault(seen);
       if (fault === "drop") return request.socket.destroy();
       if (typeof fault === "object") {

@@ -293,6 +293,16 @@ test("CRDs that appear later are noticed, and those that are gone for a while ta
   expect(pushed).toEqual(["", "abcde", ""]);
 });
 
+test("the API group of KEP-1645's examples is not read, and the log names the right one, once", async () => {
+  api.served.set("multicluster.k8s.io", ["v1alpha1"]);
+  api.put("/apis/multicluster.k8s.io/serviceexports", serviceExport("shop/z"));
+  await start({ discoveryMilliseconds: 5 });
+  await becomes("abcde");
+  await until(() => expect(pages("/apis").length).toBeGreaterThan(4));
+  const lines = logs.lines.filter((line) => line.includes("multicluster.k8s.io, which is not read"));
+  expect(lines).toEqual([expect.stringMatching(/^warn: .*multicluster\.x-k8s\.io/)]);
+});
+
 test("GKE's API group counts as well", async () => {
   api.served.clear();
   api.served.set("net.gke.io", ["v1"]);

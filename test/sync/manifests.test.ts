@@ -121,6 +121,25 @@ describe("files", () => {
     },
   );
 
+  test("a misspelt kind and an unknown API group are problems that name the right ones", async () => {
+    const list = (apiVersion: string, kind: string) =>
+      `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: { name: web, namespace: shop }\n`;
+    await write(
+      "a.yaml",
+      `${list("multicluster.k8s.io/v1alpha1", "ServiceExport")}---\n${list("v1", "Servcie")}`,
+    );
+    await write("b.yaml", `${service("web")}---\n${list("serving.knative.dev/v1", "Service")}`);
+    const { objects, problems } = await readManifests(folder);
+    expect(problems.map(({ file, line, code, message }) => `${file}:${line} ${code}: ${message}`)).toEqual([
+      'a.yaml:1 UnknownKind: kind "ServiceExport" of "multicluster.k8s.io/v1alpha1" is not read: write kind ServiceExport of multicluster.x-k8s.io/v1beta1',
+      'a.yaml:5 UnknownKind: kind "Servcie" of "v1" is not read: write kind Service of v1',
+    ]);
+    expect(objects.map(({ object }) => `${object.kind} ${object.metadata?.name}`)).toEqual([
+      "Service web",
+      "Namespace shop",
+    ]);
+  });
+
   test("of two manifests of one object the later stands, and both places are told", async () => {
     await write("a.yaml", service("web", 80));
     await write("b.yaml", service("web", 8080));
@@ -152,12 +171,12 @@ describe("watching", () => {
   let assembler: SnapshotAssembler;
   let source: ManifestSource;
 
-  function start(pollMilliseconds: number) {
+  function start(pollMilliseconds: number, directory = folder) {
     stop = new AbortController();
     logs = new KeptLogs();
     assembler = new SnapshotAssembler({ clusterId: "east" });
     source = new ManifestSource(
-      { directory: folder, watch: true, logger: logs, pollMilliseconds },
+      { directory, watch: true, logger: logs, pollMilliseconds },
       {
         upsert: (object) => void assembler.upsert(object),
         delete: (object) => void assembler.delete(object),
@@ -194,6 +213,108 @@ describe("watching", () => {
     await becomes(["shop/cache", "shop/db", "shop/web"]);
     await rm(join(folder, "a.yaml"));
     await becomes(["shop/cache", "shop/db"]);
+  });
+
+  const both = (name: string) => `${service(name)}---\n${exported(name)}`;
+  const NEVER = 600_000;
+
+  test("files that are replaced by a rename are noticed each time, as editors save", async () => {
+    await write("a.yaml", both("first"));
+    start(NEVER);
+    await becomes(["shop/first"]);
+    for (const name of ["second", "third", "fourth"]) {
+      await write(".a.yaml.new", both(name));
+      await rename(join(folder, ".a.yaml.new"), join(folder, "a.yaml"));
+      await becomes([`shop/${name}`]);
+    }
+    await write("a.yaml", both("fifth"));
+    await becomes(["shop/fifth"]);
+  });
+
+  test("each swap of the ..data link of a mounted ConfigMap is noticed", async () => {
+    const mount = async (version: string, name: string) => {
+      await mkdir(join(folder, `..${version}/deep`), { recursive: true });
+      await write(`..${version}/a.yaml`, both(name));
+      await write(`..${version}/deep/b.yaml`, both(`deep-${name}`));
+      await symlink(`..${version}`, join(folder, "..data_tmp"));
+      await rename(join(folder, "..data_tmp"), join(folder, "..data"));
+    };
+    await mount("1", "first");
+    await symlink("..data/a.yaml", join(folder, "a.yaml"));
+    await symlink("..data/deep", join(folder, "deep"));
+    start(NEVER);
+    await becomes(["shop/deep-first", "shop/first"]);
+    for (const [version, name] of [
+      ["2", "second"],
+      ["3", "third"],
+    ] as const) {
+      await mount(version, name);
+      await becomes([`shop/deep-${name}`, `shop/${name}`]);
+      await rm(join(folder, `..${Number(version) - 1}`), { recursive: true });
+    }
+  });
+
+  test("directories that appear later are watched, also when one takes the place of another", async () => {
+    await write("a.yaml", both("web"));
+    start(NEVER);
+    await becomes(["shop/web"]);
+    await mkdir(join(folder, "late/deep"), { recursive: true });
+    await write("late/deep/b.yaml", both("db"));
+    await becomes(["shop/db", "shop/web"]);
+    await write("late/deep/b.yaml~", both("cache"));
+    await rename(join(folder, "late/deep/b.yaml~"), join(folder, "late/deep/b.yaml"));
+    await becomes(["shop/cache", "shop/web"]);
+    await mkdir(join(folder, ".new"));
+    await write(".new/c.yaml", both("queue"));
+    await rename(join(folder, "late"), join(folder, ".old"));
+    await rename(join(folder, ".new"), join(folder, "late"));
+    await becomes(["shop/queue", "shop/web"]);
+    await write("late/c.yaml", both("mail"));
+    await becomes(["shop/mail", "shop/web"]);
+    await rm(join(folder, "late"), { recursive: true });
+    await becomes(["shop/web"]);
+    await mkdir(join(folder, "late"));
+    await write("late/c.yaml", both("again"));
+    await becomes(["shop/again", "shop/web"]);
+  });
+
+  test.each(["a directory", "a symbolic link"])(
+    "%s that is swapped as a whole is noticed each time",
+    async (kind) => {
+      const [current, releases] = [join(folder, "current"), join(folder, "releases")];
+      const publish = async (name: string) => {
+        await mkdir(join(releases, name), { recursive: true });
+        await write(`releases/${name}/a.yaml`, both(name));
+        if (kind === "a directory") {
+          await rename(current, join(releases, `${name}-before`)).catch(() => undefined);
+          await rename(join(releases, name), current);
+        } else {
+          await symlink(join(releases, name), join(folder, "next"));
+          await rename(join(folder, "next"), current);
+        }
+      };
+      await publish("first");
+      start(NEVER, current);
+      await becomes(["shop/first"]);
+      for (const name of ["second", "third"]) {
+        await publish(name);
+        await becomes([`shop/${name}`]);
+      }
+    },
+  );
+
+  test("a file behind a symbolic link to elsewhere is noticed when it is replaced", async () => {
+    await mkdir(join(folder, "elsewhere"));
+    await write("elsewhere/a.yaml", both("first"));
+    await mkdir(join(folder, "manifests"));
+    await symlink(join(folder, "elsewhere/a.yaml"), join(folder, "manifests/a.yaml"));
+    start(NEVER, join(folder, "manifests"));
+    await becomes(["shop/first"]);
+    for (const name of ["second", "third"]) {
+      await write("elsewhere/a.yaml~", both(name));
+      await rename(join(folder, "elsewhere/a.yaml~"), join(folder, "elsewhere/a.yaml"));
+      await becomes([`shop/${name}`]);
+    }
   });
 
   test("the last good state of a file that breaks keeps counting, until it is mended or gone", async () => {

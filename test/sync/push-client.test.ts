@@ -38,10 +38,23 @@ function open(more: Partial<PushClientOptions> = {}): PushClient {
   });
 }
 
-function start(more: Partial<PushClientOptions> = {}): PushClient {
+function start(more: Partial<PushClientOptions> = {}) {
   const client = open(more);
-  running.push(client.run(stop.signal).finally(() => client.close()));
-  return client;
+  let newest: ClusterSnapshot | undefined;
+  let extracted = 0;
+  const extract = () => {
+    extracted++;
+    return newest;
+  };
+  running.push(client.run(extract, stop.signal).finally(() => client.close()));
+  return {
+    offer: (snapshot: ClusterSnapshot) => {
+      newest = snapshot;
+      client.changed();
+    },
+    /** How often the newest snapshot was extracted. */
+    extracted: () => extracted,
+  };
 }
 
 function snapshot(endpoints: number, clusterId = "east"): ClusterSnapshot {
@@ -92,6 +105,35 @@ test("the full snapshot first, compressed, then deltas in proportion to the chan
       },
     },
   });
+});
+
+test("what changes while a push is in flight goes together once that is acknowledged, and is extracted once", async () => {
+  const acknowledged = Promise.withResolvers<void>();
+  gateway.answersAfter = acknowledged.promise;
+  const client = start();
+  client.offer(snapshot(1));
+  await until(() => expect(gateway.verbs).toEqual(["PUT snapshot"]));
+  const before = client.extracted();
+  for (let endpoints = 2; endpoints <= 200; endpoints++) {
+    client.offer(snapshot(endpoints));
+    await new Promise(setImmediate);
+  }
+  expect(client.extracted()).toBe(before);
+  acknowledged.resolve();
+  await holds(snapshot(200));
+  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot"]);
+  expect(client.extracted()).toBeLessThan(before + 4);
+});
+
+test("changes without end are pushed no faster than the budget allows", async () => {
+  const client = start({ budget: { perSecond: 20, burst: 3 } });
+  const started = performance.now();
+  for (let endpoints = 1; gateway.seen.length < 6; endpoints++) {
+    client.offer(snapshot(endpoints));
+    await new Promise(setImmediate);
+  }
+  // Three at once, then one each 50 ms.
+  expect(performance.now() - started).toBeGreaterThan(145);
 });
 
 test("a gateway under a path", async () => {
@@ -206,6 +248,20 @@ test("after 422 another snapshot is tried at once", async () => {
   await until(() => expect(logs.lines.length).toBe(1));
   client.offer(snapshot(50));
   await holds(snapshot(50));
+});
+
+test("snapshots that differ and are all refused are tried with the pauses of the short backoff", async () => {
+  gateway.fault = () => ({ status: 422 });
+  const pause = 40;
+  const slowBackoff = { first: 60_000, most: 60_000 };
+  const client = start({ slowBackoff, backoff: { first: pause, most: pause } });
+  const started = performance.now();
+  for (let endpoints = 1; performance.now() - started < 300; endpoints++) {
+    client.offer(snapshot(endpoints % 10));
+    await new Promise(setImmediate);
+  }
+  expect(gateway.seen.length).toBeGreaterThan(1);
+  expect(gateway.seen.length).toBeLessThanOrEqual(1 + (performance.now() - started) / (pause / 2));
 });
 
 test("the token is read anew for each request", async () => {

@@ -52,7 +52,6 @@ function work(more: Partial<SyncWorkerOptions> = {}): Promise<void> {
     once: false,
     signal: stop.signal,
     logger: logs,
-    debounce: { quiet: 5, most: 50 },
     backoff: { first: 5, most: 20 },
     ...more,
   });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { createApp } from "../../src/http/app.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
-import { QueryCounters } from "../../src/http/metrics/query-counters.ts";
 import { openPair, WEB } from "./pair.ts";
 
 /** The HTTP application on a secondary, with the primary out of reach for a while. */

@@ -99,6 +99,27 @@ describe("one who waits", () => {
     expect(source.states).toHaveLength(2);
   });
 
+  it("waits no more for a change once it has it", async () => {
+    const { clock, secondary, ask } = await openFresh();
+    secondary.expire(clock.now());
+    await ask();
+    expect(secondary.freshen(clock.now())).toBeUndefined();
+  });
+
+  it("waits for a change that comes while an older one is being fetched", async () => {
+    const { clock, source, secondary, ask, push, done } = await openFresh();
+    source.stateLatency = 20;
+    secondary.expire(clock.now());
+    const first = secondary.freshen(clock.now())!;
+    await clock.advance(10);
+    await push("west", 3);
+    secondary.expire(clock.now());
+    await done(first);
+    expect(secondary.freshen(clock.now())).toBeDefined();
+    expect(await ask()).toMatchObject({ addresses: { length: 3 } });
+    expect(secondary.freshen(clock.now())).toBeUndefined();
+  });
+
   it("hands what outlives it to the request that it came with", async () => {
     const { clock, source, secondary } = await openFresh();
     const kept: Promise<void>[] = [];

@@ -8,7 +8,7 @@ import { AccessRefused } from "../access-refused.ts";
 import { type CertificatePattern, describeCertificate, fitsCertificate } from "../certificates.ts";
 import { bearerToken } from "../credentials.ts";
 import { sha256BySubtle } from "../digests.ts";
-import { andThen, type Late, orElse } from "../late.ts";
+import { andThen, type MaybePromise, orElse } from "../maybe-promise.ts";
 import { createOidcVerifier } from "../oidc.ts";
 import { type Admission, type Admitted, EVERYBODY } from "./admission.ts";
 import type { AskingRequest, AskingSettings, RuleCredentials } from "./asking-settings.ts";
@@ -22,7 +22,7 @@ import { TokenMemory } from "./token-memory.ts";
 /** Says whose answers a request gets. */
 export interface AskingAuthority<Request extends AskingRequest> {
   /** At once where nothing has to be waited for. */
-  admit(request: Request): Late<Admission>;
+  admit(request: Request): MaybePromise<Admission>;
 }
 
 /**
@@ -39,7 +39,7 @@ export function createAskingAuthority<Request extends AskingRequest>(
 
 class Authority<Request extends AskingRequest> implements AskingAuthority<Request> {
   readonly #settings: AskingSettings<Request>;
-  readonly #digest: (text: string) => Late<Uint8Array>;
+  readonly #digest: (text: string) => MaybePromise<Uint8Array>;
   readonly #everybody: Admitted | undefined;
   readonly #refusals: Refusals;
   readonly #bearer: SecretTable<Admitted>;
@@ -76,7 +76,7 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
     this.#refusals = new Refusals(knownKinds(rules));
   }
 
-  admit(request: Request): Late<Admission> {
+  admit(request: Request): MaybePromise<Admission> {
     return orElse(this.#byPath(request), () =>
       orElse(this.#byHost(request), () =>
         orElse(this.#byAuthorization(request), () => this.#byConnection(request)),
@@ -84,7 +84,7 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
     );
   }
 
-  #byPath({ url }: Request): Late<Admitted | undefined> {
+  #byPath({ url }: Request): MaybePromise<Admitted | undefined> {
     if (this.#pathTokens.size === 0) return undefined;
     const path = readPathToken(url);
     if (path === undefined) return undefined;
@@ -94,7 +94,7 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
     });
   }
 
-  #byHost({ host }: Request): Late<Admitted | undefined> {
+  #byHost({ host }: Request): MaybePromise<Admitted | undefined> {
     if (this.#hostTokens.size === 0) return undefined;
     const token = readHostToken(host, this.#settings.hostNames);
     if (token === undefined) return undefined;
@@ -105,7 +105,7 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
   }
 
   /** Undefined where there is no field of a scheme that a rule knows. */
-  #byAuthorization(request: Request): Late<Admission | undefined> {
+  #byAuthorization(request: Request): MaybePromise<Admission | undefined> {
     const { bearer, basic } = this.#refusals.kinds;
     const authorization = bearer || basic ? request.header("authorization") : null;
     if (authorization === null) return undefined;
@@ -117,7 +117,7 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
     );
   }
 
-  #byToken(authorization: string): Late<Admission> {
+  #byToken(authorization: string): MaybePromise<Admission> {
     const token = bearerToken(authorization);
     if (token === undefined) return this.#unknownToken();
     return andThen(this.#digest(token), (digest) => {
@@ -142,8 +142,8 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
   }
 
   #byConnection(request: Request): Admission {
-    const shown = this.#certificates.length === 0 ? undefined : request.connection;
-    const identity = shown?.clientCertificate === "verified" ? shown.certificateIdentity : undefined;
+    const shown = this.#certificates.length === 0 ? undefined : request.client;
+    const identity = shown?.certificate === "verified" ? shown.certificateIdentity : undefined;
     if (identity !== undefined)
       for (const [admitted, pattern] of this.#certificates)
         if (fitsCertificate(pattern, identity)) return admitted;

@@ -1,4 +1,5 @@
-import type { CertificatePattern, ShownCertificate } from "../certificates.ts";
+import type { CertificatePattern } from "../certificates.ts";
+import type { ClientCertificate } from "../client/client.ts";
 import type { Sha256 } from "../digests.ts";
 import type { OidcCredential } from "../oidc.ts";
 import type { Audiences } from "./audience.ts";
@@ -9,7 +10,7 @@ export interface AskingRequest {
   readonly url: string;
   /** The host that was asked, with its port where there is one; empty where the client names none. */
   readonly host: string;
-  readonly connection: ShownCertificate | undefined;
+  readonly client: ClientCertificate | undefined;
   /** A header field by its name in lower case; null where it is absent. */
   header(name: string): string | null;
 }

@@ -1,5 +1,5 @@
 import type { Sha256 } from "../digests.ts";
-import { andThen, type Late } from "../late.ts";
+import { andThen, type MaybePromise } from "../maybe-promise.ts";
 import { readBasicCredentials } from "./basic-credentials.ts";
 import { SecretTable } from "./secret-table.ts";
 
@@ -14,7 +14,7 @@ export class PasswordTable<Holder> {
   readonly #passwords: readonly (readonly [Holder, Password])[];
   readonly #sha256: Sha256;
   /** Made when it is first needed, since names have to be hashed for it. */
-  #table: Late<SecretTable<Holder>> | undefined;
+  #table: MaybePromise<SecretTable<Holder>> | undefined;
 
   constructor(passwords: readonly (readonly [Holder, Password])[], sha256: Sha256) {
     this.#passwords = passwords;
@@ -26,7 +26,7 @@ export class PasswordTable<Holder> {
   }
 
   /** The holder of the name and password in an Authorization field. */
-  find(authorization: string): Late<Holder | undefined> {
+  find(authorization: string): MaybePromise<Holder | undefined> {
     const given = readBasicCredentials(authorization);
     if (given === undefined) return undefined;
     return andThen(this.#digest(given.username), (username) =>
@@ -36,7 +36,7 @@ export class PasswordTable<Holder> {
     );
   }
 
-  #tableOfAll(): Late<SecretTable<Holder>> {
+  #tableOfAll(): MaybePromise<SecretTable<Holder>> {
     if (this.#table !== undefined) return this.#table;
     const names = this.#passwords.map(([, { username }]) => this.#digest(username.normalize("NFC")));
     const make = (digests: readonly Uint8Array[]) => {
@@ -55,7 +55,7 @@ export class PasswordTable<Holder> {
     return this.#table;
   }
 
-  #digest(text: string): Late<Uint8Array> {
+  #digest(text: string): MaybePromise<Uint8Array> {
     return this.#sha256(new TextEncoder().encode(text));
   }
 }

@@ -1,5 +1,5 @@
 import type { AccessRefused } from "../access-refused.ts";
-import type { ShownCertificate } from "../certificates.ts";
+import type { ClientCertificate } from "../client/client.ts";
 import type { NotAdmitted } from "./admission.ts";
 import type { RuleCredentials } from "./asking-settings.ts";
 
@@ -57,7 +57,7 @@ export class Refusals {
   }
 
   /** Somebody shows nothing, or a certificate that no rule names; `certificate` describes one that is verified. */
-  nothingKnown(shown: ShownCertificate | undefined, certificate: string | undefined): NotAdmitted {
+  nothingKnown(shown: ClientCertificate | undefined, certificate: string | undefined): NotAdmitted {
     const { bearer, basic } = this.kinds;
     if (certificate !== undefined)
       return {
@@ -66,7 +66,7 @@ export class Refusals {
         code: "UNKNOWN_CERTIFICATE",
         message: `no rule is for the client certificate with ${certificate}: add one to the gateway's access.rules`,
       };
-    if (shown?.clientCertificate === "refused")
+    if (shown?.certificate === "refused")
       return {
         outcome: "unknown",
         status: 403,

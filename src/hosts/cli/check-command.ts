@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import type { Output } from "../commands/output.ts";
-import { clusterZoneOptions, repeat } from "./flags.ts";
+import { clusterZoneOptions, repeat, speaksForOption } from "./flags.ts";
 
 /** `clusterset-doh check`; `setExitCode` takes what it found. */
 export function checkCommand(output: Output, setExitCode: (code: number) => void): Command {
@@ -19,6 +19,7 @@ export function checkCommand(output: Output, setExitCode: (code: number) => void
       "a federation to print: its zone for clusters (default: federation) and its registered domain; repeatable",
       repeat,
     );
+  command.addOption(speaksForOption());
   for (const option of clusterZoneOptions()) command.addOption(option);
   return command
     .addOption(
@@ -34,10 +35,13 @@ Examples:
   clusterset-doh check --strict clusters/cluster-a clusters/cluster-b > clusterset.zone
   clusterset-doh check --cluster-zone cluster.local --view cluster-a --zone cluster.local clusters/cluster-a
   clusterset-doh check --federation prod=federation,federation.example.com clusters/cluster-a clusters/cluster-b
+  clusterset-doh check --speaks-for 'hub=*' clusters/hub clusters/cluster-a
 
 Records go to stdout; problems, findings and conflicts to stderr. The clusterset zone comes first, then those
 of federations, then those of single clusters, each of these after a comment that names it. --zone with the
 name of one of these prints the named zones only. --cluster-zone is for manifests; a snapshot says itself.
+A cluster speaks for itself, as in serve: what its ServiceImports say of other clusters' endpoints, and of services
+that it does not export, needs a grant. Without one it is a finding; --speaks-for gives one.
 Exit codes: 0 all that is exported is served, 1 problems or findings (with --strict also conflicts),
 2 an input cannot be read.`,
     )

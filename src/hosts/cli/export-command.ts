@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import type { Output } from "../commands/output.ts";
-import { repeat, seconds } from "./flags.ts";
+import { repeat, seconds, speaksForOption } from "./flags.ts";
 
 /** `clusterset-doh export`; `setExitCode` takes how it ended. */
 export function exportCommand(output: Output, setExitCode: (code: number) => void): Command {
@@ -15,6 +15,7 @@ export function exportCommand(output: Output, setExitCode: (code: number) => voi
         .default("zone"),
     )
     .option("--cluster-id <id>", "the cluster's id (default: ClusterProperty, else the folder's name)")
+    .addOption(speaksForOption())
     .option("--ttl <seconds>", "TTL of the records", seconds, 60)
     .option(
       "--name-server <host>",

@@ -24,6 +24,15 @@ export function clusterZoneOptions(): Option[] {
   return [name, pods.choices(["disabled", "insecure", "verified"])];
 }
 
+/** `--speaks-for`, which grants what `push.credentials[].speaksFor` grants. */
+export function speaksForOption(): Option {
+  const option = new Option(
+    "--speaks-for <cluster=clusters>",
+    'count what a cluster imports from others, as push.credentials[].speaksFor of serve does: "hub=*", or "hub=east,west"; repeatable',
+  );
+  return option.argParser(repeat);
+}
+
 /** `--log-level`, which every command that runs on has. */
 export function logLevel(): Option {
   const option = new Option("--log-level <level>", "how much is logged, as JSON lines on stderr");

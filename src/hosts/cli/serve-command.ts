@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { endOnUncaught } from "../commands/end-on-uncaught.ts";
 import { stopSignal } from "../commands/stop-signal.ts";
 import { createLogger } from "../node/logger.ts";
 import type { StartServer } from "../node/node-server.ts";
@@ -8,7 +9,7 @@ import { logLevel, repeat } from "./flags.ts";
 export function serveCommand(startServer?: StartServer): Command {
   return new Command("serve")
     .description("the gateway: answers DNS over HTTPS from what clusters push")
-    .option("--config <file>", "config file, YAML or JSON; README.md has its keys")
+    .option("--config <file>", "config file, YAML or JSON; docs/reference/configuration.md has its keys")
     .option("--listen <host:port>", "address to listen on (default: localhost:8443)")
     .option(
       "--state-dir <dir>",
@@ -60,9 +61,11 @@ Stops cleanly on SIGTERM. Exit codes: 0 stopped, 1 failed, 2 wrong flags or conf
       const logger = createLogger("serve", config.logLevel);
       const stop = stopSignal();
       const running = await startGateway(config, logger, startServer);
+      const disarm = endOnUncaught(logger, () => running.stop());
       if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
       logger.info({ event: "stopping" }, "stopping: running requests may finish");
       await running.stop();
+      disarm();
       logger.info({ event: "stopped" }, "stopped");
     });
 }

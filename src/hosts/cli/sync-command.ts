@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { endOnUncaught } from "../commands/end-on-uncaught.ts";
 import { stopSignal } from "../commands/stop-signal.ts";
 import { createLogger } from "../node/logger.ts";
 import { clusterZoneOptions, logLevel, repeat, seconds } from "./flags.ts";
@@ -56,6 +57,9 @@ Exit codes: 0 stopped or pushed, 1 failed, 2 wrong flags.`,
     )
     .action(async (flags) => {
       const { sync } = await import("../commands/sync.ts");
-      await sync(flags, createLogger("sync", flags.logLevel), stopSignal());
+      const logger = createLogger("sync", flags.logLevel);
+      const disarm = endOnUncaught(logger);
+      await sync(flags, logger, stopSignal());
+      disarm();
     });
 }

@@ -4,6 +4,7 @@ import { mergeClusterset } from "../../merge/merge.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { ListedRecord } from "../../zone/listing.ts";
 import { type ListedZone, listZones, type ZoneSelection } from "./listed-zones.ts";
+import { readGrants } from "./speaks-for-flag.ts";
 
 /** What the gateway would serve, and what it would say against it. */
 export interface CheckReport {
@@ -18,23 +19,30 @@ export interface CheckReport {
 }
 
 /**
- * The clusterset that snapshots make.
- * @throws {UsageError} where two of them are of one cluster
+ * The clusterset that snapshots make, by the rules of the gateway. `speaksFor` are values of `--speaks-for`.
+ * @throws {UsageError} where two of them are of one cluster, or a grant cannot be read
  */
-export function mergeInputs(snapshots: readonly ClusterSnapshot[]): Clusterset {
+export function mergeInputs(
+  snapshots: readonly ClusterSnapshot[],
+  speaksFor: readonly string[] | undefined,
+): Clusterset {
   const clusters = snapshots.map(({ clusterId }) => clusterId);
   const twice = clusters.find((clusterId, index) => clusters.indexOf(clusterId) !== index);
   if (twice !== undefined)
     throw new UsageError(`two of the inputs are of the cluster ${JSON.stringify(twice)}`);
-  return mergeClusterset(snapshots);
+  return mergeClusterset(snapshots, { grants: readGrants(speaksFor, clusters) });
 }
 
 /**
  * Takes snapshots through merge and compilation, as the gateway does.
- * @throws {UsageError} where two snapshots are of one cluster, `view` is of none, or a zone cannot be served
+ * @throws {UsageError} where two snapshots are of one cluster, `view` or a grant is of none, or a zone cannot be served
  */
-export function checkSnapshots(snapshots: readonly ClusterSnapshot[], selection: ZoneSelection): CheckReport {
-  const clusterset = mergeInputs(snapshots);
+export function checkSnapshots(
+  snapshots: readonly ClusterSnapshot[],
+  speaksFor: readonly string[] | undefined,
+  selection: ZoneSelection,
+): CheckReport {
+  const clusterset = mergeInputs(snapshots, speaksFor);
   const clusters = clusterset.clusters.map(({ clusterId }) => clusterId);
   if (selection.view !== undefined && !clusters.includes(selection.view))
     throw new UsageError(

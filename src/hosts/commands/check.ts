@@ -14,6 +14,8 @@ export interface CheckFlags extends ClusterZoneFlags {
   readonly view?: string | undefined;
   /** `NAME[=ZONE[,DOMAIN]]` each. */
   readonly federation?: readonly string[] | undefined;
+  /** `CLUSTER=*` or `CLUSTER=CLUSTER,…` each. */
+  readonly speaksFor?: readonly string[] | undefined;
   readonly format: "zone" | "json";
   readonly strict?: boolean | undefined;
 }
@@ -27,6 +29,7 @@ export async function check(inputs: readonly string[], flags: CheckFlags, output
   const read = await readCheckInputs(inputs, flags.clusterId, readClusterZone(flags));
   const { zones, ...report } = checkSnapshots(
     read.map(({ snapshot }) => snapshot),
+    flags.speaksFor,
     {
       zones: flags.zone ?? [],
       view: flags.view,

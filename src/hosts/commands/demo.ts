@@ -7,6 +7,7 @@ import { runSyncWorker } from "../../sync/worker.ts";
 import { readServeConfig } from "../node/config.ts";
 import { type RunningGateway, startGateway } from "../node/gateway-host.ts";
 import type { Logger } from "../node/logger.ts";
+import { endOnUncaught } from "./end-on-uncaught.ts";
 import { makeToken } from "./token.ts";
 
 /** Flags of `demo`. */
@@ -39,6 +40,7 @@ export async function demo(
     clusterToken: CLUSTERS.map((clusterId) => `${clusterId}=${tokenFile(flags.stateDir, clusterId)}`),
   });
   const gateway = await startGateway(config, logger);
+  const disarm = endOnUncaught(logger, () => gateway.stop());
   const workers = new AbortController();
   const stop = () => workers.abort();
   signal.addEventListener("abort", stop, { once: true });
@@ -65,6 +67,7 @@ export async function demo(
   } finally {
     workers.abort();
     await gateway.stop();
+    disarm();
   }
 }
 

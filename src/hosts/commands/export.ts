@@ -17,6 +17,8 @@ export interface ExportFlags {
   readonly domain: string;
   readonly format: "zone" | "dnsendpoint";
   readonly clusterId?: string | undefined;
+  /** `CLUSTER=*` or `CLUSTER=CLUSTER,…` each. */
+  readonly speaksFor?: readonly string[] | undefined;
   /** Seconds. */
   readonly ttl: number;
   /** Host names; the first is the zone's primary. */
@@ -43,7 +45,10 @@ export async function exportFederation(
   if (nameServers.length > 0 && flags.format !== "zone")
     throw new UsageError("--name-server is for --format zone: ExternalDNS leaves NS records to the provider");
   const read = await readCheckInputs(inputs, flags.clusterId, undefined);
-  const clusterset = mergeInputs(read.map(({ snapshot }) => snapshot));
+  const clusterset = mergeInputs(
+    read.map(({ snapshot }) => snapshot),
+    flags.speaksFor,
+  );
   const zone = canonicalZone(federation.domain)!;
   const { image, findings } = compileZones(clusterset, {
     federations: [federation],

@@ -19,7 +19,7 @@ export function createLambdaHandler(secondary: SecondaryHost): LambdaHandler {
     const left: Promise<void>[] = [];
     const response = await secondary.fetch(
       req.raw,
-      { clientAddress, clientCertificate: "none" },
+      { address: clientAddress, certificate: "none" },
       (work) => void left.push(work),
     );
     // Lambda halts the process with the response: nothing goes on in the background.

@@ -66,7 +66,6 @@ export class ConnectionGuard {
     const { counters, requests } = this.#protection;
     if (!requests.begin()) {
       counters.hit("limits.requestsInFlight");
-      stream.on("error", ignore);
       // Nothing was done for it: it may be sent again (RFC 9113 section 8.7).
       stream.close(NGHTTP2_REFUSED_STREAM);
       return false;
@@ -169,5 +168,3 @@ export class ConnectionGuard {
     }
   }
 }
-
-function ignore(): void {}

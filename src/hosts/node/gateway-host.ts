@@ -1,10 +1,11 @@
+import { createClientAddress } from "../../access/client/client-address.ts";
+import { QueryCounters } from "../../answer/query-counters.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/listen-address.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
 import { serverLimitsOf } from "../../config/server-limits.ts";
-import { createClientAddress } from "../../http/client/client-address.ts";
 import { dnsPaths } from "../../http/doh/dns-resource.ts";
-import { QueryCounters } from "../../http/metrics/query-counters.ts";
 import { createRefuse } from "../../http/refusal.ts";
+import { ConnectionErrors } from "../../limits/connection-errors.ts";
 import { scopeKey } from "../../merge/scope.ts";
 import type { DesignatedResolver } from "../../resolve/designated-resolvers.ts";
 import { protect } from "../settings/protect.ts";
@@ -66,7 +67,12 @@ export async function startGateway(
   try {
     // The store has locked the state folder by now.
     const stubs = await openStubZones(config, upstreams, logger);
-    const counters = new QueryCounters();
+    const errors = new ConnectionErrors((source, error) =>
+      logger.debug({ event: "connection-error", source, err: error }, "a connection failed"),
+    );
+    const counters = new QueryCounters(errors);
+    const onError = (error: unknown) =>
+      logger.error({ event: "request-failed", err: error }, "a request failed");
     let places: readonly ListeningPlace[] = [];
     const parts = { config, gateway, access, asking, outside, counters, stubs, logger };
     const http = createHttpSide({
@@ -78,7 +84,7 @@ export async function startGateway(
         });
         return reachOf(config, same, certificate());
       },
-      onError: (error) => logger.error({ event: "request-failed", err: error }, "a request failed"),
+      onError,
     });
     const refuse = createRefuse(config.cors.origins, counters);
     const start = protect(startServer, { config, counters, refuse, dnsPaths: dnsPaths(outside.policies) });
@@ -87,6 +93,7 @@ export async function startGateway(
       tls: tls?.tls,
       fetch: http.fetch,
       exchanges: http.exchanges,
+      onError,
       limits: serverLimitsOf(config.limits),
     });
     server = https;

@@ -7,55 +7,38 @@ import {
 import {
   createSecureServer,
   type Http2SecureServer,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
+import type { TLSSocket } from "node:tls";
 import type { ServerLimits } from "../../config/server-limits.ts";
-import type { LimitCounters } from "../../limits/limit-counters.ts";
+import type { HttpResponse } from "../../http/exchange.ts";
+import { answerRequest, type RequestHandlers } from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
-import { beyondHeaders, hasTwoHosts, refuseHeaders, refusePlain } from "./request-checks.ts";
-import { countFailures } from "./server-failures.ts";
-import { exchangeOnStream, type StreamExchanges } from "./stream-exchange.ts";
+import { refusal } from "./fetch-request.ts";
+import { Http1Request } from "./http1-request.ts";
+import { Http2Request } from "./http2-request.ts";
+import { beyondHeaders, hasTwoHosts } from "./request-checks.ts";
+import { takeFailures } from "./server-failures.ts";
+import type { ServerProtection } from "./server-protection.ts";
 import { type ServerTls, secureContext } from "./tls.ts";
-
-type Incoming = IncomingMessage | Http2ServerRequest;
-type Outgoing = ServerResponse | Http2ServerResponse;
 
 /** What a server is made of. */
 export interface GuardedServerParts {
   readonly tls: ServerTls | undefined;
   readonly limits: ServerLimits;
-  readonly exchanges: StreamExchanges | undefined;
+  readonly handlers: RequestHandlers;
   readonly guard: ConnectionGuard;
-  readonly counters: LimitCounters;
-  readonly respond: (incoming: Incoming, outgoing: Outgoing) => Promise<void>;
+  readonly protection: Pick<ServerProtection, "counters" | "errors">;
 }
+
+const CLOSE = { connection: "close" };
+const CONTINUE = /^100-continue$/i;
+const UNMET_EXPECTATION = refusal(417, "the gateway meets no expectation but 100-continue");
 
 /** A server of Node with its limits, which does not listen yet: HTTP/2 and HTTP/1.1 over TLS, or HTTP/1.1 in clear. */
 export function createGuardedServer(parts: GuardedServerParts): HttpServer | Http2SecureServer {
-  const { tls, limits, exchanges, guard, counters, respond } = parts;
-  const listener = (incoming: Incoming, outgoing: Outgoing): void => {
-    if (
-      incoming.httpVersionMajor === 2 ||
-      admitPlain(incoming as IncomingMessage, outgoing as ServerResponse)
-    )
-      void respond(incoming, outgoing);
-  };
-  const admitPlain = (incoming: IncomingMessage, outgoing: ServerResponse): boolean => {
-    const { rawHeaders } = incoming;
-    if (!guard.beganPlain(incoming, outgoing)) refusePlain(outgoing, 503, "too many requests are waiting", 1);
-    else if (hasTwoHosts(rawHeaders))
-      refusePlain(outgoing, 400, "a request has one Host field (RFC 9112 section 3.2)");
-    else {
-      const beyond = beyondHeaders(limits, rawHeaders);
-      if (beyond === undefined) return true;
-      counters.hit(beyond);
-      refusePlain(outgoing, 431, "there are too many header fields, or they are too long");
-    }
-    return false;
-  };
+  const { tls, limits, guard, protection } = parts;
   // Node looks for slow HTTP/1.1 requests only once in an interval.
   const http1 = {
     headersTimeout: limits.requestTimeout,
@@ -67,70 +50,116 @@ export function createGuardedServer(parts: GuardedServerParts): HttpServer | Htt
   };
   const server =
     tls === undefined
-      ? createServer(http1, listener)
-      : createSecureServer(
-          {
-            ...http1,
-            allowHTTP1: true,
-            ...secureContext(tls),
-            // Anybody may ask; what needs a certificate looks whether there is one.
-            requestCert: tls.clientCa !== undefined,
-            rejectUnauthorized: false,
-            handshakeTimeout: limits.handshakeTimeout,
-            maxSessionInvalidFrames: 100,
-            maxSessionRejectedStreams: 100,
-            // What is beyond these Node resets without a word; what is beyond ours is refused, and counted.
-            maxHeaderListPairs: 2 * limits.headerFields,
-            streamResetBurst: 10_000 + 10 * limits.streamResets,
-            streamResetRate: 1000 + 10 * limits.streamResetsPerSecond,
-            settings: {
-              maxConcurrentStreams: limits.streamsPerConnection,
-              maxHeaderListSize: 2 * limits.headerBytes,
-              enablePush: false,
-            },
+      ? createServer(http1)
+      : createSecureServer({
+          ...http1,
+          allowHTTP1: true,
+          ...secureContext(tls),
+          // Anybody may ask; what needs a certificate looks whether there is one.
+          requestCert: tls.clientCa !== undefined,
+          rejectUnauthorized: false,
+          handshakeTimeout: limits.handshakeTimeout,
+          maxSessionInvalidFrames: 100,
+          maxSessionRejectedStreams: 100,
+          // What is beyond these Node resets without a word; what is beyond ours is refused, and counted.
+          maxHeaderListPairs: 2 * limits.headerFields,
+          streamResetBurst: 10_000 + 10 * limits.streamResets,
+          streamResetRate: 1000 + 10 * limits.streamResetsPerSecond,
+          settings: {
+            maxConcurrentStreams: limits.streamsPerConnection,
+            maxHeaderListSize: 2 * limits.headerBytes,
+            enablePush: false,
           },
-          listener,
-        );
+        });
   // What is beyond this is left out without a word, or refused, as the version of Node has it.
   (server as HttpServer).maxHeadersCount = 2 * limits.headerFields;
   guard.watch(server);
+  takeFailures(server, protection.errors, protection.counters);
+  answerMessages(server as HttpServer, parts);
   if (tls !== undefined) {
-    const check = (stream: ServerHttp2Stream, method: string | undefined, rawHeaders: readonly string[]) => {
-      if (!guard.began(stream, method)) return false;
-      const beyond = beyondHeaders(limits, rawHeaders);
-      if (beyond !== undefined) refuseHeaders(stream, beyond, counters);
-      return beyond === undefined;
-    };
-    answerStreams(server as Http2SecureServer, check, exchanges);
+    answerStreams(server as Http2SecureServer, parts);
+    server.on("secureConnection", readInTurns);
   }
-  countFailures(server, counters);
   return server;
 }
 
-type StreamCheck = (
-  stream: ServerHttp2Stream,
-  method: string | undefined,
-  rawHeaders: readonly string[],
-) => boolean;
+/**
+ * Node hands what a TLS connection decrypted to its HTTP/1.1 parser even while many pipelined requests have paused it, and the parser
+ * takes that for an error. With a listener for `data` the parts go through the socket, which waits.
+ */
+function readInTurns(socket: TLSSocket): void {
+  if (socket.alpnProtocol !== "h2") socket.on("data", () => {});
+}
 
-/** Puts a listener before the one by which Node makes request and response objects of a stream. */
+/** Answers requests over HTTP/1.1. */
+function answerMessages(
+  server: HttpServer,
+  { limits, handlers, guard, protection }: GuardedServerParts,
+): void {
+  const { counters, errors } = protection;
+  const failed = errors.listeners.http1;
+  const refuse = (incoming: IncomingMessage, outgoing: ServerResponse): HttpResponse | undefined => {
+    if (!guard.beganPlain(incoming, outgoing))
+      return refusal(503, "too many requests are waiting", { ...CLOSE, "retry-after": "1" });
+    if (hasTwoHosts(incoming.rawHeaders))
+      return refusal(400, "a request has one Host field (RFC 9112 section 3.2)", CLOSE);
+    const beyond = beyondHeaders(limits, incoming.rawHeaders);
+    if (beyond === undefined) return undefined;
+    counters.hit(beyond);
+    return refusal(431, "there are too many header fields, or they are too long", CLOSE);
+  };
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse, refused?: HttpResponse): void => {
+    incoming.on("error", failed);
+    outgoing.on("error", failed);
+    try {
+      const request = new Http1Request(incoming, outgoing);
+      const response = refuse(incoming, outgoing) ?? refused;
+      if (response === undefined) answerRequest(request, handlers);
+      else request.respond(response);
+    } catch (error) {
+      handlers.onError(error);
+      incoming.socket.destroy();
+    }
+  };
+  server.on("request", (incoming, outgoing) => answer(incoming, outgoing));
+  server.on("checkExpectation", (incoming, outgoing) => answer(incoming, outgoing, UNMET_EXPECTATION));
+}
+
+/** Answers requests over HTTP/2, without the request and response objects that Node makes for listeners of `request`. */
 function answerStreams(
   server: Http2SecureServer,
-  check: StreamCheck,
-  exchanges: StreamExchanges | undefined,
+  { limits, handlers, guard, protection }: GuardedServerParts,
 ): void {
-  type StreamListener = (
+  const { counters, errors } = protection;
+  const failed = errors.listeners.http2_stream;
+  const refuse = (expect: string | undefined, rawHeaders: readonly string[]): HttpResponse | undefined => {
+    const beyond = beyondHeaders(limits, rawHeaders);
+    if (beyond === undefined)
+      return expect === undefined || CONTINUE.test(expect) ? undefined : UNMET_EXPECTATION;
+    counters.hit(beyond);
+    return { status: 431, headers: { "cache-control": "no-store" }, body: null };
+  };
+  const answer = (
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
-    flags: number,
+    _flags: number,
     rawHeaders: string[],
-  ) => void;
-  const listeners = server.listeners("stream") as StreamListener[];
-  server.removeAllListeners("stream");
-  const answer: StreamListener = (stream, headers, flags, rawHeaders) => {
-    if (!check(stream, headers[":method"], rawHeaders)) return;
-    if (exchanges !== undefined && exchangeOnStream(exchanges, stream, headers)) return;
-    for (const listener of listeners) listener.call(server, stream, headers, flags, rawHeaders);
+  ): void => {
+    stream.on("error", failed);
+    try {
+      if (!guard.began(stream, headers[":method"])) return;
+      const request = new Http2Request(stream, headers, rawHeaders);
+      const refused = refuse(headers.expect, rawHeaders);
+      if (refused !== undefined) request.respond(refused);
+      else {
+        if (headers.expect !== undefined) stream.additionalHeaders({ ":status": 100 });
+        answerRequest(request, handlers);
+      }
+    } catch (error) {
+      handlers.onError(error);
+      stream.destroy();
+    }
   };
+  server.removeAllListeners("stream");
   server.on("stream", answer);
 }

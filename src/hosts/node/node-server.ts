@@ -1,17 +1,16 @@
 import type { AddressInfo, Server } from "node:net";
 import { setFlagsFromString } from "node:v8";
-import { getRequestListener } from "@hono/node-server";
 import type { ListenAddress } from "../../config/listen-address.ts";
 import type { ServerLimits } from "../../config/server-limits.ts";
-import type { Connection } from "../../http/connection.ts";
+import { ConnectionErrors } from "../../limits/connection-errors.ts";
 import { LimitCounters } from "../../limits/limit-counters.ts";
 import { RequestsInFlight } from "../../limits/load.ts";
+import type { PathExchanges } from "./answer-request.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
+import type { FetchHandler } from "./fetch-request.ts";
 import { createGuardedServer } from "./guarded-server.ts";
 import { listenFailure, NoSuchAddress } from "./listen-failure.ts";
-import { NodeConnection } from "./node-connection.ts";
 import type { ServerProtection } from "./server-protection.ts";
-import type { StreamExchanges } from "./stream-exchange.ts";
 import { type ServerTls, secureContext } from "./tls.ts";
 
 /** What a Node server is started with. */
@@ -19,9 +18,11 @@ export interface NodeServerOptions {
   readonly listen: ListenAddress;
   /** TLS with HTTP/2 and HTTP/1.1; without it HTTP/1.1 in clear, for a proxy in front. */
   readonly tls: ServerTls | undefined;
-  readonly fetch: (request: Request, connection: Connection) => Response | Promise<Response>;
+  readonly fetch: FetchHandler;
   /** What is answered without `fetch`. */
-  readonly exchanges?: StreamExchanges;
+  readonly exchanges?: PathExchanges;
+  /** Called for an error that no response could be made of. Default: it is ignored. */
+  readonly onError?: (error: unknown) => void;
   readonly limits: ServerLimits;
   /** Default: counts for itself, and tells no clients apart. */
   readonly protection?: ServerProtection;
@@ -48,14 +49,13 @@ export type StartServer = (options: NodeServerOptions) => Promise<NodeServer>;
  */
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
   // After objects survive for a while (a snapshot that loads), V8 allocates later ones from the same places in the old
-  // generation; HTTP/2 streams keep all they point to alive there, and every collection copies it (docs/benchmarks.md).
+  // generation; HTTP/2 streams keep all they point to alive there, and every collection copies it (docs/explanation/benchmarks.md).
   setFlagsFromString("--no-allocation-site-pretenuring");
-  const { fetch, tls, limits, exchanges, protection = unshared(limits) } = options;
+  const { fetch, tls, limits, exchanges, onError = () => {}, protection = unshared(limits) } = options;
   const { host, port } = options.listen;
-  const respond = getRequestListener((request, { incoming }) => fetch(request, new NodeConnection(incoming)));
   const guard = new ConnectionGuard(limits, protection);
-  const create = () =>
-    createGuardedServer({ tls, limits, exchanges, guard, counters: protection.counters, respond });
+  const handlers = { fetch, exchanges, onError };
+  const create = () => createGuardedServer({ tls, limits, guard, handlers, protection });
   const first = create();
   const servers = [first];
   const stop = async (grace: number) => {
@@ -88,7 +88,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
 
 function unshared({ requestsInFlight }: ServerLimits): ServerProtection {
   const requests = new RequestsInFlight(requestsInFlight);
-  return { counters: new LimitCounters(), requests, clients: undefined };
+  return { counters: new LimitCounters(), errors: new ConnectionErrors(), requests, clients: undefined };
 }
 
 function stopGuarded(server: Server, guard: ConnectionGuard, grace: number): Promise<void> {
@@ -104,7 +104,11 @@ function stopGuarded(server: Server, guard: ConnectionGuard, grace: number): Pro
 function listen(server: Server, address: ListenAddress): Promise<void> {
   const { host, port } = address;
   return new Promise((resolve, reject) => {
-    server.once("error", (error) => reject(listenFailure(error, address)));
-    server.listen({ port, ...(host !== undefined && { host }) }, resolve);
+    const fail = (error: NodeJS.ErrnoException) => reject(listenFailure(error, address));
+    server.once("error", fail);
+    server.listen({ port, ...(host !== undefined && { host }) }, () => {
+      server.off("error", fail);
+      resolve();
+    });
   });
 }

@@ -1,7 +1,5 @@
-import type { ServerResponse } from "node:http";
-import type { ServerHttp2Stream } from "node:http2";
 import type { ServerLimits } from "../../config/server-limits.ts";
-import type { Limit, LimitCounters } from "../../limits/limit-counters.ts";
+import type { Limit } from "../../limits/limit-counters.ts";
 
 type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;
 
@@ -22,29 +20,3 @@ export function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   }
   return hosts > 1;
 }
-
-/** Refuses a request over HTTP/1.1 and ends the connection, since what comes next cannot be trusted. */
-export function refusePlain(
-  outgoing: ServerResponse,
-  status: number,
-  says: string,
-  retryAfter?: number,
-): void {
-  outgoing.writeHead(status, {
-    "content-type": "text/plain",
-    "cache-control": "no-store",
-    connection: "close",
-    ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
-  });
-  outgoing.end(`${says}\n`);
-}
-
-/** Refuses a request over HTTP/2 whose header fields are beyond a limit (RFC 6585 section 5), and counts it. */
-export function refuseHeaders(stream: ServerHttp2Stream, limit: Limit, counters: LimitCounters): void {
-  counters.hit(limit);
-  stream.on("error", ignore);
-  stream.respond({ ":status": 431, "cache-control": "no-store" }, { endStream: true });
-  stream.resume();
-}
-
-function ignore(): void {}

@@ -1,7 +1,8 @@
 import type { Server as HttpServer } from "node:http";
-import type { Http2SecureServer } from "node:http2";
+import type { Http2SecureServer, ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { ConnectionErrors } from "../../limits/connection-errors.ts";
 import type { Limit, LimitCounters } from "../../limits/limit-counters.ts";
 
 interface ServerFailure extends Error {
@@ -19,17 +20,37 @@ const PLAIN: Readonly<Record<string, readonly [string, Limit]>> = {
 /** nghttp2's errors for connections that it ended by bounds of its own: frames that have to be answered, CONTINUATION frames. */
 const FLOODS: ReadonlySet<number | undefined> = new Set([-904, -905]);
 
-/** Counts what Node's servers end because of a limit. Handshakes that fail and clients that vanish are a network's daily life. */
-export function countFailures(server: HttpServer | Http2SecureServer, counters: LimitCounters): void {
-  server.on("tlsClientError", ({ code }: ServerFailure, socket: Duplex) => {
-    if (code === "ERR_TLS_HANDSHAKE_TIMEOUT") counters.hit("limits.handshakeSeconds");
+/**
+ * Takes every error of a server's connections from the moment each exists, before anything else looks at it: an `error` event
+ * without a listener ends the process. Counts what Node ends because of a limit.
+ */
+export function takeFailures(
+  server: HttpServer | Http2SecureServer,
+  errors: ConnectionErrors,
+  counters: LimitCounters,
+): void {
+  const { listeners } = errors;
+  server.prependListener("connection", (socket: Socket) => socket.on("error", listeners.tcp));
+  server.prependListener("secureConnection", (socket: Socket) => socket.on("error", listeners.tls));
+  server.prependListener("session", (session: ServerHttp2Session) =>
+    session.on("error", listeners.http2_session),
+  );
+  // Such as no file descriptor for one more connection: those that are there go on.
+  server.on("error", listeners.server);
+  server.prependListener("tlsClientError", (error: ServerFailure, socket: Duplex) => {
+    listeners.tls(error);
+    if (error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") counters.hit("limits.handshakeSeconds");
     socket.destroy();
   });
   server.on("sessionError", ({ code, errno }: ServerFailure) => {
     if (code === "ERR_HTTP2_TOO_MANY_INVALID_FRAMES" || FLOODS.has(errno)) counters.hit("http2");
   });
   // With a listener Node leaves the response to it.
-  server.on("clientError", ({ code }: ServerFailure, socket: Duplex) => {
+  server.on("clientError", (error: ServerFailure, socket: Duplex) => {
+    // The connection has failed already; Node reports errors of a TLS handshake here, too.
+    if (socket.writableEnded || socket.destroyed) return;
+    listeners.http1(error);
+    const { code } = error;
     const [status, limit] = PLAIN[code ?? ""] ?? ["400 Bad Request", undefined];
     if (limit !== undefined) counters.hit(limit);
     // Nothing may be written into the middle of another response.

@@ -1,5 +1,6 @@
 import type { ClientNetworks } from "../../limits/client-networks.ts";
 import type { ClientRate } from "../../limits/client-rate.ts";
+import type { ConnectionErrors } from "../../limits/connection-errors.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import type { RequestsInFlight } from "../../limits/load.ts";
 
@@ -15,6 +16,7 @@ export interface ClientConnections {
 /** What a server counts by, beside its own limits. */
 export interface ServerProtection {
   readonly counters: LimitCounters;
+  readonly errors: ConnectionErrors;
   readonly requests: RequestsInFlight;
   /** Undefined: clients are not told apart. */
   readonly clients: ClientConnections | undefined;

@@ -1,6 +1,6 @@
+import type { Client } from "../../access/client/client.ts";
 import type { ListenAddress } from "../../config/listen-address.ts";
 import { UsageError } from "../../config/usage-error.ts";
-import type { Connection } from "../../http/connection.ts";
 import { listenFailure, NoSuchAddress } from "../node/listen-failure.ts";
 import type { NodeServer, NodeServerOptions, StartServer } from "../node/node-server.ts";
 import type { ServerProtection } from "../node/server-protection.ts";
@@ -41,7 +41,7 @@ export function startFetchServer(runtime: FetchRuntime): StartServer {
         `tls.clientCaFile: ${runtime.name} shows no client certificates to the gateway; run it on Node for this`,
       );
     const answer: Respond = (request, clientAddress) =>
-      fetch(request, { clientAddress, clientCertificate: "none" } satisfies Connection);
+      fetch(request, { address: clientAddress, certificate: "none" } satisfies Client);
     const respond = protection === undefined ? answer : countRequests(answer, protection);
     const open = (hostname: string, port: number) =>
       openListener(runtime, { hostname, port, tls, limits, respond }, { ...listen, port });

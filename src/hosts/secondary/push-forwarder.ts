@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import type { ConnectionEnvironment } from "../../http/connection.ts";
+import type { ConnectionEnvironment } from "../../http/environment.ts";
 import { faultResponse, PushFault } from "../../http/push/push-fault.ts";
 
 /** What forwarding works with. */

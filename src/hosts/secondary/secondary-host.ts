@@ -1,11 +1,11 @@
+import type { Client } from "../../access/client/client.ts";
+import { createClientAddress } from "../../access/client/client-address.ts";
+import { QueryCounters } from "../../answer/query-counters.ts";
 import { isStated } from "../../config/access.ts";
 import { federationOptions } from "../../config/federations.ts";
 import { locationSettings } from "../../config/location.ts";
 import { createEdgeAuthority } from "../../config/push-credentials.ts";
 import { createApp } from "../../http/app.ts";
-import { createClientAddress } from "../../http/client/client-address.ts";
-import type { Connection } from "../../http/connection.ts";
-import { QueryCounters } from "../../http/metrics/query-counters.ts";
 import { createRefuse } from "../../http/refusal.ts";
 import { fetchBehindGate } from "../../http/request-gate.ts";
 import { EVERYTHING, type Scope } from "../../merge/scope.ts";
@@ -24,7 +24,7 @@ import type { SecondarySettings } from "./settings.ts";
 /** A gateway that keeps nothing: it answers from the primary's image, and hands pushes on to the primary. */
 export interface SecondaryHost {
   /** @param background takes what goes on after the response; default: it just goes on, as in a process that lives */
-  fetch(request: Request, connection: Connection, background?: Background): Promise<Response>;
+  fetch(request: Request, client: Client, background?: Background): Promise<Response>;
 }
 
 /** Paths that are answered without the image. */
@@ -68,15 +68,15 @@ export function createSecondaryHost(
       sentBytes: config.limits.pushSentBytes,
       onError: (error) => log("error", "forward-failed", describeError(error)),
     }),
-    askers: {
+    views: {
       ...(canPush && { credentials: createEdgeAuthority(credentials, keys) }),
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
+      location: locationSettings(config.location),
     },
     ...(outside !== undefined && { outside }),
     policies,
     clientAddress,
-    location: locationSettings(config.location),
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
     onError: (error: Error) => log("error", "request-failed", describeError(error)),
@@ -86,9 +86,9 @@ export function createSecondaryHost(
   if (!asking.isForEverybody) {
     const { app } = createSecondarySites({ ...asking, config, secondaryOf, common, hasMetrics: false });
     return {
-      async fetch(request, connection, background) {
+      async fetch(request, client, background) {
         const prepare = ({ secondary }: SecondarySite) => secondary.freshen(Date.now(), background);
-        return behind((one, of) => app.fetch(one, of, prepare))(request, connection);
+        return behind((one, of) => app.fetch(one, of, prepare))(request, client);
       },
     };
   }
@@ -98,11 +98,11 @@ export function createSecondaryHost(
     gateway: secondary,
     ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
   });
-  const answer = behind((request, connection) => app.fetch(request, connection));
+  const answer = behind((request, client) => app.fetch(request, client));
   return {
-    async fetch(request, connection, background) {
+    async fetch(request, client, background) {
       if (!WITHOUT_IMAGE.test(request.url)) await secondary.freshen(Date.now(), background);
-      return answer(request, connection);
+      return answer(request, client);
     },
   };
 }

@@ -2,9 +2,9 @@ import { type AskingAuthority, createAskingAuthority } from "../../access/asking
 import type { RuleCredentials } from "../../access/asking/asking-settings.ts";
 import { type Audiences, createAudiences } from "../../access/asking/audience.ts";
 import { knownKinds } from "../../access/asking/refusals.ts";
+import type { ClientAddress } from "../../access/client/client-address.ts";
 import { type EdgeAccess, publicScope } from "../../config/access.ts";
 import { type IssuerKeysPlace, type KeysAccess, keySourceOf } from "../../config/issuer.ts";
-import type { ClientAddress } from "../../http/client/client-address.ts";
 import type { HttpRequest } from "../../http/exchange.ts";
 import { scopeKey } from "../../merge/scope.ts";
 
@@ -85,7 +85,7 @@ export interface EdgeAsking {
 
 /** What a host that others always reach says where nobody has stated who may ask. */
 export const ACCESS_NOT_STATED =
-  "nothing says who may ask, so everybody may: state access.public or access.rules in CONFIG (docs/security.md#asking)";
+  "nothing says who may ask, so everybody may: state access.public or access.rules in CONFIG (docs/how-to/access.md)";
 
 /** The credentials of rules on a host without files. */
 export function edgeRules({ rules }: EdgeAccess, access: KeysAccess): RuleCredentials[] {

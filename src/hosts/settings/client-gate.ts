@@ -1,5 +1,5 @@
+import { createClientAddress } from "../../access/client/client-address.ts";
 import { clientRequests, type EdgeClients } from "../../config/clients.ts";
-import { createClientAddress } from "../../http/client/client-address.ts";
 import type { DnsResource } from "../../http/doh/dns-resource.ts";
 import { createRequestGate, type RequestGate } from "../../http/request-gate.ts";
 import { ClientRate } from "../../limits/client-rate.ts";

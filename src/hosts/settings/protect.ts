@@ -1,8 +1,8 @@
+import { createClientAddress } from "../../access/client/client-address.ts";
+import type { QueryCounters } from "../../answer/query-counters.ts";
 import { clientConnections, clientRequests, socketNetworks } from "../../config/clients.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
-import { createClientAddress } from "../../http/client/client-address.ts";
 import type { Exchange } from "../../http/exchange.ts";
-import type { QueryCounters } from "../../http/metrics/query-counters.ts";
 import type { Refuse } from "../../http/refusal.ts";
 import { behindGate, createRequestGate, fetchBehindGate } from "../../http/request-gate.ts";
 import { ClientNetworks } from "../../limits/client-networks.ts";
@@ -60,6 +60,7 @@ export function protect(start: StartServer, parts: Protected): StartServer {
       }),
       protection: {
         counters,
+        errors: parts.counters.errors,
         requests,
         clients: {
           networks: new ClientNetworks(socketNetworks(clients)),

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { givenPolicy, type OutsideZones } from "../../config/forward.ts";
-import { type Location, locationPlaces } from "../../config/location.ts";
+import { type Location, locationLocalities } from "../../config/location.ts";
 import type { GatewayStages } from "../../gateway/stages.ts";
 import type { AddressSource } from "../../merge/addresses.ts";
 import type { Grants } from "../../merge/grants.ts";
@@ -39,7 +39,7 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
   const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones, location, grants } =
     settings;
   const { designated = () => undefined, nameServerAddresses = [], hosts = [] } = settings;
-  const places = location === undefined ? [] : locationPlaces(location);
+  const localities = location === undefined ? [] : locationLocalities(location);
   let rotation = 0;
   return {
     createMerger: () => createMerger({ outsideOrder, ...(grants !== undefined && { grants }) }),
@@ -48,7 +48,7 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
       compileZoneImage(clusterset, {
         zones,
         federations,
-        places,
+        localities,
         nameServerAddresses,
         hosts,
         ttl: ttlSeconds,

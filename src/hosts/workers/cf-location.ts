@@ -1,4 +1,8 @@
-import { type ClientLocation, LOCATION_FACTS, type LocationFact } from "../../http/client/client-location.ts";
+import {
+  type ClientLocation,
+  LOCATION_FACTS,
+  type LocationFact,
+} from "../../access/client/client-location.ts";
 
 /** Where Cloudflare says that the client is: some of the `cf` object of a Worker's request; undefined where there is none. */
 export function locationOf(cf: unknown): ClientLocation | undefined {

@@ -1,9 +1,9 @@
+import { createClientAddress } from "../../access/client/client-address.ts";
+import { QueryCounters } from "../../answer/query-counters.ts";
 import { federationOptions } from "../../config/federations.ts";
 import { locationSettings } from "../../config/location.ts";
 import type { AppDependencies } from "../../http/app.ts";
-import { createClientAddress } from "../../http/client/client-address.ts";
 import { createDnsResource, type DnsResource } from "../../http/doh/dns-resource.ts";
-import { QueryCounters } from "../../http/metrics/query-counters.ts";
 import { EVERYTHING, type Scope, scopeKey } from "../../merge/scope.ts";
 import { sleep } from "../../transfer/deadline.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
@@ -66,7 +66,6 @@ export function createEdgeParts(settings: WorkerSettings, surroundings: Surround
       counters: new QueryCounters(),
       clock: now,
       clientAddress: createClientAddress(config.clients),
-      location: locationSettings(config.location),
       zones: config.zones,
       version: VERSION,
       pushRoutes: createPushForward(
@@ -76,10 +75,11 @@ export function createEdgeParts(settings: WorkerSettings, surroundings: Surround
           for (const secondary of secondaries) secondary.expire(now());
         },
       ),
-      askers: {
+      views: {
         ...(canPush && { credentials: authority }),
         optionCode: config.sourceCluster.option,
         trusted: config.sourceCluster.trusted,
+        location: locationSettings(config.location),
       },
       ...(outside !== undefined && { outside }),
       policies,

@@ -1,6 +1,6 @@
+import type { Client } from "../../access/client/client.ts";
 import type { AdmittedGateway } from "../../http/access/admitted.ts";
 import { pathOf } from "../../http/access/admitted-resource.ts";
-import type { Connection } from "../../http/connection.ts";
 import type { DnsResource } from "../../http/doh/dns-resource.ts";
 import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { FetchRequest } from "../../http/fetch-exchange.ts";
@@ -22,9 +22,9 @@ export type EdgeRequest = Request<unknown, IncomingRequestCfProperties>;
 const DNS_QUERY = "/dns-query";
 const QUESTION_MARK = 0x3f;
 
-/** What Cloudflare says of a connection. It is looked at only where it counts, since every look leaves JavaScript. */
-export class EdgeConnection implements Connection {
-  readonly clientCertificate = "none";
+/** What Cloudflare says of a client. It is looked at only where it counts, since every look leaves JavaScript. */
+export class EdgeConnection implements Client {
+  readonly certificate = "none";
   readonly #request: EdgeRequest;
 
   constructor(request: EdgeRequest) {
@@ -32,7 +32,7 @@ export class EdgeConnection implements Connection {
   }
 
   /** Cloudflare overwrites what the client sends by that name. */
-  get clientAddress(): string | undefined {
+  get address(): string | undefined {
     return this.#request.headers.get("cf-connecting-ip") ?? undefined;
   }
 
@@ -43,7 +43,7 @@ export class EdgeConnection implements Connection {
 
 /**
  * Answers a request to the DNS resource without the application around it, as that one would: the application costs more than the
- * answer (docs/benchmarks.md). That is GET and POST of `/dns-query`, exactly; undefined for any other request.
+ * answer (docs/explanation/benchmarks.md). That is GET and POST of `/dns-query`, exactly; undefined for any other request.
  */
 export function exchangeAtEdge(
   { secondary, resource }: EdgeDns,

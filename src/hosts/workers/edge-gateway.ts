@@ -57,6 +57,6 @@ export function createEdgeGateway(settings: WorkerSettings, surroundings: Surrou
   return {
     secondary,
     resource: { ...resource, answerDns: behindGate(gate)(resource.answerDns) },
-    fetch: fetchBehindGate(gate)((request, connection) => app.fetch(request, connection)),
+    fetch: fetchBehindGate(gate)((request, client) => app.fetch(request, client)),
   };
 }

@@ -1,7 +1,7 @@
+import { createClientAddress } from "../../access/client/client-address.ts";
 import type { PushAuthority } from "../../access/push-authority.ts";
 import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../../config/edge-config.ts";
 import { createEdgeAuthority, grantsOf } from "../../config/push-credentials.ts";
-import { createClientAddress } from "../../http/client/client-address.ts";
 import type { Grants } from "../../merge/grants.ts";
 import { describeError, logJson } from "../logging/json-log.ts";
 import { createEdgeAsking, type EdgeAsking } from "../settings/asking.ts";

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import type { PushAuthority } from "../../access/push-authority.ts";
-import type { ConnectionEnvironment } from "../../http/connection.ts";
+import type { ConnectionEnvironment } from "../../http/environment.ts";
 import { authorizePush } from "../../http/push/push-access.ts";
 import { PushFault, refusePush } from "../../http/push/push-fault.ts";
 import { logFailure } from "./event-log.ts";

@@ -50,7 +50,7 @@ function answerFew(
 ): Response | Promise<Response> {
   const prepare = ({ secondary }: SecondarySite) =>
     secondary.freshen(Date.now(), (work) => context.waitUntil(work));
-  return fetchBehindGate(gate)((one, connection) => app.fetch(one, connection, prepare))(
+  return fetchBehindGate(gate)((one, client) => app.fetch(one, client, prepare))(
     request,
     new EdgeConnection(request),
   );

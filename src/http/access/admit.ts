@@ -1,7 +1,7 @@
 import type { Admission, Admitted, NotAdmitted } from "../../access/asking/admission.ts";
 import type { AskingAuthority } from "../../access/asking/asking-authority.ts";
 import type { Audience } from "../../access/asking/audience.ts";
-import { andThen, type Late } from "../../access/late.ts";
+import { andThen, type MaybePromise } from "../../access/maybe-promise.ts";
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import type { AccessCounters } from "../metrics/access-counters.ts";
 import type { Refuse } from "../refusal.ts";
@@ -24,10 +24,10 @@ export type Prepare<Of> = (site: Of) => Promise<void> | undefined;
  */
 export type Admit<Of extends Site> = <Result>(
   request: HttpRequest,
-  answer: (site: Of, admitted: Admitted) => Late<Result>,
-  refused: (response: HttpResponse) => Late<Result>,
+  answer: (site: Of, admitted: Admitted) => MaybePromise<Result>,
+  refused: (response: HttpResponse) => MaybePromise<Result>,
   prepare?: Prepare<Of>,
-) => Late<Result>;
+) => MaybePromise<Result>;
 
 /** How long somebody is told to wait while the keys of their issuer cannot be had, in seconds. */
 const RETRY_AFTER = 30;

@@ -2,8 +2,9 @@ import type { Hono } from "hono";
 import type { Admitted } from "../../access/asking/admission.ts";
 import type { AskingAuthority } from "../../access/asking/asking-authority.ts";
 import type { Audience, Audiences } from "../../access/asking/audience.ts";
-import { andThen, type Late } from "../../access/late.ts";
-import type { Connection, ConnectionEnvironment } from "../connection.ts";
+import type { Client } from "../../access/client/client.ts";
+import { andThen, type MaybePromise } from "../../access/maybe-promise.ts";
+import type { ConnectionEnvironment } from "../environment.ts";
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import { FetchRequest, toResponse } from "../fetch-exchange.ts";
 import type { Admit, Prepare } from "./admit.ts";
@@ -25,11 +26,7 @@ export interface AdmittedAppParts<Of extends Site> {
 
 /** The application in front of those of all audiences. */
 export interface AdmittedApp<Of extends Site> {
-  fetch(
-    request: Request,
-    connection?: Partial<Connection>,
-    prepare?: Prepare<Of>,
-  ): Response | Promise<Response>;
+  fetch(request: Request, client?: Partial<Client>, prepare?: Prepare<Of>): Response | Promise<Response>;
 }
 
 /** All else is for those who are let in. */
@@ -47,53 +44,53 @@ export function createAdmittedApp<Of extends Site>(parts: AdmittedAppParts<Of>):
     { app }: Of,
     { path, isByHost }: Admitted,
     request: Request,
-    connection: Partial<Connection>,
-  ): Late<Response> => {
-    if (path === undefined && isByHost !== true) return app.fetch(request, connection);
+    client: Partial<Client>,
+  ): MaybePromise<Response> => {
+    if (path === undefined && isByHost !== true) return app.fetch(request, client);
     const { method, headers } = request;
     const prefix = path?.prefix ?? "";
     // What takes a body is an exchange, or asks for credentials of its own.
     const asked = path === undefined ? request : new Request(path.url, { method, headers });
-    return app.fetch(asked, new TokenConnection(connection, { prefix }));
+    return app.fetch(asked, new TokenConnection(client, { prefix }));
   };
 
   const tellReadiness = (
     asked: FetchRequest,
     request: Request,
-    connection: Partial<Connection>,
+    client: Partial<Client>,
     prepare: Prepare<Of> | undefined,
-  ): Late<Response> =>
+  ): MaybePromise<Response> =>
     andThen(authority.admit(asked), (admission) => {
       const isDetailed = "audience" in admission && seesEverything(admission.audience);
       const audience = isDetailed ? admission.audience : first;
       const ready = audience && prepare?.(siteOf(audience));
       return andThen(ready ?? undefined, () =>
         isDetailed
-          ? enter(siteOf(admission.audience), admission, request, connection)
-          : open.fetch(request, connection),
+          ? enter(siteOf(admission.audience), admission, request, client)
+          : open.fetch(request, client),
       );
     });
 
   const answer = (
     asked: FetchRequest,
     request: Request,
-    connection: Partial<Connection>,
+    client: Partial<Client>,
     prepare: Prepare<Of> | undefined,
-  ): Late<Response> => {
+  ): MaybePromise<Response> => {
     const path = pathOf(asked.url);
-    if (OPEN.test(path)) return open.fetch(request, connection);
-    if (path === "/readyz") return tellReadiness(asked, request, connection, prepare);
+    if (OPEN.test(path)) return open.fetch(request, client);
+    if (path === "/readyz") return tellReadiness(asked, request, client, prepare);
     const exchange = resource.exchangeAt(path, prepare);
     if (exchange !== undefined) return andThen(exchange(asked), toResponse);
-    return admit(asked, (site, admitted) => enter(site, admitted, request, connection), toResponse, prepare);
+    return admit(asked, (site, admitted) => enter(site, admitted, request, client), toResponse, prepare);
   };
 
   return {
-    fetch(request, connection = {}, prepare) {
-      const asked = new FetchRequest(request, connection);
+    fetch(request, client = {}, prepare) {
+      const asked = new FetchRequest(request, client);
       const fail = (error: unknown) => toResponse(failed(asked, error));
       try {
-        const answered = answer(asked, request, connection, prepare);
+        const answered = answer(asked, request, client, prepare);
         return answered instanceof Promise ? answered.catch(fail) : answered;
       } catch (error) {
         return fail(error);

@@ -1,5 +1,5 @@
 import { readPathToken } from "../../access/asking/path-token.ts";
-import type { Connection } from "../connection.ts";
+import type { Client } from "../../access/client/client.ts";
 import { type AllowedOrigins, preflight } from "../cross-origin.ts";
 import { type DnsResource, JSON_METHODS } from "../doh/dns-resource.ts";
 import { DNS_METHODS } from "../doh/dns-route.ts";
@@ -105,8 +105,8 @@ class ReroutedRequest implements HttpRequest {
     return this.#request.host;
   }
 
-  get connection(): Partial<Connection> | undefined {
-    return this.#request.connection;
+  get client(): Partial<Client> | undefined {
+    return this.#request.client;
   }
 
   header(name: string): string | null {

@@ -1,11 +1,11 @@
 import type { AskingAuthority } from "../../access/asking/asking-authority.ts";
 import type { Audience, Audiences } from "../../access/asking/audience.ts";
+import { QueryCounters } from "../../answer/query-counters.ts";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import { type AppDependencies, createOpenApp, type OwnRoutes } from "../app.ts";
 import { dnsPaths } from "../doh/dns-resource.ts";
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import type { AccessCounters } from "../metrics/access-counters.ts";
-import { QueryCounters } from "../metrics/query-counters.ts";
 import { createRefuse, NOTHING_HERE } from "../refusal.ts";
 import { type Admit, createAdmit } from "./admit.ts";
 import { type AdmittedApp, createAdmittedApp } from "./admitted-app.ts";
@@ -47,7 +47,7 @@ export function createAdmitted<Of extends Site>(parts: AdmittedParts<Of>): Admit
   const admit: Admit<Of> = createAdmit({ authority, siteOf, counters: access, refuse });
   const resource = createAdmittedResource({ admit, paths: dnsPaths(policies), allowedOrigins });
   const notFound = (request: HttpRequest) => refuse(request, 404, NOTHING_HERE);
-  const open = createOpenApp(common, { counters, notFound, failed });
+  const open = createOpenApp(common, { counters, refuse, notFound, failed });
   return {
     app: createAdmittedApp({ admit, authority, audiences, siteOf, resource, open, failed }),
     resource,

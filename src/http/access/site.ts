@@ -3,8 +3,8 @@ import type { Audience } from "../../access/asking/audience.ts";
 import type { KnownKinds } from "../../access/asking/refusals.ts";
 import { type Scope, scopeKey } from "../../merge/scope.ts";
 import { type AppDependencies, createApp } from "../app.ts";
-import type { ConnectionEnvironment } from "../connection.ts";
 import { createDnsResource, type DnsResource } from "../doh/dns-resource.ts";
+import type { ConnectionEnvironment } from "../environment.ts";
 
 /** All that an audience is answered with: it knows of nothing else. */
 export interface Site {
@@ -36,13 +36,14 @@ export function createSite(
   kinds: KnownKinds,
   { gateway, pages }: SiteParts,
 ): Site {
-  const { metrics, stubs, askers: { credentials, ...askers } = {}, ...rest } = common;
+  const { metrics, stubs, views: { credentials, ...views } = {}, ...rest } = common;
   const { scope, isEverybody } = audience;
   const everything = seesEverything(audience);
   const dependencies: AppDependencies = {
     ...rest,
     gateway,
-    askers: { ...askers, view: scope.view, ...(isEverybody && credentials !== undefined && { credentials }) },
+    cluster: scope.view,
+    views: { ...views, ...(isEverybody && { credentials }) },
     sharing: {
       isPrivate: !isEverybody || kinds.unseen,
       variesByCredential: kinds.bearer || kinds.basic,

@@ -1,30 +1,31 @@
 import type { CertificateIdentity } from "../../access/certificates.ts";
-import type { ClientLocation } from "../client/client-location.ts";
-import type { Connection, UrlToken } from "../connection.ts";
+import type { Client } from "../../access/client/client.ts";
+import type { ClientLocation } from "../../access/client/client-location.ts";
+import type { UrlToken } from "../environment.ts";
 
-/** A connection, with the token of the request that came by it. What the host knows is still looked up when it is asked for. */
-export class TokenConnection implements Connection {
+/** A client, with the token of the request that came by it. What the host knows is still looked up when it is asked for. */
+export class TokenConnection implements Client {
   readonly urlToken: UrlToken;
-  readonly #connection: Partial<Connection>;
+  readonly #client: Partial<Client>;
 
-  constructor(connection: Partial<Connection>, urlToken: UrlToken) {
+  constructor(client: Partial<Client>, urlToken: UrlToken) {
     this.urlToken = urlToken;
-    this.#connection = connection;
+    this.#client = client;
   }
 
-  get clientAddress(): string | undefined {
-    return this.#connection.clientAddress;
+  get address(): string | undefined {
+    return this.#client.address;
   }
 
-  get clientCertificate(): Connection["clientCertificate"] {
-    return this.#connection.clientCertificate ?? "none";
+  get certificate(): Client["certificate"] {
+    return this.#client.certificate ?? "none";
   }
 
   get certificateIdentity(): CertificateIdentity | undefined {
-    return this.#connection.certificateIdentity;
+    return this.#client.certificateIdentity;
   }
 
   get location(): ClientLocation | undefined {
-    return this.#connection.location;
+    return this.#client.location;
   }
 }

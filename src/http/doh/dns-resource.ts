@@ -1,28 +1,34 @@
+import { type ClientAddress, socketAddress } from "../../access/client/client-address.ts";
+import { createViewReader, type ViewSettings } from "../../access/view/view.ts";
+import {
+  type AnswerQuery,
+  type AnswerSharing,
+  createAnswerQuery,
+  type Endpoint,
+} from "../../answer/answer-query.ts";
+import type { ClientTests } from "../../answer/client-tests.ts";
+import { QueryCounters } from "../../answer/query-counters.ts";
 import type { Outside, OutsidePolicy } from "../../forward/outside.ts";
 import type { StubZones } from "../../forward/stub-zones.ts";
 import type { DohGateway } from "../../gateway/doh-gateway.ts";
-import { type AskerSettings, createAskerReader } from "../client/asker.ts";
-import { type ClientAddress, socketAddress } from "../client/client-address.ts";
-import { type LocationSettings, locateAskers } from "../client/located-asker.ts";
+import { HTTPS } from "../../resolve/transport.ts";
 import { type AllowedOrigins, preflight } from "../cross-origin.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../exchange.ts";
 import { createJsonRoute, type JsonRoute } from "../json/json-route.ts";
-import { QueryCounters } from "../metrics/query-counters.ts";
-import { type AnswerSharing, createQueryAnswerer, type QueryAnswerer } from "../query-answerer.ts";
 import { createRefuse, NOTHING_HERE, type Refuse } from "../refusal.ts";
-import { createDnsRoute, type DnsRoute, LONGEST_MESSAGE } from "./dns-route.ts";
+import { createDnsRoute, LONGEST_MESSAGE } from "./dns-route.ts";
 
 /** What the DNS resources are put together from. */
 export interface DnsResourceDependencies {
   readonly gateway: DohGateway;
   /** Unix milliseconds. */
   readonly clock: () => number;
-  /** What tells who asks, beside the path. Default: nothing. */
-  readonly askers?: AskerSettings;
+  /** The cluster whose view everybody has. */
+  readonly cluster?: string | undefined;
+  /** What decides the view of other queries, beside the path. Default: nothing. */
+  readonly views?: ViewSettings;
   /** The client's real address, by which forwarding is limited. Default: the socket's. */
   readonly clientAddress?: ClientAddress;
-  /** What the client's location decides where nothing else says who asks. Default: nothing. */
-  readonly location?: LocationSettings | undefined;
   /** Queries below its federations go to their name servers. */
   readonly stubs?: StubZones;
   /** Answers names outside the zones. Default: as the gateway does. */
@@ -33,6 +39,8 @@ export interface DnsResourceDependencies {
   readonly allowedOrigins?: AllowedOrigins;
   /** The longest DNS query that is read, in octets. Default and most: 65,535. */
   readonly longestQuery?: number;
+  /** Told of names that do not exist. */
+  readonly clientTests?: ClientTests | undefined;
   readonly counters?: QueryCounters;
   /** Who else gets the same answers. Default: whoever asks the same. */
   readonly sharing?: AnswerSharing | undefined;
@@ -69,8 +77,9 @@ export interface DnsResource {
   readonly resolveJson: Exchange;
   /** At `/clusters/<cluster id>/dns-query` and `…/resolve`. */
   readonly ofCluster: (clusterId: string) => { readonly answerDns: Exchange; readonly resolveJson: Exchange };
-  /** What all of them answer queries by. */
-  readonly answerQuery: QueryAnswerer;
+  /** What all of them answer queries by, and where pages ask. */
+  readonly answerQuery: AnswerQuery;
+  readonly endpointAt: (path: string, cluster?: string) => Endpoint;
   /** By path: `/dns-query`, and those that the policies name beside the built-in ones. */
   readonly byPath: ReadonlyMap<string, Exchange>;
   readonly counters: QueryCounters;
@@ -81,65 +90,48 @@ export interface DnsResource {
   readonly failed: (request: HttpRequest, error: unknown) => HttpResponse;
 }
 
-interface Routes {
-  readonly answerQuery: QueryAnswerer;
-  readonly answerDns: DnsRoute;
-  readonly resolveJson: JsonRoute;
-}
-
 export function createDnsResource(dependencies: DnsResourceDependencies): DnsResource {
   const { gateway, clock, allowedOrigins = "*", counters = new QueryCounters() } = dependencies;
   const longestQuery = Math.min(dependencies.longestQuery ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
   const refuse = createRefuse(allowedOrigins, counters);
   const { default: usual, byPath } = dependencies.policies ?? { default: "refuse", byPath: new Map() };
-  const reader = createAskerReader(dependencies.askers ?? {});
-  const { location, sharing } = dependencies;
-  const asker =
-    location === undefined || dependencies.askers?.view !== undefined
-      ? reader
-      : locateAskers(reader, location, (id) => gateway.hasCluster(id));
-
-  const routesOf = (policy: OutsidePolicy): Routes => {
-    const answerQuery = createQueryAnswerer({
-      ...{ gateway, clock, counters, refuse, asker, policy, sharing },
-      stubs: dependencies.stubs,
-      outside: dependencies.outside,
-      clientAddress: dependencies.clientAddress ?? socketAddress,
-    });
-    const answerJson = createJsonRoute({ gateway, answerQuery, clock, allowedOrigins, refuse });
-    const answerDns = createDnsRoute({
-      ...{ answerQuery, allowedOrigins, longestQuery, refuse, answerJson },
-      limits: counters.limits,
-    });
-    // Google's JSON endpoint answers HEAD with 400 and other methods with 501.
-    const resolveJson: JsonRoute = (request, view) => {
-      if (request.method === "GET") return answerJson(request, view);
-      if (request.method === "OPTIONS") return preflight(request, JSON_METHODS, allowedOrigins);
-      if (request.method === "HEAD") return refuse(request, 400, "HEAD is not for /resolve: GET");
-      return refuse(request, 501, `${request.method} is not implemented for /resolve: GET`);
-    };
-    return { answerQuery, answerDns, resolveJson };
+  const answerQuery = createAnswerQuery({
+    ...{ gateway, clock, counters },
+    cluster: dependencies.cluster,
+    views: createViewReader(dependencies.views ?? {}, (id) => gateway.hasCluster(id)),
+    sharing: dependencies.sharing,
+    stubs: dependencies.stubs,
+    outside: dependencies.outside,
+    clientAddress: dependencies.clientAddress ?? socketAddress,
+    clientTests: dependencies.clientTests,
+  });
+  const answerJson = createJsonRoute({ gateway, answerQuery, clock, allowedOrigins, refuse });
+  const answerDns = createDnsRoute({
+    ...{ answerQuery, allowedOrigins, longestQuery, refuse, answerJson },
+    limits: counters.limits,
+  });
+  // Google's JSON endpoint answers HEAD with 400 and other methods with 501.
+  const resolveJson: JsonRoute = (request, endpoint) => {
+    if (request.method === "GET") return answerJson(request, endpoint);
+    if (request.method === "OPTIONS") return preflight(request, JSON_METHODS, allowedOrigins);
+    if (request.method === "HEAD") return refuse(request, 400, "HEAD is not for /resolve: GET");
+    return refuse(request, 501, `${request.method} is not implemented for /resolve: GET`);
   };
-  const made = new Map<OutsidePolicy, Routes>();
-  const routesAt = (path: string) => {
-    const policy = byPath.get(path) ?? usual;
-    const routes = made.get(policy) ?? routesOf(policy);
-    made.set(policy, routes);
-    return routes;
-  };
-  const { answerDns } = routesAt("/dns-query");
-  const { answerQuery, resolveJson } = routesAt("/resolve");
-  const ofCluster = routesAt("/clusters");
+  const endpointAt = (path: string, cluster?: string): Endpoint => ({
+    transport: HTTPS,
+    cluster,
+    outsideZones: byPath.get(path) ?? usual,
+  });
   const dnsAt = (path: string): Exchange => {
-    const routes = routesAt(path);
-    return (request) => routes.answerDns(request, undefined);
+    const endpoint = endpointAt(path);
+    return (request) => answerDns(request, endpoint);
   };
-
+  const endpointOfJson = endpointAt("/resolve");
   const asCluster =
     (route: JsonRoute, clusterId: string): Exchange =>
     (request) =>
       gateway.hasCluster(clusterId)
-        ? route(request, clusterId)
+        ? route(request, endpointAt("/clusters", clusterId))
         : refuse(
             request,
             404,
@@ -148,15 +140,16 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
 
   return {
     answerQuery,
+    endpointAt,
     counters,
     refuse,
     notFound: (request) => refuse(request, 404, NOTHING_HERE),
-    answerDns: (request) => answerDns(request, undefined),
+    answerDns: dnsAt("/dns-query"),
     byPath: new Map(dnsPaths(dependencies.policies).map((path) => [path, dnsAt(path)])),
-    resolveJson: (request) => resolveJson(request, undefined),
+    resolveJson: (request) => resolveJson(request, endpointOfJson),
     ofCluster: (clusterId) => ({
-      answerDns: asCluster(ofCluster.answerDns, clusterId),
-      resolveJson: asCluster(ofCluster.resolveJson, clusterId),
+      answerDns: asCluster(answerDns, clusterId),
+      resolveJson: asCluster(resolveJson, clusterId),
     }),
     failed: (request, error) => {
       dependencies.onError?.(error instanceof Error ? error : new Error(String(error)));

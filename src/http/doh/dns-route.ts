@@ -1,9 +1,10 @@
+import type { Answered, AnswerQuery, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
+import { cacheControl, refuseUnanswered, varyByCredential } from "../answer-response.ts";
 import { type AllowedOrigins, crossOriginHeaders, preflight } from "../cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import type { JsonRoute } from "../json/json-route.ts";
 import { acceptQuality, DNS_MESSAGE, essence } from "../media-type.ts";
-import { cacheControl, type QueryAnswerer, type Respond, varyByCredential } from "../query-answerer.ts";
 import type { Refuse } from "../refusal.ts";
 import { rawParameter } from "../url-parameter.ts";
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
@@ -17,7 +18,7 @@ export const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
 
 /** What the DNS route works with. */
 export interface DnsRouteParts {
-  readonly answerQuery: QueryAnswerer;
+  readonly answerQuery: AnswerQuery;
   readonly allowedOrigins: AllowedOrigins;
   /** The longest query that is read, in octets; at most `LONGEST_MESSAGE`. */
   readonly longestQuery: number;
@@ -27,10 +28,7 @@ export interface DnsRouteParts {
 }
 
 /** Answers one request to a DNS resource (RFC 8484 section 4). */
-export type DnsRoute = (
-  request: HttpRequest,
-  view: string | undefined,
-) => HttpResponse | Promise<HttpResponse>;
+export type DnsRoute = (request: HttpRequest, endpoint: Endpoint) => HttpResponse | Promise<HttpResponse>;
 
 /**
  * The DNS resource. This is the hot path: GET is answered without a promise (but for credentials and stub zones), and the URL is never parsed. No ETag: RFC 8484 section 5.3 finds it larger than what it saves.
@@ -46,7 +44,9 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   const shared = headersOf(false);
   const own = headersOf(true);
 
-  const respond: Respond = (request, answered) => {
+  const respond = (request: HttpRequest, answered: Answered | Unanswered): HttpResponse => {
+    if (typeof answered === "string" || answered.retryAfter !== undefined)
+      return refuseUnanswered(refuse, request, answered);
     const { bytes } = answered.answer;
     if (allowedOrigins === "*") {
       const { plain, varying } = answered.isPrivate ? own : shared;
@@ -63,12 +63,19 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     return { status: 200, headers, body: bytes };
   };
 
+  const answer = (request: HttpRequest, query: Uint8Array, endpoint: Endpoint): ReturnType<DnsRoute> => {
+    const answered = answerQuery(request, query, endpoint);
+    return answered instanceof Promise
+      ? answered.then((late) => respond(request, late))
+      : respond(request, answered);
+  };
+
   const refuseAccept = (request: HttpRequest): HttpResponse | undefined =>
     acceptQuality(request.header("accept"), DNS_MESSAGE) > 0
       ? undefined
       : refuse(request, 406, `an answer is ${DNS_MESSAGE}, which Accept excludes`);
 
-  const get: DnsRoute = (request, view) => {
+  const get: DnsRoute = (request, endpoint) => {
     const { url } = request;
     let text = rawParameter(url, "dns");
     if (text === undefined) {
@@ -78,13 +85,21 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
             400,
             "the parameter dns is missing: ?dns=<DNS query in base64url> (RFC 8484), or ?name=<name>&type=<type> for JSON",
           )
-        : answerJson(request, view);
+        : answerJson(request, endpoint);
     }
     const refused = refuseAccept(request);
     if (refused !== undefined) return refused;
-    // Padding that a client wrote as %3D is the one thing in base64url that arrives encoded.
-    if (text.includes("%"))
-      text = text.replace(/(?:%3d){1,2}$/i, (padding) => "==".slice(0, padding.length / 3));
+    // Clients that encode anything encode the padding; RFC 3986 section 6.2.2.2 allows it for every character.
+    if (text.includes("%")) {
+      const plain = percentDecoded(text);
+      if (plain === undefined)
+        return refuse(
+          request,
+          400,
+          "the parameter dns has malformed percent-encoding (RFC 3986 section 2.1)",
+        );
+      text = plain;
+    }
     const size = text.length > longestParameter ? longestParameter : decodeBase64url(text, decoded);
     if (size > longestQuery) {
       limits.hit("limits.queryBytes");
@@ -92,20 +107,25 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     }
     if (size < 0)
       return refuse(request, 400, "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)");
-    return answerQuery(request, decoded.subarray(0, size), view, respond);
+    return answer(request, decoded.subarray(0, size), endpoint);
   };
 
-  const post: DnsRoute = (request, view) => {
+  const post: DnsRoute = (request, endpoint) => {
     const contentType = request.header("content-type");
     if (contentType !== DNS_MESSAGE && (contentType === null || essence(contentType) !== DNS_MESSAGE))
       return refuse(request, 415, `the body of a POST must be ${DNS_MESSAGE}`, {
         "accept-post": DNS_MESSAGE,
       });
+    const coding = request.header("content-encoding")?.toLowerCase() ?? "";
+    if (coding !== "" && coding !== "identity")
+      return refuse(request, 415, "the body of a POST must have no Content-Encoding", {
+        "accept-encoding": "identity",
+      });
     const refused = refuseAccept(request);
     if (refused !== undefined) return refused;
     return request.body(longestQuery).then(
       (query) => {
-        if (query !== undefined) return answerQuery(request, query, view, respond);
+        if (query !== undefined) return answer(request, query, endpoint);
         limits.hit("limits.queryBytes");
         return refuse(request, 413, `the body is longer than ${longestQuery} octets`);
       },
@@ -113,13 +133,13 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     );
   };
 
-  return (request, view) => {
+  return (request, endpoint) => {
     switch (request.method) {
       case "GET":
       case "HEAD":
-        return get(request, view);
+        return get(request, endpoint);
       case "POST":
-        return post(request, view);
+        return post(request, endpoint);
       case "OPTIONS":
         return preflight(request, DNS_METHODS, allowedOrigins);
       default:
@@ -128,4 +148,13 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
         });
     }
   };
+}
+
+/** Undefined where the percent-encoding is malformed. */
+function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }

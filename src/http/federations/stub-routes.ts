@@ -3,7 +3,7 @@ import type { CertificateIdentity } from "../../access/certificates.ts";
 import { type StubRegistration, type StubZones, TooManyFederations } from "../../forward/stub-zones.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { collectIssues } from "../../snapshot/snapshot-error.ts";
-import type { ConnectionEnvironment } from "../connection.ts";
+import type { ConnectionEnvironment } from "../environment.ts";
 import { takeJsonBody } from "../push/push-body.ts";
 import { faultResponse, jsonResponse, PushFault } from "../push/push-fault.ts";
 import { DEFAULT_PUSH_LIMITS, PushAdmission } from "../push/push-limits.ts";
@@ -32,7 +32,7 @@ const LIMITS = {
 
 /**
  * `POST`, `GET` and `DELETE` of `/federations/{name}`, and the list at `/federations` (federated service discovery, Initial
- * Setup; docs/federation.md), for clients with a TLS certificate that the host trusts. To be mounted at `/federations`.
+ * Setup; docs/how-to/federation.md), for clients with a TLS certificate that the host trusts. To be mounted at `/federations`.
  */
 export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<ConnectionEnvironment> {
   const { stubs, counters, onError, onChange } = dependencies;
@@ -105,7 +105,7 @@ function requireCertificate(
   context: Context<ConnectionEnvironment>,
   { isForPushing, isForAsking }: Pick<StubRoutesDependencies, "isForPushing" | "isForAsking">,
 ): void {
-  switch (context.env?.clientCertificate) {
+  switch (context.env?.certificate) {
     case "verified": {
       if (isForPushing === undefined && isForAsking === undefined) return;
       const identity = context.env.certificateIdentity;

@@ -1,7 +1,7 @@
+import type { View } from "../../access/view/view.ts";
+import type { Answered } from "../../answer/answer-query.ts";
 import type { AnswerOrigin } from "../../forward/outside-answer.ts";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
-import type { Asker } from "../client/asker.ts";
-import type { Answered } from "../query-answerer.ts";
 
 /** Clusters that are named one by one; more than that are summed up. */
 const NAMED_CLUSTERS = 5;
@@ -9,8 +9,8 @@ const NAMED_CLUSTERS = 5;
 /** Says in words whom an answer is for, where it comes from, and how fresh it is. */
 export function describeAnswered(answered: Answered, status: () => ServingStatus, now: number): string {
   const { origin, isForwarded } = answered;
-  if (isForwarded) return origin === undefined ? describeForwarded(answered) : describeOrigin(origin);
-  const ours = describeFreshness(status(), answered, now);
+  if (isForwarded) return origin === undefined ? describeForwarded(answered.view) : describeOrigin(origin);
+  const ours = describeFreshness(status(), answered.view, now);
   return origin === undefined ? ours : `${ours}; what it leads to: ${describeOrigin(origin)}`;
 }
 
@@ -19,12 +19,12 @@ export function describeAnswered(answered: Answered, status: () => ServingStatus
  * `seen from outside; 1 of 2 clusters live; cluster-a heard 3 s ago; cluster-b silent for 95 s, withdrawn`. A stale answer
  * says so first.
  */
-function describeFreshness(status: ServingStatus, asker: Asker, now: number): string {
+function describeFreshness(status: ServingStatus, view: View, now: number): string {
   const clusters = status.clusters.toSorted((one, other) => one.renewedAt - other.renewedAt);
   const live = clusters.filter((cluster) => cluster.live).length;
   const parts = [
     ...(status.staleSince === undefined ? [] : [describeStale(status.staleSince, now)]),
-    describeAsker(asker),
+    describeView(view),
     `${live} of ${clusters.length} ${clusters.length === 1 ? "cluster" : "clusters"} live`,
   ];
   for (const cluster of clusters.slice(0, NAMED_CLUSTERS)) {
@@ -45,14 +45,15 @@ export function describeStale(since: number, now: number): string {
 }
 
 /** The same of an answer that came through a stub zone: how fresh it is the name server knows. */
-function describeForwarded(asker: Asker): string {
+function describeForwarded(view: View): string {
   const said = "answered by a name server of the federation";
-  return asker.view === undefined ? said : `${describeAsker(asker)}; ${said}`;
+  return view.cluster === undefined ? said : `${describeView(view)}; ${said}`;
 }
 
-function describeAsker({ view = "outside", place, byLocation }: Asker): string {
-  const near = place === undefined ? "" : `, near ${[place.zone, place.region].filter(Boolean).join(" in ")}`;
-  return `seen from ${view}${near}${byLocation === true ? " (by location)" : ""}`;
+function describeView({ cluster = "outside", locality, isByLocation }: View): string {
+  const near =
+    locality === undefined ? "" : `, near ${[locality.zone, locality.region].filter(Boolean).join(" in ")}`;
+  return `seen from ${cluster}${near}${isByLocation === true ? " (by location)" : ""}`;
 }
 
 /** The same of a name outside the zones: `forwarded to dns.example.net; cached 12 s ago`, `forwarded, but no upstream answered`. */

@@ -1,8 +1,9 @@
+import type { Answered, AnswerQuery, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { DohGateway } from "../../gateway/doh-gateway.ts";
+import { cacheControl, refuseUnanswered, varyByCredential } from "../answer-response.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "../cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "../media-type.ts";
-import { cacheControl, type QueryAnswerer, type Respond, varyByCredential } from "../query-answerer.ts";
 import type { Refuse } from "../refusal.ts";
 import { describeAnswered } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
@@ -11,7 +12,7 @@ import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
 /** What the JSON route works with. */
 export interface JsonRouteParts {
   readonly gateway: DohGateway;
-  readonly answerQuery: QueryAnswerer;
+  readonly answerQuery: AnswerQuery;
   /** Unix milliseconds. */
   readonly clock: () => number;
   readonly allowedOrigins: AllowedOrigins;
@@ -19,14 +20,11 @@ export interface JsonRouteParts {
 }
 
 /** Answers a GET with `?name=`: JSON, or wire format where `ct` or Accept asks for it. */
-export type JsonRoute = (
-  request: HttpRequest,
-  view: string | undefined,
-) => HttpResponse | Promise<HttpResponse>;
+export type JsonRoute = (request: HttpRequest, endpoint: Endpoint) => HttpResponse | Promise<HttpResponse>;
 
 export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
   const { gateway, answerQuery, clock, allowedOrigins, refuse } = parts;
-  return (request, view) => {
+  return (request, endpoint) => {
     const accept = request.header("accept");
     const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
     let question: ReturnType<typeof readJsonQuestion>;
@@ -45,7 +43,9 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         `this is ${JSON_TYPE}, ${DNS_JSON} or ${DNS_MESSAGE}; Accept excludes them all`,
       );
 
-    const respond: Respond = (_, answered) => {
+    const respond = (answered: Answered | Unanswered): HttpResponse => {
+      if (typeof answered === "string" || answered.retryAfter !== undefined)
+        return refuseUnanswered(refuse, request, answered);
       const { answer } = answered;
       const crossOrigin = crossOriginHeaders(request, allowedOrigins);
       const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;
@@ -73,6 +73,7 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
       headers["content-length"] = String(body.length);
       return { status: 200, headers, body };
     };
-    return answerQuery(request, query, view, respond);
+    const answered = answerQuery(request, query, endpoint);
+    return answered instanceof Promise ? answered.then(respond) : respond(answered);
   };
 }

@@ -6,11 +6,11 @@ import {
   type MetricValueWithName,
   Registry,
 } from "prom-client";
+import { DURATION_BOUNDS, type QueryCounters } from "../../answer/query-counters.ts";
 import type { Forwarder } from "../../forward/forwarder.ts";
 import type { MetricsSource } from "../health-routes.ts";
 import type { AccessCounters } from "./access-counters.ts";
 import { registerForwarding } from "./forward-metrics.ts";
-import { DURATION_BOUNDS, type QueryCounters } from "./query-counters.ts";
 import { CLUSTER_GAUGES, STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
 
 /**
@@ -100,12 +100,22 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
   });
   new Counter({
     name: "clusterset_doh_limited_total",
-    help: "What was refused, cut off or closed because of a limit, by the limit's key in the configuration (docs/limits.md).",
+    help: "What was refused, cut off or closed because of a limit, by the limit's key in the configuration (docs/reference/limits.md).",
     labelNames: ["limit"],
     registers,
     collect() {
       this.reset();
       for (const [limit, count] of counters.limits.counts()) this.inc({ limit }, count);
+    },
+  });
+  new Counter({
+    name: "clusterset_doh_connection_errors_total",
+    help: "Errors of connections, streams and sockets, by what they were seen on. Each ended that connection or stream alone.",
+    labelNames: ["source"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [source, count] of counters.errors.counts()) this.inc({ source }, count);
     },
   });
   new QueryDurations(registry, counters);

@@ -1,11 +1,11 @@
 import { html } from "hono/html";
-import type { ConnectionEnvironment } from "../connection.ts";
+import { describeUnanswered } from "../answer-response.ts";
 import type { DnsResource } from "../doh/dns-resource.ts";
+import type { ConnectionEnvironment } from "../environment.ts";
 import { FetchRequest } from "../fetch-exchange.ts";
 import { describeAnswered } from "../json/freshness-comment.ts";
 import { type ReadAnswer, readAnswer } from "../json/json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "../json/json-question.ts";
-import type { Answered } from "../query-answerer.ts";
 import { type ListPageParts, searchForm } from "./list-pages.ts";
 import {
   byNeed,
@@ -24,7 +24,7 @@ import { counted } from "./words.ts";
 /** What `/` is made from. */
 export interface LookUpPageParts extends ListPageParts {
   readonly gateway: ListPageParts["gateway"] & { hasCluster(clusterId: string): boolean };
-  readonly resource: Pick<DnsResource, "answerQuery">;
+  readonly resource: Pick<DnsResource, "answerQuery" | "endpointAt">;
   readonly zones: readonly string[];
 }
 
@@ -35,7 +35,7 @@ const FEW = 10;
 export async function lookUpPage(
   parts: LookUpPageParts,
   request: Request,
-  connection: ConnectionEnvironment["Bindings"] | undefined,
+  client: ConnectionEnvironment["Bindings"] | undefined,
 ): Promise<Page> {
   const { gateway, directory, clock, zone, zones } = parts;
   const status = gateway.status();
@@ -49,7 +49,7 @@ export async function lookUpPage(
   const first = "missing" in services ? undefined : services.entries[0];
   const example = `${first === undefined ? "dns-version" : `${first.name}.${first.namespace}.svc`}.${zone}`;
   const typed = readTypedQuestion(new URL(request.url));
-  const result = typed === undefined ? undefined : await lookUp(parts, typed, request, connection);
+  const result = typed === undefined ? undefined : await lookUp(parts, typed, request, client);
   const fault = result !== undefined && "fault" in result ? result.fault : undefined;
   const clusterIds = status.clusters.map(({ clusterId }) => clusterId);
   const clusters = byNeed(status.clusters).slice(0, FEW);
@@ -89,7 +89,7 @@ async function lookUp(
   { resource, gateway, clock }: LookUpPageParts,
   typed: TypedQuestion,
   request: Request,
-  connection: ConnectionEnvironment["Bindings"] | undefined,
+  client: ConnectionEnvironment["Bindings"] | undefined,
 ): Promise<{ readonly fault: string } | { readonly body: Html }> {
   const search = toJsonQuestion(typed);
   const view = typed.view === "" ? undefined : typed.view;
@@ -104,18 +104,10 @@ async function lookUp(
     if (!(error instanceof JsonQuestionError)) throw error;
     return { fault: error.message };
   }
-  let answered: Answered | undefined;
-  const refusal = await resource.answerQuery(
-    new FetchRequest(request, connection),
-    query,
-    view,
-    (_, given) => {
-      answered = given;
-      return { status: 200, headers: {}, body: null };
-    },
-  );
-  if (answered === undefined)
-    return { fault: new TextDecoder().decode(refusal.body ?? new Uint8Array()).trim() };
+  const endpoint = resource.endpointAt(view === undefined ? "/resolve" : "/clusters", view);
+  const answered = await resource.answerQuery(new FetchRequest(request, client), query, endpoint);
+  if (typeof answered === "string" || answered.retryAfter !== undefined)
+    return { fault: describeUnanswered(answered) };
   const { answer, isForwarded } = answered;
   const comment = describeAnswered(answered, () => gateway.status(), clock());
   let read: ReadAnswer;

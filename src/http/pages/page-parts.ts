@@ -1,7 +1,7 @@
+import type { ClientTests } from "../../answer/client-tests.ts";
 import type { DohGateway } from "../../gateway/doh-gateway.ts";
 import type { DnsResource } from "../doh/dns-resource.ts";
 import type { SetupRequest } from "../setup/setup-facts.ts";
-import type { ClientTests } from "./client-tests.ts";
 import type { Directory } from "./directory.ts";
 
 /** How clients reach the gateway, beside its URL. */
@@ -24,7 +24,7 @@ export interface PageSettings {
 /** What the pages are made from. */
 export interface PageParts extends PageSettings {
   readonly gateway: DohGateway;
-  readonly resource: Pick<DnsResource, "answerQuery">;
+  readonly resource: Pick<DnsResource, "answerQuery" | "endpointAt">;
   /** Unix milliseconds. */
   readonly clock: () => number;
   readonly zones: readonly string[];

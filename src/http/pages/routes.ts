@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import type { ConnectionEnvironment } from "../connection.ts";
+import type { ConnectionEnvironment } from "../environment.ts";
 import { clustersPage, conflictsPage, servicesPage } from "./list-pages.ts";
 import { lookUpPage } from "./look-up-page.ts";
 import { type Page, pageResponse } from "./page.ts";

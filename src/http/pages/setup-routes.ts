@@ -1,12 +1,14 @@
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
-import type { ConnectionEnvironment } from "../connection.ts";
+import type { ConnectionEnvironment } from "../environment.ts";
 import { readJsonQuestion } from "../json/json-question.ts";
+import { prefersHtml } from "../media-type.ts";
 import { CLIENT_GROUPS } from "../setup/clients.ts";
 import { readSetupFacts, SetupError, type SetupFacts, type SetupRequest } from "../setup/setup-facts.ts";
 import { PLAIN_TEXT, type SetupFile } from "../setup/setup-file.ts";
 import { clientTestPage, clientTestResult } from "./client-test-page.ts";
 import { toBase64url } from "./message-view.ts";
+import { notFoundPage } from "./not-found-page.ts";
 import { type Page, pageResponse } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
 import { CERTIFICATE_FILE, setupPage } from "./setup-page.ts";
@@ -49,6 +51,11 @@ export function createSetupRoutes(parts: PageParts): Hono<ConnectionEnvironment>
     return pageResponse(page, version, c.env?.urlToken?.prefix);
   };
 
+  const missing = (c: SetupContext, text: string): Response | Promise<Response> =>
+    prefersHtml(c.req.header("accept") ?? null)
+      ? pageResponse(notFoundPage(text), version, c.env?.urlToken?.prefix)
+      : plain(c, text);
+
   routes.get("/", (c) =>
     pageOf(c, (facts) => setupPage(facts, { zones, isGuessed: publicUrl === undefined })),
   );
@@ -66,22 +73,22 @@ export function createSetupRoutes(parts: PageParts): Hono<ConnectionEnvironment>
   routes.get(`/certificate/${CERTIFICATE_FILE}`, (c) => {
     const certificate = parts.reach?.().certificate;
     return certificate === undefined
-      ? plain(c, "this gateway's certificate is not self-signed: clients trust it as they trust others")
+      ? missing(c, "this gateway's certificate is not self-signed: clients trust it as they trust others")
       : download({ fileName: CERTIFICATE_FILE, contentType: "application/x-pem-file", text: certificate });
   });
   routes.get("/:client/:file", async (c) => {
     const client = clients.find(({ id }) => id === c.req.param("client"));
-    if (client === undefined) return plain(c, "there is no such file; /setup lists them");
+    if (client === undefined) return missing(c, "there is no such file; /setup lists them");
     try {
       const facts = await readFacts(c);
       const lacks = client.lacks?.(facts);
-      if (lacks !== undefined) return plain(c, lacks);
+      if (lacks !== undefined) return missing(c, lacks);
       const files = await Promise.all(client.files.map((make) => make(facts)));
       const file = files.find(({ fileName }) => fileName === c.req.param("file"));
-      return file === undefined ? plain(c, "there is no such file; /setup lists them") : download(file);
+      return file === undefined ? missing(c, "there is no such file; /setup lists them") : download(file);
     } catch (error) {
       if (!(error instanceof SetupError)) throw error;
-      return plain(c, error.message);
+      return missing(c, error.message);
     }
   });
   return routes;

@@ -1,5 +1,5 @@
 import { type AccessRefusal, AccessRefused } from "../../access/access-refused.ts";
-import type { ShownCertificate } from "../../access/certificates.ts";
+import type { ClientCertificate } from "../../access/client/client.ts";
 import type { PushAuthority } from "../../access/push-authority.ts";
 import { PushFault } from "./push-fault.ts";
 
@@ -28,7 +28,7 @@ const WITHOUT_TOKEN: ReadonlySet<AccessRefusal> = new Set(["TOKEN_REQUIRED", "CE
 export async function authorizePush(
   authority: PushAuthority,
   authorization: string | undefined,
-  shown: ShownCertificate | undefined,
+  shown: ClientCertificate | undefined,
   clusterId: string,
 ): Promise<void> {
   try {

@@ -1,7 +1,7 @@
 import { parseName } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
 import type { ServiceScope } from "../tree-scope.ts";
-import type { Locality, Origin } from "./locality.ts";
+import type { Distances, Origin } from "./distances.ts";
 
 interface OfferBase {
   /** The shard. */
@@ -67,7 +67,7 @@ export function offersOf(
 export function orderOffers(
   offers: readonly Offer[],
   origin: Origin | undefined,
-  locality: Locality,
+  distances: Distances,
 ): Offer[] {
   const source = origin?.clusterId;
   const ownClusterIP = offers.some(({ kind, clusterId }) => kind === "clusterIP" && clusterId === source);
@@ -76,8 +76,8 @@ export function orderOffers(
     return !(ownClusterIP && clusterId === source && kind !== "endpoint");
   });
   if (origin === undefined) return open;
-  const distances = new Map(
-    open.map((offer) => [offer, locality.distance(origin, offer.clusterId, offer.zone)]),
+  const distanceOf = new Map(
+    open.map((offer) => [offer, distances.distance(origin, offer.clusterId, offer.zone)]),
   );
-  return open.sort((one, other) => distances.get(one)! - distances.get(other)!);
+  return open.sort((one, other) => distanceOf.get(one)! - distanceOf.get(other)!);
 }

@@ -6,8 +6,8 @@ import { KEEP_ORDER } from "../layout.ts";
 import { RecordSets } from "../record-sets.ts";
 import { clusterIdLabels, isHostLabel, isObjectLabel } from "../service-labels.ts";
 import { ServiceScope, type TreeScope } from "../tree-scope.ts";
+import type { Distances, Origin } from "./distances.ts";
 import { type Offer, offersOf, orderOffers } from "./federation-offers.ts";
-import type { Locality, Origin } from "./locality.ts";
 
 /** A federation zone: who it is for decides which addresses it has. */
 export interface FederationZone {
@@ -26,14 +26,14 @@ export function compileFederatedService(
   tree: TreeScope,
   { federation, clients }: FederationZone,
   service: ClustersetService,
-  locality: Locality,
+  distances: Distances,
 ): void {
   const { namespace, name } = service;
   if (!isObjectLabel(name) || !isObjectLabel(namespace)) return;
   const scope = new ServiceScope(tree, { kind: "Service", namespace, name }, 0);
   const offers = offersOf(scope, service, clients);
   if (offers.length === 0) return;
-  const writer: NameWriter = { scope, askers: askersOf(tree, clients, locality), locality };
+  const writer: NameWriter = { scope, askers: askersOf(tree, clients, distances), distances };
   const own = [name, namespace, federation, "svc"];
   writeName(writer, tree.apex, own, offers);
   for (const clusterId of new Set(offers.map((offer) => offer.clusterId))) {
@@ -50,23 +50,23 @@ interface NameWriter {
   readonly scope: ServiceScope;
   /** Who gets an order of his own, by view index. */
   readonly askers: readonly (readonly [view: number, origin: Origin])[];
-  readonly locality: Locality;
+  readonly distances: Distances;
 }
 
 function askersOf(
   { image }: TreeScope,
   clients: FederationZone["clients"],
-  locality: Locality,
+  distances: Distances,
 ): NameWriter["askers"] {
   const clusters = clients === "internal" ? [...image.views] : [];
   return [
-    ...clusters.map(([clusterId, view]) => [view, locality.originOf(clusterId)] as const),
-    ...image.places,
+    ...clusters.map(([clusterId, view]) => [view, distances.originOf(clusterId)] as const),
+    ...image.localities,
   ];
 }
 
 function writePlaces(writer: NameWriter, own: readonly string[], offers: readonly Offer[]): void {
-  const { scope, locality } = writer;
+  const { scope, distances } = writer;
   const byPlace = new Map<string, Offer[]>();
   const add = (labels: readonly string[], offer: Offer) => {
     if (!labels.every((label) => isHostLabel(label))) {
@@ -81,7 +81,7 @@ function writePlaces(writer: NameWriter, own: readonly string[], offers: readonl
     byPlace.set(key, [...(byPlace.get(key) ?? []), offer]);
   };
   for (const offer of offers) {
-    const { region, zones } = locality.placeOf(offer.clusterId);
+    const { region, zones } = distances.localityOf(offer.clusterId);
     if (region === undefined) continue;
     add([region], offer);
     for (const zone of offer.zone === undefined ? zones : [offer.zone]) add([zone, region], offer);
@@ -102,17 +102,17 @@ function writeHosts(writer: NameWriter, shardNode: number, offers: readonly Offe
 }
 
 function writeName(
-  { scope, askers, locality }: NameWriter,
+  { scope, askers, distances }: NameWriter,
   parent: number,
   labels: readonly string[],
   offers: readonly Offer[],
 ): number | undefined {
   const node = scope.name(parent, labels, offers[0]!.toldBy);
   if (node === undefined) return undefined;
-  const anybody = orderOffers(offers, undefined, locality);
+  const anybody = orderOffers(offers, undefined, distances);
   const variants = new Map<number, RecordSets>();
   for (const [view, origin] of askers) {
-    const own = orderOffers(offers, origin, locality);
+    const own = orderOffers(offers, origin, distances);
     if (own.length !== anybody.length || own.some((offer, index) => offer !== anybody[index]))
       variants.set(view, recordSets(scope, own));
   }

@@ -6,7 +6,7 @@ import { createAskingAuthority } from "../../../src/access/asking/asking-authori
 import type { AskingRequest, AskingSettings } from "../../../src/access/asking/asking-settings.ts";
 import { createAudiences } from "../../../src/access/asking/audience.ts";
 import { SecretTable } from "../../../src/access/asking/secret-table.ts";
-import type { ShownCertificate } from "../../../src/access/certificates.ts";
+import type { ClientCertificate } from "../../../src/access/client/client.ts";
 import { type Sha256, sha256BySubtle } from "../../../src/access/digests.ts";
 import { inlineKeys, type KeySource, KeysUnavailable } from "../../../src/access/oidc-keys.ts";
 import { EVERYTHING, type Scope } from "../../../src/merge/scope.ts";
@@ -24,21 +24,21 @@ function asked(more: {
   url?: string;
   host?: string;
   authorization?: string;
-  connection?: ShownCertificate;
+  client?: ClientCertificate;
   address?: string;
 }): Asked {
-  const { url = "/dns-query?dns=AAAA", host = "gateway.example", authorization, connection, address } = more;
+  const { url = "/dns-query?dns=AAAA", host = "gateway.example", authorization, client, address } = more;
   return {
-    ...{ url, host, address, connection },
+    ...{ url, host, address, client },
     header: (name) => (name === "authorization" ? (authorization ?? null) : null),
   };
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString("base64")}` });
-const certificate = (san: string): { connection: ShownCertificate } => ({
-  connection: {
-    clientCertificate: "verified",
+const certificate = (san: string): { client: ClientCertificate } => ({
+  client: {
+    certificate: "verified",
     certificateIdentity: { fingerprintSha256: hex(san), commonName: undefined, uris: [san], dnsNames: [] },
   },
 });
@@ -133,7 +133,7 @@ const UNKNOWN = [
   ["another certificate", certificate("spiffe://example.org/other"), [403, "UNKNOWN_CERTIFICATE", "unknown"]],
   [
     "a certificate that is not trusted",
-    { connection: { clientCertificate: "refused" } },
+    { client: { certificate: "refused" } },
     [403, "CERTIFICATE_REFUSED", "unknown"],
   ],
   ["an address beside it", { address: "192.0.3.7" }, [401, "TOKEN_REQUIRED", "missing"]],

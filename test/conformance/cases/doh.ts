@@ -28,6 +28,11 @@ export function sized(size: number): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
+/** Every character as its percent-encoding. */
+function percentEncoded(text: string): string {
+  return text.replace(/./g, (character) => `%${character.charCodeAt(0).toString(16).padStart(2, "0")}`);
+}
+
 /** A body whose length is not declared. */
 export function streamed(bytes: Uint8Array): () => ReadableStream<Uint8Array> {
   return () =>
@@ -95,10 +100,26 @@ const getCases: readonly HttpCase[] = [
   get("a character outside the alphabet", "/dns-query?dns=AA*A", refused(400)),
   get("less than a header", "/dns-query?dns=AAABAAABAAAAAAA", refused(400)),
   get("a response", `/dns-query?dns=${RESPONSE}`, refused(400)),
-  get("malformed percent-encoding", "/dns-query?dns=%zz", refused(400)),
+  ...["%zz", "%", "%4", "AAAA%"].map((value) =>
+    get(`malformed percent-encoding (${value})`, `/dns-query?dns=${value}`, {
+      ...refused(400),
+      text: "malformed percent-encoding",
+    }),
+  ),
   get("padding", `/dns-query?dns=${short}==`, { status: 200 }),
   get("padding, encoded", `/dns-query?dns=${short}%3D%3D`, { status: 200 }),
   get("other parameters around it", `/dns-query?x=1&dns=${base64url(query(NAME))}&y`, answered),
+  ...[
+    ["the whole value", `dns=${percentEncoded(base64url(query(NAME)))}`],
+    ["one character of the value", `dns=%41${base64url(query(NAME)).slice(1)}`],
+    ["the name", `d%6Es=${base64url(query(NAME))}`],
+    ["the name, in lower-case hexadecimal", `x%3D&%64%6e%73=${base64url(query(NAME))}&y`],
+    ["both", `%64ns=${percentEncoded(base64url(query(NAME)))}`],
+    ["the name, beside a parameter whose encoding is malformed", `%zz=1&dn%73=${base64url(query(NAME))}`],
+  ].map(([title, search]) => ({
+    ...get(`percent-encoded: ${title}`, `/dns-query?${search}`, answered),
+    section: "RFC 3986 section 6.2.2.2",
+  })),
   get("the first of two counts", `/dns-query?dns=${base64url(query(NAME))}&dns=AAAA`, answered),
   get(
     "the ID that dnscrypt-proxy probes with is echoed",
@@ -145,6 +166,20 @@ const postCases: readonly HttpCase[] = [
     ),
     section: "RFC 9110 section 15.5.16",
   })),
+  ...["gzip", "br", "identity, gzip", "GZIP", "unknown"].map((coding) => ({
+    ...post(
+      `Content-Encoding ${coding}`,
+      { ...refused(415), headers: { "accept-encoding": "identity", "cache-control": "no-store" } },
+      { "content-encoding": coding },
+    ),
+    section: "RFC 9110 section 12.5.3",
+  })),
+  ...["identity", "Identity", ""].map((coding) => ({
+    ...post(`Content-Encoding ${JSON.stringify(coding)} changes nothing`, answered, {
+      "content-encoding": coding,
+    }),
+    section: "RFC 9110 section 8.4",
+  })),
   post("Accept excludes it", refused(406), { accept: "text/html" }),
   post("nothing in the body", refused(400), {}, new Uint8Array()),
   post("less than a header", refused(400), {}, new Uint8Array(11)),
@@ -171,7 +206,7 @@ const otherCases: readonly HttpCase[] = [
     expected: { status: 204, headers: { allow: ALLOW } },
   },
   ...["dns-query", "resolve"].map((path) => ({
-    section: "docs/dns.md, views by path",
+    section: "docs/reference/names-and-records.md, views by path",
     title: `no cluster of that id (${path})`,
     path: `/clusters/cluster-z/${path}?name=a.example`,
     expected: { ...refused(404, JSON_UTF8), text: "no cluster of that id" },

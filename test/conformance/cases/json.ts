@@ -51,6 +51,19 @@ const forms: readonly HttpCase[] = (
   },
 }));
 
+const encodedForms: readonly HttpCase[] = (
+  [
+    ["name, at /resolve", `/resolve?n%61me=${NAME}&type=A`],
+    ["name, at /dns-query", `/dns-query?%6eame=${NAME}&type=A`],
+    ["a name's letter", `/resolve?name=%77${NAME.slice(1)}`],
+  ] as const
+).map(([title, path]) => ({
+  section: "RFC 3986 section 6.2.2.2",
+  title: `percent-encoded: ${title}`,
+  path,
+  expected: { status: 200, headers: { "content-type": JSON_UTF8 }, json: whole("outside") },
+}));
+
 const wireForms: readonly HttpCase[] = [
   {
     section: "RFC 9110 section 12.5.1",
@@ -211,6 +224,7 @@ const methods: readonly HttpCase[] = (
 /** The JSON forms, where `NAME` has `RECORD`, and `cluster-a` and `cluster-b` are live. */
 export const jsonCases: readonly HttpCase[] = [
   ...forms,
+  ...encodedForms,
   ...wireForms,
   ...types,
   ...names,

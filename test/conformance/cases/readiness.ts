@@ -1,6 +1,7 @@
 import { base64url, query } from "../../http/fake-gateway.ts";
 import type { HttpCase } from "../http-case.ts";
 import { NAME } from "./doh.ts";
+import { getOnlyCases } from "./get-only.ts";
 
 const SECTION = "RFC 8914 section 4.15 (Not Ready)";
 const TEXT = "text/plain; charset=utf-8";
@@ -12,7 +13,7 @@ const servfail = {
 const edns = base64url(Uint8Array.from([...query(NAME).with(11, 1), 0, 0, 41, 0x10, 0, 0, 0, 0, 0, 0, 0]));
 
 const alive: HttpCase = {
-  section: "docs/hosts.md",
+  section: "docs/how-to/deploy/other-hosts.md",
   title: "the process answers",
   path: "/healthz",
   expected: { status: 200, headers: { "content-type": TEXT, "cache-control": "no-store" } },
@@ -21,7 +22,7 @@ const alive: HttpCase = {
 const silent = (text: string): readonly HttpCase[] => [
   alive,
   {
-    section: "docs/hosts.md",
+    section: "docs/how-to/deploy/other-hosts.md",
     title: "readiness tells the truth",
     path: "/readyz",
     expected: { status: 503, headers: { "content-type": TEXT, "cache-control": "no-store" }, text },
@@ -59,9 +60,11 @@ export const leaseOverCases = silent("the lease of every cluster has run out");
 export const readyCases: readonly HttpCase[] = [
   alive,
   {
-    section: "docs/hosts.md",
+    section: "docs/how-to/deploy/other-hosts.md",
     title: "readiness says how many clusters are live",
     path: "/readyz",
     expected: { status: 200, headers: { "content-type": TEXT }, text: "ready: 2 of 2 clusters live" },
   },
+  ...getOnlyCases("/healthz"),
+  ...getOnlyCases("/readyz"),
 ];

@@ -139,6 +139,11 @@ const ASKED: readonly Asked[] = [
     answered: { status: 200, text: "who.shop.svc", headers: { "cache-control": /^private/ } },
   },
   {
+    title: "POST of a page",
+    request: { method: "POST", path: "/services" },
+    answered: { status: 405, headers: { allow: "GET, HEAD" } },
+  },
+  {
     title: "metrics, which only those see who see everything",
     request: { path: "/metrics" },
     answered: { status: 404 },
@@ -161,7 +166,7 @@ export function restrictedCases(kinds: readonly Kind[]): HttpCase[] {
     { headers, prefix = "" }: Shown,
     expected: CaseResponse,
   ) => ({
-    section: "docs/security.md, Asking",
+    section: "docs/how-to/access.md, Rules",
     title,
     ...request,
     path: `${prefix}${request.path}`,
@@ -186,14 +191,21 @@ export function restrictedCases(kinds: readonly Kind[]): HttpCase[] {
 
 /** What is answered all the same. */
 export const openCases: readonly HttpCase[] = [
+  ...["/healthz", "/readyz"].map((path) => ({
+    section: "RFC 9110 section 15.5.6",
+    title: `POST ${path} is not allowed`,
+    method: "POST",
+    path,
+    expected: { status: 405, headers: { allow: "GET, HEAD" } },
+  })),
   {
-    section: "docs/security.md, Asking",
+    section: "docs/how-to/access.md, Rules",
     title: "health needs nothing",
     path: "/healthz",
     expected: { status: 200, text: "ok" },
   },
   {
-    section: "docs/security.md, Asking",
+    section: "docs/how-to/access.md, Rules",
     title: "readiness counts nothing for strangers",
     path: "/readyz",
     expected: { status: 200, text: "ready\n" },

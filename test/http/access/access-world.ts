@@ -3,17 +3,17 @@ import { createAskingAuthority } from "../../../src/access/asking/asking-authori
 import type { RuleCredentials } from "../../../src/access/asking/asking-settings.ts";
 import { createAudiences } from "../../../src/access/asking/audience.ts";
 import { knownKinds } from "../../../src/access/asking/refusals.ts";
+import type { Client } from "../../../src/access/client/client.ts";
 import { createCredentials } from "../../../src/access/credentials.ts";
+import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { ServeConfig } from "../../../src/config/serve-config.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import { createStages } from "../../../src/hosts/settings/stages.ts";
 import { createAdmitted } from "../../../src/http/access/admitted.ts";
 import { createSite } from "../../../src/http/access/site.ts";
-import type { Connection } from "../../../src/http/connection.ts";
 import type { AllowedOrigins } from "../../../src/http/cross-origin.ts";
 import type { HttpRequest } from "../../../src/http/exchange.ts";
 import { AccessCounters } from "../../../src/http/metrics/access-counters.ts";
-import { QueryCounters } from "../../../src/http/metrics/query-counters.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import { EVERYTHING, type Scope } from "../../../src/merge/scope.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
@@ -38,8 +38,8 @@ export const RULES: readonly (RuleCredentials & { readonly scope: Scope })[] = [
   { name: "admins", scope: EVERYTHING, bearer: [hex("admin")], pathTokens: [hex("admin")] },
 ];
 
-const certificate = (uri: string): Partial<Connection> => ({
-  clientCertificate: "verified",
+const certificate = (uri: string): Partial<Client> => ({
+  certificate: "verified",
   certificateIdentity: { fingerprintSha256: hex(uri), commonName: undefined, uris: [uri], dnsNames: [] },
 });
 
@@ -48,7 +48,7 @@ export interface Shown {
   readonly host?: string;
   readonly prefix?: string;
   readonly authorization?: string;
-  readonly connection?: Partial<Connection>;
+  readonly client?: Partial<Client>;
 }
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
@@ -59,12 +59,8 @@ export const KINDS: readonly (readonly [rule: string, known: Shown, unknown: Sho
   ["scripts", { authorization: basic("ci:secret") }, { authorization: basic("ci:other") }],
   ["phones", { prefix: "/tokens/phone" }, { prefix: "/tokens/other" }],
   ["coredns", { host: "resolver.doh.example" }, { host: "other.doh.example" }],
-  [
-    "pods",
-    { connection: certificate("spiffe://example.org/pod") },
-    { connection: certificate("spiffe://other") },
-  ],
-  ["office", { connection: { clientAddress: "192.0.2.7" } }, { connection: { clientAddress: "192.0.3.7" } }],
+  ["pods", { client: certificate("spiffe://example.org/pod") }, { client: certificate("spiffe://other") }],
+  ["office", { client: { address: "192.0.2.7" } }, { client: { address: "192.0.3.7" } }],
 ];
 
 /** A gateway with two clusters whose answers depend on who asks. */
@@ -99,7 +95,7 @@ export async function accessWorld({
     allowedOrigins,
     zones: [ZONE],
     version: "1.2.3",
-    askers: { credentials: createCredentials([{ clusterId: "east", tokenSha256: hex("push-east") }]) },
+    views: { credentials: createCredentials([{ clusterId: "east", tokenSha256: hex("push-east") }]) },
     metrics: { contentType: "text/plain", render: async () => "all_metrics 1\n" },
   };
   const errors: Error[] = [];
@@ -109,7 +105,7 @@ export async function accessWorld({
       rules,
       hostNames: ["doh.example"],
       everybodyHasTokens: true,
-      clientAddress: ({ connection }) => connection?.clientAddress,
+      clientAddress: ({ client }) => client?.address,
       clock: () => clock.now(),
     }),
     audiences,
@@ -124,11 +120,11 @@ export async function accessWorld({
     },
   });
   const ask = (path: string, shown: Shown = {}, init: RequestInit = {}): Promise<Response> => {
-    const { host = "gateway.example", prefix = "", authorization, connection } = shown;
+    const { host = "gateway.example", prefix = "", authorization, client } = shown;
     const headers = new Headers(init.headers);
     if (authorization !== undefined) headers.set("authorization", authorization);
     const request = new Request(`https://${host}${prefix}${path}`, { ...init, headers });
-    return Promise.resolve(admitted.app.fetch(request, connection));
+    return Promise.resolve(admitted.app.fetch(request, client));
   };
   return { admitted, audiences, access, ask, clock, counters, errors, gateway };
 }

@@ -214,13 +214,7 @@ describe("what caches may keep (RFC 9111)", () => {
     ],
     ["a rule's by path", URLS, { prefix: "/tokens/phone" }, "private, max-age=5", null],
     ["a rule's by host", URLS, { host: "resolver.doh.example" }, "private, max-age=5", null],
-    [
-      "a rule's by address",
-      UNSEEN,
-      { connection: { clientAddress: "192.0.2.7" } },
-      "private, max-age=5",
-      null,
-    ],
+    ["a rule's by address", UNSEEN, { client: { address: "192.0.2.7" } }, "private, max-age=5", null],
   ])("%s", async (_, rules, shown, cacheControl, vary) => {
     const { ask, admitted, audiences } = await accessWorld({ everybody: EVERYTHING, rules });
     expect(audiences.all.length).toBeGreaterThan(1);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { createApp } from "../../../src/http/app.ts";
-import { QueryCounters } from "../../../src/http/metrics/query-counters.ts";
 import { dohCases, NAME, shortQueryCases, sized } from "../../conformance/cases/doh.ts";
 import { checkCase, titled } from "../../conformance/http-case.ts";
 import { base64url, FakeGateway, NOW, query } from "../fake-gateway.ts";

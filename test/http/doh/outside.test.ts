@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { LocalZones } from "../../../src/forward/locally-served.ts";
 import { Outside, type OutsidePolicy } from "../../../src/forward/outside.ts";
 import { createApp } from "../../../src/http/app.ts";
 import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
-import { QueryCounters } from "../../../src/http/metrics/query-counters.ts";
 import { resolve } from "../../../src/resolve/resolve.ts";
 import { type ForwarderChanges, fakeForwarder, saysInTurn, withEdns } from "../../forward/fake-forwarder.ts";
 import { addressOf, dead, decoded, type Exchange, queryFor } from "../../forward/fake-upstreams.ts";
@@ -40,7 +40,7 @@ function appOf(
       byPath: new Map(Object.entries(policies.byPath ?? {})),
     },
   });
-  const from = { clientAddress: "192.0.2.77", clientCertificate: "none" } as const;
+  const from = { address: "192.0.2.77", certificate: "none" } as const;
   const get = (path: string, headers: Record<string, string> = { accept: DNS }) =>
     app.request(path, { headers }, from);
   const ask = async (name: string, path = "/dns-query", type = "A") => {

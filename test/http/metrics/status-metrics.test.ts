@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
-import { QueryCounters } from "../../../src/http/metrics/query-counters.ts";
 import type { StatusSource } from "../../../src/http/metrics/status-gauges.ts";
 import { createStatusMetrics } from "../../../src/http/metrics/status-metrics.ts";
 import { cluster, FakeGateway, NOW } from "../fake-gateway.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ClientTests } from "../../../src/http/pages/client-tests.ts";
+import { ClientTests } from "../../../src/answer/client-tests.ts";
 import { twoClusters } from "../../resolve/world.ts";
-import { base64url, FakeGateway, NOW, query } from "../fake-gateway.ts";
+import { base64url, NOW, query } from "../fake-gateway.ts";
 import { type PagesWorld, pagesWorld } from "./pages-world.ts";
 
 const ZONE = "clusterset.test";
@@ -84,17 +84,10 @@ describe("the test of a client", () => {
 
 describe("what is remembered", () => {
   const TOKEN = "0123456789abcdef0123";
-  const watched = (tests: ClientTests) => {
-    const gateway = new FakeGateway();
-    gateway.reply = { answers: [], outcome: "nxdomain", rcode: 3 };
-    return tests.watch(gateway);
-  };
-
   it("ends after two minutes, and is bounded", () => {
     const tests = new ClientTests();
-    const gateway = watched(tests);
     const see = (token: string, now = NOW) =>
-      gateway.answer(query(`client-test-${token}.dns.${ZONE}`), undefined, now);
+      tests.look(query(`client-test-${token}.dns.${ZONE}`), undefined, now);
     see(TOKEN);
     expect(tests.sightingOf(TOKEN, NOW + 120_000)).toEqual({ at: NOW, view: undefined });
     expect(tests.sightingOf(TOKEN, NOW + 120_001)).toBeUndefined();
@@ -105,20 +98,19 @@ describe("what is remembered", () => {
 
   it("is no other name, whatever is asked", () => {
     const tests = new ClientTests();
-    const gateway = watched(tests);
     for (const name of [
       "client-test-.dns.x",
       `client-test-${TOKEN}0.x`,
       `xclient-test${TOKEN}-.x`,
       `client-test-${"z".repeat(20)}.x`,
     ])
-      gateway.answer(query(name), undefined, NOW);
+      tests.look(query(name), undefined, NOW);
     expect(tests.sightingOf(TOKEN, NOW)).toBeUndefined();
     const almost = fc.constantFrom("client-test-", "client-tesT-", "client_test-", "", "x");
     const digits = fc.stringMatching(/^[0-9a-g]{18,22}$/);
     fc.assert(
       fc.property(almost, digits, (prefix, token) => {
-        gateway.answer(query(`${prefix}${token}.dns.${ZONE}`), undefined, NOW);
+        tests.look(query(`${prefix}${token}.dns.${ZONE}`), undefined, NOW);
         const isTest = prefix.toLowerCase() === "client-test-" && /^[0-9a-f]{20}$/.test(token);
         expect(tests.sightingOf(token, NOW) !== undefined).toBe(isTest);
       }),

@@ -1,8 +1,8 @@
+import { ClientTests } from "../../../src/answer/client-tests.ts";
 import { ServeConfig } from "../../../src/config/serve-config.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import { createStages } from "../../../src/hosts/settings/stages.ts";
 import { createApp } from "../../../src/http/app.ts";
-import { ClientTests } from "../../../src/http/pages/client-tests.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import type { PageSettings } from "../../../src/http/pages/page-parts.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
@@ -45,7 +45,8 @@ export async function pagesWorld(
   }
   const clientTests = new ClientTests();
   const app = createApp({
-    gateway: clientTests.watch(gateway),
+    gateway,
+    clientTests: "clientTests" in pages ? pages.clientTests : clientTests,
     clock: () => clock.now(),
     zones,
     version: "1.2.3",

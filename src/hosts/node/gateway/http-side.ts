@@ -1,22 +1,22 @@
 import type { Audience } from "../../../access/asking/audience.ts";
 import { knownKinds } from "../../../access/asking/refusals.ts";
+import type { Client } from "../../../access/client/client.ts";
+import { createClientAddress } from "../../../access/client/client-address.ts";
+import { ClientTests } from "../../../answer/client-tests.ts";
 import { locationSettings } from "../../../config/location.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import type { Gateway } from "../../../gateway/gateway.ts";
 import { createAdmitted } from "../../../http/access/admitted.ts";
 import { createSite } from "../../../http/access/site.ts";
 import { type AppDependencies, createApp } from "../../../http/app.ts";
-import { createClientAddress } from "../../../http/client/client-address.ts";
-import type { Connection } from "../../../http/connection.ts";
 import { createDnsResource } from "../../../http/doh/dns-resource.ts";
 import { AccessCounters } from "../../../http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../../http/metrics/prometheus.ts";
-import { ClientTests } from "../../../http/pages/client-tests.ts";
 import { createDirectory } from "../../../http/pages/directory.ts";
 import type { Reach } from "../../../http/pages/page-parts.ts";
 import type { ZoneImage } from "../../../zone/image.ts";
+import type { PathExchanges } from "../answer-request.ts";
 import type { OutsideHost } from "../outside-host.ts";
-import type { StreamExchanges } from "../stream-exchange.ts";
 import { VERSION } from "../version.ts";
 import type { NodeAccess } from "./load-access.ts";
 import { createOwnRoutes, type OwnRoutesParts } from "./own-routes.ts";
@@ -33,12 +33,11 @@ export interface HttpSideParts extends OwnRoutesParts {
 
 /** The HTTP side of a gateway. */
 export interface HttpSide {
-  fetch(request: Request, connection: Connection): Response | Promise<Response>;
-  readonly exchanges: StreamExchanges;
+  fetch(request: Request, client: Client): Response | Promise<Response>;
+  readonly exchanges: PathExchanges;
   /** Undefined where everybody gets the same answers: then nobody is asked who they are. */
   readonly counted: AccessCounters | undefined;
-  /** The gateway as an audience sees it, with an eye on what is asked for. */
-  readonly watch: (audience: Audience) => AppDependencies["gateway"];
+  readonly clientTests: ClientTests;
 }
 
 /** Puts the HTTP side together: one application for everybody, or one for each audience behind the question who asks. */
@@ -47,20 +46,19 @@ export function createHttpSide(parts: HttpSideParts): HttpSide {
   const { asking, pushing } = access;
   const clientTests = new ClientTests();
   const counted = asking.isForEverybody ? undefined : new AccessCounters();
-  const watch = ({ scope }: Audience) => clientTests.watch(gateway.within(scope));
   const own = createOwnRoutes(parts);
   const common = {
-    counters,
+    ...{ counters, clientTests },
     clock: Date.now,
     zones: config.zones,
     version: VERSION,
-    askers: {
+    views: {
       ...(config.push.credentials.length > 0 && { credentials: pushing }),
       optionCode: config.sourceCluster.option,
       trusted: config.sourceCluster.trusted,
+      location: locationSettings(config.location),
     },
     clientAddress: createClientAddress(config.clients),
-    location: locationSettings(config.location),
     stubs,
     ...(outside.outside !== undefined && { outside: outside.outside }),
     policies: outside.policies,
@@ -81,14 +79,14 @@ export function createHttpSide(parts: HttpSideParts): HttpSide {
   if (counted === undefined && everybody !== undefined) {
     const dependencies: AppDependencies = {
       ...{ ...common, ...own, ...pagesOf(everybody) },
-      gateway: watch(everybody),
+      gateway: gateway.within(everybody.scope),
     };
     const resource = createDnsResource(dependencies);
     const app = createApp(dependencies, resource);
     return {
-      fetch: (request, connection) => app.fetch(request, connection),
+      fetch: (request, client) => app.fetch(request, client),
       exchanges: { at: (path) => resource.byPath.get(path), failed: resource.failed },
-      ...{ counted, watch },
+      ...{ counted, clientTests },
     };
   }
   const kinds = knownKinds(asking.rules);
@@ -98,11 +96,11 @@ export function createHttpSide(parts: HttpSideParts): HttpSide {
     access: counted ?? new AccessCounters(),
     common: { ...common, ...own, gateway },
     makeSite: (audience) =>
-      createSite(common, audience, kinds, { gateway: watch(audience), ...pagesOf(audience) }),
+      createSite(common, audience, kinds, { gateway: gateway.within(audience.scope), ...pagesOf(audience) }),
   });
   return {
-    fetch: (request, connection) => app.fetch(request, connection),
+    fetch: (request, client) => app.fetch(request, client),
     exchanges: { at: (path) => resource.exchangeAt(path), failed },
-    ...{ counted, watch },
+    ...{ counted, clientTests },
   };
 }

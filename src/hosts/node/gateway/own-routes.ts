@@ -1,10 +1,10 @@
+import type { QueryCounters } from "../../../answer/query-counters.ts";
 import { pushLimitsOf } from "../../../config/push-limits.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { Gateway } from "../../../gateway/gateway.ts";
 import type { OwnRoutes } from "../../../http/app.ts";
 import { createStubRoutes } from "../../../http/federations/stub-routes.ts";
-import type { QueryCounters } from "../../../http/metrics/query-counters.ts";
 import { createPushRoutes } from "../../../http/push/push-routes.ts";
 import { createTransferRoutes } from "../../../http/transfer-routes.ts";
 import type { ZoneImage } from "../../../zone/image.ts";

@@ -1,12 +1,17 @@
 import { EVERYBODY } from "../../../access/asking/admission.ts";
-import type { Audience } from "../../../access/asking/audience.ts";
+import { socketAddress } from "../../../access/client/client-address.ts";
+import { createViewReader } from "../../../access/view/view.ts";
+import { createAnswerQuery } from "../../../answer/answer-query.ts";
+import type { QueryCounters } from "../../../answer/query-counters.ts";
+import type { ListenPlace } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import type { StubZones } from "../../../forward/stub-zones.ts";
+import type { Gateway } from "../../../gateway/gateway.ts";
 import { hidesAnything } from "../../../http/access/site.ts";
-import { createAskerReader } from "../../../http/client/asker.ts";
-import type { QueryCounters } from "../../../http/metrics/query-counters.ts";
+import type { Transport } from "../../../resolve/transport.ts";
+import type { ZoneImage } from "../../../zone/image.ts";
+import { type AnswerMessage, createAnswerMessage } from "../listeners/answer-message.ts";
 import { type Listeners, startListeners } from "../listeners/listeners.ts";
-import { createQueryHandler, type QueryHandler } from "../listeners/query-handler.ts";
 import type { Logger } from "../logger.ts";
 import type { NodeAsking } from "../node-asking.ts";
 import type { OutsideHost } from "../outside-host.ts";
@@ -16,8 +21,9 @@ import type { HttpSide } from "./http-side.ts";
 /** What plain DNS and DNS over TLS are answered with. */
 export interface ListeningParts {
   readonly config: ServeConfig;
+  readonly gateway: Gateway<ZoneImage>;
   readonly asking: NodeAsking;
-  readonly http: Pick<HttpSide, "watch" | "counted">;
+  readonly http: Pick<HttpSide, "clientTests" | "counted">;
   readonly counters: QueryCounters;
   readonly stubs: StubZones;
   readonly outside: OutsideHost;
@@ -30,45 +36,40 @@ export interface ListeningParts {
  * @throws {UsageError} where a place cannot be listened on
  */
 export function startListening(parts: ListeningParts): Promise<Listeners> {
-  const { config, asking, http, counters, tls, logger } = parts;
-  const handlers = new Map<Audience, QueryHandler>();
-  const handlerOf = (audience: Audience): QueryHandler => {
-    const handler = handlers.get(audience) ?? createHandler(parts, audience);
-    handlers.set(audience, handler);
-    return handler;
-  };
+  const { config, counters, tls, logger } = parts;
   return startListeners({
     config,
-    handle: (query, clientAddress, listener, transport) => {
-      const { rule } = listener;
-      // The settings were checked: where everybody has no audience, there is a rule.
-      const audience = rule === undefined ? asking.audiences.everybody! : asking.audiences.ofRule(rule);
-      http.counted?.admitted(rule ?? EVERYBODY);
-      return handlerOf(audience)(query, clientAddress, listener, transport);
-    },
+    answerAt: (place, transport) => answerAt(parts, place, transport),
     ...{ counters, tls, logger },
   });
 }
 
-function createHandler(
-  { config, http, counters, stubs, outside }: ListeningParts,
-  audience: Audience,
-): QueryHandler {
-  const { scope } = audience;
-  const answer = createQueryHandler({
-    gateway: http.watch(audience),
-    clock: Date.now,
-    counters,
-    asker: createAskerReader({
-      optionCode: config.sourceCluster.option,
-      trusted: config.sourceCluster.trusted,
-    }),
+function answerAt(parts: ListeningParts, place: ListenPlace, transport: Transport): AnswerMessage {
+  const { config, gateway, asking, http, counters, stubs, outside } = parts;
+  const { rule } = place;
+  // The settings were checked: where everybody has no audience, there is a rule.
+  const { scope } = rule === undefined ? asking.audiences.everybody! : asking.audiences.ofRule(rule);
+  const within = gateway.within(scope);
+  const { option, trusted } = config.sourceCluster;
+  const answerQuery = createAnswerQuery({
+    gateway: within,
+    cluster: scope.view,
+    views: createViewReader({ optionCode: option, trusted }, (id) => within.hasCluster(id)),
     stubs: hidesAnything(scope) ? undefined : stubs,
     outside: outside.outside,
-    policy: config.outsideZones,
+    clientAddress: socketAddress,
+    clientTests: http.clientTests,
+    clock: Date.now,
+    counters,
   });
-  const { view } = scope;
-  if (view === undefined) return answer;
-  return (query, clientAddress, listener, transport) =>
-    answer(query, clientAddress, { ...listener, view }, transport);
+  const endpoint = {
+    transport,
+    cluster: place.view,
+    outsideZones: place.outsideZones ?? config.outsideZones,
+  };
+  const answer = createAnswerMessage(answerQuery, endpoint, counters);
+  return (query, clientAddress) => {
+    http.counted?.admitted(rule ?? EVERYBODY);
+    return answer(query, clientAddress);
+  };
 }

@@ -58,7 +58,6 @@ export class Connections {
     const interval = Math.min(SWEEP_INTERVAL, Math.ceil(this.#limits.idleTimeout / 2));
     this.#sweeper ??= setInterval(() => this.#sweep(), interval).unref();
     socket.once("close", () => this.#release(key, client));
-    socket.on("error", () => {});
   }
 
   /** Notes that an admitted connection speaks DNS now. */

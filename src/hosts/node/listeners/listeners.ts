@@ -1,13 +1,13 @@
+import type { QueryCounters } from "../../../answer/query-counters.ts";
 import { formatListenAddress, parseListenAddress } from "../../../config/listen-address.ts";
 import type { Dns, Dot, ListenPlace } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import type { QueryCounters } from "../../../http/metrics/query-counters.ts";
-import { streamTransport, udpTransport } from "../../../resolve/transport.ts";
+import { streamTransport, type Transport, udpTransport } from "../../../resolve/transport.ts";
 import type { Logger } from "../logger.ts";
 import type { ServerTls } from "../tls.ts";
+import type { AnswerMessage } from "./answer-message.ts";
 import { type Bound, bindAll, type OpenBound } from "./bind.ts";
 import { type ConnectionLimits, Connections } from "./connections.ts";
-import type { QueryHandler } from "./query-handler.ts";
 import { ResponseRateLimit } from "./rate-limit.ts";
 import { listenTcp, listenTls, type TlsBound } from "./stream.ts";
 import { listenUdp } from "./udp.ts";
@@ -15,7 +15,8 @@ import { listenUdp } from "./udp.ts";
 /** What the listeners are started with. */
 export interface ListenerParts {
   readonly config: Pick<ServeConfig, "dns" | "dot" | "limits">;
-  readonly handle: QueryHandler;
+  /** Answers queries of a listener, over each of its transports. */
+  readonly answerAt: (place: ListenPlace, transport: Transport) => AnswerMessage;
   readonly counters: QueryCounters;
   /** Undefined without TLS, and then without DNS over TLS. */
   readonly tls: ServerTls | undefined;
@@ -87,47 +88,46 @@ export async function startListeners(parts: ListenerParts): Promise<Listeners> {
 /** TCP first: where any free port is asked for, one that is free for TCP is mostly so for UDP. */
 function openDns(
   parts: ListenerParts,
-  listener: ListenPlace,
+  place: ListenPlace,
   rateLimit: ResponseRateLimit,
   connections: Connections,
 ): OpenBound[] {
-  const { config, handle, counters } = parts;
+  const { config, answerAt, counters } = parts;
   const { dns } = config;
   const onError = errorLog(parts.logger);
   const overTcp = {
-    handle,
-    listener,
-    transport: streamTransport("tcp", dns.idleSeconds * 1000),
+    answer: answerAt(place, streamTransport("tcp", dns.idleSeconds * 1000)),
     longestQuery: config.limits.queryBytes,
     mostInFlight: dns.queriesPerConnection,
     connections,
     onError,
+    errors: counters.errors,
     ...streamCounts("dns", counters),
   };
   const transport = udpTransport(dns.payloadBytes);
+  const answer = answerAt(place, transport);
   return [
     (host, port) => listenTcp(host, port, overTcp),
-    (host, port) => listenUdp(host, port, { handle, listener, transport, rateLimit, counters, onError }),
+    (host, port) => listenUdp(host, port, { answer, transport, rateLimit, counters, onError }),
   ];
 }
 
 function openDot(
   parts: ListenerParts,
-  listener: ListenPlace,
+  place: ListenPlace,
   connections: Connections,
   secure: TlsBound[],
 ): OpenBound {
-  const { config, handle, tls } = parts;
+  const { config, answerAt, tls } = parts;
   const { dot, limits } = config;
   return async (host, port) => {
     const bound = await listenTls(host, port, {
-      handle,
-      listener,
-      transport: streamTransport("dot", dot.idleSeconds * 1000),
+      answer: answerAt(place, streamTransport("dot", dot.idleSeconds * 1000)),
       longestQuery: limits.queryBytes,
       mostInFlight: dot.queriesPerConnection,
       ...streamCounts("dot", parts.counters),
       connections,
+      errors: parts.counters.errors,
       handshakeTimeout: limits.handshakeSeconds * 1000,
       onSlowHandshake: () => parts.counters.limits.hit("limits.handshakeSeconds"),
       tls: tls!,

@@ -1,14 +1,11 @@
 import type { Socket } from "node:net";
 import type { Answer } from "../../../resolve/answer.ts";
-import type { Transport } from "../../../resolve/transport.ts";
+import type { AnswerMessage } from "./answer-message.ts";
 import { frameMessage, MessageFramer, MessageTooLong } from "./framing.ts";
-import type { ListenerManner, QueryHandler } from "./query-handler.ts";
 
 /** What a connection over TCP or TLS works with. */
 export interface StreamParts {
-  readonly handle: QueryHandler;
-  readonly listener: ListenerManner;
-  readonly transport: Transport;
+  readonly answer: AnswerMessage;
   /** The longest query in octets. */
   readonly longestQuery: number;
   /** Queries that may wait for other name servers at the same time; the next ones stay unread until then. */
@@ -41,10 +38,7 @@ export class StreamConnection {
     this.#clientAddress = socket.remoteAddress ?? "";
     this.#framer = new MessageFramer(parts.longestQuery);
     this.activeAt = performance.now();
-    socket.on("data", (part) => {
-      this.#framer.push(part as Buffer);
-      this.#answerAll();
-    });
+    socket.on("data", (part) => this.#answerAll(part as Buffer));
     socket.on("drain", () => {
       this.#isBlocked = false;
       this.activeAt = performance.now();
@@ -54,8 +48,6 @@ export class StreamConnection {
       this.#hasEnded = true;
       this.#answerAll();
     });
-    // Clients that vanish are a network's daily life.
-    socket.on("error", () => socket.destroy());
   }
 
   /** Whether queries wait for their answers. */
@@ -75,11 +67,12 @@ export class StreamConnection {
     this.#endWhenDone();
   }
 
-  #answerAll(): void {
+  #answerAll(part?: Buffer): void {
     const socket = this.#socket;
     // Answers to queries that came together leave together.
     socket.cork();
     try {
+      if (part !== undefined) this.#framer.push(part);
       while (!this.#isBlocked && this.#inFlight < this.#parts.mostInFlight && !socket.destroyed) {
         const query = this.#framer.next();
         if (query === undefined) break;
@@ -100,8 +93,8 @@ export class StreamConnection {
   }
 
   #answer(query: Buffer): void {
-    const { handle, listener, transport, onError } = this.#parts;
-    const answered = handle(query, this.#clientAddress, listener, transport);
+    const { answer: answerMessage, onError } = this.#parts;
+    const answered = answerMessage(query, this.#clientAddress);
     if (!(answered instanceof Promise)) {
       this.#write(answered);
       return;

@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
+import type { ConnectionErrors } from "../../../limits/connection-errors.ts";
 import { type ServerTls, secureContext } from "../tls.ts";
 import type { Bound } from "./bind.ts";
 import type { Connections } from "./connections.ts";
@@ -8,6 +9,7 @@ import { StreamConnection, type StreamParts } from "./stream-connection.ts";
 /** What a TCP listener works with. */
 export interface StreamListenerParts extends StreamParts {
   readonly connections: Connections;
+  readonly errors: ConnectionErrors;
 }
 
 /** What a TLS listener works with. */
@@ -28,10 +30,11 @@ export function listenTcp(host: string, port: number, parts: StreamListenerParts
   const { connections } = parts;
   const server = createServer({ allowHalfOpen: true, noDelay: true });
   server.on("connection", (socket: Socket) => {
+    socket.on("error", parts.errors.listeners.dns_tcp);
     connections.admit(socket);
     if (!socket.destroyed) connections.started(socket, new StreamConnection(socket, parts));
   });
-  return listen(server, connections, host, port);
+  return listen(server, parts, host, port);
 }
 
 /**
@@ -48,24 +51,32 @@ export async function listenTls(host: string, port: number, parts: TlsListenerPa
     allowHalfOpen: true,
     noDelay: true,
   });
-  server.on("connection", (socket: Socket) => connections.admit(socket));
-  server.on("secureConnection", (socket) => connections.started(socket, new StreamConnection(socket, parts)));
-  // Handshakes that fail are a network's daily life.
+  const failed = parts.errors.listeners.dot;
+  server.prependListener("connection", (socket: Socket) => {
+    socket.on("error", failed);
+    connections.admit(socket);
+  });
+  server.on("secureConnection", (socket) => {
+    socket.on("error", failed);
+    connections.started(socket, new StreamConnection(socket, parts));
+  });
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
+    failed(error);
     if (error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") parts.onSlowHandshake();
     socket.destroy();
   });
-  const bound = await listen(server, connections, host, port);
+  const bound = await listen(server, parts, host, port);
   return { ...bound, renew: (tls) => (server as TlsServer).setSecureContext(secureContext(tls)) };
 }
 
-function listen(server: Server, connections: Connections, host: string, port: number): Promise<Bound> {
+function listen(server: Server, parts: StreamListenerParts, host: string, port: number): Promise<Bound> {
+  const { connections, errors } = parts;
+  // Such as no file descriptors for one more connection: those that are there go on.
+  server.on("error", errors.listeners.server);
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host, port, ipv6Only: true, exclusive: true }, () => {
       server.off("error", reject);
-      // Such as no file descriptors for one more connection: those that are there go on.
-      server.on("error", () => {});
       resolve({
         port: (server.address() as { port: number }).port,
         close: (grace) => close(server, connections, grace),

@@ -1,16 +1,15 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
-import type { QueryCounters } from "../../../http/metrics/query-counters.ts";
+import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Transport } from "../../../resolve/transport.ts";
 import { answerTruncated } from "../../../resolve/truncate.ts";
+import type { AnswerMessage } from "./answer-message.ts";
 import type { Bound } from "./bind.ts";
-import type { ListenerManner, QueryHandler } from "./query-handler.ts";
 import type { ResponseRateLimit } from "./rate-limit.ts";
 
 /** What a UDP listener works with. */
 export interface UdpParts {
-  readonly handle: QueryHandler;
-  readonly listener: ListenerManner;
+  readonly answer: AnswerMessage;
   readonly transport: Transport;
   readonly rateLimit: ResponseRateLimit;
   readonly counters: QueryCounters;
@@ -33,10 +32,10 @@ export function listenUdp(host: string, port: number, parts: UdpParts): Promise<
     lookup: noLookup,
   });
   return new Promise((resolve, reject) => {
+    socket.on("error", parts.counters.errors.listeners.dns_udp);
     socket.once("error", reject);
     socket.bind({ address: host, port, exclusive: true }, () => {
       socket.off("error", reject);
-      socket.on("error", parts.onError);
       socket.on("message", (query, client) => {
         try {
           answerDatagram(socket, query, client, parts);
@@ -62,7 +61,7 @@ function answerDatagram(socket: Socket, query: Buffer, client: RemoteInfo, parts
     if (answer !== undefined) send(socket, answer, client, parts);
     return;
   }
-  const answered = parts.handle(query, client.address, parts.listener, parts.transport);
+  const answered = parts.answer(query, client.address);
   if (answered instanceof Promise)
     answered
       .then((answer) => answer !== undefined && send(socket, answer.bytes, client, parts))

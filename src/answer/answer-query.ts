@@ -1,0 +1,185 @@
+import type { ClientRequest } from "../access/client/client.ts";
+import type { ClientAddress } from "../access/client/client-address.ts";
+import { type View, type ViewReader, viewName } from "../access/view/view.ts";
+import type { Outside, OutsidePolicy } from "../forward/outside.ts";
+import type { AnswerOrigin, OutsideAnswer } from "../forward/outside-answer.ts";
+import type { ForwardedAnswer, StubZones } from "../forward/stub-zones.ts";
+import type { DohGateway } from "../gateway/doh-gateway.ts";
+import type { Answer } from "../resolve/answer.ts";
+import { notReady } from "../resolve/faults.ts";
+import type { Transport } from "../resolve/transport.ts";
+import { fitAnswer } from "../resolve/truncate.ts";
+import type { ClientTests } from "./client-tests.ts";
+import type { QueryCounters } from "./query-counters.ts";
+
+/** What queries of the clients of an access rule are answered with. */
+export interface QueryParts {
+  /** The gateway, as far as things exist for those clients. */
+  readonly gateway: Pick<DohGateway, "answer" | "hasCluster">;
+  /** The cluster whose view they all have. */
+  readonly cluster?: string | undefined;
+  readonly views: ViewReader;
+  /** Default: whoever asks the same gets the same answers. */
+  readonly sharing?: AnswerSharing | undefined;
+  /** Queries below its federations go to their name servers. Default: there are none. */
+  readonly stubs?: Pick<StubZones, "size" | "forward" | "keepAncestor"> | undefined;
+  /** Answers names out of zone. Default: as the gateway does. */
+  readonly outside?: Pick<Outside, "answer"> | undefined;
+  /** The client's real address, by which forwarding is limited. */
+  readonly clientAddress: ClientAddress;
+  /** Told of names that do not exist. */
+  readonly clientTests?: Pick<ClientTests, "look"> | undefined;
+  readonly counters: QueryCounters;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Who else gets the same answers, beside what the view depends on. */
+export interface AnswerSharing {
+  /** Whether another client may get another answer to the same request: no shared cache may keep it. */
+  readonly isPrivate: boolean;
+  /** Whether a request with another Authorization field may. */
+  readonly variesByCredential: boolean;
+}
+
+/** Where a query came in: a path of DNS over HTTPS, or a listener. */
+export interface Endpoint {
+  readonly transport: Transport;
+  /** The cluster whose view everybody has here; it wins over what the client shows, because anybody may ask here. */
+  readonly cluster?: string | undefined;
+  /** What names out of zone get here. */
+  readonly outsideZones: OutsidePolicy;
+}
+
+/** An answer, for whom it is, and where it is from. */
+export interface Answered extends AnswerSharing {
+  readonly answer: Answer;
+  readonly view: View;
+  /** Whether another name server gave it. */
+  readonly isForwarded: boolean;
+  /** Where it came from, or what an alias of ours leads to: for names out of zone. */
+  readonly origin?: AnswerOrigin | undefined;
+  /** After how many seconds a client may come again that asked too much of what is forwarded; the answer is REFUSED. */
+  readonly retryAfter?: number | undefined;
+}
+
+/** Why there is no answer: the bytes are no DNS query, or the bearer token is not known. */
+export type Unanswered = "no-query" | "unknown-token";
+
+/**
+ * Answers one query of a client that an access rule lets in. At once, unless a credential has to be looked at or another name
+ * server to be asked.
+ * @param query whose bytes are only lent
+ */
+export type AnswerQuery = (
+  request: ClientRequest,
+  query: Uint8Array,
+  endpoint: Endpoint,
+) => Answered | Unanswered | Promise<Answered | Unanswered>;
+
+const SHARED: AnswerSharing = { isPrivate: false, variesByCredential: false };
+
+/**
+ * The way of a query to its answer, the same for every transport:
+ *
+ * 1. the view: that of the access rule, of the endpoint, or the one that the client shows;
+ * 2. below a registered federation: its name servers;
+ * 3. the gateway, in that view;
+ * 4. out of zone: the endpoint's policy;
+ * 5. it is counted.
+ *
+ * Before it are the limits on clients and the access rule (`http/app.ts`, `hosts/node/listeners/`).
+ */
+export function createAnswerQuery(parts: QueryParts): AnswerQuery {
+  const { gateway, views, stubs, outside, clientAddress, clientTests, counters, clock } = parts;
+  const { sharing = SHARED } = parts;
+  const variesByCredential = views.variesByCredential || sharing.variesByCredential;
+
+  /** Above a registered federation there are names: none of them is denied (RFC 8020). */
+  const keepAncestors = (query: Uint8Array, answer: Answer) => stubs?.keepAncestor(query, answer) ?? answer;
+
+  const answerIn = (
+    request: ClientRequest,
+    query: Uint8Array,
+    view: View,
+    endpoint: Endpoint,
+    isFixed: boolean,
+  ): ReturnType<AnswerQuery> => {
+    const { transport } = endpoint;
+    const isInCluster = view.cluster !== undefined;
+    const isPrivate = view.isPrivate || sharing.isPrivate;
+    const varies = isFixed ? sharing.variesByCredential : variesByCredential;
+    // The names of a cluster that is not known are not known either, and those of everybody else are not what was asked for.
+    const isUnknown = isFixed && !gateway.hasCluster(view.cluster!);
+
+    if (stubs !== undefined && stubs.size > 0 && !isUnknown) {
+      const forwarded = stubs.forward(query, view.cluster);
+      if (forwarded !== undefined) {
+        const own = query.slice();
+        return forwarded.then(({ answer, outcome }: ForwardedAnswer) => {
+          counters.forwarded(counters.typeOf(own), outcome, answer.outcome, isInCluster, transport.name);
+          const fitting = fitAnswer(own, answer, transport);
+          return { answer: fitting, view, isPrivate, variesByCredential: varies, isForwarded: true };
+        });
+      }
+    }
+
+    const started = performance.now();
+    const now = clock();
+    const given = isUnknown
+      ? notReady(query, { transport })
+      : gateway.answer(query, viewName(view), now, transport);
+    if (given === undefined) return "no-query";
+    if (given.outcome === "nxdomain" || given.outcome === "servfail")
+      clientTests?.look(query, gateway.hasCluster(view.cluster ?? "") ? view.cluster : undefined, now);
+
+    if (outside !== undefined && (given.beyond ?? given.leadsTo) !== undefined) {
+      const found = outside.answer(query, given, endpoint.outsideZones, clientAddress(request));
+      const conclude = (
+        own: Uint8Array,
+        { answer: relayed, origin, isContinued, retryAfter }: OutsideAnswer,
+      ) => ({
+        ...{ view, isPrivate, variesByCredential: varies },
+        answer: fitAnswer(own, relayed, transport),
+        origin,
+        isForwarded: origin !== undefined && isContinued !== true,
+        retryAfter,
+      });
+      // Over HTTP who asks too much gets a 429, which is counted as a rejected request.
+      const isCounted = ({ retryAfter }: OutsideAnswer) =>
+        retryAfter === undefined || transport.name !== "https";
+      if (!(found instanceof Promise)) {
+        const kept = { ...found, answer: keepAncestors(query, found.answer) };
+        if (isCounted(kept))
+          counters.answered(query, kept.answer.outcome, isInCluster, secondsSince(started), transport.name);
+        return conclude(query, kept);
+      }
+      const own = query.slice();
+      return found.then((relayed) => {
+        const late = { ...relayed, answer: keepAncestors(own, relayed.answer) };
+        if (isCounted(late))
+          counters.relayed(counters.typeOf(own), late.answer.outcome, isInCluster, transport.name);
+        return conclude(own, late);
+      });
+    }
+
+    const answer = keepAncestors(query, given);
+    counters.answered(query, answer.outcome, isInCluster, secondsSince(started), transport.name);
+    return { answer, view, isPrivate, variesByCredential: varies, isForwarded: false };
+  };
+
+  return (request, query, endpoint) => {
+    const cluster = parts.cluster ?? endpoint.cluster;
+    if (cluster !== undefined) return answerIn(request, query, { cluster, isPrivate: false }, endpoint, true);
+    const view = views.read(request, query);
+    if (!(view instanceof Promise)) return answerIn(request, query, view, endpoint, false);
+    const own = query.slice();
+    return view.then((known) =>
+      known === undefined ? "unknown-token" : answerIn(request, own, known, endpoint, false),
+    );
+  };
+}
+
+function secondsSince(started: number): number {
+  return (performance.now() - started) / 1000;
+}

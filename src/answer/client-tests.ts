@@ -1,0 +1,63 @@
+import { FOLD } from "../dns/name.ts";
+
+/** A query that came in for a test's name. */
+export interface Sighting {
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** The cluster that it was answered for, undefined for outside. */
+  readonly view: string | undefined;
+}
+
+/** The label of a test is this, then 20 hex digits that nobody guesses. */
+const PREFIX = "client-test-";
+const DIGITS = 20;
+const LABEL_BYTES = PREFIX.length + DIGITS;
+const PREFIX_BYTES = Uint8Array.from(PREFIX, (character) => character.charCodeAt(0));
+const HEADER_BYTES = 12;
+/** Sightings are for the person who looks at the page now; strangers cannot fill the memory. */
+const MOST_KEPT = 1000;
+const KEPT_MILLISECONDS = 120_000;
+
+/**
+ * Tells whether a client asks this gateway: it is made to look up a name that nobody asked for before, and the gateway remembers
+ * having been asked. The name stays what it is, one that does not exist.
+ */
+export class ClientTests {
+  readonly #seen = new Map<string, Sighting>();
+
+  /** The token of a new test. */
+  begin(): string {
+    const octets = crypto.getRandomValues(new Uint8Array(DIGITS / 2));
+    return Array.from(octets, (octet) => octet.toString(16).padStart(2, "0")).join("");
+  }
+
+  /** A name below `dns.<zone>`, which is the gateway's own: no service can have it. */
+  nameFor(token: string, zone: string): string {
+    return `${PREFIX}${token}.dns.${zone}`;
+  }
+
+  /** The first query for a test's name, where there was one lately. */
+  sightingOf(token: string, now: number): Sighting | undefined {
+    const sighting = this.#seen.get(token);
+    return sighting !== undefined && now - sighting.at <= KEPT_MILLISECONDS ? sighting : undefined;
+  }
+
+  /**
+   * Looks at a query whose name does not exist; before a first push that is every name.
+   * @param view the cluster that it was answered for, undefined for outside
+   */
+  look(query: Uint8Array, view: string | undefined, now: number): void {
+    if (query[HEADER_BYTES] !== LABEL_BYTES) return;
+    let at = HEADER_BYTES + 1;
+    for (const octet of PREFIX_BYTES) if (FOLD[query[at++]!] !== octet) return;
+    const token = String.fromCharCode(...query.subarray(at, at + DIGITS)).toLowerCase();
+    if (!isToken(token) || this.#seen.has(token)) return;
+    if (this.#seen.size >= MOST_KEPT) this.#seen.delete(this.#seen.keys().next().value!);
+    this.#seen.set(token, { at: now, view });
+  }
+}
+
+/** Whether a text can be the token of a test. */
+export function isToken(text: string): boolean {
+  return /^[0-9a-f]{20}$/.test(text);
+}

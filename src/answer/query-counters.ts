@@ -1,0 +1,207 @@
+import { HEADER_BYTES } from "../dns/codes.ts";
+import { readName } from "../dns/wire-reader.ts";
+import type { ForwardOutcome } from "../forward/stub-zones.ts";
+import { ConnectionErrors } from "../limits/connection-errors.ts";
+import { LimitCounters } from "../limits/limit-counters.ts";
+import type { Outcome } from "../resolve/answer.ts";
+import type { Transport } from "../resolve/transport.ts";
+
+const OUTCOMES: readonly Outcome[] = [
+  "answer",
+  "nodata",
+  "nxdomain",
+  "refused",
+  "formerr",
+  "notimp",
+  "badvers",
+  "servfail",
+];
+
+/** Types that are counted by name; every other one is "other", so that strangers cannot add series. */
+const TYPES: readonly (readonly [number, string])[] = [
+  [1, "A"],
+  [2, "NS"],
+  [6, "SOA"],
+  [12, "PTR"],
+  [16, "TXT"],
+  [28, "AAAA"],
+  [33, "SRV"],
+  [64, "SVCB"],
+  [65, "HTTPS"],
+  [255, "ANY"],
+];
+const OTHER = TYPES.length;
+const TYPE_INDEX = new Uint8Array(256).fill(OTHER);
+for (const [index, [code]] of TYPES.entries()) TYPE_INDEX[code] = index;
+
+const VIEWS = ["outside", "cluster"] as const;
+const TRANSPORTS: readonly Transport["name"][] = ["https", "udp", "tcp", "dot"];
+const OUTCOME_INDEX = new Map(OUTCOMES.map((outcome, index) => [outcome, index]));
+
+/** Upper bounds of the duration histogram in seconds. */
+export const DURATION_BOUNDS: readonly number[] = [
+  0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.005, 0.025,
+];
+
+/** One series of the query counter. */
+export interface QueryCount {
+  readonly transport: Transport["name"];
+  readonly view: string;
+  readonly outcome: Outcome;
+  readonly type: string;
+  readonly count: number;
+}
+
+/** One series of the push counter. */
+export interface PushCount {
+  readonly method: string;
+  readonly status: number;
+  readonly count: number;
+}
+
+/** What became of a UDP query beyond the rate limit of its client: no answer, or one that says to ask over TCP. */
+export type RateLimitAction = "dropped" | "truncated";
+
+/** Counts queries as plain numbers; whoever exports metrics reads them when asked. */
+export class QueryCounters {
+  /** How often limits acted. */
+  readonly limits = new LimitCounters();
+  readonly errors: ConnectionErrors;
+  readonly #counts = new Float64Array(
+    TRANSPORTS.length * VIEWS.length * OUTCOMES.length * (TYPES.length + 1),
+  );
+  readonly #buckets = new Float64Array(DURATION_BOUNDS.length + 1);
+  readonly #rejected = new Map<number, number>();
+  readonly #pushed = new Map<string, PushCount>();
+  readonly #forwarded = new Map<ForwardOutcome, number>();
+  readonly #rateLimited = new Map<RateLimitAction, number>();
+  readonly #malformed = new Map<Transport["name"], number>();
+  #durationSum = 0;
+
+  constructor(errors: ConnectionErrors = new ConnectionErrors()) {
+    this.errors = errors;
+  }
+
+  /** Counts one answered query; `seconds` is the time from the decoded query to the answer's bytes. */
+  answered(
+    query: Uint8Array,
+    outcome: Outcome,
+    fromCluster: boolean,
+    seconds: number,
+    transport: Transport["name"] = "https",
+  ): void {
+    this.#count(questionType(query), outcome, fromCluster, transport);
+    let bucket = 0;
+    while (bucket < DURATION_BOUNDS.length && seconds > DURATION_BOUNDS[bucket]!) bucket++;
+    this.#buckets[bucket] = this.#buckets[bucket]! + 1;
+    this.#durationSum += seconds;
+  }
+
+  /** The type that a query is counted by; for `forwarded`, whose query is gone by then. */
+  typeOf(query: Uint8Array): number {
+    return questionType(query);
+  }
+
+  /** Counts one query that went to another name server, beside the outcome of its answer; it has no duration. */
+  forwarded(
+    type: number,
+    forward: ForwardOutcome,
+    outcome: Outcome,
+    fromCluster: boolean,
+    transport: Transport["name"] = "https",
+  ): void {
+    this.#count(type, outcome, fromCluster, transport);
+    this.#forwarded.set(forward, (this.#forwarded.get(forward) ?? 0) + 1);
+  }
+
+  /** Counts one query for a name outside the zones that waited for an upstream; it has no duration. */
+  relayed(
+    type: number,
+    outcome: Outcome,
+    fromCluster: boolean,
+    transport: Transport["name"] = "https",
+  ): void {
+    this.#count(type, outcome, fromCluster, transport);
+  }
+
+  #count(type: number, outcome: Outcome, fromCluster: boolean, transport: Transport["name"]): void {
+    const viewIndex = TRANSPORTS.indexOf(transport) * VIEWS.length + (fromCluster ? 1 : 0);
+    const outcomeIndex = viewIndex * OUTCOMES.length + OUTCOME_INDEX.get(outcome)!;
+    const index = outcomeIndex * (TYPES.length + 1) + TYPE_INDEX[type]!;
+    this.#counts[index] = this.#counts[index]! + 1;
+  }
+
+  /** Counts one request that was refused by HTTP before it became a DNS query. */
+  rejected(status: number): void {
+    this.#rejected.set(status, (this.#rejected.get(status) ?? 0) + 1);
+  }
+
+  /** Counts one UDP query beyond the rate limit of its client. */
+  rateLimited(action: RateLimitAction): void {
+    this.#rateLimited.set(action, (this.#rateLimited.get(action) ?? 0) + 1);
+  }
+
+  /** UDP queries beyond the rate limit, by what became of them. */
+  rateLimits(): ReadonlyMap<RateLimitAction, number> {
+    return this.#rateLimited;
+  }
+
+  /** Counts one message that came over plain DNS or TLS, is no query, and gets no answer. */
+  malformed(transport: Transport["name"]): void {
+    this.#malformed.set(transport, (this.#malformed.get(transport) ?? 0) + 1);
+  }
+
+  /** Messages that got no answer, by transport. */
+  malformedMessages(): ReadonlyMap<Transport["name"], number> {
+    return this.#malformed;
+  }
+
+  /** Counts one request to the push API. */
+  pushed(method: string, status: number): void {
+    const key = `${method} ${status}`;
+    this.#pushed.set(key, { method, status, count: (this.#pushed.get(key)?.count ?? 0) + 1 });
+  }
+
+  /** Requests to the push API by method and HTTP status. */
+  pushes(): Iterable<PushCount> {
+    return this.#pushed.values();
+  }
+
+  /** Queries that went to other name servers, by how that ended. */
+  forwards(): ReadonlyMap<ForwardOutcome, number> {
+    return this.#forwarded;
+  }
+
+  /** The series that have counted anything. */
+  *queries(): Iterable<QueryCount> {
+    for (const [index, count] of this.#counts.entries()) {
+      if (count === 0) continue;
+      const typeIndex = index % (TYPES.length + 1);
+      const outcomeIndex = (index - typeIndex) / (TYPES.length + 1);
+      const viewIndex = Math.floor(outcomeIndex / OUTCOMES.length);
+      yield {
+        transport: TRANSPORTS[Math.floor(viewIndex / VIEWS.length)]!,
+        view: VIEWS[viewIndex % VIEWS.length]!,
+        outcome: OUTCOMES[outcomeIndex % OUTCOMES.length]!,
+        type: TYPES[typeIndex]?.[1] ?? "other",
+        count,
+      };
+    }
+  }
+
+  /** Refused requests by HTTP status. */
+  rejections(): ReadonlyMap<number, number> {
+    return this.#rejected;
+  }
+
+  /** The histogram: counts per bucket (not cumulative, the last one unbounded), and the sum in seconds. */
+  durations(): { readonly buckets: Float64Array; readonly sum: number } {
+    return { buckets: this.#buckets, sum: this.#durationSum };
+  }
+}
+
+/** The type of the first question where it is below 256, else 0. */
+function questionType(query: Uint8Array): number {
+  const nameEnd = readName(query, HEADER_BYTES);
+  return nameEnd >= 0 && query[nameEnd] === 0 ? (query[nameEnd + 1] ?? 0) : 0;
+}

@@ -1,0 +1,50 @@
+import { pathOf } from "../../http/access/admitted-resource.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import { answerByFetch, type FetchHandler, refusal } from "./fetch-request.ts";
+import type { NodeRequest } from "./node-request.ts";
+
+/**
+ * What is answered without the objects of the Fetch standard, which cost more than an answer (docs/explanation/benchmarks.md).
+ */
+export interface PathExchanges {
+  /** What answers at a path; undefined where the application does. */
+  at(path: string): Exchange | undefined;
+  /** Makes the response where one of them threw. */
+  readonly failed: (request: HttpRequest, error: unknown) => HttpResponse;
+}
+
+/** What requests are answered with. */
+export interface RequestHandlers {
+  readonly exchanges: PathExchanges | undefined;
+  readonly fetch: FetchHandler;
+  /** Called for an error that no response could be made of. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Answers one request. Whatever is thrown on the way becomes a 500, or ends this request alone. */
+export function answerRequest(request: NodeRequest, handlers: RequestHandlers): void {
+  const { exchanges, fetch } = handlers;
+  try {
+    const exchange = exchanges?.at(pathOf(request.url));
+    const answered = exchange === undefined ? answerByFetch(request, fetch) : exchange(request);
+    if (answered instanceof Promise)
+      answered
+        .then((response) => request.respond(response))
+        .catch((error) => answerFailure(request, error, handlers));
+    else request.respond(answered);
+  } catch (error) {
+    answerFailure(request, error, handlers);
+  }
+}
+
+function answerFailure(request: NodeRequest, error: unknown, { exchanges, onError }: RequestHandlers): void {
+  try {
+    if (exchanges === undefined) onError(error);
+    request.respond(
+      exchanges?.failed(request, error) ?? refusal(500, "the gateway failed to answer; its log says why"),
+    );
+  } catch (again) {
+    onError(again);
+    request.abort();
+  }
+}

@@ -1,0 +1,93 @@
+import type { Readable } from "node:stream";
+import type { Client } from "../../access/client/client.ts";
+import type { HttpResponse } from "../../http/exchange.ts";
+import type { NodeRequest } from "./node-request.ts";
+
+/** Answers requests of the Fetch standard. */
+export type FetchHandler = (request: Request, client: Client) => Response | Promise<Response>;
+
+/** The Fetch standard forbids these methods, or makes them upper case: then they would be other methods (RFC 9110 section 9.1). */
+const NOT_FETCHED = /^(?:connect|trace|track)$/i;
+const NORMALIZED = /^(?:delete|get|head|options|patch|post|put)$/i;
+
+/** Answers a request by a handler in terms of the Fetch standard. */
+export async function answerByFetch(request: NodeRequest, fetch: FetchHandler): Promise<HttpResponse> {
+  const { method, client } = request;
+  if (NOT_FETCHED.test(method) || (NORMALIZED.test(method) && method !== method.toUpperCase()))
+    return refusal(501, `the method ${JSON.stringify(method)} is not implemented`);
+  const url = urlOf(request);
+  if (url === undefined) return refusal(400, "the request's target or its host is malformed");
+  const response = await fetch(toRequest(request, url), client);
+  const headers = Object.fromEntries(response.headers);
+  if (response.body === null) return { status: response.status, headers, body: null };
+  const body = new Uint8Array(await response.arrayBuffer());
+  return { status: response.status, headers: { "content-length": String(body.length), ...headers }, body };
+}
+
+/** A response of one line of text. */
+export function refusal(
+  status: number,
+  says: string,
+  headers: Readonly<Record<string, string>> = {},
+): HttpResponse {
+  const body = new TextEncoder().encode(`${says}\n`);
+  const length = String(body.length);
+  const common = { "content-type": "text/plain", "cache-control": "no-store", "content-length": length };
+  return { status, headers: { ...common, ...headers }, body };
+}
+
+/** RFC 9110 section 7.1; undefined where the parts make no URL, or the host is more than a host and a port. */
+function urlOf({ scheme, host, url }: NodeRequest): string | undefined {
+  const base = URL.parse(`${scheme}://${host}`);
+  if (base === null || base.pathname !== "/" || base.username !== "" || /[?#@/\\]/.test(host))
+    return undefined;
+  const parsed = url.startsWith("/") ? URL.parse(base.origin + url) : URL.parse(url);
+  return parsed === null || !/^https?:$/.test(parsed.protocol) ? undefined : parsed.href;
+}
+
+function toRequest(request: NodeRequest, url: string): Request {
+  const { method, rawHeaders } = request;
+  const headers = new Headers();
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    if (!rawHeaders[index]!.startsWith(":")) headers.append(rawHeaders[index]!, rawHeaders[index + 1]!);
+  if (method === "GET" || method === "HEAD") return new Request(url, { method, headers });
+  const body = bodyStream(request.parts);
+  return new Request(url, { method, headers, body, duplex: "half" } as RequestInit);
+}
+
+/** The body; who cancels it gets no more of it, but the connection goes on. */
+function bodyStream(parts: Readable): ReadableStream<Uint8Array> {
+  let end = () => {};
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      const take = (part: Buffer) => {
+        controller.enqueue(part);
+        if ((controller.desiredSize ?? 0) <= 0) parts.pause();
+      };
+      const whole = () => {
+        end();
+        controller.close();
+      };
+      const cut = () => {
+        end();
+        controller.error(new Error("the body ended before it was whole"));
+      };
+      end = () => {
+        parts.off("data", take);
+        parts.off("end", whole);
+        parts.off("close", cut);
+      };
+      parts.pause();
+      parts.on("data", take);
+      parts.on("end", whole);
+      parts.on("close", cut);
+    },
+    pull: () => {
+      parts.resume();
+    },
+    cancel: () => {
+      end();
+      parts.pause();
+    },
+  });
+}

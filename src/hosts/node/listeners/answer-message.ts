@@ -1,0 +1,45 @@
+import type { ClientRequest } from "../../../access/client/client.ts";
+import type { Answered, AnswerQuery, Endpoint, Unanswered } from "../../../answer/answer-query.ts";
+import type { QueryCounters } from "../../../answer/query-counters.ts";
+import type { Answer } from "../../../resolve/answer.ts";
+
+/**
+ * Answers one message of plain DNS or DNS over TLS; undefined for bytes that are no query.
+ * @param query whose bytes are only lent
+ * @param clientAddress as the socket has it
+ */
+export type AnswerMessage = (
+  query: Uint8Array,
+  clientAddress: string,
+) => Answer | undefined | Promise<Answer | undefined>;
+
+/** Answers what comes in at a listener by one of its transports. */
+export function createAnswerMessage(
+  answerQuery: AnswerQuery,
+  endpoint: Endpoint,
+  counters: QueryCounters,
+): AnswerMessage {
+  const { name } = endpoint.transport;
+  const answerOf = (answered: Answered | Unanswered): Answer | undefined => {
+    if (typeof answered !== "string") return answered.answer;
+    counters.malformed(name);
+    return undefined;
+  };
+  return (query, clientAddress) => {
+    const answered = answerQuery(new SocketRequest(clientAddress), query, endpoint);
+    return answered instanceof Promise ? answered.then(answerOf) : answerOf(answered);
+  };
+}
+
+/** A client of whom its socket is all that is known. */
+class SocketRequest implements ClientRequest {
+  readonly client: { readonly address: string };
+
+  constructor(address: string) {
+    this.client = { address };
+  }
+
+  header(): null {
+    return null;
+  }
+}

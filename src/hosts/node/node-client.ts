@@ -1,0 +1,41 @@
+import type { IncomingMessage } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { CertificateIdentity } from "../../access/certificates.ts";
+import type { Client } from "../../access/client/client.ts";
+import { identityOf } from "./certificate-identity.ts";
+
+/** What Node knows of the client of a request, looked up when it is asked for. */
+export class NodeClient implements Client {
+  readonly #incoming: IncomingMessage | ServerHttp2Stream;
+
+  constructor(incoming: IncomingMessage | ServerHttp2Stream) {
+    this.#incoming = incoming;
+  }
+
+  get address(): string | undefined {
+    return this.#socket()?.remoteAddress;
+  }
+
+  get certificate(): "none" | "refused" | "verified" {
+    const socket = this.#socket() as Partial<TLSSocket> | undefined;
+    // Node 20 calls a resumed TLS 1.3 session authorized though its client never showed a certificate.
+    if (socket?.getPeerX509Certificate?.() === undefined) return "none";
+    return socket.authorized === true ? "verified" : "refused";
+  }
+
+  get certificateIdentity(): CertificateIdentity | undefined {
+    if (this.certificate !== "verified") return undefined;
+    const certificate = (this.#socket() as TLSSocket | undefined)?.getPeerX509Certificate();
+    return certificate === undefined ? undefined : identityOf(certificate);
+  }
+
+  /** Undefined where the client is gone. */
+  #socket(): Socket | TLSSocket | undefined {
+    const incoming = this.#incoming;
+    if ("socket" in incoming) return incoming.socket;
+    const { session } = incoming;
+    return session === undefined || session.destroyed ? undefined : session.socket;
+  }
+}

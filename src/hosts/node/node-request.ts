@@ -1,0 +1,102 @@
+import type { Readable } from "node:stream";
+import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import type { NodeClient } from "./node-client.ts";
+
+/** A request that Node's server received, and the one way to answer it. Implemented for HTTP/1.1 and for HTTP/2. */
+export interface NodeRequest extends HttpRequest {
+  readonly client: NodeClient;
+  readonly scheme: "http" | "https";
+  /** Header fields in the order in which they came: names and values in turn. */
+  readonly rawHeaders: readonly string[];
+  /** The body in parts. */
+  readonly parts: Readable;
+  /**
+   * Sends the response. What the client still sends of the request's body is read and dropped up to a bound: clients that write a
+   * whole body before they read would otherwise never see an early answer.
+   * @throws {Error} where a response was sent already, or Node does not accept its header fields
+   */
+  respond(response: HttpResponse): void;
+  /** Ends the request without a response: resets the HTTP/2 stream, closes the HTTP/1.1 connection. */
+  abort(): void;
+}
+
+/** The most bytes that are read and dropped of a body that nobody wanted; the time is bounded by `limits.requestSeconds`. */
+const MOST_DROPPED_BYTES = 64 * 1024 * 1024;
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * Reads a body; resolves with undefined once it is longer than `most` bytes.
+ * @param length the body ends after so many bytes, where that is known: nothing waits for its end then
+ * @throws {Error} where the body ends early
+ */
+export function readBody(
+  parts: Readable,
+  most: number,
+  length?: number,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  return new Promise((resolve, reject) => {
+    let body: Buffer<ArrayBuffer> = NOTHING;
+    const end = () => {
+      parts.off("data", take);
+      parts.off("end", whole);
+      parts.off("close", cut);
+    };
+    const cut = () => {
+      end();
+      reject(new Error("the body ended before it was whole"));
+    };
+    const whole = () => {
+      // Node ends the body of an HTTP/2 stream that the client resets, too.
+      if ((parts as { readonly rstCode?: number }).rstCode) return cut();
+      end();
+      resolve(new Uint8Array(body.buffer, body.byteOffset, body.length));
+    };
+    const take = (part: Buffer<ArrayBuffer>) => {
+      if (body.length + part.length > most) {
+        end();
+        parts.pause();
+        resolve(undefined);
+        return;
+      }
+      body = body === NOTHING ? part : Buffer.concat([body, part]);
+      if (length === undefined || body.length < length) return;
+      // Node destroys an HTTP/2 stream that was read to its end before the answer is written, with an error object for each.
+      parts.pause();
+      whole();
+    };
+    parts.on("data", take);
+    parts.on("end", whole);
+    parts.on("close", cut);
+  });
+}
+
+/** Reads the rest of a body and drops it. @param done called once: at its end with true, beyond the bound with false */
+export function dropBody(parts: Readable, done: (whole: boolean) => void): void {
+  let dropped = 0;
+  const end = (whole: boolean) => {
+    parts.off("data", count);
+    parts.off("end", ended);
+    parts.off("close", ended);
+    done(whole);
+  };
+  const ended = () => end(true);
+  const count = (part: Buffer) => {
+    dropped += part.length;
+    if (dropped > MOST_DROPPED_BYTES) end(false);
+  };
+  // Whoever read before got enough.
+  parts.removeAllListeners("data");
+  parts.on("data", count);
+  parts.on("end", ended);
+  parts.on("close", ended);
+  parts.resume();
+}
+
+/** A header field with all of its values. */
+export function fieldOf(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  name: string,
+): string | null {
+  const value = headers[name];
+  return typeof value === "string" ? value : (value?.join(", ") ?? null);
+}

@@ -1,0 +1,38 @@
+import type { Answered, Unanswered } from "../answer/answer-query.ts";
+import type { HttpRequest, HttpResponse } from "./exchange.ts";
+import type { Refuse } from "./refusal.ts";
+
+const TOO_MANY =
+  "this client asks too much of the names that are forwarded; those of the gateway's own zones are answered";
+
+/** The error in the place of an answer: the query was none, its token is not known, or its client asked too much. */
+export function refuseUnanswered(
+  refuse: Refuse,
+  request: HttpRequest,
+  answered: Unanswered | Pick<Answered, "retryAfter">,
+): HttpResponse {
+  const message = describeUnanswered(answered);
+  if (answered === "no-query") return refuse(request, 400, message);
+  if (answered === "unknown-token")
+    return refuse(request, 401, message, {
+      "www-authenticate": 'Bearer realm="clusterset-doh", error="invalid_token"',
+    });
+  return refuse(request, 429, message, { "retry-after": String(answered.retryAfter) });
+}
+
+/** The same in words. */
+export function describeUnanswered(answered: Unanswered | Pick<Answered, "retryAfter">): string {
+  if (answered === "no-query") return "this is no DNS query: it needs a header of 12 octets with QR 0";
+  return answered === "unknown-token" ? "the bearer token is not known here" : TOO_MANY;
+}
+
+/** The Cache-Control field of an answer, `isPrivate` ones for the client alone (RFC 9111 section 5.2.2.7). */
+export function cacheControl({ answer, isPrivate }: Pick<Answered, "answer" | "isPrivate">): string {
+  if (answer.freshness <= 0) return "no-store";
+  return isPrivate ? `private, max-age=${answer.freshness}` : `max-age=${answer.freshness}`;
+}
+
+/** The Vary field of an answer that depends on the Authorization field, beside what it depends on anyway. */
+export function varyByCredential(vary: string | undefined): string {
+  return vary === undefined ? "authorization" : `authorization, ${vary}`;
+}

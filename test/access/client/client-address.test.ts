@@ -1,0 +1,194 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  createClientAddress,
+  createOriginReader,
+  type ProxySettings,
+} from "../../../src/access/client/client-address.ts";
+import { FetchRequest } from "../../../src/http/fetch-exchange.ts";
+import { ClientRate } from "../../../src/limits/client-rate.ts";
+
+const settings: ProxySettings = {
+  trustedProxies: ["10.0.0.0/8", "192.0.2.7", "2001:db8:1::/48"],
+  hops: 1,
+  header: "x-forwarded-for",
+};
+
+function addressOf(
+  socket: string | undefined,
+  headers: Record<string, string> | [string, string][],
+  changes: Partial<ProxySettings> = {},
+) {
+  const request = new Request("https://doh.example/dns-query", { headers });
+  const sent = new FetchRequest(request, { address: socket });
+  return createClientAddress({ ...settings, ...changes })(sent);
+}
+
+describe("the client's real address", () => {
+  const forged = { "x-forwarded-for": "203.0.113.1" };
+  it.each<[string, string | undefined, Record<string, string>, Partial<ProxySettings>, string | undefined]>([
+    [
+      "is the socket's where there are no proxies",
+      "198.51.100.9",
+      forged,
+      { trustedProxies: [] },
+      "198.51.100.9",
+    ],
+    ["is the socket's where that is no proxy", "198.51.100.9", forged, {}, "198.51.100.9"],
+    ["is what a proxy says", "10.0.0.1", forged, {}, "203.0.113.1"],
+    [
+      "is what a proxy says, over IPv6",
+      "2001:db8:1::7",
+      { "x-forwarded-for": "2001:db8:f::1" },
+      {},
+      "2001:db8:f::1",
+    ],
+    [
+      "is what a proxy appended",
+      "10.0.0.1",
+      { "x-forwarded-for": "127.0.0.1, 203.0.113.1" },
+      {},
+      "203.0.113.1",
+    ],
+    ["is a proxy's that says nothing", "10.0.0.1", {}, {}, "10.0.0.1"],
+    [
+      "is a proxy's that says no address",
+      "10.0.0.1",
+      { "x-forwarded-for": "203.0.113.1, unknown" },
+      {},
+      "10.0.0.1",
+    ],
+    ["is without the port", "10.0.0.1", { "x-forwarded-for": "203.0.113.1:4711" }, {}, "203.0.113.1"],
+    [
+      "is without the port, over IPv6",
+      "10.0.0.1",
+      { "x-forwarded-for": "[2001:db8::1]:4711" },
+      {},
+      "2001:db8::1",
+    ],
+    [
+      "is believed no further than the hops",
+      "10.0.0.1",
+      { "x-forwarded-for": "203.0.113.1, 10.0.0.2" },
+      {},
+      "10.0.0.2",
+    ],
+    [
+      "is behind two proxies",
+      "10.0.0.1",
+      { "x-forwarded-for": "127.0.0.1, 203.0.113.1, 10.0.0.2" },
+      { hops: 2 },
+      "203.0.113.1",
+    ],
+    [
+      "is that of a client which goes round the first of two proxies",
+      "10.0.0.1",
+      { "x-forwarded-for": "203.0.113.1, 198.51.100.9" },
+      { hops: 2 },
+      "198.51.100.9",
+    ],
+    [
+      "is told by Forwarded (RFC 7239)",
+      "10.0.0.1",
+      { forwarded: 'for=127.0.0.1, for="[2001:db8::17]:4711";proto=https' },
+      { header: "Forwarded" },
+      "2001:db8::17",
+    ],
+    ["is not told by another field", "10.0.0.1", { forwarded: "for=203.0.113.1" }, {}, "10.0.0.1"],
+    ["may be hidden", "10.0.0.1", { forwarded: "for=_hidden" }, { header: "forwarded" }, "10.0.0.1"],
+    [
+      "is not said twice",
+      "10.0.0.1",
+      { forwarded: "for=1.2.3.4;for=5.6.7.8" },
+      { header: "forwarded" },
+      "10.0.0.1",
+    ],
+    [
+      "is told by a field of its own",
+      "192.0.2.7",
+      { "x-real-ip": "203.0.113.1" },
+      { header: "X-Real-IP" },
+      "203.0.113.1",
+    ],
+    [
+      "is not told by such a field that was sent twice",
+      "192.0.2.7",
+      { "x-real-ip": "127.0.0.1, 203.0.113.1" },
+      { header: "x-real-ip" },
+      "192.0.2.7",
+    ],
+    ["is not known where the host knows none", undefined, forged, {}, undefined],
+  ])("%s", (_, socket, headers, changes, expected) => {
+    expect(addressOf(socket, headers, changes)).toBe(expected);
+  });
+
+  it("refuses a range that is none", () => {
+    expect(() => addressOf("10.0.0.1", {}, { trustedProxies: ["10.0.0.1/8"] })).toThrow(RangeError);
+  });
+});
+
+/** What a client may write into such a field. */
+const entry = fc.oneof(
+  fc.ipV4(),
+  fc.ipV6(),
+  fc.constantFrom("10.0.0.1", "10.9.9.9", "192.0.2.7", "127.0.0.1", "unknown", "", "::1", "for=10.0.0.1"),
+  fc.string({ unit: fc.constantFrom(...'0123456789.:,;="[] for'.split("")), maxLength: 30 }),
+);
+const written = fc.array(entry, { maxLength: 8 }).map((entries) => entries.join(","));
+const outside = fc.ipV4().filter((text) => !text.startsWith("10.") && text !== "192.0.2.7");
+
+describe("whatever a client writes", () => {
+  it("to the gateway itself, its address is that of its socket", () => {
+    fc.assert(
+      fc.property(
+        outside,
+        written,
+        written,
+        fc.integer({ min: 1, max: 5 }),
+        (client, list, forwarded, hops) => {
+          for (const header of ["x-forwarded-for", "forwarded", "x-real-ip"]) {
+            const headers = { "x-forwarded-for": list, forwarded, "x-real-ip": list };
+            expect(addressOf(client, headers, { header, hops })).toBe(client);
+          }
+        },
+      ),
+    );
+  });
+
+  it("to one proxy or several in a row, its address is the one that the first of them was asked from", () => {
+    const chain = fc.array(fc.constantFrom("10.0.0.1", "10.2.2.2", "192.0.2.7"), {
+      minLength: 1,
+      maxLength: 4,
+    });
+    fc.assert(
+      fc.property(outside, written, chain, (client, list, proxies) => {
+        // Each proxy appends whom it was asked by.
+        const appended = [client, ...proxies.slice(0, -1)];
+        const headers = {
+          "x-forwarded-for": [list, ...appended].join(", "),
+          forwarded: [list, ...appended.map((text) => `for=${text}`)].join(", "),
+        };
+        for (const header of ["x-forwarded-for", "forwarded"])
+          expect(addressOf(proxies.at(-1), headers, { header, hops: proxies.length })).toBe(client);
+      }),
+    );
+  });
+
+  it("its bucket is that of its real address", () => {
+    const proxied = createOriginReader(settings);
+    fc.assert(
+      fc.property(outside, fc.array(written, { minLength: 4, maxLength: 4 }), (client, lists) => {
+        const rate = new ClientRate(
+          { perSecond: 1, burst: 3, exempt: [], ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 100 },
+          () => 0,
+        );
+        const waits = lists.map((list) => {
+          const headers = { "x-forwarded-for": `${list}, ${client}` };
+          const request = new Request("https://doh.example/", { headers });
+          return rate.take(proxied(new FetchRequest(request, { address: "10.0.0.1" })).address);
+        });
+        expect(waits).toEqual([0, 0, 0, 1]);
+      }),
+    );
+  });
+});

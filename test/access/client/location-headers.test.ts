@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { createLocationHeaders, type LocationHeaders } from "../../../src/access/client/location-headers.ts";
+import { FetchRequest } from "../../../src/http/fetch-exchange.ts";
+
+const settings: LocationHeaders = {
+  trustedProxies: ["10.0.0.0/8", "192.0.2.7", "2001:db8:1::/48"],
+  hops: 1,
+  headers: { country: "CF-IPCountry", continent: "cf-ipcontinent", regionCode: "cf-region-code" },
+};
+
+/** What is read of a request with these header fields that came from an address. */
+function locationFrom(
+  clientAddress: string | undefined,
+  headers: Record<string, string> | [string, string][],
+  changes: Partial<LocationHeaders> = {},
+) {
+  const request = new Request("https://doh.example/dns-query", { headers });
+  return createLocationHeaders({ ...settings, ...changes })(
+    new FetchRequest(request, { address: clientAddress }),
+  );
+}
+
+const swiss = { "cf-ipcountry": "CH" };
+
+describe("header fields of a proxy", () => {
+  it.each<[string, string | undefined, object | undefined]>([
+    ["a trusted range", "10.1.2.3", { country: "CH" }],
+    ["a trusted address", "192.0.2.7", { country: "CH" }],
+    ["IPv4, told as IPv6", "::ffff:10.1.2.3", { country: "CH" }],
+    ["a trusted range of IPv6", "2001:db8:1::5", { country: "CH" }],
+    ["IPv6 with its interface", "2001:db8:1::5%eth0", { country: "CH" }],
+    ["another address: a client that writes the field itself", "203.0.113.9", undefined],
+    ["the neighbour of a trusted address", "192.0.2.8", undefined],
+    ["another range of IPv6", "2001:db8:2::5", undefined],
+    ["an IPv6 address that starts with the octets of the IPv4 range", "a00::1", undefined],
+    ["a socket that is gone", "", undefined],
+    ["a host that tells no addresses", undefined, undefined],
+  ])("count or not: %s", (_, clientAddress, expected) => {
+    expect(locationFrom(clientAddress, swiss)).toEqual(expected);
+  });
+
+  it.each<[string, Record<string, string> | [string, string][], object]>([
+    [
+      "every one that is configured",
+      { ...swiss, "cf-ipcontinent": "EU", "cf-region-code": "ZH" },
+      { country: "CH", continent: "EU", regionCode: "ZH" },
+    ],
+    [
+      "others count for nothing",
+      { ...swiss, "x-vercel-ip-country": "US", "cf-ipcity": "Zurich" },
+      { country: "CH" },
+    ],
+    ["none", {}, {}],
+    [
+      "sent twice: by the client, and appended by the proxy",
+      [
+        ["cf-ipcountry", "US"],
+        ["cf-ipcountry", "CH"],
+      ],
+      {},
+    ],
+    ["empty", { "cf-ipcountry": "" }, {}],
+    ["no code", { "cf-ipcountry": "Switzerland (CH)" }, {}],
+    ["too long for a code", { "cf-ipcountry": "C".repeat(11) }, {}],
+  ])("say: %s", (_, headers, expected) => {
+    expect(locationFrom("10.1.2.3", headers)).toEqual(expected);
+  });
+
+  it.each<[string, string | undefined, string, number, boolean]>([
+    ["the outer proxy asked the inner one", "10.0.0.2", "203.0.113.9, 192.0.2.7", 2, true],
+    ["over IPv6", "10.0.0.2", "203.0.113.9, 2001:db8:1::5", 2, true],
+    ["a client asked the inner proxy itself", "10.0.0.2", "203.0.113.9", 2, false],
+    ["a client that says it were the outer proxy", "10.0.0.2", "192.0.2.7, 203.0.113.9", 2, false],
+    ["an inner proxy that appends nothing", "10.0.0.2", "", 2, false],
+    ["a client that says it were both", "203.0.113.9", "192.0.2.7, 10.0.0.2", 2, false],
+    ["three in a row", "10.0.0.2", "203.0.113.9, 192.0.2.7, 10.0.0.3", 3, true],
+    ["three in a row, one too few", "10.0.0.2", "192.0.2.7", 3, false],
+    ["something that is no address", "10.0.0.2", "unknown", 2, false],
+  ])("through several proxies: %s", (_, clientAddress, forwarded, hops, isBelieved) => {
+    const headers = { ...swiss, ...(forwarded !== "" && { "x-forwarded-for": forwarded }) };
+    expect(locationFrom(clientAddress, headers, { hops })).toEqual(
+      isBelieved ? { country: "CH" } : undefined,
+    );
+  });
+
+  it("refuses a range that is none", () => {
+    expect(() => locationFrom("10.1.2.3", {}, { trustedProxies: ["10.0.0.1/8"] })).toThrow(RangeError);
+  });
+});

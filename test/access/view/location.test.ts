@@ -1,0 +1,190 @@
+import fc from "fast-check";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Client } from "../../../src/access/client/client.ts";
+import { createCredentials } from "../../../src/access/credentials.ts";
+import type { LocationSettings } from "../../../src/access/view/view.ts";
+import type { StubZones } from "../../../src/forward/stub-zones.ts";
+import { createApp } from "../../../src/http/app.ts";
+import type { Answer } from "../../../src/resolve/answer.ts";
+import {
+  ASKER_TOKENS,
+  type Asked,
+  askerCases,
+  askRequest,
+  OPTION_CODE,
+  TRUSTED,
+} from "../../conformance/cases/askers.ts";
+import { titled } from "../../conformance/http-case.ts";
+import { FakeGateway, NOW } from "../../http/fake-gateway.ts";
+import { sha256 } from "../../http/push/push-api.ts";
+
+const NAME = "web.shop.fed.svc.federation";
+const views = {
+  credentials: createCredentials(
+    ASKER_TOKENS.map(({ clusterId, token }) => ({ clusterId, tokenSha256: sha256(token) })),
+  ),
+  optionCode: OPTION_CODE,
+  trusted: TRUSTED,
+};
+const rules = [
+  { when: { country: ["CH"] }, region: "europe-west1", zone: "europe-west1-b" },
+  { when: { continent: ["EU"] }, region: "europe-west1" },
+  { when: { country: ["US"] }, view: "cluster-b" },
+];
+const location: LocationSettings = { source: "cf", rules };
+
+let gateway: FakeGateway;
+beforeEach(() => {
+  gateway = new FakeGateway();
+});
+
+const appWith = (settings: LocationSettings | undefined, more: object = {}) =>
+  createApp({
+    ...{ gateway, clock: () => NOW, zones: [], version: "0" },
+    views: { ...views, location: settings },
+    ...more,
+  });
+
+const swiss: Partial<Client> = { location: { country: "CH", continent: "EU" } };
+const american: Partial<Client> = { location: { country: "US" } };
+const fromLoopback: Partial<Client> = { ...american, address: "127.0.0.1" };
+
+async function ask(asked: Asked, client: Partial<Client>, method: "GET" | "POST" = "GET") {
+  const response = await appWith(location).fetch(askRequest(NAME, asked, method), client);
+  expect(response.status).toBe(200);
+  return { view: gateway.asked.at(-1)?.view, cacheControl: response.headers.get("cache-control") };
+}
+
+describe("the client's location (docs/how-to/location.md)", () => {
+  const oneClient = "private, max-age=5";
+
+  it.each<[string, Asked, Partial<Client>, string | undefined, string]>([
+    ["chooses a place", {}, swiss, "zone:europe-west1/europe-west1-b", oneClient],
+    ["chooses a region", {}, { location: { continent: "EU" } }, "region:europe-west1", oneClient],
+    ["chooses the view of a cluster", {}, american, "cluster-b", oneClient],
+    ["no rule fits", {}, { location: { country: "JP" } }, undefined, oneClient],
+    ["not known", {}, {}, undefined, oneClient],
+    ["a path wins", { path: "/clusters/cluster-a/dns-query" }, american, "cluster-a", "max-age=5"],
+    ["a token wins", { token: "token-a" }, american, "cluster-a", oneClient],
+    ["an option wins that the client may use", { option: "cluster-a" }, fromLoopback, "cluster-a", oneClient],
+    ["an option that it may not use is ignored", { option: "cluster-a" }, american, "cluster-b", oneClient],
+    [
+      "a token of two clusters does not say which",
+      { token: "token-of-two" },
+      swiss,
+      "zone:europe-west1/europe-west1-b",
+      oneClient,
+    ],
+  ])("%s", async (_, asked, client, view, cacheControl) => {
+    for (const method of ["GET", "POST"] as const)
+      expect(await ask(asked, client, method)).toEqual({ view, cacheControl });
+  });
+
+  it("a token that is not known is 401 wherever the client is", async () => {
+    const response = await appWith(location).fetch(askRequest(NAME, { token: "stolen" }, "GET"), swiss);
+    expect(response.status).toBe(401);
+    expect(gateway.asked).toEqual([]);
+  });
+
+  it("is no header field where the host is the source", async () => {
+    const headers = { "cf-ipcountry": "US", "x-forwarded-for": "10.0.0.1", forwarded: "for=10.0.0.1" };
+    expect((await ask({ headers }, { address: "127.0.0.1" })).view).toBeUndefined();
+  });
+
+  it("leads a query to another name server with a source cluster, never with a place", async () => {
+    const views: (string | undefined)[] = [];
+    const forward: StubZones["forward"] = async (_query, view) => {
+      views.push(view);
+      const bytes = new Uint8Array(12);
+      return { answer: { bytes, outcome: "answer", freshness: 5 }, outcome: "answered" };
+    };
+    const app = appWith(location, {
+      stubs: { size: 1, forward, keepAncestor: (_: Uint8Array, answer: Answer) => answer },
+    });
+    for (const client of [swiss, american]) {
+      const response = await app.fetch(askRequest(NAME, {}, "GET"), client);
+      expect(response.headers.get("cache-control")).toBe(oneClient);
+    }
+    expect(views).toEqual([undefined, "cluster-b"]);
+  });
+
+  it.each<[Partial<Client>, string]>([
+    [swiss, "seen from outside, near europe-west1-b in europe-west1 (by location); "],
+    [{ location: { continent: "EU" } }, "seen from outside, near europe-west1 (by location); "],
+    [american, "seen from cluster-b (by location); "],
+    [{}, "seen from outside; "],
+  ])("JSON says so: %j", async (client, said) => {
+    const request = new Request(`https://doh.example/resolve?name=${NAME}`);
+    const response = await appWith(location).fetch(request, client);
+    expect(((await response.json()) as { Comment: string }).Comment).toContain(said);
+    expect(response.headers.get("cache-control")).toBe(oneClient);
+  });
+
+  it("from header fields counts from a trusted proxy alone", async () => {
+    const app = appWith({
+      source: "headers",
+      trustedProxies: ["10.0.0.0/8"],
+      hops: 1,
+      headers: { country: "cf-ipcountry" },
+      rules,
+    });
+    const seenFrom = async (clientAddress: string) => {
+      const headers = { "cf-ipcountry": "US" };
+      const response = await app.fetch(askRequest(NAME, { headers }, "GET"), {
+        address: clientAddress,
+        ...swiss,
+      });
+      return { view: gateway.asked.at(-1)?.view, cacheControl: response.headers.get("cache-control") };
+    };
+    expect(await seenFrom("10.0.0.1")).toEqual({ view: "cluster-b", cacheControl: oneClient });
+    expect(await seenFrom("203.0.113.9")).toEqual({ view: undefined, cacheControl: oneClient });
+  });
+
+  it("a cluster that left is passed over", async () => {
+    gateway.state = { ...gateway.state, clusters: [] };
+    expect((await ask({}, american)).view).toBeUndefined();
+  });
+});
+
+describe("without the setting", () => {
+  const code = fc.string({ maxLength: 12 });
+  const anyLocation = fc.record(
+    { country: code, continent: code, regionCode: code, colo: code },
+    { requiredKeys: [] },
+  );
+  const field = fc.stringMatching(/^[A-Za-z0-9, .:-]{0,20}$/);
+  const headers = fc.record({
+    "cf-ipcountry": field,
+    "x-vercel-ip-country": field,
+    "cloudfront-viewer-country": field,
+    "x-forwarded-for": field,
+  });
+
+  it.each(titled(askerCases))("a location changes no octet and no header field: %s", async (_, asked) => {
+    const send = async (app: ReturnType<typeof createApp>, more: object, client: Partial<Client>) => {
+      const request = askRequest(NAME, { ...asked, headers: { ...asked.headers, ...more } }, "GET");
+      const response = await app.fetch(request, client);
+      return {
+        status: response.status,
+        headers: [...response.headers],
+        body: new Uint8Array(await response.arrayBuffer()),
+        view: gateway.asked.at(-1)?.view,
+      };
+    };
+    const clientAddress = "127.0.0.1";
+    const app = appWith(undefined);
+    const before = await send(
+      createApp({ gateway, clock: () => NOW, zones: [], version: "0", views }),
+      {},
+      { address: clientAddress },
+    );
+    await fc.assert(
+      fc.asyncProperty(headers, anyLocation, async (fields, told) => {
+        expect(
+          await send(app, { ...fields, ...asked.headers }, { address: clientAddress, location: told }),
+        ).toEqual(before);
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

@@ -1,0 +1,105 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { createCredentials } from "../../../src/access/credentials.ts";
+import { createApp } from "../../../src/http/app.ts";
+import { withSourceCluster } from "../../../src/resolve/source-cluster.ts";
+import {
+  ASKER_TOKENS,
+  type Asked,
+  askerCases,
+  askerHttpCases,
+  askRequest,
+  OPTION_CODE,
+  TRUSTED,
+} from "../../conformance/cases/askers.ts";
+import { checkCase, titled } from "../../conformance/http-case.ts";
+import { base64url, FakeGateway, NOW, query } from "../../http/fake-gateway.ts";
+import { sha256 } from "../../http/push/push-api.ts";
+
+const NAME = "web.shop.fed.svc.federation";
+const naming = (clusterId: string) => withSourceCluster(query(NAME), OPTION_CODE, clusterId);
+
+const credentials = createCredentials(
+  ASKER_TOKENS.map(({ clusterId, token }) => ({ clusterId, tokenSha256: sha256(token) })),
+);
+const trusted = [...TRUSTED, { clusterId: "cluster-a", addresses: ["fd00::/8"] }];
+
+let gateway: FakeGateway;
+let app: ReturnType<typeof createApp>;
+beforeEach(() => {
+  gateway = new FakeGateway();
+  app = createApp({
+    gateway,
+    clock: () => NOW,
+    zones: [],
+    version: "0",
+    views: { credentials, optionCode: OPTION_CODE, trusted },
+  });
+});
+
+const METHODS = ["GET", "POST"] as const;
+
+/** Asks from an address; undefined where the host knows none. */
+async function ask(asked: Asked, from: string | undefined, method: "GET" | "POST" = "GET") {
+  return await app.fetch(askRequest(NAME, asked, method), from === undefined ? {} : { address: from });
+}
+
+describe("who asks", () => {
+  it.each(titled(askerCases))("%s", async (_, { view, cacheControl, vary, ...asked }) => {
+    for (const method of METHODS) {
+      const { status, headers } = await ask(asked, "127.0.0.1", method);
+      expect(status).toBe(200);
+      expect(gateway.asked.at(-1)?.view).toBe(view);
+      expect(headers.get("cache-control")).toBe(cacheControl);
+      expect(headers.get("vary")).toBe(vary);
+    }
+  });
+
+  it.each(titled(askerHttpCases))("%s", (_, entry) => checkCase(app.fetch, entry));
+
+  it.each<[string, Asked, string | undefined, string | undefined]>([
+    ["an option from nowhere", { option: "cluster-a" }, undefined, undefined],
+    ["an option over IPv6", { option: "cluster-a" }, "fd00::1", "cluster-a"],
+    ["an option from IPv4, told as IPv6", { option: "cluster-a" }, "::ffff:127.0.0.1", "cluster-a"],
+    [
+      "a token, and an option from another",
+      { token: "token-a", option: "cluster-b" },
+      "10.1.2.3",
+      "cluster-b",
+    ],
+  ])("%s", async (_, asked, from, view) => {
+    for (const method of METHODS) {
+      expect((await ask(asked, from, method)).status).toBe(200);
+      expect(gateway.asked.at(-1)?.view).toBe(view);
+    }
+  });
+
+  it("is told of the query's own octets, though the next query came while the token was looked at", async () => {
+    const slow = ask({ token: "token-a", option: "cluster-a" }, undefined);
+    await ask({ option: "cluster-b" }, undefined);
+    await slow;
+    expect(gateway.asked.map((asked) => asked.query)).toEqual([naming("cluster-b"), naming("cluster-a")]);
+  });
+
+  it("gets 401 for a token that is not known: nothing is asked, and nothing repeated", async () => {
+    for (const method of METHODS)
+      expect(await (await ask({ token: "stolen" }, undefined, method)).text()).not.toContain("stolen");
+    expect(gateway.asked).toEqual([]);
+  });
+});
+
+describe("caches (RFC 9111)", () => {
+  it("keep answers for anybody where neither tokens nor trusted addresses are configured", async () => {
+    const plain = createApp({ gateway, clock: () => NOW, zones: [], version: "0" });
+    const headers = { authorization: "Bearer token-a" };
+    const path = `/dns-query?dns=${base64url(naming("cluster-a"))}`;
+    const response = await plain.request(path, { headers }, { address: "127.0.0.1" });
+    expect(gateway.asked.at(-1)?.view).toBeUndefined();
+    expect(response.headers.get("cache-control")).toBe("max-age=5");
+    expect(response.headers.get("vary")).toBeNull();
+  });
+});
+
+it("a trusted address that is none is refused at once", () => {
+  const views = { trusted: [{ clusterId: "a", addresses: ["10.0.0.1/8"] }] };
+  expect(() => createApp({ gateway, clock: () => NOW, zones: [], version: "0", views })).toThrow(RangeError);
+});

@@ -1,0 +1,152 @@
+import dnsPacket from "dns-packet";
+import { describe, expect, it } from "vitest";
+import { socketAddress } from "../../src/access/client/client-address.ts";
+import { createViewReader } from "../../src/access/view/view.ts";
+import { createAnswerQuery, type QueryParts } from "../../src/answer/answer-query.ts";
+import { QueryCounters } from "../../src/answer/query-counters.ts";
+import type { OutsidePolicy } from "../../src/forward/outside.ts";
+import { createAnswerMessage } from "../../src/hosts/node/listeners/answer-message.ts";
+import type { Answer } from "../../src/resolve/answer.ts";
+import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/transport.ts";
+import { query } from "../http/fake-gateway.ts";
+
+const asked = query("www.example.com", "TXT", 7);
+const udp = udpTransport(1232);
+const tcp = streamTransport("tcp", 1000);
+
+function answerOf(size: number): Answer {
+  const packet = dnsPacket.encode({
+    type: "response",
+    id: 7,
+    questions: [{ name: "www.example.com", type: "TXT" }],
+    answers: [{ name: "www.example.com", type: "TXT", ttl: 5, data: Array(size).fill("x".repeat(99)) }],
+  });
+  return { bytes: new Uint8Array(packet), outcome: "answer", freshness: 5 };
+}
+
+/** What a listener has of its own. */
+interface Place {
+  readonly view?: string;
+  readonly outsideZones?: OutsidePolicy;
+}
+
+interface Planted {
+  readonly stubs?: QueryParts["stubs"];
+  /** Whether the answer is there at once. */
+  readonly isCached?: boolean;
+}
+
+function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array, planted: Planted = {}) {
+  const { stubs, isCached = false } = planted;
+  const seen: (OutsidePolicy | string | undefined)[] = [];
+  const counters = new QueryCounters();
+  const answerQuery = createAnswerQuery({
+    gateway: {
+      answer: () => ({
+        bytes: new Uint8Array(12),
+        outcome: "refused",
+        freshness: 0,
+        ...(beyond !== undefined && { beyond }),
+        ...(leadsTo !== undefined && { leadsTo }),
+      }),
+      hasCluster: (clusterId) => clusterId === "cluster-a",
+    },
+    clock: () => 0,
+    counters,
+    views: createViewReader({}, () => true),
+    stubs,
+    outside: {
+      answer: (_message, _given, policy, client) => {
+        seen.push(policy, client);
+        return isCached ? { answer: late } : Promise.resolve({ answer: late });
+      },
+    },
+    clientAddress: socketAddress,
+  });
+  const handle = (
+    message: Uint8Array,
+    address: string,
+    { view, outsideZones = "refuse" }: Place,
+    transport: Transport,
+  ) =>
+    createAnswerMessage(answerQuery, { transport, cluster: view, outsideZones }, counters)(message, address);
+  return { handle, seen, counters };
+}
+
+describe("a listener asked for a name outside the zones", () => {
+  it.each<[string, OutsidePolicy, OutsidePolicy]>([
+    ["denies it by its policy", "nxdomain", "nxdomain"],
+    ["forwards it by its policy", "forward", "forward"],
+  ])("%s", async (_, outsideZones, policy) => {
+    const late = answerOf(1);
+    const { handle, seen, counters } = handlerOf(late, "outside");
+    expect(await handle(asked, "192.0.2.7", { outsideZones }, udp)).toEqual(late);
+    expect(seen).toEqual([policy, "192.0.2.7"]);
+    expect([...counters.queries()]).toMatchObject([
+      { transport: "udp", type: "TXT", outcome: "answer", count: 1 },
+    ]);
+  });
+
+  it("has what an alias of ours leads to looked up", async () => {
+    const late = answerOf(1);
+    const { handle, seen } = handlerOf(late, undefined, Uint8Array.of(1, 97, 0));
+    expect(await handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp)).toEqual(late);
+    expect(seen).toHaveLength(2);
+  });
+
+  it("is none the worse where its cluster is not known: such names are everybody's", async () => {
+    const late = answerOf(1);
+    for (const view of ["cluster-a", "nobody"]) {
+      const { handle, seen } = handlerOf(late, "outside");
+      expect(await handle(asked, "192.0.2.7", { view, outsideZones: "forward" }, udp)).toEqual(late);
+      expect(seen).toHaveLength(2);
+    }
+  });
+
+  it("keeps what is above a registered federation from being denied", async () => {
+    const denial = { ...answerOf(0), outcome: "nxdomain" } as const;
+    const kept = { ...denial, outcome: "nodata" } as const;
+    const stubs = { size: 1, forward: () => undefined, keepAncestor: () => kept };
+    for (const beyond of ["outside", undefined] as const) {
+      const { handle } = handlerOf(denial, beyond, undefined, { stubs });
+      expect(await handle(asked, "192.0.2.7", { outsideZones: "nxdomain" }, udp)).toEqual(kept);
+    }
+  });
+
+  it("asks nobody for a name of its zones", async () => {
+    const { handle, seen } = handlerOf(answerOf(1), undefined);
+    expect(await handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp)).toMatchObject({
+      outcome: "refused",
+    });
+    expect(seen).toEqual([]);
+  });
+
+  it("truncates what fits into no datagram, and sends it whole over TCP (RFC 2181 section 9)", async () => {
+    const late = answerOf(20);
+    const { handle } = handlerOf(late, "outside");
+    const short = await handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp);
+    expect(short!.bytes.length).toBeLessThanOrEqual(512);
+    expect(dnsPacket.decode(Buffer.from(short!.bytes))).toMatchObject({ id: 7, flag_tc: true, answers: [] });
+    expect((await handle(asked, "192.0.2.7", { outsideZones: "forward" }, tcp))!.bytes).toEqual(late.bytes);
+  });
+});
+
+describe("the duration histogram", () => {
+  const countOf = ({ counters }: ReturnType<typeof handlerOf>) =>
+    counters.durations().buckets.reduce((sum, count) => sum + count, 0);
+
+  it.each([HTTPS, udp, tcp, streamTransport("dot", 1000)])(
+    "has a forwarded answer that was cached, over $name",
+    async (transport) => {
+      const world = handlerOf(answerOf(1), "outside", undefined, { isCached: true });
+      await world.handle(asked, "192.0.2.7", { outsideZones: "forward" }, transport);
+      expect(countOf(world)).toBe(1);
+    },
+  );
+
+  it("has none that waited for another name server", async () => {
+    const world = handlerOf(answerOf(1), "outside");
+    await world.handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp);
+    expect(countOf(world)).toBe(0);
+  });
+});

@@ -1,0 +1,51 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { QueryCounters } from "../../src/answer/query-counters.ts";
+import { createApp } from "../../src/http/app.ts";
+import { createDirectory } from "../../src/http/pages/directory.ts";
+import { base64url, FakeGateway, NOW, query } from "./fake-gateway.ts";
+
+const DNS_QUERY = `/dns-query?dns=${base64url(query("web.shop.svc.clusterset.test"))}`;
+
+let gateway: FakeGateway;
+let app: ReturnType<typeof createApp>;
+
+beforeEach(() => {
+  gateway = new FakeGateway();
+  app = createApp({
+    gateway,
+    counters: new QueryCounters(),
+    clock: () => NOW,
+    zones: ["clusterset.test"],
+    version: "0.0.0",
+    metrics: { contentType: "text/plain", render: async () => "" },
+    pages: { directory: createDirectory(() => undefined) },
+  });
+});
+
+/** A request as a server hands it on that does not change methods; `new Request()` writes `get` in upper case. */
+function request(method: string, path: string): Request {
+  const made = new Request(`https://gateway.example${path}`);
+  Object.defineProperty(made, "method", { value: method });
+  return made;
+}
+
+describe("methods are case-sensitive (RFC 9110 section 9.1)", () => {
+  it.each([
+    ...["get", "post", "Get", "head", "options"].map((method) => [method, DNS_QUERY, 405] as const),
+    ["get", `/clusters/cluster-a${DNS_QUERY}`, 405] as const,
+    ["get", "/resolve?name=web.shop.svc.clusterset.test", 501] as const,
+    ...["/", "/services", "/setup", "/metrics", "/healthz", "/readyz"].map(
+      (path) => ["get", path, 405] as const,
+    ),
+    ["head", "/", 405] as const,
+    ["get", "/nothing", 404] as const,
+  ])("%s %s is %i", async (method, path, status) => {
+    const response = await app.fetch(request(method, path));
+    expect(response.status).toBe(status);
+    if (status === 405)
+      expect(response.headers.get("allow")).toBe(
+        path.includes("dns-query") ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD",
+      );
+    expect(gateway.asked).toEqual([]);
+  });
+});

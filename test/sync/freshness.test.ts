@@ -1,0 +1,140 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { SnapshotAssembler } from "../../src/extract/assembler.ts";
+import { runSyncWorker } from "../../src/sync/worker.ts";
+import { namespace, ofService, service, serviceExport, slice } from "../extract/objects.ts";
+import { ApiServerDouble } from "./api-server-double.ts";
+import { GatewayDouble } from "./gateway-double.ts";
+import { KeptLogs } from "./logs.ts";
+import { until } from "./until.ts";
+
+const EXPORTS = "/apis/multicluster.x-k8s.io/serviceexports";
+const SLICES = "/apis/discovery.k8s.io/endpointslices";
+const SERVICES = "/api/services";
+
+let folder: string;
+let api: ApiServerDouble;
+let gateways: GatewayDouble[];
+let stop: AbortController;
+let running: Promise<void> | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "freshness-"));
+  api = await new ApiServerDouble().start();
+  gateways = [await new GatewayDouble().start()];
+  stop = new AbortController();
+  await writeFile(join(folder, "kubeconfig"), api.kubeconfig);
+  api.put("/api/namespaces", namespace("shop"));
+  api.put(SERVICES, service("shop/web"));
+  api.put(EXPORTS, serviceExport("shop/web"));
+  api.put(SERVICES, service("shop/unrelated"));
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  stop.abort();
+  await running;
+  await Promise.all(gateways.map((gateway) => gateway.stop()));
+  await api.stop();
+  await rm(folder, { recursive: true });
+});
+
+function start(): void {
+  running = runSyncWorker({
+    source: { kind: "kubernetes", kubeconfig: join(folder, "kubeconfig") },
+    clusterId: "east",
+    gateways: gateways.map(({ url }) => url),
+    token: "secret",
+    once: false,
+    signal: stop.signal,
+    logger: new KeptLogs(),
+  });
+}
+
+const [SLICE, ADDRESSES] = ["shop/web-1", 250];
+const addressOf = (change: number) => `10.0.${Math.floor(change / ADDRESSES)}.${change % ADDRESSES}`;
+const change = (number: number) =>
+  api.put(SLICES, slice(SLICE, ofService("web"), [{ addresses: [addressOf(number)] }]));
+function heldBy(gateway: GatewayDouble): string {
+  const groups = Object.values(gateway.held.get("east")?.snapshot.exports["shop/web"]?.endpoints ?? {});
+  const members = groups.flatMap((group) => Object.values(group.members));
+  return members.map(({ address }) => address).join();
+}
+const reaches = (gateway: GatewayDouble, number: number) =>
+  until(() => expect(heldBy(gateway)).toBe(addressOf(number)));
+const watched = () =>
+  until(() => expect([SLICES, SERVICES].map((path) => api.watchers(path))).toEqual([1, 1]));
+
+test("a change is pushed without waiting for a time, however often other objects change", async () => {
+  const gateway = gateways[0]!;
+  change(0);
+  start();
+  await reaches(gateway, 0);
+  await watched();
+  // From here on no timer runs.
+  vi.useFakeTimers({ toFake: ["setTimeout", "setInterval"] });
+  for (let number = 1; number <= 5; number++) {
+    change(number);
+    for (let turn = 0; heldBy(gateway) !== addressOf(number); turn++) {
+      if (turn % 10 === 0)
+        api.put(SERVICES, service("shop/unrelated", { ports: [{ port: (turn % 1000) + 1 }] }));
+      await new Promise(setImmediate);
+    }
+  }
+  expect(gateway.verbs).toEqual(["PUT snapshot", ...Array(5).fill("PATCH snapshot")]);
+});
+
+test("the objects of the first lists go in one push", async () => {
+  for (let index = 0; index < 1200; index++) {
+    api.put(SERVICES, service(`shop/s${index}`));
+    api.put(EXPORTS, serviceExport(`shop/s${index}`));
+  }
+  change(7);
+  start();
+  await reaches(gateways[0]!, 7);
+  expect(gateways[0]!.verbs).toEqual(["PUT snapshot"]);
+  expect(Object.keys(gateways[0]!.held.get("east")!.snapshot.exports).length).toBe(1201);
+});
+
+test("thousands of changes while a push is in flight are extracted once", async () => {
+  const gateway = gateways[0]!;
+  change(0);
+  start();
+  await reaches(gateway, 0);
+  await watched();
+  const acknowledged = Promise.withResolvers<void>();
+  gateway.answersAfter = acknowledged.promise;
+  change(1);
+  await until(() => expect(gateway.seen.length).toBe(2));
+  const extracted = vi.spyOn(SnapshotAssembler.prototype, "snapshot");
+  const taken = vi.spyOn(SnapshotAssembler.prototype, "upsert");
+  for (let number = 2; number < 3000; number++) change(number);
+  await until(() => expect(taken.mock.calls.length).toBe(2998));
+  expect(extracted).not.toHaveBeenCalled();
+  acknowledged.resolve();
+  await reaches(gateway, 2999);
+  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "PATCH snapshot"]);
+  expect(extracted.mock.calls.length).toBeLessThan(5);
+});
+
+test("a gateway that is slow to acknowledge delays no other", async () => {
+  gateways.push(await new GatewayDouble().start());
+  const [slow, quick] = gateways as [GatewayDouble, GatewayDouble];
+  change(0);
+  start();
+  await Promise.all([reaches(slow, 0), reaches(quick, 0)]);
+  await watched();
+  const acknowledged = Promise.withResolvers<void>();
+  slow.answersAfter = acknowledged.promise;
+  for (let number = 1; number <= 3; number++) {
+    change(number);
+    await reaches(quick, number);
+  }
+  expect(slow.verbs).toEqual(["PUT snapshot", "PATCH snapshot"]);
+  acknowledged.resolve();
+  await reaches(slow, 3);
+  expect(slow.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "PATCH snapshot"]);
+});
