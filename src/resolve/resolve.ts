@@ -16,7 +16,7 @@ import { writeReverseSoa } from "./zone-records.ts";
 
 /** What a query is answered from. */
 export interface ResolveContext extends RecordContext {
-  /** The source cluster of the asker, or the view of a place (`localityView`); undefined for outside (DESIGN, "view"). */
+  /** The source cluster of the asker, or the view of a place (`localityView`); undefined for clients outside. */
   readonly view: string | undefined;
   /** What a name outside every zone gets. */
   readonly outside: "refuse" | "nxdomain";

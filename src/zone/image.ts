@@ -34,7 +34,7 @@ export interface ImageZone extends ZoneName {
 
 /**
  * Everything that the gateway answers, as one immutable byte array: a hash table from names to RRsets
- * (DESIGN, "The ZoneImage"; byte layout in layout.ts).
+ * (byte layout in layout.ts).
  */
 export class ZoneImage {
   readonly bytes: Uint8Array<ArrayBuffer>;
