@@ -30,7 +30,9 @@ describe("frames that a seed has mutated", () => {
   let listening: ListeningGateway;
   let requests: readonly Http2Request[];
   beforeAll(async () => {
-    listening = await startListeningGateway({ config: { limits: { requestSeconds: 2, responseSeconds: 3, idleSeconds: 4 } } });
+    listening = await startListeningGateway({
+      config: { limits: { requestSeconds: 2, responseSeconds: 3, idleSeconds: 4 } },
+    });
     const all = http2Requests(listening.gateway.tokenFor("cluster-b"));
     requests = all.filter(({ isViolation }) => !isViolation);
   });

@@ -29,7 +29,9 @@ let gateway: GatewayProcess;
 let watch: GatewayWatch;
 let requests: readonly Http2Request[];
 beforeAll(async () => {
-  listening = await startListeningGateway({ config: { limits: { requestSeconds: 2, responseSeconds: 3, idleSeconds: 4 } } });
+  listening = await startListeningGateway({
+    config: { limits: { requestSeconds: 2, responseSeconds: 3, idleSeconds: 4 } },
+  });
   gateway = listening.gateway;
   requests = http2Requests(gateway.tokenFor("cluster-b"));
   const question = { name: WEB, addresses: WEB_ADDRESSES };
