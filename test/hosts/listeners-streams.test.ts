@@ -3,7 +3,7 @@ import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, afterAll, afterEach, afterEach, beforeAll, beforeAll, describe, describe, expect, expect, it, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { AnswerMessage } from "../../src/hosts/node/listeners/answer-message.ts";
 import type { Bound } from "../../src/hosts/node/listeners/bind.ts";
 import { Connections } from "../../src/hosts/node/listeners/connections.ts";
