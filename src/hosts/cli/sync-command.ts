@@ -13,10 +13,7 @@ export function syncCommand(): Command {
       "a gateway's address, such as https://doh.example:8443; repeatable",
       repeat,
     )
-    .option(
-      "--token-file <file>",
-      "file with the cluster's token; read again when it changes",
-    )
+    .option("--token-file <file>", "file with the cluster's token; read again when it changes")
     .option("--client-cert-file <file>", "the cluster's client certificate chain in PEM")
     .option("--client-key-file <file>", "its private key in PEM; both are read again when they change")
     .option(
