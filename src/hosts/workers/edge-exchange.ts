@@ -43,7 +43,7 @@ export class EdgeConnection implements Client {
 
 /**
  * Answers a request to the DNS resource without the application around it, as that one would: the application costs more than the
- * answer (docs/benchmarks.md). That is GET and POST of `/dns-query`, exactly; undefined for any other request.
+ * answer (docs/explanation/benchmarks.md). That is GET and POST of `/dns-query`, exactly; undefined for any other request.
  */
 export function exchangeAtEdge(
   { secondary, resource }: EdgeDns,

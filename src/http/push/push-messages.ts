@@ -64,7 +64,7 @@ export const ClusterResponse = z.object({
 /** Body of every response that is not a success. */
 export const ErrorResponse = z.object({
   error: z.object({
-    code: z.string().meta({ description: "Stable; docs/push-protocol.md lists them." }),
+    code: z.string().meta({ description: "Stable; docs/reference/push-api.md lists them." }),
     message: z.string(),
     details: z.record(z.string(), z.unknown()).optional(),
   }),

@@ -34,7 +34,7 @@ type PushContext = Context<ConnectionEnvironment>;
 /** Octets of a renewal. */
 const MOST_LEASE_BYTES = 4096;
 
-/** The push API (docs/push-protocol.md), to be mounted at `/api/v1/clusters`. */
+/** The push API (docs/reference/push-api.md), to be mounted at `/api/v1/clusters`. */
 export function createPushRoutes(dependencies: PushDependencies): Hono<ConnectionEnvironment> {
   const { gateway, authority, counters, onError } = dependencies;
   const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };

@@ -55,7 +55,7 @@ async function ask(asked: Asked, client: Partial<Client>, method: "GET" | "POST"
   return { view: gateway.asked.at(-1)?.view, cacheControl: response.headers.get("cache-control") };
 }
 
-describe("the client's location (docs/location.md)", () => {
+describe("the client's location (docs/how-to/location.md)", () => {
   const oneClient = "private, max-age=5";
 
   it.each<[string, Asked, Partial<Client>, string | undefined, string]>([

@@ -14,14 +14,14 @@ const HTML = {
 const BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 const page = (title: string, path: string, text: string, status = 200): HttpCase => ({
-  section: "docs/clients.md, pages",
+  section: "docs/how-to/clients.md, pages",
   title,
   path,
   expected: { status, headers: HTML, text },
 });
 
 const file = (title: string, path: string, contentType: string, text: string): HttpCase => ({
-  section: "docs/clients.md, files",
+  section: "docs/how-to/clients.md, files",
   title,
   path,
   expected: {
@@ -108,7 +108,7 @@ export const pageCases: readonly HttpCase[] = [
     ] as const
   ).map(
     ([title, path, text]): HttpCase => ({
-      section: "docs/clients.md, files",
+      section: "docs/how-to/clients.md, files",
       title: `there is no ${title}`,
       path,
       expected: {

@@ -5,7 +5,7 @@ import type { CaseBody, CaseResponse, HttpCase } from "../http-case.ts";
 import { pushRequest, type Sent } from "../push-client.ts";
 import { streamed } from "./doh.ts";
 
-const DOCUMENT = "docs/push-protocol.md";
+const DOCUMENT = "docs/reference/push-api.md";
 const text = JSON.stringify(shopSnapshot("west", 50));
 const GZIP = { "content-encoding": "gzip" };
 const compressed = new Uint8Array(gzipSync(text));

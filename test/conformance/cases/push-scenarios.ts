@@ -11,7 +11,7 @@ export interface PushScenario {
   run(api: PushApi): Promise<void>;
 }
 
-const DOCUMENT = "docs/push-protocol.md";
+const DOCUMENT = "docs/reference/push-api.md";
 
 /** What workers do with the push API. */
 export const pushScenarios: readonly PushScenario[] = [
