@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readRecord, readWord, skipName } from "../../src/dns/record-walk.ts";
+import { readName, readRecord, readWord } from "../../src/dns/wire-reader.ts";
 
-const skip = (octets: readonly number[], start = 0) => skipName(Uint8Array.from(octets), start);
+const skip = (octets: readonly number[], start = 0) => readName(Uint8Array.from(octets), start);
 const label = (length: number) => [length, ...new Array<number>(length).fill(97)];
 
 describe("the end of a name (RFC 1035 section 4.1.4)", () => {
