@@ -10,6 +10,7 @@ export default defineConfig({
           exclude: ["test/e2e/**"],
           // No test waits for a time: this is for machines that are busy.
           testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {

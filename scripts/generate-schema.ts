@@ -1,4 +1,4 @@
-// Writes docs/schema/*.json from the zod schemas: `node scripts/generate-schema.ts`.
+// Writes docs/reference/schema/*.json from the zod schemas: `node scripts/generate-schema.ts`.
 // With --check it writes nothing and fails where a committed file differs.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import {
 import * as snapshot from "../src/snapshot/schema.ts";
 import { TransferStateResponse } from "../src/transfer/state-message.ts";
 
-const directory = join(import.meta.dirname, "..", "docs", "schema");
+const directory = join(import.meta.dirname, "..", "docs", "reference", "schema");
 
 /** The JSON Schema files by name, as text. */
 export function generateSchemas(): ReadonlyMap<string, string> {

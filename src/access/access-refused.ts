@@ -1,4 +1,4 @@
-/** Why somebody is not known, or may not do what was asked. Stable: docs/push-protocol.md lists them. */
+/** Why somebody is not known, or may not do what was asked. Stable: docs/reference/push-api.md lists them. */
 export type AccessRefusal =
   | "TOKEN_REQUIRED"
   | "UNKNOWN_TOKEN"

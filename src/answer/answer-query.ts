@@ -22,7 +22,7 @@ export interface QueryParts {
   /** Default: whoever asks the same gets the same answers. */
   readonly sharing?: AnswerSharing | undefined;
   /** Queries below its federations go to their name servers. Default: there are none. */
-  readonly stubs?: Pick<StubZones, "size" | "forward"> | undefined;
+  readonly stubs?: Pick<StubZones, "size" | "forward" | "keepAncestor"> | undefined;
   /** Answers names out of zone. Default: as the gateway does. */
   readonly outside?: Pick<Outside, "answer"> | undefined;
   /** The client's real address, by which forwarding is limited. */
@@ -95,6 +95,9 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
   const { sharing = SHARED } = parts;
   const variesByCredential = views.variesByCredential || sharing.variesByCredential;
 
+  /** Above a registered federation there are names: none of them is denied (RFC 8020). */
+  const keepAncestors = (query: Uint8Array, answer: Answer) => stubs?.keepAncestor(query, answer) ?? answer;
+
   const answerIn = (
     request: ClientRequest,
     query: Uint8Array,
@@ -123,21 +126,21 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
 
     const started = performance.now();
     const now = clock();
-    const answer = isUnknown
+    const given = isUnknown
       ? notReady(query, { transport })
       : gateway.answer(query, viewName(view), now, transport);
-    if (answer === undefined) return "no-query";
-    if (answer.outcome === "nxdomain" || answer.outcome === "servfail")
+    if (given === undefined) return "no-query";
+    if (given.outcome === "nxdomain" || given.outcome === "servfail")
       clientTests?.look(query, gateway.hasCluster(view.cluster ?? "") ? view.cluster : undefined, now);
 
-    if (outside !== undefined && (answer.beyond ?? answer.leadsTo) !== undefined) {
-      const found = outside.answer(query, answer, endpoint.outsideZones, clientAddress(request));
+    if (outside !== undefined && (given.beyond ?? given.leadsTo) !== undefined) {
+      const found = outside.answer(query, given, endpoint.outsideZones, clientAddress(request));
       const conclude = (
         own: Uint8Array,
-        { answer: given, origin, isContinued, retryAfter }: OutsideAnswer,
+        { answer: relayed, origin, isContinued, retryAfter }: OutsideAnswer,
       ) => ({
         ...{ view, isPrivate, variesByCredential: varies },
-        answer: fitAnswer(own, given, transport),
+        answer: fitAnswer(own, relayed, transport),
         origin,
         isForwarded: origin !== undefined && isContinued !== true,
         retryAfter,
@@ -146,18 +149,21 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
       const isCounted = ({ retryAfter }: OutsideAnswer) =>
         retryAfter === undefined || transport.name !== "https";
       if (!(found instanceof Promise)) {
-        if (isCounted(found))
-          counters.answered(query, found.answer.outcome, isInCluster, secondsSince(started), transport.name);
-        return conclude(query, found);
+        const kept = { ...found, answer: keepAncestors(query, found.answer) };
+        if (isCounted(kept))
+          counters.answered(query, kept.answer.outcome, isInCluster, secondsSince(started), transport.name);
+        return conclude(query, kept);
       }
       const own = query.slice();
-      return found.then((late) => {
+      return found.then((relayed) => {
+        const late = { ...relayed, answer: keepAncestors(own, relayed.answer) };
         if (isCounted(late))
           counters.relayed(counters.typeOf(own), late.answer.outcome, isInCluster, transport.name);
         return conclude(own, late);
       });
     }
 
+    const answer = keepAncestors(query, given);
     counters.answered(query, answer.outcome, isInCluster, secondsSince(started), transport.name);
     return { answer, view, isPrivate, variesByCredential: varies, isForwarded: false };
   };

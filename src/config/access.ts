@@ -131,7 +131,7 @@ function accessOf<Rule extends typeof AskingRule | typeof EdgeAskingRule>(rule: 
     });
 }
 
-/** `access` of `clusterset-doh serve`: who may ask, and what exists for them (docs/security.md). */
+/** `access` of `clusterset-doh serve`: who may ask, and what exists for them (docs/how-to/access.md). */
 export const Access = accessOf(AskingRule);
 export type Access = z.infer<typeof Access>;
 export type AskingRule = Access["rules"][number];

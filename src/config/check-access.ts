@@ -34,7 +34,7 @@ function checkStated({ access, listen, dns, dot }: Checked): void {
   for (const [key, address] of places)
     if (!isLoopback(parseListenAddress(address!).host))
       throw new UsageError(
-        `${key}: other machines reach ${address}, and nothing says who may ask there: answer everybody with --public (access.public: true in the config file), or only those whom a rule of access.rules knows (docs/security.md#asking); loopback addresses, such as localhost:8443, need neither`,
+        `${key}: other machines reach ${address}, and nothing says who may ask there: answer everybody with --public (access.public: true in the config file), or only those whom a rule of access.rules knows (docs/how-to/access.md); loopback addresses, such as localhost:8443, need neither`,
       );
 }
 

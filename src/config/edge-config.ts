@@ -14,7 +14,7 @@ const MEBI = 1024 * 1024;
 
 /**
  * The bounds in a Durable Object, which has 128 MB of memory: 10 MiB of JSON take some 20 MB as objects, and as much again or more
- * while they are pushed (docs/deploy-edge.md).
+ * while they are pushed (docs/how-to/deploy/edge.md).
  */
 const edgeLimits = {
   ...gatewayLimits,

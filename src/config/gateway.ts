@@ -4,6 +4,7 @@ import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
 import { EdgeClients } from "./clients.ts";
 import { Federation, SourceCluster } from "./federations.ts";
 import { OutsideZones, Paths } from "./forward.ts";
+import { IpAddress } from "./ip-address.ts";
 import { Location } from "./location.ts";
 import { pushLimits } from "./push-limits.ts";
 import { ZoneName } from "./zone-name.ts";
@@ -55,6 +56,8 @@ export const gatewaySettings = {
     .min(1)
     .max(3)
     .default([...DEFAULT_OUTSIDE_ORDER]),
+  /** Of `ns.dns.<zone>`, by which a parent zone delegates. Default: none, or where the gateway itself answers plain DNS to everybody. */
+  nameServerAddresses: z.array(IpAddress).max(20).optional(),
   ttlSeconds: seconds(0, 3600).default(5),
   negativeTtlSeconds: seconds(0, 3600).default(5),
   lease: Lease.prefault({}),

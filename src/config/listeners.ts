@@ -3,6 +3,7 @@ import { parseAddress, usableAddress } from "../dns/address.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { AddressRangeText } from "./address-range-text.ts";
 import { OutsideZones } from "./forward.ts";
+import { IpAddress } from "./ip-address.ts";
 import { parseListenAddress } from "./listen-address.ts";
 import { NEAR_NETWORKS } from "./near-networks.ts";
 import { UsageError } from "./usage-error.ts";
@@ -66,14 +67,8 @@ const port = z.int().min(1).max(65_535);
 export const Ddr = z.strictObject({
   /** The name that its certificate holds; nothing is told without one. */
   name: ZoneName.optional(),
-  addresses: z
-    .array(
-      z
-        .string()
-        .refine((text) => usableAddress(text) !== undefined, "must be an IP address such as 192.0.2.1"),
-    )
-    .max(20)
-    .default([]),
+  /** Needed where the name is in a zone of the gateway: then nobody else can tell them. */
+  addresses: z.array(IpAddress).max(20).default([]),
   /** Where clients reach DNS over HTTPS; unless told, where the gateway listens. */
   httpsPort: port.optional(),
   /** Likewise DNS over TLS, for who asks from outside every cluster. */

@@ -36,14 +36,14 @@ const Settings = z.strictObject({
   stub: Stub.prefault({}),
   forward: Forward,
   push: z.strictObject({ credentials: z.array(PushCredential).max(10_000).default([]) }).prefault({}),
-  /** Who may take over images, as a secondary does (docs/transfer.md). */
+  /** Who may take over images, as a secondary does (docs/reference/transfer.md). */
   transfer: z.strictObject({ credentials: z.array(TokenOrFile).max(10_000).default([]) }).prefault({}),
   access: Access.prefault({}),
   limits: Limits.prefault({}),
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
 });
 
-/** The config file of `clusterset-doh serve`. README.md has its table. */
+/** The config file of `clusterset-doh serve`. docs/reference/configuration.md has its table. */
 export const ServeConfig = Settings.superRefine(requireUpstreams);
 
 export type ServeConfig = z.infer<typeof ServeConfig>;

@@ -34,12 +34,14 @@ export function parseName(text: string): Uint8Array<ArrayBuffer> {
     if (character === ".") {
       endLabel();
     } else if (character === "\\") {
-      const decimal = /^\d{3}/.exec(text.slice(index + 1, index + 4));
-      const value = decimal ? Number(decimal[0]) : text.charCodeAt(index + 1);
+      const escaped = /^(?:\d{3}|\D)/.exec(text.slice(index + 1, index + 4))?.[0] ?? "";
+      const value = escaped.length === 3 ? Number(escaped) : escaped.charCodeAt(0);
       if (Number.isNaN(value) || value > 255)
-        throw new NameError(`${JSON.stringify(text)} has a malformed escape at position ${index}`);
+        throw new NameError(
+          `${JSON.stringify(text)} has a malformed escape at position ${index}: a backslash stands before three digits (\\000 to \\255) or another character`,
+        );
       label.push(value);
-      index += decimal ? 3 : 1;
+      index += escaped.length;
     } else {
       const code = character.charCodeAt(0);
       if (code > 0x7e || code < 0x21)

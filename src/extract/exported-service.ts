@@ -13,7 +13,7 @@ import type { FindingCollector, Report } from "./findings.ts";
 import type { Service, ServiceExport } from "./objects.ts";
 import { readServicePorts } from "./ports.ts";
 import { readGlobalProperties } from "./properties.ts";
-import { isHeadless, nonEmpty, readClusterIPs, readCreation } from "./service-spec.ts";
+import { isHeadless, nonEmpty, readClusterIPs, readCreation, readPublishNotReady } from "./service-spec.ts";
 
 /**
  * A ServiceExport joined with its Service and that Service's EndpointSlices (KEP-1645, Exporting
@@ -58,7 +58,7 @@ export function exportService(
     ipFamilies: nonEmpty(readIpFamilies(aboutService, spec?.ipFamilies)),
     exportedLabels: readPairs(report, "spec.exportedLabels", exportedLabels, 63),
     exportedAnnotations: readPairs(report, "spec.exportedAnnotations", exportedAnnotations, 262144),
-    publishNotReadyAddresses: spec?.publishNotReadyAddresses === true ? true : undefined,
+    publishNotReadyAddresses: readPublishNotReady(service),
     clusterIPs: headless ? undefined : readClusterIPs(aboutService, spec),
     loadBalancer: nonEmpty(readIngress(aboutService, service.status?.loadBalancer?.ingress)),
     externalIPs: nonEmpty(readTexts(aboutService, "spec.externalIPs", spec?.externalIPs, 64, 100)),

@@ -3,7 +3,7 @@ import { omitUndefined, quote, readBoundedText, readLabel } from "./fields.ts";
 import type { FindingCollector, Report } from "./findings.ts";
 import type { Service } from "./objects.ts";
 import { readServicePorts } from "./ports.ts";
-import { isHeadless, readClusterIPs, readCreation } from "./service-spec.ts";
+import { isHeadless, readClusterIPs, readCreation, readPublishNotReady } from "./service-spec.ts";
 
 /** The annotation that says what the proposed field `spec.name` would (multi-label CNAME records): API servers drop that. */
 export const OWNED_NAME_ANNOTATION = "clusterset-doh.dev/name";
@@ -32,7 +32,7 @@ export function describeLocalService(
     headless,
     ports: readServicePorts(report, spec?.ports),
     clusterIPs: isAlias || headless ? undefined : readClusterIPs(report, spec),
-    publishNotReadyAddresses: spec?.publishNotReadyAddresses === true ? true : undefined,
+    publishNotReadyAddresses: readPublishNotReady(service),
     externalName: isAlias ? readBoundedText(report, "spec.externalName", spec?.externalName, 253) : undefined,
     ownedName: readOwnedName(report, service, isAlias),
     // Endpoints of other Services have no names: told of, they would cost a delta with every pod that changes.

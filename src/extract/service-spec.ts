@@ -1,5 +1,5 @@
 import { LocalService } from "../snapshot/schema.ts";
-import { quote, readList, readTexts } from "./fields.ts";
+import { quote, readLabel, readList, readTexts } from "./fields.ts";
 import type { Report } from "./findings.ts";
 import type { Service } from "./objects.ts";
 
@@ -24,6 +24,15 @@ export function readCreation(report: Report, value: unknown): string {
 /** Whether a Service has no cluster IP on purpose: `clusterIP: None`. */
 export function isHeadless(spec: Service["spec"]): boolean {
   return spec?.clusterIP === "None" || readList(spec?.clusterIPs)[0] === "None";
+}
+
+/** The annotation from before Services had the field `publishNotReadyAddresses` (DNS-based service discovery, section 2.1). */
+export const TOLERATE_UNREADY_ANNOTATION = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
+
+/** Whether all endpoints of a Service count as ready, by the field or by the older annotation; undefined where neither says so. */
+export function readPublishNotReady({ metadata, spec }: Service): true | undefined {
+  const annotated = readLabel(metadata?.annotations, TOLERATE_UNREADY_ANNOTATION) === "true";
+  return annotated || spec?.publishNotReadyAddresses === true ? true : undefined;
 }
 
 /** The cluster IPs of a Service that is not headless; undefined where it has none yet. */

@@ -1,7 +1,7 @@
-import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
+import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import { parseName } from "../dns/name.ts";
 import type { Answer, Outcome } from "../resolve/answer.ts";
-import { answerWith } from "../resolve/faults.ts";
+import { answerOutOfZone } from "../resolve/faults.ts";
 import { writer } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
@@ -21,9 +21,17 @@ const LOOPBACK: ReadonlyMap<number, Uint8Array> = new Map([
   [RecordType.AAAA, Uint8Array.from({ length: 16 }, (_, index) => (index === 15 ? 1 : 0))],
 ]);
 
-/** Answers a name that is never forwarded. */
-export function answerLocally(message: Uint8Array, query: Query, { kind, start }: LocalZone): Answer {
-  if (kind === "own") return answerHidden(message, query);
+/**
+ * Answers a name that is never forwarded.
+ * @param isAncestor whether names below it are answered, so that it exists
+ */
+export function answerLocally(
+  message: Uint8Array,
+  query: Query,
+  { kind, start }: LocalZone,
+  isAncestor: boolean,
+): Answer {
+  if (kind === "own") return answerHidden(message, query, isAncestor);
   const address = kind === "loopback" ? LOOPBACK.get(query.type) : undefined;
   writer.begin(message, query);
   if (address !== undefined) {
@@ -38,15 +46,14 @@ export function answerLocally(message: Uint8Array, query: Query, { kind, start }
   else writer.authorities = 1;
   // The zone itself exists, and so does every name below localhost.
   if (isApexSoa) return finish(query, ResponseCode.NOERROR, "answer");
-  return kind === "loopback" || start === 0
+  return kind === "loopback" || start === 0 || isAncestor
     ? finish(query, ResponseCode.NOERROR, "nodata")
     : finish(query, ResponseCode.NXDOMAIN, "nxdomain");
 }
 
 /** Denies a name in a zone of ours that the asker does not see. */
-export function answerHidden(message: Uint8Array, query: Query): Answer {
-  const why = ExtendedError.NOT_AUTHORITATIVE;
-  const answer = answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", why);
+export function answerHidden(message: Uint8Array, query: Query, isAncestor: boolean): Answer {
+  const answer = answerOutOfZone(message, query, "nxdomain", isAncestor);
   return { ...answer, bytes: withRecursion(answer.bytes) };
 }
 

@@ -1,7 +1,7 @@
 import { type AddressRange, isInRange, readSocketAddress } from "../dns/address-range.ts";
 import { ExtendedError, HeaderFlag, ResponseCode } from "../dns/codes.ts";
 import type { Answer } from "../resolve/answer.ts";
-import { answerWith } from "../resolve/faults.ts";
+import { answerOutOfZone, answerWith } from "../resolve/faults.ts";
 import type { Query } from "../resolve/query.ts";
 import { continueAlias, queryForTarget } from "./continue-alias.ts";
 import type { Forwarder } from "./forwarder.ts";
@@ -58,8 +58,9 @@ export class Outside {
     if (policy !== "forward" && (policy === this.#given || !isKnown)) return { answer: given };
     const query = readForwardable(message);
     if (query === undefined) return { answer: given };
-    if (policy !== "forward") return { answer: deny(message, query, policy) };
-    if (given.beyond === "hidden") return { answer: answerHidden(message, query) };
+    const isAncestor = given.isAncestor === true;
+    if (policy !== "forward") return { answer: answerOutOfZone(message, query, policy, isAncestor) };
+    if (given.beyond === "hidden") return { answer: answerHidden(message, query, isAncestor) };
     return this.#forward(message, query, given, isKnown, client);
   }
 
@@ -76,11 +77,11 @@ export class Outside {
     const { forwarder } = this;
     if (local !== undefined) {
       forwarder?.counters.count("local");
-      return { answer: answerLocally(message, query, local) };
+      return { answer: answerLocally(message, query, local, given.isAncestor === true) };
     }
     // Who does not ask for recursion asks what others have asked for.
     if (forwarder === undefined || (query.flags & HeaderFlag.RD) === 0)
-      return { answer: isKnown ? deny(message, query, "refuse") : given };
+      return { answer: isKnown ? answerOutOfZone(message, query, "refuse", false) : given };
     if (!this.#isAllowed(client)) {
       forwarder.counters.count("prohibited");
       return {
@@ -119,11 +120,4 @@ export class Outside {
     const address = client === undefined ? undefined : readSocketAddress(client);
     return address !== undefined && this.#clients.some((range) => isInRange(address, range));
   }
-}
-
-function deny(message: Uint8Array, query: Query, policy: "refuse" | "nxdomain"): Answer {
-  const why = ExtendedError.NOT_AUTHORITATIVE;
-  return policy === "refuse"
-    ? answerWith(message, query, ResponseCode.REFUSED, "refused", why)
-    : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", why);
 }

@@ -1,5 +1,6 @@
 import { RecordType } from "../dns/codes.ts";
 import { countLabels, foldName, parseName } from "../dns/name.ts";
+import { isAbove } from "../resolve/find.ts";
 import {
   isAnsweredClass,
   isQuery,
@@ -53,8 +54,8 @@ export function matchFederation<Registered>(
   registered: ReadonlyMap<string, Registered>,
 ): Registered | undefined {
   for (const suffix of suffixes) {
-    if (!endsWith(suffix)) continue;
     const last = QuestionName.labels - suffix.labels - 1;
+    if (last < 1 || !isIn(suffix)) continue;
     for (let svc = last; svc >= Math.max(1, last - MOST_PLACE_LABELS); svc--) {
       if (labelText(svc) !== "svc") continue;
       const found = registered.get(labelText(svc - 1));
@@ -64,10 +65,23 @@ export function matchFederation<Registered>(
   return undefined;
 }
 
-function endsWith({ wire, labels }: FederationSuffix): boolean {
+/**
+ * Whether names below the question last read can be those of a federation: it is above a zone that federations are below, or between the two,
+ * where any region and topology zone may be.
+ */
+export function isAboveFederations(suffixes: readonly FederationSuffix[]): boolean {
+  return suffixes.some((suffix) => {
+    if (isAbove(suffix.wire)) return true;
+    const before = QuestionName.labels - suffix.labels;
+    if (before < 0 || before > MOST_PLACE_LABELS + 1 || !isIn(suffix)) return false;
+    return before <= MOST_PLACE_LABELS || labelText(0) === "svc";
+  });
+}
+
+function isIn({ wire, labels }: FederationSuffix): boolean {
   const { folded, bytes, labelAt } = QuestionName;
-  if (QuestionName.labels < labels + 2) return false;
-  const start = labelAt[QuestionName.labels - labels]!;
+  if (QuestionName.labels < labels) return false;
+  const start = QuestionName.labels === labels ? 0 : labelAt[QuestionName.labels - labels]!;
   if (bytes - start !== wire.length) return false;
   for (let index = 0; index < wire.length; index++) if (wire[index] !== folded[start + index]) return false;
   return true;

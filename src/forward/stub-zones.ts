@@ -2,7 +2,13 @@ import { ExtendedError, ResponseCode } from "../dns/codes.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerWith } from "../resolve/faults.ts";
 import { withSourceCluster } from "../resolve/source-cluster.ts";
-import { type FederationSuffix, federationSuffixes, matchFederation, readForwardable } from "./stub-match.ts";
+import {
+  type FederationSuffix,
+  federationSuffixes,
+  isAboveFederations,
+  matchFederation,
+  readForwardable,
+} from "./stub-match.ts";
 import type { Upstream } from "./upstream.ts";
 import { relayAnswer, type UpstreamAnswer } from "./upstream-answer.ts";
 import { UpstreamGroup, type UpstreamLimits } from "./upstream-group.ts";
@@ -163,6 +169,15 @@ export class StubZones {
       .finally(() => {
         this.#waiting--;
       });
+  }
+
+  /** An answer that denies a name above those of registered federations, as one that says that the name has no such records (RFC 8020 section 2). */
+  keepAncestor(message: Uint8Array, answer: Answer): Answer {
+    if (answer.outcome !== "nxdomain" || this.size === 0) return answer;
+    if (readForwardable(message) === undefined || !isAboveFederations(this.#suffixes)) return answer;
+    const bytes = answer.bytes.slice();
+    bytes[3] = bytes[3]! & 0xf0;
+    return { ...answer, bytes, outcome: "nodata" };
   }
 
   /** Waits for changes that run, then lets go of every connection. */

@@ -28,6 +28,11 @@ export class LiveClusters {
     return this.live.size === 0 && !(this.#someLeft && this.#lapsed.size === 0);
   }
 
+  /** Whether a cluster is known that died without leaving: queries from it are still answered. */
+  get hasLapsed(): boolean {
+    return this.#lapsed.size > 0;
+  }
+
   /** Whether a cluster is live, or died without leaving. */
   has(clusterId: string): boolean {
     return this.live.has(clusterId) || this.#lapsed.has(clusterId);

@@ -39,7 +39,7 @@ interface KnownCluster {
 }
 
 /**
- * Remembers when exports were heard of first, so that no cluster can claim to have been there before (docs/security.md,
+ * Remembers when exports were heard of first, so that no cluster can claim to have been there before (SECURITY.md,
  * Creation times). What a cluster tells is believed where nothing speaks against it; otherwise the export counts from when it was
  * heard of. After its
  * first day the instant of an export never moves into the past.

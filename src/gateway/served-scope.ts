@@ -55,7 +55,7 @@ export class ServedScope<Image extends ServedImage> {
   compile(remembered: Remembered): void {
     const { clusters } = this;
     if (clusters.unknown && this.#compiler.served === undefined) return;
-    this.#compiler.compile(clusters.snapshots(), clusters.expiresAt, remembered);
+    this.#compiler.compile(clusters.snapshots(), clusters.hasLapsed, clusters.expiresAt, remembered);
     if (clusters.unknown) this.#ready = false;
     else if (this.#compiler.error === undefined) this.#ready = true;
   }

@@ -25,7 +25,7 @@ export class ZoneCompiler<Image extends ServedImage> {
   readonly #clock: Clock;
   readonly #onEvent: OnGatewayEvent;
   readonly #named: { readonly scope?: string };
-  #compiled: readonly ClusterSnapshot[] | undefined;
+  #compiled: { readonly snapshots: readonly ClusterSnapshot[]; readonly withAbsent: boolean } | undefined;
   #served: ServedZone<Image> | undefined;
   #error: string | undefined;
 
@@ -53,15 +53,24 @@ export class ZoneCompiler<Image extends ServedImage> {
     return this.#error;
   }
 
-  /** Compiles, unless these very snapshots are what is served. An image with the content of the one that is served does not replace it. */
-  compile(snapshots: readonly ClusterSnapshot[], expiresAt: ExpiresAt, remembered: Remembered): void {
-    if (snapshots === this.#compiled && this.#error === undefined) {
+  /**
+   * Compiles, unless these very snapshots are what is served. An image with the content of the one that is served does not replace it.
+   * @param withAbsent whether clusters that are not live have a view
+   */
+  compile(
+    snapshots: readonly ClusterSnapshot[],
+    withAbsent: boolean,
+    expiresAt: ExpiresAt,
+    remembered: Remembered,
+  ): void {
+    const isCompiled = snapshots === this.#compiled?.snapshots && withAbsent === this.#compiled.withAbsent;
+    if (isCompiled && this.#error === undefined) {
       this.renew(expiresAt);
       return;
     }
     const startedAt = this.#clock.now();
     try {
-      const clusterset = this.#merge(snapshots, remembered);
+      const clusterset = this.#merge(snapshots, remembered, withAbsent);
       const { image: compiled, findings } = this.#stages.compile(clusterset, startedAt);
       const before = this.#served?.image;
       const changed = before?.contentHash !== compiled.contentHash;
@@ -74,7 +83,7 @@ export class ZoneCompiler<Image extends ServedImage> {
         findings: [...clusterset.findings, ...findings],
       };
       this.#error = undefined;
-      this.#compiled = snapshots;
+      this.#compiled = { snapshots, withAbsent };
       this.#onEvent({
         event: "compiled",
         ...this.#named,

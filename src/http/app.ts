@@ -18,7 +18,10 @@ import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { FetchRequest, toResponse } from "./fetch-exchange.ts";
 import { mountHealthRoutes } from "./health-routes.ts";
 import { createJsonRoute, createResolveRoute } from "./json/json-route.ts";
+import { prefersHtml } from "./media-type.ts";
 import { AccessCounters } from "./metrics/access-counters.ts";
+import { notFoundPage } from "./pages/not-found-page.ts";
+import { pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";
 import { createRefuse, NOTHING_HERE } from "./refusal.ts";
 import { pathOf, ReroutedRequest } from "./request-path.ts";
@@ -275,7 +278,12 @@ function createHono(
     const request = new FetchRequest(c.req.raw, c.env?.client);
     const { method, path } = c.req;
     const isThere = method !== "GET" && method !== "HEAD" && answersGet(app, path, c.env?.answers);
-    return toResponse(isThere ? ends.notAllowed(request) : ends.notFound(request));
+    if (isThere) return toResponse(ends.notAllowed(request));
+    const pages = c.env?.answers?.pages;
+    if (pages === undefined || !prefersHtml(request.header("accept")))
+      return toResponse(ends.notFound(request));
+    counters.rejected(404);
+    return pageResponse(notFoundPage(), pages.version, c.env.urlToken?.prefix);
   });
   app.onError((error, c) => toResponse(ends.failed(new FetchRequest(c.req.raw, c.env?.client), error)));
   return app;

@@ -3,7 +3,7 @@ import type { Background } from "../transfer/secondary.ts";
 
 /**
  * A request as the DNS and JSON routes see it: what every host has at hand, whether or not it makes a Request object. On Node
- * such an object, and the Response, cost more than the answer (docs/benchmarks.md).
+ * such an object, and the Response, cost more than the answer (docs/explanation/benchmarks.md).
  */
 export interface HttpRequest {
   readonly method: string;

@@ -1,6 +1,7 @@
 export const DNS_MESSAGE = "application/dns-message";
 export const DNS_JSON = "application/dns-json";
 export const JSON_TYPE = "application/json";
+const HTML = "text/html";
 
 /** The type of a Content-Type field without its parameters, in lower case. */
 export function essence(contentType: string): string {
@@ -31,4 +32,9 @@ export function acceptQuality(accept: string | null, mediaType: string): number 
 /** Whether an Accept field names this very media type, rather than matching it by a wildcard. */
 export function namesMediaType(accept: string | null, mediaType: string): boolean {
   return accept?.split(",").some((range) => essence(range) === mediaType) ?? false;
+}
+
+/** Whether an Accept field is that of a browser that shows a page: it names HTML, and likes it better than JSON. */
+export function prefersHtml(accept: string | null): boolean {
+  return namesMediaType(accept, HTML) && acceptQuality(accept, HTML) > acceptQuality(accept, JSON_TYPE);
 }

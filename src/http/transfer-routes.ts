@@ -15,7 +15,7 @@ export interface TransferDependencies {
   readonly onError?: (error: unknown) => void;
 }
 
-/** The routes by which secondaries take over images (docs/transfer.md), to be mounted at `/api/v1/transfer`. */
+/** The routes by which secondaries take over images (docs/reference/transfer.md), to be mounted at `/api/v1/transfer`. */
 export function createTransferRoutes(dependencies: TransferDependencies): Hono {
   const { gateway, credentials, clock = Date.now, onError } = dependencies;
   const primary = new Primary(gateway, clock);

@@ -102,6 +102,12 @@ export interface ClusterFinding extends Finding {
   readonly clusterId: string;
 }
 
+/**
+ * Stands for a cluster that is not live, such as one whose lease expired, among those that queries come from: nothing is known of its own
+ * `spec.ips`, and those of others need not route there. No cluster id is like it.
+ */
+export const ABSENT_CLUSTER = "*";
+
 /** All live clusters taken together. */
 export interface Clusterset {
   /** Sorted by cluster id. */
@@ -111,6 +117,8 @@ export interface Clusterset {
     readonly region?: string;
     readonly zones: readonly string[];
   }[];
+  /** Whether there is a view of clusters that are not live: `byCluster` has it as `ABSENT_CLUSTER`. Default: none. */
+  readonly withAbsent?: boolean;
   /** Sorted by namespace, then name. */
   readonly services: readonly ClustersetService[];
   /** Zones of single clusters, by cluster id. */

@@ -1,6 +1,6 @@
 import type { ClusterSnapshot, ExportedService, ImportedService } from "../snapshot/schema.ts";
 import { type AddressSource, DEFAULT_OUTSIDE_ORDER } from "./addresses.ts";
-import type { ClusterFinding, Clusterset } from "./clusterset.ts";
+import { ABSENT_CLUSTER, type ClusterFinding, type Clusterset } from "./clusterset.ts";
 import type { Contribution, SetBack } from "./declaration.ts";
 import type { Grants } from "./grants.ts";
 import { listLocalZones } from "./local-zones.ts";
@@ -25,8 +25,15 @@ export interface Remembered {
   importedSince(clusterId: string): ReadonlyMap<string, number> | undefined;
 }
 
-/** Merges live snapshots, at most one of each cluster, in any order. Default: what clusters tell of creation times counts. */
-export type Merger = (snapshots: readonly ClusterSnapshot[], remembered?: Remembered) => Clusterset;
+/**
+ * Merges live snapshots, at most one of each cluster, in any order. Default: what clusters tell of creation times counts. `withAbsent` adds the
+ * view of clusters that are not live.
+ */
+export type Merger = (
+  snapshots: readonly ClusterSnapshot[],
+  remembered?: Remembered,
+  withAbsent?: boolean,
+) => Clusterset;
 
 interface ServiceKey {
   readonly key: string;
@@ -58,13 +65,13 @@ export function createMerger({ outsideOrder = DEFAULT_OUTSIDE_ORDER, grants }: M
   let memos = new Map<string, Memo>();
   let sorted: readonly ServiceKey[] = [];
 
-  return (snapshots, remembered) => {
+  return (snapshots, remembered, withAbsent = false) => {
     const live = [...snapshots].sort((left, right) => compareText(left.clusterId, right.clusterId));
     const findings = live.flatMap(({ clusterId, findings: own }) =>
       Object.values(own).map((finding) => ({ ...finding, clusterId })),
     );
     const groups = groupByService(live, findings, remembered);
-    const viewers = listViewers(live);
+    const viewers = listViewers(live, withAbsent);
     const next = new Map<string, Memo>();
     for (const [key, { service, contributions }] of groups) {
       const views = viewers.get(service.namespace)!;
@@ -101,6 +108,7 @@ export function createMerger({ outsideOrder = DEFAULT_OUTSIDE_ORDER, grants }: M
         ...(topology?.region === undefined ? {} : { region: topology.region }),
         zones: [...(topology?.zones ?? [])].sort(compareText),
       })),
+      ...(withAbsent && { withAbsent }),
       services: merged.map(({ service }) => service),
       localZones: listLocalZones(live),
       conflicts: merged.flatMap(({ conflicts }) => conflicts),
@@ -173,7 +181,7 @@ function splitKey(key: string): ServiceKey {
 }
 
 /** By namespace, the clusters that have it: those that import its services (KEP-1645, Importing Services). */
-function listViewers(live: readonly ClusterSnapshot[]): Map<string, string[]> {
+function listViewers(live: readonly ClusterSnapshot[], withAbsent: boolean): Map<string, string[]> {
   const viewers = new Map<string, string[]>();
   for (const { clusterId, namespaces } of live) {
     for (const namespace of Object.keys(namespaces)) {
@@ -182,6 +190,7 @@ function listViewers(live: readonly ClusterSnapshot[]): Map<string, string[]> {
       else clusters.push(clusterId);
     }
   }
+  if (withAbsent) for (const clusters of viewers.values()) clusters.push(ABSENT_CLUSTER);
   return viewers;
 }
 

@@ -18,6 +18,10 @@ export interface Answer {
   readonly freshness: number;
   /** Says that the name is in none of the zones that were answered from; absent otherwise. */
   readonly beyond?: Beyond;
+  /**
+   * Says of such a name that names below it are answered: it exists, and must not be denied (RFC 8020 section 2). Absent where that is not so.
+   */
+  readonly isAncestor?: true;
   /** The name in wire form, letters folded, that an alias at the end leads to and that is in no zone; absent otherwise. */
   readonly leadsTo?: Uint8Array;
 }

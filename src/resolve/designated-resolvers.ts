@@ -2,6 +2,7 @@ import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import { foldName, parseName } from "../dns/name.ts";
 import { SOA_TIMERS } from "../zone/soa-timers.ts";
 import type { Answer } from "./answer.ts";
+import { isAbove } from "./find.ts";
 import { RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
 import { type Query, QuestionName } from "./query.ts";
 import { encodeServiceBinding } from "./svcb.ts";
@@ -150,6 +151,11 @@ function startsWithDns(): boolean {
 function isServiceOf({ name }: DesignatedResolver): boolean {
   const wire = foldName(parseName(name));
   return QuestionName.bytes === DNS_LABEL.length + wire.length && matches(wire, DNS_LABEL.length);
+}
+
+/** Whether `_dns.<name>` of a designated resolver is below the question's name. */
+export function isAboveDesignation({ name }: DesignatedResolver): boolean {
+  return isAbove(Uint8Array.of(...DNS_LABEL, ...foldName(parseName(name))));
 }
 
 function matches(octets: Uint8Array, at: number): boolean {

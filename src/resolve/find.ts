@@ -23,6 +23,21 @@ function isInZone(zone: ImageZone): boolean {
   return index === zone.wire.length;
 }
 
+/** Whether a zone that exists for the view is below the question's name, which therefore exists (RFC 8020 section 2). */
+export function isAboveZone(image: ZoneImage, view: number): boolean {
+  return image.zones.some((zone) => isAbove(zone.wire) && image.treeFor(zone, view) >= 0);
+}
+
+/** Whether a name in wire form, letters folded, is below the question's name. */
+export function isAbove(wire: Uint8Array): boolean {
+  const { folded, bytes } = QuestionName;
+  let start = 0;
+  while (wire.length - start > bytes) start += wire[start]! + 1;
+  if (start === 0 || wire.length - start !== bytes) return false;
+  for (let index = 0; index < bytes; index++) if (wire[start + index] !== folded[index]) return false;
+  return true;
+}
+
 /** The node of the question's name, its first `skip` labels left off. */
 export function findNode(image: ZoneImage, zone: ImageZone, tree: number, skip: number): number {
   const { folded, labels, labelAt, bytes } = QuestionName;

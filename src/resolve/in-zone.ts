@@ -3,7 +3,7 @@ import type { ImageZone } from "../zone/image.ts";
 import { POD_NAMES, SET_HEADER_BYTES } from "../zone/layout.ts";
 import { findSet, read16 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
-import { findNode, findZone, isInAnyZone } from "./find.ts";
+import { findNode, findZone, isAboveZone, isInAnyZone } from "./find.ts";
 import { minimalAny, negative, positive } from "./finish.ts";
 import { writer } from "./message-writer.ts";
 import { answerPodName } from "./pod-name.ts";
@@ -42,9 +42,14 @@ export function answerInZone(
     if (node < 0 || !image.existsIn(node, view))
       return (
         answerPodName(query, context, zone, tree, owner, apexAt) ??
-        negative(query, image, apexAt, ResponseCode.NXDOMAIN)
+        negative(
+          query,
+          image,
+          apexAt,
+          isAboveZone(image, view) ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN,
+        )
       );
-    if (node < image.trees) return answerApex(query, context, tree, owner, apexAt, view);
+    if (node < image.trees) return answerApex(query, context, tree, owner, apexAt, zone, view);
     const list = image.setListOf(node, view);
     if (list === 0 || image.heap[list] === 0) return negative(query, image, apexAt, ResponseCode.NOERROR);
     if (query.type === RecordType.ANY)
@@ -89,19 +94,28 @@ function answerSet(
   return positive(query);
 }
 
-/** The apex: SOA and NS (RFC 1034 section 4.2.1), with the name server's addresses where there are any. */
+/**
+ * The apex: SOA and NS (RFC 1034 section 4.2.1), with the name server's addresses where there are any; addresses where the gateway goes by the
+ * zone's name.
+ */
 function answerApex(
   query: Query,
   context: RecordContext,
   tree: number,
   owner: number,
   apexAt: number,
+  zone: ImageZone,
   view: number,
 ): Answer {
   const { image } = context;
   if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
-  if (query.type !== RecordType.SOA && query.type !== RecordType.NS)
-    return negative(query, image, apexAt, ResponseCode.NOERROR);
+  if (query.type !== RecordType.SOA && query.type !== RecordType.NS) {
+    const list = image.setListOf(tree, view);
+    const set = list === 0 ? 0 : findSet(image.heap, list, query.type);
+    return set === 0
+      ? negative(query, image, apexAt, ResponseCode.NOERROR)
+      : answerSet(query, context, set, owner, apexAt, zone, view);
+  }
   writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
   if (query.type === RecordType.SOA) {
     if (writeSoa(image, apexAt)) writer.answers++;

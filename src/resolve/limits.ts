@@ -19,6 +19,6 @@ export const ANNOUNCED_PAYLOAD_BYTES = 1232;
 
 /**
  * The longest time in seconds that HTTP caches may keep an answer that says that it is stale: no longer than until a
- * secondary asks its primary again (docs/transfer.md). The records' TTLs stay as they are.
+ * secondary asks its primary again (docs/reference/transfer.md). The records' TTLs stay as they are.
  */
 export const STALE_FRESHNESS_SECONDS = 1;

@@ -19,6 +19,7 @@ import { HTTPS, longestAnswerFor, type Transport } from "./transport.ts";
 /** Octets of a record before its data when the owner is a compression pointer. */
 export const RECORD_HEADER_BYTES = 12;
 
+const OPCODE = 0x7800;
 const OPT_BYTES = 11;
 const KEEPALIVE_BYTES = 6;
 /** Octets of an Extended DNS Error without text. */
@@ -31,6 +32,9 @@ export interface AnswerForm {
   /** Whether it says that something newer may exist that could not be had (RFC 8914 section 4.4). Default: false. */
   readonly stale?: boolean | undefined;
 }
+
+/** What writing an answer needs of a query. One that cannot be read has no question: its header is all there is (RFC 1035 section 4.1.1). */
+export type Answerable = Pick<Query, "id" | "flags" | "questionEnd" | "edns">;
 
 const PLAIN: AnswerForm = {};
 
@@ -52,7 +56,11 @@ class MessageWriter {
   #stale = false;
 
   /** Starts an answer: header space, and the question as it was asked (RFC 4343: case kept). */
-  begin(message: Uint8Array, query: Query, { transport = HTTPS, stale = false }: AnswerForm = PLAIN): void {
+  begin(
+    message: Uint8Array,
+    query: Answerable,
+    { transport = HTTPS, stale = false }: AnswerForm = PLAIN,
+  ): void {
     const { edns } = query;
     for (let index = HEADER_BYTES; index < query.questionEnd; index++) this.bytes[index] = message[index]!;
     this.position = query.questionEnd;
@@ -113,7 +121,7 @@ class MessageWriter {
   }
 
   /** Writes the OPT record (RFC 6891 section 6.1) with what belongs into it, padding last (RFC 7830). */
-  writeOpt(query: Query, rcode: number, extendedError: number): void {
+  writeOpt(query: Answerable, rcode: number, extendedError: number): void {
     const { edns } = query;
     if (edns === undefined) return;
     const { transport } = this;
@@ -160,10 +168,10 @@ class MessageWriter {
   }
 
   /** Writes the header and hands out a copy of the finished message. */
-  finish(query: Query, rcode: number, authoritative: boolean): Uint8Array<ArrayBuffer> {
+  finish(query: Answerable, rcode: number, authoritative: boolean): Uint8Array<ArrayBuffer> {
     const { bytes } = this;
     const end = this.position;
-    const copied = query.flags & (HeaderFlag.RD | HeaderFlag.CD);
+    const copied = query.flags & (OPCODE | HeaderFlag.RD | HeaderFlag.CD);
     const flags =
       HeaderFlag.QR |
       copied |
@@ -173,7 +181,7 @@ class MessageWriter {
     this.position = 0;
     this.write16(query.id);
     this.write16(flags);
-    this.write16(1);
+    this.write16(query.questionEnd > HEADER_BYTES ? 1 : 0);
     this.write16(this.answers);
     this.write16(this.authorities);
     this.write16(this.additionals);

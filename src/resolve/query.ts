@@ -9,6 +9,7 @@ import {
   ResponseCode,
 } from "../dns/codes.ts";
 import { FOLD } from "../dns/name.ts";
+import { readRecord } from "../dns/record-walk.ts";
 import { read16 } from "../zone/record-block.ts";
 
 /** The most labels that 255 octets can hold. */
@@ -49,6 +50,8 @@ export interface Edns {
 /** A query that cannot be answered as asked. */
 export interface QueryFault {
   readonly code: typeof ResponseCode.FORMERR | typeof ResponseCode.NOTIMP;
+  /** What its OPT record says, as far as that can be read: the answer has one where the query does (RFC 6891 section 6.1.1). */
+  readonly edns: Edns | undefined;
 }
 
 /** The name of the query that was read last: reused, because nothing here is asynchronous. */
@@ -92,31 +95,57 @@ export function readPlainQuery(message: Uint8Array): Query | undefined {
  * RFC 6891 section 6.1, RFC 9619). The message has at least a header.
  */
 export function readQuery(message: Uint8Array): Query | QueryFault {
+  const isQueryOpcode = (read16(message, 2) & 0x7800) === 0;
+  const query = isQueryOpcode ? readStrictly(message) : undefined;
+  if (query !== undefined) return query;
+  const code = isQueryOpcode ? ResponseCode.FORMERR : ResponseCode.NOTIMP;
+  return { code, edns: findEdns(message) };
+}
+
+function readStrictly(message: Uint8Array): Query | undefined {
   const flags = read16(message, 2);
-  if ((flags & 0x7800) !== 0) return { code: ResponseCode.NOTIMP };
-  const fault = { code: ResponseCode.FORMERR } as const;
   const additional = read16(message, 10);
-  if (read16(message, 4) !== 1 || read16(message, 6) !== 0 || read16(message, 8) !== 0) return fault;
-  if (additional > MAX_ADDITIONAL) return fault;
+  if (read16(message, 4) !== 1 || read16(message, 6) !== 0 || read16(message, 8) !== 0) return undefined;
+  if (additional > MAX_ADDITIONAL) return undefined;
   const nameEnd = readName(message);
-  if (nameEnd < 0 || nameEnd + 4 > message.length) return fault;
+  if (nameEnd < 0 || nameEnd + 4 > message.length) return undefined;
   const questionEnd = nameEnd + QUESTION_TAIL_BYTES;
   let edns: Edns | undefined;
   let position = questionEnd;
   for (let left = additional; left > 0; left--) {
     const fixed = skipName(message, position);
-    if (fixed < 0 || fixed + 10 > message.length) return fault;
+    if (fixed < 0 || fixed + 10 > message.length) return undefined;
     const end = fixed + 10 + read16(message, fixed + 8);
-    if (end > message.length) return fault;
+    if (end > message.length) return undefined;
     if (read16(message, fixed) === RecordType.OPT) {
-      if (edns !== undefined || message[position] !== 0) return fault;
+      if (edns !== undefined || message[position] !== 0) return undefined;
       edns = readEdns(message, position, end);
-      if (edns === undefined) return fault;
+      if (edns === undefined) return undefined;
     }
     position = end;
   }
-  if (position !== message.length) return fault;
+  if (position !== message.length) return undefined;
   return queryOf(message, flags, nameEnd, edns);
+}
+
+/** What the OPT record says of a message that may be malformed anywhere: records are walked as its counts have it, as far as they can be read. */
+function findEdns(message: Uint8Array): Edns | undefined {
+  let position: number = HEADER_BYTES;
+  for (let left = read16(message, 4); left > 0; left--) {
+    const nameEnd = skipName(message, position);
+    if (nameEnd < 0) return undefined;
+    position = nameEnd + QUESTION_TAIL_BYTES;
+  }
+  const others = read16(message, 6) + read16(message, 8);
+  const records = others + read16(message, 10);
+  for (let index = 0; index < records; index++) {
+    const record = readRecord(message, position);
+    if (record === undefined) return undefined;
+    if (index >= others && record.type === RecordType.OPT && message[position] === 0)
+      return readEdns(message, position, record.end, true);
+    position = record.end;
+  }
+  return undefined;
 }
 
 /** The query of a message whose question's name ends at `nameEnd`, with its type and class behind it. */
@@ -172,19 +201,18 @@ function skipName(message: Uint8Array, start: number): number {
   return -1;
 }
 
-/** Reads the OPT record at `start`, which ends at `end`; undefined when its options are malformed. */
-function readEdns(message: Uint8Array, start: number, end: number): Edns | undefined {
+/** Reads the OPT record at `start`, which ends at `end`; undefined when its options are malformed, unless that is of no importance. */
+function readEdns(message: Uint8Array, start: number, end: number, isLenient = false): Edns | undefined {
   let padding = false;
   let keepalive = false;
   let option = start + OPT_BYTES;
-  while (option < end) {
-    if (option + 4 > end) return undefined;
+  while (option + 4 <= end) {
     const code = read16(message, option);
     if (code === EdnsOption.PADDING) padding = true;
     else if (code === EdnsOption.TCP_KEEPALIVE) keepalive = true;
     option += 4 + read16(message, option + 2);
   }
-  if (option !== end) return undefined;
+  if (option !== end && !isLenient) return undefined;
   return {
     version: message[start + 6]!,
     payloadBytes: read16(message, start + 3),

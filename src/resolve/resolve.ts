@@ -1,10 +1,11 @@
 import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
-import { readReverseName } from "../dns/reverse.ts";
+import { isAboveReverseNames, readReverseName } from "../dns/reverse.ts";
+import type { ZoneImage } from "../zone/image.ts";
 import { read16, read32 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
-import { answerDesignation, type DesignatedResolver } from "./designated-resolvers.ts";
-import { answerFault, answerWith } from "./faults.ts";
-import { findZone, isInAnyZone } from "./find.ts";
+import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
+import { answerBadVersion, answerFault, answerOutOfZone, answerWith } from "./faults.ts";
+import { findZone, isAboveZone, isInAnyZone } from "./find.ts";
 import { finishNegative, minimalAny, positive } from "./finish.ts";
 import { answerInZone } from "./in-zone.ts";
 import { writer } from "./message-writer.ts";
@@ -38,14 +39,14 @@ export function resolve(message: Uint8Array, context: ResolveContext): Answer | 
 export function resolveStrictly(message: Uint8Array, context: ResolveContext): Answer | undefined {
   if (!isQuery(message)) return undefined;
   const query = readQuery(message);
-  return "code" in query ? answerFault(message, query.code) : answerQuery(message, query, context);
+  return "code" in query ? answerFault(message, query, context) : answerQuery(message, query, context);
 }
 
 function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer {
   const { image, transport } = context;
-  if (query.edns !== undefined && query.edns.version !== 0)
-    return answerWith(message, query, ResponseCode.BADVERS, "badvers", -1, { transport });
-  if (query.type === RecordType.OPT) return answerFault(message, ResponseCode.FORMERR);
+  if (query.edns !== undefined && query.edns.version !== 0) return answerBadVersion(message, query, context);
+  if (query.type === RecordType.OPT)
+    return answerFault(message, { code: ResponseCode.FORMERR, edns: query.edns }, context);
   if (!isAnsweredClass(query.class))
     return answerWith(message, query, ResponseCode.REFUSED, "refused", -1, { transport });
   if (query.type === RecordType.AXFR || query.type === RecordType.IXFR)
@@ -68,13 +69,29 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
       if (image.existsIn(node, view)) return answerReverse(message, query, context, target, node);
     }
   }
-  const why = ExtendedError.NOT_AUTHORITATIVE;
-  // A stale image may lack an address whose reverse name is ours by now.
-  const answer =
-    context.outside === "refuse"
-      ? answerWith(message, query, ResponseCode.REFUSED, "refused", why, context)
-      : answerWith(message, query, ResponseCode.NXDOMAIN, "nxdomain", why, context);
-  return { ...answer, beyond: isInAnyZone(image) ? "hidden" : "outside" };
+  const isAncestor = isAboveAnswered(image, view, context.designated);
+  return {
+    // A stale image may lack an address whose reverse name is ours by now.
+    ...answerOutOfZone(message, query, context.outside, isAncestor, context),
+    beyond: isInAnyZone(image) ? "hidden" : "outside",
+    ...(isAncestor && { isAncestor }),
+  };
+}
+
+/**
+ * Whether names below the question's name are answered. All that is above reverse names counts, since the next push may bring an address that
+ * is below it.
+ */
+function isAboveAnswered(
+  image: ZoneImage,
+  view: number,
+  designated: DesignatedResolver | undefined,
+): boolean {
+  return (
+    isAboveZone(image, view) ||
+    isAboveReverseNames(QuestionName.folded, QuestionName.bytes) ||
+    (designated !== undefined && isAboveDesignation(designated))
+  );
 }
 
 /** PTR of an address that a service has. The name is a zone of its own: what is around it is not ours. */

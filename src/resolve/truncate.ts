@@ -31,7 +31,7 @@ function truncated(
   transport: Transport,
   rcode: number = ResponseCode.NOERROR,
 ): Uint8Array<ArrayBuffer> {
-  if ("code" in query) return answerFault(message, query.code).bytes;
+  if ("code" in query) return answerFault(message, query, { transport }).bytes;
   writer.begin(message, query, { transport });
   writer.truncated = true;
   writer.writeOpt(query, rcode, -1);

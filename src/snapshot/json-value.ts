@@ -33,3 +33,17 @@ export function equalJson(one: unknown, other: unknown): boolean {
   for (const name of Object.keys(other)) if (other[name] !== undefined) unmatched--;
   return unmatched === 0;
 }
+
+/** Validated copies of tables lack a member of this name without a word, whatever is in it. */
+export const PROTOTYPE_KEY = "__proto__";
+
+/** Where a JSON value has a member `__proto__`, at any depth; undefined where it has none. */
+export function pathOfPrototypeKey(value: unknown): string[] | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (Object.hasOwn(value, PROTOTYPE_KEY)) return [PROTOTYPE_KEY];
+  for (const [name, member] of Object.entries(value)) {
+    const path = pathOfPrototypeKey(member);
+    if (path !== undefined) return [name, ...path];
+  }
+  return undefined;
+}

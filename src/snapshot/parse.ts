@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { equalJson, isJsonObject, ownMember } from "./json-value.ts";
+import { equalJson, isJsonObject, ownMember, PROTOTYPE_KEY, pathOfPrototypeKey } from "./json-value.ts";
 import { ClusterSnapshot } from "./schema.ts";
 import { collectIssues, formatPath, SnapshotError, type SnapshotIssue } from "./snapshot-error.ts";
 
@@ -16,6 +16,8 @@ export type Entries = Record<string, unknown>;
 export const ENOUGH_ISSUES = 1000;
 /** Entries of one step. */
 const ENTRIES_AT_ONCE = 64;
+
+const UNKNOWN_FIELD = "is not a known field";
 
 /** What large values are parsed with. */
 export interface ParseOptions {
@@ -98,8 +100,10 @@ export function parseEntry(
   value: unknown,
   issues: SnapshotIssue[],
 ): void {
-  // No object has a member of that name, whoever writes it.
-  if (key === "__proto__") return;
+  if (key === PROTOTYPE_KEY) {
+    issues.push({ path: formatPath([collection, key]), message: UNKNOWN_FIELD });
+    return;
+  }
   const table = ClusterSnapshot.shape[collection];
   const { keyType, valueType }: { keyType: z.ZodType; valueType: z.ZodType } =
     "keyType" in table ? table : table.unwrap();
@@ -111,5 +115,10 @@ export function parseEntry(
   const checked = valueType.safeParse(value);
   if (!checked.success)
     for (const issue of collectIssues(checked.error, [collection, key])) issues.push(issue);
+  else if (pathOfPrototypeKey(value) !== undefined)
+    issues.push({
+      path: formatPath([collection, key, ...pathOfPrototypeKey(value)!]),
+      message: UNKNOWN_FIELD,
+    });
   else if (checkedKey.success) entries[key] = checked.data;
 }

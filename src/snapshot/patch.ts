@@ -97,7 +97,7 @@ function checkMembers(patch: SnapshotPatch, issues: SnapshotIssue[]): void {
 
 function mergeAt(issues: SnapshotIssue[], path: PathStep[], before: unknown, change: unknown): unknown {
   if (path.includes("__proto__")) {
-    issues.push({ path: formatPath(path), message: "is not a valid key" });
+    issues.push({ path: formatPath(path), message: "is not a known field" });
     return before;
   }
   try {

@@ -30,7 +30,7 @@ const TIMEOUT = 10_000;
 const UNKNOWN_IMAGE = "UNKNOWN_IMAGE";
 
 /**
- * A primary over HTTP (docs/transfer.md). Keeps nothing, so that each state is as new as can be; its times are given by this
+ * A primary over HTTP (docs/reference/transfer.md). Keeps nothing, so that each state is as new as can be; its times are given by this
  * clock, as of when the state was asked for, so that a primary whose clock differs prolongs no lease.
  */
 export class HttpTransferSource implements OpenTransferSource {

@@ -1,7 +1,7 @@
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 
 /**
- * What a primary says of the image that it serves: `GET /api/v1/transfer/state` (docs/transfer.md). Small, because a secondary
+ * What a primary says of the image that it serves: `GET /api/v1/transfer/state` (docs/reference/transfer.md). Small, because a secondary
  * asks for it every second; the leases of the image's clusters are in it. The lists of conflicts and findings stay
  * with the primary.
  */

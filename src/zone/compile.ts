@@ -1,7 +1,7 @@
 import { usableAddress } from "../dns/address.ts";
 import { RecordType } from "../dns/codes.ts";
 import { parseName } from "../dns/name.ts";
-import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
+import { ABSENT_CLUSTER, type ClusterFinding, type Clusterset } from "../merge/clusterset.ts";
 import { ZoneImage } from "./image.ts";
 import { ImageBuilder } from "./image-builder.ts";
 import { CLUSTER_LOCAL_DNS_VERSION, compileClusterLocal } from "./kinds/cluster-local.ts";
@@ -12,7 +12,7 @@ import { type Locality, localityView } from "./locality.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "./options.ts";
 import { RecordSets } from "./record-sets.ts";
 import type { ImageScope, TreeScope } from "./tree-scope.ts";
-import { planZones, type TreePlan, type ZonePlan } from "./zone-plan.ts";
+import { canonicalZoneName, planZones, type TreePlan, type ZonePlan } from "./zone-plan.ts";
 
 /** TTL of the schema version record in seconds, as both specifications print it (2.2). */
 const DNS_VERSION_TTL = 28800;
@@ -31,7 +31,10 @@ export function compileZoneImage(
   const findings: ClusterFinding[] = [];
   const plan = planZones(clusterset, options, findings);
   const builder = new ImageBuilder(plan.trees.length);
-  const clusterIds = clusterset.clusters.map(({ clusterId }) => clusterId);
+  const clusterIds = [
+    ...clusterset.clusters.map(({ clusterId }) => clusterId),
+    ...(clusterset.withAbsent === true ? [ABSENT_CLUSTER] : []),
+  ];
   const localities = distinctLocalities(options);
   const image: ImageScope = {
     builder,
@@ -45,7 +48,9 @@ export function compileZoneImage(
   };
   // Trees of single clusters first: in a cluster's own view its cluster-local reverse names win (specification 2.3.3, Limitations).
   const scopes = plan.trees.map((tree, index) => ({ tree, scope: scopeOf(image, plan, index) }));
-  const nameServers = scopes.map(({ tree, scope }) => compileZoneItself(scope, tree, options));
+  const nameServers = scopes.map(({ tree, scope }) =>
+    compileZoneItself(scope, tree, zonesOf(plan, scope.apex), options),
+  );
   const distances = new Distances(clusterset);
   for (const { tree, scope } of scopes.toReversed()) compileTree(clusterset, tree, scope, distances);
   const namespaces = new Map(clusterset.clusters.map((cluster) => [cluster.clusterId, cluster.namespaces]));
@@ -68,10 +73,15 @@ function distinctLocalities({ federations, localities }: ZoneOptions): Locality[
     : [...new Map(localities.map((place) => [localityView(place), place])).values()];
 }
 
-function scopeOf(image: ImageScope, { zones }: ZonePlan, tree: number): TreeScope {
-  const bytes = zones
+/** The names of the zones that a tree is, in text, the canonical one first. */
+function zonesOf({ zones }: ZonePlan, tree: number): string[] {
+  return zones
     .filter((zone) => zone.tree === tree || zone.byView.some(([, own]) => own === tree))
-    .map(({ name }) => parseName(name).length);
+    .map(({ name }) => name);
+}
+
+function scopeOf(image: ImageScope, plan: ZonePlan, tree: number): TreeScope {
+  const bytes = zonesOf(plan, tree).map((name) => parseName(name).length);
   return { image, apex: tree, shortestZoneBytes: Math.min(...bytes), canonicalZoneBytes: bytes[0]! };
 }
 
@@ -90,26 +100,49 @@ function compileTree(clusterset: Clusterset, tree: TreePlan, scope: TreeScope, d
 }
 
 /** Writes what a zone has whatever its services are; returns the node of its name server's name. */
-function compileZoneItself({ image, apex }: TreeScope, tree: TreePlan, options: ZoneOptions): number {
+function compileZoneItself(
+  { image, apex }: TreeScope,
+  tree: TreePlan,
+  zones: readonly string[],
+  { nameServerAddresses, hosts }: ZoneOptions,
+): number {
   const { builder, ttl } = image;
   const { nodes } = builder;
+  const records = new Map<number, RecordSets>();
+  const setsAt = (labels: readonly string[]) => {
+    const node = labels.reduceRight((parent, label) => nodes.child(parent, label, 0), apex);
+    const sets = records.get(node) ?? new RecordSets();
+    records.set(node, sets);
+    return { node, sets };
+  };
   if (tree.kind !== "federation") {
     const version = tree.kind === "clusterset" ? CLUSTERSET_DNS_VERSION : CLUSTER_LOCAL_DNS_VERSION;
     const text = Uint8Array.from(version, (character) => character.charCodeAt(0));
-    const sets = new RecordSets();
+    const { sets } = setsAt(["dns-version"]);
     sets.addRdata(RecordType.TXT, Uint8Array.of(text.length, ...text), builder.ttl(DNS_VERSION_TTL), 0);
-    builder.setRecords(nodes.child(apex, "dns-version", 0), sets);
   }
-  const nameServer = new RecordSets();
-  for (const address of options.nameServerAddresses) {
-    const octets = usableAddress(address);
-    if (octets === undefined)
-      throw new RangeError(`the name server address ${JSON.stringify(address)} is no IP address`);
-    nameServer.addAddress(octets, ttl, 0);
-  }
-  const nameServerNode = nodes.child(nodes.child(apex, "dns", 0), "ns", 0);
-  builder.setRecords(nameServerNode, nameServer);
+  const nameServer = setsAt(["ns", "dns"]);
+  addAddresses(nameServer.sets, nameServerAddresses, ttl);
+  for (const { name, addresses } of hosts)
+    for (const labels of labelsBelow(name, zones)) addAddresses(setsAt(labels).sets, addresses, ttl);
+  for (const [node, sets] of records) builder.setRecords(node, sets);
   // An empty zone still answers NODATA, not NXDOMAIN, at the name that all services hang below.
   nodes.child(apex, "svc", 0);
-  return nameServerNode;
+  return nameServer.node;
+}
+
+function addAddresses(sets: RecordSets, addresses: readonly string[], ttl: number): void {
+  for (const address of addresses) {
+    const octets = usableAddress(address);
+    if (octets === undefined) throw new RangeError(`the address ${JSON.stringify(address)} is no IP address`);
+    sets.addAddress(octets, ttl, 0);
+  }
+}
+
+/** The labels of a name below each of the zones that it is in. */
+function labelsBelow(name: string, zones: readonly string[]): string[][] {
+  const host = canonicalZoneName(name);
+  return zones
+    .filter((zone) => host === zone || host.endsWith(`.${zone}`))
+    .map((zone) => (host === zone ? [] : host.slice(0, -zone.length - 1).split(".")));
 }

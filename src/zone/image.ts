@@ -1,4 +1,5 @@
 import { countLabels, FOLD, foldName, parseName } from "../dns/name.ts";
+import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
 import {
   ANY_ASKER,
   HEADER_WORDS,
@@ -9,6 +10,7 @@ import {
   REVERSE_TARGET_BYTES,
   type ZoneTable,
 } from "./layout.ts";
+import { isLocalityView } from "./locality.ts";
 import { hashAddress, spread } from "./name-hash.ts";
 import { countEnd, listForView, read16, readCount } from "./record-block.ts";
 
@@ -67,6 +69,7 @@ export class ZoneImage {
   readonly #lacking: Uint8Array;
   readonly #lackingBytes: number;
   readonly #viewIndex: ReadonlyMap<string, number>;
+  readonly #absentView: number;
 
   private constructor(bytes: Uint8Array<ArrayBuffer>, header: Uint32Array) {
     const field = (index: number) => header[index]!;
@@ -101,6 +104,7 @@ export class ZoneImage {
       field(Header.lackingAt) + this.#lackingBytes * tables.views.length,
     );
     this.#viewIndex = new Map(tables.views.map((clusterId, index) => [clusterId, index]));
+    this.#absentView = this.#viewIndex.get(ABSENT_CLUSTER) ?? -1;
     this.nameServers = tables.nameServers;
     this.podNames = tables.podNames;
     const zones = tables.zones.map(loadZone);
@@ -135,9 +139,13 @@ export class ZoneImage {
     return new ZoneImage(bytes, header);
   }
 
-  /** The index of the view of a source cluster or a place; -1 for none, or one that the image does not know. */
+  /**
+   * The index of the view of a source cluster or a place. A cluster that the image does not know has the view of clusters that are not live, where
+   * there is one; -1 for everybody else.
+   */
   viewOf(clusterId: string | undefined): number {
-    return clusterId === undefined ? -1 : (this.#viewIndex.get(clusterId) ?? -1);
+    if (clusterId === undefined) return -1;
+    return this.#viewIndex.get(clusterId) ?? (isLocalityView(clusterId) ? -1 : this.#absentView);
   }
 
   /** The tree that a zone is for a view index, or -1 where the zone does not exist for it. */

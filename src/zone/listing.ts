@@ -48,7 +48,7 @@ export function* listRecords(
     rdata: `${server} hostmaster.${zoneName} ${timers}`,
   };
   yield { name: zoneName, ttl: negativeTtl, type: "NS", rdata: server };
-  for (let node = image.trees; node < image.nodes; node++) {
+  for (let node = 0; node < image.nodes; node++) {
     if (image.treeOf(node) !== tree) continue;
     const list = image.existsIn(node, viewIndex) ? image.setListOf(node, viewIndex) : 0;
     if (list !== 0) yield* listSets(image, list, nodeName(image, node, zoneName), zoneName);

@@ -8,3 +8,8 @@ export interface Locality {
 export function localityView({ region, zone }: Locality): string {
   return zone === undefined ? `region:${region}` : `zone:${region}/${zone}`;
 }
+
+/** Whether a view is that of a place. */
+export function isLocalityView(view: string): boolean {
+  return view.includes(":");
+}

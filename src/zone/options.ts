@@ -10,6 +10,12 @@ export interface FederationOptions {
   readonly domain?: string;
 }
 
+/** A host in one of the zones: the gateway itself, where clients know it by such a name. */
+export interface HostOptions {
+  readonly name: string;
+  readonly addresses: readonly string[];
+}
+
 /** Settings of a compilation. TTLs in seconds. */
 export interface ZoneOptions {
   /**
@@ -28,6 +34,8 @@ export interface ZoneOptions {
   readonly localities: readonly Locality[];
   /** Addresses of `ns.dns.<zone>`, the zone's name server; none where nobody asks it directly. */
   readonly nameServerAddresses: readonly string[];
+  /** Hosts that have address records beside the services; those in none of the zones are left out. */
+  readonly hosts: readonly HostOptions[];
 }
 
 /** What is used where a setting is not given. */
@@ -39,4 +47,5 @@ export const DEFAULT_ZONE_OPTIONS: ZoneOptions = {
   federations: [],
   localities: [],
   nameServerAddresses: [],
+  hosts: [],
 };

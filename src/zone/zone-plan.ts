@@ -28,7 +28,7 @@ export function planZones(
   const trees: TreePlan[] = [{ kind: "clusterset" }];
   const zones = new Map<string, { name: string; tree: number; byView: [number, number][] }>();
   for (const zone of options.zones) {
-    const name = canonicalText(zone);
+    const name = canonicalZoneName(zone);
     zones.set(name, { name, tree: 0, byView: [] });
   }
   if (zones.size === 0) throw new RangeError("an image needs at least one zone");
@@ -38,7 +38,7 @@ export function planZones(
       [domain, "external"],
     ] as const) {
       if (text === undefined) continue;
-      const name = canonicalText(text);
+      const name = canonicalZoneName(text);
       const plan = { federation, clients };
       const taken = zones.get(name);
       const tree = taken === undefined ? undefined : trees[taken.tree];
@@ -62,7 +62,11 @@ export function planZones(
   return { trees, zones: [...zones.values()] };
 }
 
-function canonicalText(zone: string): string {
+/**
+ * A zone's name in lower case with the trailing dot.
+ * @throws {NameError} where it is no name
+ */
+export function canonicalZoneName(zone: string): string {
   return formatName(foldName(parseName(zone)));
 }
 
@@ -83,7 +87,7 @@ function readLocalName(
   };
   let name: string;
   try {
-    name = canonicalText(zone.name);
+    name = canonicalZoneName(zone.name);
   } catch (error) {
     return report((error as Error).message);
   }

@@ -2,7 +2,7 @@ import dnsPacket from "dns-packet";
 import { describe, expect, it } from "vitest";
 import { socketAddress } from "../../src/access/client/client-address.ts";
 import { createViewReader } from "../../src/access/view/view.ts";
-import { createAnswerQuery } from "../../src/answer/answer-query.ts";
+import { createAnswerQuery, type QueryParts } from "../../src/answer/answer-query.ts";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import type { OutsidePolicy } from "../../src/forward/outside.ts";
 import { createAnswerMessage } from "../../src/hosts/node/listeners/answer-message.ts";
@@ -30,8 +30,14 @@ interface Place {
   readonly outsideZones?: OutsidePolicy;
 }
 
-/** @param isCached whether the answer is there at once */
-function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array, isCached = false) {
+interface Planted {
+  readonly stubs?: QueryParts["stubs"];
+  /** Whether the answer is there at once. */
+  readonly isCached?: boolean;
+}
+
+function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array, planted: Planted = {}) {
+  const { stubs, isCached = false } = planted;
   const seen: (OutsidePolicy | string | undefined)[] = [];
   const counters = new QueryCounters();
   const answerQuery = createAnswerQuery({
@@ -48,6 +54,7 @@ function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array,
     clock: () => 0,
     counters,
     views: createViewReader({}, () => true),
+    stubs,
     outside: {
       answer: (_message, _given, policy, client) => {
         seen.push(policy, client);
@@ -96,6 +103,16 @@ describe("a listener asked for a name outside the zones", () => {
     }
   });
 
+  it("keeps what is above a registered federation from being denied", async () => {
+    const denial = { ...answerOf(0), outcome: "nxdomain" } as const;
+    const kept = { ...denial, outcome: "nodata" } as const;
+    const stubs = { size: 1, forward: () => undefined, keepAncestor: () => kept };
+    for (const beyond of ["outside", undefined] as const) {
+      const { handle } = handlerOf(denial, beyond, undefined, { stubs });
+      expect(await handle(asked, "192.0.2.7", { outsideZones: "nxdomain" }, udp)).toEqual(kept);
+    }
+  });
+
   it("asks nobody for a name of its zones", async () => {
     const { handle, seen } = handlerOf(answerOf(1), undefined);
     expect(await handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp)).toMatchObject({
@@ -121,7 +138,7 @@ describe("the duration histogram", () => {
   it.each([HTTPS, udp, tcp, streamTransport("dot", 1000)])(
     "has a forwarded answer that was cached, over $name",
     async (transport) => {
-      const world = handlerOf(answerOf(1), "outside", undefined, true);
+      const world = handlerOf(answerOf(1), "outside", undefined, { isCached: true });
       await world.handle(asked, "192.0.2.7", { outsideZones: "forward" }, transport);
       expect(countOf(world)).toBe(1);
     },

@@ -43,7 +43,7 @@ describe("listening beyond loopback without a word on who may ask", () => {
   ])("%j is refused, and what to say is said", (config, expected) => {
     expect(() => read(config)).toThrow(UsageError);
     expect(() => read(config)).toThrow(expected);
-    expect(() => read(config)).toThrow(/--public .*access\.public.*access\.rules.*docs\/security\.md#asking/);
+    expect(() => read(config)).toThrow(/--public .*access\.public.*access\.rules.*docs\/how-to\/access\.md/);
   });
 
   it("counts for flags, too", () => {
@@ -224,9 +224,9 @@ describe("in CONFIG", () => {
   });
 });
 
-it("docs/security.md's rules are taken", () => {
-  const page = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8");
-  const [, text] = /## Asking.*?```yaml\n(.*?)```/s.exec(page)!;
+it("docs/how-to/access.md's rules are taken", () => {
+  const page = readFileSync(new URL("../../docs/how-to/access.md", import.meta.url), "utf8");
+  const [, text] = /## Rules.*?```yaml\n(.*?)```/s.exec(page)!;
   const file = join(folder, "gateway.yaml");
   writeFileSync(file, `${text}tls: { clientCaFile: ca.crt }\n`);
   const { rules } = readServeConfig({ config: file }).access;

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { namesInCertificate } from "../../src/config/listeners.ts";
+import { ownNames } from "../../src/config/own-names.ts";
 import { UsageError } from "../../src/config/usage-error.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
 import { designatedResolver } from "../../src/hosts/node/listeners/designation.ts";
@@ -100,6 +101,62 @@ describe("the designated resolver", () => {
       { protocol: "https", port: 443 },
       { protocol: "dot", port: 853, view: undefined },
     ]);
+  });
+});
+
+describe("the gateway's own names", () => {
+  const ownNamesOf = (text: string) => ownNames(readServeConfig({ config: file(text) }));
+
+  it("have the name server where everybody can ask by plain DNS: port 53 of public addresses", () => {
+    const text = `
+access: { public: true, rules: [{ name: some, addresses: [192.0.2.0/24] }] }
+dns:
+  listen:
+    - "192.0.2.1:53"
+    - "[2001:db8::1]:53"
+    - "192.0.2.1:53"
+    - "192.0.2.2:5353"
+    - ":53"
+    - "0.0.0.0:53"
+    - "10.0.0.1:53"
+    - "127.0.0.1:53"
+    - "[fd00::1]:53"
+    - { address: "192.0.2.3:53", view: cluster-a }
+    - { address: "192.0.2.4:53", rule: some }
+`;
+    expect(ownNamesOf(text).nameServerAddresses).toEqual(["192.0.2.1", "2001:db8::1"]);
+    const stated = `${text}nameServerAddresses: [10.0.0.53]\n`;
+    expect(ownNamesOf(stated).nameServerAddresses).toEqual(["10.0.0.53"]);
+    expect(ownNamesOf(`${text}nameServerAddresses: []\n`).nameServerAddresses).toEqual([]);
+  });
+
+  it("have the designated resolver", () => {
+    const text = "zones: [cs.example]\nddr: { name: dns.cs.example, addresses: [192.0.2.1] }\n";
+    expect(ownNamesOf(text).hosts).toEqual([{ name: "dns.cs.example", addresses: ["192.0.2.1"] }]);
+    expect(ownNamesOf("zones: [cs.example]\n").hosts).toEqual([]);
+  });
+
+  it.each([
+    [
+      "dns.CS.example.",
+      "[]",
+      "ddr.name: dns.cs.example is in the zone cs.example, which this gateway answers for",
+    ],
+    ["cs.example", "[]", "ddr.name: cs.example is in the zone cs.example"],
+    ["dns.federation", "[]", "ddr.name: dns.federation is in the zone federation"],
+    ["dns.fed.example", "[]", "ddr.name: dns.fed.example is in the zone fed.example"],
+    ["web.shop.svc.cs.example", "[192.0.2.1]", "ddr.name: web.shop.svc.cs.example is below svc.cs.example"],
+    ["svc.cs.example", "[192.0.2.1]", "ddr.name: svc.cs.example is below svc.cs.example"],
+  ])("cannot be %s with the addresses %s", (name, addresses, expected) => {
+    const config = file(
+      `zones: [cs.example]\nfederations: [{ name: fed, domain: fed.example }]\nddr: { name: ${name}, addresses: ${addresses} }\n`,
+    );
+    expect(() => readServeConfig({ config })).toThrow(expected);
+  });
+
+  it("are elsewhere without addresses", () => {
+    const config = file("zones: [cs.example]\nddr: { name: xcs.example }\n");
+    expect(readServeConfig({ config }).ddr.name).toBe("xcs.example");
   });
 });
 

@@ -25,6 +25,8 @@ export interface HostUnderTest {
 export interface RunningHost {
   /** Sends a request to it, as its clients would. Of the URL only path and query count. */
   readonly fetch: Fetch;
+  /** Lets that many milliseconds pass at once; absent where the host has a clock of its own. */
+  readonly pass?: (milliseconds: number) => void;
   stop(): Promise<void>;
 }
 

@@ -58,6 +58,11 @@ describe("names in text (RFC 1035 section 5.1)", () => {
     ["a b", "position 1"],
     ["a\\", "escape at position 1"],
     ["a\\999", "escape"],
+    ["a\\1", "escape at position 1"],
+    ["a\\12", "escape at position 1"],
+    ["a\\12.b", "escape at position 1"],
+    ["a\\1x", "escape at position 1"],
+    ["a\\12x", "escape at position 1"],
   ])("refuses %j", (text, message) => {
     expect(() => parseName(text)).toThrow(message);
   });

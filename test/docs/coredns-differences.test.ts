@@ -5,8 +5,8 @@ import { differences } from "../e2e/coredns/differences/index.ts";
 import { renderDocument } from "../e2e/coredns/document.ts";
 
 // After a change of the table: npx vitest run --project unit test/docs -u
-test("docs/coredns-differences.md is what the table of differences says", async () => {
-  const page = fileURLToPath(new URL("../../docs/coredns-differences.md", import.meta.url));
+test("docs/explanation/coredns-differences.md is what the table of differences says", async () => {
+  const page = fileURLToPath(new URL("../../docs/explanation/coredns-differences.md", import.meta.url));
   await expect(renderDocument()).toMatchFileSnapshot(page);
 });
 

@@ -7,7 +7,7 @@ import { LIMITS } from "../../src/limits/limit-counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
 
-const documentation = readFileSync(new URL("../../docs/limits.md", import.meta.url), "utf8");
+const documentation = readFileSync(new URL("../../docs/reference/limits.md", import.meta.url), "utf8");
 
 /** Numbers among the settings that bound nothing. */
 const NO_LIMITS = new Set([
@@ -71,7 +71,7 @@ const written = (value: number): string[] => [
 const { forwarder } = fakeForwarder({});
 const metrics = createPrometheusMetrics(new FakeGateway(), new QueryCounters(), () => NOW, forwarder);
 
-describe("docs/limits.md", () => {
+describe("docs/reference/limits.md", () => {
   it("is about settings that there are", () => {
     const known = new Set(settings.map(([key]) => key));
     const told = rows.flatMap(({ keys }) => keys).filter((key) => key !== "http2");

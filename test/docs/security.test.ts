@@ -7,7 +7,7 @@ import { documentedSetUp, SET_UPS, type SetUpName } from "./set-ups.ts";
 const folder = fileURLToPath(new URL("../../examples/security", import.meta.url));
 const names = Object.keys(SET_UPS) as SetUpName[];
 
-describe("the set-ups of docs/security.md", () => {
+describe("the set-ups of docs/how-to/access-examples.md", () => {
   it("are the files in examples/security", () => {
     expect(readdirSync(folder).sort()).toEqual(names.map((name) => `${name}.yaml`).sort());
   });

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 
-const document = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8");
+const document = readFileSync(new URL("../../docs/how-to/access-examples.md", import.meta.url), "utf8");
 
-/** A command of docs/security.md, and the words that stand behind its `#`: parts of what it prints. */
+/** A command of docs/how-to/access-examples.md, and the words that stand behind its `#`: parts of what it prints. */
 export interface Command {
   readonly line: string;
   readonly expected: readonly string[];
 }
 
-/** A set-up as docs/security.md has it. */
+/** A set-up as docs/how-to/access-examples.md has it. */
 export interface DocumentedSetUp {
   /** The config file. */
   readonly config: string;
@@ -22,15 +22,15 @@ export interface DocumentedSetUp {
 
 /** The files of examples/security without `.yaml`, with the headings of their sections. */
 export const SET_UPS = {
-  "public-lab": "### A public lab",
-  company: "### A company",
-  "zero-trust": "### Zero trust",
+  "public-lab": "## A public lab",
+  company: "## A company",
+  "zero-trust": "## Zero trust",
 } as const;
 export type SetUpName = keyof typeof SET_UPS;
 
 /** The function `ask` that commands use. */
 export function askFunction(): string {
-  return blocksOf(sectionOf("## Three set-ups"), "sh")[0]!;
+  return blocksOf(document.split("\n## ")[0]!, "sh")[0]!;
 }
 
 /** @throws {Error} where the documentation has no such set-up */
@@ -63,7 +63,7 @@ function only(lines: readonly string[]): string {
 /** What stands below a heading, up to the next one. */
 function sectionOf(heading: string): string {
   const start = document.indexOf(`\n${heading}\n`);
-  if (start < 0) throw new Error(`docs/security.md has no ${heading}`);
+  if (start < 0) throw new Error(`docs/how-to/access-examples.md has no ${heading}`);
   return document.slice(start + heading.length + 2).split(/^#{2,3} /m)[0]!;
 }
 

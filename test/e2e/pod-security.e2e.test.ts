@@ -24,18 +24,31 @@ interface Pod extends KubeObject {
 }
 
 const base = join(checkout, "infra/kubernetes");
-const folders = [".", ...readdirSync(join(base, "overlays")).map((name) => join("overlays", name))];
+const folders = [
+  ".",
+  "gateway",
+  ...readdirSync(join(base, "overlays")).map((name) => join("overlays", name)),
+];
 
-/** What a Deployment's controller would create. */
+/** What the controller of a Deployment or StatefulSet would create. */
 function podOf(folder: string): Pod {
-  const deployment = infraManifests(join(base, folder)).find(({ kind }) => kind === "Deployment")!;
-  const { template } = deployment.spec as { template: { metadata: object; spec: Pod["spec"] } };
-  const { namespace } = deployment.metadata;
+  const controlled = infraManifests(join(base, folder)).find(({ kind }) =>
+    /^(?:Deployment|StatefulSet)$/.test(kind),
+  )!;
+  const { template, volumeClaimTemplates = [] } = controlled.spec as {
+    template: { metadata: object; spec: Pod["spec"] };
+    volumeClaimTemplates?: KubeObject[];
+  };
+  const { namespace } = controlled.metadata;
+  const volumes = volumeClaimTemplates.map(({ metadata: { name } }) => ({
+    name,
+    persistentVolumeClaim: { claimName: `${name}-gateway-0` },
+  }));
   return structuredClone({
     apiVersion: "v1",
     kind: "Pod",
     metadata: { ...template.metadata, name: "worker", ...(namespace !== undefined && { namespace }) },
-    spec: template.spec,
+    spec: { ...template.spec, volumes: [...template.spec.volumes, ...volumes] },
   });
 }
 
@@ -44,7 +57,8 @@ describe("Pod Security", () => {
 
   beforeAll(async () => {
     server = await startApiServer({ crds: false });
-    await server.admin.apply(...infraManifests().filter(({ kind }) => kind === "Namespace"));
+    const manifests = [...infraManifests(), ...infraManifests(join(base, "gateway"))];
+    await server.admin.apply(...manifests.filter(({ kind }) => kind === "Namespace"));
   });
 
   afterAll(() => server?.stop());
@@ -111,7 +125,7 @@ describe("Pod Security", () => {
     await expect(admit(pod)).rejects.toMatchObject({ status: 403, body: expect.stringMatching(violation) });
   });
 
-  test.each(folders)(
+  test.each(folders.filter((folder) => folder !== "gateway"))(
     "infra/kubernetes/%s: nothing can be written, everything is limited, one pod alone has the token",
     (folder) => {
       const { serviceAccountName, automountServiceAccountToken, containers } = podOf(folder).spec;
@@ -136,4 +150,15 @@ describe("Pod Security", () => {
       ]);
     },
   );
+
+  test("infra/kubernetes/gateway: only its state can be written, everything is limited, and it has no token", () => {
+    const { automountServiceAccountToken, containers } = podOf("gateway").spec;
+    expect(automountServiceAccountToken).toBe(false);
+    const [{ securityContext, resources, volumeMounts }] = containers as [Container];
+    expect(securityContext).toMatchObject({ readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } });
+    expect(Object.keys(resources.limits).sort()).toEqual(["cpu", "memory"]);
+    expect(volumeMounts.filter(({ readOnly }) => readOnly !== true)).toEqual([
+      { name: "state", mountPath: "/var/lib/clusterset-doh" },
+    ]);
+  });
 });

@@ -97,6 +97,24 @@ describe("exports (KEP-1645, Exporting Services)", () => {
   });
 
   test.each([
+    ["true", true],
+    ["false", undefined],
+    ["True", undefined],
+    ["", undefined],
+  ])(
+    "the annotation tolerate-unready-endpoints %j counts as publishNotReadyAddresses: %s (2.1)",
+    (value, expected) => {
+      const old = service("shop/db", { clusterIP: "None" });
+      const annotations = { "service.alpha.kubernetes.io/tolerate-unready-endpoints": value };
+      const { exports } = extract(
+        { ...old, metadata: { ...old.metadata, annotations } },
+        serviceExport("shop/db"),
+      );
+      expect(exports["shop/db"]!.publishNotReadyAddresses).toBe(expected);
+    },
+  );
+
+  test.each([
     ["no Service", "NoService", [serviceExport("shop/web")]],
     [
       "an ExternalName Service (KEP-1645, Service Types)",

@@ -76,6 +76,13 @@ describe("Services of the cluster (DNS-based service discovery 1.0.1)", () => {
     });
   });
 
+  test("the annotation tolerate-unready-endpoints counts as publishNotReadyAddresses (2.1)", () => {
+    const old = dated("shop/db", { clusterIP: "None" });
+    const annotations = { "service.alpha.kubernetes.io/tolerate-unready-endpoints": "true" };
+    const { services } = extract([{ ...old, metadata: { ...old.metadata, annotations } }]);
+    expect(services["shop/db"]!.publishNotReadyAddresses).toBe(true);
+  });
+
   test("whatever slice is labelled with the Service counts, as in CoreDNS; an export has its own only", () => {
     const { services, exports } = extract([
       service("shop/web", { selector: undefined, clusterIP: "None", clusterIPs: ["None"] }),

@@ -69,6 +69,25 @@ describe("the policy", () => {
     expect(asked).toEqual([]);
   });
 
+  it.each<[OutsidePolicy, string, NonNullable<Answer["beyond"]>, string]>([
+    ["nxdomain", "example.com", "outside", "NOERROR"],
+    ["refuse", "example.com", "outside", "as given"],
+    ["nxdomain", "local", "hidden", "NOERROR"],
+    ["forward", "cluster.local", "hidden", "NOERROR"],
+    ["forward", "3.10.in-addr.arpa", "outside", "NOERROR"],
+    ["forward", "svc.federation", "outside", "NOERROR"],
+  ])("%s never denies a name above those that are answered: %s, %s", (policy, name, beyond, expected) => {
+    const { answer, asked } = outsideOf();
+    const given = { ...GIVEN, beyond, isAncestor: true } as const;
+    const said = atOnce(answer(queryFor(name, withEdns), policy, given));
+    if (expected === "as given") expect(said.answer).toBe(given);
+    else {
+      expect(decoded(said.answer.bytes)).toMatchObject({ rcode: expected, answers: [] });
+      expect(said.answer.outcome).toBe("nodata");
+    }
+    expect(asked).toEqual([]);
+  });
+
   it.each<OutsidePolicy>(["refuse", "nxdomain"])(
     "%s says nothing of names while nothing is loaded",
     (policy) => {

@@ -65,6 +65,40 @@ describe("which queries are forwarded", () => {
   });
 });
 
+describe("a name above those of a registered federation exists (RFC 8020)", () => {
+  const denial = { bytes: Uint8Array.of(0, 0, 0x80, 0x83), outcome: "nxdomain", freshness: 5 } as const;
+
+  it.each([
+    [".", true],
+    ["federation", true],
+    ["SVC.federation", true],
+    ["eu-west.federation", true],
+    ["eu-west-1a.eu-west.federation", true],
+    ["svc.eu-west-1a.eu-west.federation", true],
+    ["example.com", true],
+    ["svc.federation.example.com", true],
+    ["x.eu-west-1a.eu-west.federation", false],
+    ["other.svc.eu-west.federation", false],
+    ["x.svc.eu-west-1a.eu-west.federation", false],
+    ["www.example.com", false],
+    ["xfederation", false],
+  ])("%s: %s", async (name, expected) => {
+    const { stubs } = await registered({ one: addressOf("192.0.2.1") });
+    const kept = stubs.keepAncestor(queryFor(name), denial);
+    expect(kept).toEqual(
+      expected ? { ...denial, bytes: Uint8Array.of(0, 0, 0x80, 0x80), outcome: "nodata" } : denial,
+    );
+  });
+
+  it("while one is registered, and whatever else was answered stays", async () => {
+    const { stubs } = await registered({ one: addressOf("192.0.2.1") });
+    const given = { ...denial, outcome: "refused" } as const;
+    expect(stubs.keepAncestor(queryFor("federation"), given)).toBe(given);
+    await stubs.remove("fed");
+    expect(stubs.keepAncestor(queryFor("federation"), denial)).toBe(denial);
+  });
+});
+
 describe("what a name server is sent", () => {
   it("is the question with ID 0, RD and CD, and the source cluster", async () => {
     const { stubs, asked } = await registered({ one: addressOf("192.0.2.1") });

@@ -25,7 +25,7 @@ const exporting = (clusterId: string, created: number | string): ClusterSnapshot
   });
 const counted = (clusterId: string) => precedence.setBack(clusterId)?.get("shop/web");
 
-describe("the creation time that a cluster tells of an export (docs/security.md, Creation times)", () => {
+describe("the creation time that a cluster tells of an export (SECURITY.md, Creation times)", () => {
   it.each<[string, string, string | undefined]>([
     ["as it is, however old, while the gateway is new", "2021-03-01T00:00:00Z", undefined],
     ["not before 2020, when there was no ServiceExport", "1970-01-01T00:00:00Z", "impossible"],

@@ -2,6 +2,8 @@ import dnsPacket from "dns-packet";
 import { expect, test } from "vitest";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { localityView } from "../../src/zone/locality.ts";
+import { twoClusters } from "../resolve/world.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { realStages } from "./real-stages.ts";
@@ -14,9 +16,9 @@ async function openReal() {
     clock,
     onEvent: () => {},
   });
-  const ask = (name = "web.shop.svc.clusterset.local") => {
+  const ask = (name = "web.shop.svc.clusterset.local", view?: string) => {
     const query = dnsPacket.encode({ type: "query", id: 1, questions: [{ type: "A", name }] });
-    const decoded = dnsPacket.decode(Buffer.from(gateway.answer(query, undefined, clock.now())!.bytes));
+    const decoded = dnsPacket.decode(Buffer.from(gateway.answer(query, view, clock.now())!.bytes));
     const answers = (decoded.answers ?? []) as { data: string; ttl: number }[];
     const { rcode } = decoded as unknown as { rcode: string };
     return {
@@ -61,6 +63,30 @@ test("names are answered from what is pushed, with TTLs that do not outlive the 
   expect(ask()).toMatchObject({ rcode: "NOERROR", addresses: ["10.0.0.0"] });
   await clock.advance(25_000);
   expect(ask().rcode).toBe("SERVFAIL");
+});
+
+test("the view of a cluster whose lease expired never has another cluster's clusterset IPs", async () => {
+  const { gateway, clock, ask, done } = await openReal();
+  const [east, west] = twoClusters();
+  const web = "web.shop.svc.clusterset.local";
+  await done(gateway.replace("east", east!, 100));
+  await done(gateway.replace("west", west!, 10));
+  expect(ask(web, "west").addresses).toEqual(["10.201.0.1"]);
+  await clock.advance(10_000);
+  expect(gateway.hasCluster("west")).toBe(true);
+  expect(ask(web, "west")).toMatchObject({ rcode: "NOERROR", addresses: ["10.1.0.8"] });
+  expect(ask("log.ops.svc.clusterset.local", "west").addresses).toEqual(["192.0.2.10"]);
+  expect(ask(web).addresses).toEqual(["10.200.0.1"]);
+  expect(ask(web, "east").addresses).toEqual(["10.200.0.1"]);
+  expect(ask(web, localityView({ region: "eu" })).addresses).toEqual(["10.200.0.1"]);
+
+  await done(gateway.replace("west", west!, 10));
+  expect(ask(web, "west").addresses).toEqual(["10.201.0.1"]);
+  expect(gateway.current(clock.now())!.image.views).toEqual(["east", "west"]);
+  await clock.advance(10_000);
+  expect(gateway.current(clock.now())!.image.views).toEqual(["east", "*"]);
+  await done(gateway.leave("west"));
+  expect(gateway.current(clock.now())!.image.views).toEqual(["east"]);
 });
 
 test("a push that changes no answer keeps the image, whatever the time", async () => {

@@ -30,11 +30,18 @@ export function getHeaders(fields: readonly (readonly [string, string])[] = []):
 export const reset = (stream: number) => frame(FRAME.reset, 0, stream, Buffer.from([0, 0, 0, 8]));
 
 /** The frames in what a server sent. */
-export function* framesIn(bytes: Buffer): Generator<{ type: number; stream: number; payload: Buffer }> {
+export function* framesIn(
+  bytes: Buffer,
+): Generator<{ type: number; flags: number; stream: number; payload: Buffer }> {
   for (let at = 0; at + 9 <= bytes.length; ) {
     const end = at + 9 + bytes.readUIntBE(at, 3);
     if (end > bytes.length) return;
-    yield { type: bytes[at + 3]!, stream: bytes.readUInt32BE(at + 5), payload: bytes.subarray(at + 9, end) };
+    yield {
+      type: bytes[at + 3]!,
+      flags: bytes[at + 4]!,
+      stream: bytes.readUInt32BE(at + 5),
+      payload: bytes.subarray(at + 9, end),
+    };
     at = end;
   }
 }

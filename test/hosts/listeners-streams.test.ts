@@ -3,7 +3,7 @@ import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { AnswerMessage } from "../../src/hosts/node/listeners/answer-message.ts";
 import type { Bound } from "../../src/hosts/node/listeners/bind.ts";
 import { Connections } from "../../src/hosts/node/listeners/connections.ts";
@@ -13,6 +13,7 @@ import { ConnectionErrors } from "../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { framed, StreamClient } from "./dns-clients.ts";
+import { stopClock } from "./stopped-clock.ts";
 
 let folder: string;
 let tls: TlsIdentity;
@@ -28,6 +29,7 @@ let errors: Error[] = [];
 let limits = new LimitCounters();
 const hits = () => Object.fromEntries([...limits.counts()].filter(([, count]) => count > 0));
 afterEach(async () => {
+  vi.restoreAllMocks();
   for (const client of clients.splice(0)) client.close();
   await Promise.all(running.splice(0).map((one) => one.close(0)));
   errors = [];
@@ -255,17 +257,15 @@ describe("who holds a connection without use is dropped (RFC 7766 section 6.2.3)
   });
 
   it("who asks in time stays", async () => {
+    const pass = stopClock();
     const { connect } = await start({ idleTimeout: 1000 });
     const [active, idle] = [await connect(), await connect()];
-    let idleIsGone = false;
-    idle.closed.then(() => {
-      idleIsGone = true;
-    });
-    while (!idleIsGone) {
-      expect(idOf(await active.ask(ask(1)))).toBe(1);
-      await wait(20);
-    }
+    expect(idOf(await idle.ask(ask(1)))).toBe(1);
+    pass(900);
     expect(idOf(await active.ask(ask(2)))).toBe(2);
+    pass(900);
+    await idle.closed;
+    expect(idOf(await active.ask(ask(3)))).toBe(3);
   });
 });
 

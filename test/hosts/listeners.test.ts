@@ -316,6 +316,21 @@ describe("designated resolvers (RFC 9462)", () => {
     }
   });
 
+  it("have their addresses where their name is in a zone of the gateway", async () => {
+    const ddr = { name: "gw.test.clusterset.local", addresses: ["127.0.0.1"] };
+    const gateway = await start({ ...ANY_PORT, ddr, nameServerAddresses: ["192.0.2.53"] });
+    const port = portOf(gateway, "dns");
+    const answerOf = async (name: string, type: string) =>
+      decode(await askUdp(port, encodeQuery(name, type)));
+    expect((await answerOf("_dns.gw.test.clusterset.local", "UNKNOWN_64")).answer).toHaveLength(2);
+    expect((await answerOf("gw.test.clusterset.local", "A")).answer).toEqual([
+      "gw.test.clusterset.local 5 A 127.0.0.1",
+    ]);
+    expect((await answerOf("clusterset.local", "NS")).additional).toContain(
+      "ns.dns.clusterset.local 5 A 192.0.2.53",
+    );
+  });
+
   it("are in the self-signed certificate, with the addresses that clients know", async () => {
     const gateway = await start({ ...DDR, dns: { listen: ["127.0.0.3:0"] } });
     const { subjectAltName } = new X509Certificate(readFileSync(gateway.certificateFile!));

@@ -110,8 +110,8 @@ describe("a gateway on Node behind a proxy", () => {
   });
 });
 
-it("the config file of docs/location.md is taken", () => {
-  const page = readFileSync(new URL("../../docs/location.md", import.meta.url), "utf8");
+it("the config file of docs/how-to/location.md is taken", () => {
+  const page = readFileSync(new URL("../../docs/how-to/location.md", import.meta.url), "utf8");
   const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-location-"));
   const config = join(folder, "located.yaml");
   writeFileSync(config, /```yaml\n(.*?)```/s.exec(page)![1]!);

@@ -8,7 +8,6 @@ import {
 import { connect as connectTcp, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { Clients, clientConnections, socketNetworks } from "../../src/config/clients.ts";
@@ -30,6 +29,7 @@ import {
   PREFACE,
   reset,
 } from "./http2-frames.ts";
+import { stopClock } from "./stopped-clock.ts";
 
 let folder: string;
 let tls: TlsIdentity;
@@ -42,6 +42,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const running: NodeServer[] = [];
 const closing: { destroy(): void }[] = [];
 afterEach(async () => {
+  vi.restoreAllMocks();
   for (const one of closing.splice(0)) one.destroy();
   await Promise.all(running.splice(0).map((server) => server.stop(0)));
 });
@@ -164,16 +165,25 @@ describe("connections", () => {
   });
 
   it("that never asked go before those that did, once their handshake had its time", async () => {
-    const server = await start({ limits: { connections: 2 } });
+    const server = await start({ limits: { connections: 3 } });
+    const pass = stopClock();
     const asked = http2(server);
     await answered(asked);
+    pass(1);
     const silent = tcp(server);
     await once(silent, "connect");
     const gone = closed(silent);
-    await sleep(1200);
+    // Connections are accepted in their order, so that the silent one is held when this one is answered.
+    const later = http2(server);
+    await answered(later);
+    pass(1200);
     expect(await answered(http2(server))).toBe("GET");
     await gone;
-    expect([asked.destroyed, server.hits()]).toEqual([false, { "limits.connections": 1 }]);
+    expect([asked.destroyed, later.destroyed, server.hits()]).toEqual([
+      false,
+      false,
+      { "limits.connections": 1 },
+    ]);
   });
 
   it("of one client are bounded, its own go, and others do not count", async () => {

@@ -24,7 +24,7 @@ const headless = (sources: Record<string, string>) => ({
   endpoints: Object.fromEntries(Object.entries(sources).map(([source, address]) => [source, at(address)])),
 });
 
-describe("endpoints of other source clusters (docs/push-protocol.md, For whom a cluster speaks)", () => {
+describe("endpoints of other source clusters (docs/reference/push-api.md, For whom a cluster speaks)", () => {
   const hub = importing(
     "hub",
     headless({ east: "10.1.0.1", West: "10.2.0.1", hub: "10.3.0.1", "": "10.4.0.1" }),

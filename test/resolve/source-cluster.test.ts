@@ -102,7 +102,7 @@ describe("withSourceCluster", () => {
     );
   });
 
-  it("has the bytes that docs/federation.md shows", () => {
+  it("has the bytes that docs/how-to/federation.md shows", () => {
     const sent = withSourceCluster(encodeQuery("a", "A", false), CODE, "cluster-a");
     expect(Buffer.from(sent.subarray(19)).toString("hex")).toBe(
       "00" + // root

@@ -2,6 +2,7 @@ import dnsPacket from "dns-packet";
 import { describe, expect, it } from "vitest";
 import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
+import { HTTPS, streamTransport, udpTransport } from "../../src/resolve/transport.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { ask, compileWorld, decode, echoedName, encodeQuery } from "./ask.ts";
 import { twoClusters } from "./world.ts";
@@ -54,6 +55,8 @@ describe("messages that are no queries", () => {
 
 describe("malformed queries get FORMERR (RFC 1035 section 4.1.1)", () => {
   const base = encodeQuery(NAME, "A", false);
+  const A_RECORD = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 5, 0, 4, 192, 0, 2, 1];
+  const PADDED = [0, 12, 0, 0];
   const set = (changes: Record<number, number>) => {
     const copy = Uint8Array.from(base);
     for (const [at, octet] of Object.entries(changes)) copy[Number(at)] = octet;
@@ -72,15 +75,51 @@ describe("malformed queries get FORMERR (RFC 1035 section 4.1.1)", () => {
     ["a compression pointer in the question", set({ 12: 0xc0, 13: 12 })],
     ["a label type that was withdrawn (RFC 6891 section 5)", set({ 12: 0x41 })],
     ["a header alone", base.subarray(0, 12)],
-    ["two OPT records (RFC 6891 section 6.1.1)", withOpt(opt(), opt())],
     ["OPT below a name", withOpt([1, 97, ...opt()])],
-    ["an option longer than the OPT record", withOpt(opt(0, 0, [0, 12, 0, 9, 0]))],
-    ["half an option", withOpt(opt(0, 0, [0, 12, 0]))],
     ["OPT as the question's type", encodeQuery(NAME, "OPT", false)],
   ])("%s", (_, query) => {
     const { rcode, counts, flags } = header(answered(query));
     expect({ rcode, counts, response: flags >> 15 }).toEqual({ rcode: 1, counts: [0, 0, 0, 0], response: 1 });
   });
+
+  it.each([
+    ["two OPT records (RFC 6891 section 6.1.1)", withOpt(opt(), opt())],
+    ["an option longer than the OPT record", withOpt(opt(0, 0, [0, 10, 0, 9, 0]))],
+    ["half an option", withOpt(opt(0, 0, [0, 12, 0]))],
+    ["OPT as the question's type", encodeQuery(NAME, "OPT", true)],
+    [
+      "an answer section",
+      Uint8Array.from([...base.subarray(0, 7), 1, 0, 0, 0, 1, ...base.subarray(12), ...A_RECORD, ...opt()]),
+    ],
+    ["no question", Uint8Array.from([...base.subarray(0, 5), 0, 0, 0, 0, 0, 0, 1, ...opt()])],
+    ["octets behind OPT", Uint8Array.from([...withOpt(opt()), 0])],
+  ])("with OPT where the query has it (RFC 6891 section 6.1.1): %s", (_, query) => {
+    const bytes = answered(query);
+    expect(header(bytes)).toMatchObject({ rcode: 1, counts: [0, 0, 0, 1] });
+    expect([...bytes.subarray(12, 15)]).toEqual([0, 0, 41]);
+    expect(bytes).toHaveLength(23);
+  });
+
+  it.each([
+    ["FORMERR", 1, Uint8Array.from([...withOpt(opt(0, 0x8000, PADDED)), 0])],
+    ["NOTIMP", 4, Uint8Array.from(withOpt(opt(0, 0x8000, PADDED)), (octet, at) => (at === 2 ? 0x28 : octet))],
+    ["BADVERS", 0, withOpt(opt(1, 0x8000, PADDED))],
+  ])(
+    "%s is padded where the query is, on encrypted transports alone, and has the DO bit (RFC 8467 section 4.1)",
+    (_, rcode, query) => {
+      for (const transport of [HTTPS, streamTransport("dot", 1000)]) {
+        const { bytes } = resolve(query, { ...world, transport })!;
+        expect(header(bytes).rcode).toBe(rcode);
+        expect(bytes).toHaveLength(468);
+      }
+      for (const transport of [udpTransport(1232), streamTransport("tcp", 1000)]) {
+        const { bytes } = resolve(query, { ...world, transport })!;
+        expect(bytes.length).toBeLessThanOrEqual(query.length);
+        expect(bytes.at(-4)).toBe(0x80);
+      }
+      expect(notReady(query)!.bytes).toHaveLength(468);
+    },
+  );
 
   it("a name of 256 octets", () => {
     const labels = Array.from({ length: 4 }, () => [62, ...new Array<number>(62).fill(97)]).flat();
@@ -98,8 +137,15 @@ describe("what is not done", () => {
     (opcode) => {
       const query = encodeQuery(NAME, "A");
       query[2] = opcode << 3;
-      const { rcode, flags } = header(answered(query));
-      expect({ rcode, opcode: (flags >> 11) & 15 }).toEqual({ rcode: 4, opcode });
+      const { rcode, flags, counts } = header(answered(query));
+      expect({ rcode, opcode: (flags >> 11) & 15, counts }).toEqual({
+        rcode: 4,
+        opcode,
+        counts: [0, 0, 0, 1],
+      });
+      const plain = encodeQuery(NAME, "A", false);
+      plain[2] = opcode << 3;
+      expect(answered(plain)).toHaveLength(12);
     },
   );
 
@@ -118,8 +164,7 @@ describe("what is not done", () => {
 
   it.each([
     "www.example.com",
-    ".",
-    "local",
+    "xlocal",
     "xclusterset.local",
     "clusterset.local.example",
     "8.8.8.8.in-addr.arpa",

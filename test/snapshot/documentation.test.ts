@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import { applyPatch } from "../../src/snapshot/patch.ts";
 
-test("the examples of docs/snapshot-format.md are a snapshot and a delta on it", () => {
-  const text = readFileSync(join(import.meta.dirname, "../../docs/snapshot-format.md"), "utf8");
+test("the examples of docs/reference/snapshot-format.md are a snapshot and a delta on it", () => {
+  const text = readFileSync(join(import.meta.dirname, "../../docs/reference/snapshot-format.md"), "utf8");
   const [snapshot, delta] = [...text.matchAll(/```json\n(.*?)```/gs)].map(([, json]) => JSON.parse(json!));
   const patched = applyPatch(parseSnapshot(snapshot), delta);
   const { members } = patched.exports["shop/web"]!.endpoints["http/TCP/8080"]!;

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findOutdated, generateSchemas } from "../../scripts/generate-schema.ts";
 
-test("docs/schema is what the code says: run node scripts/generate-schema.ts", () => {
+test("docs/reference/schema is what the code says: run node scripts/generate-schema.ts", () => {
   expect(findOutdated()).toEqual([]);
 });
 
-test("docs/schema holds no other file", () => {
-  const committed = readdirSync(join(import.meta.dirname, "../../docs/schema"));
+test("docs/reference/schema holds no other file", () => {
+  const committed = readdirSync(join(import.meta.dirname, "../../docs/reference/schema"));
   expect(committed.sort()).toEqual([...generateSchemas().keys()].sort());
 });
 

@@ -75,15 +75,23 @@ describe("parseSnapshot", () => {
     expect(snapshot).not.toHaveProperty("clusterZone");
   });
 
-  test("hostile keys change no prototype", () => {
-    const text = '{"namespaces":{"__proto__":{"polluted":true}},"exports":{"__proto__":{"polluted":true}}}';
-    const value = { ...shopSnapshot("west"), ...JSON.parse(text) };
-    const snapshot = parseSnapshot(value);
-    expect(Object.getPrototypeOf(snapshot.namespaces)).toBe(Object.prototype);
+  test.each([
+    ["__proto__", '{"__proto__":{}}'],
+    ["namespaces.__proto__", '{"namespaces":{"__proto__":{}}}'],
+    ["exports.__proto__", '{"exports":{"__proto__":{"polluted":true}}}'],
+    ['exports["shop/x"].exportedLabels.__proto__', LABELS],
+    ['exports["shop/x"].endpoints.__proto__', LABELS.replace("exportedLabels", "endpoints")],
+    ["topology.__proto__", '{"topology":{"__proto__":{}}}'],
+  ])("refuses %s, and changes no prototype", (path, text) => {
+    const { issues } = issuesOf({ ...shopSnapshot("west"), ...JSON.parse(text) });
+    expect(issues).toEqual([
+      { path, message: expect.stringMatching(/is not a known field|Unrecognized key/) },
+    ]);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
-    expect(issuesOf(JSON.parse('{"__proto__":{}}')).issues.map(({ path }) => path)).toContain("__proto__");
   });
 });
+
+const LABELS = `{"exports":{"shop/x":${JSON.stringify(headlessExport(0)).replace(/\}$/, ',"exportedLabels":{"__proto__":"1"}}')}}}`;
 
 describe("parseSnapshot, beside the snapshot of before", () => {
   test("says the same as without, and has by identity what did not change, and nothing else", () => {

@@ -9,7 +9,7 @@ import { logLevel, repeat } from "./flags.ts";
 export function serveCommand(startServer?: StartServer): Command {
   return new Command("serve")
     .description("the gateway: answers DNS over HTTPS from what clusters push")
-    .option("--config <file>", "config file, YAML or JSON; README.md has its keys")
+    .option("--config <file>", "config file, YAML or JSON; docs/reference/configuration.md has its keys")
     .option("--listen <host:port>", "address to listen on (default: localhost:8443)")
     .option(
       "--state-dir <dir>",

@@ -1,4 +1,4 @@
-/** `deno run -A src/hosts/deno/secondary.ts`: a secondary on Deno. docs/hosts.md has its environment variables. */
+/** `deno run -A src/hosts/deno/secondary.ts`: a secondary on Deno. docs/how-to/deploy/other-hosts.md has its environment variables. */
 import { VERSION } from "../node/version.ts";
 import { createSecondaryHost } from "../secondary/secondary-host.ts";
 import { readSecondarySettings } from "../secondary/settings.ts";

@@ -4,7 +4,7 @@ import { answerByFetch, type FetchHandler, refusal } from "./fetch-request.ts";
 import type { NodeRequest } from "./node-request.ts";
 
 /**
- * What is answered without the objects of the Fetch standard, which cost more than an answer (docs/benchmarks.md).
+ * What is answered without the objects of the Fetch standard, which cost more than an answer (docs/explanation/benchmarks.md).
  */
 export interface PathExchanges {
   /** What answers at a path; undefined where the application does. */

@@ -29,7 +29,9 @@ export function readConfigFile(path: string): ConfigFile {
     throw new UsageError(`${path}:${lines.linePos(problem.pos[0]).line}: ${problem.message}`);
   const values: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
   if (!isMapping(values))
-    throw new UsageError(`${path}:1: a config file holds keys and values, see README.md`);
+    throw new UsageError(
+      `${path}:1: a config file holds keys and values, see docs/reference/configuration.md`,
+    );
   const lineOf = (keys: readonly PropertyKey[]): number | undefined => {
     let node: unknown = document.contents;
     let line: number | undefined;

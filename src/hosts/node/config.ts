@@ -4,6 +4,7 @@ import { checkFederations } from "../../config/federations.ts";
 import { listIssues } from "../../config/issues.ts";
 import { readListenFlags } from "../../config/listeners.ts";
 import { checkLocationFromHeaders } from "../../config/location.ts";
+import { checkDesignatedName } from "../../config/own-names.ts";
 import { ServeConfig } from "../../config/serve-config.ts";
 import { withAlwaysServed } from "../../config/served-zones.ts";
 import { UsageError } from "../../config/usage-error.ts";
@@ -76,6 +77,7 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
     push: { credentials: [...config.push.credentials, ...(flags.clusterToken ?? []).map(readClusterToken)] },
   };
   checkAccess(settings);
+  checkDesignatedName(settings);
   return settings;
 }
 

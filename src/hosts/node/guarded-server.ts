@@ -10,6 +10,7 @@ import {
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
+import type { TLSSocket } from "node:tls";
 import type { ServerLimits } from "../../config/server-limits.ts";
 import type { HttpResponse } from "../../http/exchange.ts";
 import { answerRequest, type RequestHandlers } from "./answer-request.ts";
@@ -75,8 +76,19 @@ export function createGuardedServer(parts: GuardedServerParts): HttpServer | Htt
   guard.watch(server);
   takeFailures(server, protection.errors, protection.counters);
   answerMessages(server as HttpServer, parts);
-  if (tls !== undefined) answerStreams(server as Http2SecureServer, parts);
+  if (tls !== undefined) {
+    answerStreams(server as Http2SecureServer, parts);
+    server.on("secureConnection", readInTurns);
+  }
   return server;
+}
+
+/**
+ * Node hands what a TLS connection decrypted to its HTTP/1.1 parser even while many pipelined requests have paused it, and the parser
+ * takes that for an error. With a listener for `data` the parts go through the socket, which waits.
+ */
+function readInTurns(socket: TLSSocket): void {
+  if (socket.alpnProtocol !== "h2") socket.on("data", () => {});
 }
 
 /** Answers requests over HTTP/1.1. */

@@ -45,7 +45,7 @@ export class Http1Request implements NodeRequest {
 
   respond({ status, headers, body }: HttpResponse): void {
     const outgoing = this.#outgoing;
-    if (outgoing.destroyed || outgoing.socket === null) return;
+    if (outgoing.destroyed) return;
     outgoing.writeHead(status, headers);
     const sent = this.method === "HEAD" ? null : body;
     if (this.parts.complete || !this.#hasBody) {

@@ -8,7 +8,7 @@ import type { HttpResponse } from "../../http/exchange.ts";
 import { NodeClient } from "./node-client.ts";
 import { dropBody, fieldOf, type NodeRequest, readBody } from "./node-request.ts";
 
-/** Node's own request and response objects for a stream cost more than an answer (docs/benchmarks.md). */
+/** Node's own request and response objects for a stream cost more than an answer (docs/explanation/benchmarks.md). */
 export class Http2Request implements NodeRequest {
   readonly method: string;
   readonly url: string;

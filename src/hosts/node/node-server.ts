@@ -49,7 +49,7 @@ export type StartServer = (options: NodeServerOptions) => Promise<NodeServer>;
  */
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
   // After objects survive for a while (a snapshot that loads), V8 allocates later ones from the same places in the old
-  // generation; HTTP/2 streams keep all they point to alive there, and every collection copies it (docs/benchmarks.md).
+  // generation; HTTP/2 streams keep all they point to alive there, and every collection copies it (docs/explanation/benchmarks.md).
   setFlagsFromString("--no-allocation-site-pretenuring");
   const { fetch, tls, limits, exchanges, onError = () => {}, protection = unshared(limits) } = options;
   const { host, port } = options.listen;

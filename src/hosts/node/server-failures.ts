@@ -37,7 +37,7 @@ export function takeFailures(
   );
   // Such as no file descriptor for one more connection: those that are there go on.
   server.on("error", listeners.server);
-  server.on("tlsClientError", (error: ServerFailure, socket: Duplex) => {
+  server.prependListener("tlsClientError", (error: ServerFailure, socket: Duplex) => {
     listeners.tls(error);
     if (error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") counters.hit("limits.handshakeSeconds");
     socket.destroy();
@@ -47,6 +47,8 @@ export function takeFailures(
   });
   // With a listener Node leaves the response to it.
   server.on("clientError", (error: ServerFailure, socket: Duplex) => {
+    // The connection has failed already; Node reports errors of a TLS handshake here, too.
+    if (socket.writableEnded || socket.destroyed) return;
     listeners.http1(error);
     const { code } = error;
     const [status, limit] = PLAIN[code ?? ""] ?? ["400 Bad Request", undefined];

@@ -10,7 +10,7 @@ import { notReady } from "../../resolve/faults.ts";
 import { resolve } from "../../resolve/resolve.ts";
 import { compileZoneImage } from "../../zone/compile.ts";
 import type { ZoneImage } from "../../zone/image.ts";
-import type { FederationOptions } from "../../zone/options.ts";
+import type { FederationOptions, HostOptions } from "../../zone/options.ts";
 
 /** Settings of the pure stages. TTLs in seconds. */
 export interface StageSettings {
@@ -24,6 +24,10 @@ export interface StageSettings {
   readonly grants?: Grants;
   /** The encrypted resolver that clients are told of; asked for with every query about it. Default: none. */
   readonly designated?: () => DesignatedResolver | undefined;
+  /** Addresses of the name server of every zone. Default: none. */
+  readonly nameServerAddresses?: readonly string[] | undefined;
+  /** Hosts in the zones beside the services. Default: none. */
+  readonly hosts?: readonly HostOptions[];
   /** Its places have an order of shards in federation zones. Default: none. */
   readonly location?: z.infer<typeof Location>;
 }
@@ -34,7 +38,7 @@ const MOST_ROTATION = 0x3fffffff;
 export function createStages(settings: StageSettings): GatewayStages<ZoneImage> {
   const { zones, federations, ttlSeconds, negativeTtlSeconds, outsideOrder, outsideZones, location, grants } =
     settings;
-  const { designated = () => undefined } = settings;
+  const { designated = () => undefined, nameServerAddresses = [], hosts = [] } = settings;
   const localities = location === undefined ? [] : locationLocalities(location);
   let rotation = 0;
   return {
@@ -45,6 +49,8 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
         zones,
         federations,
         localities,
+        nameServerAddresses,
+        hosts,
         ttl: ttlSeconds,
         negativeTtl: negativeTtlSeconds,
         serial: Math.floor(now / 1000) % 2 ** 32,

@@ -43,7 +43,7 @@ const KEEP_STATE = 10;
 const KEEP_IMAGE = 86_400;
 /**
  * From how many octets on images are streamed into the cache. Giving it 11 MB out of a script takes 8 ms of CPU time, of the 10
- * that a request may have; a stream takes 2, and another request to the object (docs/benchmarks.md).
+ * that a request may have; a stream takes 2, and another request to the object (docs/explanation/benchmarks.md).
  */
 const STREAMED_BYTES = 1 << 20;
 

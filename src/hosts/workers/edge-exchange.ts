@@ -29,7 +29,8 @@ export class EdgeClient implements Client {
 }
 
 /**
- * Answers a request. DNS and JSON go past the objects of the Fetch standard, which cost more than the answer (docs/benchmarks.md).
+ * Answers a request. DNS and JSON go past the objects of the Fetch standard, which cost more than the answer
+ * (docs/explanation/benchmarks.md).
  */
 export function answerAtEdge(
   { app, gate }: EdgeGateway,

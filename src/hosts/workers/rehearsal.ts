@@ -48,7 +48,7 @@ const QUESTIONS: readonly (readonly [relative: string, type: number])[] = [
 
 /**
  * Answers queries before anybody asks, from an image of its own, so that V8 has compiled what the first one needs: that takes milliseconds
- * of CPU time, and as part of an isolate's start it counts against no request (docs/benchmarks.md). Nothing outside is
+ * of CPU time, and as part of an isolate's start it counts against no request (docs/explanation/benchmarks.md). Nothing outside is
  * reached, which would be refused during the start; nothing of it is left.
  */
 export async function rehearse(settings: WorkerSettings): Promise<void> {

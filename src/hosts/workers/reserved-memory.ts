@@ -3,7 +3,7 @@ const RESERVED_BYTES = 12 * 1024 * 1024;
 
 /**
  * Memory for the first image, taken while an isolate starts. Touching fresh pages takes longer than filling them, and as part of the
- * start it does not count against the CPU time of a request (docs/benchmarks.md).
+ * start it does not count against the CPU time of a request (docs/explanation/benchmarks.md).
  */
 export class ReservedMemory {
   #reserve: ArrayBuffer | undefined;

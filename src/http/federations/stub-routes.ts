@@ -32,7 +32,7 @@ const LIMITS = {
 
 /**
  * `POST`, `GET` and `DELETE` of `/federations/{name}`, and the list at `/federations` (federated service discovery, Initial
- * Setup; docs/federation.md), for clients with a TLS certificate that the host trusts. To be mounted at `/federations`.
+ * Setup; docs/how-to/federation.md), for clients with a TLS certificate that the host trusts. To be mounted at `/federations`.
  */
 export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<AppEnvironment> {
   const { stubs, counters, onError, onChange } = dependencies;

@@ -100,7 +100,7 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
   });
   new Counter({
     name: "clusterset_doh_limited_total",
-    help: "What was refused, cut off or closed because of a limit, by the limit's key in the configuration (docs/limits.md).",
+    help: "What was refused, cut off or closed because of a limit, by the limit's key in the configuration (docs/reference/limits.md).",
     labelNames: ["limit"],
     registers,
     collect() {

@@ -2,11 +2,13 @@ import { type Context, Hono } from "hono";
 import { html } from "hono/html";
 import type { AppEnvironment } from "../environment.ts";
 import { readJsonQuestion } from "../json/json-question.ts";
+import { prefersHtml } from "../media-type.ts";
 import { CLIENT_GROUPS } from "../setup/clients.ts";
 import { readSetupFacts, SetupError, type SetupFacts, type SetupRequest } from "../setup/setup-facts.ts";
 import { PLAIN_TEXT, type SetupFile } from "../setup/setup-file.ts";
 import { clientTestPage, clientTestResult } from "./client-test-page.ts";
 import { toBase64url } from "./message-view.ts";
+import { notFoundPage } from "./not-found-page.ts";
 import { type Page, pageResponse } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
 import { CERTIFICATE_FILE, setupPage } from "./setup-page.ts";
@@ -49,7 +51,11 @@ export function createSetupRoutes(): Hono<AppEnvironment> {
     withParts((c, parts) => {
       const certificate = parts.reach?.().certificate;
       return certificate === undefined
-        ? plain(c, "this gateway's certificate is not self-signed: clients trust it as they trust others")
+        ? missing(
+            c,
+            parts,
+            "this gateway's certificate is not self-signed: clients trust it as they trust others",
+          )
         : download({
             fileName: CERTIFICATE_FILE,
             contentType: "application/x-pem-file",
@@ -61,21 +67,30 @@ export function createSetupRoutes(): Hono<AppEnvironment> {
     "/:client/:file",
     withParts(async (c, parts) => {
       const client = clients.find(({ id }) => id === c.req.param("client"));
-      if (client === undefined) return plain(c, "there is no such file; /setup lists them");
+      if (client === undefined) return missing(c, parts, "there is no such file; /setup lists them");
       try {
         const facts = await readFacts(c, parts);
         const lacks = client.lacks?.(facts);
-        if (lacks !== undefined) return plain(c, lacks);
+        if (lacks !== undefined) return missing(c, parts, lacks);
         const files = await Promise.all(client.files.map((make) => make(facts)));
         const file = files.find(({ fileName }) => fileName === c.req.param("file"));
-        return file === undefined ? plain(c, "there is no such file; /setup lists them") : download(file);
+        return file === undefined
+          ? missing(c, parts, "there is no such file; /setup lists them")
+          : download(file);
       } catch (error) {
         if (!(error instanceof SetupError)) throw error;
-        return plain(c, error.message);
+        return missing(c, parts, error.message);
       }
     }),
   );
   return routes;
+}
+
+/** The error for a file that is not there: a page for browsers. */
+function missing(c: SetupContext, { version }: PageParts, text: string): Response | Promise<Response> {
+  return prefersHtml(c.req.header("accept") ?? null)
+    ? pageResponse(notFoundPage(text), version, c.env.urlToken?.prefix)
+    : plain(c, text);
 }
 
 /** @throws {SetupError} for a zone that is not served, or an address that nothing can be set up for */

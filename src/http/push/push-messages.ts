@@ -11,6 +11,16 @@ export const PatchRequest = z.strictObject({
   patch: z.record(z.string(), z.unknown()).meta({ description: "An RFC 7396 merge patch on the snapshot." }),
 });
 
+/**
+ * Takes a JSON value as such a body. The patch is the value's own: a copy would lack a member `__proto__`, which has to be refused like every
+ * field that is not known.
+ * @throws {SnapshotError} naming each field that is wrong.
+ */
+export function parsePatchRequest(value: unknown): z.infer<typeof PatchRequest> {
+  const { baseGeneration } = parseMessage(PatchRequest, value);
+  return { baseGeneration, patch: (value as z.infer<typeof PatchRequest>).patch };
+}
+
 /** Body of `POST /api/v1/clusters/{clusterId}/lease`. */
 export const LeaseRequest = z.strictObject({
   generation: generation.meta({ description: "The generation that the worker was last acknowledged." }),
@@ -54,7 +64,7 @@ export const ClusterResponse = z.object({
 /** Body of every response that is not a success. */
 export const ErrorResponse = z.object({
   error: z.object({
-    code: z.string().meta({ description: "Stable; docs/push-protocol.md lists them." }),
+    code: z.string().meta({ description: "Stable; docs/reference/push-api.md lists them." }),
     message: z.string(),
     details: z.record(z.string(), z.unknown()).optional(),
   }),

@@ -11,7 +11,7 @@ import { authorizePush } from "./push-access.ts";
 import { takeJsonBody } from "./push-body.ts";
 import { faultResponse, jsonResponse, limitOf, PushFault, refusePush } from "./push-fault.ts";
 import { DEFAULT_PUSH_LIMITS, PushAdmission, type PushLimits } from "./push-limits.ts";
-import { LeaseRequest, PatchRequest, parseMessage } from "./push-messages.ts";
+import { LeaseRequest, parseMessage, parsePatchRequest } from "./push-messages.ts";
 
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
@@ -34,7 +34,7 @@ type PushContext = Context<AppEnvironment>;
 /** Octets of a renewal. */
 const MOST_LEASE_BYTES = 4096;
 
-/** The push API (docs/push-protocol.md), to be mounted at `/api/v1/clusters`. */
+/** The push API (docs/reference/push-api.md), to be mounted at `/api/v1/clusters`. */
 export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnvironment> {
   const { gateway, authority, counters, onError } = dependencies;
   const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };
@@ -87,7 +87,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
           context.req.raw,
           limits,
           admission,
-          (value) => parseMessage(PatchRequest, value),
+          parsePatchRequest,
           (values) => admission.work(clusterId, values),
         );
         return jsonResponse(200, await gateway.patch(clusterId, baseGeneration, patch, lease));

@@ -4,6 +4,7 @@ import type { Client } from "../../../src/access/client/client.ts";
 import { createCredentials } from "../../../src/access/credentials.ts";
 import type { LocationSettings } from "../../../src/access/view/view.ts";
 import type { StubZones } from "../../../src/forward/stub-zones.ts";
+import type { Answer } from "../../../src/resolve/answer.ts";
 import {
   ASKER_TOKENS,
   type Asked,
@@ -54,7 +55,7 @@ async function ask(asked: Asked, client: Partial<Client>, method: "GET" | "POST"
   return { view: gateway.asked.at(-1)?.view, cacheControl: response.headers.get("cache-control") };
 }
 
-describe("the client's location (docs/location.md)", () => {
+describe("the client's location (docs/how-to/location.md)", () => {
   const oneClient = "private, max-age=5";
 
   it.each<[string, Asked, Partial<Client>, string | undefined, string]>([
@@ -97,7 +98,9 @@ describe("the client's location (docs/location.md)", () => {
       const bytes = new Uint8Array(12);
       return { answer: { bytes, outcome: "answer", freshness: 5 }, outcome: "answered" };
     };
-    const app = appWith(location, { stubs: { size: 1, forward } });
+    const app = appWith(location, {
+      stubs: { size: 1, forward, keepAncestor: (_: Uint8Array, answer: Answer) => answer },
+    });
     for (const client of [swiss, american]) {
       const response = await app.fetch(askRequest(NAME, {}, "GET"), client);
       expect(response.headers.get("cache-control")).toBe(oneClient);

@@ -18,7 +18,7 @@ export const ASKER_TOKENS = [
 ];
 
 const DNS = "application/dns-message";
-const SECTION = "docs/federation.md, who asks";
+const SECTION = "docs/how-to/federation.md, who asks";
 
 /** A query from this machine. */
 export interface Asked {

@@ -253,20 +253,20 @@ const cases: readonly DnsCase[] = [
   // The zone is its own cluster's alone
   ...[null, "north"].flatMap((view) => [
     {
-      section: "docs/dns.md, no such zone for others",
+      section: "docs/reference/names-and-records.md, no such zone for others",
       view,
       ask: [kubernetes, "A"],
       rcode: "REFUSED",
     } as const,
     {
-      section: "docs/dns.md, no such zone for others",
+      section: "docs/reference/names-and-records.md, no such zone for others",
       view,
       ask: ["1.0.3.10.in-addr.arpa", "PTR"],
       rcode: "REFUSED",
     } as const,
   ]),
   {
-    section: "docs/dns.md, cluster.local answers stay local",
+    section: "docs/reference/names-and-records.md, cluster.local answers stay local",
     ask: ["kubernetes.default.svc.clusterset.local", "A"],
     rcode: "NXDOMAIN",
     authority: [SOA.replaceAll(Z, "clusterset.local")],

@@ -200,7 +200,7 @@ const cases: readonly DnsCase[] = [
   },
   // Alias zones
   {
-    section: "docs/dns.md, an alias zone answers alike",
+    section: "docs/reference/names-and-records.md, an alias zone answers alike",
     ask: ["db-0.west.db.shop.svc.clusterset.test", "A"],
     answer: ["db-0.west.db.shop.svc.clusterset.test 5 A 10.2.0.1"],
   },
@@ -230,7 +230,11 @@ const cases: readonly DnsCase[] = [
       "clusterset.test 5 SOA ns.dns.clusterset.test hostmaster.clusterset.test 7 7200 1800 86400 5",
     ],
   },
-  { section: "docs/dns.md, outside every zone", ask: ["www.example.com", "A"], rcode: "REFUSED" },
+  {
+    section: "docs/reference/names-and-records.md, outside every zone",
+    ask: ["www.example.com", "A"],
+    rcode: "REFUSED",
+  },
 ];
 
 /** The clusterset zone (multicluster DNS specification 1.0.0, sections by number) of two clusters. */

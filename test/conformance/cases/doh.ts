@@ -206,7 +206,7 @@ const otherCases: readonly HttpCase[] = [
     expected: { status: 204, headers: { allow: ALLOW } },
   },
   ...["dns-query", "resolve"].map((path) => ({
-    section: "docs/dns.md, views by path",
+    section: "docs/reference/names-and-records.md, views by path",
     title: `no cluster of that id (${path})`,
     path: `/clusters/cluster-z/${path}?name=a.example`,
     expected: { ...refused(404, JSON_UTF8), text: "no cluster of that id" },

@@ -10,15 +10,18 @@ const HTML = {
   "x-content-type-options": "nosniff",
 };
 
+/** What Chrome, Firefox and Safari begin with. */
+const BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
 const page = (title: string, path: string, text: string, status = 200): HttpCase => ({
-  section: "docs/clients.md, pages",
+  section: "docs/how-to/clients.md, pages",
   title,
   path,
   expected: { status, headers: HTML, text },
 });
 
 const file = (title: string, path: string, contentType: string, text: string): HttpCase => ({
-  section: "docs/clients.md, files",
+  section: "docs/how-to/clients.md, files",
   title,
   path,
   expected: {
@@ -51,6 +54,28 @@ export const pageCases: readonly HttpCase[] = [
   page("a client is set up for the alias zone", "/setup", `Set up a client for ${ZONE}`),
   page("a client is set up for another zone", "/setup?zone=clusterset.local", "for clusterset.local"),
   page("a zone that is not served is none to set up", "/setup?zone=example.org", "does not serve", 404),
+  ...[
+    ["a path where there is nothing", "/nothing/here", "Not found"],
+    ["a path below a page", "/services/shop", "There is nothing at this address."],
+    ["a file that there is not", "/setup/chromium/other.json", "There is no such file"],
+  ].map(([title, path, text]) => ({
+    ...page(`a browser gets a page for ${title}`, path!, text!, 404),
+    headers: { accept: BROWSER },
+  })),
+  ...["*/*", "application/json, text/html", "text/html;q=0"].map((accept): HttpCase => {
+    const json = accept.includes("json");
+    return {
+      section: "RFC 9110 section 15.5.5",
+      title: `a path where there is nothing, for Accept ${accept}`,
+      path: "/nothing/here",
+      headers: { accept },
+      expected: {
+        status: 404,
+        headers: { "content-type": `${json ? "application/json" : "text/plain"}; charset=utf-8` },
+        text: "/dns-query",
+      },
+    };
+  }),
   page("a client can be tested", "/setup/test", `resolve ${ZONE} here?`),
   file(
     "Apple's profile",
@@ -83,7 +108,7 @@ export const pageCases: readonly HttpCase[] = [
     ] as const
   ).map(
     ([title, path, text]): HttpCase => ({
-      section: "docs/clients.md, files",
+      section: "docs/how-to/clients.md, files",
       title: `there is no ${title}`,
       path,
       expected: {

@@ -5,7 +5,7 @@ import type { CaseBody, CaseResponse, HttpCase } from "../http-case.ts";
 import { pushRequest, type Sent } from "../push-client.ts";
 import { streamed } from "./doh.ts";
 
-const DOCUMENT = "docs/push-protocol.md";
+const DOCUMENT = "docs/reference/push-api.md";
 const text = JSON.stringify(shopSnapshot("west", 50));
 const GZIP = { "content-encoding": "gzip" };
 const compressed = new Uint8Array(gzipSync(text));
@@ -64,6 +64,9 @@ const bodies: readonly HttpCase[] = [
   }),
   body("nothing", "", {}, 400, "INVALID_JSON"),
   body("too many levels", `{"a":${"[".repeat(200_000)}`, {}, 400, "JSON_TOO_DEEP"),
+  body("a member __proto__", text.replace(/\}$/, ',"__proto__":{}}'), {}, 422, "INVALID_SNAPSHOT", {
+    jsonWith: { error: { details: { total: 1, issues: [{ path: "__proto__" }] } } },
+  }),
   body("no object", "[]", {}, 422, "INVALID_SNAPSHOT"),
   body("a wrong field", JSON.stringify(wrongPort), {}, 422, "INVALID_SNAPSHOT", {
     text: "expected number, received string",

@@ -11,7 +11,7 @@ export interface PushScenario {
   run(api: PushApi): Promise<void>;
 }
 
-const DOCUMENT = "docs/push-protocol.md";
+const DOCUMENT = "docs/reference/push-api.md";
 
 /** What workers do with the push API. */
 export const pushScenarios: readonly PushScenario[] = [
@@ -105,6 +105,24 @@ export const pushScenarios: readonly PushScenario[] = [
       });
       const status = await (await send("GET", "west")).json();
       expect(status).toMatchObject({ generation, exports: 1, live: true });
+    },
+  },
+  {
+    section: `${DOCUMENT}, Errors`,
+    title: "a delta with a member __proto__, which no snapshot has, names it",
+    async run({ send, put }) {
+      const { generation } = await acknowledged(put());
+      for (const [patch, path] of [
+        ['{"__proto__":{"exports":{}}}', "__proto__"],
+        ['{"exports":{"__proto__":{}}}', "exports.__proto__"],
+      ]) {
+        const body = `{"baseGeneration":${generation},"patch":${patch}}`;
+        expect(await refusal(send("PATCH", "west/snapshot", { body }))).toMatchObject({
+          status: 422,
+          code: "INVALID_SNAPSHOT",
+          details: { issues: [{ path, message: "is not a known field" }] },
+        });
+      }
     },
   },
   {

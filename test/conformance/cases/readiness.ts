@@ -13,7 +13,7 @@ const servfail = {
 const edns = base64url(Uint8Array.from([...query(NAME).with(11, 1), 0, 0, 41, 0x10, 0, 0, 0, 0, 0, 0, 0]));
 
 const alive: HttpCase = {
-  section: "docs/hosts.md",
+  section: "docs/how-to/deploy/other-hosts.md",
   title: "the process answers",
   path: "/healthz",
   expected: { status: 200, headers: { "content-type": TEXT, "cache-control": "no-store" } },
@@ -22,7 +22,7 @@ const alive: HttpCase = {
 const silent = (text: string): readonly HttpCase[] => [
   alive,
   {
-    section: "docs/hosts.md",
+    section: "docs/how-to/deploy/other-hosts.md",
     title: "readiness tells the truth",
     path: "/readyz",
     expected: { status: 503, headers: { "content-type": TEXT, "cache-control": "no-store" }, text },
@@ -60,7 +60,7 @@ export const leaseOverCases = silent("the lease of every cluster has run out");
 export const readyCases: readonly HttpCase[] = [
   alive,
   {
-    section: "docs/hosts.md",
+    section: "docs/how-to/deploy/other-hosts.md",
     title: "readiness says how many clusters are live",
     path: "/readyz",
     expected: { status: 200, headers: { "content-type": TEXT }, text: "ready: 2 of 2 clusters live" },

@@ -166,7 +166,7 @@ export function restrictedCases(kinds: readonly Kind[]): HttpCase[] {
     { headers, prefix = "" }: Shown,
     expected: CaseResponse,
   ) => ({
-    section: "docs/security.md, Asking",
+    section: "docs/how-to/access.md, Rules",
     title,
     ...request,
     path: `${prefix}${request.path}`,
@@ -199,13 +199,13 @@ export const openCases: readonly HttpCase[] = [
     expected: { status: 405, headers: { allow: "GET, HEAD" } },
   })),
   {
-    section: "docs/security.md, Asking",
+    section: "docs/how-to/access.md, Rules",
     title: "health needs nothing",
     path: "/healthz",
     expected: { status: 200, text: "ok" },
   },
   {
-    section: "docs/security.md, Asking",
+    section: "docs/how-to/access.md, Rules",
     title: "readiness counts nothing for strangers",
     path: "/readyz",
     expected: { status: 200, text: "ready\n" },

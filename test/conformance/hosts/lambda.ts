@@ -3,6 +3,7 @@ import { createSecondaryHost } from "../../../src/hosts/secondary/secondary-host
 import { readSecondarySettings } from "../../../src/hosts/secondary/settings.ts";
 import type { HostUnderTest } from "../host-under-test.ts";
 import { eventOf, recordedEvent, responseOf } from "./lambda-event.ts";
+import { pass } from "./moved-clock.ts";
 import { startPrimary } from "./primary.ts";
 
 const CLIENT = "127.0.0.1";
@@ -24,6 +25,7 @@ function lambdaHost(name: string, recorded: string): HostUnderTest {
       const template = recordedEvent(recorded);
       return {
         fetch: async (request) => responseOf(await handler(await eventOf(request, template, CLIENT))),
+        pass,
         stop: primary.stop,
       };
     },

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Gateways } from "../../hosts/gateways.ts";
 import type { HostSettings, HostUnderTest, RunningHost } from "../host-under-test.ts";
+import { pass } from "./moved-clock.ts";
 import { connectTo } from "./socket-fetch.ts";
 
 /** `clusterset-doh serve` in this process, with the file store, behind TLS. */
@@ -24,6 +25,7 @@ async function startNode(settings: HostSettings, tls: boolean): Promise<RunningH
   const client = connectTo(url, ca);
   return {
     fetch: client.fetch,
+    pass,
     stop: async () => {
       await client.close();
       await gateways.close();

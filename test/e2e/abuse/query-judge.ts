@@ -43,7 +43,7 @@ export function judge(query: Buffer, zones: readonly string[], designated: strin
   const unreadable = (rcode: number): Judgement => ({
     rcodes: [rcode],
     question: NOTHING,
-    hasOpt: false,
+    hasOpt: hasOptSomewhere(query),
     payloadBytes: 512,
   });
   if ((query[2]! & 0x78) !== 0) return unreadable(Rcode.NOTIMP);
@@ -111,19 +111,51 @@ function readAdditionals(message: Buffer, start: number, count: number): Opt | "
   return at === message.length ? opt : undefined;
 }
 
+/** Whether a message that may be malformed has an OPT record where its counts say (RFC 6891 section 6.1.1). */
+function hasOptSomewhere(message: Buffer): boolean {
+  const [questions, answers, authorities, additionals] = [4, 6, 8, 10].map((at) => message.readUInt16BE(at));
+  let at: number = HEADER;
+  for (let left = questions!; left > 0; left--) {
+    const owner = endOfName(message, at);
+    if (owner === undefined) return false;
+    at = owner + 4;
+  }
+  const others = answers! + authorities!;
+  for (let index = 0; index < others + additionals!; index++) {
+    const owner = endOfName(message, at);
+    if (owner === undefined || owner + 10 > message.length) return false;
+    const end = owner + 10 + message.readUInt16BE(owner + 8);
+    if (end > message.length) return false;
+    if (index >= others && message.readUInt16BE(owner) === OPT && message[at] === 0) return true;
+    at = end;
+  }
+  return false;
+}
+
 function hasWholeOptions(message: Buffer, start: number, end: number): boolean {
   let at = start;
   while (at + 4 <= end) at += 4 + message.readUInt16BE(at + 2);
   return at === end;
 }
 
-/** Where a name ends that may be compressed (RFC 1035 section 4.1.4). */
+/** Where a name ends that may be compressed: its pointers lead backwards, to a name that ends (RFC 1035 section 4.1.4). */
 function endOfName(message: Buffer, start: number): number | undefined {
+  let end: number | undefined;
+  let earliest = start;
+  let octets = 0;
   for (let at = start; at < message.length; ) {
     const length = message[at]!;
-    if (length === 0) return at + 1;
-    if (length >= 0xc0) return at + 2 <= message.length ? at + 2 : undefined;
-    if (length > 63 || at + 1 + length - start >= 255) return undefined;
+    if (length >= 0xc0) {
+      if (at + 2 > message.length) return undefined;
+      const target = message.readUInt16BE(at) & 0x3fff;
+      if (target >= earliest || target < HEADER) return undefined;
+      end ??= at + 2;
+      at = earliest = target;
+      continue;
+    }
+    octets += 1 + length;
+    if (length > 63 || octets > 255) return undefined;
+    if (length === 0) return end ?? at + 1;
     at += 1 + length;
   }
   return undefined;

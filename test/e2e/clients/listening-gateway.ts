@@ -14,7 +14,7 @@ export interface ListeningGateway {
   push(webAddresses?: readonly string[]): Promise<void>;
 }
 
-/** The zone that docs/listeners.md forwards; unlike `clusterset.local` all programs let it through. */
+/** The zone that docs/how-to/plain-dns.md forwards; unlike `clusterset.local` all programs let it through. */
 export const ZONE = "clusterset.example.org";
 export const WEB = `web.shop.svc.${ZONE}`;
 /** Its addresses outside, before they are pushed anew. */

@@ -19,7 +19,7 @@ export interface Resolver {
   stop(): Promise<void>;
 }
 
-/** CoreDNS with the `forward` plugin of docs/listeners.md, or of another server block. */
+/** CoreDNS with the `forward` plugin of docs/how-to/plain-dns.md, or of another server block. */
 export async function startCoreDnsForwarder(
   upstream: Reached,
   block = documented("corefile", upstream.caFile === undefined ? 1 : 0, upstream),
@@ -33,7 +33,7 @@ export async function startCoreDnsForwarder(
   return { port: coredns.port, log: () => coredns.process.log(), stop: coredns.stop };
 }
 
-/** unbound with the `forward-zone` of docs/listeners.md, or another one. It drops private addresses and validates, as many are set up to. */
+/** unbound with the `forward-zone` of docs/how-to/plain-dns.md, or another one. It drops private addresses and validates, as many are set up to. */
 export async function startUnbound(
   upstream: Reached,
   zone = documented("unbound", upstream.caFile === undefined ? 1 : 0, upstream),
@@ -66,7 +66,7 @@ export async function startUnbound(
   return start("unbound", findProgram("unbound")!, ["-d", "-c", config], folder, port);
 }
 
-/** dnsmasq with the lines of docs/listeners.md, or others. It drops private addresses, as many are set up to; it speaks plain DNS only. */
+/** dnsmasq with the lines of docs/how-to/plain-dns.md, or others. It drops private addresses, as many are set up to; it speaks plain DNS only. */
 export async function startDnsmasq(
   upstream: Reached,
   lines = documented("dnsmasq", 0, upstream),
@@ -93,7 +93,7 @@ export async function startDnsmasq(
 }
 
 /**
- * systemd-resolved with the settings of docs/listeners.md, or others, in namespaces of its own: neither its files nor those of this
+ * systemd-resolved with the settings of docs/how-to/plain-dns.md, or others, in namespaces of its own: neither its files nor those of this
  * machine are seen by the other, and it ends with the shell that started it, though it goes on as a user of its own.
  */
 export async function startResolved(

@@ -11,7 +11,7 @@ the weight in SRV and the serial in SOA are left out. This page is all that diff
 holds every answer against, so a difference that is new, or gone, fails the test.
 
 In the examples an SRV record shows priority, port and target; "with" marks the additional section. "MCS" is the specification of multicluster DNS,
-version 1.0.0; [dns.md](dns.md) has the gateway's answers as a whole. [The second part](#where-answers-differ-in-a-clusters-own-zone) is about a
+version 1.0.0; [names-and-records.md](../reference/names-and-records.md) has the gateway's answers as a whole. [The second part](#where-answers-differ-in-a-clusters-own-zone) is about a
 cluster's own zone.
 `;
 
@@ -26,7 +26,7 @@ each of the modes \`pods disabled\`, \`insecure\` and \`verified\`. "DNS" is the
 These differences are the same as above, for the same reasons:
 `;
 
-/** docs/coredns-differences.md, from the tables of differences of both zones. */
+/** docs/explanation/coredns-differences.md, from the tables of differences of both zones. */
 export function renderDocument(): string {
   return [
     introduction,

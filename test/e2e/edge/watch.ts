@@ -15,7 +15,7 @@ export interface Seen {
 
 /** Extended DNS Errors 3 and 19 (RFC 8914 sections 4.4 and 4.20). */
 const STALE = [3, 19];
-/** What docs/transfer.md promises, in milliseconds. */
+/** What docs/reference/transfer.md promises, in milliseconds. */
 const BOUND = 5000;
 
 /** Asks for the addresses of a name without `.svc.clusterset.test`. */

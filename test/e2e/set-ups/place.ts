@@ -15,7 +15,7 @@ const PORT = 8443;
 const LOGIN = `https://login.example.org:${PORT}/realms/company`;
 const SPIFFE = "spiffe://example.org";
 
-/** A folder in which the commands of docs/security.md run as they stand: its names lead to loopback addresses of this place alone. */
+/** A folder in which the commands of docs/how-to/access-examples.md run as they stand: its names lead to loopback addresses of this place alone. */
 export class Place {
   readonly folder = temporaryFolder("set-up");
   /** Where the gateway is. */

@@ -5,9 +5,9 @@ import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/limits.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../../src/http/push/push-limits.ts";
 
 const root = join(import.meta.dirname, "../../..");
-const documentation = readFileSync(join(root, "docs/push-protocol.md"), "utf8");
+const documentation = readFileSync(join(root, "docs/reference/push-api.md"), "utf8");
 
-test("docs/push-protocol.md lists every code with its status", () => {
+test("docs/reference/push-api.md lists every code with its status", () => {
   const http = join(root, "src/http/push");
   const sources = readdirSync(http).filter((name) => name.startsWith("push"));
   const text = sources.map((name) => readFileSync(join(http, name), "utf8")).join("\n");
@@ -25,7 +25,7 @@ test("docs/push-protocol.md lists every code with its status", () => {
   }
 });
 
-test("docs/push-protocol.md has the default limits", () => {
+test("docs/reference/push-api.md has the default limits", () => {
   const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB |`;
   const { sentBytes, bodyBytes, bytesInFlight, levels, compressionRatio } = DEFAULT_PUSH_LIMITS;
   const { values, valuesPerSecond, pushesPerSecond, pushBurst, pushesPerCluster } = DEFAULT_PUSH_LIMITS;

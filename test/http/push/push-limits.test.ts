@@ -73,14 +73,22 @@ describe("limits", () => {
   test("all bodies together are bounded, and the bound is free again afterwards", async () => {
     const { put, send } = await openPushApi({ limits: { bytesInFlight: 2000 } });
     let finish = () => {};
-    const stream = new ReadableStream<Uint8Array>({
-      start(controller) {
-        controller.enqueue(new TextEncoder().encode(" ".repeat(1900)));
-        finish = () => controller.close();
+    const counted = Promise.withResolvers<void>();
+    const parts = [" ".repeat(1900), " "];
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          const part = parts.shift();
+          if (part !== undefined) return controller.enqueue(new TextEncoder().encode(part));
+          // The second part has been read, so that the first one counts.
+          finish = () => controller.close();
+          return counted.resolve();
+        },
       },
-    });
+      { highWaterMark: 0 },
+    );
     const slow = put(undefined, { body: () => stream });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await counted.promise;
     const body = JSON.stringify(shopSnapshot("east.eu"));
     const refused = await refusal(send("PUT", "east.eu/snapshot", { token: "east-token", body }));
     expect(refused).toMatchObject({ status: 503, code: "BUSY" });

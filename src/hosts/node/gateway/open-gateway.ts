@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { federationOptions } from "../../../config/federations.ts";
 import { gatewayLimitsOf } from "../../../config/gateway.ts";
+import { ownNames } from "../../../config/own-names.ts";
 import { grantsOf } from "../../../config/push-credentials.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/usage-error.ts";
@@ -40,6 +41,7 @@ export async function openGateway(parts: OpenGatewayParts): Promise<Gateway<Zone
       precedence: await openPrecedenceFolder(join(stateDirectory, "precedence")),
       stages: createStages({
         ...config,
+        ...ownNames(config),
         grants: grantsOf(config.push.credentials),
         federations: federationOptions(config.federations),
         designated,

@@ -79,7 +79,7 @@ export const addressDifferences: Difference[] = [
     weSay:
       "The ready endpoints (or the exporters' load balancers, where those are known), and the SRV records.",
     reason:
-      "KEP-1645 leaves it open how a ClusterSetIP is reached from outside; [dns.md](dns.md#views) has the order. MCS 2.3.2 asks for the SRV records of every named port.",
+      "KEP-1645 leaves it open how a ClusterSetIP is reached from outside; [names-and-records.md](../reference/names-and-records.md#views) has the order. MCS 2.3.2 asks for the SRV records of every named port.",
     example: {
       question: { name: "backed.shop.svc.clusterset.local", type: "A" },
       coredns: "NODATA",

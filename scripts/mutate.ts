@@ -1,0 +1,91 @@
+/** `npm run mutate [-- FOLDERS]`: mutation testing. Not part of CI: it takes minutes to hours. */
+import { mkdirSync } from "node:fs";
+import { Stryker } from "@stryker-mutator/core";
+import { Argument, Command, InvalidArgumentError } from "commander";
+import { MUTATED_FOLDERS } from "./mutation/folders.ts";
+import {
+  describeMutant,
+  describeScore,
+  type MutantResult,
+  percentOf,
+  type Score,
+  scoreOf,
+} from "./mutation/score.ts";
+
+type StrykerOptions = Required<ConstructorParameters<typeof Stryker>[0]>;
+
+const REPORTS = "reports/mutation";
+
+interface Options {
+  readonly concurrency: number;
+  readonly atLeast?: number;
+}
+
+await new Command("npm run mutate --")
+  .description("Changes the code in small ways (StrykerJS), and shows the changes that no test notices.")
+  .addArgument(
+    new Argument("[folders...]", "folders of src/; all of these unless given").choices(
+      Object.keys(MUTATED_FOLDERS),
+    ),
+  )
+  .option("--concurrency <number>", "test processes at a time", positive, 1)
+  .option("--at-least <percent>", "exit with 1 where a folder's score is lower", positive)
+  .addHelpText(
+    "after",
+    `
+Example:
+  npm run mutate -- limits snapshot
+
+A folder's score is the share of its mutants that its own tests kill (scripts/mutation/folders.ts lists them). A mutant
+that loops counts as killed where Stryker noticed by counting. One that was stopped by the clock counts for neither
+side, since a busy machine stops others too: run those folders again. Details are in ${REPORTS}/FOLDER.html.
+Exit codes: 0 measured, 1 a score is lower than --at-least or the tests fail without a mutant, 2 wrong arguments.`,
+  )
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+  .action(mutate)
+  .parseAsync();
+
+async function mutate(folders: readonly string[], { concurrency, atLeast = 0 }: Options): Promise<void> {
+  const chosen = folders.length > 0 ? folders : Object.keys(MUTATED_FOLDERS);
+  const scores = new Map<string, Score>();
+  for (const folder of chosen) {
+    const score = scoreOf(await runStryker(folder, concurrency));
+    scores.set(folder, score);
+    for (const mutant of score.survived) console.log(describeMutant(mutant));
+    console.log(describeScore(folder, score));
+  }
+  if (chosen.length > 1) console.log("");
+  if (chosen.length > 1) for (const [folder, score] of scores) console.log(describeScore(folder, score));
+  if ([...scores.values()].some((score) => percentOf(score) < atLeast)) process.exitCode = 1;
+}
+
+function runStryker(folder: string, concurrency: number): Promise<MutantResult[]> {
+  mkdirSync(REPORTS, { recursive: true });
+  process.env.MUTATED_FOLDER = folder;
+  return new Stryker({
+    mutate: [`src/${folder}/**/*.ts`],
+    testRunner: "vitest",
+    // The table has the tests; what imports the folder from elsewhere is not asked.
+    vitest: { configFile: "scripts/mutation/vitest.config.ts", related: false },
+    plugins: ["@stryker-mutator/vitest-runner"],
+    concurrency,
+    // Far more than tests take on a machine that does something else as well.
+    timeoutMS: 60_000,
+    timeoutFactor: 10,
+    dryRunTimeoutMinutes: 30,
+    // Tables that are made when a module is loaded: each would need all tests in a new process.
+    ignoreStatic: true,
+    ignorePatterns: ["bench", "infra", "examples", "dist", "reports"],
+    tempDirName: ".stryker-tmp",
+    reporters: ["json", "html"],
+    jsonReporter: { fileName: `${REPORTS}/${folder}.json` },
+    htmlReporter: { fileName: `${REPORTS}/${folder}.html` },
+    logLevel: "warn" as StrykerOptions["logLevel"],
+  }).runMutationTest();
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError("must be a whole number from 1");
+  return value;
+}

@@ -1,0 +1,65 @@
+import { usableAddress } from "../dns/address.ts";
+import { isInRange, parseAddressRanges } from "../dns/address-range.ts";
+import type { ZoneOptions } from "../zone/options.ts";
+import { parseListenAddress } from "./listen-address.ts";
+import { canonical } from "./listeners.ts";
+import { NEAR_NETWORKS } from "./near-networks.ts";
+import type { ServeConfig } from "./serve-config.ts";
+import { UsageError } from "./usage-error.ts";
+
+const DNS_PORT = 53;
+const NEAR = parseAddressRanges(NEAR_NETWORKS);
+
+/** The gateway's own names in its zones: of the name server, and of the designated resolver. */
+export function ownNames({
+  nameServerAddresses,
+  dns,
+  ddr,
+}: Pick<ServeConfig, "nameServerAddresses" | "dns" | "ddr">): Pick<
+  ZoneOptions,
+  "nameServerAddresses" | "hosts"
+> {
+  return {
+    nameServerAddresses: nameServerAddresses ?? publicAddresses(dns),
+    hosts: ddr.name === undefined ? [] : [{ name: ddr.name, addresses: ddr.addresses }],
+  };
+}
+
+/** Where everybody on the Internet can ask by plain DNS: the addresses of listeners on port 53 that answer as `/dns-query` does. */
+function publicAddresses({ listen }: ServeConfig["dns"]): string[] {
+  const hosts = listen.flatMap(({ address, view, rule }) => {
+    const { host, port } = parseListenAddress(address);
+    return host !== undefined && port === DNS_PORT && view === undefined && rule === undefined ? host : [];
+  });
+  return [...new Set(hosts)].filter((host) => {
+    const octets = usableAddress(host);
+    return octets !== undefined && !NEAR.some((range) => isInRange(octets, range));
+  });
+}
+
+/**
+ * A designated resolver in a zone of the gateway has its addresses there, since nobody else answers for the name.
+ * @throws {UsageError} where there are none, or where the name is among those of services
+ */
+export function checkDesignatedName({
+  ddr,
+  zones,
+  federations,
+}: Pick<ServeConfig, "ddr" | "zones" | "federations">): void {
+  if (ddr.name === undefined) return;
+  const name = canonical(ddr.name);
+  const served = [...zones, ...federations.flatMap(({ zone, domain }) => [zone, domain])];
+  for (const text of served) {
+    if (typeof text !== "string") continue;
+    const zone = canonical(text);
+    if (name !== zone && !name.endsWith(`.${zone}`)) continue;
+    if (ddr.addresses.length === 0)
+      throw new UsageError(
+        `ddr.name: ${name} is in the zone ${zone}, which this gateway answers for: give its addresses in ddr.addresses`,
+      );
+    if (name === `svc.${zone}` || name.endsWith(`.svc.${zone}`))
+      throw new UsageError(
+        `ddr.name: ${name} is below svc.${zone}, where the names of services are: choose another name in ${zone}`,
+      );
+  }
+}

@@ -1,0 +1,61 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { run } from "../../src/hosts/cli/program.ts";
+import { blocksIn, pages } from "./pages.ts";
+
+const page = readFileSync(new URL("../../docs/reference/command-line.md", import.meta.url), "utf8");
+
+/** What `--help` prints. */
+async function helpOf(...command: string[]): Promise<string> {
+  const lines: string[] = [];
+  const output = { out: (text: string) => lines.push(text), err: (text: string) => lines.push(text) };
+  await run(["node", "clusterset-doh", ...command, "--help"], output);
+  return lines.join("\n");
+}
+
+const names = [...(await helpOf()).matchAll(/^ {2}([a-z]+) (?:\[options\]|<)/gm)].map(([, name]) => name!);
+/** The options of each command. */
+const commands = new Map<string, string[]>();
+for (const name of names) {
+  const options = [...(await helpOf(name)).matchAll(/^ {2}(?:-\w, )?(--[a-z][a-z-]*)/gm)];
+  commands.set(
+    name,
+    options.flatMap(([, option]) => (option === "--help" ? [] : [option!])),
+  );
+}
+
+describe("docs/reference/command-line.md", () => {
+  it.each([...commands])("has every option of %s and no other", (command, options) => {
+    const section = page.split(`\n## ${command}\n`)[1]!.split("\n## ")[0]!;
+    const named = [...section.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].map(([option]) => option);
+    expect([...new Set(named)].sort()).toEqual([...options].sort());
+  });
+
+  it("has every command and no other", () => {
+    const listed = [...page.matchAll(/^\| `([a-z]+)` \|/gm)].map(([, command]) => command!);
+    expect(listed.sort()).toEqual([...commands.keys()].sort());
+  });
+});
+
+/** Commands of ours in the pages, each on one line. */
+const written = pages.flatMap((name) =>
+  blocksIn(name, "sh")
+    .join("\n")
+    .replaceAll(/\\\n\s*/g, " ")
+    .split("\n")
+    .flatMap((line) => [
+      ...line.replace(/ #.*$/, "").matchAll(/(?<!--namespace )\bclusterset-doh ([a-z]+)( [^|;&)]*)?/g),
+    ])
+    .map(([line, command, rest]) => [name, command!, rest ?? "", line!.trim()] as const),
+);
+
+describe("commands in the pages", () => {
+  it("are found", () => expect(written.length).toBeGreaterThan(25));
+
+  it.each(written)("%s: %s%s", (_, command, rest) => {
+    const options = commands.get(command);
+    expect(options, command).toBeDefined();
+    const named = [...rest.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].map(([option]) => option);
+    expect(named.filter((option) => !options!.includes(option))).toEqual([]);
+  });
+});

@@ -1,0 +1,84 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { ServeConfig } from "../../src/config/serve-config.ts";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
+
+const page = readFileSync(new URL("../../docs/reference/configuration.md", import.meta.url), "utf8");
+
+/** A JSON Schema, as far as it has keys and defaults. */
+interface Schema {
+  readonly default?: unknown;
+  readonly properties?: Record<string, Schema>;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+}
+
+/** Every key below a schema, with its default; `[]` stands behind a list. */
+function keysIn(schema: Schema, prefix = ""): Map<string, unknown> {
+  const keys = new Map<string, unknown>();
+  const add = (inside: Map<string, unknown>) => {
+    for (const [key, value] of inside) keys.set(key, value ?? keys.get(key));
+  };
+  for (const [name, value] of Object.entries(schema.properties ?? {})) {
+    const key = prefix === "" ? name : `${prefix}.${name}`;
+    // A key set (RFC 7517) has members of its own standard.
+    add(name === "jwks" ? new Map() : keysIn(value, key));
+    keys.set(key, value.default);
+  }
+  for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])])
+    add(keysIn(part, prefix));
+  if (schema.items !== undefined) add(keysIn(schema.items, `${prefix}[]`));
+  return keys;
+}
+
+const schema = z.toJSONSchema(ServeConfig, { io: "output", unrepresentable: "any", reused: "inline" });
+const configured = keysIn(schema as Schema);
+
+/** Keys of the page with the cell of their default. */
+const documented = page
+  .split("\n")
+  .filter((line) => line.startsWith("| `"))
+  .flatMap((line) => {
+    const [first, value] = line.slice(2, -2).split(" | ");
+    return [...first!.matchAll(/`([^`]+)`/g)].map(([, key]) => [key!, value!] as const);
+  });
+
+describe("docs/reference/configuration.md", () => {
+  it("has every key of the config file and no other, each once", () => {
+    expect(documented.map(([key]) => key).sort()).toEqual([...configured.keys()].sort());
+    expect(configured.size).toBeGreaterThan(200);
+  });
+
+  it.each(documented.filter(([key]) => ["string", "number", "boolean"].includes(typeof configured.get(key))))(
+    "has the default of %s",
+    (key, value) => expect(value).toBe(`\`${configured.get(key)}\``),
+  );
+
+  it.each(documented.filter(([key]) => Array.isArray(configured.get(key))))(
+    "has the default of the list %s",
+    (key, value) => {
+      const list = configured.get(key) as string[];
+      const quoted = list.map((item) => (item.startsWith(":") ? `"${item}"` : item)).join(", ");
+      if (value === "near networks") for (const item of list) expect(page).toContain(`\`${item}\``);
+      else expect(value).toBe(`\`[${quoted}]\``);
+    },
+  );
+
+  it.each(documented.filter(([key]) => configured.get(key) === undefined))(
+    "has no default for %s where there is none",
+    (_, value) => expect(["none", "see below", "`{ source: off }`", "`off`"]).toContain(value),
+  );
+
+  it("has a config file that the gateway takes", () => {
+    const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-configuration-"));
+    const config = join(folder, "config.yaml");
+    writeFileSync(config, /```yaml\n(.*?)```/s.exec(page)![1]!);
+    expect(readServeConfig({ config }).push.credentials).toHaveLength(2);
+    rmSync(folder, { recursive: true });
+  });
+});

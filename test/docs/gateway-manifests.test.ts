@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { parse } from "yaml";
+import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { textOf } from "./pages.ts";
+
+const read = (name: string) => parse(textOf(`infra/kubernetes/gateway/${name}`));
+const configText: string = read("config.yaml").data["gateway.yaml"];
+const { template, volumeClaimTemplates } = read("statefulset.yaml").spec;
+const [container] = template.spec.containers;
+
+it("the gateway takes the config file of infra/kubernetes/gateway", () => {
+  const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-manifests-"));
+  const config = join(folder, "gateway.yaml");
+  writeFileSync(config, configText);
+  expect(readServeConfig({ config }).push.credentials).toHaveLength(2);
+  rmSync(folder, { recursive: true });
+});
+
+it("the pod mounts every folder that the config file names, and writes to the state folder only", () => {
+  const mounts = new Map<string, { readOnly?: boolean }>(
+    container.volumeMounts.map((mount: { mountPath: string }) => [mount.mountPath, mount]),
+  );
+  for (const [path] of configText.matchAll(/\/(?:etc|var)\/[\w./-]+/g)) {
+    const mounted = [...mounts.keys()].filter((folder) => path === folder || path.startsWith(`${folder}/`));
+    expect(mounted, path).toHaveLength(1);
+  }
+  const writable = [...mounts].flatMap(([path, { readOnly }]) => (readOnly === true ? [] : [path]));
+  expect(writable).toEqual(["/var/lib/clusterset-doh"]);
+  expect(volumeClaimTemplates).toHaveLength(1);
+});
+
+it("the Service and the probes lead to the port that the gateway listens on", () => {
+  const [{ containerPort, name }] = container.ports;
+  expect(configText).toContain(`listen: ":${containerPort}"`);
+  expect(read("service.yaml").spec.ports[0].targetPort).toBe(name);
+  for (const probe of [container.livenessProbe, container.readinessProbe])
+    expect(probe.httpGet).toMatchObject({ port: name, scheme: "HTTPS" });
+});

@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The root of the checkout. */
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Files below a folder, without what is fetched or built. */
+export function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (["node_modules", "dist", ".git", ".wrangler"].includes(entry.name)) return [];
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(path) : [path];
+  });
+}
+
+/** Every page of the documentation, as a path from the root. */
+export const pages: readonly string[] = [
+  ...readdirSync(root).flatMap((name) => (name.endsWith(".md") ? [join(root, name)] : [])),
+  ...["docs", "examples", "infra"].flatMap((folder) =>
+    filesBelow(join(root, folder)).filter((path) => path.endsWith(".md")),
+  ),
+].map((path) => relative(root, path));
+
+/** A file's text, by its path from the root. */
+export function textOf(path: string): string {
+  return readFileSync(join(root, path), "utf8");
+}
+
+/** A page's text without its code blocks. */
+export function withoutCode(text: string): string {
+  return text.replaceAll(/^ *```.*?^ *```/gms, "");
+}
+
+/** The code blocks of a page in one language, indented ones too. */
+export function blocksIn(page: string, language: string): string[] {
+  return [...textOf(page).matchAll(new RegExp(`^ *\`\`\`${language}\\n(.*?)^ *\`\`\``, "gms"))].map(
+    ([, block]) => block!,
+  );
+}

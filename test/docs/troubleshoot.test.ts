@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { filesBelow, root, textOf } from "./pages.ts";
+
+const page = textOf("docs/how-to/troubleshoot.md");
+const sources = filesBelow(join(root, "src"))
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => readFileSync(path, "utf8"));
+
+/** Upper-case words of the code that are no codes of ours: those of Node.js and placeholders in files. */
+const OTHERS = /^(?:ERR_.*|E[A-Z]+|PUSH_CREDENTIALS|CLUSTERSET_.*|GATEWAY_ADDRESS|NODE_ENV|DNS_JSON)$/;
+
+/** Stable codes: texts with an underscore, and what stands where a code does. */
+const codes = new Set(
+  sources.flatMap((text) =>
+    [
+      ...text.matchAll(/"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"/g),
+      ...text.matchAll(/\bcode(?::| =) "([A-Z]+)"/g),
+      ...text.matchAll(/(?:Fault|Error|report)\((?:\s*\d{3},)?\s*"([A-Z]{4,})"/g),
+      ...text.matchAll(/^ {2}\d{3}: "([A-Z]+)",$/gm),
+    ].flatMap(([, code]) => (OTHERS.test(code!) ? [] : [code!])),
+  ),
+);
+const events = new Set(
+  sources.flatMap((text) => [...text.matchAll(/\bevent: "([a-z-]+)"/g)].map(([, event]) => event!)),
+);
+const named = new Set([...page.matchAll(/`([A-Za-z][\w-]*)`/g)].map(([, name]) => name!));
+
+describe("docs/how-to/troubleshoot.md", () => {
+  it("has every stable code", () => {
+    expect(codes.size).toBeGreaterThan(80);
+    expect([...codes].filter((code) => !named.has(code)).sort()).toEqual([]);
+  });
+
+  it("has no code that is gone", () => {
+    const listed = [...named].filter((name) => /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(name));
+    const known = sources.join("\n");
+    expect(listed.filter((code) => !new RegExp(`\\b${code}\\b`).test(known))).toEqual([]);
+  });
+
+  it("has every event of the log", () => {
+    expect(events.size).toBeGreaterThan(20);
+    expect([...events].filter((event) => !named.has(event)).sort()).toEqual([]);
+  });
+
+  it("has every finding, conflict and problem in manifests", () => {
+    const pattern =
+      /"((?:Invalid|No|Unsupported|Unknown|Implausible|Duplicate|Name|Broken|Unreadable)[A-Z][A-Za-z]+|[A-Z][A-Za-z]+(?:Conflict|LeftOut|NotGranted)|TooMany|NotAnObject)"/g;
+    const found = new Set(sources.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name!)));
+    found.delete("NodePort");
+    expect(found.size).toBeGreaterThan(35);
+    expect([...found].filter((name) => !named.has(name)).sort()).toEqual([]);
+  });
+});
