@@ -2,7 +2,7 @@ import { encode } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatNameAt, formatRdata, MessageError } from "../../src/dns/presentation.ts";
-import { readRecord, skipName } from "../../src/dns/record-walk.ts";
+import { readName, readRecord } from "../../src/dns/wire-reader.ts";
 
 /** The first answer of a message that dns-packet makes, as a record's place. */
 function answer(record: object) {
@@ -13,7 +13,7 @@ function answer(record: object) {
       answers: [{ name: "a.example", ttl: 5, ...record } as never],
     }),
   );
-  return { message, place: readRecord(message, skipName(message, 12) + 4)! };
+  return { message, place: readRecord(message, readName(message, 12) + 4)! };
 }
 
 /** A record of any octets. */
@@ -191,11 +191,14 @@ describe("RDATA in text", () => {
 });
 
 describe("names in messages (RFC 1035 section 4.1.4)", () => {
-  const at = (octets: readonly number[], start: number) => formatNameAt(Uint8Array.from(octets), start);
+  /** A name behind a header of zeros; offsets count from the header's end. */
+  const at = (octets: readonly number[], start: number) =>
+    formatNameAt(Uint8Array.from([...new Array<number>(12).fill(0), ...octets]), 12 + start);
+  const to = (offset: number) => [0xc0, 12 + offset];
 
   it("follow pointers backwards", () => {
-    expect(at([1, 97, 0, 1, 98, 0xc0, 0], 3)).toBe("b.a.");
-    expect(at([1, 97, 0, 1, 98, 0xc0, 0, 0xc0, 3], 7)).toBe("b.a.");
+    expect(at([1, 97, 0, 1, 98, ...to(0)], 3)).toBe("b.a.");
+    expect(at([1, 97, 0, 1, 98, ...to(0), ...to(3)], 7)).toBe("b.a.");
     expect(at([0], 0)).toBe(".");
   });
 
@@ -204,9 +207,10 @@ describe("names in messages (RFC 1035 section 4.1.4)", () => {
   });
 
   it.each([
-    ["at itself", [0xc0, 0], 0],
-    ["forwards", [0xc0, 2, 0], 0],
-    ["at a pointer that leads back to it", [1, 97, 0xc0, 4, 0xc0, 0], 4],
+    ["at itself", [...to(0)], 0],
+    ["forwards", [...to(2), 0], 0],
+    ["at a pointer that leads back to it", [1, 97, ...to(4), ...to(0)], 4],
+    ["into the header", [0xc0, 11], 0],
     ["into nothing", [0xc0], 0],
   ])("a pointer %s is malformed", (_, octets, start) =>
     expect(() => at(octets, start)).toThrow(MessageError),
@@ -217,6 +221,6 @@ describe("names in messages (RFC 1035 section 4.1.4)", () => {
     const three = [...label, ...label, ...label];
     expect(at([...three, 61, ...new Array(61).fill(98), 0], 0)).toHaveLength(254);
     expect(() => at([...three, 62, ...new Array(62).fill(98), 0], 0)).toThrow(MessageError);
-    expect(() => at([62, ...new Array(62).fill(98), 0, ...three, 0xc0, 0], 64)).toThrow(MessageError);
+    expect(() => at([62, ...new Array(62).fill(98), 0, ...three, ...to(0)], 64)).toThrow(MessageError);
   });
 });
