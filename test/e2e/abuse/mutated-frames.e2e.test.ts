@@ -71,7 +71,7 @@ describe("frames that a seed has mutated", () => {
   }
 
   test(`${SEQUENCES} sequences with the seed ${SEED}: the process goes on, and others are answered`, {
-    timeout: 600_000,
+    timeout: 1_800_000,
   }, async () => {
     const { gateway } = listening;
     const parts = { gateway, connections: CONNECTIONS, play };
