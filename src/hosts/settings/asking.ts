@@ -85,7 +85,7 @@ export interface EdgeAsking {
 
 /** What a host that others always reach says where nobody has stated who may ask. */
 export const ACCESS_NOT_STATED =
-  "nothing says who may ask, so everybody may: state access.public or access.rules in CONFIG (docs/how-to/access.md)";
+  "the configuration does not say who may query, so every client may: set access.public or access.rules in CONFIG (docs/how-to/access.md)";
 
 /** The credentials of rules on a host without files. */
 export function edgeRules({ rules }: EdgeAccess, access: KeysAccess): RuleCredentials[] {

@@ -42,7 +42,7 @@ export function createAdmitted<Of extends Site>(parts: AdmittedParts<Of>): Admit
   const refuse = createRefuse(allowedOrigins, counters);
   const failed = (request: HttpRequest, error: unknown) => {
     onError?.(error instanceof Error ? error : new Error(String(error)));
-    return refuse(request, 500, "the gateway failed to answer; its log says why");
+    return refuse(request, 500, "the gateway failed to answer; its log has the reason");
   };
   const admit: Admit<Of> = createAdmit({ authority, siteOf, counters: access, refuse });
   const resource = createAdmittedResource({ admit, paths: dnsPaths(policies), allowedOrigins });

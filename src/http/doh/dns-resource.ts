@@ -135,7 +135,7 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
         : refuse(
             request,
             404,
-            "no cluster of that id has pushed to this gateway; /dns-query answers as seen from outside",
+            "no cluster with this id has pushed to this gateway; /dns-query answers for clients outside the clusters",
           );
 
   return {
@@ -153,7 +153,7 @@ export function createDnsResource(dependencies: DnsResourceDependencies): DnsRes
     }),
     failed: (request, error) => {
       dependencies.onError?.(error instanceof Error ? error : new Error(String(error)));
-      return refuse(request, 500, "the gateway failed to answer; its log says why");
+      return refuse(request, 500, "the gateway failed to answer; its log has the reason");
     },
   };
 }
