@@ -38,6 +38,8 @@ function raw(type: number, data: readonly number[]) {
 
 const formatted = ({ message, place }: ReturnType<typeof answer>) => formatRdata(message, place);
 
+const MALFORMED_NAME = "a name is cut off or too long, or its pointers do not lead backwards";
+
 describe("RDATA in text", () => {
   it.each([
     ["RFC 1035 section 3.4.1", { type: "A", data: "192.0.2.1" }, "192.0.2.1"],
@@ -127,11 +129,11 @@ describe("RDATA in text", () => {
       "the data of a record of type 6 has the wrong length",
     ],
     ["a character-string that is cut off", 16, [1, 97, 2, 97], "a character-string is cut off"],
-    ["a name that the message ends in", 5, [2, 97], "a name is cut off or too long"],
-    ["a name without its end", 5, [1, 97], "a name is cut off"],
-    ["a label of an unknown type", 5, [64, 97], "a label has a type that is not known"],
-    ["a pointer to itself", 5, [0xc0, 23], "a name's pointer does not lead backwards"],
-    ["half a pointer", 5, [0xc0], "a name's pointer does not lead backwards"],
+    ["a name that the message ends in", 5, [2, 97], MALFORMED_NAME],
+    ["a name without its end", 5, [1, 97], MALFORMED_NAME],
+    ["a label of an unknown type", 5, [64, 97], MALFORMED_NAME],
+    ["a pointer to itself", 5, [0xc0, 23], MALFORMED_NAME],
+    ["half a pointer", 5, [0xc0], MALFORMED_NAME],
   ])("%s is malformed, and the error says so", (_, type, data, message) => {
     expect(() => formatted(raw(type, data))).toThrow(new MessageError(message));
     expect(new MessageError(message).code).toBe("MALFORMED_MESSAGE");
