@@ -31,7 +31,7 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono {
         if (error instanceof PushFault) return faultResponse(error);
         onError?.(error);
         return faultResponse(
-          new PushFault(500, "INTERNAL", "the gateway failed to answer this; its log says why"),
+          new PushFault(500, "INTERNAL", "the gateway failed to answer this; its log has the reason"),
         );
       }
     };
@@ -56,7 +56,7 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono {
         throw new PushFault(
           404,
           "UNKNOWN_IMAGE",
-          "that image is not served, or not any more: GET state names the one that is",
+          "this image is not served, or no longer: GET state names the current one",
         );
       const etag = `"${contentHash}"`;
       const headers = { "cache-control": immutable, etag };
@@ -76,7 +76,7 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono {
   routes.all(
     "*",
     route(({ req }) => {
-      throw new PushFault(404, "NOT_FOUND", `there is nothing to transfer at ${req.path}`);
+      throw new PushFault(404, "NOT_FOUND", `the transfer API has no resource at ${req.path}`);
     }),
   );
   return routes;
@@ -91,7 +91,7 @@ function stateAsked(primary: Primary, scopes: readonly string[] = []): TransferS
   throw new PushFault(
     404,
     "UNKNOWN_SCOPE",
-    "the primary has no such scope: state the same access rules for it as for the secondary, and start it again",
+    "the primary does not have this scope: give it the same access as the secondary, and start it again",
   );
 }
 
@@ -103,7 +103,7 @@ async function authorize(credentials: Credentials, authorization: string | undef
       headers: { "www-authenticate": 'Bearer realm="clusterset-doh"' },
     });
   if (known.size === 0)
-    throw new PushFault(401, "UNKNOWN_TOKEN", "the bearer token is not one that may take images", {
+    throw new PushFault(401, "UNKNOWN_TOKEN", "this bearer token is not valid for transfer", {
       headers: { "www-authenticate": 'Bearer realm="clusterset-doh", error="invalid_token"' },
     });
 }

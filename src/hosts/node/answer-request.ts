@@ -45,7 +45,8 @@ function answerFailure(request: NodeRequest, error: unknown, { exchanges, onErro
     }
     if (exchanges === undefined) onError(error);
     request.respond(
-      exchanges?.failed(request, error) ?? refusal(500, "the gateway failed to answer; its log says why"),
+      exchanges?.failed(request, error) ??
+        refusal(500, "the gateway failed to answer; its log has the reason"),
     );
   } catch (again) {
     onError(again);

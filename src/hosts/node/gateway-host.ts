@@ -111,11 +111,11 @@ export async function startGateway(
           https.renew(renewed);
           listeners.renew(renewed);
           served = renewed;
-          logger.info({ event: "certificate-renewed" }, "took another certificate");
+          logger.info({ event: "certificate-renewed" }, "a replaced certificate is in use");
         },
         async () => {
           if (await access.refresh())
-            logger.info({ event: "tokens-renewed" }, "took other tokens, passwords or keys");
+            logger.info({ event: "tokens-renewed" }, "replaced tokens, passwords or keys are in use");
         },
         () => upstreams.refresh(),
         () => outside.refresh(),

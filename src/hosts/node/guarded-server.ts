@@ -35,7 +35,7 @@ export interface GuardedServerParts {
 
 const CLOSE = { connection: "close" };
 const CONTINUE = /^100-continue$/i;
-const UNMET_EXPECTATION = refusal(417, "the gateway meets no expectation but 100-continue");
+const UNMET_EXPECTATION = refusal(417, "the gateway supports no expectation but 100-continue");
 
 /** A server of Node with its limits, which does not listen yet: HTTP/2 and HTTP/1.1 over TLS, or HTTP/1.1 in clear. */
 export function createGuardedServer(parts: GuardedServerParts): HttpServer | Http2SecureServer {

@@ -23,7 +23,7 @@ export interface NodeRequest extends HttpRequest {
 /** The client did not send the whole body: no failure of the gateway. */
 export class BodyCutOff extends Error {
   constructor() {
-    super("the body ended before it was whole");
+    super("the body ended before it was complete");
   }
 }
 

@@ -63,7 +63,7 @@ export function createPushForwarder(options: PushForwarderOptions): Hono<AppEnvi
       if (counted.isTooLong) return faultResponse(tooLong(sentBytes));
       onError?.(error);
       return faultResponse(
-        new PushFault(502, "PRIMARY_UNREACHABLE", "the gateway that takes pushes did not answer this one", {
+        new PushFault(502, "PRIMARY_UNREACHABLE", "the primary did not answer this push", {
           headers: { "retry-after": "5" },
         }),
       );
@@ -104,5 +104,5 @@ function pick(headers: Headers, names: readonly string[]): Record<string, string
 }
 
 function tooLong(most: number): PushFault {
-  return new PushFault(413, "BODY_TOO_LARGE", `the body has more than ${most} octets sent`);
+  return new PushFault(413, "BODY_TOO_LARGE", `the body has more than ${most} bytes sent`);
 }

@@ -52,7 +52,7 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
         }
         onError?.(error);
         return faultResponse(
-          new PushFault(500, "INTERNAL", "the gateway failed to take this; its log says why"),
+          new PushFault(500, "INTERNAL", "the gateway failed to process this; its log has the reason"),
         );
       }
     };
@@ -119,7 +119,7 @@ function requireCertificate(
         throw new PushFault(
           403,
           "CERTIFICATE_FOR_ASKING",
-          "the client certificate is for asking alone (access.rules), and may not register federations",
+          "the client certificate is for queries only (access.rules), and may not register federations",
         );
       return;
     }

@@ -56,7 +56,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
         if (refusal !== undefined) return refusal;
         onError?.(error);
         return refusePush(
-          new PushFault(500, "INTERNAL", "the gateway failed to take this; its log says why"),
+          new PushFault(500, "INTERNAL", "the gateway failed to process this; its log has the reason"),
         )!;
       }
     };
@@ -119,7 +119,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   routes.all("/:clusterId/lease", notAllowed("POST"));
   routes.all("/:clusterId", notAllowed("GET, HEAD, DELETE"));
   routes.all("*", (context) =>
-    faultResponse(new PushFault(404, "NOT_FOUND", `the push API has nothing at ${context.req.path}`)),
+    faultResponse(new PushFault(404, "NOT_FOUND", `the push API has no resource at ${context.req.path}`)),
   );
   return routes;
 }
