@@ -11,6 +11,8 @@ export default defineConfig({
     include: patterns.filter((pattern) => !pattern.startsWith("!")),
     exclude: patterns.flatMap((pattern) => (pattern.startsWith("!") ? pattern.slice(1) : [])),
     setupFiles: ["scripts/mutation/set-up.ts"],
-    testTimeout: 60_000,
+    // What a mutant makes wait for ever waits no longer than this. It does not count as a kill.
+    testTimeout: 5_000,
+    hookTimeout: 5_000,
   },
 });
