@@ -2,7 +2,7 @@ import { encode } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatNameAt, formatRdata, MessageError } from "../../src/dns/presentation.ts";
-import { readRecord, skipName } from "../../src/dns/record-walk.ts";
+import { readName, readRecord } from "../../src/dns/wire-reader.ts";
 
 /** The first answer of a message that dns-packet makes, as a record's place. */
 function answer(record: object) {
@@ -13,7 +13,7 @@ function answer(record: object) {
       answers: [{ name: "a.example", ttl: 5, ...record } as never],
     }),
   );
-  return { message, place: readRecord(message, skipName(message, 12) + 4)! };
+  return { message, place: readRecord(message, readName(message, 12) + 4)! };
 }
 
 /** A record of any octets. */
@@ -37,6 +37,8 @@ function raw(type: number, data: readonly number[]) {
 }
 
 const formatted = ({ message, place }: ReturnType<typeof answer>) => formatRdata(message, place);
+
+const MALFORMED_NAME = "a name is cut off or too long, or its pointers do not lead backwards";
 
 describe("RDATA in text", () => {
   it.each([
@@ -129,11 +131,11 @@ describe("RDATA in text", () => {
       "the data of a record of type 6 has the wrong length",
     ],
     ["a character-string that is cut off", 16, [1, 97, 2, 97], "a character-string is cut off"],
-    ["a name that the message ends in", 5, [2, 97], "a name is cut off or too long"],
-    ["a name without its end", 5, [1, 97], "a name is cut off"],
-    ["a label of an unknown type", 5, [64, 97], "a label has a type that is not known"],
-    ["a pointer to itself", 5, [0xc0, 23], "a name's pointer does not lead backwards"],
-    ["half a pointer", 5, [0xc0], "a name's pointer does not lead backwards"],
+    ["a name that the message ends in", 5, [2, 97], MALFORMED_NAME],
+    ["a name without its end", 5, [1, 97], MALFORMED_NAME],
+    ["a label of an unknown type", 5, [64, 97], MALFORMED_NAME],
+    ["a pointer to itself", 5, [0xc0, 23], MALFORMED_NAME],
+    ["half a pointer", 5, [0xc0], MALFORMED_NAME],
   ])("%s is malformed, and the error says so", (_, type, data, message) => {
     expect(() => formatted(raw(type, data))).toThrow(new MessageError(message));
     expect(new MessageError(message).code).toBe("MALFORMED_MESSAGE");
@@ -193,11 +195,14 @@ describe("RDATA in text", () => {
 });
 
 describe("names in messages (RFC 1035 section 4.1.4)", () => {
-  const at = (octets: readonly number[], start: number) => formatNameAt(Uint8Array.from(octets), start);
+  /** A name behind a header of zeros; offsets count from the header's end. */
+  const at = (octets: readonly number[], start: number) =>
+    formatNameAt(Uint8Array.from([...new Array<number>(12).fill(0), ...octets]), 12 + start);
+  const to = (offset: number) => [0xc0, 12 + offset];
 
   it("follow pointers backwards", () => {
-    expect(at([1, 97, 0, 1, 98, 0xc0, 0], 3)).toBe("b.a.");
-    expect(at([1, 97, 0, 1, 98, 0xc0, 0, 0xc0, 3], 7)).toBe("b.a.");
+    expect(at([1, 97, 0, 1, 98, ...to(0)], 3)).toBe("b.a.");
+    expect(at([1, 97, 0, 1, 98, ...to(0), ...to(3)], 7)).toBe("b.a.");
     expect(at([0], 0)).toBe(".");
   });
 
@@ -206,9 +211,10 @@ describe("names in messages (RFC 1035 section 4.1.4)", () => {
   });
 
   it.each([
-    ["at itself", [0xc0, 0], 0],
-    ["forwards", [0xc0, 2, 0], 0],
-    ["at a pointer that leads back to it", [1, 97, 0xc0, 4, 0xc0, 0], 4],
+    ["at itself", [...to(0)], 0],
+    ["forwards", [...to(2), 0], 0],
+    ["at a pointer that leads back to it", [1, 97, ...to(4), ...to(0)], 4],
+    ["into the header", [0xc0, 11], 0],
     ["into nothing", [0xc0], 0],
   ])("a pointer %s is malformed", (_, octets, start) =>
     expect(() => at(octets, start)).toThrow(MessageError),
@@ -219,6 +225,6 @@ describe("names in messages (RFC 1035 section 4.1.4)", () => {
     const three = [...label, ...label, ...label];
     expect(at([...three, 61, ...new Array(61).fill(98), 0], 0)).toHaveLength(254);
     expect(() => at([...three, 62, ...new Array(62).fill(98), 0], 0)).toThrow(MessageError);
-    expect(() => at([62, ...new Array(62).fill(98), 0, ...three, 0xc0, 0], 64)).toThrow(MessageError);
+    expect(() => at([62, ...new Array(62).fill(98), 0, ...three, ...to(0)], 64)).toThrow(MessageError);
   });
 });

@@ -1,5 +1,5 @@
 import { GenerationMismatch } from "../../gateway/gateway-types.ts";
-import { type PushRefusal, PushRefused } from "../../gateway/push-refused.ts";
+import { type PushRefusal, PushRefused } from "../../gateway/limits.ts";
 import type { Limit } from "../../limits/limit-counters.ts";
 import { SnapshotError } from "../../snapshot/snapshot-error.ts";
 import { StoreError } from "../../store/store-error.ts";

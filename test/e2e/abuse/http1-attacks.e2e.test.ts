@@ -86,7 +86,7 @@ describe.each([
     const play = async ({ random, sending }: Onset) => {
       const client = await open();
       let sent = 0;
-      while (client.isOpen && !random.once(4)) {
+      while (client.isOpen && !random.once(2)) {
         const requests = Array.from({ length: 1 + random.below(MOST_PIPELINED) }, () => {
           const { bytes } = random.pick(random.once(4) ? broken : whole);
           return random.once(2) ? mutateBytes(random, bytes) : bytes;

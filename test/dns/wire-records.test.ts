@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { readRecord, readWord, skipName } from "../../src/dns/record-walk.ts";
+import { readName, readRecord, readWord } from "../../src/dns/wire-reader.ts";
 
-const skip = (octets: readonly number[], start = 0) => skipName(Uint8Array.from(octets), start);
+const skip = (octets: readonly number[], start = 0) => readName(Uint8Array.from(octets), start);
+const HEADER = new Array<number>(12).fill(0);
 const label = (length: number) => [length, ...new Array<number>(length).fill(97)];
 
 describe("the end of a name (RFC 1035 section 4.1.4)", () => {
@@ -9,8 +10,8 @@ describe("the end of a name (RFC 1035 section 4.1.4)", () => {
     ["the root", [0], 0, 1],
     ["labels", [1, 97, 2, 98, 99, 0, 7], 0, 6],
     ["labels behind something else", [9, 9, 1, 97, 0], 2, 5],
-    ["a pointer backwards", [1, 97, 0, 0xc0, 0], 3, 5],
-    ["labels and a pointer backwards", [1, 97, 0, 1, 98, 0xc0, 0, 9], 3, 7],
+    ["a pointer backwards", [...HEADER, 1, 97, 0, 0xc0, 12], 15, 17],
+    ["labels and a pointer backwards", [...HEADER, 1, 97, 0, 1, 98, 0xc0, 12, 9], 15, 19],
     ["a label of 63 octets", [...label(63), 0], 0, 65],
     ["255 octets", [...label(63), ...label(63), ...label(63), ...label(61), 0], 0, 255],
     [
@@ -28,9 +29,10 @@ describe("the end of a name (RFC 1035 section 4.1.4)", () => {
     ["a start behind the message", [0], 1],
     ["a name that is cut off in a label", [3, 97], 0],
     ["a name that is cut off between labels", [1, 97], 0],
-    ["half a pointer", [1, 97, 0, 0xc0], 3],
-    ["a pointer to itself", [0, 0xc0, 1], 1],
-    ["a pointer into its own name", [0, 1, 97, 0xc0, 1], 1],
+    ["half a pointer", [...HEADER, 1, 97, 0, 0xc0], 15],
+    ["a pointer into the header", [...HEADER, 1, 97, 0, 0xc0, 11], 15],
+    ["a pointer to itself", [...HEADER, 0xc0, 12], 12],
+    ["a pointer into its own name", [...HEADER, 0, 1, 97, 0xc0, 13], 13],
     ["a pointer forwards", [0xc0, 2, 0], 0],
     ["a high pointer forwards", [0, 0xff, 0xff], 1],
     ["a label of an unknown type", [64, ...new Array(64).fill(97), 0], 0],
