@@ -1,87 +1,267 @@
 import { Hono } from "hono";
+import type { Client } from "../access/client/client.ts";
+import { type ClientAddress, socketAddress } from "../access/client/client-address.ts";
+import { andThen, type MaybePromise } from "../access/maybe-promise.ts";
+import type { AccessRule } from "../access/rules/access-rule.ts";
+import type { Admission, Admitted, NotAdmitted } from "../access/rules/admission.ts";
+import type { AccessControl } from "../access/rules/admit.ts";
+import { readPathToken } from "../access/rules/path-token.ts";
+import { QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
-import { createDnsResource, type DnsResource, type DnsResourceDependencies } from "./doh/dns-resource.ts";
-import type { ConnectionEnvironment } from "./environment.ts";
-import type { Exchange } from "./exchange.ts";
-import { exchangeByFetch, FetchRequest, toResponse } from "./fetch-exchange.ts";
-import { createHealthRoutes, type MetricsSource } from "./health-routes.ts";
+import type { Background } from "../transfer/secondary.ts";
+import { type AllowedOrigins, preflight } from "./cross-origin.ts";
+import { CLUSTER_PATHS, createDnsPaths, type DnsPath } from "./doh/dns-paths.ts";
+import { createDnsRoute, LONGEST_MESSAGE } from "./doh/dns-route.ts";
+import { createEndpointAt, type PathPolicies } from "./doh/endpoints.ts";
+import type { AppEnvironment } from "./environment.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
+import { FetchRequest, toResponse } from "./fetch-exchange.ts";
+import { mountHealthRoutes } from "./health-routes.ts";
+import { createJsonRoute, createResolveRoute } from "./json/json-route.ts";
 import { prefersHtml } from "./media-type.ts";
+import { AccessCounters } from "./metrics/access-counters.ts";
 import { notFoundPage } from "./pages/not-found-page.ts";
 import { pageResponse } from "./pages/page.ts";
-import type { PageSettings } from "./pages/page-parts.ts";
 import { createPages } from "./pages/routes.ts";
-import type { Refuse } from "./refusal.ts";
+import { createRefuse, NOTHING_HERE } from "./refusal.ts";
+import { pathOf, ReroutedRequest } from "./request-path.ts";
+import { createRuleAnswers, type RuleAnswers, type RuleParts, type SharedParts } from "./rule-answers.ts";
 
-/** Routes that ask for credentials of their own. */
+/** Routes with credentials of their own. */
 export interface OwnRoutes {
   /** The push API, mounted at `/api/v1/clusters`. */
-  readonly pushRoutes?: Hono<ConnectionEnvironment>;
+  readonly pushRoutes?: Hono<AppEnvironment>;
   /** What secondaries take images over by, mounted at `/api/v1/transfer`. */
   readonly transferRoutes?: Hono;
   /** The registration of stub zones, mounted at `/federations`. */
-  readonly stubRoutes?: Hono<ConnectionEnvironment>;
+  readonly stubRoutes?: Hono<AppEnvironment>;
 }
 
-/** What the HTTP application is put together from. */
-export interface AppDependencies extends DnsResourceDependencies, OwnRoutes {
+/** What the application is put together from. */
+export interface AppParts
+  extends OwnRoutes,
+    Omit<SharedParts, "counters" | "clientAddress" | "endpointAt" | "zones"> {
+  readonly access: AccessControl;
+  /** What the clients of a rule are answered with; called once for each rule. */
+  readonly within: (rule: AccessRule) => RuleParts;
+  /** The gateway whose readiness everybody may see. */
+  readonly gateway: { status(): ServingStatus };
   /** The zones that are served, for the pages. */
   readonly zones: readonly string[];
-  readonly version: string;
-  readonly metrics?: MetricsSource;
-  /** The pages for people; none without. */
-  readonly pages?: PageSettings;
-  /** Whether `/readyz` counts clusters and services. Default: true. */
-  readonly isReadinessDetailed?: boolean;
+  readonly counters?: QueryCounters;
+  readonly accessCounters?: AccessCounters;
+  /** The client's real address, by which forwarding is limited. Default: the socket's. */
+  readonly clientAddress?: ClientAddress;
+  /** What names out of zone get, by path. Default: REFUSED. */
+  readonly policies?: PathPolicies;
+  /** Default: every origin. */
+  readonly allowedOrigins?: AllowedOrigins;
+  /** The longest DNS query that is read, in bytes. Default and most: 65,535. */
+  readonly longestQuery?: number;
+  /** Told of every error that became a 500. */
+  readonly onError?: (error: Error) => void;
 }
+
+/** The HTTP application: the one way in on every host. */
+export interface App {
+  /** @param background takes work that goes on after the response */
+  fetch(request: Request, client?: Partial<Client>, background?: Background): MaybePromise<Response>;
+  /** What answers DNS and JSON at a path, for hosts that need no Request; undefined where only `fetch` answers. */
+  exchangeAt(path: string): Exchange | undefined;
+  /** Makes the response where an exchange threw. */
+  failed(request: HttpRequest, error: unknown): HttpResponse;
+  /** All routes, in the form of Hono. */
+  readonly routes: readonly { readonly method: string; readonly path: string }[];
+}
+
+/** Paths that no access rule is asked for: they have credentials of their own, or tell nothing. */
+const WITHOUT_RULE = /^\/(?:api\/|federations(?:\/|$)|healthz$)/;
+
+/** How long a client is told to wait while the keys of its issuer cannot be had, in seconds. */
+const RETRY_AFTER = 30;
+
+const REFUSE_ALL: PathPolicies = { default: "refuse", byPath: new Map() };
 
 /**
- * The HTTP application: the DNS resource (RFC 8484), its JSON forms, the push API, health, metrics, the pages.
- * Paths with a cluster id answer as that cluster sees the clusterset.
- * @param resource for a host that carries out exchanges of its own beside the application
+ * The DNS resource (RFC 8484), its JSON forms, the push API, health, metrics, the pages. Each request, but for those with credentials of
+ * their own, passes an access rule, and is answered from what exists for the rule's clients.
  */
-export function createApp(
-  dependencies: AppDependencies,
-  resource: DnsResource = createDnsResource(dependencies),
-): Hono<ConnectionEnvironment> {
-  const { gateway, metrics, clock } = dependencies;
+export function createApp(parts: AppParts): App {
+  const { access, policies = REFUSE_ALL, allowedOrigins = "*", counters = new QueryCounters() } = parts;
+  const { accessCounters = new AccessCounters(), clientAddress = socketAddress } = parts;
+  const { clock } = parts;
+  const longestQuery = Math.min(parts.longestQuery ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
+  const refuse = createRefuse(allowedOrigins, counters);
+  const endpointAt = createEndpointAt(policies);
+  const shared: SharedParts = { ...parts, counters, clientAddress, endpointAt };
+  const answersOf = new Map<AccessRule, RuleAnswers>(
+    access.rules.all.map((rule) => [rule, createRuleAnswers(shared, rule, access.kinds, parts.within(rule))]),
+  );
 
-  // One handler per path and no middleware: with a second match Hono leaves its synchronous path.
-  const app = new Hono<ConnectionEnvironment>();
-  for (const [path, answer] of resource.byPath)
-    app.all(path, (c) => exchangeByFetch(answer, c.req.raw, c.env));
-  app.all("/resolve", (c) => exchangeByFetch(resource.resolveJson, c.req.raw, c.env));
-  app.all("/clusters/:clusterId/dns-query", (c) =>
-    exchangeByFetch(resource.ofCluster(c.req.param("clusterId")).answerDns, c.req.raw, c.env),
-  );
-  app.all("/clusters/:clusterId/resolve", (c) =>
-    exchangeByFetch(resource.ofCluster(c.req.param("clusterId")).resolveJson, c.req.raw, c.env),
-  );
-  mountOwnRoutes(app, dependencies, resource);
-  app.route("/", createHealthRoutes(gateway, metrics, clock, dependencies.isReadinessDetailed));
-  if (dependencies.pages !== undefined)
-    app.route("/", createPages({ ...dependencies, ...dependencies.pages, resource }));
-  end(app, resource, dependencies.pages === undefined ? undefined : dependencies.version);
-  return app;
+  const answerJson = createJsonRoute({ clock, allowedOrigins, refuse });
+  const answerDns = createDnsRoute({
+    ...{ allowedOrigins, longestQuery, refuse, answerJson },
+    limits: counters.limits,
+  });
+  const resolveJson = createResolveRoute({ answerJson, allowedOrigins, refuse });
+  const dns = createDnsPaths({ endpointAt, policies, refuse, answerDns, resolveJson });
+
+  const notFound = (request: HttpRequest) => refuse(request, 404, NOTHING_HERE);
+  const failed = (request: HttpRequest, error: unknown) => {
+    parts.onError?.(error instanceof Error ? error : new Error(String(error)));
+    return refuse(request, 500, "the gateway failed to answer; its log says why");
+  };
+
+  /** The same whatever is asked for: it depends on what rules there are and on what is shown. */
+  const reject = (request: HttpRequest, rejection: NotAdmitted): HttpResponse => {
+    const { outcome, status, code, message, challenge } = rejection;
+    accessCounters.rejected(outcome);
+    const headers = {
+      ...(challenge !== undefined && { "www-authenticate": challenge }),
+      ...(status === 503 && { "retry-after": String(RETRY_AFTER) }),
+    };
+    return refuse(request, status, message, headers, code);
+  };
+
+  const answersFor = ({ rule }: Admitted): RuleAnswers => {
+    accessCounters.admitted(rule.name);
+    return answersOf.get(rule)!;
+  };
+
+  const answerAdmitted = (
+    request: HttpRequest,
+    admission: Admission,
+    at: DnsPath,
+    background: Background | undefined,
+  ): MaybePromise<HttpResponse> => {
+    if (admission.rule === undefined) return reject(request, admission);
+    const answers = answersFor(admission);
+    const ready = answers.prepare?.(background);
+    return ready === undefined ? at.answer(request, answers) : ready.then(() => at.answer(request, answers));
+  };
+
+  /** A preflight has to be answered before anybody can show anything (Fetch standard, section 4.8); it tells nothing. */
+  const exchangeOf =
+    (at: DnsPath): Exchange =>
+    (request, background) => {
+      if (request.method === "OPTIONS") return preflight(request, at.methods, allowedOrigins);
+      const admission = access.admit(request);
+      return admission instanceof Promise
+        ? admission.then((late) => answerAdmitted(request, late, at, background))
+        : answerAdmitted(request, admission, at, background);
+    };
+
+  /** A path behind a token, which is any other path where the token is not known. */
+  const answerByToken: Exchange = (request, background) =>
+    andThen(access.admit(request), (admission) => {
+      const url = admission.rule === undefined ? undefined : admission.path?.url;
+      const at = url === undefined ? undefined : dns.at(pathOf(url));
+      if (url !== undefined && at !== undefined)
+        return answerAdmitted(new ReroutedRequest(request, url), admission, at, background);
+      return answerAdmitted(request, admission, { methods: "", answer: notFound }, background);
+    });
+
+  const plain = new Map([...dns.plain].map(([path, at]) => [path, exchangeOf(at)]));
+  const exchangeAt = (path: string): Exchange | undefined => {
+    const known = plain.get(path);
+    if (known !== undefined) return known;
+    const at = dns.at(path);
+    if (at !== undefined) return exchangeOf(at);
+    const token = readPathToken(path);
+    return token !== undefined && dns.at(token.url) !== undefined ? answerByToken : undefined;
+  };
+
+  const hono = createHono(parts, counters, {
+    notFound,
+    failed,
+    notAllowed: (request) =>
+      refuse(request, 405, `${request.method} is not for this path: GET, HEAD`, { allow: "GET, HEAD" }),
+  });
+
+  const fetchAdmitted = (
+    request: Request,
+    client: Partial<Client>,
+    { path, isByHost }: Admitted,
+    answers: RuleAnswers,
+  ): MaybePromise<Response> => {
+    if (path === undefined)
+      return hono.fetch(request, { client, answers, ...(isByHost && { urlToken: { prefix: "" } }) });
+    const { method, headers } = request;
+    // What takes a body is an exchange, or has credentials of its own.
+    return hono.fetch(new Request(path.url, { method, headers }), { client, answers, urlToken: path });
+  };
+
+  /** Details for who sees everything; whether it is ready for everybody. */
+  const fetchReadiness = (
+    asked: FetchRequest,
+    request: Request,
+    client: Partial<Client>,
+    background: Background | undefined,
+  ): MaybePromise<Response> =>
+    andThen(access.admit(asked), (admission) => {
+      const own = admission.rule && answersOf.get(admission.rule);
+      const answers = own?.seesEverything === true ? own : undefined;
+      const [first] = answersOf.values();
+      return andThen((answers ?? first)?.prepare?.(background), () =>
+        answers === undefined || admission.rule === undefined
+          ? hono.fetch(request, { client })
+          : fetchAdmitted(request, client, admission, answers),
+      );
+    });
+
+  const route = (
+    asked: FetchRequest,
+    request: Request,
+    client: Partial<Client>,
+    background: Background | undefined,
+  ): MaybePromise<Response> => {
+    const path = pathOf(asked.url);
+    if (WITHOUT_RULE.test(path)) return hono.fetch(request, { client });
+    if (path === "/readyz") return fetchReadiness(asked, request, client, background);
+    const exchange = exchangeAt(path);
+    if (exchange !== undefined)
+      return andThen(exchange(asked, background), (response) =>
+        toResponse(request.method === "HEAD" ? { ...response, body: null } : response),
+      );
+    return andThen(access.admit(asked), (admission) => {
+      if (admission.rule === undefined) return toResponse(reject(asked, admission));
+      const answers = answersFor(admission);
+      return andThen(answers.prepare?.(background), () => fetchAdmitted(request, client, admission, answers));
+    });
+  };
+
+  return {
+    exchangeAt,
+    failed,
+    routes: [
+      ...[...dns.plain.keys(), ...CLUSTER_PATHS].map((path) => ({ method: "ALL", path })),
+      ...hono.routes,
+    ],
+    fetch(request, client = {}, background) {
+      const asked = new FetchRequest(request, client);
+      const fail = (error: unknown) => toResponse(failed(asked, error));
+      try {
+        const answered = route(asked, request, client, background);
+        return answered instanceof Promise ? answered.catch(fail) : answered;
+      } catch (error) {
+        return fail(error);
+      }
+    },
+  };
 }
 
-/** The application of what asks for credentials of its own, or tells nothing: without DNS, pages and metrics. */
-export function createOpenApp(
-  dependencies: OwnRoutes &
-    Pick<AppDependencies, "clock"> & { readonly gateway: { status(): ServingStatus } },
-  resource: Pick<DnsResource, "counters" | "refuse" | "notFound" | "failed">,
-): Hono<ConnectionEnvironment> {
-  const app = new Hono<ConnectionEnvironment>();
-  mountOwnRoutes(app, dependencies, resource);
-  app.route("/", createHealthRoutes(dependencies.gateway, undefined, dependencies.clock, false));
-  end(app, resource);
-  return app;
-}
-
-function mountOwnRoutes(
-  app: Hono<ConnectionEnvironment>,
-  { pushRoutes, transferRoutes, stubRoutes }: OwnRoutes,
-  { counters }: Pick<DnsResource, "counters">,
-): void {
+/** The routes of all that is neither DNS nor JSON. */
+function createHono(
+  parts: AppParts,
+  counters: QueryCounters,
+  ends: {
+    readonly notFound: (request: HttpRequest) => HttpResponse;
+    readonly notAllowed: (request: HttpRequest) => HttpResponse;
+    readonly failed: App["failed"];
+  },
+): Hono<AppEnvironment> {
+  const { pushRoutes, transferRoutes, stubRoutes } = parts;
+  const app = new Hono<AppEnvironment>();
   if (pushRoutes !== undefined) {
     app.use("/api/v1/clusters/*", async (c, next) => {
       await next();
@@ -91,32 +271,27 @@ function mountOwnRoutes(
   }
   if (transferRoutes !== undefined) app.route("/api/v1/transfer", transferRoutes);
   if (stubRoutes !== undefined) app.route("/federations", stubRoutes);
-}
+  mountHealthRoutes(app, parts.gateway, parts.clock);
+  app.route("/", createPages());
 
-/** @param versionOfPages the version that pages show; undefined where there are no pages */
-function end(
-  app: Hono<ConnectionEnvironment>,
-  { counters, refuse, notFound, failed }: Pick<DnsResource, "counters" | "refuse" | "notFound" | "failed">,
-  versionOfPages?: string,
-): void {
   app.notFound((c) => {
-    if (answersGet(app, c.req.path)) return exchangeByFetch(notAllowed(refuse), c.req.raw, c.env);
-    if (versionOfPages === undefined || !prefersHtml(c.req.header("accept") ?? null))
-      return exchangeByFetch(notFound, c.req.raw, c.env);
+    const request = new FetchRequest(c.req.raw, c.env?.client);
+    const { method, path } = c.req;
+    const isThere = method !== "GET" && method !== "HEAD" && answersGet(app, path, c.env?.answers);
+    if (isThere) return toResponse(ends.notAllowed(request));
+    const pages = c.env?.answers?.pages;
+    if (pages === undefined || !prefersHtml(request.header("accept")))
+      return toResponse(ends.notFound(request));
     counters.rejected(404);
-    return pageResponse(notFoundPage(), versionOfPages, c.env?.urlToken?.prefix);
+    return pageResponse(notFoundPage(), pages.version, c.env.urlToken?.prefix);
   });
-  app.onError((error, c) => toResponse(failed(new FetchRequest(c.req.raw, c.env), error)));
+  app.onError((error, c) => toResponse(ends.failed(new FetchRequest(c.req.raw, c.env?.client), error)));
+  return app;
 }
 
 /** Whether GET and HEAD are answered at a path: pages, files, health and metrics. */
-function answersGet(app: Hono<ConnectionEnvironment>, path: string): boolean {
+function answersGet(app: Hono<AppEnvironment>, path: string, answers: RuleAnswers | undefined): boolean {
   const [handlers] = app.router.match("GET", path);
-  return handlers.length > 0;
-}
-
-/** Rejects methods other than GET and HEAD (RFC 9110 section 15.5.6). */
-function notAllowed(refuse: Refuse): Exchange {
-  return (request) =>
-    refuse(request, 405, `${request.method} is not for this path: GET, HEAD`, { allow: "GET, HEAD" });
+  if (handlers.length === 0 || path === "/healthz" || path === "/readyz") return handlers.length > 0;
+  return path === "/metrics" ? answers?.metrics !== undefined : answers?.pages !== undefined;
 }

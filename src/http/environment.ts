@@ -1,4 +1,5 @@
 import type { Client } from "../access/client/client.ts";
+import type { RuleAnswers } from "./rule-answers.ts";
 
 /** The token in a request's URL that let it in: addresses of this gateway for the same client have to hold it, too. */
 export interface UrlToken {
@@ -6,7 +7,13 @@ export interface UrlToken {
   readonly prefix: string;
 }
 
-/** The environment of our Hono applications. A host that knows nothing of clients hands on none, as does `app.fetch(request)`. */
-export interface ConnectionEnvironment {
-  Bindings: Partial<Client> & { readonly urlToken?: UrlToken | undefined };
+/** The environment of our Hono applications. */
+export interface AppEnvironment {
+  Bindings: {
+    /** Absent where the host knows nothing of clients. */
+    readonly client?: Partial<Client> | undefined;
+    /** What the client is answered with; absent for routes with credentials of their own. */
+    readonly answers?: RuleAnswers | undefined;
+    readonly urlToken?: UrlToken | undefined;
+  };
 }

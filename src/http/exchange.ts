@@ -1,4 +1,5 @@
 import type { Client } from "../access/client/client.ts";
+import type { Background } from "../transfer/secondary.ts";
 
 /**
  * A request as the DNS and JSON routes see it: what every host has at hand, whether or not it makes a Request object. On Node
@@ -27,5 +28,11 @@ export interface HttpResponse {
   readonly body: Uint8Array<ArrayBuffer> | null;
 }
 
-/** Answers one request: at once where nothing has to be waited for. */
-export type Exchange = (request: HttpRequest) => HttpResponse | Promise<HttpResponse>;
+/**
+ * Answers one request: at once where nothing has to be waited for.
+ * @param background takes work that goes on after the response; default: it just goes on
+ */
+export type Exchange = (
+  request: HttpRequest,
+  background?: Background,
+) => HttpResponse | Promise<HttpResponse>;

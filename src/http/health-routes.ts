@@ -1,51 +1,43 @@
-import { Hono } from "hono";
+import type { Hono } from "hono";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
+import type { AppEnvironment } from "./environment.ts";
 import { describeStale } from "./json/freshness-comment.ts";
 
-/** Metrics in a text format, from whichever library the host brings along. */
-export interface MetricsSource {
-  readonly contentType: string;
-  render(): Promise<string>;
-}
+const HEADERS = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
 
 /**
- * `/healthz`: the process answers. `/readyz`: queries get answers (200), or why they do not (503).
- * `/metrics`: where the host brings a source of them.
+ * `/healthz`: the process answers. `/readyz`: queries get answers (200), or not (503); who sees everything is told how many clusters and
+ * services there are, or why not. `/metrics`, for who sees everything.
+ * @param gateway the one whose readiness everybody may see
  * @param clock Unix milliseconds
- * @param isDetailed whether `/readyz` counts clusters and services
  */
-export function createHealthRoutes(
+export function mountHealthRoutes(
+  app: Hono<AppEnvironment>,
   gateway: { status(): ServingStatus },
-  metrics: MetricsSource | undefined,
   clock: () => number,
-  isDetailed = true,
-): Hono {
-  const routes = new Hono();
-  const headers = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
-  routes.get("/healthz", () => new Response("ok\n", { headers }));
-  routes.get("/readyz", () => {
-    const status = gateway.status();
-    if (!isDetailed)
-      return new Response(status.ready ? "ready\n" : "not ready\n", {
-        status: status.ready ? 200 : 503,
-        headers,
-      });
-    const live = status.clusters.filter((cluster) => cluster.live).length;
-    const counted = `${live} of ${status.clusters.length} clusters live`;
-    if (status.ready) {
-      const { services, staleSince } = status;
-      const stale = staleSince === undefined ? "" : `; ${describeStale(staleSince, clock())}`;
-      return new Response(`ready: ${counted}, ${services} services${stale}\n`, { headers });
-    }
-    return new Response(`not ready: ${whyNotReady(status, counted)}\n`, { status: 503, headers });
+): void {
+  app.get("/healthz", () => new Response("ok\n", { headers: HEADERS }));
+  app.get("/readyz", (c) => {
+    const detailed = c.env?.answers;
+    const status = (detailed?.gateway ?? gateway).status();
+    const text = detailed === undefined ? (status.ready ? "ready" : "not ready") : describe(status, clock());
+    return new Response(`${text}\n`, { status: status.ready ? 200 : 503, headers: HEADERS });
   });
-  if (metrics !== undefined) {
-    routes.get("/metrics", async () => {
-      const text = await metrics.render();
-      return new Response(text, { headers: { ...headers, "content-type": metrics.contentType } });
-    });
-  }
-  return routes;
+  app.get("/metrics", async (c) => {
+    const metrics = c.env?.answers?.metrics;
+    if (metrics === undefined) return c.notFound();
+    const text = await metrics.render();
+    return new Response(text, { headers: { ...HEADERS, "content-type": metrics.contentType } });
+  });
+}
+
+function describe(status: ServingStatus, now: number): string {
+  const live = status.clusters.filter((cluster) => cluster.live).length;
+  const counted = `${live} of ${status.clusters.length} clusters live`;
+  if (!status.ready) return `not ready: ${whyNotReady(status, counted)}`;
+  const { services, staleSince } = status;
+  const stale = staleSince === undefined ? "" : `; ${describeStale(staleSince, now)}`;
+  return `ready: ${counted}, ${services} services${stale}`;
 }
 
 function whyNotReady({ clusters, transferError }: ServingStatus, counted: string): string {

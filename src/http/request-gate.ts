@@ -3,10 +3,11 @@ import { type ClientAddress, socketAddress } from "../access/client/client-addre
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import type { Load } from "../limits/load.ts";
-import { pathOf } from "./access/admitted-resource.ts";
+import type { Background } from "../transfer/secondary.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { FetchRequest, toResponse } from "./fetch-exchange.ts";
 import type { Refuse } from "./refusal.ts";
+import { pathOf } from "./request-path.ts";
 
 /** Looks at a request before anything is done for it: the response that refuses it, or undefined. */
 export type RequestGate = (request: HttpRequest) => HttpResponse | undefined;
@@ -57,17 +58,21 @@ export function createRequestGate(parts: RequestGateParts): RequestGate | undefi
 /** Puts the gate in front of an exchange. */
 export function behindGate(gate: RequestGate | undefined): (exchange: Exchange) => Exchange {
   if (gate === undefined) return (exchange) => exchange;
-  return (exchange) => (request) => gate(request) ?? exchange(request);
+  return (exchange) => (request, background) => gate(request) ?? exchange(request, background);
 }
 
 /** Answers requests of the Fetch standard. */
-export type FetchHandler = (request: Request, client: Client) => Response | Promise<Response>;
+export type FetchHandler = (
+  request: Request,
+  client: Client,
+  background?: Background,
+) => Response | Promise<Response>;
 
 /** Puts the gate in front of an application. */
 export function fetchBehindGate(gate: RequestGate | undefined): (fetch: FetchHandler) => FetchHandler {
   if (gate === undefined) return (fetch) => fetch;
-  return (fetch) => (request, client) => {
+  return (fetch) => (request, client, background) => {
     const refused = gate(new FetchRequest(request, client));
-    return refused === undefined ? fetch(request, client) : toResponse(refused);
+    return refused === undefined ? fetch(request, client, background) : toResponse(refused);
   };
 }

@@ -12,9 +12,8 @@ import { createCredentials } from "../../src/access/credentials.ts";
 import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
 import { type NodeServer, startNodeServer } from "../../src/hosts/node/node-server.ts";
 import { keepSelfSigned } from "../../src/hosts/node/tls.ts";
-import { type AppDependencies, createApp } from "../../src/http/app.ts";
-import { createDnsResource } from "../../src/http/doh/dns-resource.ts";
 import { base64url, FakeGateway, NOW, query } from "../http/fake-gateway.ts";
+import { openApp } from "../http/open-app.ts";
 import { sha256 } from "../http/push/push-api.ts";
 
 const DNS = "application/dns-message";
@@ -29,7 +28,7 @@ const sessions: ClientHttp2Session[] = [];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "clusterset-doh-streams-"));
   const tls = await keepSelfSigned(folder, "localhost", Date.now());
-  const parts: AppDependencies = {
+  const app = openApp({
     gateway,
     clock: () => NOW,
     zones: [],
@@ -40,12 +39,10 @@ beforeAll(async () => {
     },
     longestQuery: 512,
     onError: (error) => errors.push(error),
-  };
-  const resource = createDnsResource(parts);
-  const app = createApp(parts, resource);
+  });
   const exchanges = {
-    at: (path: string) => (path === "/dns-query" ? resource.answerDns : undefined),
-    failed: resource.failed,
+    at: (path: string) => (path === "/dns-query" ? app.exchangeAt(path) : undefined),
+    failed: app.failed,
   };
   for (const own of [{ exchanges }, {}]) {
     const server = await startNodeServer({

@@ -1,12 +1,12 @@
 import { describe, it } from "vitest";
-import { createApp } from "../../src/http/app.ts";
 import type { AllowedOrigins } from "../../src/http/cross-origin.ts";
 import { crossOriginCases, listedOriginCases, ORIGIN } from "../conformance/cases/cross-origin.ts";
 import { checkCase, titled } from "../conformance/http-case.ts";
 import { FakeGateway, NOW } from "./fake-gateway.ts";
+import { openApp } from "./open-app.ts";
 
 const app = (allowedOrigins?: AllowedOrigins) =>
-  createApp({
+  openApp({
     gateway: new FakeGateway(),
     clock: () => NOW,
     zones: [],

@@ -1,23 +1,23 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
-import { createApp } from "../../src/http/app.ts";
-import type { ConnectionEnvironment } from "../../src/http/environment.ts";
+import type { AppEnvironment } from "../../src/http/environment.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
 import { getOnlyCases } from "../conformance/cases/get-only.ts";
 import { readyCases } from "../conformance/cases/readiness.ts";
 import { checkCase, titled } from "../conformance/http-case.ts";
 import { base64url, cluster, FakeGateway, NOW, query } from "./fake-gateway.ts";
+import { openApp } from "./open-app.ts";
 
 function start() {
   const gateway = new FakeGateway();
   const counters = new QueryCounters();
   const metrics = createPrometheusMetrics(gateway, counters, () => NOW);
-  const pushRoutes = new Hono<ConnectionEnvironment>().put("/:clusterId", (c) =>
+  const pushRoutes = new Hono<AppEnvironment>().put("/:clusterId", (c) =>
     c.body(null, c.req.param("clusterId") === "a" ? 204 : 401),
   );
   const zones = ["clusterset.local", "clusterset.test"];
-  const app = createApp({
+  const app = openApp({
     gateway,
     counters,
     metrics,
@@ -86,7 +86,7 @@ describe("/metrics", () => {
   });
 
   it("is absent where the host brings no source", async () => {
-    const app = createApp({ gateway: new FakeGateway(), clock: () => NOW, zones: [], version: "0" });
+    const app = openApp({ gateway: new FakeGateway(), clock: () => NOW, zones: [], version: "0" });
     expect((await app.request("/metrics")).status).toBe(404);
   });
 });

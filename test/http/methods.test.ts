@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
-import { createApp } from "../../src/http/app.ts";
 import { createDirectory } from "../../src/http/pages/directory.ts";
 import { base64url, FakeGateway, NOW, query } from "./fake-gateway.ts";
+import { openApp } from "./open-app.ts";
 
 const DNS_QUERY = `/dns-query?dns=${base64url(query("web.shop.svc.clusterset.test"))}`;
 
 let gateway: FakeGateway;
-let app: ReturnType<typeof createApp>;
+let app: ReturnType<typeof openApp>;
 
 beforeEach(() => {
   gateway = new FakeGateway();
-  app = createApp({
+  app = openApp({
     gateway,
     counters: new QueryCounters(),
     clock: () => NOW,

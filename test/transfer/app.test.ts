@@ -1,17 +1,17 @@
 import { expect, it } from "vitest";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
-import { createApp } from "../../src/http/app.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
+import { openApp } from "../http/open-app.ts";
 import { openPair, WEB } from "./pair.ts";
 
 /** The HTTP application on a secondary, with the primary out of reach for a while. */
-async function openApp() {
+async function openWorld() {
   const pair = await openPair();
   const { clock, secondary, push, ask, source } = pair;
   const now = () => clock.now();
   const counters = new QueryCounters();
   const metrics = createPrometheusMetrics(secondary, counters, now);
-  const app = createApp({ gateway: secondary, clock: now, zones: [], version: "0", counters, metrics });
+  const app = openApp({ gateway: secondary, clock: now, zones: [], version: "0", counters, metrics });
   const get = async (path: string) => {
     const response = await app.request(path);
     return { status: response.status, text: await response.text(), headers: response.headers };
@@ -29,7 +29,7 @@ async function openApp() {
 const comment = ({ text }: { text: string }) => (JSON.parse(text) as { Comment: string }).Comment;
 
 it("JSON says in words that it is stale, and what it is kept for", async () => {
-  const { get, loseFor } = await openApp();
+  const { get, loseFor } = await openWorld();
   await loseFor(4000);
   expect(comment(await get(`/resolve?name=${WEB}`))).toMatch(/^seen from outside; 1 of 1 cluster live/);
   await loseFor(12_000);
@@ -39,7 +39,7 @@ it("JSON says in words that it is stale, and what it is kept for", async () => {
 });
 
 it("/readyz stays ready and says it", async () => {
-  const { get, loseFor } = await openApp();
+  const { get, loseFor } = await openWorld();
   await loseFor(12_000);
   expect(await get("/readyz")).toMatchObject({
     status: 200,
@@ -48,7 +48,7 @@ it("/readyz stays ready and says it", async () => {
 });
 
 it("/readyz is not ready before the first image, and says why", async () => {
-  const { get, source, ask } = await openApp();
+  const { get, source, ask } = await openWorld();
   source.failure = new Error("connection refused");
   await ask();
   expect(await get("/readyz")).toMatchObject({
@@ -58,7 +58,7 @@ it("/readyz is not ready before the first image, and says why", async () => {
 });
 
 it("/metrics has how stale it is, and not what only a primary knows", async () => {
-  const { get, loseFor } = await openApp();
+  const { get, loseFor } = await openWorld();
   const staleSeconds = async () =>
     /^clusterset_doh_stale_seconds (.*)$/m.exec((await get("/metrics")).text)?.[1];
   expect(await staleSeconds()).toBe("0");
@@ -68,7 +68,7 @@ it("/metrics has how stale it is, and not what only a primary knows", async () =
 });
 
 it("before anything is known the view of a cluster is SERVFAIL, not 404", async () => {
-  const { get, source, ask, push, clock } = await openApp();
+  const { get, source, ask, push, clock } = await openWorld();
   source.failure = new Error("connection refused");
   await ask();
   const path = (clusterId: string) => `/clusters/${clusterId}/resolve?name=${WEB}`;

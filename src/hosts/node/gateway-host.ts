@@ -1,9 +1,10 @@
 import { createClientAddress } from "../../access/client/client-address.ts";
+import { visibilitiesOf } from "../../access/rules/access-rule.ts";
 import { QueryCounters } from "../../answer/query-counters.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/listen-address.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
 import { serverLimitsOf } from "../../config/server-limits.ts";
-import { dnsPaths } from "../../http/doh/dns-resource.ts";
+import { dnsPaths } from "../../http/doh/endpoints.ts";
 import { createRefuse } from "../../http/refusal.ts";
 import { ConnectionErrors } from "../../limits/connection-errors.ts";
 import { scopeKey } from "../../merge/scope.ts";
@@ -55,13 +56,13 @@ export async function startGateway(
   let served = tls?.tls;
   const certificate = () => (tls?.selfSignedFile === undefined ? undefined : served?.cert);
   const access = await loadAccess(config, logger, createClientAddress(config.clients));
-  const { asking } = access;
+  const { admission } = access;
   const upstreams = await UpstreamConnector.load(config.stub.upstreams);
   const listening = [...config.dns.listen, ...config.dot.listen];
   const policiesOfListeners = listening.flatMap(({ outsideZones }) => outsideZones ?? []);
   const outside = await openOutside(config, logger, policiesOfListeners);
   let designated: DesignatedResolver | undefined;
-  const scopes = asking.audiences.all.map(({ scope }) => scope);
+  const scopes = visibilitiesOf(admission.rules);
   const gateway = await openGateway({ config, logger, scopes, designated: () => designated });
   let server: NodeServer | undefined;
   try {
@@ -74,13 +75,13 @@ export async function startGateway(
     const onError = (error: unknown) =>
       logger.error({ event: "request-failed", err: error }, "a request failed");
     let places: readonly ListeningPlace[] = [];
-    const parts = { config, gateway, access, asking, outside, counters, stubs, logger };
+    const parts = { config, gateway, access, admission, outside, counters, stubs, logger };
     const http = createHttpSide({
       ...parts,
-      reach: ({ scope }) => {
-        const same = places.filter(({ rule }) => {
-          const audience = rule === undefined ? asking.audiences.everybody : asking.audiences.ofRule(rule);
-          return audience !== undefined && scopeKey(audience.scope) === scopeKey(scope);
+      reach: ({ visibility }) => {
+        const same = places.filter(({ rule: name }) => {
+          const rule = name === undefined ? admission.rules.public : admission.rules.of(name);
+          return rule !== undefined && scopeKey(rule.visibility) === scopeKey(visibility);
         });
         return reachOf(config, same, certificate());
       },
@@ -91,8 +92,8 @@ export async function startGateway(
     const https = await start({
       listen,
       tls: tls?.tls,
-      fetch: http.fetch,
-      exchanges: http.exchanges,
+      fetch: (request, client) => http.app.fetch(request, client),
+      exchanges: { at: (path) => http.app.exchangeAt(path), failed: http.app.failed },
       onError,
       limits: serverLimitsOf(config.limits),
     });

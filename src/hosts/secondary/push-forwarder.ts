@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import type { ConnectionEnvironment } from "../../http/environment.ts";
+import type { AppEnvironment } from "../../http/environment.ts";
 import { faultResponse, PushFault } from "../../http/push/push-fault.ts";
 
 /** What forwarding works with. */
@@ -33,7 +33,7 @@ const RESPONSE_FIELDS = [
  * Hands requests to the push API on to the primary, which checks their credentials: here only their length is bounded.
  * To be mounted at `/api/v1/clusters`.
  */
-export function createPushForwarder(options: PushForwarderOptions): Hono<ConnectionEnvironment> {
+export function createPushForwarder(options: PushForwarderOptions): Hono<AppEnvironment> {
   const { primaryUrl, sentBytes, onError, fetch = globalThis.fetch } = options;
   const { origin, pathname } = new URL(primaryUrl);
   const base = `${origin}${pathname.replace(/\/+$/, "")}`;
@@ -70,7 +70,7 @@ export function createPushForwarder(options: PushForwarderOptions): Hono<Connect
     }
   };
 
-  const routes = new Hono<ConnectionEnvironment>();
+  const routes = new Hono<AppEnvironment>();
   routes.all("*", forward);
   return routes;
 }

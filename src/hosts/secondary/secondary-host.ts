@@ -8,15 +8,14 @@ import { createEdgeAuthority } from "../../config/push-credentials.ts";
 import { createApp } from "../../http/app.ts";
 import { createRefuse } from "../../http/refusal.ts";
 import { fetchBehindGate } from "../../http/request-gate.ts";
-import { EVERYTHING, type Scope } from "../../merge/scope.ts";
+import type { Scope } from "../../merge/scope.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { describeError, type Log, logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
-import { ACCESS_NOT_STATED, createEdgeAsking } from "../settings/asking.ts";
 import { gateOfClients } from "../settings/client-gate.ts";
+import { ACCESS_NOT_STATED, createEdgeAdmission } from "../settings/edge-admission.ts";
 import { createOutside, fetchUpstreams } from "../settings/outside.ts";
-import { pagesOfSecondary } from "../settings/pages-of-secondary.ts";
-import { createSecondarySites, type SecondarySite } from "../settings/sites-of-secondary.ts";
+import { createSecondaries } from "../settings/secondaries.ts";
 import { createStages } from "../settings/stages.ts";
 import { createPushForwarder } from "./push-forwarder.ts";
 import type { SecondarySettings } from "./settings.ts";
@@ -26,9 +25,6 @@ export interface SecondaryHost {
   /** @param background takes what goes on after the response; default: it just goes on, as in a process that lives */
   fetch(request: Request, client: Client, background?: Background): Promise<Response>;
 }
-
-/** Paths that are answered without the image. */
-const WITHOUT_IMAGE = /^https?:\/\/[^/]+\/(?:api\/|healthz$)/;
 
 /** Puts a secondary together. */
 export function createSecondaryHost(
@@ -58,8 +54,13 @@ export function createSecondaryHost(
   const refuse = createRefuse(config.cors.origins, counters);
   const behind = fetchBehindGate(gateOfClients(config.clients, { counters, refuse }));
   const clientAddress = createClientAddress(config.clients);
-  const common = {
-    counters,
+  const access = createEdgeAdmission({ access: config.access, canPush, keys, clientAddress });
+  const app = createApp({
+    ...createSecondaries({
+      ...{ config, secondaryOf, clock: Date.now, hasMetrics: false },
+      rules: access.rules,
+    }),
+    ...{ access, counters },
     clock: Date.now,
     zones: config.zones,
     version,
@@ -80,29 +81,8 @@ export function createSecondaryHost(
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
     onError: (error: Error) => log("error", "request-failed", describeError(error)),
-  };
-  if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
-  const asking = createEdgeAsking({ access: config.access, canPush, keys, clientAddress });
-  if (!asking.isForEverybody) {
-    const { app } = createSecondarySites({ ...asking, config, secondaryOf, common, hasMetrics: false });
-    return {
-      async fetch(request, client, background) {
-        const prepare = ({ secondary }: SecondarySite) => secondary.freshen(Date.now(), background);
-        return behind((one, of) => app.fetch(one, of, prepare))(request, client);
-      },
-    };
-  }
-  const secondary = secondaryOf(EVERYTHING);
-  const app = createApp({
-    ...common,
-    gateway: secondary,
-    ...(config.pages.enabled && { pages: pagesOfSecondary(secondary, config) }),
   });
-  const answer = behind((request, client) => app.fetch(request, client));
-  return {
-    async fetch(request, client, background) {
-      if (!WITHOUT_IMAGE.test(request.url)) await secondary.freshen(Date.now(), background);
-      return answer(request, client);
-    },
-  };
+  if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
+  const answer = behind((request, client, background) => app.fetch(request, client, background));
+  return { fetch: async (request, client, background) => answer(request, client, background) };
 }

@@ -13,7 +13,7 @@ import { LocalZones } from "../../forward/locally-served.ts";
 import { parseNameserver } from "../../forward/nameserver.ts";
 import { Outside } from "../../forward/outside.ts";
 import { padded, type Upstream } from "../../forward/upstream.ts";
-import type { PathPolicies } from "../../http/doh/dns-resource.ts";
+import type { PathPolicies } from "../../http/doh/endpoints.ts";
 import { createFetchUpstream } from "../../http/doh/fetch-upstream.ts";
 
 /** What a host brings along. */

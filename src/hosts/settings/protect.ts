@@ -30,13 +30,12 @@ export function protect(start: StartServer, parts: Protected): StartServer {
     const delay = loopDelayMilliseconds === 0 ? undefined : new LoopDelay(loopDelayMilliseconds);
     const rate = new ClientRate(clientRequests(clients));
     const clientAddress = createClientAddress(clients);
-    const gateOf = (load: Parameters<typeof createRequestGate>[0]["load"]) =>
-      createRequestGate({
-        ...(clients.requestsPerSecond > 0 && { rate }),
-        ...{ clientAddress, load, counters, refuse, dnsPaths },
-      });
-    // Only DNS is answered by exchanges, and DNS is answered however busy the gateway is.
-    const gated = behindGate(gateOf(undefined));
+    const gate = createRequestGate({
+      ...(clients.requestsPerSecond > 0 && { rate }),
+      ...{ clientAddress, counters, refuse, dnsPaths },
+      load: anyLoad([requests, ...(delay === undefined ? [] : [delay])]),
+    });
+    const gated = behindGate(gate);
     const gatedOf = new WeakMap<Exchange, Exchange>();
     const exchange = (one: Exchange): Exchange => {
       const made = gatedOf.get(one) ?? gated(one);
@@ -46,9 +45,7 @@ export function protect(start: StartServer, parts: Protected): StartServer {
     const { exchanges } = options;
     const server = await start({
       ...options,
-      fetch: fetchBehindGate(gateOf(anyLoad([requests, ...(delay === undefined ? [] : [delay])])))(
-        options.fetch,
-      ),
+      fetch: fetchBehindGate(gate)(options.fetch),
       ...(exchanges !== undefined && {
         exchanges: {
           ...exchanges,

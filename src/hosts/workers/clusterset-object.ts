@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { Hono } from "hono";
+import { visibilitiesOf } from "../../access/rules/access-rule.ts";
 import { federationOptions } from "../../config/federations.ts";
 import { gatewayLimitsOf } from "../../config/gateway.ts";
 import { pushLimitsOf } from "../../config/push-limits.ts";
@@ -44,7 +45,7 @@ export class ClustersetObject extends DurableObject<Environment> {
 
   async #open(
     storage: DurableObjectStorage,
-    { config, authority, grants, asking }: WorkerSettings,
+    { config, authority, grants, access }: WorkerSettings,
   ): Promise<void> {
     const leases = new LeaseAlarm(storage, await storage.getAlarm(), (error) =>
       logFailure("alarm-failed", "the next lease's end is not watched", error),
@@ -56,7 +57,7 @@ export class ClustersetObject extends DurableObject<Environment> {
       }),
       precedence: createPrecedenceTable(storage),
       stages: createStages({ ...config, grants, federations: federationOptions(config.federations) }),
-      scopes: asking.audiences.all.map(({ scope }) => scope),
+      scopes: visibilitiesOf(access.rules),
       clock: systemClock,
       onEvent: logGatewayEvent,
       limits: gatewayLimitsOf(config),

@@ -1,10 +1,11 @@
 import { createClientAddress } from "../../access/client/client-address.ts";
 import type { PushAuthority } from "../../access/push-authority.ts";
+import type { AccessControl } from "../../access/rules/admit.ts";
 import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../../config/edge-config.ts";
 import { createEdgeAuthority, grantsOf } from "../../config/push-credentials.ts";
 import type { Grants } from "../../merge/grants.ts";
 import { describeError, logJson } from "../logging/json-log.ts";
-import { createEdgeAsking, type EdgeAsking } from "../settings/asking.ts";
+import { createEdgeAdmission } from "../settings/edge-admission.ts";
 
 /** What wrangler.toml binds, and the secrets. */
 export interface Environment {
@@ -23,7 +24,7 @@ export interface WorkerSettings {
   readonly authority: PushAuthority;
   readonly grants: Grants;
   readonly canPush: boolean;
-  readonly asking: EdgeAsking;
+  readonly access: AccessControl;
 }
 
 /** @throws {UsageError} naming each key that is wrong */
@@ -45,7 +46,7 @@ export function readSettings(environment: Environment): WorkerSettings {
     authority: createEdgeAuthority(list, keys),
     grants: grantsOf(list),
     canPush,
-    asking: createEdgeAsking({
+    access: createEdgeAdmission({
       access: config.access,
       clientAddress: createClientAddress(config.clients),
       ...{ canPush, keys },

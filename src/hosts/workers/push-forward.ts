@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import type { PushAuthority } from "../../access/push-authority.ts";
-import type { ConnectionEnvironment } from "../../http/environment.ts";
+import type { AppEnvironment } from "../../http/environment.ts";
 import { authorizePush } from "../../http/push/push-access.ts";
 import { PushFault, refusePush } from "../../http/push/push-fault.ts";
 import { logFailure } from "./event-log.ts";
@@ -17,8 +17,8 @@ export function createPushForward(
   authority: PushAuthority,
   forward: (request: Request) => Promise<Response>,
   onChange: () => void = () => {},
-): Hono<ConnectionEnvironment> {
-  const routes = new Hono<ConnectionEnvironment>();
+): Hono<AppEnvironment> {
+  const routes = new Hono<AppEnvironment>();
   const handle = async (request: Request, clusterId: string, authorization: string | undefined) => {
     try {
       await authorizePush(authority, authorization, undefined, clusterId);

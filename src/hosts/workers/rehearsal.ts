@@ -1,13 +1,15 @@
+import { createAccessRules } from "../../access/rules/access-rule.ts";
 import { federationOptions } from "../../config/federations.ts";
 import { CLASS_IN, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
 import { FetchRequest } from "../../http/fetch-exchange.ts";
+import { EVERYTHING } from "../../merge/scope.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { TransferState } from "../../transfer/transfer-state.ts";
 import type { ZoneImage } from "../../zone/image.ts";
 import { createStages } from "../settings/stages.ts";
-import { createEdgeDns } from "./edge-dns.ts";
-import { EdgeConnection, type EdgeRequest } from "./edge-exchange.ts";
+import { EdgeClient, type EdgeRequest } from "./edge-exchange.ts";
+import { createEdgeGateway } from "./edge-gateway.ts";
 import type { WorkerSettings } from "./environment.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -57,11 +59,14 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   const { image } = stages.compile(stages.createMerger()([SNAPSHOT]), 0);
   const background: Promise<unknown>[] = [];
   const waitUntil = (work: Promise<unknown>) => void background.push(work);
-  const { secondary, resource } = createEdgeDns(settings, rehearsedSurroundings(image, waitUntil));
-  await secondary.freshen(NOW, waitUntil);
+  // A client that shows nothing is answered here, whatever the rules say.
+  const rules = createAccessRules(EVERYTHING, []);
+  const access = { ...settings.access, rules, admit: () => ({ rule: rules.public! }) };
+  const { app } = createEdgeGateway({ ...settings, access }, rehearsedSurroundings(image, waitUntil));
+  const answer = app.exchangeAt("/dns-query")!;
   for (const [relative, type] of QUESTIONS)
     for (const request of requestsFor(encodeQuery(`${relative}.${zone}`, type))) {
-      const { status } = await resource.answerDns(new FetchRequest(request, new EdgeConnection(request)));
+      const { status } = await answer(new FetchRequest(request, new EdgeClient(request)), waitUntil);
       if (status !== 200) throw new Error(`a rehearsed query was answered with ${status}`);
     }
   await Promise.all(background);

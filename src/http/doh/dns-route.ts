@@ -1,4 +1,4 @@
-import type { Answered, AnswerQuery, Endpoint, Unanswered } from "../../answer/answer-query.ts";
+import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { cacheControl, refuseUnanswered, varyByCredential } from "../answer-response.ts";
 import { type AllowedOrigins, crossOriginHeaders, preflight } from "../cross-origin.ts";
@@ -6,6 +6,7 @@ import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import type { JsonRoute } from "../json/json-route.ts";
 import { acceptQuality, DNS_MESSAGE, essence } from "../media-type.ts";
 import type { Refuse } from "../refusal.ts";
+import type { RuleAnswers } from "../rule-answers.ts";
 import { rawParameter } from "../url-parameter.ts";
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
 import { PlainHeaders } from "./plain-headers.ts";
@@ -18,7 +19,6 @@ export const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
 
 /** What the DNS route works with. */
 export interface DnsRouteParts {
-  readonly answerQuery: AnswerQuery;
   readonly allowedOrigins: AllowedOrigins;
   /** The longest query that is read, in octets; at most `LONGEST_MESSAGE`. */
   readonly longestQuery: number;
@@ -28,13 +28,17 @@ export interface DnsRouteParts {
 }
 
 /** Answers one request to a DNS resource (RFC 8484 section 4). */
-export type DnsRoute = (request: HttpRequest, endpoint: Endpoint) => HttpResponse | Promise<HttpResponse>;
+export type DnsRoute = (
+  request: HttpRequest,
+  answers: RuleAnswers,
+  endpoint: Endpoint,
+) => HttpResponse | Promise<HttpResponse>;
 
 /**
  * The DNS resource. This is the hot path: GET is answered without a promise (but for credentials and stub zones), and the URL is never parsed. No ETag: RFC 8484 section 5.3 finds it larger than what it saves.
  */
 export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
-  const { answerQuery, allowedOrigins, longestQuery, limits, refuse, answerJson } = parts;
+  const { allowedOrigins, longestQuery, limits, refuse, answerJson } = parts;
   const longestParameter = base64urlLength(longestQuery) + 2;
   const decoded = new Uint8Array(longestQuery + 3);
   const headersOf = (isPrivate: boolean) => ({
@@ -63,8 +67,13 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     return { status: 200, headers, body: bytes };
   };
 
-  const answer = (request: HttpRequest, query: Uint8Array, endpoint: Endpoint): ReturnType<DnsRoute> => {
-    const answered = answerQuery(request, query, endpoint);
+  const answer = (
+    request: HttpRequest,
+    query: Uint8Array,
+    answers: RuleAnswers,
+    endpoint: Endpoint,
+  ): ReturnType<DnsRoute> => {
+    const answered = answers.answerQuery(request, query, endpoint);
     return answered instanceof Promise
       ? answered.then((late) => respond(request, late))
       : respond(request, answered);
@@ -75,7 +84,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       ? undefined
       : refuse(request, 406, `an answer is ${DNS_MESSAGE}, which Accept excludes`);
 
-  const get: DnsRoute = (request, endpoint) => {
+  const get: DnsRoute = (request, answers, endpoint) => {
     const { url } = request;
     let text = rawParameter(url, "dns");
     if (text === undefined) {
@@ -85,7 +94,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
             400,
             "the parameter dns is missing: ?dns=<DNS query in base64url> (RFC 8484), or ?name=<name>&type=<type> for JSON",
           )
-        : answerJson(request, endpoint);
+        : answerJson(request, answers, endpoint);
     }
     const refused = refuseAccept(request);
     if (refused !== undefined) return refused;
@@ -107,10 +116,10 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     }
     if (size < 0)
       return refuse(request, 400, "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)");
-    return answer(request, decoded.subarray(0, size), endpoint);
+    return answer(request, decoded.subarray(0, size), answers, endpoint);
   };
 
-  const post: DnsRoute = (request, endpoint) => {
+  const post: DnsRoute = (request, answers, endpoint) => {
     const contentType = request.header("content-type");
     if (contentType !== DNS_MESSAGE && (contentType === null || essence(contentType) !== DNS_MESSAGE))
       return refuse(request, 415, `the body of a POST must be ${DNS_MESSAGE}`, {
@@ -125,7 +134,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     if (refused !== undefined) return refused;
     return request.body(longestQuery).then(
       (query) => {
-        if (query !== undefined) return answer(request, query, endpoint);
+        if (query !== undefined) return answer(request, query, answers, endpoint);
         limits.hit("limits.queryBytes");
         return refuse(request, 413, `the body is longer than ${longestQuery} octets`);
       },
@@ -133,13 +142,13 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     );
   };
 
-  return (request, endpoint) => {
+  return (request, answers, endpoint) => {
     switch (request.method) {
       case "GET":
       case "HEAD":
-        return get(request, endpoint);
+        return get(request, answers, endpoint);
       case "POST":
-        return post(request, endpoint);
+        return post(request, answers, endpoint);
       case "OPTIONS":
         return preflight(request, DNS_METHODS, allowedOrigins);
       default:

@@ -3,7 +3,7 @@ import type { CertificateIdentity } from "../../access/certificates.ts";
 import { type StubRegistration, type StubZones, TooManyFederations } from "../../forward/stub-zones.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { collectIssues } from "../../snapshot/snapshot-error.ts";
-import type { ConnectionEnvironment } from "../environment.ts";
+import type { AppEnvironment } from "../environment.ts";
 import { takeJsonBody } from "../push/push-body.ts";
 import { faultResponse, jsonResponse, PushFault } from "../push/push-fault.ts";
 import { DEFAULT_PUSH_LIMITS, PushAdmission } from "../push/push-limits.ts";
@@ -34,13 +34,13 @@ const LIMITS = {
  * `POST`, `GET` and `DELETE` of `/federations/{name}`, and the list at `/federations` (federated service discovery, Initial
  * Setup; docs/how-to/federation.md), for clients with a TLS certificate that the host trusts. To be mounted at `/federations`.
  */
-export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<ConnectionEnvironment> {
+export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<AppEnvironment> {
   const { stubs, counters, onError, onChange } = dependencies;
   const admission = new PushAdmission(LIMITS);
 
   const route =
-    (handle: (context: Context<ConnectionEnvironment>) => Response | Promise<Response>) =>
-    async (context: Context<ConnectionEnvironment>): Promise<Response> => {
+    (handle: (context: Context<AppEnvironment>) => Response | Promise<Response>) =>
+    async (context: Context<AppEnvironment>): Promise<Response> => {
       try {
         requireCertificate(context, dependencies);
         return await handle(context);
@@ -63,7 +63,7 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<Con
     zones: stubs.zones.map((zone) => `${name}.svc.${zone}`),
   });
 
-  const routes = new Hono<ConnectionEnvironment>();
+  const routes = new Hono<AppEnvironment>();
   routes.get(
     "/",
     route(() => jsonResponse(200, { federations: stubs.list().map(describe) })),
@@ -102,13 +102,13 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<Con
 
 /** @throws {PushFault} 403 where the client did not show a certificate, or one that is not trusted, or that of a cluster. */
 function requireCertificate(
-  context: Context<ConnectionEnvironment>,
+  context: Context<AppEnvironment>,
   { isForPushing, isForAsking }: Pick<StubRoutesDependencies, "isForPushing" | "isForAsking">,
 ): void {
-  switch (context.env?.certificate) {
+  switch (context.env?.client?.certificate) {
     case "verified": {
       if (isForPushing === undefined && isForAsking === undefined) return;
-      const identity = context.env.certificateIdentity;
+      const identity = context.env.client.certificateIdentity;
       if (identity === undefined || isForPushing?.(identity) === true)
         throw new PushFault(
           403,
@@ -139,7 +139,7 @@ function requireCertificate(
 }
 
 /** @throws {PushFault} 422 */
-function readName(context: Context<ConnectionEnvironment>): string {
+function readName(context: Context<AppEnvironment>): string {
   const name = FederationName.safeParse(context.req.param("name"));
   if (name.success) return name.data;
   throw invalid([{ path: "name", message: name.error.issues[0]!.message }]);
@@ -157,7 +157,7 @@ function invalid(issues: readonly { readonly path: string; readonly message: str
   return new PushFault(422, "INVALID_FEDERATION", message, { details: { issues } });
 }
 
-function notAllowed(allow: string): (context: Context<ConnectionEnvironment>) => Response {
+function notAllowed(allow: string): (context: Context<AppEnvironment>) => Response {
   return ({ req }) => {
     throw new PushFault(405, "METHOD_NOT_ALLOWED", `${req.method} is not for this path: ${allow}`, {
       headers: { allow },

@@ -1,18 +1,16 @@
-import type { Answered, AnswerQuery, Endpoint, Unanswered } from "../../answer/answer-query.ts";
-import type { DohGateway } from "../../gateway/doh-gateway.ts";
+import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import { cacheControl, refuseUnanswered, varyByCredential } from "../answer-response.ts";
-import { type AllowedOrigins, crossOriginHeaders } from "../cross-origin.ts";
+import { type AllowedOrigins, crossOriginHeaders, preflight } from "../cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "../media-type.ts";
 import type { Refuse } from "../refusal.ts";
+import type { RuleAnswers } from "../rule-answers.ts";
 import { describeAnswered } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
 
 /** What the JSON route works with. */
 export interface JsonRouteParts {
-  readonly gateway: DohGateway;
-  readonly answerQuery: AnswerQuery;
   /** Unix milliseconds. */
   readonly clock: () => number;
   readonly allowedOrigins: AllowedOrigins;
@@ -20,11 +18,31 @@ export interface JsonRouteParts {
 }
 
 /** Answers a GET with `?name=`: JSON, or wire format where `ct` or Accept asks for it. */
-export type JsonRoute = (request: HttpRequest, endpoint: Endpoint) => HttpResponse | Promise<HttpResponse>;
+export type JsonRoute = (
+  request: HttpRequest,
+  answers: RuleAnswers,
+  endpoint: Endpoint,
+) => HttpResponse | Promise<HttpResponse>;
+
+/** The methods of `/resolve`. */
+export const RESOLVE_METHODS = "GET, OPTIONS";
+
+/** `/resolve`: as Google's JSON endpoint, it answers HEAD with 400 and other methods with 501. */
+export function createResolveRoute(
+  parts: Pick<JsonRouteParts, "allowedOrigins" | "refuse"> & { readonly answerJson: JsonRoute },
+): JsonRoute {
+  const { answerJson, allowedOrigins, refuse } = parts;
+  return (request, answers, endpoint) => {
+    if (request.method === "GET") return answerJson(request, answers, endpoint);
+    if (request.method === "OPTIONS") return preflight(request, RESOLVE_METHODS, allowedOrigins);
+    if (request.method === "HEAD") return refuse(request, 400, "HEAD is not for /resolve: GET");
+    return refuse(request, 501, `${request.method} is not implemented for /resolve: GET`);
+  };
+}
 
 export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
-  const { gateway, answerQuery, clock, allowedOrigins, refuse } = parts;
-  return (request, endpoint) => {
+  const { clock, allowedOrigins, refuse } = parts;
+  return (request, answers, endpoint) => {
     const accept = request.header("accept");
     const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
     let question: ReturnType<typeof readJsonQuestion>;
@@ -60,7 +78,7 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         headers["content-length"] = String(answer.bytes.length);
         return { status: 200, headers, body: answer.bytes };
       }
-      const comment = describeAnswered(answered, () => gateway.status(), clock());
+      const comment = describeAnswered(answered, () => answers.gateway.status(), clock());
       let rendered: JsonAnswer;
       try {
         rendered = renderJsonAnswer(answer.bytes, comment);
@@ -73,7 +91,7 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
       headers["content-length"] = String(body.length);
       return { status: 200, headers, body };
     };
-    const answered = answerQuery(request, query, endpoint);
+    const answered = answers.answerQuery(request, query, endpoint);
     return answered instanceof Promise ? answered.then(respond) : respond(answered);
   };
 }

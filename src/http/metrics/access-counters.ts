@@ -1,32 +1,33 @@
-/** How it ended that somebody asked: let in, by nothing shown, by something that is not known. */
+/** Whether a request was let in; if not, whether it shows nothing, or something that is not known. */
 export type AccessOutcome = "admitted" | "missing" | "unknown";
 
-/** One series of the counter of who asks. */
+/** One series of the counter of admissions. */
 export interface AccessCount {
-  /** The rule that let them in, `public` for everybody's; empty for who was not let in. */
+  /** The rule that let the client in; empty where none did. */
   readonly rule: string;
   readonly outcome: AccessOutcome;
   readonly count: number;
 }
 
-/** Counts who asks, by rule. Rules are configured, so strangers cannot add series. */
+/** Counts admissions by rule. Rules are configured, so strangers cannot add series. */
 export class AccessCounters {
   readonly #counts = new Map<string, { rule: string; outcome: AccessOutcome; count: number }>();
 
   admitted(rule: string): void {
-    this.#count(rule, "admitted");
+    this.#count(rule, rule, "admitted");
   }
 
-  refused(outcome: "missing" | "unknown"): void {
-    this.#count("", outcome);
+  rejected(outcome: "missing" | "unknown"): void {
+    // No rule's name begins so.
+    this.#count(` ${outcome}`, "", outcome);
   }
 
+  /** The series that have counted anything. */
   counts(): Iterable<AccessCount> {
     return this.#counts.values();
   }
 
-  #count(rule: string, outcome: AccessOutcome): void {
-    const key = `${outcome} ${rule}`;
+  #count(key: string, rule: string, outcome: AccessOutcome): void {
     const counted = this.#counts.get(key);
     if (counted === undefined) this.#counts.set(key, { rule, outcome, count: 1 });
     else counted.count++;

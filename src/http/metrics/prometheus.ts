@@ -8,9 +8,9 @@ import {
 } from "prom-client";
 import { DURATION_BOUNDS, type QueryCounters } from "../../answer/query-counters.ts";
 import type { Forwarder } from "../../forward/forwarder.ts";
-import type { MetricsSource } from "../health-routes.ts";
 import type { AccessCounters } from "./access-counters.ts";
 import { registerForwarding } from "./forward-metrics.ts";
+import type { MetricsSource } from "./metrics-source.ts";
 import { CLUSTER_GAUGES, STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { MetricsSource } from "../health-routes.ts";
+import type { MetricsSource } from "./metrics-source.ts";
 import { CLUSTER_GAUGES, STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
 
 /**

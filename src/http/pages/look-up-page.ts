@@ -1,8 +1,6 @@
 import { html } from "hono/html";
 import { describeUnanswered } from "../answer-response.ts";
-import type { DnsResource } from "../doh/dns-resource.ts";
-import type { ConnectionEnvironment } from "../environment.ts";
-import { FetchRequest } from "../fetch-exchange.ts";
+import type { HttpRequest } from "../exchange.ts";
 import { describeAnswered } from "../json/freshness-comment.ts";
 import { type ReadAnswer, readAnswer } from "../json/json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "../json/json-question.ts";
@@ -19,24 +17,17 @@ import {
 import { lookUpForm, readTypedQuestion, type TypedQuestion, toJsonQuestion } from "./look-up-form.ts";
 import { lookUpResult } from "./look-up-result.ts";
 import type { Html, Page } from "./page.ts";
+import type { PageParts } from "./page-parts.ts";
 import { counted } from "./words.ts";
 
 /** What `/` is made from. */
-export interface LookUpPageParts extends ListPageParts {
-  readonly gateway: ListPageParts["gateway"] & { hasCluster(clusterId: string): boolean };
-  readonly resource: Pick<DnsResource, "answerQuery" | "endpointAt">;
-  readonly zones: readonly string[];
-}
+export type LookUpPageParts = PageParts & ListPageParts;
 
 /** Entries of each list on this page; the lists' own pages have more. */
 const FEW = 10;
 
 /** `/`: a look-up with its result, and what there is to look up. */
-export async function lookUpPage(
-  parts: LookUpPageParts,
-  request: Request,
-  client: ConnectionEnvironment["Bindings"] | undefined,
-): Promise<Page> {
+export async function lookUpPage(parts: LookUpPageParts, request: HttpRequest): Promise<Page> {
   const { gateway, directory, clock, zone, zones } = parts;
   const status = gateway.status();
   const now = clock();
@@ -49,7 +40,7 @@ export async function lookUpPage(
   const first = "missing" in services ? undefined : services.entries[0];
   const example = `${first === undefined ? "dns-version" : `${first.name}.${first.namespace}.svc`}.${zone}`;
   const typed = readTypedQuestion(new URL(request.url));
-  const result = typed === undefined ? undefined : await lookUp(parts, typed, request, client);
+  const result = typed === undefined ? undefined : await lookUp(parts, typed, request);
   const fault = result !== undefined && "fault" in result ? result.fault : undefined;
   const clusterIds = status.clusters.map(({ clusterId }) => clusterId);
   const clusters = byNeed(status.clusters).slice(0, FEW);
@@ -86,10 +77,9 @@ function more(total: number, shown: number, path: string, nouns: string): Html |
 
 /** Asks as the JSON form does; a question that cannot be asked is a fault to be shown beside it. */
 async function lookUp(
-  { resource, gateway, clock }: LookUpPageParts,
+  { answerQuery, endpointAt, gateway, clock }: LookUpPageParts,
   typed: TypedQuestion,
-  request: Request,
-  client: ConnectionEnvironment["Bindings"] | undefined,
+  request: HttpRequest,
 ): Promise<{ readonly fault: string } | { readonly body: Html }> {
   const search = toJsonQuestion(typed);
   const view = typed.view === "" ? undefined : typed.view;
@@ -104,8 +94,8 @@ async function lookUp(
     if (!(error instanceof JsonQuestionError)) throw error;
     return { fault: error.message };
   }
-  const endpoint = resource.endpointAt(view === undefined ? "/resolve" : "/clusters", view);
-  const answered = await resource.answerQuery(new FetchRequest(request, client), query, endpoint);
+  const endpoint = endpointAt(view === undefined ? "/resolve" : "/clusters", view);
+  const answered = await answerQuery(request, query, endpoint);
   if (typeof answered === "string" || answered.retryAfter !== undefined)
     return { fault: describeUnanswered(answered) };
   const { answer, isForwarded } = answered;

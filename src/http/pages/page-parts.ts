@@ -1,6 +1,7 @@
+import type { AnswerQuery } from "../../answer/answer-query.ts";
 import type { ClientTests } from "../../answer/client-tests.ts";
 import type { DohGateway } from "../../gateway/doh-gateway.ts";
-import type { DnsResource } from "../doh/dns-resource.ts";
+import type { EndpointAt } from "../doh/endpoints.ts";
 import type { SetupRequest } from "../setup/setup-facts.ts";
 import type { Directory } from "./directory.ts";
 
@@ -17,16 +18,18 @@ export interface PageSettings {
   readonly publicUrl?: string | undefined;
   /** How else clients reach the gateway; asked for anew for each page. */
   readonly reach?: () => Reach;
-  /** Undefined where a host cannot tell what its other parts were asked. */
-  readonly clientTests?: ClientTests | undefined;
 }
 
 /** What the pages are made from. */
 export interface PageParts extends PageSettings {
   readonly gateway: DohGateway;
-  readonly resource: Pick<DnsResource, "answerQuery" | "endpointAt">;
+  readonly answerQuery: AnswerQuery;
+  readonly endpointAt: EndpointAt;
+  /** Undefined where a host cannot tell what its other parts were asked. */
+  readonly clientTests: ClientTests | undefined;
   /** Unix milliseconds. */
   readonly clock: () => number;
+  /** The first is the one that names are shown in. */
   readonly zones: readonly string[];
   readonly version: string;
 }

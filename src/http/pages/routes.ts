@@ -1,44 +1,32 @@
 import { type Context, Hono } from "hono";
-import type { ConnectionEnvironment } from "../environment.ts";
-import { clustersPage, conflictsPage, servicesPage } from "./list-pages.ts";
+import type { AppEnvironment } from "../environment.ts";
+import { FetchRequest } from "../fetch-exchange.ts";
+import { clustersPage, conflictsPage, type ListPageParts, servicesPage } from "./list-pages.ts";
 import { lookUpPage } from "./look-up-page.ts";
 import { type Page, pageResponse } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
 import { createSetupRoutes } from "./setup-routes.ts";
 
 /** The pages for people: `/`, the lists, `/setup` with its files. */
-export function createPages(parts: PageParts): Hono<ConnectionEnvironment> {
-  const { version } = parts;
-  const zones = aliasesFirst(parts.zones);
-  const known = { ...parts, zones, zone: zones[0]! };
-  const routes = new Hono<ConnectionEnvironment>();
+export function createPages(): Hono<AppEnvironment> {
+  const routes = new Hono<AppEnvironment>();
   const show =
-    (make: (url: URL, c: Context<ConnectionEnvironment>) => Page | Promise<Page>) =>
-    async (c: Context<ConnectionEnvironment>) =>
-      pageResponse(await make(new URL(c.req.url), c), version, c.env?.urlToken?.prefix);
+    (
+      make: (parts: PageParts & ListPageParts, url: URL, c: Context<AppEnvironment>) => Page | Promise<Page>,
+    ) =>
+    async (c: Context<AppEnvironment>) => {
+      const parts = c.env?.answers?.pages;
+      if (parts === undefined) return c.notFound();
+      const page = await make({ ...parts, zone: parts.zones[0]! }, new URL(c.req.url), c);
+      return pageResponse(page, parts.version, c.env.urlToken?.prefix);
+    };
   routes.get(
     "/",
-    show((_, c) => lookUpPage(known, c.req.raw, c.env)),
+    show((parts, _, c) => lookUpPage(parts, new FetchRequest(c.req.raw, c.env.client))),
   );
-  routes.get(
-    "/services",
-    show((url) => servicesPage(known, url)),
-  );
-  routes.get(
-    "/clusters",
-    show((url) => clustersPage(known, url)),
-  );
-  routes.get(
-    "/conflicts",
-    show((url) => conflictsPage(known, url)),
-  );
-  routes.route("/setup", createSetupRoutes(known));
+  routes.get("/services", show(servicesPage));
+  routes.get("/clusters", show(clustersPage));
+  routes.get("/conflicts", show(conflictsPage));
+  routes.route("/setup", createSetupRoutes());
   return routes;
-}
-
-/** Browsers and Apple's systems keep `.local` to themselves (RFC 6762), so other zones make the better examples. */
-function aliasesFirst(zones: readonly string[]): readonly string[] {
-  const names = zones.map((zone) => zone.replace(/\.$/, "").toLowerCase());
-  const isLocal = (zone: string) => /(?:^|\.)local$/.test(zone);
-  return [...names.filter((zone) => !isLocal(zone)), ...names.filter(isLocal)];
 }

@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
-import type { ConnectionEnvironment } from "../environment.ts";
+import type { AppEnvironment } from "../environment.ts";
 import { readJsonQuestion } from "../json/json-question.ts";
 import { prefersHtml } from "../media-type.ts";
 import { CLIENT_GROUPS } from "../setup/clients.ts";
@@ -13,87 +13,114 @@ import { type Page, pageResponse } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
 import { CERTIFICATE_FILE, setupPage } from "./setup-page.ts";
 
-type SetupContext = Context<ConnectionEnvironment>;
+type SetupContext = Context<AppEnvironment>;
 
 /** `/setup`, its files at `/setup/<client>/<file>`, and the test of a client. All take `?zone=`. */
-export function createSetupRoutes(parts: PageParts): Hono<ConnectionEnvironment> {
-  const { zones, version, publicUrl, clientTests: tests, clock } = parts;
+export function createSetupRoutes(): Hono<AppEnvironment> {
   const clients = CLIENT_GROUPS.flatMap((group) => group.clients);
-  const routes = new Hono<ConnectionEnvironment>();
+  const routes = new Hono<AppEnvironment>();
+  const withParts =
+    (answer: (c: SetupContext, parts: PageParts) => Response | Promise<Response>) => (c: SetupContext) => {
+      const parts = c.env?.answers?.pages;
+      return parts === undefined ? c.notFound() : answer(c, parts);
+    };
 
-  const readFacts = async (c: SetupContext): Promise<SetupFacts> => {
-    const zone = (c.req.query("zone") ?? zones[0]!).replace(/\.$/, "").toLowerCase();
-    if (!zones.includes(zone))
-      throw new SetupError(`this gateway does not serve that zone: choose ${zones.join(" or ")}`);
-    const urlToken = c.env?.urlToken;
-    const { certificate, ...reach } = parts.reach?.() ?? {};
-    return readSetupFacts({
-      ...reach,
-      // A token in the host name is part of the address.
-      url: urlToken?.prefix === "" ? c.req.url : (publicUrl ?? c.req.url),
-      prefix: urlToken?.prefix,
-      zone,
-      example: await exampleIn(parts, zone),
-      isSelfSigned: certificate !== undefined,
-    });
-  };
-  const pageOf = async (
-    c: SetupContext,
-    make: (facts: SetupFacts) => Page | Promise<Page>,
-  ): Promise<Response> => {
-    let page: Page;
-    try {
-      page = await make(await readFacts(c));
-    } catch (error) {
-      if (!(error instanceof SetupError)) throw error;
-      page = cannotBeSetUp(error.message, zones);
-    }
-    return pageResponse(page, version, c.env?.urlToken?.prefix);
-  };
-
-  const missing = (c: SetupContext, text: string): Response | Promise<Response> =>
-    prefersHtml(c.req.header("accept") ?? null)
-      ? pageResponse(notFoundPage(text), version, c.env?.urlToken?.prefix)
-      : plain(c, text);
-
-  routes.get("/", (c) =>
-    pageOf(c, (facts) => setupPage(facts, { zones, isGuessed: publicUrl === undefined })),
+  routes.get(
+    "/",
+    withParts((c, parts) => {
+      const { zones, publicUrl } = parts;
+      return pageOf(c, parts, (facts) => setupPage(facts, { zones, isGuessed: publicUrl === undefined }));
+    }),
   );
-  routes.get("/test", async (c) => {
-    const token = c.req.query("token") ?? null;
-    if (c.req.header("accept") === "application/json") {
-      const result = clientTestResult({ tests, clock }, token);
+  routes.get(
+    "/test",
+    withParts((c, parts) => {
+      const test = { tests: parts.clientTests, clock: parts.clock };
+      const token = c.req.query("token") ?? null;
+      if (c.req.header("accept") !== "application/json")
+        return pageOf(c, parts, (facts) => clientTestPage(test, facts, token, exampleQuery(facts)));
+      const result = clientTestResult(test, token);
       const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
       return result === undefined
         ? c.json({ error: { code: "NOT_FOUND", message: "this test does not exist" } }, 404, headers)
         : c.json(result, 200, headers);
-    }
-    return pageOf(c, (facts) => clientTestPage({ tests, clock }, facts, token, exampleQuery(facts)));
-  });
-  routes.get(`/certificate/${CERTIFICATE_FILE}`, (c) => {
-    const certificate = parts.reach?.().certificate;
-    return certificate === undefined
-      ? missing(c, "this gateway's certificate is not self-signed: clients need no file to trust it")
-      : download({ fileName: CERTIFICATE_FILE, contentType: "application/x-pem-file", text: certificate });
-  });
-  routes.get("/:client/:file", async (c) => {
-    const client = clients.find(({ id }) => id === c.req.param("client"));
-    if (client === undefined) return missing(c, "this file does not exist; /setup lists the files");
-    try {
-      const facts = await readFacts(c);
-      const lacks = client.lacks?.(facts);
-      if (lacks !== undefined) return missing(c, lacks);
-      const files = await Promise.all(client.files.map((make) => make(facts)));
-      const file = files.find(({ fileName }) => fileName === c.req.param("file"));
-      return file === undefined
-        ? missing(c, "this file does not exist; /setup lists the files")
-        : download(file);
-    } catch (error) {
-      if (!(error instanceof SetupError)) throw error;
-      return missing(c, error.message);
-    }
-  });
+    }),
+  );
+  routes.get(
+    `/certificate/${CERTIFICATE_FILE}`,
+    withParts((c, parts) => {
+      const certificate = parts.reach?.().certificate;
+      return certificate === undefined
+        ? missing(c, parts, "this gateway's certificate is not self-signed: clients need no file to trust it")
+        : download({
+            fileName: CERTIFICATE_FILE,
+            contentType: "application/x-pem-file",
+            text: certificate,
+          });
+    }),
+  );
+  routes.get(
+    "/:client/:file",
+    withParts(async (c, parts) => {
+      const client = clients.find(({ id }) => id === c.req.param("client"));
+      if (client === undefined) return missing(c, parts, "this file does not exist; /setup lists the files");
+      try {
+        const facts = await readFacts(c, parts);
+        const lacks = client.lacks?.(facts);
+        if (lacks !== undefined) return missing(c, parts, lacks);
+        const files = await Promise.all(client.files.map((make) => make(facts)));
+        const file = files.find(({ fileName }) => fileName === c.req.param("file"));
+        return file === undefined
+          ? missing(c, parts, "this file does not exist; /setup lists the files")
+          : download(file);
+      } catch (error) {
+        if (!(error instanceof SetupError)) throw error;
+        return missing(c, parts, error.message);
+      }
+    }),
+  );
   return routes;
+}
+
+/** The error for a file that is not there: a page for browsers. */
+function missing(c: SetupContext, { version }: PageParts, text: string): Response | Promise<Response> {
+  return prefersHtml(c.req.header("accept") ?? null)
+    ? pageResponse(notFoundPage(text), version, c.env.urlToken?.prefix)
+    : plain(c, text);
+}
+
+/** @throws {SetupError} for a zone that is not served, or an address that nothing can be set up for */
+async function readFacts(c: SetupContext, parts: PageParts): Promise<SetupFacts> {
+  const { zones, publicUrl } = parts;
+  const zone = (c.req.query("zone") ?? zones[0]!).replace(/\.$/, "").toLowerCase();
+  if (!zones.includes(zone))
+    throw new SetupError(`this gateway does not serve that zone: choose ${zones.join(" or ")}`);
+  const { urlToken } = c.env;
+  const { certificate, ...reach } = parts.reach?.() ?? {};
+  return readSetupFacts({
+    ...reach,
+    // A token in the host name is part of the address.
+    url: urlToken?.prefix === "" ? c.req.url : (publicUrl ?? c.req.url),
+    prefix: urlToken?.prefix,
+    zone,
+    example: await exampleIn(parts, zone),
+    isSelfSigned: certificate !== undefined,
+  });
+}
+
+async function pageOf(
+  c: SetupContext,
+  parts: PageParts,
+  make: (facts: SetupFacts) => Page | Promise<Page>,
+): Promise<Response> {
+  let page: Page;
+  try {
+    page = await make(await readFacts(c, parts));
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    page = cannotBeSetUp(error.message, parts.zones);
+  }
+  return pageResponse(page, parts.version, c.env.urlToken?.prefix);
 }
 
 /** Services that are looked at for one with an address. */

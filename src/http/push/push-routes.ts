@@ -5,7 +5,7 @@ import type { GatewayStatus } from "../../gateway/gateway-types.ts";
 import type { ServedImage } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { parseInSteps } from "../../snapshot/parse.ts";
-import type { ConnectionEnvironment } from "../environment.ts";
+import type { AppEnvironment } from "../environment.ts";
 import { inTurns } from "./in-turns.ts";
 import { authorizePush } from "./push-access.ts";
 import { takeJsonBody } from "./push-body.ts";
@@ -29,13 +29,13 @@ export interface PushDependencies {
   readonly onError?: (error: unknown) => void;
 }
 
-type PushContext = Context<ConnectionEnvironment>;
+type PushContext = Context<AppEnvironment>;
 
 /** Octets of a renewal. */
 const MOST_LEASE_BYTES = 4096;
 
 /** The push API (docs/reference/push-api.md), to be mounted at `/api/v1/clusters`. */
-export function createPushRoutes(dependencies: PushDependencies): Hono<ConnectionEnvironment> {
+export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnvironment> {
   const { gateway, authority, counters, onError } = dependencies;
   const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };
   const leaseLimits = { ...limits, sentBytes: MOST_LEASE_BYTES, bodyBytes: MOST_LEASE_BYTES };
@@ -46,7 +46,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<Connectio
     async (context: PushContext): Promise<Response> => {
       try {
         const clusterId = context.req.param("clusterId") ?? "";
-        await authorizePush(authority, context.req.header("authorization"), context.env, clusterId);
+        await authorizePush(authority, context.req.header("authorization"), context.env?.client, clusterId);
         admission.admit(clusterId);
         return await handle(context, clusterId);
       } catch (error) {
@@ -61,7 +61,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<Connectio
       }
     };
 
-  const routes = new Hono<ConnectionEnvironment>();
+  const routes = new Hono<AppEnvironment>();
   routes.put(
     "/:clusterId/snapshot",
     route((context, clusterId) =>

@@ -4,7 +4,6 @@ import type { Client } from "../../../src/access/client/client.ts";
 import { createCredentials } from "../../../src/access/credentials.ts";
 import type { LocationSettings } from "../../../src/access/view/view.ts";
 import type { StubZones } from "../../../src/forward/stub-zones.ts";
-import { createApp } from "../../../src/http/app.ts";
 import type { Answer } from "../../../src/resolve/answer.ts";
 import {
   ASKER_TOKENS,
@@ -16,6 +15,7 @@ import {
 } from "../../conformance/cases/askers.ts";
 import { titled } from "../../conformance/http-case.ts";
 import { FakeGateway, NOW } from "../../http/fake-gateway.ts";
+import { openApp } from "../../http/open-app.ts";
 import { sha256 } from "../../http/push/push-api.ts";
 
 const NAME = "web.shop.fed.svc.federation";
@@ -39,7 +39,7 @@ beforeEach(() => {
 });
 
 const appWith = (settings: LocationSettings | undefined, more: object = {}) =>
-  createApp({
+  openApp({
     ...{ gateway, clock: () => NOW, zones: [], version: "0" },
     views: { ...views, location: settings },
     ...more,
@@ -161,7 +161,7 @@ describe("without the setting", () => {
   });
 
   it.each(titled(askerCases))("a location changes no octet and no header field: %s", async (_, asked) => {
-    const send = async (app: ReturnType<typeof createApp>, more: object, client: Partial<Client>) => {
+    const send = async (app: ReturnType<typeof openApp>, more: object, client: Partial<Client>) => {
       const request = askRequest(NAME, { ...asked, headers: { ...asked.headers, ...more } }, "GET");
       const response = await app.fetch(request, client);
       return {
@@ -174,7 +174,7 @@ describe("without the setting", () => {
     const clientAddress = "127.0.0.1";
     const app = appWith(undefined);
     const before = await send(
-      createApp({ gateway, clock: () => NOW, zones: [], version: "0", views }),
+      openApp({ gateway, clock: () => NOW, zones: [], version: "0", views }),
       {},
       { address: clientAddress },
     );

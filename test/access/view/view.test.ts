@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { createCredentials } from "../../../src/access/credentials.ts";
-import { createApp } from "../../../src/http/app.ts";
 import { withSourceCluster } from "../../../src/resolve/source-cluster.ts";
 import {
   ASKER_TOKENS,
@@ -13,6 +12,7 @@ import {
 } from "../../conformance/cases/askers.ts";
 import { checkCase, titled } from "../../conformance/http-case.ts";
 import { base64url, FakeGateway, NOW, query } from "../../http/fake-gateway.ts";
+import { openApp } from "../../http/open-app.ts";
 import { sha256 } from "../../http/push/push-api.ts";
 
 const NAME = "web.shop.fed.svc.federation";
@@ -24,10 +24,10 @@ const credentials = createCredentials(
 const trusted = [...TRUSTED, { clusterId: "cluster-a", addresses: ["fd00::/8"] }];
 
 let gateway: FakeGateway;
-let app: ReturnType<typeof createApp>;
+let app: ReturnType<typeof openApp>;
 beforeEach(() => {
   gateway = new FakeGateway();
-  app = createApp({
+  app = openApp({
     gateway,
     clock: () => NOW,
     zones: [],
@@ -89,7 +89,7 @@ describe("who asks", () => {
 
 describe("caches (RFC 9111)", () => {
   it("keep answers for anybody where neither tokens nor trusted addresses are configured", async () => {
-    const plain = createApp({ gateway, clock: () => NOW, zones: [], version: "0" });
+    const plain = openApp({ gateway, clock: () => NOW, zones: [], version: "0" });
     const headers = { authorization: "Bearer token-a" };
     const path = `/dns-query?dns=${base64url(naming("cluster-a"))}`;
     const response = await plain.request(path, { headers }, { address: "127.0.0.1" });
@@ -101,5 +101,5 @@ describe("caches (RFC 9111)", () => {
 
 it("a trusted address that is none is refused at once", () => {
   const views = { trusted: [{ clusterId: "a", addresses: ["10.0.0.1/8"] }] };
-  expect(() => createApp({ gateway, clock: () => NOW, zones: [], version: "0", views })).toThrow(RangeError);
+  expect(() => openApp({ gateway, clock: () => NOW, zones: [], version: "0", views })).toThrow(RangeError);
 });

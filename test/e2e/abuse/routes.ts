@@ -25,8 +25,8 @@ export async function routesOf(gateway: GatewayProcess, stateDirectory: string):
     const actual = await original<typeof import("../../../src/http/app.ts")>();
     return {
       ...actual,
-      createApp: (...args: Parameters<typeof actual.createApp>) => {
-        const app = actual.createApp(...args);
+      createApp: (parts: Parameters<typeof actual.createApp>[0]) => {
+        const app = actual.createApp(parts);
         routes = app.routes.map(({ method, path }) => ({ method, path }));
         return app;
       },

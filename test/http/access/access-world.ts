@@ -1,18 +1,16 @@
 import { createHash } from "node:crypto";
-import { createAskingAuthority } from "../../../src/access/asking/asking-authority.ts";
-import type { RuleCredentials } from "../../../src/access/asking/asking-settings.ts";
-import { createAudiences } from "../../../src/access/asking/audience.ts";
-import { knownKinds } from "../../../src/access/asking/refusals.ts";
 import type { Client } from "../../../src/access/client/client.ts";
 import { createCredentials } from "../../../src/access/credentials.ts";
+import { createAccessRules, visibilitiesOf } from "../../../src/access/rules/access-rule.ts";
+import { createAdmit } from "../../../src/access/rules/admit.ts";
+import type { RuleCredentials } from "../../../src/access/rules/admit-settings.ts";
+import { knownKinds } from "../../../src/access/rules/rejections.ts";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { ServeConfig } from "../../../src/config/serve-config.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import { createStages } from "../../../src/hosts/settings/stages.ts";
-import { createAdmitted } from "../../../src/http/access/admitted.ts";
-import { createSite } from "../../../src/http/access/site.ts";
+import { createApp } from "../../../src/http/app.ts";
 import type { AllowedOrigins } from "../../../src/http/cross-origin.ts";
-import type { HttpRequest } from "../../../src/http/exchange.ts";
 import { AccessCounters } from "../../../src/http/metrics/access-counters.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import { EVERYTHING, type Scope } from "../../../src/merge/scope.ts";
@@ -74,13 +72,13 @@ export async function accessWorld({
   readonly allowedOrigins?: AllowedOrigins;
 } = {}) {
   const clock = new FakeClock();
-  const audiences = createAudiences(everybody, rules);
+  const accessRules = createAccessRules(everybody, rules);
   const gateway = await Gateway.open({
     store: createMemoryStore(),
     stages: createStages({ ...ServeConfig.parse({}), federations: [], zones: [ZONE, "clusterset.local"] }),
     clock,
     onEvent: () => {},
-    scopes: audiences.all.map(({ scope }) => scope),
+    scopes: visibilitiesOf(accessRules),
   });
   for (const one of CLUSTERS) {
     const pushed = gateway.replace(one.clusterId, one, 60);
@@ -89,34 +87,30 @@ export async function accessWorld({
   }
   const access = new AccessCounters();
   const counters = new QueryCounters();
-  const common = {
+  const errors: Error[] = [];
+  const app = createApp({
+    ...{ gateway, counters, accessCounters: access, allowedOrigins },
     clock: () => clock.now(),
-    counters,
-    allowedOrigins,
     zones: [ZONE],
     version: "1.2.3",
     views: { credentials: createCredentials([{ clusterId: "east", tokenSha256: hex("push-east") }]) },
     metrics: { contentType: "text/plain", render: async () => "all_metrics 1\n" },
-  };
-  const errors: Error[] = [];
-  const admitted = createAdmitted({
-    authority: createAskingAuthority<HttpRequest>({
-      audiences,
-      rules,
-      hostNames: ["doh.example"],
-      everybodyHasTokens: true,
-      clientAddress: ({ client }) => client?.address,
-      clock: () => clock.now(),
-    }),
-    audiences,
-    access,
-    common: { ...common, gateway, onError: (error) => errors.push(error) },
-    makeSite: (audience) => {
-      const scoped = gateway.within(audience.scope);
-      return createSite(common, audience, knownKinds(rules), {
-        gateway: scoped,
-        pages: { directory: createDirectory(() => scoped.current(clock.now())) },
-      });
+    onError: (error) => errors.push(error),
+    access: {
+      rules: accessRules,
+      kinds: knownKinds(rules),
+      admit: createAdmit({
+        rules: accessRules,
+        credentials: rules,
+        hostNames: ["doh.example"],
+        publicHasTokens: true,
+        clientAddress: ({ client }) => client?.address,
+        clock: () => clock.now(),
+      }),
+    },
+    within: ({ visibility }) => {
+      const within = gateway.within(visibility);
+      return { gateway: within, pages: { directory: createDirectory(() => within.current(clock.now())) } };
     },
   });
   const ask = (path: string, shown: Shown = {}, init: RequestInit = {}): Promise<Response> => {
@@ -124,9 +118,9 @@ export async function accessWorld({
     const headers = new Headers(init.headers);
     if (authorization !== undefined) headers.set("authorization", authorization);
     const request = new Request(`https://${host}${prefix}${path}`, { ...init, headers });
-    return Promise.resolve(admitted.app.fetch(request, client));
+    return Promise.resolve(app.fetch(request, client));
   };
-  return { admitted, audiences, access, ask, clock, counters, errors, gateway };
+  return { app, accessRules, access, ask, clock, counters, errors, gateway };
 }
 
 const CLUSTERS = [

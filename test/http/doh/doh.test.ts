@@ -1,20 +1,20 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
-import { createApp } from "../../../src/http/app.ts";
 import { dohCases, NAME, shortQueryCases, sized } from "../../conformance/cases/doh.ts";
 import { checkCase, titled } from "../../conformance/http-case.ts";
 import { base64url, FakeGateway, NOW, query } from "../fake-gateway.ts";
+import { openApp } from "../open-app.ts";
 
 const DNS = "application/dns-message";
 
 let gateway: FakeGateway;
 let counters: QueryCounters;
-let app: ReturnType<typeof createApp>;
+let app: ReturnType<typeof openApp>;
 
 beforeEach(() => {
   gateway = new FakeGateway();
   counters = new QueryCounters();
-  app = createApp({ gateway, counters, clock: () => NOW, zones: ["clusterset.local"], version: "0.0.0" });
+  app = openApp({ gateway, counters, clock: () => NOW, zones: ["clusterset.local"], version: "0.0.0" });
 });
 
 const get = (path: string, headers: Record<string, string> = {}) => app.request(path, { headers });
@@ -25,7 +25,7 @@ describe("the DNS resource", () => {
   it.each(titled(dohCases))("%s", (_, entry) => checkCase(app.fetch, entry));
 
   it.each(titled(shortQueryCases))("%s", async (_, entry) => {
-    const small = createApp({ gateway, clock: () => NOW, zones: [], version: "0", longestQuery: 512 });
+    const small = openApp({ gateway, clock: () => NOW, zones: [], version: "0", longestQuery: 512 });
     await checkCase(small.fetch, entry);
   });
 });
@@ -155,7 +155,7 @@ describe("counting", () => {
 describe("an error of the gateway", () => {
   it("becomes a 500 that keeps its words to the log", async () => {
     const errors: Error[] = [];
-    const failing = createApp({
+    const failing = openApp({
       gateway: Object.assign(new FakeGateway(), {
         answer: () => {
           throw new Error("inner words");

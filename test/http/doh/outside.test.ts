@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { LocalZones } from "../../../src/forward/locally-served.ts";
 import { Outside, type OutsidePolicy } from "../../../src/forward/outside.ts";
-import { createApp } from "../../../src/http/app.ts";
 import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
 import { resolve } from "../../../src/resolve/resolve.ts";
 import { type ForwarderChanges, fakeForwarder, saysInTurn, withEdns } from "../../forward/fake-forwarder.ts";
@@ -10,6 +9,7 @@ import { addressOf, dead, decoded, type Exchange, queryFor } from "../../forward
 import { compileWorld } from "../../resolve/ask.ts";
 import { twoClusters } from "../../resolve/world.ts";
 import { base64url, cluster, NOW } from "../fake-gateway.ts";
+import { openApp } from "../open-app.ts";
 
 const NAME = "www.example.com";
 const OURS = "web.shop.svc.clusterset.local";
@@ -32,7 +32,7 @@ function appOf(
   const { forwarder, asked, clock } = fakeForwarder(servers, changes);
   const localZones = new LocalZones({ own: ["clusterset.local"], also: [], except: [] });
   const counters = new QueryCounters();
-  const app = createApp({
+  const app = openApp({
     ...{ gateway, counters, clock: () => NOW, zones: ["clusterset.local"], version: "0.0.0" },
     outside: new Outside({ given: "refuse", localZones, forwarder }),
     policies: {

@@ -1,17 +1,17 @@
 import { decode } from "dns-packet";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createApp } from "../../../src/http/app.ts";
 import { NAME } from "../../conformance/cases/doh.ts";
 import { jsonCases } from "../../conformance/cases/json.ts";
 import { checkCase, titled } from "../../conformance/http-case.ts";
 import { cluster, FakeGateway, NOW } from "../fake-gateway.ts";
+import { openApp } from "../open-app.ts";
 
 let gateway: FakeGateway;
-let app: ReturnType<typeof createApp>;
+let app: ReturnType<typeof openApp>;
 
 beforeEach(() => {
   gateway = new FakeGateway();
-  app = createApp({ gateway, clock: () => NOW, zones: ["clusterset.local"], version: "0.0.0" });
+  app = openApp({ gateway, clock: () => NOW, zones: ["clusterset.local"], version: "0.0.0" });
 });
 
 const get = (path: string, accept?: string) =>

@@ -75,7 +75,7 @@ describe("the test of a client", () => {
   });
 
   it("tells where a host cannot tell", async () => {
-    const world = await pagesWorld(twoClusters(), { clientTests: undefined });
+    const world = await pagesWorld(twoClusters(), { canSeeTests: false });
     const { text, html } = await world.page("/setup/test");
     expect(text).toContain("many places that do not share their queries");
     expect(html).not.toContain("<script>");

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
-import { createApp } from "../../../src/http/app.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import { twoClusters } from "../../resolve/world.ts";
 import { accessWorld } from "../access/access-world.ts";
 import { FakeGateway, NOW } from "../fake-gateway.ts";
+import { openApp } from "../open-app.ts";
 import { type PagesWorld, pagesWorld } from "./pages-world.ts";
 import { readPage } from "./read-page.ts";
 
@@ -50,7 +50,7 @@ describe("a path where there is nothing", () => {
   });
 
   it("is text for a browser where there are no pages", async () => {
-    const app = createApp({ gateway: new FakeGateway(), clock: () => NOW, zones: [], version: "0" });
+    const app = openApp({ gateway: new FakeGateway(), clock: () => NOW, zones: [], version: "0" });
     const response = await app.request("/nothing", { headers: BROWSER });
     expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   });
@@ -59,7 +59,7 @@ describe("a path where there is nothing", () => {
     const counters = new QueryCounters();
     const pages = { directory: createDirectory(() => undefined) };
     const zones = ["clusterset.test"];
-    const app = createApp({
+    const app = openApp({
       ...{ gateway: new FakeGateway(), counters, pages, zones },
       ...{ clock: () => NOW, version: "0" },
     });

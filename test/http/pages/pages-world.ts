@@ -2,12 +2,12 @@ import { ClientTests } from "../../../src/answer/client-tests.ts";
 import { ServeConfig } from "../../../src/config/serve-config.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import { createStages } from "../../../src/hosts/settings/stages.ts";
-import { createApp } from "../../../src/http/app.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import type { PageSettings } from "../../../src/http/pages/page-parts.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
+import { openApp } from "../open-app.ts";
 import { type ReadPage, readPage } from "./read-page.ts";
 
 /** A gateway with pages, whose clock stands still unless it is told. */
@@ -16,6 +16,13 @@ export interface PagesWorld {
   readonly gateway: Awaited<ReturnType<typeof openGateway>>;
   fetch(path: string, headers?: Record<string, string>): Promise<Response>;
   page(path: string): Promise<ReadPage>;
+}
+
+interface WorldSettings {
+  readonly zones?: readonly string[];
+  readonly origin?: string;
+  /** Whether the gateway can tell what it was asked. */
+  readonly canSeeTests?: boolean;
 }
 
 /** The address that requests come by. */
@@ -33,9 +40,10 @@ async function openGateway(clock: FakeClock, zones: readonly string[]) {
 /** Pushes the snapshots and opens the pages; `settings` win over those of a gateway that knows everything. */
 export async function pagesWorld(
   snapshots: readonly ClusterSnapshot[],
-  settings: Partial<PageSettings> & { readonly zones?: readonly string[]; readonly origin?: string } = {},
+  settings: Partial<PageSettings> & WorldSettings = {},
 ): Promise<PagesWorld> {
-  const { zones = ["clusterset.local", "clusterset.test"], origin = ORIGIN, ...pages } = settings;
+  const { zones = ["clusterset.local", "clusterset.test"], origin = ORIGIN } = settings;
+  const { canSeeTests = true, ...pages } = settings;
   const clock = new FakeClock();
   const gateway = await openGateway(clock, zones);
   for (const snapshot of snapshots) {
@@ -43,14 +51,13 @@ export async function pagesWorld(
     await clock.advance(0);
     await pushed;
   }
-  const clientTests = new ClientTests();
-  const app = createApp({
+  const app = openApp({
     gateway,
-    clientTests: "clientTests" in pages ? pages.clientTests : clientTests,
+    clientTests: canSeeTests ? new ClientTests() : undefined,
     clock: () => clock.now(),
     zones,
     version: "1.2.3",
-    pages: { directory: createDirectory(() => gateway.current(clock.now())), clientTests, ...pages },
+    pages: { directory: createDirectory(() => gateway.current(clock.now())), ...pages },
   });
   const fetch = async (path: string, headers: Record<string, string> = {}) =>
     app.request(`${origin}${path}`, { headers });

@@ -1,15 +1,15 @@
+import type { ClientAddress } from "../../../access/client/client-address.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import type { HttpRequest } from "../../../http/exchange.ts";
 import type { Logger } from "../logger.ts";
-import { NodeAsking } from "../node-asking.ts";
+import { NodeAdmission } from "../node-admission.ts";
 import { loadPushAuthority, type NodePushAuthority } from "../node-push-authority.ts";
 import { TokenCredentials } from "../token-credentials.ts";
 
-/** Everybody who is known to a gateway: clusters that push, secondaries, and who asks. */
+/** Everybody who is known to a gateway: clusters that push, secondaries, and clients. */
 export interface NodeAccess {
   readonly pushing: NodePushAuthority;
   readonly secondaries: TokenCredentials;
-  readonly asking: NodeAsking;
+  readonly admission: NodeAdmission;
   /** Reads files again. @returns whether something is other than it was */
   refresh(): Promise<boolean>;
   close(): Promise<void>;
@@ -19,23 +19,23 @@ export interface NodeAccess {
 export async function loadAccess(
   config: ServeConfig,
   logger: Logger,
-  clientAddress: (request: HttpRequest) => string | undefined,
+  clientAddress: ClientAddress,
 ): Promise<NodeAccess> {
   const onFailure = (url: string, error: unknown) =>
     logger.warn({ event: "keys-unavailable", url, err: error }, "the keys of an issuer could not be fetched");
   const pushing = await loadPushAuthority(config, onFailure);
   const secondaries = await TokenCredentials.loadTransfer(config.transfer.credentials);
-  const asking = await NodeAsking.load(config, { clientAddress, onFailure });
+  const admission = await NodeAdmission.load(config, { clientAddress, onFailure });
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
   return {
-    ...{ pushing, secondaries, asking },
+    ...{ pushing, secondaries, admission },
     refresh: async () => {
-      const changed = await Promise.all([pushing.refresh(), secondaries.refresh(), asking.refresh()]);
+      const changed = await Promise.all([pushing.refresh(), secondaries.refresh(), admission.refresh()]);
       return changed.includes(true);
     },
     close: async () => {
-      await Promise.all([pushing.close(), asking.close()]);
+      await Promise.all([pushing.close(), admission.close()]);
     },
   };
 }

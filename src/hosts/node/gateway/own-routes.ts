@@ -25,7 +25,7 @@ export interface OwnRoutesParts {
 /** The push API, transfer where somebody may take images over, and federations. */
 export function createOwnRoutes(parts: OwnRoutesParts): OwnRoutes {
   const { config, gateway, access, counters, stubs, logger, onError } = parts;
-  const { pushing, secondaries, asking } = access;
+  const { pushing, secondaries, admission } = access;
   return {
     pushRoutes: createPushRoutes({
       gateway,
@@ -41,7 +41,7 @@ export function createOwnRoutes(parts: OwnRoutesParts): OwnRoutes {
       stubs,
       counters: counters.limits,
       isForPushing: (identity) => pushing.isOfCluster(identity),
-      isForAsking: (identity) => asking.isOfRule(identity),
+      isForAsking: (identity) => admission.isOfRule(identity),
       onError,
       onChange: (change, federation) =>
         logger.info({ event: `federation-${change}`, federation }, `federation ${federation} ${change}`),

@@ -1,5 +1,5 @@
-import { EVERYBODY } from "../../../access/asking/admission.ts";
 import { socketAddress } from "../../../access/client/client-address.ts";
+import { hidesAnything } from "../../../access/rules/access-rule.ts";
 import { createViewReader } from "../../../access/view/view.ts";
 import { createAnswerQuery } from "../../../answer/answer-query.ts";
 import type { QueryCounters } from "../../../answer/query-counters.ts";
@@ -7,13 +7,12 @@ import type { ListenPlace } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { Gateway } from "../../../gateway/gateway.ts";
-import { hidesAnything } from "../../../http/access/site.ts";
 import type { Transport } from "../../../resolve/transport.ts";
 import type { ZoneImage } from "../../../zone/image.ts";
 import { type AnswerMessage, createAnswerMessage } from "../listeners/answer-message.ts";
 import { type Listeners, startListeners } from "../listeners/listeners.ts";
 import type { Logger } from "../logger.ts";
-import type { NodeAsking } from "../node-asking.ts";
+import type { NodeAdmission } from "../node-admission.ts";
 import type { OutsideHost } from "../outside-host.ts";
 import type { ServerTls } from "../tls.ts";
 import type { HttpSide } from "./http-side.ts";
@@ -22,8 +21,8 @@ import type { HttpSide } from "./http-side.ts";
 export interface ListeningParts {
   readonly config: ServeConfig;
   readonly gateway: Gateway<ZoneImage>;
-  readonly asking: NodeAsking;
-  readonly http: Pick<HttpSide, "clientTests" | "counted">;
+  readonly admission: NodeAdmission;
+  readonly http: Pick<HttpSide, "clientTests" | "accessCounters">;
   readonly counters: QueryCounters;
   readonly stubs: StubZones;
   readonly outside: OutsideHost;
@@ -32,7 +31,7 @@ export interface ListeningParts {
 }
 
 /**
- * Listens for plain DNS and DNS over TLS: what exists for who asks at a listener is what its rule says, or what exists for everybody.
+ * Listens for plain DNS and DNS over TLS: the clients of a listener have the access rule that it names, or the public one.
  * @throws {UsageError} where a place cannot be listened on
  */
 export function startListening(parts: ListeningParts): Promise<Listeners> {
@@ -45,17 +44,16 @@ export function startListening(parts: ListeningParts): Promise<Listeners> {
 }
 
 function answerAt(parts: ListeningParts, place: ListenPlace, transport: Transport): AnswerMessage {
-  const { config, gateway, asking, http, counters, stubs, outside } = parts;
-  const { rule } = place;
-  // The settings were checked: where everybody has no audience, there is a rule.
-  const { scope } = rule === undefined ? asking.audiences.everybody! : asking.audiences.ofRule(rule);
-  const within = gateway.within(scope);
+  const { config, gateway, admission, http, counters, stubs, outside } = parts;
+  // The settings were checked: where there is no public rule, the listener has one.
+  const rule = place.rule === undefined ? admission.rules.public! : admission.rules.of(place.rule);
+  const within = gateway.within(rule.visibility);
   const { option, trusted } = config.sourceCluster;
   const answerQuery = createAnswerQuery({
     gateway: within,
-    cluster: scope.view,
+    cluster: rule.visibility.view,
     views: createViewReader({ optionCode: option, trusted }, (id) => within.hasCluster(id)),
-    stubs: hidesAnything(scope) ? undefined : stubs,
+    stubs: hidesAnything(rule) ? undefined : stubs,
     outside: outside.outside,
     clientAddress: socketAddress,
     clientTests: http.clientTests,
@@ -69,7 +67,7 @@ function answerAt(parts: ListeningParts, place: ListenPlace, transport: Transpor
   };
   const answer = createAnswerMessage(answerQuery, endpoint, counters);
   return (query, clientAddress) => {
-    http.counted?.admitted(rule ?? EVERYBODY);
+    http.accessCounters.admitted(rule.name);
     return answer(query, clientAddress);
   };
 }

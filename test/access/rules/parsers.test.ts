@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readBasicCredentials } from "../../../src/access/asking/basic-credentials.ts";
-import { isHostToken, readHostToken } from "../../../src/access/asking/host-token.ts";
-import { isPathToken, readPathToken } from "../../../src/access/asking/path-token.ts";
+import { readBasicCredentials } from "../../../src/access/rules/basic-credentials.ts";
+import { isHostToken, readHostToken } from "../../../src/access/rules/host-token.ts";
+import { isPathToken, readPathToken } from "../../../src/access/rules/path-token.ts";
 
 const basic = (text: string | Uint8Array) => `Basic ${Buffer.from(text).toString("base64")}`;
 

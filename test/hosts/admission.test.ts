@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
-import { NodeAsking } from "../../src/hosts/node/node-asking.ts";
+import { NodeAdmission } from "../../src/hosts/node/node-admission.ts";
 import type { HttpRequest } from "../../src/http/exchange.ts";
 import { httpWorld, WHO } from "../conformance/cases/http-world.ts";
 import { credentialsOf } from "../conformance/host-under-test.ts";
@@ -153,7 +153,7 @@ describe("files of rules", () => {
       config,
       JSON.stringify({ access: { hostNames: ["doh.example"], rules: [{ name: "one", ...rule }] } }),
     );
-    return NodeAsking.load(readServeConfig({ config }), {
+    return NodeAdmission.load(readServeConfig({ config }), {
       clientAddress: () => undefined,
       onFailure: () => {},
     });
@@ -163,8 +163,8 @@ describe("files of rules", () => {
     header: (name) => (name === "authorization" ? authorization : null),
     body: async () => undefined,
   });
-  const isKnown = async (known: NodeAsking, authorization: string) =>
-    "audience" in (await known.admit(shown(authorization)));
+  const isKnown = async (known: NodeAdmission, authorization: string) =>
+    (await known.admit(shown(authorization))).rule !== undefined;
   const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 
   it("are read again: tokens and passwords rotate, and what cannot be read leaves the last ones", async () => {

@@ -10,38 +10,50 @@ import { bearerToken } from "../credentials.ts";
 import { sha256BySubtle } from "../digests.ts";
 import { andThen, type MaybePromise, orElse } from "../maybe-promise.ts";
 import { createOidcVerifier } from "../oidc.ts";
-import { type Admission, type Admitted, EVERYBODY } from "./admission.ts";
-import type { AskingRequest, AskingSettings, RuleCredentials } from "./asking-settings.ts";
+import type { AccessRules } from "./access-rule.ts";
+import type { Admission, Admitted } from "./admission.ts";
+import type { AdmitSettings, RuleCredentials, ShownRequest } from "./admit-settings.ts";
 import { readHostToken } from "./host-token.ts";
 import { PasswordTable } from "./password-table.ts";
 import { readPathToken } from "./path-token.ts";
-import { knownKinds, Refusals } from "./refusals.ts";
+import { type KnownKinds, knownKinds, Rejections } from "./rejections.ts";
 import { SecretTable } from "./secret-table.ts";
 import { TokenMemory } from "./token-memory.ts";
 
-/** Says whose answers a request gets. */
-export interface AskingAuthority<Request extends AskingRequest> {
-  /** At once where nothing has to be waited for. */
-  admit(request: Request): MaybePromise<Admission>;
+/** Finds the rule of a request; at once where nothing has to be waited for. */
+export type Admit = (request: ShownRequest) => MaybePromise<Admission>;
+
+/** The access rules of a gateway, and what finds the one of a request. */
+export interface AccessControl {
+  readonly rules: AccessRules;
+  /** What clients show. */
+  readonly kinds: KnownKinds;
+  readonly admit: Admit;
 }
 
 /**
- * The authority over who asks. A token in the path decides alone, then one in the host name, then an Authorization field of a scheme
- * that a rule knows: a wrong one is never made good by anything else. Then the client certificate, the address, and what everybody may
- * ask. A token of path or host that is not known counts as none, so that such a request is answered as one for any other path or host.
+ * Admits requests by rules. A token in the path decides alone, then one in the host name, then an Authorization field of a scheme
+ * that a rule knows: a wrong one is never made good by anything else. Then the client certificate, the address, and the public rule. A
+ * token of path or host that is not known counts as none, so that such a request is answered as one for any other path or host.
  * @throws {RangeError} for a secret that is no SHA-256, or an address that is none
  */
-export function createAskingAuthority<Request extends AskingRequest>(
-  settings: AskingSettings<Request>,
-): AskingAuthority<Request> {
-  return new Authority(settings);
+export function createAdmit(settings: AdmitSettings): Admit {
+  const { rules, credentials } = settings;
+  const open = rules.public && { rule: rules.public };
+  if (open !== undefined && !credentials.some(showsAnything)) return () => open;
+  const table = new RuleTable(settings);
+  return (request) => table.admit(request);
 }
 
-class Authority<Request extends AskingRequest> implements AskingAuthority<Request> {
-  readonly #settings: AskingSettings<Request>;
+function showsAnything({ name: _, ...shown }: RuleCredentials): boolean {
+  return Object.values(shown).some((list) => list !== undefined && list.length > 0);
+}
+
+class RuleTable {
+  readonly #settings: AdmitSettings;
   readonly #digest: (text: string) => MaybePromise<Uint8Array>;
-  readonly #everybody: Admitted | undefined;
-  readonly #refusals: Refusals;
+  readonly #public: Admitted | undefined;
+  readonly #rejections: Rejections;
   readonly #bearer: SecretTable<Admitted>;
   readonly #pathTokens: SecretTable<Admitted>;
   readonly #hostTokens: SecretTable<Admitted>;
@@ -50,16 +62,15 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
   readonly #addresses: readonly (readonly [Admitted, AddressRange])[];
   readonly #passwords: PasswordTable<Admitted>;
 
-  constructor(settings: AskingSettings<Request>) {
-    const { audiences, rules, clock = Date.now, sha256 = sha256BySubtle } = settings;
+  constructor(settings: AdmitSettings) {
+    const { rules, credentials, clock = Date.now, sha256 = sha256BySubtle } = settings;
     this.#settings = settings;
     this.#digest = (text) => sha256(new TextEncoder().encode(text));
-    const { everybody } = audiences;
-    this.#everybody = everybody && { rule: EVERYBODY, audience: everybody };
+    this.#public = rules.public && { rule: rules.public };
     const each = <Value>(read: (rule: RuleCredentials) => readonly Value[] | undefined) =>
-      rules.flatMap((rule) => {
-        const admitted = { rule: rule.name, audience: audiences.ofRule(rule.name) };
-        return (read(rule) ?? []).map((value) => [admitted, value] as const);
+      credentials.flatMap((shown) => {
+        const admitted = { rule: rules.of(shown.name) };
+        return (read(shown) ?? []).map((value) => [admitted, value] as const);
       });
     this.#bearer = new SecretTable(each(({ bearer }) => bearer));
     this.#pathTokens = new SecretTable(each(({ pathTokens }) => pathTokens));
@@ -73,10 +84,10 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
     const oidc = each((rule) => rule.oidc).map(([holder, credential]) => ({ ...credential, holder }));
     if (oidc.length > 0)
       this.#issued = new TokenMemory(createOidcVerifier(oidc, "access.rules", clock), clock);
-    this.#refusals = new Refusals(knownKinds(rules));
+    this.#rejections = new Rejections(knownKinds(credentials));
   }
 
-  admit(request: Request): MaybePromise<Admission> {
+  admit(request: ShownRequest): MaybePromise<Admission> {
     return orElse(this.#byPath(request), () =>
       orElse(this.#byHost(request), () =>
         orElse(this.#byAuthorization(request), () => this.#byConnection(request)),
@@ -84,7 +95,7 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
     );
   }
 
-  #byPath({ url }: Request): MaybePromise<Admitted | undefined> {
+  #byPath({ url }: ShownRequest): MaybePromise<Admitted | undefined> {
     if (this.#pathTokens.size === 0) return undefined;
     const path = readPathToken(url);
     if (path === undefined) return undefined;
@@ -94,7 +105,7 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
     });
   }
 
-  #byHost({ host }: Request): MaybePromise<Admitted | undefined> {
+  #byHost({ host }: ShownRequest): MaybePromise<Admitted | undefined> {
     if (this.#hostTokens.size === 0) return undefined;
     const token = readHostToken(host, this.#settings.hostNames);
     if (token === undefined) return undefined;
@@ -105,15 +116,15 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
   }
 
   /** Undefined where there is no field of a scheme that a rule knows. */
-  #byAuthorization(request: Request): MaybePromise<Admission | undefined> {
-    const { bearer, basic } = this.#refusals.kinds;
+  #byAuthorization(request: ShownRequest): MaybePromise<Admission | undefined> {
+    const { bearer, basic } = this.#rejections.kinds;
     const authorization = bearer || basic ? request.header("authorization") : null;
     if (authorization === null) return undefined;
     if (bearer && /^bearer(?: |$)/i.test(authorization)) return this.#byToken(authorization);
     if (!basic || !/^basic(?: |$)/i.test(authorization)) return undefined;
     return andThen(
       this.#passwords.find(authorization),
-      (admitted) => admitted ?? this.#refusals.unknownPassword(),
+      (admitted) => admitted ?? this.#rejections.unknownPassword(),
     );
   }
 
@@ -135,13 +146,13 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
     });
   }
 
-  /** It may be one of a cluster that pushes, which everybody's audience knows. */
+  /** It may be one of a cluster that pushes, which the view of the public rule's clients depends on. */
   #unknownToken(why?: AccessRefused): Admission {
-    if (this.#everybody !== undefined && this.#settings.everybodyHasTokens) return this.#everybody;
-    return this.#refusals.unknownToken(why);
+    if (this.#public !== undefined && this.#settings.publicHasTokens) return this.#public;
+    return this.#rejections.unknownToken(why);
   }
 
-  #byConnection(request: Request): Admission {
+  #byConnection(request: ShownRequest): Admission {
     const shown = this.#certificates.length === 0 ? undefined : request.client;
     const identity = shown?.certificate === "verified" ? shown.certificateIdentity : undefined;
     if (identity !== undefined)
@@ -152,6 +163,6 @@ class Authority<Request extends AskingRequest> implements AskingAuthority<Reques
       if (address !== undefined)
         for (const [admitted, range] of this.#addresses) if (isInRange(address, range)) return admitted;
     }
-    return this.#everybody ?? this.#refusals.nothingKnown(shown, identity && describeCertificate(identity));
+    return this.#public ?? this.#rejections.nothingKnown(shown, identity && describeCertificate(identity));
   }
 }

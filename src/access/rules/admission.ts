@@ -1,22 +1,18 @@
 import type { AccessRefusal } from "../access-refused.ts";
-import type { Audience } from "./audience.ts";
+import type { AccessRule } from "./access-rule.ts";
 
-/** What everybody's own rule is called. */
-export const EVERYBODY = "public";
-
-/** A request that is answered, and as whose. */
+/** A request that a rule lets in. */
 export interface Admitted {
-  /** The name of the rule that let it in; `public` for everybody. */
-  readonly rule: string;
-  readonly audience: Audience;
+  readonly rule: AccessRule;
   /** The token in its path, taken away: what came before the path, and the URL without that. */
   readonly path?: { readonly prefix: string; readonly url: string } | undefined;
   /** Whether its host name holds a token. */
   readonly isByHost?: boolean | undefined;
 }
 
-/** A request that is not. */
+/** A request that none does. */
 export interface NotAdmitted {
+  readonly rule?: undefined;
   /** `missing` where it shows nothing, `unknown` where what it shows is not known. */
   readonly outcome: "missing" | "unknown";
   readonly status: 401 | 403 | 503;

@@ -1,74 +1,62 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { type AskingAuthority, createAskingAuthority } from "../../access/asking/asking-authority.ts";
-import type { RuleCredentials } from "../../access/asking/asking-settings.ts";
-import type { Audiences } from "../../access/asking/audience.ts";
-import { isHostToken } from "../../access/asking/host-token.ts";
-import { isPathToken } from "../../access/asking/path-token.ts";
 import { type CertificateIdentity, fitsCertificate } from "../../access/certificates.ts";
-import type { AskingRule } from "../../config/access.ts";
+import type { ClientAddress } from "../../access/client/client-address.ts";
+import { type AccessRules, createAccessRules } from "../../access/rules/access-rule.ts";
+import { type AccessControl, type Admit, createAdmit } from "../../access/rules/admit.ts";
+import type { RuleCredentials } from "../../access/rules/admit-settings.ts";
+import { isHostToken } from "../../access/rules/host-token.ts";
+import { isPathToken } from "../../access/rules/path-token.ts";
+import { type KnownKinds, knownKinds } from "../../access/rules/rejections.ts";
+import { type AskingRule, publicScope } from "../../config/access.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
 import type { TokenOrFile } from "../../config/token.ts";
 import { UsageError } from "../../config/usage-error.ts";
-import type { HttpRequest } from "../../http/exchange.ts";
-import {
-  audiencesOf,
-  hostNamesOf,
-  isForEverybody,
-  whoseTokens,
-  withoutUndefined,
-} from "../settings/asking.ts";
+import { hostNamesOf, whoseTokens, withoutUndefined } from "../settings/edge-admission.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 import { readToken } from "./token-file.ts";
 
 /** What a host brings along. */
-export interface NodeAskingParts {
-  readonly clientAddress: (request: HttpRequest) => string | undefined;
+export interface NodeAdmissionParts {
+  readonly clientAddress: ClientAddress;
   /** Is told when an issuer's keys could not be fetched. */
   readonly onFailure: (url: string, error: unknown) => void;
 }
 
-/** Who asks on Node, whose files may change while the gateway runs. */
-export class NodeAsking implements AskingAuthority<HttpRequest> {
-  readonly audiences: Audiences;
+/** Admission on Node, whose files may change while the gateway runs. */
+export class NodeAdmission implements AccessControl {
+  readonly rules: AccessRules;
   readonly #config: Pick<ServeConfig, "access" | "push">;
-  readonly #parts: NodeAskingParts;
+  readonly #parts: NodeAdmissionParts;
   readonly #issuers = new Map<object, IssuerKeys>();
-  #rules: readonly RuleCredentials[] = [];
+  #credentials: readonly RuleCredentials[] = [];
   #read = "";
-  #authority!: AskingAuthority<HttpRequest>;
+  #admit!: Admit;
 
-  private constructor(config: Pick<ServeConfig, "access" | "push">, parts: NodeAskingParts) {
+  private constructor(config: Pick<ServeConfig, "access" | "push">, parts: NodeAdmissionParts) {
     this.#config = config;
     this.#parts = parts;
-    this.audiences = audiencesOf(config.access);
+    this.rules = createAccessRules(publicScope(config.access), config.access.rules);
   }
 
   /** @throws {UsageError} naming the file that cannot be read, or holds what cannot be used */
   static async load(
     config: Pick<ServeConfig, "access" | "push">,
-    parts: NodeAskingParts,
-  ): Promise<NodeAsking> {
-    const asking = new NodeAsking(config, parts);
+    parts: NodeAdmissionParts,
+  ): Promise<NodeAdmission> {
+    const admission = new NodeAdmission(config, parts);
     for (const { oidc = [] } of config.access.rules)
-      for (const issued of oidc) asking.#issuers.set(issued, await IssuerKeys.load(issued, parts.onFailure));
-    await asking.refresh();
-    return asking;
+      for (const issued of oidc)
+        admission.#issuers.set(issued, await IssuerKeys.load(issued, parts.onFailure));
+    await admission.refresh();
+    return admission;
   }
 
-  /** By what somebody is known, as it was read last. */
-  get rules(): readonly RuleCredentials[] {
-    return this.#rules;
+  get kinds(): KnownKinds {
+    return knownKinds(this.#credentials);
   }
 
-  /** Whether everybody gets the same answers whatever they show. */
-  get isForEverybody(): boolean {
-    return isForEverybody(this.#config.access, this.#rules);
-  }
-
-  admit(request: HttpRequest) {
-    return this.#authority.admit(request);
-  }
+  readonly admit: Admit = (request) => this.#admit(request);
 
   /** Whether a certificate lets its holder ask, and so do nothing else. */
   isOfRule(identity: CertificateIdentity): boolean {
@@ -84,18 +72,18 @@ export class NodeAsking implements AskingAuthority<HttpRequest> {
    */
   async refresh(): Promise<boolean> {
     const { access, push } = this.#config;
-    const rules = await Promise.all(access.rules.map((rule) => this.#readRule(rule)));
+    const credentials = await Promise.all(access.rules.map((rule) => this.#readRule(rule)));
     let hasOtherKeys = false;
     for (const issuer of this.#issuers.values()) if (await issuer.refresh()) hasOtherKeys = true;
-    const read = JSON.stringify(rules.map(({ oidc: _, ...rest }) => rest));
+    const read = JSON.stringify(credentials.map(({ oidc: _, ...rest }) => rest));
     if (read === this.#read && !hasOtherKeys) return false;
     this.#read = read;
-    this.#rules = rules;
-    this.#authority = createAskingAuthority({
-      audiences: this.audiences,
-      rules,
+    this.#credentials = credentials;
+    this.#admit = createAdmit({
+      rules: this.rules,
+      credentials,
       hostNames: hostNamesOf(access),
-      everybodyHasTokens: push.credentials.length > 0,
+      publicHasTokens: push.credentials.length > 0,
       clientAddress: this.#parts.clientAddress,
       sha256: (octets) => createHash("sha256").update(octets).digest(),
     });

@@ -1,32 +1,13 @@
-import { type AskingAuthority, createAskingAuthority } from "../../access/asking/asking-authority.ts";
-import type { RuleCredentials } from "../../access/asking/asking-settings.ts";
-import { type Audiences, createAudiences } from "../../access/asking/audience.ts";
-import { knownKinds } from "../../access/asking/refusals.ts";
 import type { ClientAddress } from "../../access/client/client-address.ts";
+import { createAccessRules } from "../../access/rules/access-rule.ts";
+import { type AccessControl, createAdmit } from "../../access/rules/admit.ts";
+import type { RuleCredentials } from "../../access/rules/admit-settings.ts";
+import { knownKinds } from "../../access/rules/rejections.ts";
 import { type EdgeAccess, publicScope } from "../../config/access.ts";
 import { type IssuerKeysPlace, type KeysAccess, keySourceOf } from "../../config/issuer.ts";
-import type { HttpRequest } from "../../http/exchange.ts";
-import { scopeKey } from "../../merge/scope.ts";
-
-type AnyAccess = Pick<EdgeAccess, "public" | "hostNames"> & {
-  readonly rules: readonly Pick<EdgeAccess["rules"][number], "name" | "scope" | "addresses">[];
-};
-
-/** The audiences that settings tell of. */
-export function audiencesOf(access: AnyAccess): Audiences {
-  return createAudiences(publicScope(access), access.rules);
-}
-
-/** Whether everybody gets the same answers whatever they show: then nobody has to be asked who they are. */
-export function isForEverybody(access: AnyAccess, rules: readonly RuleCredentials[]): boolean {
-  const everybody = publicScope(access);
-  const { bearer, basic, unseen } = knownKinds(rules);
-  const isByUrl = rules.some(({ pathTokens, hostTokens }) => (pathTokens ?? hostTokens) !== undefined);
-  return everybody !== undefined && scopeKey(everybody) === "" && !(bearer || basic || unseen || isByUrl);
-}
 
 /** Names of hosts as tokens are looked for before them. */
-export function hostNamesOf({ hostNames }: AnyAccess): string[] {
+export function hostNamesOf({ hostNames }: Pick<EdgeAccess, "hostNames">): string[] {
   return hostNames.map((name) => name.replace(/\.$/, "").toLowerCase());
 }
 
@@ -46,41 +27,29 @@ export function whoseTokens({ issuer, audience, subject, claims = {} }: Issued) 
   };
 }
 
-/** What who asks is found out with on a host without files. */
-export interface EdgeAskingParts {
+/** What admission works with on a host without files. */
+export interface EdgeAdmissionParts {
   readonly access: EdgeAccess;
-  /** Whether tokens of clusters that push say which one asks. */
+  /** Whether tokens of clusters that push decide a query's view. */
   readonly canPush: boolean;
   readonly keys: KeysAccess;
   readonly clientAddress: ClientAddress;
 }
 
-/** The authority over who asks on a host without files. */
-export function createEdgeAsking(parts: EdgeAskingParts): EdgeAsking {
+/** Admission on a host without files. */
+export function createEdgeAdmission(parts: EdgeAdmissionParts): AccessControl {
   const { access, canPush, keys, clientAddress } = parts;
-  const audiences = audiencesOf(access);
-  const rules = edgeRules(access, keys);
+  const rules = createAccessRules(publicScope(access), access.rules);
+  const credentials = edgeCredentials(access, keys);
   return {
-    audiences,
     rules,
-    isForEverybody: isForEverybody(access, rules),
-    authority: createAskingAuthority<HttpRequest>({
-      audiences,
-      rules,
+    kinds: knownKinds(credentials),
+    admit: createAdmit({
+      ...{ rules, credentials, clientAddress },
       hostNames: hostNamesOf(access),
-      everybodyHasTokens: canPush,
-      clientAddress,
+      publicHasTokens: canPush,
     }),
   };
-}
-
-/** Who asks on a host without files. */
-export interface EdgeAsking {
-  readonly audiences: Audiences;
-  readonly rules: readonly RuleCredentials[];
-  /** Whether everybody gets the same answers whatever they show. */
-  readonly isForEverybody: boolean;
-  readonly authority: AskingAuthority<HttpRequest>;
 }
 
 /** What a host that others always reach says where nobody has stated who may ask. */
@@ -88,7 +57,7 @@ export const ACCESS_NOT_STATED =
   "nothing says who may ask, so everybody may: state access.public or access.rules in CONFIG (docs/how-to/access.md)";
 
 /** The credentials of rules on a host without files. */
-export function edgeRules({ rules }: EdgeAccess, access: KeysAccess): RuleCredentials[] {
+function edgeCredentials({ rules }: EdgeAccess, access: KeysAccess): RuleCredentials[] {
   const hashes = (tokens: readonly { readonly tokenSha256: string }[] | undefined) =>
     tokens?.map(({ tokenSha256 }) => tokenSha256);
   return rules.map((rule) => {

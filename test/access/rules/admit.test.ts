@@ -1,21 +1,21 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Admission } from "../../../src/access/asking/admission.ts";
-import { createAskingAuthority } from "../../../src/access/asking/asking-authority.ts";
-import type { AskingRequest, AskingSettings } from "../../../src/access/asking/asking-settings.ts";
-import { createAudiences } from "../../../src/access/asking/audience.ts";
-import { SecretTable } from "../../../src/access/asking/secret-table.ts";
 import type { ClientCertificate } from "../../../src/access/client/client.ts";
 import { type Sha256, sha256BySubtle } from "../../../src/access/digests.ts";
 import { inlineKeys, type KeySource, KeysUnavailable } from "../../../src/access/oidc-keys.ts";
+import { createAccessRules, visibilitiesOf } from "../../../src/access/rules/access-rule.ts";
+import type { Admission } from "../../../src/access/rules/admission.ts";
+import { createAdmit } from "../../../src/access/rules/admit.ts";
+import type { AdmitSettings, ShownRequest } from "../../../src/access/rules/admit-settings.ts";
+import { SecretTable } from "../../../src/access/rules/secret-table.ts";
 import { EVERYTHING, type Scope } from "../../../src/merge/scope.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey } from "../issuers.ts";
 
 const hex = (text: string) => createHash("sha256").update(text).digest("hex");
 const atOnce: Sha256 = (octets) => createHash("sha256").update(octets).digest();
 
-interface Asked extends AskingRequest {
+interface Asked extends ShownRequest {
   readonly address: string | undefined;
 }
 
@@ -45,7 +45,7 @@ const certificate = (san: string): { client: ClientCertificate } => ({
 
 let issuer: SigningKey;
 let verified = 0;
-let rules: AskingSettings<Asked>["rules"];
+let rules: AdmitSettings["credentials"];
 beforeAll(async () => {
   issuer = await makeKey("key-1");
   const inline = inlineKeys({ keys: [issuer.jwk] });
@@ -79,27 +79,32 @@ beforeAll(async () => {
 
 const scopes: Readonly<Record<string, Scope>> = { laptops: { view: "west" }, phones: { view: "west" } };
 
-function authority(more: Partial<AskingSettings<Asked>> & { everybody?: Scope | undefined } = {}) {
+interface Settings extends Partial<Omit<AdmitSettings, "rules" | "credentials">> {
+  readonly everybody?: Scope | undefined;
+  readonly rules?: AdmitSettings["credentials"];
+}
+
+function authority(more: Settings = {}) {
   const { everybody, rules: own = rules, ...rest } = more;
-  const audiences = createAudiences(
+  const access = createAccessRules(
     everybody,
     own.map(({ name }) => ({ name, scope: scopes[name] ?? { namespaces: [name] } })),
   );
-  const made = createAskingAuthority<Asked>({
-    audiences,
-    rules: own,
+  const admit = createAdmit({
+    rules: access,
+    credentials: own,
     hostNames: ["doh.example.org"],
-    everybodyHasTokens: false,
-    clientAddress: ({ address }) => address,
+    publicHasTokens: false,
+    clientAddress: (request) => (request as Asked).address,
     sha256: atOnce,
     clock: () => NOW,
     ...rest,
   });
-  return { audiences, admit: (request: Parameters<typeof asked>[0]) => made.admit(asked(request)) };
+  return { access, admit: (request: Parameters<typeof asked>[0]) => admit(asked(request)) };
 }
 
 const told = (admission: Admission) =>
-  "rule" in admission ? admission.rule : [admission.status, admission.code, admission.outcome];
+  admission.rule !== undefined ? admission.rule.name : [admission.status, admission.code, admission.outcome];
 
 const KNOWN = [
   ["a bearer token (RFC 6750 section 2.1)", bearer("laptop-1"), "laptops"],
@@ -163,8 +168,8 @@ describe("who asks", () => {
     },
   );
 
-  it("may be a cluster that pushes, for everybody's audience to know", async () => {
-    const { admit } = authority({ everybody: EVERYTHING, everybodyHasTokens: true });
+  it("may be a cluster that pushes, which the public rule is for", async () => {
+    const { admit } = authority({ everybody: EVERYTHING, publicHasTokens: true });
     expect(told(await admit(bearer("token-of-a-cluster")))).toBe("public");
     expect(told(await admit(bearer("laptop-1")))).toBe("laptops");
     expect(told(await admit(basic("ci:wrong")))).toEqual([401, "UNKNOWN_TOKEN", "unknown"]);
@@ -191,17 +196,24 @@ describe("who asks", () => {
     ]);
   });
 
-  it("has the audience of its scope, one for each scope; everybody has one of its own", async () => {
-    const { admit, audiences } = authority({ everybody: { view: "west" } });
-    const of = async (request: object) => {
-      const admission = await admit(request);
-      return "audience" in admission ? admission.audience : undefined;
-    };
-    expect(await of(bearer("laptop-1"))).toBe(await of({ url: "/tokens/phone/dns-query" }));
-    expect(await of(bearer("laptop-1"))).not.toBe(await of({}));
-    expect(await of({})).toBe(audiences.everybody);
-    expect(audiences.all).toHaveLength(8);
-    expect(() => audiences.ofRule("none")).toThrow(RangeError);
+  it("has its rule, one object for each; what is visible to several is listed once", async () => {
+    const { admit, access } = authority({ everybody: { view: "west" } });
+    const of = async (request: object) => (await admit(request)).rule;
+    expect(await of(bearer("laptop-1"))).toBe(access.of("laptops"));
+    expect(await of({ url: "/tokens/phone/dns-query" })).toBe(access.of("phones"));
+    expect(await of({})).toBe(access.public);
+    expect(access.all).toHaveLength(9);
+    expect(access.of("laptops").visibility).toEqual(access.of("phones").visibility);
+    expect(visibilitiesOf(access)).toHaveLength(7);
+    expect(() => access.of("none")).toThrow(RangeError);
+  });
+
+  it("is the public rule at once, whatever is shown, where no rule has credentials", () => {
+    const { admit, access } = authority({
+      everybody: EVERYTHING,
+      rules: [{ name: "listeners", bearer: [] }],
+    });
+    for (const [, request] of [...KNOWN, ...UNKNOWN]) expect(admit(request)).toEqual({ rule: access.public });
   });
 
   it("has the path without its token", async () => {

@@ -1,9 +1,9 @@
 import type { AccessRefused } from "../access-refused.ts";
 import type { ClientCertificate } from "../client/client.ts";
 import type { NotAdmitted } from "./admission.ts";
-import type { RuleCredentials } from "./asking-settings.ts";
+import type { RuleCredentials } from "./admit-settings.ts";
 
-/** What the rules know somebody by. */
+/** Which kinds of credentials the rules have. */
 export interface KnownKinds {
   readonly bearer: boolean;
   readonly basic: boolean;
@@ -12,7 +12,6 @@ export interface KnownKinds {
   readonly unseen: boolean;
 }
 
-/** What rules know somebody by. */
 export function knownKinds(rules: readonly RuleCredentials[]): KnownKinds {
   const some = (kind: keyof RuleCredentials) => rules.some((rule) => (rule[kind]?.length ?? 0) > 0);
   const certificates = some("certificates");
@@ -28,8 +27,8 @@ const BEARER = 'Bearer realm="clusterset-doh"';
 /** RFC 7617 section 2.1. */
 const BASIC = 'Basic realm="clusterset-doh", charset="UTF-8"';
 
-/** What those are told whom no rule lets in. */
-export class Refusals {
+/** The errors for requests that no rule lets in. */
+export class Rejections {
   readonly kinds: KnownKinds;
 
   constructor(kinds: KnownKinds) {

@@ -1,0 +1,71 @@
+import type { HttpRequest, HttpResponse } from "../exchange.ts";
+import { type JsonRoute, RESOLVE_METHODS } from "../json/json-route.ts";
+import type { Refuse } from "../refusal.ts";
+import type { RuleAnswers } from "../rule-answers.ts";
+import { DNS_METHODS, type DnsRoute } from "./dns-route.ts";
+import { dnsPaths, type EndpointAt, type PathPolicies } from "./endpoints.ts";
+
+/** What of DNS or JSON is at a path. */
+export interface DnsPath {
+  /** The Allow field. */
+  readonly methods: string;
+  answer(request: HttpRequest, answers: RuleAnswers): HttpResponse | Promise<HttpResponse>;
+}
+
+/** Where DNS and JSON are answered. */
+export interface DnsPaths {
+  /** By path, those of clusters apart. */
+  readonly plain: ReadonlyMap<string, DnsPath>;
+  /** Undefined for paths of something else. */
+  at(path: string): DnsPath | undefined;
+}
+
+/** What the paths work with. */
+export interface DnsPathsParts {
+  readonly endpointAt: EndpointAt;
+  readonly policies: PathPolicies;
+  readonly refuse: Refuse;
+  readonly answerDns: DnsRoute;
+  readonly resolveJson: JsonRoute;
+}
+
+const OF_CLUSTER = /^\/clusters\/([^/]+)\/(dns-query|resolve)$/;
+
+/** Those of clusters, as Hono writes them. */
+export const CLUSTER_PATHS = ["/clusters/:clusterId/dns-query", "/clusters/:clusterId/resolve"];
+
+/** The DNS resources with their JSON forms, for clients in general and in the view of one cluster. */
+export function createDnsPaths(parts: DnsPathsParts): DnsPaths {
+  const { endpointAt, policies, refuse, answerDns, resolveJson } = parts;
+  const plain = new Map<string, DnsPath>();
+  for (const path of dnsPaths(policies)) {
+    const endpoint = endpointAt(path);
+    plain.set(path, {
+      methods: DNS_METHODS,
+      answer: (request, answers) => answerDns(request, answers, endpoint),
+    });
+  }
+  const endpoint = endpointAt("/resolve");
+  plain.set("/resolve", {
+    methods: RESOLVE_METHODS,
+    answer: (request, answers) => resolveJson(request, answers, endpoint),
+  });
+
+  const ofCluster = (path: string): DnsPath | undefined => {
+    const [, cluster, kind] = OF_CLUSTER.exec(path) ?? [];
+    if (cluster === undefined) return undefined;
+    const route = kind === "resolve" ? resolveJson : answerDns;
+    return {
+      methods: kind === "resolve" ? RESOLVE_METHODS : DNS_METHODS,
+      answer: (request, answers) =>
+        answers.gateway.hasCluster(cluster)
+          ? route(request, answers, endpointAt("/clusters", cluster))
+          : refuse(
+              request,
+              404,
+              "no cluster of that id has pushed to this gateway; /dns-query answers as seen from outside",
+            ),
+    };
+  };
+  return { plain, at: (path) => plain.get(path) ?? ofCluster(path) };
+}

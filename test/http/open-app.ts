@@ -1,0 +1,41 @@
+import type { Client } from "../../src/access/client/client.ts";
+import { socketAddress } from "../../src/access/client/client-address.ts";
+import { createAccessRules } from "../../src/access/rules/access-rule.ts";
+import { createAdmit } from "../../src/access/rules/admit.ts";
+import { knownKinds } from "../../src/access/rules/rejections.ts";
+import { type App, type AppParts, createApp } from "../../src/http/app.ts";
+import type { RuleParts } from "../../src/http/rule-answers.ts";
+import { EVERYTHING } from "../../src/merge/scope.ts";
+
+/** What an application that answers everybody is put together from. */
+export type OpenAppParts = Omit<AppParts, "access" | "within" | "gateway"> & Omit<RuleParts, "metrics">;
+
+/** An application that answers everybody. */
+export interface OpenApp extends App {
+  request(path: string | Request, init?: RequestInit, client?: Partial<Client>): Promise<Response>;
+}
+
+/** The application of a gateway whose one rule is `public`. */
+export function openApp({ gateway, pages, prepare, ...parts }: OpenAppParts): OpenApp {
+  const rules = createAccessRules(EVERYTHING, []);
+  const admit = createAdmit({
+    rules,
+    credentials: [],
+    hostNames: [],
+    publicHasTokens: true,
+    clientAddress: socketAddress,
+  });
+  const app = createApp({
+    ...parts,
+    gateway,
+    access: { rules, kinds: knownKinds([]), admit },
+    within: () => ({ gateway, pages, ...(prepare !== undefined && { prepare }) }),
+  });
+  return {
+    ...app,
+    request: async (path, init, client) => {
+      const url = typeof path === "string" ? new URL(path, "http://localhost") : path;
+      return app.fetch(new Request(url, init), client);
+    },
+  };
+}
