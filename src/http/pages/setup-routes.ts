@@ -65,7 +65,7 @@ export function createSetupRoutes(parts: PageParts): Hono<ConnectionEnvironment>
       const result = clientTestResult({ tests, clock }, token);
       const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
       return result === undefined
-        ? c.json({ error: { code: "NOT_FOUND", message: "there is no such test" } }, 404, headers)
+        ? c.json({ error: { code: "NOT_FOUND", message: "this test does not exist" } }, 404, headers)
         : c.json(result, 200, headers);
     }
     return pageOf(c, (facts) => clientTestPage({ tests, clock }, facts, token, exampleQuery(facts)));
@@ -73,19 +73,21 @@ export function createSetupRoutes(parts: PageParts): Hono<ConnectionEnvironment>
   routes.get(`/certificate/${CERTIFICATE_FILE}`, (c) => {
     const certificate = parts.reach?.().certificate;
     return certificate === undefined
-      ? missing(c, "this gateway's certificate is not self-signed: clients trust it as they trust others")
+      ? missing(c, "this gateway's certificate is not self-signed: clients need no file to trust it")
       : download({ fileName: CERTIFICATE_FILE, contentType: "application/x-pem-file", text: certificate });
   });
   routes.get("/:client/:file", async (c) => {
     const client = clients.find(({ id }) => id === c.req.param("client"));
-    if (client === undefined) return missing(c, "there is no such file; /setup lists them");
+    if (client === undefined) return missing(c, "this file does not exist; /setup lists the files");
     try {
       const facts = await readFacts(c);
       const lacks = client.lacks?.(facts);
       if (lacks !== undefined) return missing(c, lacks);
       const files = await Promise.all(client.files.map((make) => make(facts)));
       const file = files.find(({ fileName }) => fileName === c.req.param("file"));
-      return file === undefined ? missing(c, "there is no such file; /setup lists them") : download(file);
+      return file === undefined
+        ? missing(c, "this file does not exist; /setup lists the files")
+        : download(file);
     } catch (error) {
       if (!(error instanceof SetupError)) throw error;
       return missing(c, error.message);
@@ -115,7 +117,7 @@ function cannotBeSetUp(message: string, zones: readonly string[]): Page {
     at: "/setup",
     status: 404,
     body: html`<h1>Set up a client</h1>
-<p class="note">No file can be made here: ${message}.</p>
+<p class="note">This page cannot make a file: ${message}.</p>
 <ul>${zones.map((zone) => html`<li><a href="/setup?zone=${encodeURIComponent(zone)}">${zone}</a></li>`)}</ul>`,
   };
 }
