@@ -70,14 +70,14 @@ function runStryker(folder: string, concurrency: number): Promise<MutantResult[]
     plugins: ["@stryker-mutator/vitest-runner"],
     concurrency,
     // Far more than tests take on a machine that does something else as well.
-    timeoutMS: 60_000,
+    timeoutMS: 20_000,
     timeoutFactor: 10,
     dryRunTimeoutMinutes: 30,
     // Tables that are made when a module is loaded: each would need all tests in a new process.
     ignoreStatic: true,
     ignorePatterns: ["bench", "infra", "examples", "dist", "reports"],
     tempDirName: ".stryker-tmp",
-    reporters: ["json", "html"],
+    reporters: ["progress-append-only", "json", "html"],
     jsonReporter: { fileName: `${REPORTS}/${folder}.json` },
     htmlReporter: { fileName: `${REPORTS}/${folder}.html` },
     logLevel: "warn" as StrykerOptions["logLevel"],

@@ -44,5 +44,5 @@ export function describeScore(folder: string, score: Score): string {
 export function describeMutant({ fileName, location, mutatorName, replacement = "" }: MutantResult): string {
   const { line, column } = location.start;
   const code = replacement.replace(/\s+/g, " ").slice(0, 80);
-  return `  ${relative(process.cwd(), fileName)}:${line + 1}:${column + 1} ${mutatorName}: ${code}`;
+  return `  ${relative(process.cwd(), fileName)}:${line}:${column} ${mutatorName}: ${code}`;
 }

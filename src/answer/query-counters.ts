@@ -1,3 +1,5 @@
+import { HEADER_BYTES } from "../dns/codes.ts";
+import { readName } from "../dns/wire-reader.ts";
 import type { ForwardOutcome } from "../forward/stub-zones.ts";
 import { ConnectionErrors } from "../limits/connection-errors.ts";
 import { LimitCounters } from "../limits/limit-counters.ts";
@@ -200,7 +202,6 @@ export class QueryCounters {
 
 /** The type of the first question where it is below 256, else 0. */
 function questionType(query: Uint8Array): number {
-  let position = 12;
-  while (position < query.length && query[position] !== 0) position += query[position]! + 1;
-  return query[position + 1] === 0 ? (query[position + 2] ?? 0) : 0;
+  const nameEnd = readName(query, HEADER_BYTES);
+  return nameEnd >= 0 && query[nameEnd] === 0 ? (query[nameEnd + 1] ?? 0) : 0;
 }

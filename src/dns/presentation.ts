@@ -1,7 +1,7 @@
 import { formatAddress } from "./address.ts";
 import { MAX_NAME_BYTES, RecordType } from "./codes.ts";
 import { formatName } from "./name.ts";
-import { type RecordPlace, readWord } from "./record-walk.ts";
+import { type RecordPlace, readLong, readName, readWord } from "./wire-reader.ts";
 
 /** A message that cannot be read. */
 export class MessageError extends Error {
@@ -9,31 +9,14 @@ export class MessageError extends Error {
 }
 
 /**
- * The name at an offset of a message, compressed or not (RFC 1035 section 4.1.4), in master-file form with the trailing dot.
- * @throws {MessageError} where it is cut off, too long, or its pointers do not lead backwards
+ * The name at an offset of a message, compressed or not, in master-file form with the trailing dot.
+ * @throws {MessageError} where it is malformed or cut off
  */
 export function formatNameAt(message: Uint8Array, start: number): string {
   const name = new Uint8Array(MAX_NAME_BYTES);
-  let size = 0;
-  let at = start;
-  // Where the last part that a pointer led to began: a pointer has to lead before it.
-  let before = start;
-  for (;;) {
-    const length = message[at];
-    if (length === undefined) throw new MessageError("a name is cut off");
-    if (length >= 0xc0) {
-      const target = readWord(message, at) & 0x3fff;
-      if (at + 1 >= message.length || target >= before)
-        throw new MessageError("a name's pointer does not lead backwards");
-      at = before = target;
-      continue;
-    }
-    if (length > 63) throw new MessageError("a label has a type that is not known");
-    if (size + length + 1 > MAX_NAME_BYTES || at + length + 1 > message.length)
-      throw new MessageError("a name is cut off or too long");
-    for (const stop = at + length; at <= stop; at++) name[size++] = message[at]!;
-    if (length === 0) return formatName(name);
-  }
+  if (readName(message, start, name) < 0)
+    throw new MessageError("a name is cut off or too long, or its pointers do not lead backwards");
+  return formatName(name);
 }
 
 /** A character-string in quotes with RFC 1035's escapes (section 5.1). */
@@ -66,7 +49,7 @@ export function formatRdata(message: Uint8Array, { type, dataStart, end }: Recor
   const nameBehind = (octets: number, behind = 0): string => {
     whole(data.length > octets);
     const name = formatNameAt(message, dataStart + octets);
-    whole(nameEnd(message, dataStart + octets) === end - behind);
+    whole(readName(message, dataStart + octets) === end - behind);
     return name;
   };
   switch (type) {
@@ -85,7 +68,7 @@ export function formatRdata(message: Uint8Array, { type, dataStart, end }: Recor
       return `${numberAt(data, 0)} ${numberAt(data, 2)} ${numberAt(data, 4)} ${nameBehind(6)}`;
     case RecordType.SOA: {
       const primary = formatNameAt(message, dataStart);
-      const mailbox = nameBehind(nameEnd(message, dataStart) - dataStart, 20);
+      const mailbox = nameBehind(readName(message, dataStart) - dataStart, 20);
       const timers = [20, 16, 12, 8, 4].map((back) => readLong(message, end - back));
       return `${primary} ${mailbox} ${timers.join(" ")}`;
     }
@@ -118,21 +101,7 @@ function characterStrings(data: Uint8Array): Uint8Array[] {
   return strings;
 }
 
-/** The offset behind a name that `formatNameAt` could read. */
-function nameEnd(message: Uint8Array, start: number): number {
-  let at = start;
-  for (let length = message[at]!; length !== 0; length = message[at]!) {
-    if (length >= 0xc0) return at + 2;
-    at += length + 1;
-  }
-  return at + 1;
-}
-
 function numberAt(data: Uint8Array, at: number): number {
   if (at + 2 > data.length) throw new MessageError("a record's data is cut off");
   return readWord(data, at);
-}
-
-function readLong(message: Uint8Array, at: number): number {
-  return readWord(message, at) * 0x10000 + readWord(message, at + 2);
 }

@@ -1,5 +1,5 @@
 import { ExtendedError, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/codes.ts";
-import { readRecord, readWord, skipName } from "../dns/record-walk.ts";
+import { readLong, readName, readRecord } from "../dns/wire-reader.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { writer } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
@@ -133,7 +133,7 @@ export class CachedAnswer {
     writer.begin(message, query);
     if (bytes.length > 0) writer.writeOctets(bytes, query.questionEnd, bytes.length);
     for (const at of ttlAt)
-      writeTtl(writer.bytes, at, isStale ? STALE_TTL_SECONDS : readTtl(bytes, at) - age);
+      writeTtl(writer.bytes, at, isStale ? STALE_TTL_SECONDS : readLong(bytes, at) - age);
     [writer.answers, writer.authorities, writer.additionals] = counts;
     writer.truncated = isTruncated;
     writer.writeOpt(query, rcode, this.#extendedErrorAt(age, isStale));
@@ -172,7 +172,7 @@ function boundTtls(
   const { minimumTtlSeconds, maximumTtlSeconds, maximumNegativeTtlSeconds } = bounds;
   const ttlAt = new Uint32Array(counts[0] + counts[1] + counts[2]);
   let smallestTtl = Number.POSITIVE_INFINITY;
-  let position = skipName(bytes, HEADER_BYTES) + 4;
+  let position = readName(bytes, HEADER_BYTES) + 4;
   for (let index = 0; index < ttlAt.length; index++) {
     const record = readRecord(bytes, position)!;
     position = record.end;
@@ -186,10 +186,6 @@ function boundTtls(
     writeTtl(bytes, ttlAt[index]!, ttl);
   }
   return { ttlAt, smallestTtl: Number.isFinite(smallestTtl) ? smallestTtl : 0 };
-}
-
-function readTtl(bytes: Uint8Array, at: number): number {
-  return readWord(bytes, at) * 0x10000 + readWord(bytes, at + 2);
 }
 
 function writeTtl(bytes: Uint8Array, at: number, seconds: number): void {

@@ -1,9 +1,10 @@
 import { HEADER_BYTES, MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
-import { type RecordPlace, readRecord, readWord, skipName } from "../dns/record-walk.ts";
+import { type RecordPlace, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { writer } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
+import { readExtendedError } from "./upstream-answer.ts";
 
 /** Where the names stand in the data of types whose names may be compressed (RFC 3597 section 4): octets before them, and how many names. */
 const NAMES_IN_DATA: ReadonlyMap<number, readonly [before: number, names: number]> = new Map([
@@ -14,6 +15,9 @@ const NAMES_IN_DATA: ReadonlyMap<number, readonly [before: number, names: number
   [15, [2, 1]],
   [RecordType.SRV, [6, 1]],
 ]);
+
+/** The name that is being written in full; used again, since writing it is synchronous. */
+const expanded = new Uint8Array(MAX_NAME_BYTES);
 
 /** The query of a client, about the name in wire form that an alias leads to. */
 export function queryForTarget(message: Uint8Array, query: Query, target: Uint8Array): Uint8Array {
@@ -42,7 +46,7 @@ export function continueAlias(
   writer.writeOctets(given.bytes, query.questionEnd, ours);
   writer.answers = readWord(given.bytes, 6);
   const { bytes } = rest;
-  let position = skipName(bytes, HEADER_BYTES) + 4;
+  let position = readName(bytes, HEADER_BYTES) + 4;
   const answers = readWord(bytes, 6);
   const authorities = readWord(bytes, 8);
   for (let index = 0; index < answers + authorities; index++) {
@@ -68,11 +72,10 @@ function recordsEnd(bytes: Uint8Array, start: number, count: number): number {
   return position;
 }
 
-/** The info code of the first option of the OPT record that is there, where it is an Extended DNS Error; else -1. */
+/** The info code of the Extended DNS Error in the OPT record that is there, or -1. */
 function extendedErrorOf(bytes: Uint8Array, start: number): number {
   const opt = readRecord(bytes, start);
-  if (opt?.type !== RecordType.OPT || opt.end - opt.dataStart < 6) return -1;
-  return readWord(bytes, opt.dataStart) === 15 ? readWord(bytes, opt.dataStart + 4) : -1;
+  return opt?.type === RecordType.OPT ? readExtendedError(bytes, opt) : -1;
 }
 
 /** Copies a record to another place: names in it are written out, since what they point to is not there. False where it has no room or is malformed. */
@@ -99,27 +102,9 @@ function copyRecord(bytes: Uint8Array, record: RecordPlace): boolean {
   return true;
 }
 
-/** Writes a possibly compressed name in full. @returns the offset behind it where it stood, or -1 where it is malformed */
+/** Writes a possibly compressed name in full. @returns the offset behind it where it was read, or -1 where it is malformed */
 function expandName(bytes: Uint8Array, start: number): number {
-  const end = skipName(bytes, start);
-  if (end < 0) return -1;
-  let position = start;
-  let written = 0;
-  // Every pointer leads further back (RFC 1035 section 4.1.4), so this ends.
-  let least = start;
-  for (;;) {
-    const length = bytes[position] ?? 0;
-    if (length >= 0xc0) {
-      const target = readWord(bytes, position) & 0x3fff;
-      if (target >= least || target < HEADER_BYTES) return -1;
-      least = target;
-      position = target;
-      continue;
-    }
-    written += length + 1;
-    if (length > 63 || written > MAX_NAME_BYTES || position + length >= bytes.length) return -1;
-    writer.writeOctets(bytes, position, position + length + 1);
-    if (length === 0) return end;
-    position += length + 1;
-  }
+  const end = readName(bytes, start, expanded);
+  if (end >= 0) writer.writeOctets(expanded, 0, readName(expanded, 0));
+  return end;
 }

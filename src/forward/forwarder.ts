@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
+import type { AddressRange } from "../dns/address-range.ts";
 import { ExtendedError, ResponseCode } from "../dns/codes.ts";
-import type { ClientRate } from "../limits/client-rate.ts";
+import { ClientRate } from "../limits/client-rate.ts";
 import { answerWith } from "../resolve/faults.ts";
 import type { Query } from "../resolve/query.ts";
 import { CachedAnswer, type TtlBounds, withRecursion } from "./cached-answer.ts";
-import { type ClientLimits, createClientLimit } from "./client-limit.ts";
 import { type ForwardClock, monotonicClock } from "./clock.ts";
 import { ForwardCounters, type ForwardResult } from "./forward-counters.ts";
 import type { OutsideAnswer } from "./outside-answer.ts";
@@ -19,6 +19,16 @@ export interface CacheSettings extends TtlBounds {
   readonly bytes: number;
   /** How long an answer may be given after its TTL where no newer one can be had (RFC 8767); 0 for not at all. */
   readonly staleSeconds: number;
+}
+
+/** How much one client may ask of upstreams. */
+export interface ClientLimits {
+  /** Questions that are not in the cache; 0 for any number. */
+  readonly queriesPerSecond: number;
+  /** Such questions at once after a pause. */
+  readonly burst: number;
+  /** Addresses without a limit, such as a proxy's. */
+  readonly exempt: readonly AddressRange[];
 }
 
 /** Bounds and settings of forwarding. */
@@ -102,7 +112,7 @@ export class Forwarder {
   }
 
   /**
-   * Answers the query that was read last. The octets of `message` are only lent.
+   * Answers a query. The octets of `message` are only lent.
    * @param client the address of its socket
    */
   answer(
@@ -211,4 +221,15 @@ export class Forwarder {
       });
     });
   }
+}
+
+/** The limit of each client: an IPv4 address, or a /64, which a host has to choose addresses from (RFC 4291 section 2.5.4). */
+export function createClientLimit(limits: ClientLimits, now: () => number): ClientRate {
+  return new ClientRate(
+    {
+      ...{ perSecond: limits.queriesPerSecond, burst: limits.burst, exempt: limits.exempt },
+      ...{ ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 20_000 },
+    },
+    now,
+  );
 }

@@ -1,13 +1,12 @@
-import { foldName, parseName } from "../dns/name.ts";
-import { QuestionName } from "../resolve/query.ts";
+import { type FoldedName, labelStart, nameKey, parseZoneName, startOfZone } from "../dns/folded-name.ts";
 
 /** How names at and below a zone are answered without asking anybody: with loopback addresses, or that they do not exist. */
 export type LocalKind = "loopback" | "nxdomain" | "own";
 
-/** A zone that is never forwarded, as the name last read is in it. */
+/** A zone that is never forwarded, as a name is in it. */
 export interface LocalZone {
   readonly kind: LocalKind;
-  /** Where the zone's name starts in the question's name, in octets. */
+  /** Where the zone's name starts in that name. */
   readonly start: number;
 }
 
@@ -56,7 +55,7 @@ export interface LocalZoneSettings {
   readonly except: readonly string[];
 }
 
-const ARPA = "\x04arpa\x00";
+const ARPA = parseZoneName("arpa");
 
 /** Zones by the wire form of their names, with letters folded. */
 export class LocalZones {
@@ -70,13 +69,12 @@ export class LocalZones {
     for (const zone of own) this.#kinds.set(keyOf(zone), "own");
   }
 
-  /** The closest of these zones that the name last read is in; undefined where it may be forwarded. */
-  find(): LocalZone | undefined {
-    const { labels, labelAt } = QuestionName;
-    const name = nameOfQuestion();
-    for (let label = 0; label < labels; label++) {
-      const start = labelAt[label]!;
-      const kind = this.#kinds.get(name.slice(start));
+  /** The closest of these zones that a name is in; undefined where it may be forwarded. */
+  find(name: FoldedName): LocalZone | undefined {
+    const whole = nameKey(name);
+    for (let label = 0; label < name.labels; label++) {
+      const start = labelStart(name, label);
+      const kind = this.#kinds.get(whole.slice(start));
       if (kind === "forwarded") return undefined;
       if (kind !== undefined) return { kind, start };
     }
@@ -84,18 +82,11 @@ export class LocalZones {
   }
 }
 
-/** Whether the name last read is in the domain of reverse names. */
-export function isInArpa(): boolean {
-  return nameOfQuestion().endsWith(ARPA);
-}
-
-function nameOfQuestion(): string {
-  const { folded, bytes } = QuestionName;
-  let name = "";
-  for (let index = 0; index < bytes; index++) name += String.fromCharCode(folded[index]!);
-  return name;
+/** Whether a name is in the domain of reverse names. */
+export function isInArpa(name: FoldedName): boolean {
+  return startOfZone(name, ARPA) >= 0;
 }
 
 function keyOf(zone: string): string {
-  return String.fromCharCode(...foldName(parseName(zone)));
+  return String.fromCharCode(...parseZoneName(zone).wire);
 }

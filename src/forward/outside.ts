@@ -71,9 +71,9 @@ export class Outside {
     isKnown: boolean,
     client: string | undefined,
   ): OutsideAnswer | Promise<OutsideAnswer> {
-    const local = this.#localZones.find();
+    const local = this.#localZones.find(query.name);
     // Without an image nobody can say what our own names and the reverse names of our addresses have.
-    if (!isKnown && (local?.kind === "own" || isInArpa())) return { answer: given };
+    if (!isKnown && (local?.kind === "own" || isInArpa(query.name))) return { answer: given };
     const { forwarder } = this;
     if (local !== undefined) {
       forwarder?.counters.count("local");
@@ -110,7 +110,7 @@ export class Outside {
     };
     const targetQuery = readForwardable(target);
     // What is ours is behind the alias already, as far as there is anything.
-    if (targetQuery === undefined || this.#localZones.find()?.kind === "own") return alone;
+    if (targetQuery === undefined || this.#localZones.find(targetQuery.name)?.kind === "own") return alone;
     const rest = this.#forward(target, targetQuery, given, true, client);
     return rest instanceof Promise ? rest.then(join) : join(rest);
   }

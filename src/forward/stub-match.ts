@@ -1,31 +1,9 @@
 import { RecordType } from "../dns/codes.ts";
-import { countLabels, foldName, parseName } from "../dns/name.ts";
-import { isAbove } from "../resolve/find.ts";
-import {
-  isAnsweredClass,
-  isQuery,
-  type Query,
-  QuestionName,
-  readPlainQuery,
-  readQuery,
-} from "../resolve/query.ts";
-
-/** A zone that federations are below, in wire form and lower case. */
-export interface FederationSuffix {
-  readonly wire: Uint8Array;
-  readonly labels: number;
-}
+import { type FoldedName, isAboveZone, labelText, startOfZone, type ZoneName } from "../dns/folded-name.ts";
+import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "../resolve/query.ts";
 
 /** A region, and a topology zone in it, may stand between `svc` and the zone. */
 const MOST_PLACE_LABELS = 2;
-
-/** @throws {NameError} where a zone is no name */
-export function federationSuffixes(zones: readonly string[]): FederationSuffix[] {
-  return zones.map((zone) => {
-    const wire = foldName(parseName(zone));
-    return { wire, labels: countLabels(wire) };
-  });
-}
 
 /**
  * Reads a query that may be forwarded. Undefined for what is no name server's business: malformed queries, other EDNS
@@ -46,19 +24,20 @@ export function readForwardable(message: Uint8Array): Query | undefined {
 }
 
 /**
- * What is registered for the federation that the question last read is about: `<federation>.svc.<zone>` or a name below,
+ * What is registered for the federation that a name is of: `<federation>.svc.<zone>` or a name below,
  * `<federation>.svc.<region>.<zone>` and `<federation>.svc.<topology zone>.<region>.<zone>` likewise.
  */
 export function matchFederation<Registered>(
-  suffixes: readonly FederationSuffix[],
+  zones: readonly ZoneName[],
   registered: ReadonlyMap<string, Registered>,
+  name: FoldedName,
 ): Registered | undefined {
-  for (const suffix of suffixes) {
-    const last = QuestionName.labels - suffix.labels - 1;
-    if (last < 1 || !isIn(suffix)) continue;
+  for (const zone of zones) {
+    const last = name.labels - zone.labels - 1;
+    if (last < 1 || startOfZone(name, zone) < 0) continue;
     for (let svc = last; svc >= Math.max(1, last - MOST_PLACE_LABELS); svc--) {
-      if (labelText(svc) !== "svc") continue;
-      const found = registered.get(labelText(svc - 1));
+      if (labelText(name, svc) !== "svc") continue;
+      const found = registered.get(labelText(name, svc - 1));
       if (found !== undefined) return found;
     }
   }
@@ -66,29 +45,14 @@ export function matchFederation<Registered>(
 }
 
 /**
- * Whether names below the question last read can be those of a federation: it is above a zone that federations are below, or between the two,
- * where any region and topology zone may be.
+ * Whether names below a name can be those of a federation: it is above a zone that federations are below, or between the two, where any region
+ * and topology zone may be.
  */
-export function isAboveFederations(suffixes: readonly FederationSuffix[]): boolean {
-  return suffixes.some((suffix) => {
-    if (isAbove(suffix.wire)) return true;
-    const before = QuestionName.labels - suffix.labels;
-    if (before < 0 || before > MOST_PLACE_LABELS + 1 || !isIn(suffix)) return false;
-    return before <= MOST_PLACE_LABELS || labelText(0) === "svc";
+export function isAboveFederations(zones: readonly ZoneName[], name: FoldedName): boolean {
+  return zones.some((zone) => {
+    if (isAboveZone(name, zone)) return true;
+    const before = name.labels - zone.labels;
+    if (before > MOST_PLACE_LABELS + 1 || startOfZone(name, zone) < 0) return false;
+    return before <= MOST_PLACE_LABELS || labelText(name, 0) === "svc";
   });
-}
-
-function isIn({ wire, labels }: FederationSuffix): boolean {
-  const { folded, bytes, labelAt } = QuestionName;
-  if (QuestionName.labels < labels) return false;
-  const start = QuestionName.labels === labels ? 0 : labelAt[QuestionName.labels - labels]!;
-  if (bytes - start !== wire.length) return false;
-  for (let index = 0; index < wire.length; index++) if (wire[index] !== folded[start + index]) return false;
-  return true;
-}
-
-function labelText(label: number): string {
-  const { folded, labelAt } = QuestionName;
-  const at = labelAt[label]!;
-  return String.fromCharCode(...folded.subarray(at + 1, at + 1 + folded[at]!));
 }

@@ -1,14 +1,9 @@
 import { ExtendedError, ResponseCode } from "../dns/codes.ts";
+import { parseZoneName, type ZoneName } from "../dns/folded-name.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerWith } from "../resolve/faults.ts";
 import { withSourceCluster } from "../resolve/source-cluster.ts";
-import {
-  type FederationSuffix,
-  federationSuffixes,
-  isAboveFederations,
-  matchFederation,
-  readForwardable,
-} from "./stub-match.ts";
+import { isAboveFederations, matchFederation, readForwardable } from "./stub-match.ts";
 import type { Upstream } from "./upstream.ts";
 import { relayAnswer, type UpstreamAnswer } from "./upstream-answer.ts";
 import { UpstreamGroup, type UpstreamLimits } from "./upstream-group.ts";
@@ -78,7 +73,7 @@ export class StubZones {
   /** The zones that federations are below, in text. */
   readonly zones: readonly string[];
   readonly #dependencies: StubZonesDependencies;
-  readonly #suffixes: readonly FederationSuffix[];
+  readonly #zones: readonly ZoneName[];
   readonly #stubs = new Map<string, StubZone>();
   #waiting = 0;
   #lastChange: Promise<unknown> = Promise.resolve();
@@ -86,7 +81,7 @@ export class StubZones {
   private constructor(dependencies: StubZonesDependencies) {
     this.zones = dependencies.zones;
     this.#dependencies = dependencies;
-    this.#suffixes = federationSuffixes(dependencies.zones);
+    this.#zones = dependencies.zones.map(parseZoneName);
   }
 
   /** Takes up what was registered before. @throws what the store throws */
@@ -151,7 +146,7 @@ export class StubZones {
    */
   forward(message: Uint8Array, view: string | undefined): Promise<ForwardedAnswer> | undefined {
     const query = readForwardable(message);
-    const stub = query === undefined ? undefined : matchFederation(this.#suffixes, this.#stubs);
+    const stub = query && matchFederation(this.#zones, this.#stubs, query.name);
     if (query === undefined || stub === undefined) return undefined;
     const own = message.slice();
     const fail = (error: number, outcome: ForwardOutcome): ForwardedAnswer => ({
@@ -174,7 +169,8 @@ export class StubZones {
   /** An answer that denies a name above those of registered federations, as one that says that the name has no such records (RFC 8020 section 2). */
   keepAncestor(message: Uint8Array, answer: Answer): Answer {
     if (answer.outcome !== "nxdomain" || this.size === 0) return answer;
-    if (readForwardable(message) === undefined || !isAboveFederations(this.#suffixes)) return answer;
+    const query = readForwardable(message);
+    if (query === undefined || !isAboveFederations(this.#zones, query.name)) return answer;
     const bytes = answer.bytes.slice();
     bytes[3] = bytes[3]! & 0xf0;
     return { ...answer, bytes, outcome: "nodata" };

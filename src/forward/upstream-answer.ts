@@ -1,6 +1,6 @@
 import { EdnsOption, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/codes.ts";
 import { FOLD } from "../dns/name.ts";
-import { type RecordPlace, readRecord, readWord } from "../dns/record-walk.ts";
+import { optionEnd, type RecordPlace, readLong, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import type { Answer, Outcome } from "../resolve/answer.ts";
 import { MAX_MESSAGE_BYTES } from "../resolve/limits.ts";
 import { writer } from "../resolve/message-writer.ts";
@@ -42,7 +42,7 @@ const OUTCOMES: ReadonlyMap<number, Outcome> = new Map([
  * ID, QR and question have to fit) or malformed.
  */
 export function readUpstreamAnswer(query: Uint8Array, bytes: Uint8Array): UpstreamAnswer | undefined {
-  const questionEnd = endOfQuestion(query);
+  const questionEnd = readName(query, HEADER_BYTES) + 4;
   if (bytes.length < questionEnd || bytes.length > MAX_MESSAGE_BYTES - OPT_BYTES) return undefined;
   if (!answersQuestion(query, bytes, questionEnd)) return undefined;
   const flags = readWord(bytes, 2);
@@ -104,12 +104,6 @@ export function outcomeOf(rcode: number, answers: number): Outcome {
   return OUTCOMES.get(rcode) ?? "servfail";
 }
 
-function endOfQuestion(query: Uint8Array): number {
-  let position = HEADER_BYTES;
-  while (query[position] !== 0) position += query[position]! + 1;
-  return position + 5;
-}
-
 function answersQuestion(query: Uint8Array, bytes: Uint8Array, questionEnd: number): boolean {
   if (readWord(bytes, 0) !== readWord(query, 0) || (readWord(bytes, 2) & 0xf800) !== HeaderFlag.QR)
     return false;
@@ -131,17 +125,17 @@ export function validTtl(ttl: number): number {
 /** RFC 2308 section 5: the smaller one of the SOA's TTL and its MINIMUM, which is its last field. */
 export function negativeTtl(bytes: Uint8Array, soa: RecordPlace): number {
   if (soa.end - soa.dataStart < 22) return 0;
-  const minimum = readWord(bytes, soa.end - 4) * 0x10000 + readWord(bytes, soa.end - 2);
+  const minimum = readLong(bytes, soa.end - 4);
   return Math.min(validTtl(soa.ttl), validTtl(minimum));
 }
 
-function readExtendedError(bytes: Uint8Array, opt: RecordPlace): number {
-  let option = opt.dataStart;
-  while (option + 4 <= opt.end) {
-    const length = readWord(bytes, option + 2);
-    if (readWord(bytes, option) === EdnsOption.EXTENDED_ERROR && length >= 2 && option + 6 <= opt.end)
+/** The info code of the first Extended DNS Error in an OPT record (RFC 8914 section 2), or -1. */
+export function readExtendedError(bytes: Uint8Array, { dataStart, end }: RecordPlace): number {
+  for (let option = dataStart, next = option; option < end; option = next) {
+    next = optionEnd(bytes, option, end);
+    if (next < 0) return -1;
+    if (readWord(bytes, option) === EdnsOption.EXTENDED_ERROR && next - option >= 6)
       return readWord(bytes, option + 4);
-    option += 4 + length;
   }
   return -1;
 }

@@ -1,6 +1,7 @@
 import { CLASS_IN, EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../dns/codes.ts";
+import { nameKey } from "../dns/folded-name.ts";
 import { ANNOUNCED_PAYLOAD_BYTES } from "../resolve/limits.ts";
-import { type Query, QuestionName } from "../resolve/query.ts";
+import type { Query } from "../resolve/query.ts";
 
 const OPT_BYTES = 11;
 const OPTION_HEADER_BYTES = 4;
@@ -8,19 +9,25 @@ const OPTION_HEADER_BYTES = 4;
 const PADDED_QUERY_BYTES = 128;
 
 /**
- * What an upstream is sent for the query that was read last: its question with letters folded, RD, and CD and DNSSEC OK as they were. The
+ * What an upstream is sent for a query: its question with letters folded, RD, and CD and DNSSEC OK as they were. The
  * OPT record is our own: EDNS is between two neighbours (RFC 6891 section 6.1.1), and none of a client's options, least of all its subnet
  * (RFC 7871) or cookie, leaves the gateway. ID 0.
  */
-export function upstreamQuery({ flags, type, class: questionClass, edns }: Query): Uint8Array<ArrayBuffer> {
-  const { folded, bytes } = QuestionName;
+export function upstreamQuery({
+  flags,
+  name,
+  type,
+  class: questionClass,
+  edns,
+}: Query): Uint8Array<ArrayBuffer> {
+  const { octets, bytes } = name;
   const nameEnd = HEADER_BYTES + bytes;
   const query = new Uint8Array(nameEnd + 4 + OPT_BYTES);
   const view = new DataView(query.buffer);
   view.setUint16(2, HeaderFlag.RD | (flags & HeaderFlag.CD));
   view.setUint16(4, 1);
   view.setUint16(10, 1);
-  query.set(folded.subarray(0, bytes), HEADER_BYTES);
+  query.set(octets.subarray(0, bytes), HEADER_BYTES);
   view.setUint16(nameEnd, type);
   view.setUint16(nameEnd + 2, questionClass);
   view.setUint16(nameEnd + 5, RecordType.OPT);
@@ -30,16 +37,13 @@ export function upstreamQuery({ flags, type, class: questionClass, edns }: Query
 }
 
 /**
- * Names an answer among all that upstreams give: by the folded name of the query that was read last, type, class, CD and DNSSEC OK. The
+ * Names an answer among all that upstreams give: by the folded name of the query, type, class, CD and DNSSEC OK. The
  * name is in wire form, so no other name can spell the same key.
  */
-export function cacheKey({ flags, type, class: questionClass, edns }: Query): string {
-  const { folded, bytes } = QuestionName;
-  let name = "";
-  for (let index = 0; index < bytes; index++) name += String.fromCharCode(folded[index]!);
+export function cacheKey({ flags, name, type, class: questionClass, edns }: Query): string {
   const bits = ((flags & HeaderFlag.CD) !== 0 ? 1 : 0) | (edns?.dnssecOk === true ? 2 : 0);
   const classes = questionClass === CLASS_IN ? "" : String.fromCharCode(questionClass);
-  return name + String.fromCharCode(bits, type) + classes;
+  return nameKey(name) + String.fromCharCode(bits, type) + classes;
 }
 
 /** A query that ends with an OPT record without options, padded for an encrypted way (RFC 7830, RFC 8467). */

@@ -1,6 +1,8 @@
+import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
-import type { ServingStatus } from "./gateway-types.ts";
+import type { GatewayStatus, ServingStatus } from "./gateway-types.ts";
+import type { ServedImage } from "./stages.ts";
 
 /** What the DNS routes need of the gateway. */
 export interface DohGateway {
@@ -15,4 +17,23 @@ export interface DohGateway {
   /** Whether there is a view of that cluster: it has pushed and has not left. Asked for every query by path. */
   hasCluster(clusterId: string): boolean;
   status(): ServingStatus;
+}
+
+/** What is answered from, with what was said while it was compiled. */
+export interface ServedZone<Image extends ServedImage> {
+  readonly image: Image;
+  leaseExpiry: Float64Array;
+  readonly services: number;
+  readonly conflicts: readonly Conflict[];
+  readonly findings: readonly ClusterFinding[];
+}
+
+/** A gateway as far as things exist in a scope: what it says of clusters, services and itself knows of nothing else. */
+export interface ScopedGateway<Image extends ServedImage = ServedImage> extends DohGateway {
+  /**
+   * What is answered from at `now` (Unix milliseconds): without clusters whose lease is over by then.
+   * Undefined while names cannot be denied: nothing is loaded, or every cluster died.
+   */
+  current(now: number): ServedZone<Image> | undefined;
+  status(): GatewayStatus;
 }

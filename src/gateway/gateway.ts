@@ -6,6 +6,7 @@ import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { createMemoryPrecedenceStore, type PrecedenceStore } from "../store/precedence-store.ts";
 import type { SnapshotStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
+import type { ScopedGateway, ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
 import { HeldCluster } from "./held-cluster.ts";
@@ -13,8 +14,6 @@ import type { LeaseWatch } from "./lease-timer.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Precedence } from "./precedence.ts";
 import { Pushes } from "./pushes.ts";
-import type { ScopedGateway } from "./scoped-gateway.ts";
-import type { ServedZone } from "./served-zone.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
 

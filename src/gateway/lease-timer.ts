@@ -1,11 +1,8 @@
 import type { Clock } from "./clock.ts";
 
-/** The longest delay that timers take; a later time is reached in steps. */
-const LONGEST_DELAY = 2 ** 31 - 1;
-
 /** Sees to it that somebody looks at the leases when the next one runs out. */
 export interface LeaseWatch {
-  /** The next lease runs out at `at` (Unix milliseconds, Infinity for never); it may be too early to look, but not too late. */
+  /** The next lease expires at `at` (Unix milliseconds, Infinity for never); it may be too early to look, but not too late. */
   watch(at: number): void;
   stop(): void;
 }
@@ -27,7 +24,7 @@ export class LeaseTimer implements LeaseWatch {
     if (this.#set !== undefined && this.#set.at <= at) return;
     this.stop();
     if (at === Number.POSITIVE_INFINITY) return;
-    const delay = Math.min(Math.max(0, at - this.#clock.now()), LONGEST_DELAY);
+    const delay = Math.max(0, at - this.#clock.now());
     const cancel = this.#clock.setTimer(delay, () => {
       this.#set = undefined;
       this.#onDue();

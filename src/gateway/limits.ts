@@ -1,7 +1,6 @@
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { HeldCluster } from "./held-cluster.ts";
-import { PushRefused } from "./push-refused.ts";
 
 /** Bounds on what clusters may ask of a gateway. */
 export interface GatewayLimits {
@@ -70,4 +69,22 @@ export function charactersAfter(
     "SNAPSHOT_TOO_LARGE",
     `with this delta the snapshot would have ${characters} characters; the most is ${mostSnapshotCharacters}`,
   );
+}
+
+/** Why a push is not taken although it is well formed. */
+export type PushRefusal =
+  | "CLUSTER_ID_MISMATCH"
+  | "LEASE_OUT_OF_RANGE"
+  | "TOO_MANY_CLUSTERS"
+  | "TOO_MANY_NAMESPACES"
+  | "SNAPSHOT_TOO_LARGE";
+
+/** A push that is beyond the gateway's bounds, or not meant for the cluster that it names. */
+export class PushRefused extends Error {
+  readonly code: PushRefusal;
+
+  constructor(code: PushRefusal, message: string) {
+    super(message);
+    this.code = code;
+  }
 }

@@ -4,10 +4,14 @@ import type { ClusterMeta, SnapshotStore } from "../store/store.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import { type Acknowledgement, GenerationMismatch } from "./gateway-types.ts";
 import { HeldCluster } from "./held-cluster.ts";
-import { KeyedQueue } from "./keyed-queue.ts";
-import { charactersAfter, checkNamespaces, type GatewayLimits, leaseMilliseconds } from "./limits.ts";
+import {
+  charactersAfter,
+  checkNamespaces,
+  type GatewayLimits,
+  leaseMilliseconds,
+  PushRefused,
+} from "./limits.ts";
 import type { Precedence } from "./precedence.ts";
-import { PushRefused } from "./push-refused.ts";
 import type { Serving } from "./serving.ts";
 import type { ServedImage } from "./stages.ts";
 
@@ -169,3 +173,25 @@ export class Pushes<Image extends ServedImage> {
     this.#arriving.add(clusterId);
   }
 }
+
+/** Runs tasks with the same key one after the other, and tasks with different keys side by side. */
+class KeyedQueue {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Runs `task` when all tasks before it with the same key have ended, well or not. */
+  run<Result>(key: string, task: () => Promise<Result>): Promise<Result> {
+    const result = (this.#last.get(key) ?? Promise.resolve()).then(task);
+    const ended = result.then(ignore, ignore).then(() => {
+      if (this.#last.get(key) === ended) this.#last.delete(key);
+    });
+    this.#last.set(key, ended);
+    return result;
+  }
+
+  /** Resolves when no task is left. */
+  async idle(): Promise<void> {
+    while (this.#last.size > 0) await Promise.all(this.#last.values());
+  }
+}
+
+function ignore(): void {}

@@ -1,12 +1,13 @@
-import type { Remembered } from "../merge/merge.ts";
+import type { Merger, Remembered } from "../merge/merge.ts";
 import { type Scope, scopeKey } from "../merge/scope.ts";
 import { createVisibility, seesCluster } from "../merge/visible.ts";
+import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { Clock } from "./clock.ts";
+import type { ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { GatewayStatus } from "./gateway-types.ts";
-import type { HeldCluster } from "./held-cluster.ts";
+import { type HeldCluster, leaseExpiry } from "./held-cluster.ts";
 import { LiveClusters } from "./live-clusters.ts";
-import { type ServedZone, ZoneCompiler } from "./served-zone.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
 
 /** What scopes are served with. */
@@ -18,11 +19,25 @@ export interface ScopeParts<Image extends ServedImage> {
   readonly mostLapsed: number;
 }
 
-/** The clusters that exist in a scope and the image of them: as in a gateway to which nothing else was ever pushed. */
+/** What an image was compiled from. */
+interface Compiled {
+  readonly snapshots: readonly ClusterSnapshot[];
+  /** Whether clusters that are not live have a view. */
+  readonly withAbsent: boolean;
+}
+
+/**
+ * The clusters that exist in a scope, and what is answered from there: the newest compilation of them that succeeded. As in a gateway to which
+ * nothing else was ever pushed.
+ */
 export class ServedScope<Image extends ServedImage> {
   readonly clusters: LiveClusters;
   readonly #scope: Scope;
-  readonly #compiler: ZoneCompiler<Image>;
+  readonly #parts: ScopeParts<Image>;
+  readonly #merge: Merger;
+  #compiled: Compiled | undefined;
+  #served: ServedZone<Image> | undefined;
+  #error: string | undefined;
   /** Whether the served image knows every cluster that denying a name needs. */
   #ready = false;
 
@@ -30,15 +45,16 @@ export class ServedScope<Image extends ServedImage> {
    * @param scope without a view
    * @throws {RangeError} for a scope that contradicts itself, or has a range that is none
    */
-  constructor(scope: Scope, { stages, clock, onEvent, mostLapsed }: ScopeParts<Image>) {
+  constructor(scope: Scope, parts: ScopeParts<Image>) {
     this.#scope = scope;
-    this.clusters = new LiveClusters(mostLapsed, createVisibility(scope));
-    this.#compiler = new ZoneCompiler(stages, clock, onEvent, scopeKey(scope));
+    this.#parts = parts;
+    this.clusters = new LiveClusters(parts.mostLapsed, createVisibility(scope));
+    this.#merge = parts.stages.createMerger();
   }
 
   /** What is answered from; undefined while names cannot be denied: nothing is loaded, or every cluster died. */
   get served(): ServedZone<Image> | undefined {
-    return this.#ready && !this.clusters.unknown ? this.#compiler.served : undefined;
+    return this.#ready && !this.clusters.unknown ? this.#served : undefined;
   }
 
   set(cluster: HeldCluster): void {
@@ -48,20 +64,28 @@ export class ServedScope<Image extends ServedImage> {
   /** Takes over renewed leases, without compiling. */
   renew(): void {
     this.clusters.leasesChanged();
-    this.#compiler.renew(this.clusters.expiresAt);
+    this.#renewServed();
   }
 
-  /** Compiles what there is; must not throw, so that the other scopes are compiled whatever becomes of this one. */
+  /**
+   * Compiles what there is, unless that is what is served. An image with the content of the one that is served does not replace it. Must not
+   * throw, so that the other scopes are compiled whatever becomes of this one.
+   */
   compile(remembered: Remembered): void {
     const { clusters } = this;
-    if (clusters.unknown && this.#compiler.served === undefined) return;
-    this.#compiler.compile(clusters.snapshots(), clusters.hasLapsed, clusters.expiresAt, remembered);
+    if (clusters.unknown && this.#served === undefined) return;
+    const next = { snapshots: clusters.snapshots(), withAbsent: clusters.hasLapsed };
+    const before = this.#compiled;
+    const isServed = before?.snapshots === next.snapshots && before.withAbsent === next.withAbsent;
+    if (isServed && this.#error === undefined) this.#renewServed();
+    else this.#compileFrom(next, remembered);
     if (clusters.unknown) this.#ready = false;
-    else if (this.#compiler.error === undefined) this.#ready = true;
+    else if (this.#error === undefined) this.#ready = true;
   }
 
   status(): GatewayStatus {
-    const { served, error } = this.#compiler;
+    const served = this.#served;
+    const error = this.#error;
     return {
       ready: this.served !== undefined,
       imageHash: served?.image.contentHash,
@@ -72,5 +96,46 @@ export class ServedScope<Image extends ServedImage> {
       findings: served?.findings ?? [],
       ...(error === undefined ? {} : { compileError: error }),
     };
+  }
+
+  #compileFrom(from: Compiled, remembered: Remembered): void {
+    const { stages, clock, onEvent } = this.#parts;
+    const key = scopeKey(this.#scope);
+    const named = key === "" ? {} : { scope: key };
+    const startedAt = clock.now();
+    try {
+      const clusterset = this.#merge(from.snapshots, remembered, from.withAbsent);
+      const { image: compiled, findings } = stages.compile(clusterset, startedAt);
+      const before = this.#served?.image;
+      const changed = before?.contentHash !== compiled.contentHash;
+      const image = changed || before === undefined ? compiled : before;
+      this.#served = {
+        image,
+        leaseExpiry: leaseExpiry(image.leaseGroups, this.clusters.expiresAt),
+        services: clusterset.services.length,
+        conflicts: clusterset.conflicts,
+        findings: [...clusterset.findings, ...findings],
+      };
+      this.#error = undefined;
+      this.#compiled = from;
+      onEvent({
+        event: "compiled",
+        ...named,
+        changed,
+        contentHash: image.contentHash,
+        imageBytes: image.bytes.length,
+        services: clusterset.services.length,
+        milliseconds: clock.now() - startedAt,
+      });
+    } catch (error) {
+      this.#error = error instanceof Error ? error.message : String(error);
+      onEvent({ event: "compile-failed", ...named, error });
+    }
+  }
+
+  #renewServed(): void {
+    const served = this.#served;
+    if (served !== undefined)
+      served.leaseExpiry = leaseExpiry(served.image.leaseGroups, this.clusters.expiresAt);
   }
 }

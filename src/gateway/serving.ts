@@ -1,11 +1,10 @@
 import type { Remembered } from "../merge/merge.ts";
 import { checkScope, EVERYTHING, type Scope, scopeKey, withoutView } from "../merge/scope.ts";
 import { CompileSchedule } from "./compile-schedule.ts";
+import type { ScopedGateway } from "./doh-gateway.ts";
 import type { HeldCluster } from "./held-cluster.ts";
 import { LeaseTimer, type LeaseWatch } from "./lease-timer.ts";
 import type { LiveClusters } from "./live-clusters.ts";
-import { ScopeAnswers } from "./scope-answers.ts";
-import type { ScopedGateway } from "./scoped-gateway.ts";
 import { type ScopeParts, ServedScope } from "./served-scope.ts";
 import type { ServedImage } from "./stages.ts";
 
@@ -44,10 +43,7 @@ export class Serving<Image extends ServedImage> {
       const key = scopeKey(visible);
       const image = images.get(key) ?? new ServedScope(visible, parts);
       images.set(key, image);
-      scopes.set(
-        scopeKey(scope),
-        new ScopeAnswers({ ...parts, scope, image, expire: (now) => this.expireNow(now) }),
-      );
+      scopes.set(scopeKey(scope), this.#answersIn(scope, image));
     }
     this.#images = [...images.values()];
     this.scopes = scopes;
@@ -113,6 +109,30 @@ export class Serving<Image extends ServedImage> {
   close(): void {
     this.#closed = true;
     this.#leases.stop();
+  }
+
+  /** Answers from the image of a scope. Where the scope has a view, every client has that view, and no other cluster's view exists. */
+  #answersIn({ view }: Scope, image: ServedScope<Image>): ScopedGateway<Image> {
+    const { stages } = this.#parts;
+    const current = (now?: number) => {
+      this.expireNow(now);
+      return image.served;
+    };
+    return {
+      current,
+      answer(query, given, now, transport) {
+        const served = current(now);
+        const asked = { view: view ?? given, transport };
+        if (served === undefined) return stages.notReady(query, asked);
+        const { image: zones, leaseExpiry } = served;
+        return stages.resolve(query, { ...asked, image: zones, leaseExpiry, now, stale: false });
+      },
+      hasCluster: (clusterId) => (view ?? clusterId) === clusterId && image.clusters.has(clusterId),
+      status: () => {
+        this.expireNow();
+        return image.status();
+      },
+    };
   }
 
   #takeExpired(now: number): void {

@@ -1,7 +1,7 @@
 import type { Context, Env } from "hono";
 import { type AccessRefusal, AccessRefused } from "../access/access-refused.ts";
 import { GenerationMismatch } from "../gateway/gateway-types.ts";
-import { type PushRefusal, PushRefused } from "../gateway/push-refused.ts";
+import { type PushRefusal, PushRefused } from "../gateway/limits.ts";
 import type { Limit, LimitCounters } from "../limits/limit-counters.ts";
 import { SnapshotError } from "../snapshot/snapshot-error.ts";
 import { StoreError } from "../store/store-error.ts";

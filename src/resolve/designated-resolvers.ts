@@ -1,10 +1,10 @@
 import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
-import { foldName, parseName } from "../dns/name.ts";
+import { type FoldedName, isAboveZone, parseZoneName, startOfZone } from "../dns/folded-name.ts";
+import { parseName } from "../dns/name.ts";
 import { SOA_TIMERS } from "../zone/soa-timers.ts";
 import type { Answer } from "./answer.ts";
-import { isAbove } from "./find.ts";
 import { RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
-import { type Query, QuestionName } from "./query.ts";
+import type { Query } from "./query.ts";
 import { encodeServiceBinding } from "./svcb.ts";
 import type { Transport } from "./transport.ts";
 
@@ -31,8 +31,8 @@ export interface DesignationContext {
   readonly view?: string | undefined;
 }
 
-const RESOLVER_ARPA = foldName(parseName("resolver.arpa"));
-const DNS_LABEL = Uint8Array.from([4, 95, 100, 110, 115]);
+const DNS_LABEL = [4, 95, 100, 110, 115];
+const RESOLVER_ARPA = parseZoneName("resolver.arpa");
 /** The mailbox of a locally served zone (RFC 6303 section 3). */
 const NOBODY = parseName("nobody.invalid");
 /** In seconds; what a certificate and the listeners are changes seldom, but when it does, clients should know soon. */
@@ -53,9 +53,10 @@ export function answerDesignation(
   context: DesignationContext,
 ): Answer | undefined {
   const { designated } = context;
-  const zoneAt = resolverArpaAt();
-  const isService = startsWithDns();
-  const isNamed = designated !== undefined && isService && zoneAt < 0 && isServiceOf(designated);
+  const { name } = query;
+  const zoneAt = startOfZone(name, RESOLVER_ARPA);
+  const isService = startsWithDns(name);
+  const isNamed = designated !== undefined && isService && zoneAt < 0 && isServiceOf(name, designated);
   if (zoneAt < 0 && !isNamed) return undefined;
   const { transport } = context;
   writer.begin(message, query, { transport });
@@ -82,7 +83,7 @@ function answerBindings(query: Query, designated: DesignatedResolver, view: stri
     writer.answers++;
   }
   if (bindings.length > 0) writeTargetAddresses(designated, targetAt);
-  else writer.authorities = writeLocalSoa(HEADER_BYTES + Math.max(0, resolverArpaAt()));
+  else writer.authorities = writeLocalSoa(HEADER_BYTES + Math.max(0, startOfZone(query.name, RESOLVER_ARPA)));
   return end(query, bindings.length > 0 ? "answer" : "nodata");
 }
 
@@ -136,30 +137,19 @@ function end(query: Query, outcome: "answer" | "nodata"): Answer {
   return { bytes, outcome, freshness: writer.truncated ? 0 : TTL };
 }
 
-/** Where resolver.arpa stands in the question's name, or -1 where the name is not in it. */
-function resolverArpaAt(): number {
-  const { labels, labelAt, bytes } = QuestionName;
-  if (labels < 2) return -1;
-  const start = bytes - RESOLVER_ARPA.length;
-  return labelAt[labels - 2] === start && matches(RESOLVER_ARPA, start) ? start : -1;
+function startsWithDns({ octets }: FoldedName): boolean {
+  return DNS_LABEL.every((octet, index) => octets[index] === octet);
 }
 
-function startsWithDns(): boolean {
-  return QuestionName.bytes > DNS_LABEL.length && matches(DNS_LABEL, 0);
+function isServiceOf(name: FoldedName, designated: DesignatedResolver): boolean {
+  return startOfZone(name, serviceOf(designated)) === 0;
 }
 
-function isServiceOf({ name }: DesignatedResolver): boolean {
-  const wire = foldName(parseName(name));
-  return QuestionName.bytes === DNS_LABEL.length + wire.length && matches(wire, DNS_LABEL.length);
+/** Whether `_dns.<name>` of a designated resolver is below a name. */
+export function isAboveDesignation(name: FoldedName, designated: DesignatedResolver): boolean {
+  return isAboveZone(name, serviceOf(designated));
 }
 
-/** Whether `_dns.<name>` of a designated resolver is below the question's name. */
-export function isAboveDesignation({ name }: DesignatedResolver): boolean {
-  return isAbove(Uint8Array.of(...DNS_LABEL, ...foldName(parseName(name))));
-}
-
-function matches(octets: Uint8Array, at: number): boolean {
-  for (let index = 0; index < octets.length; index++)
-    if (QuestionName.folded[at + index] !== octets[index]) return false;
-  return true;
+function serviceOf({ name }: DesignatedResolver) {
+  return parseZoneName(`_dns.${name}`);
 }

@@ -1,13 +1,14 @@
 import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
+import { readFoldedName } from "../dns/folded-name.ts";
 import type { ImageZone } from "../zone/image.ts";
 import { POD_NAMES, SET_HEADER_BYTES } from "../zone/layout.ts";
 import { findSet, read16 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
-import { findNode, findZone, isAboveZone, isInAnyZone } from "./find.ts";
+import { findNode, findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";
 import { minimalAny, negative, positive } from "./finish.ts";
 import { writer } from "./message-writer.ts";
 import { answerPodName } from "./pod-name.ts";
-import { followName, type Query, QuestionName } from "./query.ts";
+import type { Query } from "./query.ts";
 import {
   type RecordContext,
   writeAdditionalSet,
@@ -18,6 +19,7 @@ import { writeNs, writeSoa } from "./zone-records.ts";
 
 /** Aliases that one answer follows at the most. */
 const MOST_ALIASES = 8;
+const NO_NODES: readonly number[] = [];
 
 /**
  * Answers a name in our zones, following aliases (RFC 1034 section 4.3.2) as long as they lead to our zones. The answer to
@@ -32,21 +34,23 @@ export function answerInZone(
 ): Answer {
   const { image } = context;
   writer.begin(message, query, context);
+  let { name } = query;
   let zone = firstZone;
   let owner = HEADER_BYTES;
-  const followed: number[] = [];
+  // Most answers follow none: a list for each would cost more than looking.
+  let followed = NO_NODES;
   for (;;) {
-    const apexAt = owner + QuestionName.bytes - zone.wire.length;
+    const apexAt = owner + name.bytes - zone.wire.length;
     const tree = image.treeFor(zone, view);
-    const node = findNode(image, zone, tree, 0);
+    const node = findNode(image, zone, tree, name, 0);
     if (node < 0 || !image.existsIn(node, view))
       return (
-        answerPodName(query, context, zone, tree, owner, apexAt) ??
+        answerPodName(query, context, zone, tree, name, owner, apexAt) ??
         negative(
           query,
           image,
           apexAt,
-          isAboveZone(image, view) ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN,
+          isAboveAnyZone(image, name, view) ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN,
         )
       );
     if (node < image.trees) return answerApex(query, context, tree, owner, apexAt, zone, view);
@@ -61,16 +65,16 @@ export function answerInZone(
     const alias = findSet(image.heap, list, RecordType.CNAME);
     if (alias === 0) return negative(query, image, apexAt, ResponseCode.NOERROR);
     if (followed.length === MOST_ALIASES || followed.includes(node)) return positive(query);
-    followed.push(node);
+    followed = [...followed, node];
     writeAnswerSet(context, alias, owner, zone, undefined);
     if (writer.truncated) return positive(query);
     owner = writer.position - read16(image.heap, alias + SET_HEADER_BYTES);
-    followName(writer.bytes, owner);
-    const next = findZone(image, view);
+    // The target is written whole and in the message.
+    name = readFoldedName(writer.bytes, owner)!;
+    const next = findZone(image, name, view);
     if (next === undefined) {
-      if (isInAnyZone(image)) return positive(query);
-      const leadsTo = QuestionName.folded.slice(0, QuestionName.bytes);
-      return { ...positive(query), leadsTo };
+      if (isInAnyZone(image, name)) return positive(query);
+      return { ...positive(query), leadsTo: name.octets.slice(0, name.bytes) };
     }
     zone = next;
   }

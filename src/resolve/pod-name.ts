@@ -1,4 +1,5 @@
 import { RecordType, ResponseCode } from "../dns/codes.ts";
+import type { FoldedName } from "../dns/folded-name.ts";
 import { readPodLabel } from "../dns/pod-label.ts";
 import type { ImageZone } from "../zone/image.ts";
 import { POD_NAMES } from "../zone/layout.ts";
@@ -7,7 +8,7 @@ import type { Answer } from "./answer.ts";
 import { findNode } from "./find.ts";
 import { minimalAny, negative, positive } from "./finish.ts";
 import { RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
-import { type Query, QuestionName } from "./query.ts";
+import type { Query } from "./query.ts";
 import { boundedTtl, type RecordContext } from "./record-writer.ts";
 
 /** The address that a pod's name spells, where such names exist without being listed (DNS-based service discovery 1.0.1, section 2.6). */
@@ -16,14 +17,15 @@ export function answerPodName(
   context: RecordContext,
   zone: ImageZone,
   tree: number,
+  name: FoldedName,
   owner: number,
   apexAt: number,
 ): Answer | undefined {
   const { image } = context;
-  if (!image.podNames || QuestionName.labels <= zone.labels + 1) return undefined;
-  const list = image.setListOf(Math.max(0, findNode(image, zone, tree, 1)), -1);
+  if (!image.podNames || name.labels <= zone.labels + 1) return undefined;
+  const list = image.setListOf(Math.max(0, findNode(image, zone, tree, name, 1)), -1);
   const marker = list === 0 ? 0 : findSet(image.heap, list, POD_NAMES);
-  const octets = marker === 0 ? undefined : readPodLabel(QuestionName.folded);
+  const octets = marker === 0 ? undefined : readPodLabel(name.octets);
   if (octets === undefined) return undefined;
   const type = octets.length === 4 ? RecordType.A : RecordType.AAAA;
   if (query.type !== type && query.type !== RecordType.ANY)

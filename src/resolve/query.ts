@@ -1,19 +1,7 @@
-import {
-  CLASS_IN,
-  EdnsOption,
-  HEADER_BYTES,
-  HeaderFlag,
-  MAX_LABEL_BYTES,
-  MAX_NAME_BYTES,
-  RecordType,
-  ResponseCode,
-} from "../dns/codes.ts";
-import { FOLD } from "../dns/name.ts";
-import { readRecord } from "../dns/record-walk.ts";
-import { read16 } from "../zone/record-block.ts";
+import { CLASS_IN, EdnsOption, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/codes.ts";
+import { type FoldedName, readFoldedName } from "../dns/folded-name.ts";
+import { optionEnd, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 
-/** The most labels that 255 octets can hold. */
-const MAX_LABELS = 127;
 /** Octets of an OPT record without options: root owner, type, size, rcode and flags, RDLENGTH. */
 const OPT_BYTES = 11;
 /** Octets of a question behind its name: type and class. */
@@ -21,13 +9,14 @@ const QUESTION_TAIL_BYTES = 4;
 /** More records than this behind the question make a query malformed: nobody needs them. */
 const MAX_ADDITIONAL = 16;
 
-/** What a query asks, read from the wire. The name is in `QuestionName`, which the next query overwrites. */
+/** What a query asks, read from the wire: a value that does not depend on the message it was read from. */
 export interface Query {
   readonly id: number;
   /** The second word of the header. */
   readonly flags: number;
   /** Octets of header and question together. */
   readonly questionEnd: number;
+  readonly name: FoldedName;
   readonly type: number;
   readonly class: number;
   /** The OPT record (RFC 6891), if there is one. */
@@ -36,6 +25,9 @@ export interface Query {
 
 /** What the OPT record of a query says. */
 export interface Edns {
+  /** Where its options lie in the message. */
+  readonly optionsStart: number;
+  readonly optionsEnd: number;
   readonly version: number;
   /** The longest answer in octets that the client takes over UDP (RFC 6891 section 6.2.3). */
   readonly payloadBytes: number;
@@ -54,17 +46,6 @@ export interface QueryFault {
   readonly edns: Edns | undefined;
 }
 
-/** The name of the query that was read last: reused, because nothing here is asynchronous. */
-export const QuestionName = {
-  /** Wire form, letters folded, with the root octet. */
-  folded: new Uint8Array(MAX_NAME_BYTES),
-  /** Octets of the name, the root octet included. */
-  bytes: 0,
-  /** Where each label starts. */
-  labelAt: new Uint8Array(MAX_LABELS + 1),
-  labels: 0,
-};
-
 /**
  * Reads the plain form that nearly every client sends: opcode QUERY, one question, nothing else but perhaps
  * one OPT of version 0. Undefined for anything unusual, which `readQuery` then judges; where both read a query, they agree.
@@ -72,22 +53,22 @@ export const QuestionName = {
 export function readPlainQuery(message: Uint8Array): Query | undefined {
   const { length } = message;
   if (length < HEADER_BYTES + 5) return undefined;
-  const flags = read16(message, 2);
+  const flags = readWord(message, 2);
   if ((flags & 0xf800) !== 0 || message[4] !== 0 || message[5] !== 1) return undefined;
   if ((message[6]! | message[7]! | message[8]! | message[9]! | message[10]!) !== 0 || message[11]! > 1)
     return undefined;
-  const nameEnd = readName(message);
-  if (nameEnd < 0) return undefined;
-  const questionEnd = nameEnd + QUESTION_TAIL_BYTES;
+  const name = readFoldedName(message, HEADER_BYTES);
+  if (name === undefined) return undefined;
+  const questionEnd = HEADER_BYTES + name.bytes + QUESTION_TAIL_BYTES;
   let edns: Edns | undefined;
   if (message[11] === 1) {
     if (questionEnd + OPT_BYTES > length || message[questionEnd] !== 0) return undefined;
-    if (read16(message, questionEnd + 1) !== RecordType.OPT) return undefined;
-    if (questionEnd + OPT_BYTES + read16(message, questionEnd + 9) !== length) return undefined;
+    if (readWord(message, questionEnd + 1) !== RecordType.OPT) return undefined;
+    if (questionEnd + OPT_BYTES + readWord(message, questionEnd + 9) !== length) return undefined;
     edns = readEdns(message, questionEnd, length);
     if (edns === undefined) return undefined;
   } else if (questionEnd !== length) return undefined;
-  return queryOf(message, flags, nameEnd, edns);
+  return queryOf(message, flags, name, edns);
 }
 
 /**
@@ -95,7 +76,7 @@ export function readPlainQuery(message: Uint8Array): Query | undefined {
  * RFC 6891 section 6.1, RFC 9619). The message has at least a header.
  */
 export function readQuery(message: Uint8Array): Query | QueryFault {
-  const isQueryOpcode = (read16(message, 2) & 0x7800) === 0;
+  const isQueryOpcode = (readWord(message, 2) & 0x7800) === 0;
   const query = isQueryOpcode ? readStrictly(message) : undefined;
   if (query !== undefined) return query;
   const code = isQueryOpcode ? ResponseCode.FORMERR : ResponseCode.NOTIMP;
@@ -103,41 +84,41 @@ export function readQuery(message: Uint8Array): Query | QueryFault {
 }
 
 function readStrictly(message: Uint8Array): Query | undefined {
-  const flags = read16(message, 2);
-  const additional = read16(message, 10);
-  if (read16(message, 4) !== 1 || read16(message, 6) !== 0 || read16(message, 8) !== 0) return undefined;
+  const flags = readWord(message, 2);
+  const additional = readWord(message, 10);
+  if (readWord(message, 4) !== 1 || readWord(message, 6) !== 0 || readWord(message, 8) !== 0)
+    return undefined;
   if (additional > MAX_ADDITIONAL) return undefined;
-  const nameEnd = readName(message);
-  if (nameEnd < 0 || nameEnd + 4 > message.length) return undefined;
-  const questionEnd = nameEnd + QUESTION_TAIL_BYTES;
+  // A compression pointer has nothing to lead to there.
+  const name = readFoldedName(message, HEADER_BYTES);
+  if (name === undefined) return undefined;
+  const questionEnd = HEADER_BYTES + name.bytes + QUESTION_TAIL_BYTES;
   let edns: Edns | undefined;
   let position = questionEnd;
   for (let left = additional; left > 0; left--) {
-    const fixed = skipName(message, position);
-    if (fixed < 0 || fixed + 10 > message.length) return undefined;
-    const end = fixed + 10 + read16(message, fixed + 8);
-    if (end > message.length) return undefined;
-    if (read16(message, fixed) === RecordType.OPT) {
+    const record = readRecord(message, position);
+    if (record === undefined) return undefined;
+    if (record.type === RecordType.OPT) {
       if (edns !== undefined || message[position] !== 0) return undefined;
-      edns = readEdns(message, position, end);
+      edns = readEdns(message, position, record.end);
       if (edns === undefined) return undefined;
     }
-    position = end;
+    position = record.end;
   }
   if (position !== message.length) return undefined;
-  return queryOf(message, flags, nameEnd, edns);
+  return queryOf(message, flags, name, edns);
 }
 
 /** What the OPT record says of a message that may be malformed anywhere: records are walked as its counts have it, as far as they can be read. */
 function findEdns(message: Uint8Array): Edns | undefined {
   let position: number = HEADER_BYTES;
-  for (let left = read16(message, 4); left > 0; left--) {
-    const nameEnd = skipName(message, position);
+  for (let left = readWord(message, 4); left > 0; left--) {
+    const nameEnd = readName(message, position);
     if (nameEnd < 0) return undefined;
     position = nameEnd + QUESTION_TAIL_BYTES;
   }
-  const others = read16(message, 6) + read16(message, 8);
-  const records = others + read16(message, 10);
+  const others = readWord(message, 6) + readWord(message, 8);
+  const records = others + readWord(message, 10);
   for (let index = 0; index < records; index++) {
     const record = readRecord(message, position);
     if (record === undefined) return undefined;
@@ -148,99 +129,49 @@ function findEdns(message: Uint8Array): Edns | undefined {
   return undefined;
 }
 
-/** The query of a message whose question's name ends at `nameEnd`, with its type and class behind it. */
-function queryOf(message: Uint8Array, flags: number, nameEnd: number, edns: Edns | undefined): Query {
+/** The query of a message with its type and class behind the name. */
+function queryOf(message: Uint8Array, flags: number, name: FoldedName, edns: Edns | undefined): Query {
+  const nameEnd = HEADER_BYTES + name.bytes;
   return {
-    id: read16(message, 0),
+    id: readWord(message, 0),
     flags,
     questionEnd: nameEnd + QUESTION_TAIL_BYTES,
-    type: read16(message, nameEnd),
-    class: read16(message, nameEnd + 2),
+    name,
+    type: readWord(message, nameEnd),
+    class: readWord(message, nameEnd + 2),
     edns,
   };
-}
-
-/** Reads the question's name into QuestionName; the offset behind it, or -1 when it is malformed or compressed. */
-function readName(message: Uint8Array): number {
-  const { folded, labelAt } = QuestionName;
-  const available = message.length - HEADER_BYTES;
-  let at = 0;
-  let labels = 0;
-  for (;;) {
-    if (at >= available) return -1;
-    const length = message[HEADER_BYTES + at]!;
-    if (length === 0) break;
-    // A compression pointer has nothing to point at here, and the other label types were withdrawn (RFC 6891 section 5).
-    if (length > MAX_LABEL_BYTES || at + length + 1 >= MAX_NAME_BYTES || at + length >= available) return -1;
-    labelAt[labels++] = at;
-    folded[at] = length;
-    const stop = at + length;
-    while (at < stop) {
-      at++;
-      folded[at] = FOLD[message[HEADER_BYTES + at]!]!;
-    }
-    at++;
-  }
-  folded[at] = 0;
-  QuestionName.bytes = at + 1;
-  QuestionName.labels = labels;
-  const end = HEADER_BYTES + at + 1;
-  return end + 4 <= message.length ? end : -1;
-}
-
-/** The offset behind a possibly compressed name, or -1. Pointers are not followed: only the length matters. */
-function skipName(message: Uint8Array, start: number): number {
-  let position = start;
-  while (position < message.length) {
-    const length = message[position]!;
-    if (length === 0) return position + 1;
-    if (length >= 0xc0) return position + 2 <= message.length ? position + 2 : -1;
-    if (length > MAX_LABEL_BYTES || position - start + length + 1 >= MAX_NAME_BYTES) return -1;
-    position += length + 1;
-  }
-  return -1;
 }
 
 /** Reads the OPT record at `start`, which ends at `end`; undefined when its options are malformed, unless that is of no importance. */
 function readEdns(message: Uint8Array, start: number, end: number, isLenient = false): Edns | undefined {
   let padding = false;
   let keepalive = false;
-  let option = start + OPT_BYTES;
-  while (option + 4 <= end) {
-    const code = read16(message, option);
+  const optionsStart = start + OPT_BYTES;
+  for (let option = optionsStart, next = option; option < end; option = next) {
+    next = optionEnd(message, option, end);
+    if (next < 0) {
+      if (isLenient) break;
+      return undefined;
+    }
+    const code = readWord(message, option);
     if (code === EdnsOption.PADDING) padding = true;
     else if (code === EdnsOption.TCP_KEEPALIVE) keepalive = true;
-    option += 4 + read16(message, option + 2);
   }
-  if (option !== end && !isLenient) return undefined;
   return {
+    optionsStart,
+    optionsEnd: end,
     version: message[start + 6]!,
-    payloadBytes: read16(message, start + 3),
+    payloadBytes: readWord(message, start + 3),
     dnssecOk: (message[start + 7]! & 0x80) !== 0,
     padding,
     keepalive,
   };
 }
 
-/** Takes the uncompressed, well-formed name at `start` as if it had been asked for: an alias leads on to it. */
-export function followName(bytes: Uint8Array, start: number): void {
-  const { folded, labelAt } = QuestionName;
-  let at = 0;
-  let labels = 0;
-  for (let length = bytes[start]!; length !== 0; length = bytes[start + at]!) {
-    labelAt[labels++] = at;
-    folded[at] = length;
-    for (let index = 1; index <= length; index++) folded[at + index] = FOLD[bytes[start + at + index]!]!;
-    at += length + 1;
-  }
-  folded[at] = 0;
-  QuestionName.bytes = at + 1;
-  QuestionName.labels = labels;
-}
-
 /** Whether the message is a query at all: long enough for a header, QR clear. */
 export function isQuery(message: Uint8Array): boolean {
-  return message.length >= HEADER_BYTES && (read16(message, 2) & HeaderFlag.QR) === 0;
+  return message.length >= HEADER_BYTES && (readWord(message, 2) & HeaderFlag.QR) === 0;
 }
 
 /** Whether the question's class is one that is answered: IN, or ANY (RFC 1035 section 3.2.5). */

@@ -1,21 +1,22 @@
 import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
+import type { FoldedName } from "../dns/folded-name.ts";
 import { isAboveReverseNames, readReverseName } from "../dns/reverse.ts";
 import type { ZoneImage } from "../zone/image.ts";
 import { read16, read32 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
 import { answerBadVersion, answerFault, answerOutOfZone, answerWith } from "./faults.ts";
-import { findZone, isAboveZone, isInAnyZone } from "./find.ts";
+import { findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";
 import { finishNegative, minimalAny, positive } from "./finish.ts";
 import { answerInZone } from "./in-zone.ts";
 import { writer } from "./message-writer.ts";
-import { isAnsweredClass, isQuery, type Query, QuestionName, readPlainQuery, readQuery } from "./query.ts";
+import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "./query.ts";
 import { boundedTtl, nameBytes, type RecordContext, writeName } from "./record-writer.ts";
 import { writeReverseSoa } from "./zone-records.ts";
 
 /** What a query is answered from. */
 export interface ResolveContext extends RecordContext {
-  /** The source cluster of the asker, or the view of a place (`localityView`); undefined for outside (DESIGN, "view"). */
+  /** The source cluster of the asker, or the view of a place (`localityView`); undefined for clients outside. */
   readonly view: string | undefined;
   /** What a name outside every zone gets. */
   readonly outside: "refuse" | "nxdomain";
@@ -44,6 +45,7 @@ export function resolveStrictly(message: Uint8Array, context: ResolveContext): A
 
 function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer {
   const { image, transport } = context;
+  const { name } = query;
   if (query.edns !== undefined && query.edns.version !== 0) return answerBadVersion(message, query, context);
   if (query.type === RecordType.OPT)
     return answerFault(message, { code: ResponseCode.FORMERR, edns: query.edns }, context);
@@ -54,14 +56,14 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
       transport,
     });
   const view = image.viewOf(context.view);
-  const zone = findZone(image, view);
+  const zone = findZone(image, name, view);
   // The designated resolver's name may be in one of our zones.
-  if (zone === undefined || QuestionName.folded[1] === UNDERSCORE) {
+  if (zone === undefined || name.octets[1] === UNDERSCORE) {
     const designation = answerDesignation(message, query, context);
     if (designation !== undefined) return designation;
   }
   if (zone !== undefined) return answerInZone(message, query, context, zone, view);
-  const addressBytes = readReverseName(QuestionName.folded, QuestionName.bytes, address);
+  const addressBytes = readReverseName(name.octets, name.bytes, address);
   if (addressBytes !== 0) {
     const target = image.findReverse(address, addressBytes, view);
     if (target !== 0) {
@@ -69,28 +71,29 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
       if (image.existsIn(node, view)) return answerReverse(message, query, context, target, node);
     }
   }
-  const isAncestor = isAboveAnswered(image, view, context.designated);
+  const isAncestor = isAboveAnswered(image, name, view, context.designated);
   return {
     // A stale image may lack an address whose reverse name is ours by now.
     ...answerOutOfZone(message, query, context.outside, isAncestor, context),
-    beyond: isInAnyZone(image) ? "hidden" : "outside",
+    beyond: isInAnyZone(image, name) ? "hidden" : "outside",
     ...(isAncestor && { isAncestor }),
   };
 }
 
 /**
- * Whether names below the question's name are answered. All that is above reverse names counts, since the next push may bring an address that
+ * Whether names below a name are answered. All that is above reverse names counts, since the next push may bring an address that
  * is below it.
  */
 function isAboveAnswered(
   image: ZoneImage,
+  name: FoldedName,
   view: number,
   designated: DesignatedResolver | undefined,
 ): boolean {
   return (
-    isAboveZone(image, view) ||
-    isAboveReverseNames(QuestionName.folded, QuestionName.bytes) ||
-    (designated !== undefined && isAboveDesignation(designated))
+    isAboveAnyZone(image, name, view) ||
+    isAboveReverseNames(name.octets, name.bytes) ||
+    (designated !== undefined && isAboveDesignation(name, designated))
   );
 }
 

@@ -1,14 +1,13 @@
 import { HEADER_BYTES, RecordType } from "../dns/codes.ts";
-import { type RecordPlace, readRecord, readWord, skipName } from "../dns/record-walk.ts";
+import { optionEnd, readWord } from "../dns/wire-reader.ts";
 import { ANNOUNCED_PAYLOAD_BYTES } from "./limits.ts";
+import { isQuery, readQuery } from "./query.ts";
 
 /** The EDNS(0) option code of the source cluster where no other is configured: the first for local use (RFC 6891 section 9). */
 export const SOURCE_CLUSTER_OPTION = 65001;
 
 /** Two labels and the dot between them. */
 const MOST_CLUSTER_ID_BYTES = 127;
-/** More records than this behind the question make a query malformed. */
-const MOST_ADDITIONAL = 16;
 const OPTION_HEADER_BYTES = 4;
 const DNSSEC_OK = 0x8000;
 
@@ -18,21 +17,16 @@ const DNSSEC_OK = 0x8000;
  * speak for that cluster is for the caller to say.
  */
 export function readSourceCluster(message: Uint8Array, optionCode: number): string | undefined {
-  const opt = findOpt(message);
-  if (opt === undefined) return undefined;
+  const query = isQuery(message) ? readQuery(message) : undefined;
+  const edns = query?.edns;
+  if (query === undefined || "code" in query || edns === undefined) return undefined;
   let found: string | undefined;
-  let option = opt.dataStart;
-  while (option < opt.end) {
-    if (option + OPTION_HEADER_BYTES > opt.end) return undefined;
-    const start = option + OPTION_HEADER_BYTES;
-    const end = start + readWord(message, option + 2);
-    if (end > opt.end) return undefined;
-    if (readWord(message, option) === optionCode) {
-      if (found !== undefined) return undefined;
-      found = readClusterId(message, start, end);
-      if (found === undefined) return undefined;
-    }
-    option = end;
+  for (let option = edns.optionsStart, end = option; option < edns.optionsEnd; option = end) {
+    end = optionEnd(message, option, edns.optionsEnd);
+    if (readWord(message, option) !== optionCode) continue;
+    if (found !== undefined) return undefined;
+    found = readClusterId(message, option + OPTION_HEADER_BYTES, end);
+    if (found === undefined) return undefined;
   }
   return found;
 }
@@ -48,11 +42,10 @@ export function withSourceCluster(
   optionCode: number,
   clusterId: string | undefined,
 ): Uint8Array<ArrayBuffer> {
-  const nameEnd = message.length < HEADER_BYTES ? -1 : skipName(message, HEADER_BYTES);
-  const questionEnd = nameEnd + 4;
-  if (nameEnd < 0 || questionEnd > message.length || readWord(message, 4) !== 1)
+  const read = isQuery(message) ? readQuery(message) : undefined;
+  if (read === undefined || "code" in read)
     throw new RangeError("only a query with one question can carry a source cluster");
-  const dnssecOk = ((findOpt(message)?.ttl ?? 0) & DNSSEC_OK) !== 0;
+  const { questionEnd, edns } = read;
   const optionBytes = clusterId === undefined ? 0 : OPTION_HEADER_BYTES + clusterId.length;
   const query = new Uint8Array(questionEnd + 11 + optionBytes);
   query.set(message.subarray(0, questionEnd));
@@ -61,7 +54,7 @@ export function withSourceCluster(
   const view = new DataView(query.buffer);
   view.setUint16(questionEnd + 1, RecordType.OPT);
   view.setUint16(questionEnd + 3, ANNOUNCED_PAYLOAD_BYTES);
-  view.setUint16(questionEnd + 7, dnssecOk ? DNSSEC_OK : 0);
+  view.setUint16(questionEnd + 7, edns?.dnssecOk === true ? DNSSEC_OK : 0);
   view.setUint16(questionEnd + 9, optionBytes);
   if (clusterId !== undefined) {
     view.setUint16(questionEnd + 11, optionCode);
@@ -70,28 +63,6 @@ export function withSourceCluster(
       query[questionEnd + 15 + index] = clusterId.charCodeAt(index);
   }
   return query;
-}
-
-/** The one OPT record of a query; undefined where there is none or the message is no well-formed query. */
-function findOpt(message: Uint8Array): RecordPlace | undefined {
-  if (message.length < HEADER_BYTES || readWord(message, 4) !== 1) return undefined;
-  const additional = readWord(message, 10);
-  if (readWord(message, 6) !== 0 || readWord(message, 8) !== 0 || additional > MOST_ADDITIONAL)
-    return undefined;
-  const nameEnd = skipName(message, HEADER_BYTES);
-  if (nameEnd < 0) return undefined;
-  let position = nameEnd + 4;
-  let found: RecordPlace | undefined;
-  for (let left = additional; left > 0; left--) {
-    const record = readRecord(message, position);
-    if (record === undefined) return undefined;
-    if (record.type === RecordType.OPT) {
-      if (found !== undefined || message[record.start] !== 0) return undefined;
-      found = record;
-    }
-    position = record.end;
-  }
-  return position === message.length ? found : undefined;
 }
 
 function readClusterId(message: Uint8Array, start: number, end: number): string | undefined {

@@ -1,4 +1,4 @@
-import type { ScopedGateway } from "../gateway/scoped-gateway.ts";
+import type { ScopedGateway } from "../gateway/doh-gateway.ts";
 import type { ServedImage } from "../gateway/stages.ts";
 import type { TransferState } from "./transfer-state.ts";
 

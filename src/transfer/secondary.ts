@@ -1,6 +1,7 @@
 import { type Clock, waitingClock } from "../gateway/clock.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
+import { leaseExpiry } from "../gateway/held-cluster.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
 import type { Scope } from "../merge/scope.ts";
 import type { Answer } from "../resolve/answer.ts";
@@ -11,9 +12,8 @@ import { type FetchParts, fetchNewest, type Newest } from "./fetch-newest.ts";
 import { ImageKeeper } from "./image-keeper.ts";
 import { type RefreshPolicy, refreshPolicy } from "./refresh-policy.ts";
 import { RefreshSchedule } from "./refresh-schedule.ts";
-import { TakenOver } from "./taken-over.ts";
 import type { OnTransferEvent } from "./transfer-events.ts";
-import type { TransferSource } from "./transfer-state.ts";
+import type { TransferSource, TransferState } from "./transfer-state.ts";
 
 /** Keeps work going that nobody waits for, as `waitUntil` of a Worker does. The work never rejects. */
 export type Background = (work: Promise<void>) => void;
@@ -38,6 +38,29 @@ export interface SecondaryOptions {
 const FIRST_PAUSE = 5;
 const LONGEST_PAUSE = 80;
 
+/** What is answered from: one state of the primary, with the image that it names. */
+interface ServedState {
+  readonly state: TransferState;
+  /** When the primary reported it, in Unix milliseconds. */
+  readonly asOf: number;
+  /** Undefined where the primary is not ready. */
+  readonly image: ZoneImage | undefined;
+  /** For each lease group when the first of its clusters' leases expires. */
+  readonly leaseExpiry: Float64Array;
+  readonly clusters: ReadonlySet<string>;
+}
+
+function servedState(state: TransferState, asOf: number, image: ZoneImage | undefined): ServedState {
+  const expiresAt = new Map(state.status.clusters.map((cluster) => [cluster.clusterId, cluster.expiresAt]));
+  return {
+    state,
+    asOf,
+    image,
+    leaseExpiry: leaseExpiry(image?.leaseGroups ?? [], (clusterId) => expiresAt.get(clusterId)),
+    clusters: new Set(expiresAt.keys()),
+  };
+}
+
 /**
  * Answers from images that another place compiles. The newest good one is in memory; queries are answered from it at once, and
  * `freshen` sees to a newer one. What it answers without saying that it is stale was served by the primary at most
@@ -57,7 +80,7 @@ export class Secondary implements DohGateway {
   readonly #schedule: RefreshSchedule;
   readonly #images: ImageKeeper;
   readonly #fetchParts: FetchParts;
-  #served: TakenOver | undefined;
+  #served: ServedState | undefined;
   #error: string | undefined;
   #saidStale = false;
   /** When the primary acknowledged a change that what is here may lack. */
@@ -185,7 +208,7 @@ export class Secondary implements DohGateway {
 
   #take({ state, asOf, bytes }: Newest, begun: number, now: number): void {
     const image = bytes && this.#images.take(state.status.imageHash!, bytes, begun, now);
-    this.#served = new TakenOver(state, asOf, image);
+    this.#served = servedState(state, asOf, image);
     this.#error = undefined;
   }
 

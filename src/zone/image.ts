@@ -1,4 +1,5 @@
-import { countLabels, FOLD, foldName, parseName } from "../dns/name.ts";
+import { parseZoneName, type ZoneName } from "../dns/folded-name.ts";
+import { FOLD } from "../dns/name.ts";
 import { ABSENT_CLUSTER } from "../merge/clusterset.ts";
 import {
   ANY_ASKER,
@@ -23,11 +24,8 @@ export class ImageError extends Error {
 export class ImageVersionError extends ImageError {}
 
 /** A zone that the image answers for. */
-export interface ImageZone {
+export interface ImageZone extends ZoneName {
   readonly name: string;
-  /** Wire form in lower case. */
-  readonly wire: Uint8Array<ArrayBuffer>;
-  readonly labels: number;
   /** The tree for askers without a view and for views without one of their own, or -1. */
   readonly tree: number;
   /** Trees of single views, by view index; undefined where no view has one. */
@@ -36,7 +34,7 @@ export interface ImageZone {
 
 /**
  * Everything that the gateway answers, as one immutable byte array: a hash table from names to RRsets
- * (DESIGN, "The ZoneImage"; byte layout in layout.ts).
+ * (byte layout in layout.ts).
  */
 export class ZoneImage {
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -241,9 +239,8 @@ function targetFor(heap: Uint8Array, targets: number, asker: number): number {
 }
 
 function loadZone({ name, tree, byView }: ZoneTable): ImageZone {
-  const wire = foldName(parseName(name));
   const treeByView = byView.length > 0 ? new Map(byView) : undefined;
-  return { name, wire, labels: countLabels(wire), tree, treeByView };
+  return { name, ...parseZoneName(name), tree, treeByView };
 }
 
 function readTables(bytes: Uint8Array, at: number, length: number): ImageTables {

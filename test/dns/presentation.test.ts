@@ -2,7 +2,7 @@ import { encode } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatNameAt, formatRdata, MessageError } from "../../src/dns/presentation.ts";
-import { readRecord, skipName } from "../../src/dns/record-walk.ts";
+import { readName, readRecord } from "../../src/dns/wire-reader.ts";
 
 /** The first answer of a message that dns-packet makes, as a record's place. */
 function answer(record: object) {
@@ -13,7 +13,7 @@ function answer(record: object) {
       answers: [{ name: "a.example", ttl: 5, ...record } as never],
     }),
   );
-  return { message, place: readRecord(message, skipName(message, 12) + 4)! };
+  return { message, place: readRecord(message, readName(message, 12) + 4)! };
 }
 
 /** A record of any octets. */
@@ -38,6 +38,8 @@ function raw(type: number, data: readonly number[]) {
 
 const formatted = ({ message, place }: ReturnType<typeof answer>) => formatRdata(message, place);
 
+const MALFORMED_NAME = "a name is cut off or too long, or its pointers do not lead backwards";
+
 describe("RDATA in text", () => {
   it.each([
     ["RFC 1035 section 3.4.1", { type: "A", data: "192.0.2.1" }, "192.0.2.1"],
@@ -61,6 +63,81 @@ describe("RDATA in text", () => {
     ["RFC 3597 section 5", { type: "NULL", data: Buffer.from("0a0b", "hex") }, "\\# 2 0a0b"],
     ["RFC 3597 section 5, empty", { type: "NULL", data: Buffer.alloc(0) }, "\\# 0"],
   ] as const)("%s: %j is %s", (_, record, text) => expect(formatted(answer(record))).toBe(text));
+
+  it.each<[string, number, readonly number[], string]>([
+    ["AAAA", 28, [...new Array<number>(15).fill(0), 1], "::1"],
+    ["NS of the root", 2, [0], "."],
+    ["DNAME (RFC 6672)", 39, [1, 97, 0], "a."],
+    ["SPF (RFC 7208)", 99, [1, 97, 0], '"a" ""'],
+    ["HINFO", 13, [1, 97, 1, 98], '"a" "b"'],
+    ["characters from space to tilde", 16, [4, 0x1f, 0x20, 0x7e, 0x7f], '"\\031 ~\\127"'],
+    [
+      "SOA",
+      6,
+      [1, 97, 0, 1, 98, 0, 0xff, 0, 0, 1, 0, 0, 0, 2, 0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 5],
+      "a. b. 4278190081 2 65536 512 5",
+    ],
+  ])("%s of any octets", (_, type, data, text) => expect(formatted(raw(type, data))).toBe(text));
+
+  it.each<[string, readonly number[], string]>([
+    ["a flag, a tag and a value", [128, 1, 97, 98], '128 a "b"'],
+    ["no value", [0, 1, 97], '0 a ""'],
+    ["a tag that goes on behind the data", [0, 2, 97], "\\# 3 000261"],
+    ["an empty tag", [0, 0, 97], "\\# 3 000061"],
+    ["a tag of other characters", [0, 2, 97, 45, 98], "\\# 5 0002612d62"],
+    ["nothing", [], "\\# 0"],
+  ])("CAA with %s (RFC 8659 section 4.1)", (_, data, text) => {
+    const { message } = raw(1, data);
+    message.set([1, 1], 13);
+    expect(formatted({ message, place: readRecord(message, 12)! })).toBe(text);
+  });
+
+  it("SOA may point back into the message, and has its own numbers (RFC 1035 section 3.3.13)", () => {
+    const soa = {
+      mname: "ns.a.example",
+      rname: "mail.a.example",
+      serial: 1,
+      refresh: 2,
+      retry: 3,
+      expire: 4,
+      minimum: 5,
+    };
+    expect(formatted(answer({ type: "SOA", data: soa }))).toBe("ns.a.example. mail.a.example. 1 2 3 4 5");
+  });
+
+  it.each<[string, number, readonly number[], string]>([
+    ["an address of three octets", 1, [1, 2, 3], "the data of a record of type 1 has the wrong length"],
+    ["an IPv4 address as AAAA", 28, [1, 2, 3, 4], "the data of a record of type 28 has the wrong length"],
+    [
+      "an IPv6 address as A",
+      1,
+      new Array<number>(16).fill(1),
+      "the data of a record of type 1 has the wrong length",
+    ],
+    ["no name", 5, [], "the data of a record of type 5 has the wrong length"],
+    ["half a number", 15, [1], "a record's data is cut off"],
+    [
+      "SOA with a number too many",
+      6,
+      [0, 0, ...new Array<number>(21).fill(0)],
+      "the data of a record of type 6 has the wrong length",
+    ],
+    [
+      "SOA with a number too few",
+      6,
+      [0, 0, ...new Array<number>(16).fill(0)],
+      "the data of a record of type 6 has the wrong length",
+    ],
+    ["a character-string that is cut off", 16, [1, 97, 2, 97], "a character-string is cut off"],
+    ["a name that the message ends in", 5, [2, 97], MALFORMED_NAME],
+    ["a name without its end", 5, [1, 97], MALFORMED_NAME],
+    ["a label of an unknown type", 5, [64, 97], MALFORMED_NAME],
+    ["a pointer to itself", 5, [0xc0, 23], MALFORMED_NAME],
+    ["half a pointer", 5, [0xc0], MALFORMED_NAME],
+  ])("%s is malformed, and the error says so", (_, type, data, message) => {
+    expect(() => formatted(raw(type, data))).toThrow(new MessageError(message));
+    expect(new MessageError(message).code).toBe("MALFORMED_MESSAGE");
+  });
 
   it("TXT is character-strings in quotes (RFC 1035 section 5.1)", () => {
     const data = ["v=spf1 -all", 'say "hi" \\ ', Buffer.from([0x00, 0xe9]), ""];
@@ -116,11 +193,14 @@ describe("RDATA in text", () => {
 });
 
 describe("names in messages (RFC 1035 section 4.1.4)", () => {
-  const at = (octets: readonly number[], start: number) => formatNameAt(Uint8Array.from(octets), start);
+  /** A name behind a header of zeros; offsets count from the header's end. */
+  const at = (octets: readonly number[], start: number) =>
+    formatNameAt(Uint8Array.from([...new Array<number>(12).fill(0), ...octets]), 12 + start);
+  const to = (offset: number) => [0xc0, 12 + offset];
 
   it("follow pointers backwards", () => {
-    expect(at([1, 97, 0, 1, 98, 0xc0, 0], 3)).toBe("b.a.");
-    expect(at([1, 97, 0, 1, 98, 0xc0, 0, 0xc0, 3], 7)).toBe("b.a.");
+    expect(at([1, 97, 0, 1, 98, ...to(0)], 3)).toBe("b.a.");
+    expect(at([1, 97, 0, 1, 98, ...to(0), ...to(3)], 7)).toBe("b.a.");
     expect(at([0], 0)).toBe(".");
   });
 
@@ -129,9 +209,10 @@ describe("names in messages (RFC 1035 section 4.1.4)", () => {
   });
 
   it.each([
-    ["at itself", [0xc0, 0], 0],
-    ["forwards", [0xc0, 2, 0], 0],
-    ["at a pointer that leads back to it", [1, 97, 0xc0, 4, 0xc0, 0], 4],
+    ["at itself", [...to(0)], 0],
+    ["forwards", [...to(2), 0], 0],
+    ["at a pointer that leads back to it", [1, 97, ...to(4), ...to(0)], 4],
+    ["into the header", [0xc0, 11], 0],
     ["into nothing", [0xc0], 0],
   ])("a pointer %s is malformed", (_, octets, start) =>
     expect(() => at(octets, start)).toThrow(MessageError),
@@ -142,6 +223,6 @@ describe("names in messages (RFC 1035 section 4.1.4)", () => {
     const three = [...label, ...label, ...label];
     expect(at([...three, 61, ...new Array(61).fill(98), 0], 0)).toHaveLength(254);
     expect(() => at([...three, 62, ...new Array(62).fill(98), 0], 0)).toThrow(MessageError);
-    expect(() => at([62, ...new Array(62).fill(98), 0, ...three, 0xc0, 0], 64)).toThrow(MessageError);
+    expect(() => at([62, ...new Array(62).fill(98), 0, ...three, ...to(0)], 64)).toThrow(MessageError);
   });
 });

@@ -29,6 +29,8 @@ export interface GatewayOptions {
   config?: Record<string, unknown>;
   /** A free port unless told. */
   port?: number;
+  /** Further variables of its environment. */
+  env?: Record<string, string>;
 }
 
 /** `clusterset-doh serve` in its own process. */
@@ -101,6 +103,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       ...clusters.flatMap((id) => ["--cluster-token", `${id}=${tokenFileFor(id)}`]),
     ],
     folder,
+    ...(options.env !== undefined && { env: options.env }),
     ready: async () => (await client.http("/healthz")).status === 200,
   });
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { parseAddressRange } from "../../src/dns/address-range.ts";
-import { createClientLimit } from "../../src/forward/client-limit.ts";
+import { createClientLimit } from "../../src/forward/forwarder.ts";
 
 function limitOf(queriesPerSecond: number, burst: number, exempt: readonly string[] = []) {
   const clock = { now: 0 };

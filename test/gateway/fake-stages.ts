@@ -1,7 +1,7 @@
+import type { ScopedGateway } from "../../src/gateway/doh-gateway.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import type { GatewayEvent } from "../../src/gateway/gateway-events.ts";
 import type { GatewayLimits } from "../../src/gateway/limits.ts";
-import type { ScopedGateway } from "../../src/gateway/scoped-gateway.ts";
 import type { GatewayStages, ServedImage } from "../../src/gateway/stages.ts";
 import type { Clusterset } from "../../src/merge/clusterset.ts";
 import type { Scope } from "../../src/merge/scope.ts";

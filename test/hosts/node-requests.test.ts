@@ -177,6 +177,31 @@ describe("an error of a connection", () => {
   });
 });
 
+describe("a request over HTTP/1.1", () => {
+  const hosts: Fetch = ({ method, url }) => new Response(`${method} ${url}\n`);
+
+  it.each([
+    ["GET /x HTTP/1.1\r\nHost: a.example\r\n\r\n", "200", "GET http://a.example/x"],
+    ["GET http://b.example/x HTTP/1.1\r\nHost: a.example\r\n\r\n", "200", "GET http://b.example/x"],
+    ["GET /x HTTP/1.0\r\n\r\n", "200", "GET http://localhost/x"],
+    ["GET /x HTTP/1.1\r\nHost: a/b\r\n\r\n", "400", "malformed"],
+    ["OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", "204", "allow: GET"],
+    ["get /x HTTP/1.1\r\nHost: a\r\n\r\n", "501", ""],
+    ["TRACE /x HTTP/1.1\r\nHost: a\r\n\r\n", "501", "TRACE"],
+    ["GET /x HTTP/1.1\r\nHost: a\r\nExpect: cake\r\n\r\n", "417", "expectation"],
+    ["nonsense\r\n\r\n", "400", ""],
+  ])("%j gets %s (RFC 9110, RFC 9112 section 3.2)", async (text, status, says) => {
+    const { port } = await start(hosts, { secure: false });
+    const socket = plain(port);
+    socket.write(text);
+    const answer = await untilMatch(
+      socket,
+      new RegExp(`^HTTP/1\\.1 \\d+[\\s\\S]*${says === "" ? "\r\n\r\n" : says}`),
+    );
+    expect(answer.slice(9, 12)).toBe(status);
+  });
+});
+
 describe("a page that waits for the client's window", () => {
   /** Opens streams with a small window each, and gives the window that is asked for as it is used up. */
   async function pagesWithWindow(port: number, window: number, streams: number) {

@@ -40,6 +40,6 @@ it("a client's test is seen by HTTP/2 and HTTP/1.1 alike", async () => {
     const [name, token] = /client-test-([0-9a-f]{20})\.dns\.clusterset\.test/.exec(page)!;
     await send(gateway, `/dns-query?dns=${base64url(query(name))}`, { http2 });
     const result = await send(gateway, `/setup/test?token=${token}`, { http2 });
-    expect(result.bytes.toString()).toContain("Yes: this client asked this gateway");
+    expect(result.bytes.toString()).toContain("Yes: this client queried this gateway");
   }
 });

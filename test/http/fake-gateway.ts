@@ -1,5 +1,5 @@
 import { decode, encode, type Packet } from "dns-packet";
-import { skipName } from "../../src/dns/record-walk.ts";
+import { readName } from "../../src/dns/wire-reader.ts";
 import type { DohGateway } from "../../src/gateway/doh-gateway.ts";
 import type { ClusterStatus, GatewayStatus } from "../../src/gateway/gateway-types.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
@@ -58,7 +58,7 @@ export class FakeGateway implements DohGateway {
     bytes.set(encoded);
     bytes[3] = bytes[3]! | rcode;
     // dns-packet cannot tell a dot within a label from one between two.
-    bytes.set(query.subarray(12, skipName(query, 12)), 12);
+    bytes.set(query.subarray(12, readName(query, 12)), 12);
     return { bytes, outcome, freshness };
   }
 

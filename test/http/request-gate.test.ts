@@ -6,7 +6,6 @@ import { FetchRequest } from "../../src/http/fetch-exchange.ts";
 import { createRefuse } from "../../src/http/refusal.ts";
 import { behindGate, createRequestGate, fetchBehindGate } from "../../src/http/request-gate.ts";
 import { ClientRate } from "../../src/limits/client-rate.ts";
-import { anyLoad, LoopDelay, RequestsInFlight } from "../../src/limits/load.ts";
 
 const NETWORK = { exempt: [], ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 100 };
 
@@ -128,48 +127,4 @@ it("a gate stands in front of an application and of an exchange", async () => {
   expect((await fetch(new Request(QUERY), client)).status).toBe(429);
   const exchange = behindGate(gate)(() => ({ status: 200, headers: {}, body: null }));
   expect(await exchange(new FetchRequest(new Request(QUERY), client))).toMatchObject({ status: 429 });
-});
-
-describe("load", () => {
-  function delays(most: number) {
-    const clock = { now: 0 };
-    const delay = new LoopDelay(most, () => clock.now);
-    /** The timer of 50 ms is so late, so often. */
-    const late = (milliseconds: number, times = 1) => {
-      for (let turn = 0; turn < times; turn++) {
-        clock.now += 50 + milliseconds;
-        delay.sample();
-      }
-      return delay.isHigh;
-    };
-    return late;
-  }
-
-  it("is high while timers are late for long, not where they are late once", () => {
-    const late = delays(200);
-    expect([late(5000), late(0, 4), late(300, 3), late(300, 2), late(0, 4), late(0, 2)]).toEqual([
-      false,
-      false,
-      false,
-      true,
-      true,
-      false,
-    ]);
-  });
-
-  it("is high while half of the places for requests are taken, and there are no more than those", () => {
-    const requests = new RequestsInFlight(4);
-    const begun = Array.from({ length: 6 }, () => [requests.begin(), requests.isHigh]);
-    expect(begun).toEqual([
-      [true, false],
-      [true, false],
-      [true, true],
-      [true, true],
-      [false, true],
-      [false, true],
-    ]);
-    expect(anyLoad([{ isHigh: false }, requests]).isHigh).toBe(true);
-    for (let turn = 0; turn < 4; turn++) requests.end();
-    expect([requests.count, anyLoad([requests]).isHigh]).toEqual([0, false]);
-  });
 });

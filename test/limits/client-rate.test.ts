@@ -48,6 +48,20 @@ describe("token buckets", () => {
   });
 });
 
+it("token buckets count how often they were empty, and take several tokens at once or none", () => {
+  let now = 0;
+  const buckets = new TokenBuckets({ perSecond: 2, burst: 10 }, 10, () => now);
+  const bucket = buckets.of("one");
+  expect([buckets.take(bucket, 8), buckets.take(bucket, 4), bucket.tokens, bucket.refused]).toEqual([
+    0, 1, 2, 1,
+  ]);
+  expect([buckets.take(bucket, 9), bucket.refused]).toEqual([4, 2]);
+  now = 500;
+  expect([buckets.take(bucket, 3), bucket.tokens]).toEqual([0, 0]);
+  now = 60_000;
+  expect([buckets.take(bucket, 10), bucket.tokens]).toEqual([0, 0]);
+});
+
 describe("networks of clients", () => {
   const networks = (ipv4PrefixBits: number, ipv6PrefixBits: number, exempt: readonly string[] = []) =>
     new ClientNetworks({ ipv4PrefixBits, ipv6PrefixBits, exempt: parseAddressRanges(exempt) });
@@ -64,6 +78,10 @@ describe("networks of clients", () => {
     ["2001:db8:0:fe::1", "2001:db8:0:ff::1", 24, 63, true],
     ["2001:db8::1", "2001:db8::2", 24, 128, false],
     ["192.0.2.1", "c000:201::1", 32, 32, false],
+    ["1.12.0.1", "11.2.0.1", 16, 64, false],
+    ["1.12.0.1", "1.12.9.9", 16, 64, true],
+    ["nonsense", "other nonsense", 32, 64, false],
+    ["", "nonsense", 32, 64, false],
     ["fe80::1%eth0", "fe80::2%eth1", 32, 64, true],
   ])("%s and %s by /%i and /%i are one client: %s", (one, other, ipv4, ipv6, expected) => {
     const known = networks(ipv4, ipv6);
@@ -75,6 +93,21 @@ describe("networks of clients", () => {
     expect([known.of("10.1.2.3"), known.of("::ffff:10.1.2.3")]).toEqual([undefined, undefined]);
     expect([known.of("11.1.2.3"), known.of("nonsense"), known.of("")]).not.toContain(undefined);
   });
+});
+
+it("a client's rate is counted by the machine's clock unless told, and its bucket may be taken from later", () => {
+  const rate = new ClientRate({
+    perSecond: 0.001,
+    burst: 2,
+    exempt: parseAddressRanges(["10.0.0.0/8"]),
+    ipv4PrefixBits: 24,
+    ipv6PrefixBits: 64,
+    mostClients: 10,
+  });
+  const bucket = rate.bucketOf("192.0.2.1")!;
+  expect([rate.take("192.0.2.2"), rate.takeOf(bucket), rate.bucketOf("192.0.2.3")]).toEqual([0, 0, bucket]);
+  expect(rate.takeOf(bucket)).toBeGreaterThan(900);
+  expect(rate.bucketOf("10.0.0.1")).toBeUndefined();
 });
 
 it("a rate of 0, and an address that is not known, are without limit", () => {

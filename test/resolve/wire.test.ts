@@ -75,6 +75,11 @@ describe("malformed queries get FORMERR (RFC 1035 section 4.1.1)", () => {
     ["a compression pointer in the question", set({ 12: 0xc0, 13: 12 })],
     ["a label type that was withdrawn (RFC 6891 section 5)", set({ 12: 0x41 })],
     ["a header alone", base.subarray(0, 12)],
+    [
+      "an owner name whose pointer leads forwards (RFC 1035 section 4.1.4)",
+      withOpt([0xc0, 60, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0]),
+    ],
+    ["an owner name whose pointer leads to itself", withOpt([0xc0, 47, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0])],
     ["OPT below a name", withOpt([1, 97, ...opt()])],
     ["OPT as the question's type", encodeQuery(NAME, "OPT", false)],
   ])("%s", (_, query) => {

@@ -8,24 +8,24 @@ const [, threatModel = ""] = /^## Threat model$(.*?)^## /ms.exec(text) ?? [];
 /** The rows of its tables, without their heads. */
 const rows = threatModel
   .split("\n")
-  .filter((line) => line.startsWith("|") && !line.startsWith("| who | ") && !line.startsWith("| --- |"))
+  .filter((line) => line.startsWith("|") && !line.startsWith("| attacker | ") && !line.startsWith("| --- |"))
   .map((line) => line.split("|").map((cell) => cell.trim()));
 
 describe("the threat model in SECURITY.md", () => {
-  test("has rows for everybody that it has to think of", () => {
+  test("has rows for every kind of attacker", () => {
     const who = new Set(rows.map(([, name]) => name));
     for (const one of [
-      "a stranger on the internet",
+      "a client on the internet",
       "a client with a token",
       "a cluster with a credential",
       "the operator of another cluster",
       "a page of another origin",
-      "who is on the network",
+      "somebody on the network",
       "an upstream, or a stub name server",
-      "a primary, or who speaks for it",
-      "a secondary, or who speaks for it",
-      "who can read logs",
-      "who can read the state folder or the settings",
+      "a primary, or its impostor",
+      "a secondary, or its impostor",
+      "a reader of logs",
+      "a reader of the state folder or the settings",
       "the author of a dependency",
     ])
       expect.soft(who, one).toContain(one);

@@ -5,10 +5,10 @@ import { clusterZoneOptions, repeat, speaksForOption } from "./flags.ts";
 /** `clusterset-doh check`; `setExitCode` takes what it found. */
 export function checkCommand(output: Output, setExitCode: (code: number) => void): Command {
   const command = new Command("check")
-    .description("prints the records that manifests or snapshots would be served as")
+    .description("prints the records that manifests or snapshots result in")
     .argument("<inputs...>", "one folder of manifests per cluster, or snapshot files (JSON)")
     .option("--cluster-id <id>", "the cluster's id (default: ClusterProperty, else the folder's name)")
-    .option("--view <cluster>", "print what this cluster sees (default: what askers outside see)")
+    .option("--view <cluster>", "print what this cluster sees (default: what clients outside see)")
     .option(
       "--zone <zone>",
       "name of the clusterset zone (default: clusterset.local), or another zone to print alone; repeatable, the first owns PTR targets",
@@ -27,7 +27,7 @@ export function checkCommand(output: Output, setExitCode: (code: number) => void
         .choices(["zone", "json"])
         .default("zone"),
     )
-    .option("--strict", "conflicts fail the check too")
+    .option("--strict", "conflicts fail the check, too")
     .addHelpText(
       "after",
       `
@@ -39,9 +39,9 @@ Examples:
 
 Records go to stdout; problems, findings and conflicts to stderr. The clusterset zone comes first, then those
 of federations, then those of single clusters, each of these after a comment that names it. --zone with the
-name of one of these prints the named zones only. --cluster-zone is for manifests; a snapshot says itself.
-A cluster speaks for itself, as in serve: what its ServiceImports say of other clusters' endpoints, and of services
-that it does not export, needs a grant. Without one it is a finding; --speaks-for gives one.
+name of one of these prints the named zones only. --cluster-zone is for manifests; a snapshot has its own.
+As in serve, a cluster needs a grant to import from other clusters, and to import services that it does not export.
+Without a grant that is left out, with a finding. --speaks-for grants it.
 Exit codes: 0 all that is exported is served, 1 problems or findings (with --strict also conflicts),
 2 an input cannot be read.`,
     )

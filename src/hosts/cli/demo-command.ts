@@ -7,7 +7,7 @@ import { logLevel } from "./flags.ts";
 /** `clusterset-doh demo`, which `npm start` runs. */
 export function demoCommand(output: Output): Command {
   return new Command("demo")
-    .description("a gateway with two example clusters on this machine")
+    .description("starts a gateway with two example clusters on this machine")
     .option("--listen <host:port>", "address to listen on", "localhost:8443")
     .option("--state-dir <dir>", "where its state is kept", ".clusterset-doh/demo")
     .addOption(logLevel().default("warn"))

@@ -5,10 +5,10 @@ import { repeat, seconds, speaksForOption } from "./flags.ts";
 /** `clusterset-doh export`; `setExitCode` takes how it ended. */
 export function exportCommand(output: Output, setExitCode: (code: number) => void): Command {
   return new Command("export")
-    .description("prints a federation's zone for external clients, to feed a DNS provider with")
+    .description("prints a federation's zone for external clients, for a DNS provider")
     .argument("<inputs...>", "one folder of manifests per cluster, or snapshot files (JSON)")
     .requiredOption("--federation <name>", "the federation's name, as in web.shop.<name>.svc.<domain>")
-    .requiredOption("--domain <domain>", "the registered domain that external clients ask below")
+    .requiredOption("--domain <domain>", "the registered domain of the external zone")
     .addOption(
       new Option("--format <format>", "zone file, or ExternalDNS's DNSEndpoint objects as YAML")
         .choices(["zone", "dnsendpoint"])
@@ -22,7 +22,7 @@ export function exportCommand(output: Output, setExitCode: (code: number) => voi
       "name server of the zone, for its SOA and NS records (default: ns.dns.<domain>); repeatable",
       repeat,
     )
-    .option("--strict", "findings and conflicts fail the export too")
+    .option("--strict", "findings and conflicts fail the export, too")
     .addHelpText(
       "after",
       `
@@ -32,7 +32,7 @@ Examples:
   clusterset-doh export --federation prod --domain federation.example.com --format dnsendpoint \\
       clusters/cluster-a clusters/cluster-b | kubectl apply -f -
 
-The records go to stdout; problems, findings and conflicts to stderr. ExternalDNS reads the objects with
+Records go to stdout; problems, findings and conflicts to stderr. ExternalDNS reads the objects with
 --source=crd; there is one for each service, labelled app.kubernetes.io/managed-by=clusterset-doh.
 Exit codes: 0 exported, 1 nothing is printed: a manifest is broken, or with --strict there are findings or
 conflicts, 2 an input cannot be read.`,

@@ -15,7 +15,7 @@ export function seconds(value: string): number {
 export function clusterZoneOptions(): Option[] {
   const name = new Option(
     "--cluster-zone <zone>",
-    "serve the cluster its own zone too, such as cluster.local (default: none)",
+    "also serve the cluster its own zone, such as cluster.local (default: none)",
   );
   const pods = new Option(
     "--pods <mode>",

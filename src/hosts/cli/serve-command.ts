@@ -8,15 +8,15 @@ import { logLevel, repeat } from "./flags.ts";
 /** `clusterset-doh serve`. @param startServer the runtime's own server; default: Node's */
 export function serveCommand(startServer?: StartServer): Command {
   return new Command("serve")
-    .description("the gateway: answers DNS over HTTPS from what clusters push")
+    .description("starts the gateway: takes pushes of clusters and answers DNS over HTTPS")
     .option("--config <file>", "config file, YAML or JSON; docs/reference/configuration.md has its keys")
     .option("--listen <host:port>", "address to listen on (default: localhost:8443)")
     .option(
       "--state-dir <dir>",
       "where snapshots and the self-signed certificate are kept (default: .clusterset-doh)",
     )
-    .option("--zone <zone>", "a zone to serve beside clusterset.local; repeatable", repeat)
-    .option("--no-tls", "HTTP/1.1 in clear, behind a proxy that does TLS")
+    .option("--zone <zone>", "a zone to serve besides clusterset.local; repeatable", repeat)
+    .option("--no-tls", "HTTP/1.1 in clear, behind a proxy that ends TLS")
     .option("--tls-cert <file>", "certificate chain in PEM; read again when it changes")
     .option("--tls-key <file>", "its private key in PEM")
     .option(
@@ -31,16 +31,16 @@ export function serveCommand(startServer?: StartServer): Command {
     )
     .option(
       "--public",
-      "answer whoever asks; beyond loopback this, or access in the config file, must be given",
+      "answer every client; without it the gateway needs access in the config file to listen beyond loopback",
     )
     .option(
       "--dns <host:port>",
-      "answer plain DNS over UDP and TCP here too, for resolvers that forward; repeatable",
+      "also answer plain DNS over UDP and TCP here, for resolvers that forward; repeatable",
       repeat,
     )
     .option(
       "--dot <host:port>",
-      "answer DNS over TLS here too, with the same certificate; repeatable",
+      "also answer DNS over TLS here, with the same certificate; repeatable",
       repeat,
     )
     .addOption(logLevel())
@@ -52,7 +52,7 @@ Example:
   clusterset-doh serve --listen :8443 --public --zone clusterset.example.org --cluster-token cluster-a=cluster-a.token \\
     --dns 127.0.0.1:5353 --dot :853
 
-Stops cleanly on SIGTERM. Exit codes: 0 stopped, 1 failed, 2 wrong flags or config.`,
+Stops cleanly on SIGTERM. Exit codes: 0 stopped, 1 failed, 2 wrong options or config.`,
     )
     .action(async (flags) => {
       const { readServeConfig } = await import("../node/config.ts");
@@ -63,7 +63,7 @@ Stops cleanly on SIGTERM. Exit codes: 0 stopped, 1 failed, 2 wrong flags or conf
       const running = await startGateway(config, logger, startServer);
       const disarm = endOnUncaught(logger, () => running.stop());
       if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
-      logger.info({ event: "stopping" }, "stopping: running requests may finish");
+      logger.info({ event: "stopping" }, "stopping: running requests are finished first");
       await running.stop();
       disarm();
       logger.info({ event: "stopped" }, "stopped");

@@ -7,17 +7,14 @@ import { clusterZoneOptions, logLevel, repeat, seconds } from "./flags.ts";
 /** `clusterset-doh sync`. */
 export function syncCommand(): Command {
   const command = new Command("sync")
-    .description("the sync worker: pushes what one cluster's API server knows to gateways")
+    .description("starts the sync worker: watches one cluster and pushes it to gateways")
     .requiredOption(
       "--gateway <url>",
       "a gateway's address, such as https://doh.example:8443; repeatable",
       repeat,
     )
-    .option(
-      "--token-file <file>",
-      "file with the token that the gateways know this cluster by; read again when it changes",
-    )
-    .option("--client-cert-file <file>", "certificate chain in PEM that the gateways know this cluster by")
+    .option("--token-file <file>", "file with the cluster's token; read again when it changes")
+    .option("--client-cert-file <file>", "the cluster's client certificate chain in PEM")
     .option("--client-key-file <file>", "its private key in PEM; both are read again when they change")
     .option(
       "--kubeconfig <file>",
@@ -26,15 +23,15 @@ export function syncCommand(): Command {
     .option("--context <name>", "context of the kubeconfig")
     .option("--manifests <dir>", "read manifests from a folder instead of an API server, and watch it")
     .option("--cluster-id <id>", "the cluster's id (default: ClusterProperty, else the UID of kube-system)")
-    .option("--ca-file <file>", "certificates in PEM to trust the gateways by, such as a self-signed one")
+    .option("--ca-file <file>", "certificates in PEM to trust for the gateways, such as a self-signed one")
     .option(
       "--lease <seconds>",
-      "how long gateways answer from what they were told last (default: 60)",
+      "how long gateways answer for the cluster after the worker's last request (default: 60)",
       seconds,
     )
     .option(
       "--stale-after <seconds>",
-      "how long leases are renewed while the API server cannot be read (default: 900)",
+      "how long the worker renews its lease while it cannot read the API server (default: 900)",
       seconds,
     )
     .option("--once", "push once, then exit");
@@ -49,11 +46,11 @@ Examples:
   clusterset-doh sync --manifests ./clusters/cluster-a --cluster-id cluster-a --once \\
       --gateway https://localhost:8443 --ca-file .clusterset-doh/tls/self-signed.crt --token-file cluster-a.token
 
-With --cluster-zone all Services of the cluster are pushed, and gateways answer them to queries from this cluster
+With --cluster-zone the worker pushes all Services of the cluster, and gateways answer them to this cluster's clients
 only. --pods verified needs to list and watch pods: infra/kubernetes/overlays/cluster-local has the rule.
 
-Stops cleanly on SIGTERM; the gateways keep what was pushed until its lease runs out.
-Exit codes: 0 stopped or pushed, 1 failed, 2 wrong flags.`,
+Stops cleanly on SIGTERM; the gateways answer for the cluster until its lease expires.
+Exit codes: 0 stopped or pushed, 1 failed, 2 wrong options.`,
     )
     .action(async (flags) => {
       const { sync } = await import("../commands/sync.ts");

@@ -5,7 +5,7 @@ import type { Output } from "../commands/output.ts";
 export function tokenCommand(output: Output): Command {
   return new Command("token")
     .description("makes a token: prints it, and its SHA-256 for the config file on stderr")
-    .option("--host-name", "a token that can stand in a host name, as access.rules[].hostTokens has it")
+    .option("--host-name", "a token that fits into a host name, for access.rules[].hostTokens")
     .addHelpText(
       "after",
       `

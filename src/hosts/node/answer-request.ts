@@ -1,7 +1,7 @@
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { pathOf } from "../../http/request-path.ts";
 import { answerByFetch, type FetchHandler, refusal } from "./fetch-request.ts";
-import type { NodeRequest } from "./node-request.ts";
+import { BodyCutOff, type NodeRequest } from "./node-request.ts";
 
 /**
  * What is answered without the objects of the Fetch standard, which cost more than an answer (docs/explanation/benchmarks.md).
@@ -39,6 +39,10 @@ export function answerRequest(request: NodeRequest, handlers: RequestHandlers): 
 
 function answerFailure(request: NodeRequest, error: unknown, { exchanges, onError }: RequestHandlers): void {
   try {
+    if (error instanceof BodyCutOff) {
+      request.respond(refusal(400, error.message));
+      return;
+    }
     if (exchanges === undefined) onError(error);
     request.respond(
       exchanges?.failed(request, error) ?? refusal(500, "the gateway failed to answer; its log says why"),

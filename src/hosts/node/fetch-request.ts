@@ -1,13 +1,14 @@
 import type { Readable } from "node:stream";
 import type { Client } from "../../access/client/client.ts";
 import type { HttpResponse } from "../../http/exchange.ts";
-import type { NodeRequest } from "./node-request.ts";
+import { BodyCutOff, type NodeRequest } from "./node-request.ts";
 
 /** Answers requests of the Fetch standard. */
 export type FetchHandler = (request: Request, client: Client) => Response | Promise<Response>;
 
 /** The Fetch standard forbids these methods, or makes them upper case: then they would be other methods (RFC 9110 section 9.1). */
 const NOT_FETCHED = /^(?:connect|trace|track)$/i;
+const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 const NORMALIZED = /^(?:delete|get|head|options|patch|post|put)$/i;
 
 /** Answers a request by a handler in terms of the Fetch standard. */
@@ -15,6 +16,9 @@ export async function answerByFetch(request: NodeRequest, fetch: FetchHandler): 
   const { method, client } = request;
   if (NOT_FETCHED.test(method) || (NORMALIZED.test(method) && method !== method.toUpperCase()))
     return refusal(501, `the method ${JSON.stringify(method)} is not implemented`);
+  // RFC 9110 section 9.3.7: the server as a whole.
+  if (request.url === "*" && method === "OPTIONS")
+    return { status: 204, headers: { allow: METHODS }, body: null };
   const url = urlOf(request);
   if (url === undefined) return refusal(400, "the request's target or its host is malformed");
   const response = await fetch(toRequest(request, url), client);
@@ -36,9 +40,12 @@ export function refusal(
   return { status, headers: { ...common, ...headers }, body };
 }
 
-/** RFC 9110 section 7.1; undefined where the parts make no URL, or the host is more than a host and a port. */
+/**
+ * RFC 9110 section 7.1; undefined where the parts make no URL, or the host is more than a host and a port. A client of HTTP/1.0
+ * need not name the host, and an empty one is valid (RFC 9112 section 3.2).
+ */
 function urlOf({ scheme, host, url }: NodeRequest): string | undefined {
-  const base = URL.parse(`${scheme}://${host}`);
+  const base = URL.parse(`${scheme}://${host === "" ? "localhost" : host}`);
   if (base === null || base.pathname !== "/" || base.username !== "" || /[?#@/\\]/.test(host))
     return undefined;
   const parsed = url.startsWith("/") ? URL.parse(base.origin + url) : URL.parse(url);
@@ -70,7 +77,7 @@ function bodyStream(parts: Readable): ReadableStream<Uint8Array> {
       };
       const cut = () => {
         end();
-        controller.error(new Error("the body ended before it was whole"));
+        controller.error(new BodyCutOff());
       };
       end = () => {
         parts.off("data", take);

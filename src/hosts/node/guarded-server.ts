@@ -147,7 +147,8 @@ function answerStreams(
   ): void => {
     stream.on("error", failed);
     try {
-      if (!guard.began(stream, headers[":method"])) return;
+      // The client has reset it within the same read.
+      if (stream.destroyed || stream.closed || !guard.began(stream, headers[":method"])) return;
       const request = new Http2Request(stream, headers, rawHeaders);
       const refused = refuse(headers.expect, rawHeaders);
       if (refused !== undefined) request.respond(refused);

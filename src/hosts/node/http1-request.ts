@@ -25,8 +25,10 @@ export class Http1Request implements NodeRequest {
     return this.parts.rawHeaders;
   }
 
+  /** RFC 9112 section 3.2.2: the target's, where it has one; the Host field does not count then. */
   get host(): string {
-    return this.parts.headers.host ?? "";
+    const target = this.url.startsWith("/") ? null : URL.parse(this.url);
+    return target === null ? (this.parts.headers.host ?? "") : target.host;
   }
 
   get client(): NodeClient {

@@ -20,6 +20,13 @@ export interface NodeRequest extends HttpRequest {
   abort(): void;
 }
 
+/** The client did not send the whole body: no failure of the gateway. */
+export class BodyCutOff extends Error {
+  constructor() {
+    super("the body ended before it was whole");
+  }
+}
+
 /** The most bytes that are read and dropped of a body that nobody wanted; the time is bounded by `limits.requestSeconds`. */
 const MOST_DROPPED_BYTES = 64 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
@@ -27,7 +34,7 @@ const NOTHING = Buffer.alloc(0);
 /**
  * Reads a body; resolves with undefined once it is longer than `most` bytes.
  * @param length the body ends after so many bytes, where that is known: nothing waits for its end then
- * @throws {Error} where the body ends early
+ * @throws {BodyCutOff}
  */
 export function readBody(
   parts: Readable,
@@ -43,7 +50,7 @@ export function readBody(
     };
     const cut = () => {
       end();
-      reject(new Error("the body ended before it was whole"));
+      reject(new BodyCutOff());
     };
     const whole = () => {
       // Node ends the body of an HTTP/2 stream that the client resets, too.

@@ -8,6 +8,8 @@ import type { Limit, LimitCounters } from "../../limits/limit-counters.ts";
 interface ServerFailure extends Error {
   readonly code?: string;
   readonly errno?: number;
+  /** What the HTTP/1.1 parser was given. */
+  readonly rawPacket?: Buffer;
 }
 
 /** What Node says of a connection over HTTP/1.1, and what the client is told then. */
@@ -16,6 +18,9 @@ const PLAIN: Readonly<Record<string, readonly [string, Limit]>> = {
   HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "limits.headerBytes"],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ["413 Payload Too Large", "limits.headerBytes"],
 };
+
+/** A request line whose method the parser does not know (RFC 9110 section 9.1). */
+const REQUEST_LINE = /^[!#$%&'*+.^_`|~\w-]+ \S+ HTTP\/1\.[01]\r?\n/;
 
 /** nghttp2's errors for connections that it ended by bounds of its own: frames that have to be answered, CONTINUATION frames. */
 const FLOODS: ReadonlySet<number | undefined> = new Set([-904, -905]);
@@ -50,8 +55,13 @@ export function takeFailures(
     // The connection has failed already; Node reports errors of a TLS handshake here, too.
     if (socket.writableEnded || socket.destroyed) return;
     listeners.http1(error);
-    const { code } = error;
-    const [status, limit] = PLAIN[code ?? ""] ?? ["400 Bad Request", undefined];
+    const { code, rawPacket } = error;
+    const isUnknownMethod =
+      code === "HPE_INVALID_METHOD" &&
+      REQUEST_LINE.test(rawPacket?.subarray(0, 1024).toString("latin1") ?? "");
+    const [status, limit] = PLAIN[code ?? ""] ?? [
+      isUnknownMethod ? "501 Not Implemented" : "400 Bad Request",
+    ];
     if (limit !== undefined) counters.hit(limit);
     // Nothing may be written into the middle of another response.
     const response = (socket as Socket & { _httpMessage?: { _headerSent?: boolean } | null })._httpMessage;

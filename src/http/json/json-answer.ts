@@ -1,6 +1,6 @@
 import { EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.ts";
 import { formatNameAt, formatRdata, MessageError } from "../../dns/presentation.ts";
-import { type RecordPlace, readRecord, readWord, skipName } from "../../dns/record-walk.ts";
+import { optionEnd, type RecordPlace, readName, readRecord, readWord } from "../../dns/wire-reader.ts";
 
 /** A record in JSON: `data` in the form of zone files (RFC 1035 section 5.1). */
 export interface JsonRecord {
@@ -96,7 +96,7 @@ class SectionReader {
   questions(count: number): { name: string; type: number }[] {
     return Array.from({ length: count }, () => {
       const start = this.#at;
-      const end = skipName(this.#message, start);
+      const end = readName(this.#message, start);
       if (end < 0 || end + 4 > this.#message.length) throw new MessageError("the question is cut off");
       this.#at = end + 4;
       return { name: formatNameAt(this.#message, start), type: readWord(this.#message, end) };
@@ -126,16 +126,14 @@ function jsonRecord(message: Uint8Array, place: RecordPlace): JsonRecord {
 
 function readExtendedErrors(message: Uint8Array, { dataStart, end }: RecordPlace): ExtendedDnsError[] {
   const errors: ExtendedDnsError[] = [];
-  for (let at = dataStart; at + 4 <= end; ) {
-    const start = at + 4;
-    const next = start + readWord(message, at + 2);
-    if (next > end) break;
-    if (readWord(message, at) === EdnsOption.EXTENDED_ERROR && next - start >= 2)
+  for (let at = dataStart, next = at; at < end; at = next) {
+    next = optionEnd(message, at, end);
+    if (next < 0) break;
+    if (readWord(message, at) === EdnsOption.EXTENDED_ERROR && next - at >= 6)
       errors.push({
-        code: readWord(message, start),
-        text: new TextDecoder().decode(message.subarray(start + 2, next)),
+        code: readWord(message, at + 4),
+        text: new TextDecoder().decode(message.subarray(at + 6, next)),
       });
-    at = next;
   }
   return errors;
 }

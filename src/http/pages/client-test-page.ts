@@ -33,8 +33,8 @@ export function clientTestResult(
 }
 
 function describeSighting({ at, view }: Sighting, now: number): string {
-  const asked = view === undefined ? "from outside every cluster" : `as cluster ${view}`;
-  return `Yes: this client asked this gateway for the name ${duration(now - at)} ago, ${asked}.`;
+  const asked = view === undefined ? "from outside the clusters" : `as cluster ${view}`;
+  return `Yes: this client queried this gateway for the name ${duration(now - at)} ago, ${asked}.`;
 }
 
 /**
@@ -56,7 +56,7 @@ export function clientTestPage(
       title,
       at: "/setup",
       body: html`<h1>${title}</h1>
-<p>This gateway runs in many places that do not tell each other what they were asked, so it cannot say. Try a name of a service in a new tab instead, or on a command line: <code>curl -v http://${facts.example.name}/</code></p>
+<p>This gateway runs in many places that do not share their queries, so the test has no result here. Open the name of a service in a new tab instead, or on a command line: <code>curl -v http://${facts.example.name}/</code></p>
 <p>${setup}</p>`,
     };
   const result = clientTestResult(parts, token);
@@ -72,12 +72,12 @@ export function clientTestPage(
     images: [`https://${name}`],
     connections: ["'self'", facts.origin],
     body: html`<h1>${title}</h1>
-<p>This page makes your browser look up a name that is new: <code>${name}</code>. It does not exist; what counts is who is asked for it.</p>
+<p>This page makes your browser resolve a new name: <code>${name}</code>. It does not exist; the test shows which resolver gets the query.</p>
 <div id="client-test" data-query="${facts.resource}?dns=${example}" data-result="${resultUrl}">
 <h2>Does it reach the gateway?</h2>
-<p id="reach" role="status">You read this page, so it reaches it here. <a href="${facts.origin}${facts.prefix}/resolve?name=${encodeURIComponent(facts.example.name)}&amp;type=${facts.example.type}">${facts.origin}</a> is where clients ask.</p>
-<h2>Does it ask the gateway?</h2>
-<p id="look" role="status"><a href="${resultUrl}">Show whether the name was asked for here</a></p>
+<p id="reach" role="status">You read this page, so your browser reaches the gateway here. <a href="${facts.origin}${facts.prefix}/resolve?name=${encodeURIComponent(facts.example.name)}&amp;type=${facts.example.type}">${facts.origin}</a> is where clients send queries.</p>
+<h2>Does it query the gateway?</h2>
+<p id="look" role="status"><a href="${resultUrl}">Show whether the query arrived here</a></p>
 </div>
 <p>${setup}</p>
 <img class="pixel" src="https://${name}/" alt="">`,
@@ -96,12 +96,12 @@ function resultBody(
 ${
   seen
     ? ""
-    : html`<p>If the page before was open for a few seconds, the browser asked somebody else. Why that can be:</p>
+    : html`<p>If the previous page was open for a few seconds, the browser used another resolver. Possible reasons:</p>
 <ul>
 <li>it is not set up for ${zone} yet;</li>
-${zone.endsWith("local") ? html`<li>${zone} ends in .local: browsers never ask a DoH server for such names, so choose an alias;</li>` : ""}
-<li>its own setting for secure DNS wins over that of the system, or the other way round;</li>
-<li>a proxy resolves its names.</li>
+${zone.endsWith("local") ? html`<li>${zone} ends in .local: browsers never send such names to a DoH server, so choose an alias zone;</li>` : ""}
+<li>its own setting for secure DNS overrides that of the system, or vice versa;</li>
+<li>a proxy resolves the names.</li>
 </ul>
 <p><a href="/setup/test?zone=${encodeURIComponent(zone)}&amp;token=${token}">Look again</a>, or <a href="/setup/test?zone=${encodeURIComponent(zone)}">start another test</a>.</p>`
 }

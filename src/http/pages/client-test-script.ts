@@ -14,9 +14,9 @@ const reach = async () => {
     const response = await fetch(box.dataset.query, { headers: { accept: "application/dns-message" }, cache: "no-store" });
     const size = (await response.arrayBuffer()).byteLength;
     if (!response.ok) throw new Error("HTTP status " + response.status);
-    say("reach", true, "Yes: this browser gets answers from the gateway by HTTPS (" + size + " octets).");
+    say("reach", true, "Yes: this browser gets answers from the gateway by HTTPS (" + size + " bytes).");
   } catch (error) {
-    say("reach", false, "No: " + error.message + ". Is its certificate trusted here, and its address the right one?");
+    say("reach", false, "No: " + error.message + ". Does the browser trust its certificate, and is its address right?");
   }
 };
 const look = async () => {
@@ -29,5 +29,5 @@ const look = async () => {
   }
 };
 reach();
-look().catch((error) => say("look", false, "The gateway could not be asked: " + error.message));
+look().catch((error) => say("look", false, "The query to the gateway failed: " + error.message));
 `;

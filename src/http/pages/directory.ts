@@ -44,9 +44,8 @@ export interface ListedImage {
   readonly findings?: readonly ClusterFinding[];
 }
 
-const NOTHING_SERVED =
-  "Nothing is known yet: no cluster has pushed, or the lease of every cluster has run out.";
-const ELSEWHERE = "are kept where the image is compiled, by the primary: its own page shows them.";
+const NOTHING_SERVED = "Nothing is known yet: no cluster has pushed, or every lease has expired.";
+const ELSEWHERE = "are known to the primary, which compiles the image: look at its page.";
 
 /** The directory of what is served at the time of the call; `served` gives undefined while nothing is. */
 export function createDirectory(served: () => ListedImage | undefined): Directory {

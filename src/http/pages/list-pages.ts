@@ -97,9 +97,9 @@ export async function conflictsPage({ directory }: ListPageParts, url: URL): Pro
 ${countOf(conflicts, "conflict")}
 ${partOf(conflicts, "No conflict: all clusters agree.", conflictList)}
 <h2>Findings</h2>
-<p class="hint">Objects that are not answered, or not as they are written.</p>
+<p class="hint">Objects that are not served, or not as they are written.</p>
 ${countOf(findings, "finding")}
-${partOf(findings, "No finding: all that is exported is answered.", findingList)}
+${partOf(findings, "No finding: everything exported is served.", findingList)}
 ${pager(longer, range, "/conflicts?")}`,
   };
 }

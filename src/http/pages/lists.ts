@@ -12,7 +12,7 @@ export function clusterList(clusters: readonly ClusterStatus[], now: number): Ht
     (cluster) => html`<li><p class="entry"><code>${cluster.clusterId}</code> ${
       cluster.live
         ? html`<span class="good">live</span>`
-        : html`<span class="bad">silent, its names are withdrawn</span>`
+        : html`<span class="bad">expired, its names are withdrawn</span>`
     }</p>
 <p>Snapshot ${duration(now - cluster.pushedAt)} old. Last heard ${duration(now - cluster.renewedAt)} ago. ${
       cluster.live
@@ -40,11 +40,11 @@ export function servingSentence(
     ready
       ? html`<span class="good">Answering</span> from ${live} of ${counted(clusters.length, "cluster")}.`
       : clusters.length === 0
-        ? html`<span class="bad">Not answering yet:</span> no cluster has pushed. Start a worker beside each cluster with <code>clusterset-doh sync</code>.`
-        : html`<span class="bad">Not answering:</span> the lease of every cluster has run out. Look at the workers' logs.`
+        ? html`<span class="bad">Not answering yet:</span> no cluster has pushed. Start a worker for each cluster with <code>clusterset-doh sync</code>.`
+        : html`<span class="bad">Not answering:</span> every lease has expired. Look at the logs of the workers.`
   }</p>
-${staleSince === undefined ? "" : html`<p class="note">Stale: the primary was last heard ${duration(now - staleSince)} ago.</p>`}
-${error === undefined ? "" : html`<p class="note">The newest state cannot be served, an older one is: ${error}</p>`}`;
+${staleSince === undefined ? "" : html`<p class="note">Stale: the primary last answered ${duration(now - staleSince)} ago.</p>`}
+${error === undefined ? "" : html`<p class="note">The newest state cannot be served, so an older one is: ${error}</p>`}`;
 }
 
 /** Services with their names in a zone; each name leads to its look-up. */

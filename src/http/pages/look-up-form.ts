@@ -53,12 +53,12 @@ export function lookUpForm(
 ${
   views.length > MOST_CHOICES
     ? html`<input id="view" name="view" value="${view}" placeholder="outside, or a cluster id" autocapitalize="none" spellcheck="false">`
-    : html`<select id="view" name="view">${option("", "outside every cluster", view === "")}${views.map((one) => option(one, one, one === view))}</select>`
+    : html`<select id="view" name="view">${option("", "outside the clusters", view === "")}${views.map((one) => option(one, one, one === view))}</select>`
 }</div>
 <button>Look up</button>
 </form>
 ${fault === undefined ? "" : html`<p class="note" role="alert" id="fault">${fault}</p>`}
-<p class="hint" id="name-hint">For example <a href="/?name=${encodeURIComponent(example)}#answer">${example}</a>. An address is looked up by its reverse name.</p>`;
+<p class="hint" id="name-hint">For example <a href="/?name=${encodeURIComponent(example)}#answer">${example}</a>. For an address the page looks up its reverse name.</p>`;
 }
 
 function option(value: string, text: string, isSelected: boolean): Html {

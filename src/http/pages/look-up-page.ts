@@ -66,7 +66,7 @@ ${"missing" in services ? "" : more(services.total, services.entries.length, "/s
 ${partOf(conflicts, "No conflict: all clusters agree on what they export.", conflictList)}
 ${"missing" in conflicts ? "" : more(conflicts.total, conflicts.entries.length, "/conflicts", "conflicts")}
 <h2>Findings</h2>
-${partOf(findings, "No finding: all that is exported is answered.", findingList)}
+${partOf(findings, "No finding: everything exported is served.", findingList)}
 ${"missing" in findings ? "" : more(findings.total, findings.entries.length, "/conflicts", "findings")}`,
   };
 }
@@ -85,7 +85,7 @@ async function lookUp(
   const view = typed.view === "" ? undefined : typed.view;
   if (view !== undefined && !gateway.hasCluster(view))
     return {
-      fault: `no cluster ${JSON.stringify(view.slice(0, 100))} has pushed to this gateway: choose another, or outside`,
+      fault: `no cluster ${JSON.stringify(view.slice(0, 100))} has pushed to this gateway: choose another one, or outside`,
     };
   let query: Uint8Array<ArrayBuffer>;
   try {
@@ -105,7 +105,7 @@ async function lookUp(
     read = readAnswer(answer.bytes, comment);
   } catch (error) {
     if (!isForwarded && answered.origin === undefined) throw error;
-    return { fault: "another name server gave an answer that cannot be read" };
+    return { fault: "another name server sent an unreadable answer" };
   }
   return {
     body: lookUpResult({

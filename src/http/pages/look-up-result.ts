@@ -55,7 +55,7 @@ ${messageView(looked.query)}
 </div></details></div>
 <div><h3>JSON</h3>
 ${jsonView(looked)}
-<h3>What it says</h3>
+<h3>What it means</h3>
 <dl>
 <dt>${nameOfCode(json.Status)}</dt><dd>the response code, ${json.Status}${json.Status > 15 ? " (extended by EDNS)" : ""}</dd>
 ${describeFlags({ ...json, AA: isAuthoritative }).map(([flag, meaning]) => html`<dt>${flag}</dt><dd>${meaning}</dd>`)}
@@ -64,9 +64,9 @@ ${describeFlags({ ...json, AA: isAuthoritative }).map(([flag, meaning]) => html`
       ? `clients and caches may keep this answer for ${duration(looked.freshness * 1000)}`
       : "no cache may keep this answer"
   }</dd>
-<dt>Answer</dt><dd>records that answer the question</dd>
-<dt>Authority</dt><dd>the zone that says so: in a denial, the SOA record with the time that the denial may be kept</dd>
-<dt>Additional</dt><dd>what a client would ask for next, such as the addresses of SRV targets</dd>
+<dt>Answer</dt><dd>records that answer the query</dd>
+<dt>Authority</dt><dd>the zone of the answer: in a negative answer, the SOA record with its negative TTL</dd>
+<dt>Additional</dt><dd>records for the client's next queries, such as addresses of SRV targets</dd>
 </dl></div>
 </div>
 </section>`;

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { HEADER_BYTES } from "../../dns/codes.ts";
-import { readRecord, readWord, skipName } from "../../dns/record-walk.ts";
+import { readName, readRecord, readWord } from "../../dns/wire-reader.ts";
 import type { Html } from "./page.ts";
 
 /** A part of a message (RFC 1035 section 4.1). */
@@ -32,7 +32,7 @@ export function splitMessage(message: Uint8Array): readonly MessagePart[] {
 }
 
 function skipQuestion(message: Uint8Array, at: number): number {
-  const end = skipName(message, at);
+  const end = readName(message, at);
   return end < 0 || end + 4 > message.length ? -1 : end + 4;
 }
 

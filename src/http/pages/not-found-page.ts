@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { Page } from "./page.ts";
 
 /** The page at a path where there is nothing. It shows nothing of the request, which may hold a token. */
-export function notFoundPage(explanation = "there is nothing at this address"): Page {
+export function notFoundPage(explanation = "nothing exists at this address"): Page {
   return {
     title: "Not found",
     status: 404,
@@ -13,6 +13,6 @@ export function notFoundPage(explanation = "there is nothing at this address"): 
 <li><a href="/services">Services</a>, <a href="/clusters">clusters</a>, <a href="/conflicts">conflicts and findings</a></li>
 <li><a href="/setup">Set up a client</a></li>
 </ul>
-<p>Programs ask at <code>/dns-query</code> (DNS over HTTPS) and <code>/resolve</code> (JSON).</p>`,
+<p>Programs query <code>/dns-query</code> (DNS over HTTPS) and <code>/resolve</code> (JSON).</p>`,
   };
 }

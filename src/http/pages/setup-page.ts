@@ -36,9 +36,9 @@ ${zoneForm(zones, zone)}
 ${facts.dot === undefined ? "" : html`<dt>DNS over TLS</dt><dd>${port(facts.dot)}</dd>`}
 ${facts.dns === undefined ? "" : html`<dt>Plain DNS</dt><dd>${port(facts.dns)}</dd>`}
 </dl>
-${isGuessed ? html`<p class="hint">The address is that of this request. If clients reach the gateway by another one, set publicUrl in its configuration.</p>` : ""}
+${isGuessed ? html`<p class="hint">The address is that of this request. If clients reach the gateway at another one, set publicUrl in its configuration.</p>` : ""}
 <h2 id="test">Does my client work?</h2>
-<p><a href="/setup/test?zone=${encodeURIComponent(zone)}">Test this browser</a>: it looks a new name of ${zone} up, and this gateway says whether it was asked.</p>
+<p><a href="/setup/test?zone=${encodeURIComponent(zone)}">Test this browser</a>: it resolves a new name of ${zone}, and this gateway shows whether it got the query.</p>
 ${groups.map(
   ({ title, clients }) => html`<h2>${title}</h2>
 ${clients}`,
@@ -46,7 +46,7 @@ ${clients}`,
 ${
   facts.isSelfSigned
     ? html`<h2>The certificate</h2>
-<p>This gateway's certificate is self-signed. Clients have to be told to trust it: <a href="${fileUrl("certificate", CERTIFICATE_FILE, zone)}">${CERTIFICATE_FILE}</a>. Compare it with the file that the gateway keeps (its state folder, tls/self-signed.crt), since whoever stands between you and the gateway could put another one here.</p>`
+<p>This gateway's certificate is self-signed. Clients must trust it: <a href="${fileUrl("certificate", CERTIFICATE_FILE, zone)}">${CERTIFICATE_FILE}</a>. Compare it with the gateway's file (tls/self-signed.crt in its state folder), since whoever stands between you and the gateway could put another one here.</p>`
     : ""
 }`,
   };

@@ -42,7 +42,7 @@ export function createSetupRoutes(): Hono<AppEnvironment> {
       const result = clientTestResult(test, token);
       const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
       return result === undefined
-        ? c.json({ code: "NOT_FOUND", message: "there is no such test" }, 404, headers)
+        ? c.json({ code: "NOT_FOUND", message: "this test does not exist" }, 404, headers)
         : c.json(result, 200, headers);
     }),
   );
@@ -51,11 +51,7 @@ export function createSetupRoutes(): Hono<AppEnvironment> {
     withParts((c, parts) => {
       const certificate = parts.reach?.().certificate;
       return certificate === undefined
-        ? missing(
-            c,
-            parts,
-            "this gateway's certificate is not self-signed: clients trust it as they trust others",
-          )
+        ? missing(c, parts, "this gateway's certificate is not self-signed: clients need no file to trust it")
         : download({
             fileName: CERTIFICATE_FILE,
             contentType: "application/x-pem-file",
@@ -67,7 +63,7 @@ export function createSetupRoutes(): Hono<AppEnvironment> {
     "/:client/:file",
     withParts(async (c, parts) => {
       const client = clients.find(({ id }) => id === c.req.param("client"));
-      if (client === undefined) return missing(c, parts, "there is no such file; /setup lists them");
+      if (client === undefined) return missing(c, parts, "this file does not exist; /setup lists the files");
       try {
         const facts = await readFacts(c, parts);
         const lacks = client.lacks?.(facts);
@@ -75,7 +71,7 @@ export function createSetupRoutes(): Hono<AppEnvironment> {
         const files = await Promise.all(client.files.map((make) => make(facts)));
         const file = files.find(({ fileName }) => fileName === c.req.param("file"));
         return file === undefined
-          ? missing(c, parts, "there is no such file; /setup lists them")
+          ? missing(c, parts, "this file does not exist; /setup lists the files")
           : download(file);
       } catch (error) {
         if (!(error instanceof SetupError)) throw error;
@@ -148,7 +144,7 @@ function cannotBeSetUp(message: string, zones: readonly string[]): Page {
     at: "/setup",
     status: 404,
     body: html`<h1>Set up a client</h1>
-<p class="note">No file can be made here: ${message}.</p>
+<p class="note">This page cannot make a file: ${message}.</p>
 <ul>${zones.map((zone) => html`<li><a href="/setup?zone=${encodeURIComponent(zone)}">${zone}</a></li>`)}</ul>`,
   };
 }

@@ -29,11 +29,11 @@ export function describeOutcome(code: number, answers: number, type: string): st
         ? `The name exists: ${counted(answers, "record")}.`
         : `The name exists, but it has no ${type} records (NODATA).`;
     case ResponseCode.NXDOMAIN:
-      return "There is no such name (NXDOMAIN). Nothing is below it either.";
+      return "The name does not exist (NXDOMAIN), nor does any name below it.";
     case ResponseCode.REFUSED:
-      return "The gateway does not answer this question (REFUSED).";
+      return "The gateway does not answer this query (REFUSED).";
     case ResponseCode.SERVFAIL:
-      return "The gateway cannot answer now (SERVFAIL). This says nothing of the name.";
+      return "The gateway cannot answer now (SERVFAIL). Whether the name exists is unknown.";
     case ResponseCode.NOTIMP:
       return "The gateway does not know this kind of query (NOTIMP).";
     case ResponseCode.FORMERR:
@@ -50,18 +50,15 @@ export function describeExtendedError(code: number): string {
 
 const EXTENDED_ERRORS = new Map<number, string>([
   [ExtendedError.OTHER, "another reason, in the text beside it"],
-  [ExtendedError.STALE_ANSWER, "stale: something newer may exist, but it could not be had"],
-  [
-    ExtendedError.NOT_READY,
-    "not ready: no cluster has pushed yet, or the lease of every cluster has run out",
-  ],
+  [ExtendedError.STALE_ANSWER, "stale: a newer answer may exist, but the gateway could not get it"],
+  [ExtendedError.NOT_READY, "not ready: no cluster has pushed yet, or every lease has expired"],
   [
     ExtendedError.STALE_NXDOMAIN,
-    "a stale denial: the name may exist by now, but that could not be found out",
+    "a stale negative answer: the name may exist by now, but the gateway could not check",
   ],
-  [ExtendedError.NOT_AUTHORITATIVE, "the name is outside the zones of this gateway: ask another resolver"],
-  [ExtendedError.NOT_SUPPORTED, "the gateway does not support what was asked"],
-  [ExtendedError.NO_REACHABLE_AUTHORITY, "no name server that knows the name could be reached"],
+  [ExtendedError.NOT_AUTHORITATIVE, "the name is out of the zones of this gateway: query another resolver"],
+  [ExtendedError.NOT_SUPPORTED, "the gateway does not support this query"],
+  [ExtendedError.NO_REACHABLE_AUTHORITY, "no name server of the name could be reached"],
   [23, "a name server could not be reached"],
 ]);
 
@@ -81,17 +78,11 @@ export function describeFlags(flags: {
         ? "set: authoritative, from a zone of this gateway"
         : "not set: not from a zone of this gateway",
     ],
-    ["TC", flags.TC ? "set: records were left out, there were too many" : "not set: nothing was left out"],
-    [
-      "RD",
-      flags.RD ? "set: the query wished for recursion" : "not set: the query did not wish for recursion",
-    ],
-    [
-      "RA",
-      flags.RA ? "set: the gateway asks others for other names" : "not set: this answer took no recursion",
-    ],
+    ["TC", flags.TC ? "set: the answer had no room for all records" : "not set: nothing was left out"],
+    ["RD", flags.RD ? "set: the query requested recursion" : "not set: the query requested no recursion"],
+    ["RA", flags.RA ? "set: the gateway forwards other names" : "not set: this answer took no recursion"],
     ["AD", flags.AD ? "set: validated by DNSSEC" : "not set: not validated by DNSSEC"],
-    ["CD", flags.CD ? "set: the query wished for no validation" : "not set"],
+    ["CD", flags.CD ? "set: the query requested no validation" : "not set"],
   ];
 }
 

@@ -32,7 +32,7 @@ export async function appleProfile(facts: SetupFacts): Promise<SetupFile> {
         PayloadVersion: 1,
       },
     ],
-    PayloadDescription: `Resolves ${zone} with clusterset-doh at ${facts.host}. Other names are resolved as before.`,
+    PayloadDescription: `Resolves ${zone} with clusterset-doh at ${facts.host}. Other names resolve as before.`,
     PayloadDisplayName: `${zone} (clusterset-doh)`,
     PayloadIdentifier: `clusterset-doh.${profile}`,
     PayloadRemovalDisallowed: false,
@@ -60,7 +60,7 @@ export const apple: ClientSetup = {
   lacks: lacksAlias,
   steps: (facts) => [
     "Open the file on the device. On macOS, install it in System Settings, General, Device Management; on iOS and iPadOS, in Settings, General, VPN & Device Management.",
-    `Only names of ${facts.zone} go to the gateway; all others stay where they are resolved now.`,
+    `Only names of ${facts.zone} go to the gateway; all others resolve as before.`,
     ...trustStep(facts),
   ],
   files: [appleProfile],

@@ -31,7 +31,7 @@ export function addressStep(facts: SetupFacts, at?: { readonly address: string |
 /** Why browsers and Apple's systems cannot use a zone: they keep `.local` for multicast DNS (RFC 6762). */
 export function lacksAlias({ zone }: SetupFacts): string | undefined {
   return /(?:^|\.)local$/.test(zone)
-    ? "Names that end in .local never leave this client by DNS over HTTPS (RFC 6762). Serve an alias, such as clusterset.test or a domain of yours (setting `zones`), and choose it above."
+    ? "Names that end in .local never leave this client by DNS over HTTPS (RFC 6762). Serve an alias zone, such as clusterset.test or a domain of yours (setting `zones`), and choose it above."
     : undefined;
 }
 
@@ -47,6 +47,6 @@ export function otherNamesStep({ outside, zone }: SetupFacts): string[] {
   return outside === "forward"
     ? []
     : [
-        `This gateway answers for its zones alone, and this client will ask it for every name: with this file it reaches ${zone} and nothing else. Set \`outsideZones\` to \`forward\`, or keep the file to a profile or machine of its own.`,
+        `This gateway answers its own zones only, and this client sends it every name: with this file it resolves ${zone} and nothing else. Set \`outsideZones\` to \`forward\`, or use the file in a profile or machine of its own.`,
       ];
 }

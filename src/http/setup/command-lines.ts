@@ -33,7 +33,7 @@ export const curl: ClientSetup = {
   id: "curl",
   title: "curl",
   steps: ({ isSelfSigned }) => [
-    "`--doh-url` makes curl resolve every name of that command at the gateway.",
+    "With `--doh-url` curl sends every name of that command to the gateway.",
     ...(isSelfSigned
       ? [
           "The gateway's certificate is self-signed: save `certificate.crt` (below) in the folder where you run the line.",
@@ -46,6 +46,6 @@ export const curl: ClientSetup = {
 export const dig: ClientSetup = {
   id: "dig",
   title: "dig, kdig",
-  steps: () => ["They do not check the gateway's certificate unless told to (`+tls-ca`)."],
+  steps: () => ["They verify the gateway's certificate only with `+tls-ca`."],
   files: [digLines],
 };

@@ -30,7 +30,7 @@ export const coredns: ClientSetup = {
   title: "CoreDNS by DNS over HTTPS (1.14.5 and newer)",
   lacks: lacksPath,
   steps: (facts) => [
-    "Add the server block to the Corefile, beside those that are there. CoreDNS asks at the path `/dns-query`, hence as somebody outside every cluster.",
+    "Add the server block to the Corefile, beside the existing ones. CoreDNS queries the path `/dns-query`, so as a client outside the clusters.",
     ...addressStep(facts),
     ...trust(facts),
   ],
@@ -42,7 +42,7 @@ export const corednsOfListener: ClientSetup = {
   title: "CoreDNS, any version",
   lacks: lacksListener,
   steps: (facts) => [
-    "Add the server block to the Corefile, beside those that are there.",
+    "Add the server block to the Corefile, beside the existing ones.",
     ...addressStep(facts, facts.dot ?? facts.dns),
     ...(listenerOf(facts).overTls ? trust(facts) : []),
   ],
@@ -55,7 +55,7 @@ export const corednsOnKubernetes: ClientSetup = {
   lacks: (facts) => (lacksListener(facts) === undefined ? undefined : lacksPath(facts)),
   steps: (facts) => [
     "AKS, k3s and others import a ConfigMap of their users: `kubectl apply -f coredns-custom.yaml`.",
-    "kubeadm and kind: name `coredns-patch.yaml` below `patches` in a kustomization whose resources hold your ConfigMap `coredns`. It replaces the whole Corefile: hold what stands behind the first block against yours before.",
+    "kubeadm and kind: name `coredns-patch.yaml` below `patches` in a kustomization whose resources hold your ConfigMap `coredns`. It replaces the whole Corefile: compare everything after the first block with yours before.",
     "Then `kubectl -n kube-system rollout restart deployment coredns`.",
     ...(lacksListener(facts) !== undefined
       ? [
@@ -69,7 +69,7 @@ export const corednsOnKubernetes: ClientSetup = {
 };
 
 const KUBEADM_COREFILE = [
-  "# From here on: kubeadm's default. Take your own.",
+  "# From here on: kubeadm's default. Use your own.",
   ".:53 {",
   "    errors",
   "    health {",
@@ -134,7 +134,7 @@ function serverBlock({ zone, host, isSelfSigned }: SetupFacts, upstream: string)
 function lacksPath({ prefix }: SetupFacts): string | undefined {
   return prefix === ""
     ? undefined
-    : "CoreDNS can set no path, and so cannot hold the token that you ask with. Have it ask with a token in the host name (setting `access.rules[].hostTokens`).";
+    : "CoreDNS cannot set a path, so it cannot send your token. Use a token in the host name for it (setting `access.rules[].hostTokens`).";
 }
 
 function trust({ isSelfSigned }: SetupFacts): string[] {

@@ -31,12 +31,12 @@ export const dnscryptProxy: ClientSetup = {
   title: "dnscrypt-proxy, every name",
   lacks: ({ outside }) =>
     outside === "refuse"
-      ? "dnscrypt-proxy drops a server that refuses names outside its zones: set `outsideZones` to `forward` (or `nxdomain`), or use its forwarding rules."
+      ? "dnscrypt-proxy drops a server that refuses names out of its zones: set `outsideZones` to `forward` (or `nxdomain`), or use its forwarding rules."
       : undefined,
   steps: (facts) => [
     "Add the lines to `dnscrypt-proxy.toml`: `server_names` at the top, the section at the end.",
     ...(facts.outside === "nxdomain"
-      ? [`This gateway denies every name outside its zones: with these lines only ${facts.zone} resolves.`]
+      ? [`This gateway denies every name out of its zones: with these lines only ${facts.zone} resolves.`]
       : []),
     ...trustStep(facts),
   ],

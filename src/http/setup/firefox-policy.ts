@@ -26,13 +26,13 @@ export const firefox: ClientSetup = {
   lacks: (facts) =>
     lacksAlias(facts) ??
     (facts.isSelfSigned
-      ? "Firefox takes no self-signed certificate for DNS over HTTPS, not even one that it was told to trust: give the gateway a certificate of an authority that Firefox trusts (settings `tls.certificateFile` and `tls.keyFile`)."
+      ? "Firefox accepts no self-signed certificate for DNS over HTTPS, not even a trusted one: give the gateway a certificate of an authority that Firefox trusts (settings `tls.certificateFile` and `tls.keyFile`)."
       : undefined),
   steps: (facts) => [
-    "Linux: put the file into `/etc/firefox/policies`. Windows: into a folder named `distribution` beside `firefox.exe`. macOS: into `Firefox.app/Contents/Resources/distribution`. `about:policies` shows what arrived.",
+    "Linux: put the file into `/etc/firefox/policies`. Windows: into a folder named `distribution` beside `firefox.exe`. macOS: into `Firefox.app/Contents/Resources/distribution`. `about:policies` shows the result.",
     facts.outside === "forward"
-      ? "Firefox asks the gateway for every name, and the system's resolver for those that it cannot resolve."
-      : "Firefox asks the gateway for every name, and the system's resolver for those that the gateway refuses: all names work, and the gateway sees them all.",
+      ? "Firefox sends every name to the gateway, and those that it cannot resolve to the system's resolver."
+      : "Firefox sends every name to the gateway, and those that it refuses to the system's resolver: all names work, and the gateway sees them all.",
   ],
   files: [firefoxPolicy],
 };

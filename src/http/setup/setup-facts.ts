@@ -67,9 +67,10 @@ export function readSetupFacts(asked: SetupRequest): SetupFacts {
   const { host, port, origin } = readOrigin(asked.url);
   const zone = readName(asked.zone, "the zone");
   const { prefix = "" } = asked;
-  if (!PREFIX.test(prefix)) throw new SetupError("the token has characters that a setup file cannot hold");
+  if (!PREFIX.test(prefix)) throw new SetupError("the token has characters that a setup file cannot contain");
   const { example = { name: `dns-version.${zone}`, type: "TXT" } } = asked;
-  if (!/^[A-Z]{1,10}$/.test(example.type)) throw new SetupError("the type of the example is none");
+  if (!/^[A-Z]{1,10}$/.test(example.type))
+    throw new SetupError("the type of the example is not a record type");
   const own = host === "localhost" ? ["127.0.0.1", "::1"] : isAddress(host) ? [host] : [];
   return {
     zone,
@@ -106,12 +107,13 @@ function readOrigin(text: string): Pick<SetupFacts, "host" | "port" | "origin"> 
   }
   if (url.protocol !== "https:")
     throw new SetupError(
-      "DNS over HTTPS needs an https address, and this gateway was reached by another one: set publicUrl to the https address that clients reach it by",
+      "DNS over HTTPS needs an https address, and this request came by another one: set publicUrl to the gateway's https address",
     );
-  if (url.username !== "" || url.password !== "") throw new SetupError("a public address holds no password");
+  if (url.username !== "" || url.password !== "")
+    throw new SetupError("a public address must not contain a password");
   const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
   if (!isAddress(host) && !NAME.test(host))
-    throw new SetupError(`${shown(url.hostname)} is no host name that a setup file can hold`);
+    throw new SetupError(`${shown(url.hostname)} is not a host name that a setup file can contain`);
   const port = url.port === "" ? 443 : Number(url.port);
   return { host, port, origin: `https://${inUrl(host)}${port === 443 ? "" : `:${port}`}` };
 }
@@ -125,7 +127,7 @@ function readName(text: string, what: string): string {
     throw error;
   }
   if (!NAME.test(name))
-    throw new SetupError(`${what} ${shown(name)} has characters that a setup file cannot hold`);
+    throw new SetupError(`${what} ${shown(name)} has characters that a setup file cannot contain`);
   return name;
 }
 

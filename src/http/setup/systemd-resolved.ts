@@ -32,10 +32,10 @@ export const systemdResolved: ClientSetup = {
   title: "systemd-resolved",
   lacks: lacksListener,
   steps: (facts) => [
-    "For good: put the file into `/etc/systemd/resolved.conf.d`, then `systemctl restart systemd-resolved`. `resolvectl status` shows it.",
-    "For a try: run the lines with the name of a link, such as a VPN's, in place of `LINK`.",
+    "Permanently: put the file into `/etc/systemd/resolved.conf.d`, then `systemctl restart systemd-resolved`. `resolvectl status` shows it.",
+    "Temporarily: run the lines with the name of a link, such as a VPN's, in place of `LINK`.",
     // resolved.conf(5), Domains=: they stand beside those of links.
-    "Servers of that file are asked for other names, too, on machines whose links have none of their own.",
+    "If no link has servers of its own, systemd-resolved sends all other names to these servers, too.",
     ...addressStep(facts, facts.dot ?? facts.dns),
     ...(facts.dot === undefined ? [] : trustStep(facts)),
   ],

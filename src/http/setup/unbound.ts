@@ -38,11 +38,11 @@ export const unbound: ClientSetup = {
   steps: (facts) => [
     "Put the file into `/etc/unbound/unbound.conf.d`, check it with `unbound-checkconf`, reload unbound.",
     ...(listenerOf(facts).overTls && isAddress(facts.host)
-      ? ["The certificate has to hold the address that stands behind `#`."]
+      ? ["The certificate must contain the address behind `#`."]
       : []),
     ...(listenerOf(facts).overTls && facts.isSelfSigned
       ? [
-          "The gateway's certificate is self-signed: put `certificate.crt` (below) where `tls-cert-bundle` says.",
+          "The gateway's certificate is self-signed: put `certificate.crt` (below) at the path of `tls-cert-bundle`.",
         ]
       : []),
     ...addressStep(facts, facts.dot ?? facts.dns),

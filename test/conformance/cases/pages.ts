@@ -56,8 +56,8 @@ export const pageCases: readonly HttpCase[] = [
   page("a zone that is not served is none to set up", "/setup?zone=example.org", "does not serve", 404),
   ...[
     ["a path where there is nothing", "/nothing/here", "Not found"],
-    ["a path below a page", "/services/shop", "There is nothing at this address."],
-    ["a file that there is not", "/setup/chromium/other.json", "There is no such file"],
+    ["a path below a page", "/services/shop", "Nothing exists at this address."],
+    ["a file that there is not", "/setup/chromium/other.json", "This file does not exist"],
   ].map(([title, path, text]) => ({
     ...page(`a browser gets a page for ${title}`, path!, text!, 404),
     headers: { accept: BROWSER },
@@ -97,8 +97,8 @@ export const pageCases: readonly HttpCase[] = [
   ),
   ...(
     [
-      ["a file that there is not", "/setup/chromium/other.json", "no such file"],
-      ["a client that there is not", "/setup/other/file", "no such file"],
+      ["a file that there is not", "/setup/chromium/other.json", "this file does not exist"],
+      ["a client that there is not", "/setup/other/file", "this file does not exist"],
       [
         "a file for .local, which browsers keep to themselves",
         "/setup/chromium/clusterset-doh.json?zone=clusterset.local",

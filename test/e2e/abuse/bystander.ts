@@ -2,6 +2,7 @@ import { type ClientHttp2Session, connect } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { GatewayProcess } from "../processes.ts";
 import { answerOf, queryBytes, queryDoh } from "../servers/dns.ts";
+import { Repetition } from "./repetition.ts";
 
 /** What an ordinary client asks, and the addresses that it must get. */
 export interface Question {
@@ -24,19 +25,17 @@ export class Bystander {
   readonly #gateway: GatewayProcess;
   readonly #question: Question;
   #session: ClientHttp2Session;
-  readonly #opensConnections: boolean;
-  readonly #running: Promise<void>;
-  #answers = 0;
-  #isStopping = false;
+  readonly #repetition: Repetition;
+  #drops = 0;
 
-  private constructor(gateway: GatewayProcess, question: Question, opens: boolean) {
+  private constructor(gateway: GatewayProcess, question: Question, opensConnections: boolean) {
     this.#gateway = gateway;
     this.#question = question;
     this.#session = connectTo(gateway);
-    this.#opensConnections = opens;
-    this.#running = this.#run();
-    // `stop` tells of it.
-    this.#running.catch(() => {});
+    this.#repetition = new Repetition(async () => {
+      await this.#askAsClientsDo();
+      if (opensConnections) await this.#askOverNewConnection();
+    });
   }
 
   /** Starts it, and waits for its first answer. @param opensConnections whether it asks over new connections, too */
@@ -50,27 +49,20 @@ export class Bystander {
     return bystander;
   }
 
+  /** How often the gateway dropped the connection that it keeps. */
+  get drops(): number {
+    return this.#drops;
+  }
+
   /** Waits for so many further answers: during an attack, that it is answered meanwhile. @throws what it got instead */
-  async answered(more: number): Promise<void> {
-    const wanted = this.#answers + more;
-    while (this.#answers < wanted) await Promise.race([this.#running, sleep(PAUSE_MS)]);
+  answered(more: number): Promise<void> {
+    return this.#repetition.answered(more);
   }
 
   /** @returns how many right answers it got @throws what it got instead of one */
   async stop(): Promise<number> {
-    this.#isStopping = true;
-    await this.#running;
-    return this.#answers;
-  }
-
-  async #run(): Promise<void> {
     try {
-      while (!this.#isStopping) {
-        await this.#askAsClientsDo();
-        if (this.#opensConnections) await this.#askOverNewConnection();
-        this.#answers++;
-        await sleep(PAUSE_MS);
-      }
+      return await this.#repetition.stop();
     } finally {
       this.#session.destroy();
     }
@@ -87,6 +79,7 @@ export class Bystander {
         return await this.#askOverKeptConnection();
       } catch (error) {
         if (!(error instanceof Dropped) || Date.now() > deadline) throw error;
+        this.#drops++;
         this.#session.destroy();
         this.#session = connectTo(this.#gateway);
         await sleep(PAUSE_MS);
@@ -108,7 +101,7 @@ export class Bystander {
       stream.on("close", () => reject(new Dropped("an ordinary client's request was dropped")));
       stream.on("end", () => {
         try {
-          this.#check(Buffer.concat(parts));
+          checkAnswer(this.#question, Buffer.concat(parts));
           resolve();
         } catch (error) {
           reject(error);
@@ -120,16 +113,17 @@ export class Bystander {
   async #askOverNewConnection(): Promise<void> {
     const { url, ca } = this.#gateway;
     const { raw } = await queryDoh(`${url}/dns-query`, { name: this.#question.name, type: "A" }, { ca });
-    this.#check(raw);
+    checkAnswer(this.#question, raw);
   }
+}
 
-  #check(raw: Buffer): void {
-    const { message, rcode } = answerOf(raw);
-    const addresses = (message.answers ?? []).map((record) => ("data" in record ? String(record.data) : ""));
-    const got = `${rcode} ${addresses.sort().join(" ")}`;
-    const wanted = `NOERROR ${[...this.#question.addresses].sort().join(" ")}`;
-    if (got !== wanted) throw new Error(`an ordinary client got ${got} for ${this.#question.name}`);
-  }
+/** @throws where an answer does not have the addresses that it must */
+export function checkAnswer({ name, addresses }: Question, raw: Buffer): void {
+  const { message, rcode } = answerOf(raw);
+  const found = (message.answers ?? []).map((record) => ("data" in record ? String(record.data) : ""));
+  const got = `${rcode} ${found.sort().join(" ")}`;
+  const wanted = `NOERROR ${[...addresses].sort().join(" ")}`;
+  if (got !== wanted) throw new Error(`an ordinary client got ${got} for ${name}`);
 }
 
 function connectTo({ url, ca }: GatewayProcess): ClientHttp2Session {

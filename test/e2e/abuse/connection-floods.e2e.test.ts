@@ -1,4 +1,3 @@
-import { readdirSync, readlinkSync } from "node:fs";
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../answers.ts";
@@ -9,8 +8,9 @@ import {
   WEB_ADDRESSES,
 } from "../clients/listening-gateway.ts";
 import { Bystander } from "./bystander.ts";
-import { MemoryWatch, processOf } from "./memory.ts";
+import { MemoryWatch } from "./memory.ts";
 import { openTcp, openTls } from "./slow-client.ts";
+import { socketsOf } from "./sockets.ts";
 
 const CONNECTIONS = 300;
 const LIMITS = { connections: CONNECTIONS, handshakeSeconds: 1, requestSeconds: 1, idleSeconds: 2 };
@@ -64,16 +64,3 @@ describe("more connections than there are places for", () => {
     expect(gateway.process.log()).not.toMatch(/"level":"(?:error|fatal)"/);
   });
 });
-
-/** How many sockets a process has open (proc(5), fd). */
-function socketsOf(pid: number): number {
-  const folder = `/proc/${processOf(pid)}/fd`;
-  return readdirSync(folder).filter((name) => {
-    try {
-      return readlinkSync(`${folder}/${name}`).startsWith("socket:");
-    } catch {
-      // Closed since.
-      return false;
-    }
-  }).length;
-}

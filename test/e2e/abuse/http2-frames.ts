@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
-import { connect } from "node:tls";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openRaw } from "./raw-socket.ts";
 
 /** The type octets of frames (RFC 9113 section 6). */
 export const FrameType = {
@@ -75,14 +76,16 @@ export interface RawConnectionOptions {
 /** An HTTP/2 connection whose frames are written by hand, so that they may be wrong. */
 export class RawHttp2Connection {
   readonly socket: Socket;
+  readonly #tcp: Socket;
   /** Resolves when the connection is gone, with the error code of the GOAWAY frame that told why. */
   readonly closed: Promise<number | undefined>;
   onFrame: (frame: Frame) => void = () => {};
   goaway: number | undefined;
   #received: Buffer = Buffer.alloc(0);
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, tcp: Socket) {
     this.socket = socket;
+    this.#tcp = tcp;
     this.closed = new Promise((resolve) => socket.once("close", () => resolve(this.goaway)));
     socket.on("error", () => {});
     socket.on("data", (part: Buffer) => this.#take(part));
@@ -90,13 +93,8 @@ export class RawHttp2Connection {
 
   /** Opens one and sends the preface. */
   static async open(options: RawConnectionOptions): Promise<RawHttp2Connection> {
-    const { port, ca, localAddress } = options;
-    const socket = connect({
-      ...{ port, ca, host: "127.0.0.1", servername: "localhost", ALPNProtocols: ["h2"] },
-      ...(localAddress !== undefined && { localAddress }),
-    });
-    const connection = new RawHttp2Connection(socket);
-    await once(socket, "secureConnect");
+    const { socket, tcp } = await openRaw({ ...options, protocol: "h2" });
+    const connection = new RawHttp2Connection(socket, tcp);
     connection.send(PREFACE, settings(options.settings));
     return connection;
   }
@@ -113,12 +111,33 @@ export class RawHttp2Connection {
       await Promise.race([once(this.socket, "drain").catch(() => {}), this.closed]);
   }
 
+  /** Sends a PING and waits for its answer: by then the gateway has read everything before. @returns whether that came in time */
+  async roundTrip(timeoutMs = 10_000): Promise<boolean> {
+    const { onFrame } = this;
+    const answered = new Promise<boolean>((resolve) => {
+      this.onFrame = (one) => {
+        if (one.type === FrameType.PING && (one.flags & Flag.ACK) !== 0) resolve(true);
+        onFrame(one);
+      };
+      this.send(frame(FrameType.PING, 0, 0, Buffer.alloc(8)));
+    });
+    const isSilent = sleep(timeoutMs, false, { ref: false });
+    return Promise.race([answered, this.closed.then(() => false), isSilent]).finally(() => {
+      this.onFrame = onFrame;
+    });
+  }
+
   get isOpen(): boolean {
     return !this.socket.destroyed && this.socket.writable;
   }
 
   close(): void {
     this.socket.destroy();
+  }
+
+  /** Ends the connection by a TCP RST. */
+  abort(): void {
+    this.#tcp.resetAndDestroy();
   }
 
   #take(part: Buffer): void {

@@ -42,7 +42,7 @@ describe("Chromium with the managed policy that /setup made, and no other resolv
   test("the test of the client says that it works, within the page's own policy", async () => {
     const document = await openInChromium(`${world.gateway.url}/setup/test?zone=${ALIAS}`, settings);
     expect(outcome(document, "reach")).toEqual(["good", expect.stringContaining("gets answers")]);
-    expect(outcome(document, "look")).toEqual(["good", expect.stringContaining("asked this gateway")]);
+    expect(outcome(document, "look")).toEqual(["good", expect.stringContaining("queried this gateway")]);
   });
 
   test("and says that it does not where the policy is not there", async () => {

@@ -29,18 +29,20 @@ export const DESIGNATED = "dns.example.org";
 const CLUSTERS = ["cluster-a", "cluster-b"];
 const WEB_PORTS = [port("https", 443)];
 
-/** Starts it and pushes. @param more further settings of its listeners; `config`: of the rest */
+/** Starts it and pushes. @param more further settings of its listeners; `config`: of the rest; without `tls` there is no DNS over TLS */
 export async function startListeningGateway(
   more: {
     readonly dns?: object;
     readonly dot?: object;
     readonly publicUrl?: string;
+    readonly tls?: boolean;
     readonly config?: Record<string, unknown>;
   } = {},
 ): Promise<ListeningGateway> {
   const [dnsPort, viewPort, dotPort] = [await freePort(), await freePort(), await freePort()];
   const gateway = await startGateway({
     clusters: CLUSTERS,
+    tls: more.tls ?? true,
     // Its clusterset IP is answered outside, though cluster-a alone exports the service.
     speaksFor: { "cluster-b": ["cluster-a"] },
     zones: [ZONE],
@@ -50,8 +52,10 @@ export async function startListeningGateway(
         listen: [`127.0.0.1:${dnsPort}`, { address: `127.0.0.1:${viewPort}`, view: "cluster-a" }],
         ...more.dns,
       },
-      dot: { listen: [`127.0.0.1:${dotPort}`], ...more.dot },
-      ddr: { name: DESIGNATED, addresses: ["127.0.0.1"] },
+      ...(more.tls !== false && {
+        dot: { listen: [`127.0.0.1:${dotPort}`], ...more.dot },
+        ddr: { name: DESIGNATED, addresses: ["127.0.0.1"] },
+      }),
       ...(more.publicUrl !== undefined && { publicUrl: more.publicUrl }),
       ...more.config,
     },

@@ -6,9 +6,9 @@ const introduction = `# Where answers differ from CoreDNS 1.15
 
 CoreDNS answers clusterset names inside a cluster, by the option \`multicluster\` of its plugin \`kubernetes\`. In import mode
 this gateway answers from the same ServiceImports and EndpointSlices. An end-to-end test runs both on the same API servers,
-asks both some thirty thousand questions, and demands the same code, flags, answer, SOA and, for SRV, additional section; the order of records,
-the weight in SRV and the serial in SOA are left out. This page is all that differs, and why. It is written from the table that the test
-holds every answer against, so a difference that is new, or gone, fails the test.
+sends both some thirty thousand queries, and demands the same code, flags, answer, SOA and, for SRV, additional section; the order of records,
+the weight in SRV and the serial in SOA are left out. This page lists every difference, with its reason. The test generates it from the table with which it
+compares every answer, so a new or missing difference fails the test.
 
 In the examples an SRV record shows priority, port and target; "with" marks the additional section. "MCS" is the specification of multicluster DNS,
 version 1.0.0; [names-and-records.md](../reference/names-and-records.md) has the gateway's answers as a whole. [The second part](#where-answers-differ-in-a-clusters-own-zone) is about a
@@ -18,7 +18,7 @@ cluster's own zone.
 const localIntroduction = `# Where answers differ in a cluster's own zone
 
 With \`sync --cluster-zone cluster.local\` the gateway answers a cluster's own names in that cluster's view, as CoreDNS does in the
-cluster. A second end-to-end test compares the two on one API server in the same manner: some twenty thousand questions in
+cluster. A second end-to-end test compares the two on one API server in the same way: some twenty thousand queries in
 each of the modes \`pods disabled\`, \`insecure\` and \`verified\`. "DNS" is the specification of DNS-based service discovery, version 1.0.1.
 
 ## As in the clusterset zone

@@ -17,6 +17,7 @@ const packages: Record<string, string> = {
   "python3-pip": "pip3",
   "firefox-esr": "firefox-esr",
   "libnss3-tools": "certutil",
+  "default-jdk-headless": "javac",
 };
 
 /** The full path of a program on PATH, or undefined. */

@@ -29,10 +29,10 @@ describe("the test of a client", () => {
     await world.clock.advance(2000);
     expect(await result(world, token)).toEqual({
       seen: true,
-      message: "Yes: this client asked this gateway for the name 2 s ago, as cluster east.",
+      message: "Yes: this client queried this gateway for the name 2 s ago, as cluster east.",
     });
     const { text } = await world.page(`/setup/test?token=${token}`);
-    expect(text).toContain("Yes: this client asked this gateway");
+    expect(text).toContain("Yes: this client queried this gateway");
     expect(text).not.toContain("start another test");
   });
 
@@ -77,7 +77,7 @@ describe("the test of a client", () => {
   it("tells where a host cannot tell", async () => {
     const world = await pagesWorld(twoClusters(), { canSeeTests: false });
     const { text, html } = await world.page("/setup/test");
-    expect(text).toContain("many places that do not tell each other");
+    expect(text).toContain("many places that do not share their queries");
     expect(html).not.toContain("<script>");
   });
 });

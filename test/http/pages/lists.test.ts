@@ -42,7 +42,7 @@ describe("/", () => {
     await world.clock.advance(95_000);
     const { text } = await world.page("/");
     expect(text).toContain("Answering from 1 of 2 clusters.");
-    expect(text).toContain("east silent, its names are withdrawn");
+    expect(text).toContain("east expired, its names are withdrawn");
     expect(text).toContain("Lease: ran out 35 s ago");
     expect(text.indexOf("east")).toBeLessThan(text.indexOf("west"));
   });
@@ -67,8 +67,8 @@ describe("/", () => {
     });
     for (const path of ["/", "/conflicts"]) {
       const { text } = await secondary.page(path);
-      expect(text).toContain("Conflicts are kept where the image is compiled, by the primary");
-      expect(text).toContain("Findings are kept where the image is compiled, by the primary");
+      expect(text).toContain("Conflicts are known to the primary, which compiles the image");
+      expect(text).toContain("Findings are known to the primary, which compiles the image");
     }
     expect((await secondary.page("/services")).text).toContain("web.shop.svc.clusterset.test");
   });
@@ -126,7 +126,7 @@ describe("/conflicts", () => {
   it("says that there is none", async () => {
     const { text } = await (await pagesWorld([snapshot("east")])).page("/conflicts");
     expect(text).toContain("No conflict: all clusters agree.");
-    expect(text).toContain("No finding: all that is exported is answered.");
+    expect(text).toContain("No finding: everything exported is served.");
   });
 });
 

@@ -59,9 +59,9 @@ describe("a look-up", () => {
   });
 
   it.each([
-    ["a name that is none", "nothing.shop.svc.clusterset.test", "A", "There is no such name (NXDOMAIN)"],
+    ["a name that is none", "nothing.shop.svc.clusterset.test", "A", "The name does not exist (NXDOMAIN)"],
     ["a type that is none", WEB, "TXT", "has no TXT records (NODATA)"],
-    ["a name outside", "example.org", "A", "outside the zones of this gateway"],
+    ["a name outside", "example.org", "A", "out of the zones of this gateway"],
     ["a number as type", WEB, "65280", "has no TYPE65280 records"],
     ["an address", "10.200.0.1", "A", "web.shop.svc.clusterset.local."],
   ])("explains %s", async (_, name, type, said) => {

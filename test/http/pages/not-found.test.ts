@@ -19,7 +19,7 @@ describe("a path where there is nothing", () => {
   it("is a page with links that work, for a browser", async () => {
     const { status, text, links } = await readPage(await world.fetch("/nothing", BROWSER));
     expect(status).toBe(404);
-    expect(text).toContain("There is nothing at this address.");
+    expect(text).toContain("Nothing exists at this address.");
     const paths = links.filter((link) => link.startsWith("/"));
     expect(paths).toEqual(expect.arrayContaining(["/", "/services", "/clusters", "/conflicts", "/setup"]));
     for (const path of paths) expect((await world.fetch(path)).status, path).toBe(200);
@@ -71,8 +71,8 @@ describe("a path where there is nothing", () => {
 
 describe("a file of /setup that there is not", () => {
   it.each([
-    ["/setup/curl/other.sh", "There is no such file"],
-    ["/setup/other/file", "There is no such file"],
+    ["/setup/curl/other.sh", "This file does not exist"],
+    ["/setup/other/file", "This file does not exist"],
     ["/setup/curl/curl.sh?zone=example.org", "This gateway does not serve that zone"],
   ])("is a page for a browser, and text for others: %s", async (path, text) => {
     const page = await readPage(await world.fetch(path, BROWSER));

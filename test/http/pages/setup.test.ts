@@ -75,7 +75,7 @@ describe("/setup", () => {
     const clear = await pagesWorld(twoClusters(), { origin: "http://doh.example" });
     const { status, text } = await clear.page("/setup");
     expect(status).toBe(404);
-    expect(text).toContain("set publicUrl to the https address");
+    expect(text).toContain("set publicUrl to the gateway's https address");
     expect((await clear.fetch("/setup/chromium/clusterset-doh.json")).status).toBe(404);
     const behindProxy = await pagesWorld(twoClusters(), {
       origin: "http://doh.example",

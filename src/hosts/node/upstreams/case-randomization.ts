@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 import { HEADER_BYTES, MAX_NAME_BYTES } from "../../../dns/codes.ts";
 import { FOLD } from "../../../dns/name.ts";
-import { readRecord, skipName } from "../../../dns/record-walk.ts";
+import { readName, readRecord } from "../../../dns/wire-reader.ts";
 
 const CASE_BIT = 0x20;
 /** Random octets that are not used yet, from `randomUsed` on: getting many at once costs as much as getting one. */
@@ -45,7 +45,7 @@ export function restoreCase(query: Uint8Array, answer: Uint8Array): void {
 }
 
 function nameLength(message: Uint8Array): number {
-  return skipName(message, HEADER_BYTES) - HEADER_BYTES;
+  return readName(message, HEADER_BYTES) - HEADER_BYTES;
 }
 
 function forEachLetter(message: Uint8Array, visit: (at: number) => void): void {

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { HeaderFlag } from "../../../dns/codes.ts";
-import { readWord } from "../../../dns/record-walk.ts";
+import { readWord } from "../../../dns/wire-reader.ts";
 import type { Upstream } from "../../../forward/upstream.ts";
 import { readUpstreamAnswer } from "../../../forward/upstream-answer.ts";
 import { hasSameCase, randomizeCase, restoreCase } from "./case-randomization.ts";

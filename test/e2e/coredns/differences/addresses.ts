@@ -63,7 +63,7 @@ export const addressDifferences: Difference[] = [
     title: "A ClusterSetIP service whose ServiceImport has no ports or no spec",
     corednsSays: "NXDOMAIN, whatever its `spec.ips`.",
     weSay: "A and AAAA for `spec.ips`; NODATA for the other types.",
-    reason: "MCS 2.3.1 asks for the record of each clusterset IP, and knows no condition about ports.",
+    reason: "MCS 2.3.1 demands the record of each clusterset IP, without a condition about ports.",
     example: {
       question: { name: "no-ports.shop.svc.clusterset.local", type: "A" },
       coredns: "NXDOMAIN",
@@ -97,7 +97,7 @@ export const addressDifferences: Difference[] = [
   },
   {
     id: "bad-ips",
-    title: "A text in `spec.ips` that is no address to connect to",
+    title: "A text in `spec.ips` that is not a usable address",
     corednsSays:
       "A CNAME to the text beside the other addresses, also to the root for an empty one; `::ffff:10.200.0.18` as A 10.200.0.18; 0.0.0.0 as it is.",
     weSay: "The addresses only; the rest becomes a finding.",

@@ -73,7 +73,7 @@ export const endpointDifferences: Difference[] = [
   },
   {
     id: "half-labelled",
-    title: "A headless service of whose slices some lack the label",
+    title: "A headless service with some slices without the label",
     corednsSays: "The endpoints of all slices for A and AAAA.",
     weSay: "Those of the slices with the label.",
     reason: "As above: one bad object does not spoil its neighbours.",
@@ -100,9 +100,9 @@ export const endpointDifferences: Difference[] = [
   },
   {
     id: "empty-label-srv",
-    title: "SRV of a headless service of whose slices one has no source cluster, or an empty one",
+    title: "SRV of a headless service with a slice without a source cluster, or with an empty one",
     corednsSays:
-      "No answer, over UDP or TCP: the target `<hostname>..<service>` is no name, and the whole answer is dropped.",
+      "No answer, over UDP or TCP: the target `<hostname>..<service>` is not a name, and the whole answer is dropped.",
     weSay: "The SRV records of the other slices.",
     reason:
       "One bad object does not spoil its neighbours; a client that waits for an answer in vain asks the next server, or gives up (RFC 8906 section 2).",

@@ -79,7 +79,7 @@ export const portDifferences: Difference[] = [
     id: "lax-underscores",
     title: "`_<port>.<protocol>`, `<port>._<protocol>`, `_._<protocol>`, `_<port>._`",
     corednsSays:
-      "What `_<port>._<protocol>` says; an underscore alone stands for every port or every protocol.",
+      "The records of `_<port>._<protocol>`; an underscore alone matches every port or every protocol.",
     weSay: "NXDOMAIN.",
     reason:
       "MCS 2.3.2 and 2.4.2 name `_<port>._<protocol>` and nothing else; so does RFC 2782. There are no wildcards in the specification.",
@@ -117,7 +117,7 @@ export const portDifferences: Difference[] = [
     corednsSays: "All ports but -1: 70000 as 4464 and -2 as 65534, by their lower 16 bits; 0 as it is.",
     weSay: "The ports that can have a record `_<port>._<protocol>`; the others become findings.",
     reason:
-      "A port has 16 bits (RFC 6335 section 6; IANA reserves 0), and its name becomes a label of a DNS name (RFC 6335 section 5.1). A number that nobody wrote would be a wrong answer.",
+      "A port has 16 bits (RFC 6335 section 6; IANA reserves 0), and its name becomes a label of a DNS name (RFC 6335 section 5.1). A number that is in no object would be wrong.",
     example: {
       question: { name: "only-odd.shop.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -151,7 +151,7 @@ export const portDifferences: Difference[] = [
     corednsSays: "NXDOMAIN; the port is there at `_<port>._` only.",
     weSay: "The SRV record.",
     reason:
-      "The Kubernetes API's default for a port's protocol is TCP (KEP-1645's `ServicePort` is that of `v1`); the CRD does not fill it in.",
+      "The default of the Kubernetes API for a port's protocol is TCP (KEP-1645's `ServicePort` is that of `v1`); the CRD does not fill it in.",
     example: {
       question: { name: "_plain._tcp.no-protocol.shop.svc.clusterset.local", type: "SRV" },
       coredns: "NXDOMAIN",
@@ -173,7 +173,7 @@ export const portDifferences: Difference[] = [
     corednsSays: "Both.",
     weSay: "The first; the other becomes a finding.",
     reason:
-      'The ports of a service have "no duplicated names" (KEP-1645, Service Port). The API server refuses such a Service, though not such a ServiceImport.',
+      'The ports of a service have "no duplicated names" (KEP-1645, Service Port). The API server rejects such a Service, but not such a ServiceImport.',
     example: {
       question: { name: "_http._tcp.doubled.shop.svc.clusterset.local", type: "SRV" },
       coredns:
@@ -225,7 +225,7 @@ export const portDifferences: Difference[] = [
     corednsSays: "Those addresses of the target that have the port.",
     weSay: "All addresses of the target.",
     reason:
-      "A resolver caches what is in the additional section as the target's RRset, so it is all of it or nothing (RFC 2181 section 5); the target's own A question has all of them on both sides.",
+      "A resolver caches what is in the additional section as the target's RRset, so it must be complete or absent (RFC 2181 section 5); the A query for the target gets all of them on both sides.",
     example: {
       question: { name: "_pg._tcp.split-ports.data.svc.clusterset.local", type: "SRV" },
       coredns:

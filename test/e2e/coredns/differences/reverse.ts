@@ -44,7 +44,7 @@ export const reverseDifferences: Difference[] = [
     title: "PTR of a clusterset IP",
     corednsSays: "NXDOMAIN.",
     weSay: "The service.",
-    reason: "MCS 2.3.3 asks for it.",
+    reason: "MCS 2.3.3 demands it.",
     example: {
       question: { name: "2.0.200.10.in-addr.arpa", type: "PTR" },
       coredns: "NXDOMAIN",
@@ -60,8 +60,8 @@ export const reverseDifferences: Difference[] = [
     corednsSays:
       "No answer: without the label `kubernetes.io/service-name` the name that it makes up has an empty label.",
     weSay:
-      "`<hostname>.<clusterid>.<service>` for a headless service, otherwise as for any name outside the zones.",
-    reason: "MCS 2.4.3 asks for it, for headless services.",
+      "`<hostname>.<clusterid>.<service>` for a headless service, otherwise as for any name out of zone.",
+    reason: "MCS 2.4.3 demands it, for headless services.",
     example: {
       question: { name: "1.4.7.10.in-addr.arpa", type: "PTR" },
       coredns: "no answer",
@@ -95,7 +95,7 @@ export const reverseDifferences: Difference[] = [
     corednsSays: "NXDOMAIN; NODATA for SOA.",
     weSay: "NODATA, with an SOA record of the name itself; the same record as the answer to SOA.",
     reason:
-      "The name exists (RFC 2308 section 2.2). Nothing around it is ours, so the SOA must not speak for more than the name, whose apex it is (RFC 1034 section 4.2.1).",
+      "The name exists (RFC 2308 section 2.2). The gateway owns no name around it, so the SOA must not speak for more than the name, whose apex it is (RFC 1034 section 4.2.1).",
     example: {
       question: { name: "2.0.200.10.in-addr.arpa", type: "A" },
       coredns: "NXDOMAIN",
@@ -112,9 +112,9 @@ export const reverseDifferences: Difference[] = [
     id: "reverse-unknown",
     title: "Reverse names of other addresses",
     corednsSays: "NXDOMAIN with authority for all of `in-addr.arpa` and `ip6.arpa`; NODATA for SOA.",
-    weSay: "REFUSED, as for every name outside the zones.",
+    weSay: "REFUSED, as for every name out of zone.",
     reason:
-      "The addresses are not the clusterset's (RFC 8914 section 4.21). Whoever asks here first goes on to a server that knows; an NXDOMAIN would be final.",
+      "The addresses are not the clusterset's (RFC 8914 section 4.21). A resolver that queries here first continues with a server that knows; NXDOMAIN would be final.",
     example: {
       question: { name: "1.0.250.10.in-addr.arpa", type: "PTR" },
       coredns: "NXDOMAIN",

@@ -43,7 +43,7 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
         "NXDOMAIN at the zone, `svc`, a namespace, `ns.dns` and a service without addresses, though A says that they exist.",
       weSay: "NODATA.",
       reason:
-        "NXDOMAIN is about the name, whatever the type (RFC 2308 sections 2.1 and 5), and about every name below (RFC 8020 section 2): a resolver that has asked for TXT once denies the addresses too.",
+        "NXDOMAIN is about the name, whatever the type (RFC 2308 sections 2.1 and 5), and about every name below (RFC 8020 section 2): a resolver that queried TXT once then denies the addresses, too.",
       example: {
         question: { name: `shop.svc.${zone}`, type: "TXT" },
         coredns: "NXDOMAIN",
@@ -64,7 +64,7 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
       corednsSays: "NODATA for the type SOA at any name of the zone.",
       weSay: "NXDOMAIN, as for every other type.",
       reason:
-        "The code of a negative answer says whether the name exists, whatever the type (RFC 2308 section 2). Programs that look for the zone of a name ask for SOA upwards, and must not take a missing name for one that is there.",
+        "The code of a negative answer says whether the name exists, whatever the type (RFC 2308 section 2). Programs that look for the zone of a name query SOA upwards, and must not mistake a missing name for an existing one.",
       example: {
         question: { name: `nothing.${zone}`, type: "SOA" },
         coredns: "NODATA",
@@ -81,7 +81,7 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
       corednsSays: "NODATA, or NXDOMAIN where it lacks the name.",
       weSay: "One HINFO record that says `RFC8482`.",
       reason:
-        "NODATA would say that the name has no record of any type. RFC 8482 section 4.2 has this answer for servers that do not list all.",
+        "NODATA would say that the name has no record of any type. RFC 8482 section 4.2 has this answer for servers that do not return all records.",
       example: {
         question: { name: `web.shop.svc.${zone}`, type: "ANY" },
         coredns: "NODATA",
@@ -98,7 +98,7 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
         "NXDOMAIN for `_<protocol>.<service>`, `<clusterid>.<service>` of a headless service and `dns.<zone>`.",
       weSay: "NODATA.",
       reason:
-        "Names above existing names exist (RFC 4592 section 2.2.2). A resolver with RFC 8020 or QNAME minimisation (RFC 9156) that hears NXDOMAIN for `_tcp.web` takes `_http._tcp.web` for missing as well. MCS 2.4.4 forbids records at `<clusterid>.<service>`, and there are none.",
+        "Names above existing names exist (RFC 4592 section 2.2.2). A resolver with RFC 8020 or QNAME minimisation (RFC 9156) that gets NXDOMAIN for `_tcp.web` treats `_http._tcp.web` as missing, too. MCS 2.4.4 forbids records at `<clusterid>.<service>`, and there are none.",
       example: {
         question: { name: `_tcp.web.shop.svc.${zone}`, type: "SRV" },
         coredns: "NXDOMAIN",
@@ -162,7 +162,7 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
         "NODATA when it listens on loopback addresses only, as here, or when the question is not all in lower case.",
       weSay: "`ns.dns.<zone>`, the name in the SOA record.",
       reason:
-        "A zone has NS records at its apex (RFC 1034 section 4.2.1, RFC 2181 section 6.1), in whatever case they are asked for.",
+        "A zone has NS records at its apex (RFC 1034 section 4.2.1, RFC 2181 section 6.1), whatever the case of the query.",
       example: {
         question: { name: zone, type: "NS" },
         coredns: "NODATA",
@@ -193,11 +193,11 @@ export function zoneDifferences(served: ServedZone): Difference<NamePlace>[] {
     },
     {
       id: "outside",
-      title: "A name outside every zone",
+      title: "A name out of zone",
       corednsSays: "SERVFAIL, as no other plugin is configured.",
       weSay: "REFUSED with Extended DNS Error 20, or NXDOMAIN where `outsideZones` says so.",
       reason:
-        "REFUSED is what a server says that is not authoritative and does not recurse (RFC 8914 section 4.21); SERVFAIL stands for something broken (RFC 1035 section 4.1.1).",
+        "A server that is not authoritative and does not recurse answers REFUSED (RFC 8914 section 4.21); SERVFAIL means that something is broken (RFC 1035 section 4.1.1).",
       example: {
         question: { name: "example.com", type: "A" },
         coredns: "SERVFAIL",

@@ -76,7 +76,7 @@ const lacksAnswer = (pair: LocalPair, zone: string) => {
 export const aliasDifferences: Difference<LocalPlace>[] = [
   {
     id: "alias-other-types",
-    title: "Types other than A, AAAA and CNAME at an alias",
+    title: "Types other than A, AAAA and CNAME at an ExternalName Service",
     corednsSays: "NODATA.",
     weSay: "The CNAME, and what its target has of that type.",
     reason:
@@ -92,7 +92,7 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "alias-dead-end",
-    title: "An alias of a name in the zone that does not exist, or has no address of the family",
+    title: "A CNAME to a name in the zone that does not exist, or has no address of the family",
     corednsSays: "NODATA, without the CNAME.",
     weSay: "The CNAME; then NXDOMAIN or NODATA for the target.",
     reason:
@@ -108,11 +108,11 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "alias-circle",
-    title: "Aliases that lead in a circle",
+    title: "A circular CNAME chain",
     corednsSays: "NODATA.",
     weSay: "Each CNAME once.",
     reason:
-      "The records exist, and who asks sees what is wrong; RFC 1034 section 5.2.2 leaves loops to the resolver, which must notice them anyway.",
+      "The records exist, and the client sees what is wrong; RFC 1034 section 5.2.2 leaves loops to the resolver, which must notice them anyway.",
     example: {
       question: { name: "ring-a.aliases.svc.cluster.local", type: "A" },
       coredns: "NODATA",
@@ -124,11 +124,11 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "alias-long",
-    title: "More than eight aliases in a row",
+    title: "A chain of more than eight CNAMEs",
     corednsSays: "The target, after up to eleven.",
-    weSay: "Eight CNAMEs; a resolver asks on for the last one.",
+    weSay: "Eight CNAMEs; a resolver queries the last one.",
     reason:
-      "An answer that takes the time of many is a way to tire a server; a resolver starts anew at the last CNAME (RFC 1034 section 5.3.3 step 4c).",
+      "Long chains would let one query cost as much as many; a resolver starts anew at the last CNAME (RFC 1034 section 5.3.3 step 4c).",
     example: {
       question: { name: "link-0.aliases.svc.cluster.local", type: "A" },
       coredns: [
@@ -155,11 +155,11 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "alias-elsewhere-negative",
-    title: "An alias of a name in the clusterset zone that does not exist, or has no address of the family",
+    title: "A CNAME to a name in the clusterset zone that does not exist, or has no address of the family",
     corednsSays: "The CNAME alone, which leaves open whether there is more.",
     weSay: "The CNAME; then NXDOMAIN or NODATA for the target.",
     reason:
-      "Both zones are ours, so the answer is complete: the code is that of the last name (RFC 6604 section 3), with the SOA of its zone (RFC 2308 section 2.1), so that it can be cached.",
+      "Both zones are the gateway's, so the answer is complete: the code is that of the last name (RFC 6604 section 3), with the SOA of its zone (RFC 2308 section 2.1), so that it can be cached.",
     example: {
       question: { name: "to-clusterset-missing.aliases.svc.cluster.local", type: "A" },
       coredns:
@@ -172,7 +172,7 @@ export const aliasDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "alias-of-digits",
-    title: "An alias whose `externalName` reads like an IPv4 address",
+    title: "An `externalName` that reads like an IPv4 address",
     corednsSays: "NXDOMAIN; NODATA for SOA.",
     weSay: "The CNAME.",
     reason:

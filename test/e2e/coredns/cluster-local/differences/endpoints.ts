@@ -21,7 +21,7 @@ export const endpointDifferences: Difference<LocalPlace>[] = [
     corednsSays: "The endpoint.",
     weSay: "NXDOMAIN.",
     reason:
-      "DNS 2.4.1 has these names for headless services only. A client of a cluster IP is kept from choosing an endpoint, and the zone of a large cluster stays a fraction of the size.",
+      "DNS 2.4.1 has these names for headless services only. So a client of a cluster IP cannot choose an endpoint, and the zone of a large cluster is a fraction of the size.",
     example: {
       question: { name: "w0.web.shop.svc.cluster.local", type: "A" },
       coredns: "w0.web.shop.svc.cluster.local A 10.51.0.1",

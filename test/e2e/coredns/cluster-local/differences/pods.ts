@@ -23,7 +23,7 @@ export const podDifferences: LocalDifference[] = [
     id: "below-pod",
     mode: "insecure",
     title: "One or two labels below `a-b-c-d.<ns>.pod`",
-    corednsSays: "What the name of the pod says; the labels do not count.",
+    corednsSays: "The record of the pod; it ignores the labels.",
     weSay: "NXDOMAIN.",
     reason: "DNS 2.6 has `a-b-c-d.<ns>.pod.<zone>` and nothing below it.",
     example: {
@@ -63,7 +63,7 @@ export const podDifferences: LocalDifference[] = [
     corednsSays: "The IPv4 address, with modes that do not verify.",
     weSay: "NXDOMAIN.",
     reason:
-      "DNS 2.6 writes an IPv4 address as `a-b-c-d`; an IPv4-mapped address belongs in no record (RFC 4291 section 2.5.5.2), and nobody's pod has it.",
+      "DNS 2.6 writes an IPv4 address as `a-b-c-d`; an IPv4-mapped address belongs in no record (RFC 4291 section 2.5.5.2), and no pod has it.",
     example: {
       question: { name: "--ffff-a32-1.shop.pod.cluster.local", type: "A" },
       coredns: "--ffff-a32-1.shop.pod.cluster.local A 10.50.0.1",
@@ -80,7 +80,7 @@ export const podDifferences: LocalDifference[] = [
     corednsSays: "NXDOMAIN; only `fd00-50--` is known.",
     weSay: "The address at both names.",
     reason:
-      "A host name does not end in a dash (RFC 1123 section 2.1, RFC 952), so many clients cannot ask for the other; endpoints without a hostname get the zero on both sides.",
+      "A host name does not end in a dash (RFC 1123 section 2.1, RFC 952), so many clients cannot query the other; endpoints without a hostname get the zero on both sides.",
     example: {
       question: { name: "fd00-50--0.shop.pod.cluster.local", type: "AAAA" },
       coredns: "NXDOMAIN",

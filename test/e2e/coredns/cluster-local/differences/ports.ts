@@ -97,7 +97,7 @@ export const portDifferences: Difference<LocalPlace>[] = [
     id: "lax-port-names",
     title: "Two labels below a service that are not `_<port>._<protocol>`",
     corednsSays:
-      "What `_<port>._<protocol>` says, with one underscore or none at all: `http.tcp.<service>`; an underscore alone stands for every port or every protocol.",
+      "The records of `_<port>._<protocol>`, with one underscore or none: `http.tcp.<service>`; an underscore alone matches every port or every protocol.",
     weSay: "NXDOMAIN.",
     reason:
       "DNS 2.3.2 and 2.4.2 name `_<port>._<protocol>` and nothing else; so does RFC 2782. There are no wildcards in the specification.",
@@ -129,10 +129,10 @@ export const portDifferences: Difference<LocalPlace>[] = [
   {
     id: "odd-ports",
     title: "SRV at `<service>` with a port that cannot have a record",
-    corednsSays: "All ports, 70000 as 4464 by its lower 16 bits, 0 as it is, and a name of 63 octets.",
+    corednsSays: "All ports, 70000 as 4464 by its lower 16 bits, 0 as it is, and a name of 63 bytes.",
     weSay: "The ports that can have a record `_<port>._<protocol>`; the others become findings.",
     reason:
-      "A port has 16 bits (RFC 6335 section 6; IANA reserves 0), and its name with an underscore is a label of 63 octets at most (RFC 1035 section 2.3.4).",
+      "A port has 16 bits (RFC 6335 section 6; IANA reserves 0), and its name with an underscore is a label of 63 bytes at most (RFC 1035 section 2.3.4).",
     example: {
       question: { name: "odd-ports.data.svc.cluster.local", type: "SRV" },
       coredns:
@@ -185,7 +185,7 @@ export const portDifferences: Difference<LocalPlace>[] = [
     corednsSays: "Those addresses of the target that have the port.",
     weSay: "All addresses of the target.",
     reason:
-      "A resolver caches what is in the additional section as the target's RRset, so it is all of it or nothing (RFC 2181 section 5); the target's own A question has all of them on both sides.",
+      "A resolver caches what is in the additional section as the target's RRset, so it must be complete or absent (RFC 2181 section 5); the A query for the target gets all of them on both sides.",
     example: {
       question: { name: "_pg._tcp.split-ports.data.svc.cluster.local", type: "SRV" },
       coredns:

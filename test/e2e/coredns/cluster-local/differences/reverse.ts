@@ -52,7 +52,7 @@ const leftovers = ({ place }: LocalPair) =>
 export const reverseDifferences: Difference<LocalPlace>[] = [
   {
     id: "ptr-several",
-    title: "PTR of an address that several names lead to",
+    title: "PTR of an address of several names",
     corednsSays: "All of them.",
     weSay: "One of them, of the oldest Service.",
     reason:
@@ -70,7 +70,7 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
   },
   {
     id: "ptr-published",
-    title: "PTR of an endpoint that is not ready and published all the same",
+    title: "PTR of an endpoint that is not ready, but published",
     corednsSays: "NXDOMAIN.",
     weSay: "The endpoint.",
     reason: "As for its A record: it counts as ready (DNS 2.1, 2.4.3).",
@@ -87,7 +87,7 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
     id: "ptr-of-cluster-ip-endpoint",
     title: "PTR of an endpoint of a service with a cluster IP",
     corednsSays: "`<hostname>.<service>`.",
-    weSay: "REFUSED, as for every name outside the zones.",
+    weSay: "REFUSED, as for every name out of zone.",
     reason: "DNS 2.4.3 is about headless services; the endpoint has no name that the record could point to.",
     example: {
       question: { name: "1.0.51.10.in-addr.arpa", type: "PTR" },
@@ -102,7 +102,7 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
     id: "ptr-to-nowhere",
     title: "PTR of an address in a namespace that is gone, or in a slice of an ExternalName Service",
     corednsSays: "A name that does not exist.",
-    weSay: "REFUSED, as for every name outside the zones.",
+    weSay: "REFUSED, as for every name out of zone.",
     reason:
       "A PTR record points to the host's name (RFC 1035 section 3.3.12); these names are NXDOMAIN on both sides, or another host's.",
     example: {
@@ -119,7 +119,7 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
     title: "PTR of an address in a slice that belongs to no Service",
     corednsSays:
       "No answer: without the label `kubernetes.io/service-name` the name that it makes up has an empty label. With the label of a Service that is not there: a name that does not exist.",
-    weSay: "REFUSED, as for every name outside the zones.",
+    weSay: "REFUSED, as for every name out of zone.",
     reason: "DNS 2.4.3 is about endpoints of headless services.",
     example: {
       question: { name: "1.0.55.10.in-addr.arpa", type: "PTR" },
@@ -138,7 +138,7 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
     corednsSays: "NXDOMAIN; NODATA for SOA.",
     weSay: "NODATA, with an SOA record of the name itself; the same record as the answer to SOA.",
     reason:
-      "The name exists (RFC 2308 section 2.2). Nothing around it is ours, so the SOA must not speak for more than the name, whose apex it is (RFC 1034 section 4.2.1).",
+      "The name exists (RFC 2308 section 2.2). The gateway owns no name around it, so the SOA must not speak for more than the name, whose apex it is (RFC 1034 section 4.2.1).",
     example: {
       question: { name: "2.1.96.10.in-addr.arpa", type: "A" },
       coredns: "NXDOMAIN",
@@ -155,9 +155,9 @@ export const reverseDifferences: Difference<LocalPlace>[] = [
     id: "reverse-unknown",
     title: "Reverse names of other addresses",
     corednsSays: "NXDOMAIN with authority for all of `in-addr.arpa` and `ip6.arpa`; NODATA for SOA.",
-    weSay: "REFUSED, as for every name outside the zones.",
+    weSay: "REFUSED, as for every name out of zone.",
     reason:
-      "The addresses are not the cluster's (RFC 8914 section 4.21). Whoever asks here first goes on to a server that knows; an NXDOMAIN would be final.",
+      "The addresses are not the cluster's (RFC 8914 section 4.21). A resolver that queries here first continues with a server that knows; NXDOMAIN would be final.",
     example: {
       question: { name: "1.0.250.10.in-addr.arpa", type: "PTR" },
       coredns: "NXDOMAIN",

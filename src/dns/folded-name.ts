@@ -1,0 +1,102 @@
+import { MAX_LABEL_BYTES, MAX_NAME_BYTES } from "./codes.ts";
+import { countLabels, FOLD, foldName, parseName } from "./name.ts";
+
+/** A name in the form in which names are looked up. It is a value: nothing changes it, and it does not depend on the message it was read from. */
+export interface FoldedName {
+  /** Wire form with the root byte, letters in lower case (RFC 4343); behind it, for each label, where the label starts. */
+  readonly octets: Uint8Array;
+  /** Length of the wire form. */
+  readonly bytes: number;
+  /** How many labels it has, the root label not counted. */
+  readonly labels: number;
+}
+
+/** A zone's name in wire form, letters in lower case. */
+export interface ZoneName {
+  readonly wire: Uint8Array<ArrayBuffer>;
+  readonly labels: number;
+}
+
+/** Reads the name at an offset of a message; undefined where it is malformed, cut off or compressed. Where `readName` reads it too, both agree. */
+export function readFoldedName(message: Uint8Array, start: number): FoldedName | undefined {
+  const { length: available } = message;
+  let at = start;
+  let labels = 0;
+  for (;;) {
+    if (at >= available) return undefined;
+    const length = message[at]!;
+    if (length === 0) break;
+    if (length > MAX_LABEL_BYTES) return undefined;
+    at += length + 1;
+    labels++;
+  }
+  const bytes = at - start + 1;
+  if (bytes > MAX_NAME_BYTES) return undefined;
+  const octets = allocate(bytes + labels);
+  // A label's length is no letter: folding leaves it as it is.
+  for (let index = 0; index < bytes; index++) octets[index] = FOLD[message[start + index]!]!;
+  for (let label = 0, index = 0; label < labels; label++) {
+    octets[bytes + label] = index;
+    index += octets[index]! + 1;
+  }
+  return { octets, bytes, labels };
+}
+
+/** Names are cut from slabs: an ArrayBuffer for each of them would double what a short answer costs. */
+const SLAB_BYTES = 1 << 14;
+let slab = new ArrayBuffer(SLAB_BYTES);
+let slabUsed = 0;
+
+function allocate(bytes: number): Uint8Array {
+  if (slabUsed + bytes > SLAB_BYTES) {
+    slab = new ArrayBuffer(SLAB_BYTES);
+    slabUsed = 0;
+  }
+  slabUsed += bytes;
+  return new Uint8Array(slab, slabUsed - bytes, bytes);
+}
+
+/** Where a label of a name starts, counted from the left; the one behind the last is the root. */
+export function labelStart({ octets, bytes, labels }: FoldedName, label: number): number {
+  return label < labels ? octets[bytes + label]! : bytes - 1;
+}
+
+/** A label of a name in text; bytes that are no ASCII become the characters of their numbers. */
+export function labelText(name: FoldedName, label: number): string {
+  const at = labelStart(name, label);
+  return String.fromCharCode(...name.octets.subarray(at + 1, at + 1 + name.octets[at]!));
+}
+
+/** The wire form of a name as a text, a character for each byte: a key that no other name has. */
+export function nameKey({ octets, bytes }: FoldedName): string {
+  let key = "";
+  for (let index = 0; index < bytes; index++) key += String.fromCharCode(octets[index]!);
+  return key;
+}
+
+/** @throws {NameError} where the text is no name */
+export function parseZoneName(text: string): ZoneName {
+  const wire = foldName(parseName(text));
+  return { wire, labels: countLabels(wire) };
+}
+
+/** Where the name of a zone starts in a name that is in the zone, or -1 where it is not. */
+export function startOfZone(name: FoldedName, { wire, labels }: ZoneName): number {
+  if (name.labels < labels) return -1;
+  const start = labelStart(name, name.labels - labels);
+  if (name.bytes - start !== wire.length) return -1;
+  const { octets } = name;
+  for (let index = 0; index < wire.length; index++) if (wire[index] !== octets[start + index]) return -1;
+  return start;
+}
+
+/** Whether a name is above a zone, that is, whether the zone is below it. */
+export function isAboveZone({ octets, bytes, labels }: FoldedName, zone: ZoneName): boolean {
+  const { wire } = zone;
+  if (zone.labels <= labels) return false;
+  let start = 0;
+  for (let left = zone.labels - labels; left > 0; left--) start += wire[start]! + 1;
+  if (wire.length - start !== bytes) return false;
+  for (let index = 0; index < bytes; index++) if (wire[start + index] !== octets[index]) return false;
+  return true;
+}

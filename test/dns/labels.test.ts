@@ -1,0 +1,286 @@
+import { describe, expect, it } from "vitest";
+import { formatAddress, isMapped, parseAddress, usableAddress } from "../../src/dns/address.ts";
+import { isInRange, parseAddressRange, parseAddressRanges } from "../../src/dns/address-range.ts";
+import { countLabels, foldName, formatName, NameError, parseName } from "../../src/dns/name.ts";
+import { readPodLabel } from "../../src/dns/pod-label.ts";
+import { formatReverseName, isAboveReverseNames, readReverseName } from "../../src/dns/reverse.ts";
+
+const wire = (text: string) => foldName(parseName(text));
+const messageOf = (run: () => unknown): string => {
+  try {
+    run();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error("nothing was thrown");
+};
+
+describe("pod labels (DNS-based service discovery 1.0.1, section 2.6)", () => {
+  it.each([
+    ["10-0-0-1", "10.0.0.1"],
+    ["255-255-255-255", "255.255.255.255"],
+    ["2001-db8--1", "2001:db8::1"],
+    ["--1", "::1"],
+    ["1--2-3", "1::2:3"],
+    ["1-2-3-4-5-6-7-8", "1:2:3:4:5:6:7:8"],
+  ])("%s is %s", (label, address) => {
+    expect(formatAddress(readPodLabel(wire(`${label}.shop`))!)).toBe(address);
+  });
+
+  it.each(["10-0-0", "10-0-0-256", "10-0-0-01", "web", "1-2-3-4-5", "--ffff-a00-1", "a-b-c-d", "10.0.0.1"])(
+    "%s is none",
+    (label) => {
+      expect(readPodLabel(wire(`${label}.shop`))).toBeUndefined();
+    },
+  );
+});
+
+describe("names above reverse names", () => {
+  const isAbove = (name: string) => isAboveReverseNames(wire(name), wire(name).length);
+
+  it.each([
+    "arpa",
+    "in-addr.arpa",
+    "ip6.arpa",
+    "10.in-addr.arpa",
+    "0.in-addr.arpa",
+    "255.0.10.in-addr.arpa",
+    "f.ip6.arpa",
+    `${"0.".repeat(31)}ip6.arpa`,
+  ])("%s is one", (name) => {
+    expect(isAbove(name)).toBe(true);
+  });
+
+  it.each([
+    ".",
+    "test",
+    "xarpa",
+    "a.arpa",
+    "home.arpa",
+    "1.2.3.4.in-addr.arpa",
+    "256.in-addr.arpa",
+    "01.in-addr.arpa",
+    "x.in-addr.arpa",
+    "1000.in-addr.arpa",
+    "x1.in-addr.arpa",
+    "1x.in-addr.arpa",
+    "x10.2.in-addr.arpa",
+    "xin-addr.arpa",
+    "g.ip6.arpa",
+    "00.ip6.arpa",
+    "g0.ip6.arpa",
+    "0.x.ip6.arpa",
+    `${"0.".repeat(32)}ip6.arpa`,
+    "in-addr.arpa.test",
+  ])("%s is none", (name) => {
+    expect(isAbove(name)).toBe(false);
+  });
+
+  it("a label that ends like the zone does not count as the zone", () => {
+    const name = Uint8Array.from([15, 1, 49, ...wire("in-addr.arpa").slice(0, 13), 0]);
+    expect(isAboveReverseNames(name, name.length)).toBe(false);
+  });
+});
+
+describe("reverse names", () => {
+  const read = (text: string) => {
+    const into = new Uint8Array(16);
+    const name = wire(text);
+    return formatAddressOf(into, readReverseName(name, name.length, into));
+  };
+  const formatAddressOf = (octets: Uint8Array, length: number) =>
+    length === 0 ? undefined : formatAddress(octets.slice(0, length));
+
+  it.each(["0.0.0.0", "9.10.99.100", "255.255.255.255", "2001:db8::f", "::", "9:a:99:aa:fff::"])(
+    "%s comes back",
+    (address) => {
+      expect(read(formatReverseName(parseAddress(address)!))).toBe(address);
+    },
+  );
+
+  it.each([
+    "1.2.3.00.in-addr.arpa",
+    "1.2.3.1000.in-addr.arpa",
+    "1.2.3.1a.in-addr.arpa",
+    "1.2.3./.in-addr.arpa",
+    "1.2.3.:.in-addr.arpa",
+    `${"/.".repeat(32)}ip6.arpa`,
+    `${":.".repeat(32)}ip6.arpa`,
+    `${"`.".repeat(32)}ip6.arpa`,
+    `00.${"0.".repeat(30)}0.ip6.arpa`,
+    `${"0.".repeat(32)}ip6.test`,
+    `${"0.".repeat(32)}ip7.arpa`,
+    `00.${"0.".repeat(29)}0.ip6.arpa`,
+  ])("%s is none", (name) => {
+    expect(read(name)).toBeUndefined();
+  });
+});
+
+describe("addresses", () => {
+  it.each([
+    ["1:0:0:2:0:0:0:3", "1:0:0:2::3"],
+    ["0:0:0:1:0:0:0:0", "0:0:0:1::"],
+    ["1:0:2:3:4:5:6:7", "1:0:2:3:4:5:6:7"],
+    ["0:0:1:2:3:0:0:4", "::1:2:3:0:0:4"],
+    ["0:0:0:0:0:0:0:0", "::"],
+    ["1:2:3:4:5:6:0:0", "1:2:3:4:5:6::"],
+  ])("%s is written as %s (RFC 5952 section 4.2)", (text, short) => {
+    expect(formatAddress(parseAddress(text)!)).toBe(short);
+  });
+
+  it.each([
+    ["1:2:3:4:5:6:7", false],
+    ["1:2:3:4:5:6:7:8:9", false],
+    ["1::2::3", false],
+    ["1:2:3:4:5:6:7::", true],
+    ["1:2:3:4:5:6:7:8::", false],
+    ["::2:3:4:5:6:7:8", true],
+    ["::1:2:3:4:5:6:7:8", false],
+    ["1.2.3.4::", false],
+    ["::1.2.3.4", true],
+    ["::1.2.3.256", false],
+    ["1:2:3:4:5:6:1.2.3.4", true],
+    ["1:2:3:4:5:6:7:1.2.3.4", false],
+    ["1.2.3.4:1::", false],
+    ["12345::", false],
+    [":1::", false],
+    [`::${"0".repeat(43)}`, false],
+    ["0000:0000:0000:0000:0000:0000:255.255.255.255", true],
+    ["256.1.1.1", false],
+    ["255.255.255.255", true],
+    ["x1.2.3.4", false],
+    ["1.2.3.4x", false],
+  ])("%s is an address: %s", (text, expected) => {
+    expect(parseAddress(text) !== undefined).toBe(expected);
+  });
+
+  it.each([
+    ["::ffff:1.2.3.4", true],
+    ["::fffe:1.2.3.4", false],
+    ["::feff:1.2.3.4", false],
+    ["::1:ffff:1.2.3.4", false],
+    ["1::ffff:1.2.3.4", false],
+  ])("%s is mapped: %s", (text, expected) => {
+    expect(isMapped(parseAddress(text)!)).toBe(expected);
+    expect(usableAddress(text) === undefined).toBe(expected);
+  });
+
+  it("of 4 octets are never mapped, and are usable unless all are 0", () => {
+    expect(isMapped(parseAddress("0.0.0.0")!)).toBe(false);
+    expect(usableAddress("0.0.0.1")).toEqual(Uint8Array.of(0, 0, 0, 1));
+  });
+});
+
+describe("ranges", () => {
+  it("are read one by one, and the first that is none is named", () => {
+    expect(parseAddressRanges(["10.0.0.0/8", "::1"]).map(({ prefixBits }) => prefixBits)).toEqual([8, 128]);
+    expect(() => parseAddressRanges(["10.0.0.0/8", "nonsense"])).toThrow(
+      new RangeError('"nonsense" is no range of addresses: 10.0.0.0/8, fd00::/8 or 127.0.0.1'),
+    );
+  });
+
+  it.each([
+    ["10.0.0.0/8", 8],
+    ["10.0.0.0/32", 32],
+    ["10.128.0.0/9", 9],
+    ["0.0.0.0/0", 0],
+    ["fd00::/128", 128],
+  ])("%s has %i bits", (text, bits) => {
+    expect(parseAddressRange(text)?.prefixBits).toBe(bits);
+  });
+
+  it.each([
+    "x10.0.0.0/8",
+    "10.0.0.0/8x",
+    "10.0.0.0/",
+    "10.0.0.0//8",
+    "10.128.0.0/8",
+    "10.0.0.0/1000",
+    "::/08",
+  ])("%s is none", (text) => {
+    expect(parseAddressRange(text)).toBeUndefined();
+  });
+
+  it.each([
+    ["10.0.0.0/9", "10.127.0.1", true],
+    ["10.0.0.0/9", "10.128.0.1", false],
+    ["10.0.0.0/15", "10.1.0.0", true],
+    ["10.0.0.0/15", "10.2.0.0", false],
+    ["10.0.0.0/16", "10.0.0.1", true],
+    ["10.0.0.0/16", "10.1.0.0", false],
+    ["10.0.0.0/16", "11.0.0.0", false],
+  ])("%s has %s: %s", (range, address, expected) => {
+    expect(isInRange(parseAddress(address)!, parseAddressRange(range)!)).toBe(expected);
+  });
+});
+
+describe("names", () => {
+  it.each([
+    [".", 0],
+    ["a", 1],
+    ["a.bc.def.", 3],
+  ])("%s has %i labels", (name, labels) => {
+    expect(countLabels(wire(name))).toBe(labels);
+  });
+
+  it.each([
+    ["a.B.", [1, 97, 1, 66, 0]],
+    ["a", [1, 97, 0]],
+    [".", [0]],
+    ["\\046.a", [1, 46, 1, 97, 0]],
+    ["\\255", [1, 255, 0]],
+    ["\\.\\\\", [2, 46, 92, 0]],
+    ["a\\032b", [3, 97, 32, 98, 0]],
+    ["!~", [2, 33, 126, 0]],
+  ])("%s is read octet by octet", (text, octets) => {
+    expect([...parseName(text)]).toEqual(octets);
+  });
+
+  it.each([
+    [[0], "."],
+    [[1, 97, 1, 66, 0], "a.B."],
+    [[6, 0x20, 0x21, 0x7e, 0x7f, 0x00, 0xff, 0], "\\032!~\\127\\000\\255."],
+    [[9, ...Buffer.from('."\\;()@$a'), 0], '\\.\\"\\\\\\;\\(\\)\\@\\$a.'],
+  ])("%j is written as %s", (octets, text) => {
+    expect(formatName(Uint8Array.from(octets))).toBe(text);
+  });
+
+  it("are written from an offset", () => {
+    expect(formatName(Uint8Array.of(9, 1, 97, 0), 1)).toBe("a.");
+    expect(formatName(Uint8Array.of(9, 0), 1)).toBe(".");
+  });
+
+  it("may be of 255 octets with labels of 63, and no more", () => {
+    const most = `${"x".repeat(63)}.${"x".repeat(63)}.${"x".repeat(63)}.${"x".repeat(61)}`;
+    expect(parseName(most)).toHaveLength(255);
+    expect(messageOf(() => parseName(`${most}x`))).toBe(
+      `${JSON.stringify(most.slice(0, 64))}… takes 256 octets; 255 is the most`,
+    );
+  });
+
+  it.each([
+    ["", "a name is empty; the root is written as a dot"],
+    ["a..b", '"a..b" has an empty label'],
+    ["..", '".." has an empty label'],
+    [`${"x".repeat(64)}.a`, `"${"x".repeat(64)}.a" has a label of 64 octets; 63 is the most`],
+    [
+      "a\\256",
+      '"a\\\\256" has a malformed escape at position 1: a backslash stands before three digits (\\000 to \\255) or another character',
+    ],
+    [
+      "aé",
+      '"aé" has a character at position 1 that a name cannot hold; write it as \\DDD, or an international name as its A-label (xn--…)',
+    ],
+  ])("%j is refused with what is wrong", (text, message) => {
+    expect(messageOf(() => parseName(text))).toBe(message);
+    expect(() => parseName(text)).toThrow(NameError);
+  });
+
+  it("an error has a code", () => {
+    expect(new NameError("x").code).toBe("INVALID_NAME");
+  });
+
+  it.each(["a\u007fb", "a b", "a\tb"])("%j is refused", (text) => {
+    expect(() => parseName(text)).toThrow(/at position 1/);
+  });
+});

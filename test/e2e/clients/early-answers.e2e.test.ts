@@ -1,0 +1,76 @@
+import { join } from "node:path";
+import { Agent, type Dispatcher, request } from "undici";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runProgram } from "../cli.ts";
+import { type GatewayProcess, startGateway } from "../processes.ts";
+import { ensureTools, type Tools } from "../servers/tools.ts";
+
+const MIB = 1024 * 1024;
+/** A query that is too long, a push without a token, a page, and nothing at all: answered before their bodies were sent. */
+const EARLY: readonly (readonly [string, string, number])[] = [
+  ["POST", "/dns-query", 413],
+  ["PUT", "/api/v1/clusters/cluster-a/snapshot", 401],
+  ["POST", "/", 405],
+  ["POST", "/nothing/here", 404],
+];
+
+let gateway: GatewayProcess;
+let tools: Tools;
+beforeAll(async () => {
+  tools = await ensureTools();
+  gateway = await startGateway({ clusters: ["cluster-a"] });
+});
+afterAll(() => gateway?.stop());
+
+const requests = () => EARLY.flatMap(([method, path]) => [method, gateway.url + path]);
+const statuses = EARLY.map(([, , status]) => status);
+const printed = (text: string) => text.trim().split("\n").map(Number);
+
+describe.each([3 * MIB, 20 * MIB])("a body of %i bytes that is answered early", (length) => {
+  test.each(["HTTP_1_1", "HTTP_2"])("Java's HttpClient sees the answer: %s", async (version) => {
+    const source = join(import.meta.dirname, "EarlyAnswers.java");
+    const { stdout, stderr } = await runProgram("java", [
+      ...[source, gateway.caFile, version, String(length)],
+      ...requests(),
+    ]);
+    expect([printed(stdout), stderr]).toEqual([statuses, ""]);
+  });
+
+  test.each(["1", "2"])("httpx sees the answer: HTTP/%s", async (version) => {
+    const program = join(import.meta.dirname, "early_answers.py");
+    const args = [
+      `PYTHONPATH=${tools.dnspython}`,
+      "python3",
+      program,
+      gateway.caFile,
+      version,
+      String(length),
+    ];
+    const { stdout, stderr } = await runProgram("env", [...args, ...requests()]);
+    expect([printed(stdout), stderr]).toEqual([statuses, ""]);
+  });
+});
+
+// Node's HTTP/2 client holds what it has not sent yet against a bound of 10 MB for each connection.
+test.each([
+  [3 * MIB, false],
+  [20 * MIB, false],
+  [3 * MIB, true],
+] as const)("undici sees the early answer to a body of %i bytes: HTTP/2 %s", async (length, allowH2) => {
+  const seen = [];
+  for (const [method, path] of EARLY) {
+    const dispatcher = new Agent({ allowH2, connect: { ca: gateway.ca } });
+    const headers = { "content-type": "application/dns-message" };
+    const sent = {
+      method: method as Dispatcher.HttpMethod,
+      dispatcher,
+      headers,
+      body: Buffer.alloc(length),
+    };
+    const { statusCode, body } = await request(gateway.url + path, sent);
+    await body.dump();
+    seen.push(statusCode);
+    await dispatcher.destroy();
+  }
+  expect(seen).toEqual(statuses);
+});

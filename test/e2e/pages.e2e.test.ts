@@ -1,0 +1,100 @@
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { stepsOf } from "../docs/steps.ts";
+import { checkout, cliPath, type Finished, runProgram } from "./cli.ts";
+import { temporaryFolder } from "./servers/folders.ts";
+import { freePort } from "./servers/ports.ts";
+import { ServerProcess } from "./servers/process.ts";
+import { ensureTools } from "./servers/tools.ts";
+import { waitFor } from "./servers/wait.ts";
+
+/** Ports that pages name, each to be replaced by one that is free. */
+const PORTS = ["8443", "9443", "9444"];
+
+interface Page {
+  readonly page: string;
+  /** The folder that the page has its reader make and enter. */
+  readonly enters?: string;
+  /** A heading from which on other tests run the commands. */
+  readonly until?: string;
+}
+
+const pages: readonly Page[] = [
+  { page: "docs/tutorials/three-clusters.md", enters: "three-clusters" },
+  { page: "docs/how-to/federation.md" },
+  { page: "docs/how-to/location.md", until: "## On a Worker" },
+  { page: "docs/reference/names-and-records.md" },
+  { page: "docs/reference/command-line.md" },
+];
+
+describe.each(pages)("$page", async ({ page, enters = ".", until }) => {
+  await ensureTools();
+  const parent = temporaryFolder("page");
+  const folder = join(parent, enters);
+  const ports = new Map<string, string>();
+  for (const port of PORTS) ports.set(port, String(await freePort()));
+  const jobs: ServerProcess[] = [];
+  let functions = "";
+
+  // As in the checkout, with the command on the PATH.
+  mkdirSync(folder, { recursive: true });
+  symlinkSync(join(checkout, "examples"), join(parent, "examples"));
+  const program = join(parent, "clusterset-doh");
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${cliPath}' "$@"\n`, { mode: 0o755 });
+  const placed = (text: string) =>
+    text
+      .replaceAll("npx clusterset-doh", "clusterset-doh")
+      .replaceAll(/\b(?:8443|9443|9444)\b/g, (port) => ports.get(port)!);
+  const scripted = (line: string) => {
+    // Without --listen a gateway takes the default port, which may be taken.
+    const command = placed(line).replace(
+      /(serve) (?!--config)/,
+      `$1 --listen localhost:${ports.get("8443")} `,
+    );
+    return `cd '${folder}'; export PATH='${parent}':"$PATH"; ${functions}\n${command}`;
+  };
+  const runLine = (line: string): Promise<Finished> => runProgram("bash", ["-c", scripted(line)]);
+
+  afterAll(() => Promise.all(jobs.map((job) => job.stop())));
+
+  /** Starts a command, which is the next job of the shell. */
+  async function start(line: string): Promise<void> {
+    const job: ServerProcess = new ServerProcess({
+      name: `job-${jobs.length + 1}`,
+      command: "bash",
+      args: ["-c", scripted(`exec ${line}`)],
+      folder: parent,
+      ready: async () => job.log().includes(line.includes(" serve ") ? "listening" : "acknowledged"),
+    });
+    jobs.push(job);
+    await job.start();
+  }
+
+  /** Runs a command until its output has these parts. */
+  async function check(line: string, expected: readonly string[]): Promise<void> {
+    await waitFor(expected.join(" "), async () => {
+      const { stdout, stderr } = await runLine(line);
+      const printed = stdout + stderr;
+      for (const part of expected) expect(printed).toContain(placed(part));
+      return true;
+    });
+  }
+
+  for (const step of stepsOf(page, until)) {
+    if (step.kind === "file")
+      test(`the file ${step.path}`, () => {
+        expect(existsSync(join(folder, step.path))).toBe(false);
+        writeFileSync(join(folder, step.path), placed(step.text));
+      });
+    else if (step.kind === "start") test(`${step.line} &`, () => start(step.line));
+    else if (/^\w+\(\)/.test(step.line)) functions += `${placed(step.line)}\n`;
+    else if (/^kill %\d$/.test(step.line))
+      test(step.line, async () => jobs[Number(step.line.slice(-1)) - 1]!.stop());
+    else if (!step.line.startsWith(`mkdir ${enters}`))
+      test(`${step.line} # ${step.expected.join(" ")}`, async () => {
+        if (step.expected.length > 0) await check(step.line, step.expected);
+        else expect(await runLine(step.line)).toMatchObject({ code: 0 });
+      });
+  }
+});

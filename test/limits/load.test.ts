@@ -1,0 +1,119 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { anyLoad, LoopDelay, RequestsInFlight } from "../../src/limits/load.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+describe("load", () => {
+  function delays(most: number) {
+    const clock = { now: 0 };
+    const delay = new LoopDelay(most, () => clock.now);
+    /** The timer of 50 ms is so late, so often. */
+    const late = (milliseconds: number, times = 1) => {
+      for (let turn = 0; turn < times; turn++) {
+        clock.now += 50 + milliseconds;
+        delay.sample();
+      }
+      return delay.isHigh;
+    };
+    return late;
+  }
+
+  it("is high while timers are late for long, not where they are late once", () => {
+    const late = delays(200);
+    expect([late(5000), late(0, 4), late(300, 3), late(300, 2), late(0, 4), late(0, 2)]).toEqual([
+      false,
+      false,
+      false,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it("is high while half of the places for requests are taken, and there are no more than those", () => {
+    const requests = new RequestsInFlight(4);
+    const begun = Array.from({ length: 6 }, () => [requests.begin(), requests.isHigh]);
+    expect(begun).toEqual([
+      [true, false],
+      [true, false],
+      [true, true],
+      [true, true],
+      [false, true],
+      [false, true],
+    ]);
+    expect(anyLoad([{ isHigh: false }, requests]).isHigh).toBe(true);
+    for (let turn = 0; turn < 4; turn++) requests.end();
+    expect([requests.count, anyLoad([requests]).isHigh]).toEqual([0, false]);
+  });
+
+  it("is high only above the bound, and of nine samples the middle one counts", () => {
+    const late = delays(200);
+    expect(late(200, 9)).toBe(false);
+    expect(late(201, 4)).toBe(false);
+    expect(late(201)).toBe(true);
+    expect(late(1000, 20)).toBe(true);
+    expect([late(0, 4), late(0)]).toEqual([true, false]);
+  });
+
+  it("is not high before there were samples", () => {
+    expect(new LoopDelay(-1).isHigh).toBe(false);
+    const late = delays(10);
+    expect(late(1000, 4)).toBe(false);
+  });
+
+  it("sorts delays by their size, not by their text", () => {
+    const late = delays(200);
+    for (const delay of [1000, 90, 1000, 90, 1000, 90, 1000, 90]) late(delay);
+    // As text 90 comes after 1000.
+    expect(late(90)).toBe(false);
+  });
+
+  it("counts its first sample from when it was made", () => {
+    const late = delays(50);
+    expect(late(0)).toBe(false);
+    expect(late(60, 4)).toBe(false);
+  });
+
+  it("is measured by a timer and the machine's clock, until that is ended", () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+    const delay = new LoopDelay(200);
+    const stop = delay.start();
+    vi.advanceTimersByTime(500);
+    expect(delay.isHigh).toBe(false);
+    let now = performance.now();
+    vi.spyOn(performance, "now").mockImplementation(() => {
+      now += 10_000;
+      return now;
+    });
+    vi.advanceTimersByTime(500);
+    expect(delay.isHigh).toBe(true);
+    expect(vi.getTimerCount()).toBe(1);
+    stop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("of several is high where one is", () => {
+    expect(anyLoad([{ isHigh: false }, { isHigh: false }]).isHigh).toBe(false);
+    expect(anyLoad([]).isHigh).toBe(false);
+    expect(anyLoad([{ isHigh: true }, { isHigh: false }]).isHigh).toBe(true);
+  });
+});
+
+it("a timer that measures load does not keep its process alive", () => {
+  const unref = vi.fn();
+  const set = vi.spyOn(globalThis, "setInterval").mockReturnValue({ unref } as never);
+  const clear = vi.spyOn(globalThis, "clearInterval").mockImplementation(() => undefined);
+  const delay = new LoopDelay(1, () => 0);
+  const stop = delay.start();
+  expect(set).toHaveBeenCalledWith(expect.any(Function), 50);
+  expect(unref).toHaveBeenCalledOnce();
+  stop();
+  expect(clear).toHaveBeenCalledOnce();
+  // A runtime whose timers are numbers has nothing to let go.
+  set.mockReturnValue(7 as never);
+  delay.start()();
+  expect(clear).toHaveBeenLastCalledWith(7);
+});

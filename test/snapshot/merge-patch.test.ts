@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { diffSnapshots } from "../../src/snapshot/diff.ts";
+import { diffJson, MergePatchError, mergePatch } from "../../src/snapshot/merge-patch.ts";
+import { shopSnapshot } from "./worlds.ts";
+
+function errorOf(target: unknown, patch: unknown): MergePatchError {
+  try {
+    mergePatch(target, patch);
+  } catch (error) {
+    if (error instanceof MergePatchError) return error;
+    throw error;
+  }
+  throw new Error("the patch was taken");
+}
+
+/** `{"a": {"a": … 1}}`, so many levels deep. */
+function nested(levels: number): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level++) value = { a: value };
+  return value;
+}
+
+test("a patch of 17 levels is followed, and one of 18 is refused at the level that is too much", () => {
+  expect(mergePatch({}, nested(17))).toEqual(nested(17));
+  expect(errorOf({}, nested(18))).toMatchObject({
+    code: "INVALID_MERGE_PATCH",
+    message: "is nested too deeply",
+    path: Array(17).fill("a"),
+  });
+});
+
+test("a member __proto__ is refused with its path", () => {
+  expect(errorOf({}, JSON.parse('{"a":{"__proto__":1}}'))).toMatchObject({
+    message: "is not a known field",
+    path: ["a", "__proto__"],
+  });
+});
+
+// RFC 7396 appendix A, as far as a snapshot's members go.
+test.each([
+  [{ a: "b" }, { a: "c" }, { a: "c" }],
+  [{ a: "b" }, { b: "c" }, { a: "b", b: "c" }],
+  [{ a: "b" }, { a: null }, {}],
+  [{ a: "b", b: "c" }, { a: null }, { b: "c" }],
+  [{ a: ["b"] }, { a: "c" }, { a: "c" }],
+  [{ a: "c" }, { a: ["b"] }, { a: ["b"] }],
+  [{ a: { b: "c" } }, { a: { b: "d", c: null } }, { a: { b: "d" } }],
+  [{ a: [{ b: "c" }] }, { a: [1] }, { a: [1] }],
+  [
+    ["a", "b"],
+    ["c", "d"],
+    ["c", "d"],
+  ],
+  [{ a: "b" }, ["c"], ["c"]],
+  [{ a: "foo" }, "bar", "bar"],
+  [[1, 2], { a: "b", c: null }, { a: "b" }],
+  [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+])("%j with %j becomes %j", (target, patch, expected) => {
+  const before = structuredClone(target);
+  expect(mergePatch(target, patch)).toEqual(expected);
+  expect(target).toEqual(before);
+});
+
+test("members that are undefined are neither removed nor written", () => {
+  expect(diffJson({ a: undefined, b: 1 }, { b: 1 })).toBeUndefined();
+  expect(diffJson({ b: 1 }, { a: undefined, b: 1 })).toBeUndefined();
+  expect(diffJson({ a: 1 }, { a: undefined })).toStrictEqual({ a: null });
+  expect(diffJson({ a: { b: 1 } }, { a: { b: 1 } })).toBeUndefined();
+});
+
+test("no patch leads to another cluster or to another format version, and the error says so", () => {
+  const west = shopSnapshot("west");
+  expect(() => diffSnapshots(west, { ...west, formatVersion: 2 as never })).toThrow(RangeError);
+  expect(() => diffSnapshots(west, shopSnapshot("east"))).toThrow(
+    'no patch leads from cluster "west" to "east" or to another format version',
+  );
+});
