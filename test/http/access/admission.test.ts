@@ -356,6 +356,6 @@ describe("pages", () => {
     expect(await file("coredns/Corefile", { host: "resolver.doh.example" })).toContain(
       "tls_servername resolver.doh.example",
     );
-    expect(await file("coredns/Corefile", { prefix: "/tokens/phone" })).toContain("CoreDNS can set no path");
+    expect(await file("coredns/Corefile", { prefix: "/tokens/phone" })).toContain("CoreDNS cannot set a path");
   });
 });
