@@ -177,6 +177,35 @@ describe("an error of a connection", () => {
   });
 });
 
+describe("a client that asks for another protocol", () => {
+  const UPGRADE = "Host: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n";
+  const slowFirst: Fetch = async (request) => {
+    const { pathname } = new URL(request.url);
+    const body = await request.text();
+    if (pathname === "/slow") await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    return new Response(`<${pathname}${body}>`);
+  };
+
+  it.each([true, false])(
+    "is answered over HTTP/1.1, and so is what it sent behind (TLS: %s)",
+    async (isSecure) => {
+      const { port } = await start(slowFirst, { secure: isSecure });
+      const socket = isSecure ? secure(port, "http/1.1") : plain(port);
+      socket.write(
+        `GET /slow HTTP/1.1\r\nHost: a\r\n\r\nGET /one HTTP/1.1\r\n${UPGRADE}\r\n` +
+          `POST /two HTTP/1.1\r\n${UPGRADE}Content-Length: 5\r\n\r\nGET /GET /three HTTP/1.1\r\nHost: a\r\n\r\n`,
+      );
+      const text = await untilMatch(socket, /<\/three>/);
+      expect([...text.matchAll(/<.*?>/g)].map(([found]) => found)).toEqual([
+        "</slow>",
+        "</one>",
+        "</twoGET />",
+        "</three>",
+      ]);
+    },
+  );
+});
+
 describe("a request over HTTP/1.1", () => {
   const hosts: Fetch = ({ method, url }) => new Response(`${method} ${url}\n`);
 

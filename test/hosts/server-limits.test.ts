@@ -436,6 +436,21 @@ describe("time", () => {
     expect(session.destroyed).toBe(false);
   });
 
+  it("for a body over HTTP/2 of a client that answers no PING either: the connection goes", async () => {
+    const server = await start({
+      limits: { requestTimeout: 200 },
+      fetch: async (request) => new Response(await request.text()),
+    });
+    const socket = secure(server, "h2");
+    const gone = closed(socket);
+    socket.resume();
+    const post = Buffer.from(getHeaders());
+    post[0] = 0x83;
+    socket.write(Buffer.concat([PREFACE, frame(FRAME.headers, END_HEADERS, 1, post)]));
+    await gone;
+    expect(server.hits()).toEqual({ "limits.requestSeconds": 1 });
+  });
+
   it("for who asks nothing more, over HTTP/2 and HTTP/1.1", async () => {
     const server = await start({ limits: { idleTimeout: 100 } });
     const session = http2(server);
