@@ -49,7 +49,12 @@ async function mutate(folders: readonly string[], { concurrency, atLeast = 0 }: 
   const chosen = folders.length > 0 ? folders : Object.keys(MUTATED_FOLDERS);
   const scores = new Map<string, Score>();
   for (const folder of chosen) {
-    const score = scoreOf(await runStryker(folder, concurrency));
+    const mutants = await runStryker(folder, concurrency).catch((error: Error) => {
+      console.error(`${folder}: ${error.message}`);
+      process.exitCode = 1;
+    });
+    if (mutants === undefined) continue;
+    const score = scoreOf(mutants);
     scores.set(folder, score);
     for (const mutant of score.survived) console.log(describeMutant(mutant));
     console.log(describeScore(folder, score));

@@ -16,13 +16,18 @@ export interface Score {
 /** Stryker stops a mutant that loops a hundred times as often as the code did; that does not hang on the clock. */
 const LOOPS = /^Hit limit reached/;
 
+/** Vitest stops a test that waits for too long, and Stryker takes that for a test that failed. */
+const TEST_TIMED_OUT = /^(?:Error: )?(?:Test|Hook) timed out/;
+
 /** Counts the mutants; Stryker's own score takes every timeout for a kill. */
 export function scoreOf(mutants: readonly MutantResult[]): Score {
-  const timeouts = mutants.filter(({ status }) => status === "Timeout");
-  const loops = timeouts.filter(({ statusReason = "" }) => LOOPS.test(statusReason));
+  const detected = mutants.filter(({ status }) => status === "Killed" || status === "Timeout");
+  const timedOut = detected.filter(({ status, statusReason = "" }) =>
+    status === "Timeout" ? !LOOPS.test(statusReason) : TEST_TIMED_OUT.test(statusReason),
+  );
   return {
-    killed: mutants.filter(({ status }) => status === "Killed").length + loops.length,
-    timedOut: timeouts.length - loops.length,
+    killed: detected.length - timedOut.length,
+    timedOut: timedOut.length,
     survived: mutants.filter(({ status }) => status === "Survived" || status === "NoCoverage"),
   };
 }

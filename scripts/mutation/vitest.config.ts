@@ -1,15 +1,18 @@
 import { defineConfig } from "vitest/config";
 import { MUTATED_FOLDERS } from "./folders.ts";
 
-const folder = process.env.MUTATED_FOLDER ?? "";
+const patterns = (MUTATED_FOLDERS[process.env.MUTATED_FOLDER ?? ""] ?? []).map((pattern) =>
+  pattern.endsWith("**") ? `${pattern}/*.test.ts` : pattern,
+);
 
 /** The tests of the folder that `npm run mutate` mutates. */
 export default defineConfig({
   test: {
-    include: [...(MUTATED_FOLDERS[folder] ?? [])].map((pattern) =>
-      pattern.endsWith("**") ? `${pattern}/*.test.ts` : pattern,
-    ),
+    include: patterns.filter((pattern) => !pattern.startsWith("!")),
+    exclude: patterns.flatMap((pattern) => (pattern.startsWith("!") ? pattern.slice(1) : [])),
     setupFiles: ["scripts/mutation/set-up.ts"],
-    testTimeout: 60_000,
+    // What a mutant makes wait for ever waits no longer than this. It does not count as a kill.
+    testTimeout: 5_000,
+    hookTimeout: 5_000,
   },
 });

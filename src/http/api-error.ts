@@ -67,7 +67,9 @@ export function apiRoute<Environment extends Env>(
       if (foreseen?.limit !== undefined) counters?.hit(foreseen.limit);
       if (foreseen !== undefined) return errorResponse(foreseen);
       onError?.(error);
-      return errorResponse(new ApiError(500, "INTERNAL", "the gateway failed to answer; its log says why"));
+      return errorResponse(
+        new ApiError(500, "INTERNAL", "the gateway failed to answer; its log has the reason"),
+      );
     }
   };
 }

@@ -17,7 +17,7 @@ export type Refuse = (
 
 /** What who asks for an unknown path is told. */
 export const NOTHING_HERE =
-  "there is nothing here; DNS is at /dns-query, JSON at /resolve, the view of one cluster at /clusters/<cluster id>/dns-query";
+  "this path does not exist; DNS is at /dns-query, JSON at /resolve, the view of one cluster at /clusters/<cluster id>/dns-query";
 
 /** Stable codes of refusals in JSON, by HTTP status. */
 const CODES: Readonly<Record<number, string>> = {

@@ -48,7 +48,7 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono {
         throw new ApiError(
           404,
           "UNKNOWN_IMAGE",
-          "that image is not served, or not any more: GET state names the one that is",
+          "this image is not served, or no longer: GET state names the current one",
         );
       const etag = `"${contentHash}"`;
       const headers = { "cache-control": immutable, etag };
@@ -68,7 +68,7 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono {
   routes.all(
     "*",
     route(({ req }) => {
-      throw new ApiError(404, "NOT_FOUND", `there is nothing to transfer at ${req.path}`);
+      throw new ApiError(404, "NOT_FOUND", `the transfer API has no resource at ${req.path}`);
     }),
   );
   return routes;
@@ -83,7 +83,7 @@ function stateAsked(primary: Primary, scopes: readonly string[] = []): TransferS
   throw new ApiError(
     404,
     "UNKNOWN_SCOPE",
-    "the primary has no such scope: state the same access rules for it as for the secondary, and start it again",
+    "the primary does not have this scope: give it the same access as the secondary, and start it again",
   );
 }
 
@@ -93,7 +93,7 @@ async function authorize(credentials: Credentials, authorization: string | undef
   if (known === undefined)
     throw new AccessRefused("TOKEN_REQUIRED", "an Authorization field with a bearer token is required");
   if (known.size === 0)
-    throw new AccessRefused("UNKNOWN_TOKEN", "the bearer token is not one that may take images");
+    throw new AccessRefused("UNKNOWN_TOKEN", "this bearer token is not valid for transfer");
 }
 
 /** Whether the client has what that entity tag names (RFC 9110 section 13.1.2). */

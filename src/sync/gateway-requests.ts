@@ -289,12 +289,9 @@ const NEXT_STEPS: ReadonlyMap<number, readonly [Remedy, string]> = new Map([
   [404, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
   [405, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
   [409, ["resync", "the full snapshot follows"]],
-  [413, ["content", "the snapshot is larger than the gateway takes; raise its limit or export less"]],
+  [413, ["content", "the snapshot exceeds the gateway's limits; raise them or export less"]],
   [415, ["content", "the gateway cannot read what this version sends; compare the versions of both"]],
-  [
-    422,
-    ["content", "the gateway refuses the field that it names; correct the object or the option behind it"],
-  ],
+  [422, ["content", "the gateway rejects the named field; correct its object or option"]],
 ]);
 
 function refusal(name: string, status: number, text: string, retryAfter: number): GatewayError {

@@ -109,6 +109,10 @@ describe("reverse names", () => {
     `${"`.".repeat(32)}ip6.arpa`,
     `00.${"0.".repeat(30)}0.ip6.arpa`,
     `${"0.".repeat(32)}ip6.test`,
+    `${"0.".repeat(33)}ip6.arpa`,
+    `000.${"0.".repeat(30)}ip6.arpa`,
+    "1.2.3.4.in-addr.arpb",
+    "1.2.3.4.on-addr.arpa",
     `${"0.".repeat(32)}ip7.arpa`,
     `00.${"0.".repeat(29)}0.ip6.arpa`,
   ])("%s is none", (name) => {
@@ -139,6 +143,7 @@ describe("addresses", () => {
     ["1.2.3.4::", false],
     ["::1.2.3.4", true],
     ["::1.2.3.256", false],
+    ["::1.2.3.4:5", false],
     ["1:2:3:4:5:6:1.2.3.4", true],
     ["1:2:3:4:5:6:7:1.2.3.4", false],
     ["1.2.3.4:1::", false],
@@ -197,6 +202,7 @@ describe("ranges", () => {
     "10.128.0.0/8",
     "10.0.0.0/1000",
     "::/08",
+    "a/10.0.0.0/8",
   ])("%s is none", (text) => {
     expect(parseAddressRange(text)).toBeUndefined();
   });

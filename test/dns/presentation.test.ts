@@ -84,6 +84,7 @@ describe("RDATA in text", () => {
     ["no value", [0, 1, 97], '0 a ""'],
     ["a tag that goes on behind the data", [0, 2, 97], "\\# 3 000261"],
     ["an empty tag", [0, 0, 97], "\\# 3 000061"],
+    ["a tag that starts with another character", [0, 2, 45, 97], "\\# 4 00022d61"],
     ["a tag of other characters", [0, 2, 97, 45, 98], "\\# 5 0002612d62"],
     ["nothing", [], "\\# 0"],
   ])("CAA with %s (RFC 8659 section 4.1)", (_, data, text) => {
@@ -115,6 +116,7 @@ describe("RDATA in text", () => {
       "the data of a record of type 1 has the wrong length",
     ],
     ["no name", 5, [], "the data of a record of type 5 has the wrong length"],
+    ["a preference alone", 15, [0, 10], "the data of a record of type 15 has the wrong length"],
     ["half a number", 15, [1], "a record's data is cut off"],
     [
       "SOA with a number too many",

@@ -14,6 +14,12 @@ describe("the end of a name (RFC 1035 section 4.1.4)", () => {
     ["labels and a pointer backwards", [...HEADER, 1, 97, 0, 1, 98, 0xc0, 12, 9], 15, 19],
     ["a label of 63 octets", [...label(63), 0], 0, 65],
     ["255 octets", [...label(63), ...label(63), ...label(63), ...label(61), 0], 0, 255],
+    [
+      "255 octets behind something else",
+      [9, 9, ...label(63), ...label(63), ...label(63), ...label(61), 0],
+      2,
+      257,
+    ],
   ])("%s", (_, octets, start, end) => {
     expect(skip(octets, start)).toBe(end);
   });
@@ -55,6 +61,10 @@ describe("a record (RFC 1035 section 4.1.3)", () => {
     expect(readRecord(Uint8Array.from(record), 0)).toMatchObject({ end: 13 });
     const empty = [...record.slice(0, 9), 0, 0];
     expect(readRecord(Uint8Array.from(empty), 0)).toMatchObject({ dataStart: 11, end: 11 });
+  });
+
+  it("is none where its name is malformed", () => {
+    expect(readRecord(Uint8Array.from([64, ...new Array<number>(40).fill(0)]), 0)).toBeUndefined();
   });
 
   it("is none where anything of it is cut off", () => {

@@ -51,7 +51,7 @@ describe("requests of one client", () => {
     pass(QUERY, ONE);
     const text = (url: string, headers = {}) =>
       new TextDecoder().decode(pass(url, ONE, headers)?.body ?? undefined);
-    expect(text(QUERY)).toMatch(/^this client asks too much/);
+    expect(text(QUERY)).toMatch(/^this client sends too many requests/);
     for (const url of [
       "https://doh.example/resolve?name=a",
       "https://doh.example/api/v1/clusters/west/lease",

@@ -141,7 +141,7 @@ describe("a secondary of a scope", () => {
     await push("west", 2);
     const secondary = await freshOf({ clusters: ["east"] });
     expect(secondary.answer(encodeQuery(WEB, "A"), undefined, clock.now())?.outcome).toBe("servfail");
-    expect(secondary.status().transferError).toMatch(/404: the primary has no such scope/);
+    expect(secondary.status().transferError).toMatch(/404: the primary does not have this scope/);
     expect(events.at(-1)).toMatchObject({ event: "transfer-failed" });
   });
 

@@ -62,14 +62,9 @@ export function createPushForwarder(options: PushForwarderOptions): Hono<AppEnvi
     } catch (error) {
       if (counted.isTooLong) throw tooLong(sentBytes);
       onError?.(error);
-      throw new ApiError(
-        502,
-        "PRIMARY_UNREACHABLE",
-        "the gateway that takes pushes did not answer this one",
-        {
-          headers: { "retry-after": "5" },
-        },
-      );
+      throw new ApiError(502, "PRIMARY_UNREACHABLE", "the primary did not answer this push", {
+        headers: { "retry-after": "5" },
+      });
     }
   });
 
@@ -107,5 +102,5 @@ function pick(headers: Headers, names: readonly string[]): Record<string, string
 }
 
 function tooLong(most: number): ApiError {
-  return new ApiError(413, "BODY_TOO_LARGE", `the body has more than ${most} octets sent`);
+  return new ApiError(413, "BODY_TOO_LARGE", `the body has more than ${most} bytes sent`);
 }

@@ -111,7 +111,7 @@ function requireCertificate(
         throw new ApiError(
           403,
           "CERTIFICATE_FOR_ASKING",
-          "the client certificate is for asking alone (access.rules), and may not register federations",
+          "the client certificate is for queries only (access.rules), and may not register federations",
         );
       return;
     }

@@ -164,13 +164,13 @@ function parse(text: string): unknown {
 }
 
 function tooLarge(most: number, how: "sent" | "decompressed"): ApiError {
-  return new ApiError(413, "BODY_TOO_LARGE", `the body has more than ${most} octets ${how}`, {
+  return new ApiError(413, "BODY_TOO_LARGE", `the body has more than ${most} bytes ${how}`, {
     limit: how === "sent" ? "limits.pushSentBytes" : "limits.pushBytes",
   });
 }
 
 function unreadable(isCompressed: boolean): ApiError {
   return isCompressed
-    ? new ApiError(400, "INVALID_GZIP", "the body is not gzip, was cut off, or goes on after its end")
+    ? new ApiError(400, "INVALID_GZIP", "the body is not gzip, is cut off, or has trailing bytes")
     : new ApiError(400, "UNREADABLE_BODY", "the body ended before it was complete");
 }

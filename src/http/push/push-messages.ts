@@ -38,7 +38,7 @@ export const ClusterResponse = z.object({
   expiresAt: time,
   live: z
     .boolean()
-    .meta({ description: "False when the lease ran out: nothing of the cluster is answered." }),
+    .meta({ description: "False when the lease expired: nothing of the cluster is answered." }),
   exports: z.int(),
   imports: z.int(),
   conflicts: z.array(

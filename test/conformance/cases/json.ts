@@ -18,7 +18,7 @@ const whole = (seenFrom: string) => ({
   Answer: [{ name: `${NAME}.`, type: 1, TTL: 5, data: "10.1.0.1" }],
   Comment: expect.stringMatching(
     new RegExp(
-      `^seen from ${seenFrom}; 2 of 2 clusters live; cluster-[ab] heard \\d+ s ago; cluster-[ab] heard \\d+ s ago$`,
+      `^seen from ${seenFrom}; 2 of 2 clusters live; cluster-[ab] last seen \\d+ s ago; cluster-[ab] last seen \\d+ s ago$`,
     ),
   ),
 });

@@ -57,7 +57,7 @@ export async function carryOut(attack: Attack): Promise<number> {
       done += read;
     }
   };
-  await Promise.all(Array.from({ length: connections }, work));
+  await Promise.all(Array.from({ length: Math.min(connections, sequences) }, work));
   if (!gateway.process.isRunning) throw new Error(report(attack, recent));
   const seconds = Math.round((Date.now() - startedAt) / 1000);
   console.log(`${title}: ${done} sequences over ${next - attack.seed} connections in ${seconds} s`);

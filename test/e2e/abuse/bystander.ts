@@ -26,7 +26,8 @@ export class Bystander {
   readonly #question: Question;
   #session: ClientHttp2Session;
   readonly #repetition: Repetition;
-  #drops = 0;
+  /** How the gateway dropped the connection that it keeps, each time. */
+  readonly drops: string[] = [];
 
   private constructor(gateway: GatewayProcess, question: Question, opensConnections: boolean) {
     this.#gateway = gateway;
@@ -47,11 +48,6 @@ export class Bystander {
     const bystander = new Bystander(gateway, question, opensConnections);
     await bystander.answered(1);
     return bystander;
-  }
-
-  /** How often the gateway dropped the connection that it keeps. */
-  get drops(): number {
-    return this.#drops;
   }
 
   /** Waits for so many further answers: during an attack, that it is answered meanwhile. @throws what it got instead */
@@ -79,7 +75,7 @@ export class Bystander {
         return await this.#askOverKeptConnection();
       } catch (error) {
         if (!(error instanceof Dropped) || Date.now() > deadline) throw error;
-        this.#drops++;
+        this.drops.push(`${new Date().toISOString()} ${error.message}`);
         this.#session.destroy();
         this.#session = connectTo(this.#gateway);
         await sleep(PAUSE_MS);

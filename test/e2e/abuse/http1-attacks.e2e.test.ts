@@ -18,7 +18,7 @@ import { ATTACKER } from "./slow-client.ts";
 /** Another seed gives other sequences: ABUSE_SEED=$RANDOM. One connection of a seed again: ABUSE_SEED=<it> ABUSE_SEQUENCES=1. */
 const SEED = Number(process.env.ABUSE_SEED ?? 20_261_122);
 const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 10_000);
-const LIMITS = { requestSeconds: 2, idleSeconds: 4 };
+const LIMITS = { requestSeconds: 2, idleSeconds: 15 };
 const REQUESTS = 200;
 const CONNECTIONS = 4;
 const MOST_PIPELINED = 8;

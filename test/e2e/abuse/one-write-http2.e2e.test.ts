@@ -30,7 +30,7 @@ let watch: GatewayWatch;
 let requests: readonly Http2Request[];
 beforeAll(async () => {
   listening = await startListeningGateway({
-    config: { limits: { requestSeconds: 2, responseSeconds: 3, idleSeconds: 4 } },
+    config: { limits: { requestSeconds: 2, responseSeconds: 3, idleSeconds: 15 } },
   });
   gateway = listening.gateway;
   requests = http2Requests(gateway.tokenFor("cluster-b"));

@@ -82,7 +82,7 @@ async function repeat(open: () => Promise<Asking>): Promise<OrdinaryClient> {
   const repetition = new Repetition(turn);
   await repetition.answered(1);
   return {
-    drops: 0,
+    drops: [],
     answered: (more) => repetition.answered(more),
     stop: () => repetition.stop().finally(close),
   };

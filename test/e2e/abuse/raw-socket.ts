@@ -34,7 +34,12 @@ export async function openRaw({ port, ca, protocol, localAddress }: RawSocketOpt
     ...(protocol !== undefined && { ALPNProtocols: [protocol] }),
   });
   socket.on("error", () => {});
-  await once(socket, "secureConnect");
+  const dropped = once(socket, "close").then(() => {
+    throw new Error("the connection was dropped before its TLS handshake was over");
+  });
+  await Promise.race([once(socket, "secureConnect"), dropped]);
+  // It may be dropped later on.
+  dropped.catch(() => {});
   return { socket, tcp };
 }
 

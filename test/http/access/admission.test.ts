@@ -282,7 +282,7 @@ describe("a refusal", () => {
     const inJson = await ask(json(WEB), { authorization: "Bearer other" });
     expect(await inJson.json()).toEqual({
       code: "UNKNOWN_TOKEN",
-      message: "the bearer token is not known here",
+      message: "the gateway does not know this bearer token",
     });
     const certificates = await accessWorld({ rules: RULES.filter(({ name }) => name === "pods") });
     expect((await certificates.ask(dns(WEB))).status).toBe(403);
