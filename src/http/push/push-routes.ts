@@ -109,7 +109,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   routes.all(
     "*",
     others(({ req }) => {
-      throw new ApiError(404, "NOT_FOUND", `the push API has nothing at ${req.path}`);
+      throw new ApiError(404, "NOT_FOUND", `the push API has no resource at ${req.path}`);
     }),
   );
   return routes;
