@@ -168,8 +168,8 @@ function explain(error: unknown, { audience }: OidcCredential<unknown>, setting:
   if (error instanceof errors.JWSSignatureVerificationFailed)
     return new AccessRefused("UNKNOWN_KEY", "the token's signature is not one of the issuer's key");
   if (error instanceof errors.JOSEError)
-    return new AccessRefused("TOKEN_REFUSED", "the token is no signed JSON Web Token that can be read");
-  return new AccessRefused("KEYS_UNAVAILABLE", "the issuer's key cannot be used: mend its key set");
+    return new AccessRefused("TOKEN_REFUSED", "the token is not a readable signed JSON Web Token");
+  return new AccessRefused("KEYS_UNAVAILABLE", "the issuer's key cannot be used: fix its key set");
 }
 
 function explainClaim(

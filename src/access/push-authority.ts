@@ -52,7 +52,8 @@ export function createPushAuthority(credentials: PushCredentials): PushAuthority
     async authorize(authorization, shown, clusterId) {
       const clusters = (await ofToken(authorization)) ?? ofCertificate(certificates, shown);
       if (clusters.has(clusterId)) return;
-      if (clusters.size === 0) throw new AccessRefused("UNKNOWN_TOKEN", "the bearer token is not known here");
+      if (clusters.size === 0)
+        throw new AccessRefused("UNKNOWN_TOKEN", "the gateway does not know this bearer token");
       throw new AccessRefused(
         "OTHER_CLUSTER",
         `what the request shows is of another cluster than "${clusterId}"`,

@@ -54,7 +54,7 @@ const rule = {
   name: z
     .string()
     .regex(/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/, "must be letters, digits and dashes, such as office-2")
-    .refine((name) => name !== "public", "is what everybody's own rule is called: choose another"),
+    .refine((name) => name !== "public", "is the name of the public rule: choose another"),
   addresses: z.array(AddressRangeText).min(1).max(1000).optional(),
   scope: Scope.prefault({}),
 };
@@ -103,7 +103,7 @@ export const KINDS = [
 ] as const;
 
 /** What a rule that nobody can show anything for is told. */
-export const LETS_NOBODY_IN = `lets nobody in: give one of ${KINDS.join(", ")}`;
+export const LETS_NOBODY_IN = `admits no client: give one of ${KINDS.join(", ")}`;
 
 function accessOf<Rule extends typeof AskingRule | typeof EdgeAskingRule>(rule: Rule) {
   return z

@@ -9,7 +9,7 @@ export const Certificate = z
       .string()
       .regex(
         /^(?:[0-9a-f]{2}:?){31}[0-9a-f]{2}$/i,
-        "must be 32 octets in hex, as openssl x509 -fingerprint -sha256 prints them",
+        "must be 32 bytes in hex, as openssl x509 -fingerprint -sha256 prints them",
       )
       .optional(),
   })

@@ -34,7 +34,7 @@ function checkStated({ access, listen, dns, dot }: Checked): void {
   for (const [key, address] of places)
     if (!isLoopback(parseListenAddress(address!).host))
       throw new UsageError(
-        `${key}: other machines reach ${address}, and nothing says who may ask there: answer everybody with --public (access.public: true in the config file), or only those whom a rule of access.rules knows (docs/how-to/access.md); loopback addresses, such as localhost:8443, need neither`,
+        `${key}: other machines reach ${address}, and the configuration does not say who may query there: answer every client with --public (access.public: true in the config file), or only those that a rule of access.rules knows (docs/how-to/access.md); loopback addresses, such as localhost:8443, need neither`,
       );
 }
 
@@ -52,13 +52,13 @@ function checkListener(key: string, { rule: name, view }: ListenPlace, { access 
   const scope = rule?.scope ?? publicScope(access);
   if (scope === undefined)
     throw new UsageError(
-      `${key}: must have a rule, the name of one of access.rules: whoever asks there shows nothing, and access.public is not set`,
+      `${key}: must have a rule, the name of one of access.rules: clients there have no credential, and access.public is not set`,
     );
   if (view === undefined) return;
   if (scope.view !== undefined && scope.view !== view)
-    throw new UsageError(`${key}.view: is ${view}, and whoever asks there has the view ${scope.view}`);
+    throw new UsageError(`${key}.view: is ${view}, and clients there have the view ${scope.view}`);
   if (scope.clusters?.includes(view) === false)
-    throw new UsageError(`${key}.view: the cluster ${view} does not exist for who asks there`);
+    throw new UsageError(`${key}.view: the cluster ${view} does not exist for clients there`);
 }
 
 function checkRule(key: string, rule: AskingRule, { dns, dot, tls }: Checked): void {
@@ -66,7 +66,5 @@ function checkRule(key: string, rule: AskingRule, { dns, dot, tls }: Checked): v
   if (countOf(rule, KINDS) === 0 && !isOfListener)
     throw new UsageError(`${key}: ${LETS_NOBODY_IN}, or name it at a listener`);
   if (rule.certificates !== undefined && (typeof tls !== "object" || tls.clientCaFile === undefined))
-    throw new UsageError(
-      `${key}.certificates: count only where their authority is trusted: give tls.clientCaFile`,
-    );
+    throw new UsageError(`${key}.certificates: need a trusted authority: give tls.clientCaFile`);
 }

@@ -23,10 +23,10 @@ const PathText = z
     /^(?:\/[A-Za-z0-9][A-Za-z0-9._~-]*)+$/,
     "must be a path of letters, digits and -._~ such as /everything or /dns-query/everything",
   )
-  .refine((path) => !TAKEN.includes(path.split("/")[1]!), "is taken by something else: choose another")
+  .refine((path) => !TAKEN.includes(path.split("/")[1]!), "is in use for something else: choose another")
   .refine(
     (path) => !ENDS.some((end) => path.startsWith(`${end}/`)),
-    "must be /clusters or /resolve itself, or a path that does not start so",
+    "must be /clusters or /resolve itself, or a path that does not start with them",
   );
 
 /**
@@ -189,7 +189,7 @@ export function requireUpstreams(
 ): void {
   if (settings.forward.upstreams.length > 0) return;
   const message =
-    "forward needs somebody to ask: forward.upstreams, such as [https://dns.example.net/dns-query]";
+    "forward needs upstreams: set forward.upstreams, such as [https://dns.example.net/dns-query]";
   if (settings.outsideZones === "forward")
     context.addIssue({ code: "custom", path: ["outsideZones"], message });
   for (const [index, { outsideZones }] of settings.paths.entries())

@@ -14,7 +14,7 @@ const Jwks = z.strictObject({
       z.looseObject({
         kty: z.enum(["RSA", "EC", "OKP"], { error: "must be RSA, EC or OKP: a public key" }),
         d: z
-          .undefined({ error: "is a private key: take it away, and let the issuer make a new one" })
+          .undefined({ error: "is a private key: remove it, and let the issuer make a new one" })
           .optional(),
       }),
     )

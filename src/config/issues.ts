@@ -12,7 +12,7 @@ export interface ConfigIssue {
 export function listIssues(error: z.ZodError): ConfigIssue[] {
   return error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => describe([...issue.path, key], "there is no such key"))
+      ? issue.keys.map((key) => describe([...issue.path, key], "this key does not exist"))
       : [describe(issue.path, issue.message)],
   );
 }

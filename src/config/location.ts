@@ -25,7 +25,10 @@ const When = z
     regionCode: codes(/^[A-Za-z0-9-]{1,10}$/, "a code of a country's region, such as TX"),
     colo: codes(/^[A-Za-z]{3}$/, "an airport's code of three letters, such as ZRH"),
   })
-  .refine((when) => Object.keys(when).length > 0, `${NAME_A_FACT}; without \`when\` a rule fits everybody`);
+  .refine(
+    (when) => Object.keys(when).length > 0,
+    `${NAME_A_FACT}; without \`when\` a rule fits every client`,
+  );
 
 /** The values that a label of a node can have. */
 const NodeLabel = z
@@ -59,7 +62,7 @@ const rules = z
       context.addIssue({
         code: "custom",
         path: [first + 1],
-        message: `is never reached: rules[${first}] has no \`when\`, so it fits everybody`,
+        message: `is never reached: rules[${first}] has no \`when\`, so it fits every client`,
       });
     if (localitiesOf(list).length > MOST_LOCALITIES)
       context.addIssue({
@@ -113,7 +116,7 @@ function localitiesOf(list: readonly z.infer<typeof Rule>[]): Locality[] {
 export function checkLocationFromHeaders(location: Location): void {
   if (location.source === "cf")
     throw new UsageError(
-      "location.source: cf is what Cloudflare tells a Worker; here it is headers, from a trusted proxy",
+      "location.source: cf is what Cloudflare tells a Worker; here use headers, from a trusted proxy",
     );
 }
 

@@ -1,7 +1,7 @@
 import { ExtendedError, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../dns/codes.ts";
 import { readLong, readName, readRecord } from "../dns/wire-reader.ts";
 import type { Answer } from "../resolve/answer.ts";
-import { writer } from "../resolve/message-writer.ts";
+import { beginAnswer } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { negativeTtl, outcomeOf, validTtl } from "./upstream-answer.ts";
 import type { UpstreamReply } from "./upstream-group.ts";
@@ -130,7 +130,7 @@ export class CachedAnswer {
   answer(message: Uint8Array, query: Query, now: number, isStale: boolean): Answer {
     const { bytes, counts, rcode, isTruncated, isFailure, ttlAt, lifetimeSeconds } = this.#kept;
     const age = this.ageAt(now);
-    writer.begin(message, query);
+    const writer = beginAnswer(message, query);
     if (bytes.length > 0) writer.writeOctets(bytes, query.questionEnd, bytes.length);
     for (const at of ttlAt)
       writeTtl(writer.bytes, at, isStale ? STALE_TTL_SECONDS : readLong(bytes, at) - age);

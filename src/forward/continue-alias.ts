@@ -1,7 +1,7 @@
 import { HEADER_BYTES, MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
 import { type RecordPlace, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import type { Answer } from "../resolve/answer.ts";
-import { writer } from "../resolve/message-writer.ts";
+import { beginAnswer, type MessageWriter } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
 import { readExtendedError } from "./upstream-answer.ts";
@@ -41,7 +41,7 @@ export function continueAlias(
   given: Answer,
   rest: Answer,
 ): Answer | undefined {
-  writer.begin(message, query);
+  const writer = beginAnswer(message, query);
   const ours = recordsEnd(given.bytes, query.questionEnd, readWord(given.bytes, 6));
   writer.writeOctets(given.bytes, query.questionEnd, ours);
   writer.answers = readWord(given.bytes, 6);
@@ -51,7 +51,7 @@ export function continueAlias(
   const authorities = readWord(bytes, 8);
   for (let index = 0; index < answers + authorities; index++) {
     const record = readRecord(bytes, position);
-    if (record === undefined || !copyRecord(bytes, record)) return undefined;
+    if (record === undefined || !copyRecord(writer, bytes, record)) return undefined;
     position = record.end;
     if (index < answers) writer.answers++;
     else writer.authorities++;
@@ -79,10 +79,10 @@ function extendedErrorOf(bytes: Uint8Array, start: number): number {
 }
 
 /** Copies a record to another place: names in it are written out, since what they point to is not there. False where it has no room or is malformed. */
-function copyRecord(bytes: Uint8Array, record: RecordPlace): boolean {
+function copyRecord(writer: MessageWriter, bytes: Uint8Array, record: RecordPlace): boolean {
   // Names that are written out take more than they did.
   if (writer.position + (record.end - record.start) + 3 * MAX_NAME_BYTES > writer.limit) return false;
-  if (expandName(bytes, record.start) < 0) return false;
+  if (expandName(writer, bytes, record.start) < 0) return false;
   writer.write16(record.type);
   writer.write16(record.class);
   writer.write32(record.ttl);
@@ -92,7 +92,7 @@ function copyRecord(bytes: Uint8Array, record: RecordPlace): boolean {
   let position = record.dataStart + before;
   writer.writeOctets(bytes, record.dataStart, Math.min(position, record.end));
   for (let left = names; left > 0; left--) {
-    position = position < record.end ? expandName(bytes, position) : -1;
+    position = position < record.end ? expandName(writer, bytes, position) : -1;
     if (position < 0 || position > record.end) return false;
   }
   writer.writeOctets(bytes, position, record.end);
@@ -103,7 +103,7 @@ function copyRecord(bytes: Uint8Array, record: RecordPlace): boolean {
 }
 
 /** Writes a possibly compressed name in full. @returns the offset behind it where it was read, or -1 where it is malformed */
-function expandName(bytes: Uint8Array, start: number): number {
+function expandName(writer: MessageWriter, bytes: Uint8Array, start: number): number {
   const end = readName(bytes, start, expanded);
   if (end >= 0) writer.writeOctets(expanded, 0, readName(expanded, 0));
   return end;

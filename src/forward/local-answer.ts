@@ -2,7 +2,7 @@ import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import { parseName } from "../dns/name.ts";
 import type { Answer, Outcome } from "../resolve/answer.ts";
 import { answerOutOfZone } from "../resolve/faults.ts";
-import { writer } from "../resolve/message-writer.ts";
+import { beginAnswer, type MessageWriter } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
 import type { LocalZone } from "./locally-served.ts";
@@ -33,22 +33,22 @@ export function answerLocally(
 ): Answer {
   if (kind === "own") return answerHidden(message, query, isAncestor);
   const address = kind === "loopback" ? LOOPBACK.get(query.type) : undefined;
-  writer.begin(message, query);
+  const writer = beginAnswer(message, query);
   if (address !== undefined) {
     writer.writeRecordHeader(HEADER_BYTES, query.type, MINIMUM, address.length);
     writer.writeOctets(address, 0, address.length);
     writer.answers = 1;
-    return finish(query, ResponseCode.NOERROR, "answer");
+    return finish(writer, query, ResponseCode.NOERROR, "answer");
   }
   const isApexSoa = start === 0 && query.type === RecordType.SOA;
-  writeSoa(HEADER_BYTES + start);
+  writeSoa(writer, HEADER_BYTES + start);
   if (isApexSoa) writer.answers = 1;
   else writer.authorities = 1;
   // The zone itself exists, and so does every name below localhost.
-  if (isApexSoa) return finish(query, ResponseCode.NOERROR, "answer");
+  if (isApexSoa) return finish(writer, query, ResponseCode.NOERROR, "answer");
   return kind === "loopback" || start === 0 || isAncestor
-    ? finish(query, ResponseCode.NOERROR, "nodata")
-    : finish(query, ResponseCode.NXDOMAIN, "nxdomain");
+    ? finish(writer, query, ResponseCode.NOERROR, "nodata")
+    : finish(writer, query, ResponseCode.NXDOMAIN, "nxdomain");
 }
 
 /** Denies a name in a zone of ours that the asker does not see. */
@@ -57,12 +57,12 @@ export function answerHidden(message: Uint8Array, query: Query, isAncestor: bool
   return { ...answer, bytes: withRecursion(answer.bytes) };
 }
 
-function finish(query: Query, rcode: number, outcome: Outcome): Answer {
+function finish(writer: MessageWriter, query: Query, rcode: number, outcome: Outcome): Answer {
   writer.writeOpt(query, rcode, -1);
   return { bytes: withRecursion(writer.finish(query, rcode, true)), outcome, freshness: MINIMUM };
 }
 
-function writeSoa(apexAt: number): void {
+function writeSoa(writer: MessageWriter, apexAt: number): void {
   writer.writeRecordHeader(apexAt, RecordType.SOA, MINIMUM, POINTER_BYTES + NOBODY.length + 20);
   writer.write16(0xc000 | apexAt);
   writer.writeOctets(NOBODY, 0, NOBODY.length);

@@ -3,7 +3,7 @@ import { FOLD } from "../dns/name.ts";
 import { optionEnd, type RecordPlace, readLong, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 import type { Answer, Outcome } from "../resolve/answer.ts";
 import { MAX_MESSAGE_BYTES } from "../resolve/limits.ts";
-import { writer } from "../resolve/message-writer.ts";
+import { beginAnswer } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 
 /** An answer of a name server that is one to the query: every count is true, and the question is ours. */
@@ -84,7 +84,7 @@ export function readUpstreamAnswer(query: Uint8Array, bytes: Uint8Array): Upstre
 /** The answer as one to the client's own query: its ID and spelling of the name, an OPT record only where it sent one. */
 export function relayAnswer(message: Uint8Array, query: Query, upstream: UpstreamAnswer): Answer {
   const { bytes, rcode, answers, freshness } = upstream;
-  writer.begin(message, query);
+  const writer = beginAnswer(message, query);
   writer.writeOctets(bytes, query.questionEnd, upstream.recordsEnd);
   writer.answers = answers;
   writer.authorities = upstream.authorities;

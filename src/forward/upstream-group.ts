@@ -171,7 +171,7 @@ export class UpstreamGroup {
       const bytes = await exchangeUntilAborted(upstream, asking.query, controller.signal);
       const answer = readUpstreamAnswer(asking.query, bytes);
       if (answer === undefined)
-        throw new Error("what it sent is no answer to the query (ID, question) or is malformed");
+        throw new Error("its answer is malformed, or not for this query (ID, question)");
       this.#health.answered(upstream);
       ended();
       return answer;

@@ -3,7 +3,7 @@ import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import type { Refuse } from "./refusal.ts";
 
 const TOO_MANY =
-  "this client asks too much of the names that are forwarded; those of the gateway's own zones are answered";
+  "this client queries too many forwarded names; names of the gateway's own zones are answered";
 
 /** The error in the place of an answer: the query was none, its token is not known, or its client asked too much. */
 export function refuseUnanswered(
@@ -22,8 +22,8 @@ export function refuseUnanswered(
 
 /** The same in words. */
 export function describeUnanswered(answered: Unanswered | Pick<Answered, "retryAfter">): string {
-  if (answered === "no-query") return "this is no DNS query: it needs a header of 12 octets with QR 0";
-  return answered === "unknown-token" ? "the bearer token is not known here" : TOO_MANY;
+  if (answered === "no-query") return "this is not a DNS query: it needs a header of 12 bytes with QR 0";
+  return answered === "unknown-token" ? "the gateway does not know this bearer token" : TOO_MANY;
 }
 
 /** The Cache-Control field of an answer, `isPrivate` ones for the client alone (RFC 9111 section 5.2.2.7). */

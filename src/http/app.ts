@@ -109,7 +109,7 @@ export function createApp(parts: AppParts): App {
   const notFound = (request: HttpRequest) => refuse(request, 404, NOTHING_HERE);
   const failed = (request: HttpRequest, error: unknown) => {
     parts.onError?.(error instanceof Error ? error : new Error(String(error)));
-    return refuse(request, 500, "the gateway failed to answer; its log says why");
+    return refuse(request, 500, "the gateway failed to answer; its log has the reason");
   };
 
   /** The same whatever is asked for: it depends on what rules there are and on what is shown. */

@@ -16,7 +16,7 @@ export interface HttpRequest {
   header(name: string): string | null;
   /**
    * The body, undefined when it is longer than `most` octets. Called once at most.
-   * @throws {Error} where the body ended before it was whole
+   * @throws {Error} where the body ended before it was complete
    */
   body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined>;
 }

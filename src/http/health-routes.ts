@@ -44,5 +44,5 @@ function whyNotReady({ clusters, transferError }: ServingStatus, counted: string
   if (transferError !== undefined) return `nothing could be taken over from the primary: ${transferError}`;
   return clusters.length === 0
     ? "no cluster has pushed a snapshot yet"
-    : `${counted}: the lease of every cluster has run out`;
+    : `${counted}: every lease has expired`;
 }

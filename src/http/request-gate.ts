@@ -34,8 +34,8 @@ const HEALTH = /^(?:https?:\/\/[^/]*)?\/(?:healthz|readyz)(?:\?|$)/;
  */
 const NEVER_SHED = /^[^?#]*\/(?:dns-query|lease|healthz|readyz|metrics)(?:[?#]|$)/;
 
-const TOO_MANY = "this client asks too much: ask again later";
-const BUSY = "the gateway is busy: DNS is answered, everything else has to wait";
+const TOO_MANY = "this client sends too many requests: try again later";
+const BUSY = "the gateway is overloaded: DNS is answered, everything else must wait";
 
 /** The gate in front of all resources; undefined where it would let everything pass. */
 export function createRequestGate(parts: RequestGateParts): RequestGate | undefined {

@@ -118,7 +118,7 @@ const IMPLAUSIBLE: Readonly<Record<SetBack["because"], string>> = {
   impossible: "which is before any ServiceExport could be",
   future: "which was in the future",
   unheard:
-    "which nothing bears out: the gateway had heard the clusterset, or this cluster, without it after that",
+    "which contradicts earlier pushes: the export was missing in a push of this cluster, or of the clusterset, after that time",
 };
 
 /** A creation time that is not borne out is left alone where it decides nothing: it would make the same order. */

@@ -3,7 +3,7 @@ import { type FoldedName, isAboveZone, parseZoneName, startOfZone } from "../dns
 import { parseName } from "../dns/name.ts";
 import { SOA_TIMERS } from "../zone/soa-timers.ts";
 import type { Answer } from "./answer.ts";
-import { RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
+import { beginAnswer, type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 import type { Query } from "./query.ts";
 import { encodeServiceBinding } from "./svcb.ts";
 import type { Transport } from "./transport.ts";
@@ -59,22 +59,27 @@ export function answerDesignation(
   const isNamed = designated !== undefined && isService && zoneAt < 0 && isServiceOf(name, designated);
   if (zoneAt < 0 && !isNamed) return undefined;
   const { transport } = context;
-  writer.begin(message, query, { transport });
+  const writer = beginAnswer(message, query, { transport });
   if (query.type === RecordType.SVCB && designated !== undefined && isService && (isNamed || zoneAt === 5))
-    return answerBindings(query, designated, context.view);
+    return answerBindings(writer, query, designated, context.view);
   const isApex = zoneAt === 0 || isNamed;
   const apexAt = HEADER_BYTES + Math.max(0, zoneAt);
-  const written = writeLocalSoa(apexAt);
+  const written = writeLocalSoa(writer, apexAt);
   if (isApex && query.type === RecordType.SOA) writer.answers = written;
   else writer.authorities = written;
-  return end(query, writer.answers > 0 ? "answer" : "nodata");
+  return end(writer, query, writer.answers > 0 ? "answer" : "nodata");
 }
 
-function answerBindings(query: Query, designated: DesignatedResolver, view: string | undefined): Answer {
+function answerBindings(
+  writer: MessageWriter,
+  query: Query,
+  designated: DesignatedResolver,
+  view: string | undefined,
+): Answer {
   const target = parseName(designated.name);
   const bindings = bindingsFor(designated, target, view);
   const octets = bindings.reduce((sum, binding) => sum + RECORD_HEADER_BYTES + binding.length, 0);
-  if (!writer.hasRoom(octets)) return end(query, "answer");
+  if (!writer.hasRoom(octets)) return end(writer, query, "answer");
   let targetAt = 0;
   for (const binding of bindings) {
     writer.writeRecordHeader(HEADER_BYTES, RecordType.SVCB, TTL, binding.length);
@@ -82,13 +87,21 @@ function answerBindings(query: Query, designated: DesignatedResolver, view: stri
     writer.writeOctets(binding, 0, binding.length);
     writer.answers++;
   }
-  if (bindings.length > 0) writeTargetAddresses(designated, targetAt);
-  else writer.authorities = writeLocalSoa(HEADER_BYTES + Math.max(0, startOfZone(query.name, RESOLVER_ARPA)));
-  return end(query, bindings.length > 0 ? "answer" : "nodata");
+  if (bindings.length > 0) writeTargetAddresses(writer, designated, targetAt);
+  else
+    writer.authorities = writeLocalSoa(
+      writer,
+      HEADER_BYTES + Math.max(0, startOfZone(query.name, RESOLVER_ARPA)),
+    );
+  return end(writer, query, bindings.length > 0 ? "answer" : "nodata");
 }
 
 /** The addresses of the target (RFC 9462 section 4), as far as they fit. */
-function writeTargetAddresses({ addresses }: DesignatedResolver, targetAt: number): void {
+function writeTargetAddresses(
+  writer: MessageWriter,
+  { addresses }: DesignatedResolver,
+  targetAt: number,
+): void {
   for (const octets of addresses) {
     if (writer.position + RECORD_HEADER_BYTES + octets.length > writer.limit) return;
     const type = octets.length === 4 ? RecordType.A : RecordType.AAAA;
@@ -120,7 +133,7 @@ function bindingsFor(
 }
 
 /** The SOA record of a locally served zone (RFC 6303 section 3). @returns how many records that are: 0 where it has no room */
-function writeLocalSoa(apexAt: number): 0 | 1 {
+function writeLocalSoa(writer: MessageWriter, apexAt: number): 0 | 1 {
   const octets = POINTER_BYTES + NOBODY.length + SOA_NUMBERS_BYTES;
   if (!writer.hasRoom(RECORD_HEADER_BYTES + octets)) return 0;
   writer.writeRecordHeader(apexAt, RecordType.SOA, TTL, octets);
@@ -131,7 +144,7 @@ function writeLocalSoa(apexAt: number): 0 | 1 {
   return 1;
 }
 
-function end(query: Query, outcome: "answer" | "nodata"): Answer {
+function end(writer: MessageWriter, query: Query, outcome: "answer" | "nodata"): Answer {
   writer.writeOpt(query, ResponseCode.NOERROR, -1);
   const bytes = writer.finish(query, ResponseCode.NOERROR, true);
   return { bytes, outcome, freshness: writer.truncated ? 0 : TTL };

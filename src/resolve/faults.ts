@@ -2,7 +2,7 @@ import { ExtendedError, HEADER_BYTES, ResponseCode } from "../dns/codes.ts";
 import { read16 } from "../zone/record-block.ts";
 import type { Answer, Outcome } from "./answer.ts";
 import { answerDesignation, type DesignationContext } from "./designated-resolvers.ts";
-import { type AnswerForm, writer } from "./message-writer.ts";
+import { type AnswerForm, beginAnswer } from "./message-writer.ts";
 import { isQuery, type Query, type QueryFault, readQuery } from "./query.ts";
 
 /** Answers a well-formed query without records: a refusal, or a failure; nobody may cache it. */
@@ -14,7 +14,7 @@ export function answerWith(
   extendedError = -1,
   form: AnswerForm = {},
 ): Answer {
-  writer.begin(message, query, form);
+  const writer = beginAnswer(message, query, form);
   writer.writeOpt(query, rcode, extendedError);
   return { bytes: writer.finish(query, rcode, false), outcome, freshness: 0 };
 }
@@ -43,7 +43,7 @@ export function answerOutOfZone(
  */
 export function answerFault(message: Uint8Array, { code, edns }: QueryFault, form: AnswerForm = {}): Answer {
   const query = { id: read16(message, 0), flags: read16(message, 2), questionEnd: HEADER_BYTES, edns };
-  writer.begin(message, query, { transport: form.transport });
+  const writer = beginAnswer(message, query, { transport: form.transport });
   writer.writeOpt(query, code, -1);
   const outcome = code === ResponseCode.NOTIMP ? "notimp" : "formerr";
   return { bytes: writer.finish(query, code, false), outcome, freshness: 0 };

@@ -16,7 +16,8 @@ export function isInAnyZone(image: ZoneImage, name: FoldedName): boolean {
 
 /** Whether a zone that exists for the view is below a name, which therefore exists (RFC 8020 section 2). */
 export function isAboveAnyZone(image: ZoneImage, name: FoldedName, view: number): boolean {
-  return image.zones.some((zone) => isAboveZone(name, zone) && image.treeFor(zone, view) >= 0);
+  for (const zone of image.zones) if (isAboveZone(name, zone) && image.treeFor(zone, view) >= 0) return true;
+  return false;
 }
 
 /** The node of a name, its first `skip` labels left off. */

@@ -1,7 +1,7 @@
 import { RecordType, ResponseCode } from "../dns/codes.ts";
 import type { ZoneImage } from "../zone/image.ts";
 import type { Answer, Outcome } from "./answer.ts";
-import { writer } from "./message-writer.ts";
+import type { MessageWriter } from "./message-writer.ts";
 import type { Query } from "./query.ts";
 import { writeSoa } from "./zone-records.ts";
 
@@ -9,29 +9,35 @@ import { writeSoa } from "./zone-records.ts";
 const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);
 
 /** Answers type ANY at a name that has records; no alias is followed before, so it always has room. */
-export function minimalAny(query: Query, image: ZoneImage, owner: number): Answer {
+export function minimalAny(writer: MessageWriter, query: Query, image: ZoneImage, owner: number): Answer {
   writer.writeRecordHeader(owner, RecordType.HINFO, image.negativeTtl, MINIMAL_ANY.length);
   writer.writeOctets(MINIMAL_ANY, 0, MINIMAL_ANY.length);
   writer.answers++;
   writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
-  return positive(query);
+  return positive(writer, query);
 }
 
 /** Ends an answer that has records. */
-export function positive(query: Query): Answer {
+export function positive(writer: MessageWriter, query: Query): Answer {
   writer.writeOpt(query, ResponseCode.NOERROR, -1);
   const bytes = writer.finish(query, ResponseCode.NOERROR, true);
   return { bytes, outcome: "answer", freshness: writer.truncated ? 0 : writer.smallestTtl };
 }
 
 /** NODATA or NXDOMAIN, behind the aliases that led there, with the SOA that says how long it holds (RFC 2308). */
-export function negative(query: Query, image: ZoneImage, apexAt: number, rcode: number): Answer {
-  writeSoa(image, apexAt);
-  return finishNegative(query, image, rcode);
+export function negative(
+  writer: MessageWriter,
+  query: Query,
+  image: ZoneImage,
+  apexAt: number,
+  rcode: number,
+): Answer {
+  writeSoa(writer, image, apexAt);
+  return finishNegative(writer, query, image, rcode);
 }
 
 /** Ends a negative answer whose SOA is written, unless it had no room. */
-export function finishNegative(query: Query, image: ZoneImage, rcode: number): Answer {
+export function finishNegative(writer: MessageWriter, query: Query, image: ZoneImage, rcode: number): Answer {
   writer.authorities = writer.truncated ? 0 : 1;
   writer.writeOpt(query, rcode, -1);
   const outcome: Outcome = rcode === ResponseCode.NXDOMAIN ? "nxdomain" : "nodata";

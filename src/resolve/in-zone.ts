@@ -6,7 +6,7 @@ import { findSet, read16 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
 import { findNode, findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";
 import { minimalAny, negative, positive } from "./finish.ts";
-import { writer } from "./message-writer.ts";
+import { beginAnswer, type MessageWriter } from "./message-writer.ts";
 import { answerPodName } from "./pod-name.ts";
 import type { Query } from "./query.ts";
 import {
@@ -33,7 +33,7 @@ export function answerInZone(
   view: number,
 ): Answer {
   const { image } = context;
-  writer.begin(message, query, context);
+  const writer = beginAnswer(message, query, context);
   let { name } = query;
   let zone = firstZone;
   let owner = HEADER_BYTES;
@@ -45,42 +45,45 @@ export function answerInZone(
     const node = findNode(image, zone, tree, name, 0);
     if (node < 0 || !image.existsIn(node, view))
       return (
-        answerPodName(query, context, zone, tree, name, owner, apexAt) ??
+        answerPodName(writer, query, context, zone, tree, name, owner, apexAt) ??
         negative(
+          writer,
           query,
           image,
           apexAt,
           isAboveAnyZone(image, name, view) ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN,
         )
       );
-    if (node < image.trees) return answerApex(query, context, tree, owner, apexAt, zone, view);
+    if (node < image.trees) return answerApex(writer, query, context, tree, owner, apexAt, zone, view);
     const list = image.setListOf(node, view);
-    if (list === 0 || image.heap[list] === 0) return negative(query, image, apexAt, ResponseCode.NOERROR);
+    if (list === 0 || image.heap[list] === 0)
+      return negative(writer, query, image, apexAt, ResponseCode.NOERROR);
     if (query.type === RecordType.ANY)
       return findSet(image.heap, list, POD_NAMES) === 0
-        ? minimalAny(query, image, owner)
-        : negative(query, image, apexAt, ResponseCode.NOERROR);
+        ? minimalAny(writer, query, image, owner)
+        : negative(writer, query, image, apexAt, ResponseCode.NOERROR);
     const set = findSet(image.heap, list, query.type);
-    if (set !== 0) return answerSet(query, context, set, owner, apexAt, zone, view);
+    if (set !== 0) return answerSet(writer, query, context, set, owner, apexAt, zone, view);
     const alias = findSet(image.heap, list, RecordType.CNAME);
-    if (alias === 0) return negative(query, image, apexAt, ResponseCode.NOERROR);
-    if (followed.length === MOST_ALIASES || followed.includes(node)) return positive(query);
+    if (alias === 0) return negative(writer, query, image, apexAt, ResponseCode.NOERROR);
+    if (followed.length === MOST_ALIASES || followed.includes(node)) return positive(writer, query);
     followed = [...followed, node];
-    writeAnswerSet(context, alias, owner, zone, undefined);
-    if (writer.truncated) return positive(query);
+    writeAnswerSet(writer, context, alias, owner, zone, undefined);
+    if (writer.truncated) return positive(writer, query);
     owner = writer.position - read16(image.heap, alias + SET_HEADER_BYTES);
     // The target is written whole and in the message.
     name = readFoldedName(writer.bytes, owner)!;
     const next = findZone(image, name, view);
     if (next === undefined) {
-      if (isInAnyZone(image, name)) return positive(query);
-      return { ...positive(query), leadsTo: name.octets.slice(0, name.bytes) };
+      if (isInAnyZone(image, name)) return positive(writer, query);
+      return { ...positive(writer, query), leadsTo: name.octets.slice(0, name.bytes) };
     }
     zone = next;
   }
 }
 
 function answerSet(
+  writer: MessageWriter,
   query: Query,
   context: RecordContext,
   set: number,
@@ -91,11 +94,11 @@ function answerSet(
 ): Answer {
   const targets = query.type === RecordType.SRV ? new Map<number, number>() : undefined;
   const before = writer.answers;
-  writeAnswerSet(context, set, owner, zone, targets);
+  writeAnswerSet(writer, context, set, owner, zone, targets);
   if (writer.answers === before && !writer.truncated)
-    return negative(query, context.image, apexAt, ResponseCode.NOERROR);
-  if (targets !== undefined && !writer.truncated) writeTargetAddresses(context, targets, view);
-  return positive(query);
+    return negative(writer, query, context.image, apexAt, ResponseCode.NOERROR);
+  if (targets !== undefined && !writer.truncated) writeTargetAddresses(writer, context, targets, view);
+  return positive(writer, query);
 }
 
 /**
@@ -103,6 +106,7 @@ function answerSet(
  * zone's name.
  */
 function answerApex(
+  writer: MessageWriter,
   query: Query,
   context: RecordContext,
   tree: number,
@@ -112,26 +116,26 @@ function answerApex(
   view: number,
 ): Answer {
   const { image } = context;
-  if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
+  if (query.type === RecordType.ANY) return minimalAny(writer, query, image, owner);
   if (query.type !== RecordType.SOA && query.type !== RecordType.NS) {
     const list = image.setListOf(tree, view);
     const set = list === 0 ? 0 : findSet(image.heap, list, query.type);
     return set === 0
-      ? negative(query, image, apexAt, ResponseCode.NOERROR)
-      : answerSet(query, context, set, owner, apexAt, zone, view);
+      ? negative(writer, query, image, apexAt, ResponseCode.NOERROR)
+      : answerSet(writer, query, context, set, owner, apexAt, zone, view);
   }
   writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
   if (query.type === RecordType.SOA) {
-    if (writeSoa(image, apexAt)) writer.answers++;
+    if (writeSoa(writer, image, apexAt)) writer.answers++;
   } else {
-    const targetAt = writeNs(image, apexAt);
-    if (targetAt < 0) return positive(query);
+    const targetAt = writeNs(writer, image, apexAt);
+    if (targetAt < 0) return positive(writer, query);
     writer.answers++;
     const list = image.setListOf(image.nameServers[tree]!, view);
     for (const type of [RecordType.A, RecordType.AAAA]) {
       const set = findSet(image.heap, list, type);
-      if (set !== 0) writeAdditionalSet(context, set, targetAt, type);
+      if (set !== 0) writeAdditionalSet(writer, context, set, targetAt, type);
     }
   }
-  return positive(query);
+  return positive(writer, query);
 }

@@ -38,7 +38,7 @@ export type Answerable = Pick<Query, "id" | "flags" | "questionEnd" | "edns">;
 
 const PLAIN: AnswerForm = {};
 
-/** Writes one answer after the other into the same octets; nothing here is asynchronous, so one is enough. */
+/** Writes one answer after the other into the same octets. */
 class MessageWriter {
   readonly #words = new Uint32Array(Math.ceil(MAX_MESSAGE_BYTES / 4));
   readonly bytes = new Uint8Array(this.#words.buffer, 0, MAX_MESSAGE_BYTES);
@@ -90,19 +90,14 @@ class MessageWriter {
   }
 
   write16(value: number): void {
-    const { bytes, position } = this;
-    bytes[position] = value >>> 8;
-    bytes[position + 1] = value;
-    this.position = position + 2;
+    setWord(this.bytes, this.position, value);
+    this.position += 2;
   }
 
   write32(value: number): void {
-    const { bytes, position } = this;
-    bytes[position] = value >>> 24;
-    bytes[position + 1] = value >>> 16;
-    bytes[position + 2] = value >>> 8;
-    bytes[position + 3] = value;
-    this.position = position + 4;
+    setWord(this.bytes, this.position, value >>> 16);
+    setWord(this.bytes, this.position + 2, value);
+    this.position += 4;
   }
 
   writeOctets(from: Uint8Array, start: number, end: number): void {
@@ -114,11 +109,14 @@ class MessageWriter {
 
   /** Writes owner (as a compression pointer), type, class IN, TTL and RDLENGTH. */
   writeRecordHeader(owner: number, type: number, ttl: number, dataBytes: number): void {
-    this.write16(0xc000 | owner);
-    this.write16(type);
-    this.write16(CLASS_IN);
-    this.write32(ttl);
-    this.write16(dataBytes);
+    const { bytes, position } = this;
+    setWord(bytes, position, 0xc000 | owner);
+    setWord(bytes, position + 2, type);
+    setWord(bytes, position + 4, CLASS_IN);
+    setWord(bytes, position + 6, ttl >>> 16);
+    setWord(bytes, position + 8, ttl);
+    setWord(bytes, position + 10, dataBytes);
+    this.position = position + RECORD_HEADER_BYTES;
   }
 
   /** Writes the OPT record (RFC 6891 section 6.1) with what belongs into it, padding last (RFC 7830). */
@@ -178,15 +176,20 @@ class MessageWriter {
       (authoritative ? HeaderFlag.AA : 0) |
       (this.truncated ? HeaderFlag.TC : 0) |
       (rcode & 0x0f);
-    this.position = 0;
-    this.write16(query.id);
-    this.write16(flags);
-    this.write16(query.questionEnd > HEADER_BYTES ? 1 : 0);
-    this.write16(this.answers);
-    this.write16(this.authorities);
-    this.write16(this.additionals);
+    const { bytes } = this;
+    setWord(bytes, 0, query.id);
+    setWord(bytes, 2, flags);
+    setWord(bytes, 4, query.questionEnd > HEADER_BYTES ? 1 : 0);
+    setWord(bytes, 6, this.answers);
+    setWord(bytes, 8, this.authorities);
+    setWord(bytes, 10, this.additionals);
     return copyOut(this.#words, end);
   }
+}
+
+function setWord(bytes: Uint8Array, at: number, value: number): void {
+  bytes[at] = value >>> 8;
+  bytes[at + 1] = value;
 }
 
 /** Answers up to this size are cut from a slab: an ArrayBuffer for each would cost more than all the rest of an answer. */
@@ -209,5 +212,12 @@ function copyOut(words: Uint32Array<ArrayBuffer>, end: number): Uint8Array<Array
   return new Uint8Array(slab.buffer, start * 4, end);
 }
 
-/** The one writer. */
-export const writer = new MessageWriter();
+const writer = new MessageWriter();
+
+/** Begins an answer. Its writer is used again for the next answer: nothing may wait before `finish`. */
+export function beginAnswer(message: Uint8Array, query: Answerable, form?: AnswerForm): MessageWriter {
+  writer.begin(message, query, form);
+  return writer;
+}
+
+export type { MessageWriter };

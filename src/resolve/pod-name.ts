@@ -7,12 +7,13 @@ import { findSet, read16 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
 import { findNode } from "./find.ts";
 import { minimalAny, negative, positive } from "./finish.ts";
-import { RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
+import { type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 import type { Query } from "./query.ts";
 import { boundedTtl, type RecordContext } from "./record-writer.ts";
 
 /** The address that a pod's name spells, where such names exist without being listed (DNS-based service discovery 1.0.1, section 2.6). */
 export function answerPodName(
+  writer: MessageWriter,
   query: Query,
   context: RecordContext,
   zone: ImageZone,
@@ -29,13 +30,13 @@ export function answerPodName(
   if (octets === undefined) return undefined;
   const type = octets.length === 4 ? RecordType.A : RecordType.AAAA;
   if (query.type !== type && query.type !== RecordType.ANY)
-    return negative(query, image, apexAt, ResponseCode.NOERROR);
-  if (query.type === RecordType.ANY) return minimalAny(query, image, owner);
-  if (!writer.hasRoom(RECORD_HEADER_BYTES + octets.length)) return positive(query);
+    return negative(writer, query, image, apexAt, ResponseCode.NOERROR);
+  if (query.type === RecordType.ANY) return minimalAny(writer, query, image, owner);
+  if (!writer.hasRoom(RECORD_HEADER_BYTES + octets.length)) return positive(writer, query);
   const ttl = boundedTtl(context, image.heap[marker + 2]!, read16(image.heap, marker + 3));
   writer.writeRecordHeader(owner, type, ttl, octets.length);
   writer.writeOctets(octets, 0, octets.length);
   writer.answers++;
   writer.smallestTtl = Math.min(writer.smallestTtl, ttl);
-  return positive(query);
+  return positive(writer, query);
 }

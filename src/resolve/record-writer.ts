@@ -2,7 +2,7 @@ import { MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
 import type { ImageZone, ZoneImage } from "../zone/image.ts";
 import { KEEP_ORDER, SET_HEADER_BYTES } from "../zone/layout.ts";
 import { findSet, fixedDataBytes, read16, read32 } from "../zone/record-block.ts";
-import { type AnswerForm, RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
+import { type AnswerForm, type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 
 /** Priority (always 0) and weight and port of an SRV record. */
 const SRV_FIXED_BYTES = 6;
@@ -37,6 +37,7 @@ function setTtl(context: RecordContext, set: number): number {
  * any other set that does not fit is cut with TC (RFC 2181 section 9). A datagram holds whole sets only: what does not fit is left out with TC.
  */
 export function writeAnswerSet(
+  writer: MessageWriter,
   context: RecordContext,
   set: number,
   owner: number,
@@ -56,12 +57,12 @@ export function writeAnswerSet(
     const fitting = Math.floor((writer.addressLimit - position) / (RECORD_HEADER_BYTES + size));
     const most = Math.min(count, fitting);
     if (wholeOnly && most < count) writer.truncated = true;
-    else writer.answers += writeAddresses(heap, data, owner, type, size, ttl, count, start, most);
+    else writer.answers += writeAddresses(writer, heap, data, owner, type, size, ttl, count, start, most);
   } else if (type === RecordType.SRV) {
     const weight = Math.max(1, Math.floor(100 / count));
     for (let index = 0; index < count; index++) {
       const at = data + ((start + index) % count) * 6;
-      if (!writeService(context.image, at, owner, zone, ttl, weight, targets)) break;
+      if (!writeService(writer, context.image, at, owner, zone, ttl, weight, targets)) break;
     }
   } else {
     let at = data;
@@ -87,6 +88,7 @@ function firstRecord(context: RecordContext, set: number, count: number): number
 }
 
 function writeAddresses(
+  writer: MessageWriter,
   heap: Uint8Array,
   data: number,
   owner: number,
@@ -107,6 +109,7 @@ function writeAddresses(
 
 /** Writes one SRV record, or none where the target is too long for this zone; false when the message is full. */
 function writeService(
+  writer: MessageWriter,
   image: ZoneImage,
   at: number,
   owner: number,
@@ -126,7 +129,7 @@ function writeService(
   writer.write16(weight);
   writer.write16(read16(heap, at));
   const targetAt = writer.position;
-  writeName(image, node, zone);
+  writeName(writer, image, node, zone);
   if (targets !== undefined && targetAt <= MAX_POINTER && !targets.has(node)) targets.set(node, targetAt);
   return true;
 }
@@ -144,6 +147,7 @@ export function nameBytes(
 
 /** Writes a node's name below a zone, uncompressed (RFC 2782 forbids compression in SRV). */
 export function writeName(
+  writer: MessageWriter,
   { heap, nodeLabel, nodeParent, trees }: ZoneImage,
   start: number,
   zone: ImageZone,
@@ -160,6 +164,7 @@ export function writeName(
  * (RFC 2782; specification 2.3.2, 2.4.2).
  */
 export function writeTargetAddresses(
+  writer: MessageWriter,
   context: RecordContext,
   targets: ReadonlyMap<number, number>,
   view: number,
@@ -170,13 +175,14 @@ export function writeTargetAddresses(
     if (list === 0) continue;
     for (const type of [RecordType.A, RecordType.AAAA]) {
       const set = findSet(image.heap, list, type);
-      if (set !== 0 && !writeAdditionalSet(context, set, owner, type)) return;
+      if (set !== 0 && !writeAdditionalSet(writer, context, set, owner, type)) return;
     }
   }
 }
 
 /** Writes a whole address set to the additional section; false when it does not fit. */
 export function writeAdditionalSet(
+  writer: MessageWriter,
   context: RecordContext,
   set: number,
   owner: number,
@@ -189,6 +195,7 @@ export function writeAdditionalSet(
   const data = set + SET_HEADER_BYTES;
   const start = firstRecord(context, set, count);
   writer.additionals += writeAddresses(
+    writer,
     heap,
     data,
     owner,

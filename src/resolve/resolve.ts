@@ -9,7 +9,7 @@ import { answerBadVersion, answerFault, answerOutOfZone, answerWith } from "./fa
 import { findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";
 import { finishNegative, minimalAny, positive } from "./finish.ts";
 import { answerInZone } from "./in-zone.ts";
-import { writer } from "./message-writer.ts";
+import { beginAnswer } from "./message-writer.ts";
 import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "./query.ts";
 import { boundedTtl, nameBytes, type RecordContext, writeName } from "./record-writer.ts";
 import { writeReverseSoa } from "./zone-records.ts";
@@ -107,21 +107,21 @@ function answerReverse(
 ): Answer {
   const { image } = context;
   const zone = image.canonicalZones[image.treeOf(node)]!;
-  writer.begin(message, query, context);
-  if (query.type === RecordType.ANY) return minimalAny(query, image, HEADER_BYTES);
+  const writer = beginAnswer(message, query, context);
+  if (query.type === RecordType.ANY) return minimalAny(writer, query, image, HEADER_BYTES);
   if (query.type !== RecordType.PTR) {
-    const written = writeReverseSoa(image, zone, HEADER_BYTES);
+    const written = writeReverseSoa(writer, image, zone, HEADER_BYTES);
     if (query.type === RecordType.SOA) {
       writer.answers = written ? 1 : 0;
       writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
-      return positive(query);
+      return positive(writer, query);
     }
-    return finishNegative(query, image, ResponseCode.NOERROR);
+    return finishNegative(writer, query, image, ResponseCode.NOERROR);
   }
   const ttl = boundedTtl(context, image.heap[target + 2]!, read16(image.heap, target + 3));
   writer.writeRecordHeader(HEADER_BYTES, RecordType.PTR, ttl, nameBytes(image, node, zone));
-  writeName(image, node, zone);
+  writeName(writer, image, node, zone);
   writer.answers = 1;
   writer.smallestTtl = Math.min(writer.smallestTtl, ttl);
-  return positive(query);
+  return positive(writer, query);
 }

@@ -2,7 +2,7 @@ import { ResponseCode } from "../dns/codes.ts";
 import { read16 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
 import { answerFault } from "./faults.ts";
-import { writer } from "./message-writer.ts";
+import { beginAnswer } from "./message-writer.ts";
 import { isQuery, type Query, type QueryFault, readQuery } from "./query.ts";
 import { longestAnswerFor, type Transport } from "./transport.ts";
 
@@ -32,7 +32,7 @@ function truncated(
   rcode: number = ResponseCode.NOERROR,
 ): Uint8Array<ArrayBuffer> {
   if ("code" in query) return answerFault(message, query, { transport }).bytes;
-  writer.begin(message, query, { transport });
+  const writer = beginAnswer(message, query, { transport });
   writer.truncated = true;
   writer.writeOpt(query, rcode, -1);
   return writer.finish(query, rcode, false);

@@ -1,7 +1,7 @@
 import { RecordType } from "../dns/codes.ts";
 import type { ImageZone, ZoneImage } from "../zone/image.ts";
 import { SOA_TIMERS } from "../zone/soa-timers.ts";
-import { RECORD_HEADER_BYTES, writer } from "./message-writer.ts";
+import { type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 
 // ns.dns and hostmaster, the labels below the zone in its SOA and NS records: the names that CoreDNS uses.
 const NAME_SERVER = Uint8Array.from([2, 110, 115, 3, 100, 110, 115]);
@@ -12,19 +12,19 @@ const POINTER_BYTES = 2;
 const SOA_DATA_BYTES = NAME_SERVER.length + POINTER_BYTES + MAILBOX.length + POINTER_BYTES + 20;
 
 /** Writes the SOA record (RFC 1035 section 3.3.13) of the zone whose name stands at `apexAt` in the message; false where it has no room. */
-export function writeSoa(image: ZoneImage, apexAt: number): boolean {
+export function writeSoa(writer: MessageWriter, image: ZoneImage, apexAt: number): boolean {
   if (!writer.hasRoom(RECORD_HEADER_BYTES + SOA_DATA_BYTES)) return false;
   writer.writeRecordHeader(apexAt, RecordType.SOA, image.negativeTtl, SOA_DATA_BYTES);
   writer.writeOctets(NAME_SERVER, 0, NAME_SERVER.length);
   writer.write16(0xc000 | apexAt);
   writer.writeOctets(MAILBOX, 0, MAILBOX.length);
   writer.write16(0xc000 | apexAt);
-  writeSoaNumbers(image);
+  writeSoaNumbers(writer, image);
   return true;
 }
 
 /** Writes the NS record of the zone whose name stands at `apexAt`; returns where its target stands, or -1 where it has no room. */
-export function writeNs(image: ZoneImage, apexAt: number): number {
+export function writeNs(writer: MessageWriter, image: ZoneImage, apexAt: number): number {
   if (!writer.hasRoom(RECORD_HEADER_BYTES + NAME_SERVER.length + POINTER_BYTES)) return -1;
   writer.writeRecordHeader(apexAt, RecordType.NS, image.negativeTtl, NAME_SERVER.length + POINTER_BYTES);
   const target = writer.position;
@@ -34,7 +34,12 @@ export function writeNs(image: ZoneImage, apexAt: number): number {
 }
 
 /** The SOA of a reverse name that stands alone in its own zone, because the zone around it is not ours; false where it has no room. */
-export function writeReverseSoa(image: ZoneImage, zone: ImageZone, apexAt: number): boolean {
+export function writeReverseSoa(
+  writer: MessageWriter,
+  image: ZoneImage,
+  zone: ImageZone,
+  apexAt: number,
+): boolean {
   const names = NAME_SERVER.length + MAILBOX.length + 2 * zone.wire.length;
   if (!writer.hasRoom(RECORD_HEADER_BYTES + names + 20)) return false;
   writer.writeRecordHeader(apexAt, RecordType.SOA, image.negativeTtl, names + 20);
@@ -42,11 +47,11 @@ export function writeReverseSoa(image: ZoneImage, zone: ImageZone, apexAt: numbe
   writer.writeOctets(zone.wire, 0, zone.wire.length);
   writer.writeOctets(MAILBOX, 0, MAILBOX.length);
   writer.writeOctets(zone.wire, 0, zone.wire.length);
-  writeSoaNumbers(image);
+  writeSoaNumbers(writer, image);
   return true;
 }
 
-function writeSoaNumbers(image: ZoneImage): void {
+function writeSoaNumbers(writer: MessageWriter, image: ZoneImage): void {
   writer.write32(image.serial);
   writer.write32(SOA_TIMERS.refresh);
   writer.write32(SOA_TIMERS.retry);

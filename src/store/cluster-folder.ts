@@ -130,7 +130,7 @@ export class ClusterFolder {
     });
     const { cluster, goodBytes, damage } = replayJournal(base, bytes);
     if (goodBytes < bytes.length) {
-      this.#report("CORRUPT_JOURNAL", path, `cut after ${goodBytes} of ${bytes.length} octets: ${damage}`);
+      this.#report("CORRUPT_JOURNAL", path, `cut after ${goodBytes} of ${bytes.length} bytes: ${damage}`);
       await truncate(path, goodBytes);
     }
     this.#current = cluster;

@@ -180,7 +180,7 @@ class DurableObjectStore implements SnapshotStore {
     );
     const torn = records < patches.length;
     if (torn) {
-      const why = damage ?? "a row is missing, torn or altered";
+      const why = damage ?? "a row is missing or damaged";
       this.#report("CORRUPT_JOURNAL", clusterId, `cut after ${records} of ${patches.length} deltas: ${why}`);
     }
     const { generation } = cluster.meta;

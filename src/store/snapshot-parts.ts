@@ -22,14 +22,14 @@ export async function splitSnapshot(json: string, series: number): Promise<Recor
 
 /**
  * The JSON of a full snapshot.
- * @throws {Error} where a row is missing, torn or altered, or of another snapshot
+ * @throws {Error} where a row is missing or damaged, or of another snapshot
  */
 export async function joinSnapshot(rows: readonly FoundRow[]): Promise<string> {
   const first = rows[0];
   if (first === undefined) throw new Error("it has no rows");
   const fits = ({ number, of, series, intact }: FoundRow, index: number) =>
     intact && number === index && of === rows.length && series === first.series;
-  if (!rows.every(fits)) throw new Error("a row is missing, torn or altered");
+  if (!rows.every(fits)) throw new Error("a row is missing or damaged");
   const compressed = new Blob(rows.map(({ body }) => body)).stream();
   return new Response(compressed.pipeThrough(new DecompressionStream("gzip"))).text();
 }

@@ -28,6 +28,6 @@ export function replayJournal(base: StoredCluster, bytes: Buffer): JournalReplay
   return {
     cluster,
     goodBytes: ends[records - 1] ?? 0,
-    damage: damage ?? (whole ? undefined : "a record is torn or altered"),
+    damage: damage ?? (whole ? undefined : "a record is damaged"),
   };
 }

@@ -289,19 +289,16 @@ const NEXT_STEPS: ReadonlyMap<number, readonly [Remedy, string]> = new Map([
   [404, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
   [405, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
   [409, ["resync", "the full snapshot follows"]],
-  [413, ["content", "the snapshot is larger than the gateway takes; raise its limit or export less"]],
+  [413, ["content", "the snapshot exceeds the gateway's limits; raise them or export less"]],
   [415, ["content", "the gateway cannot read what this version sends; compare the versions of both"]],
-  [
-    422,
-    ["content", "the gateway refuses the field that it names; correct the object or the option behind it"],
-  ],
+  [422, ["content", "the gateway rejects the named field; correct its object or option"]],
 ]);
 
 function refusal(name: string, status: number, text: string, retryAfter: number): GatewayError {
   let code = `HTTP_${status}`;
   let message = text.slice(0, 200);
   try {
-    const { error } = JSON.parse(text) as { error?: { code?: unknown; message?: unknown } };
+    const error = JSON.parse(text) as { code?: unknown; message?: unknown } | null;
     if (typeof error?.code === "string") code = error.code;
     if (typeof error?.message === "string") message = error.message;
   } catch {

@@ -138,7 +138,7 @@ export class KubernetesSource implements ObjectSource {
     if (!served && conclusive && !this.#saidNoExports)
       this.#options.logger.warn(
         {},
-        "the API server serves neither ServiceExport nor ServiceImport: install the MCS CRDs (sigs.k8s.io/mcs-api), else this cluster has nothing to say",
+        "the API server serves neither ServiceExport nor ServiceImport: install the MCS CRDs (sigs.k8s.io/mcs-api), otherwise this cluster exports nothing",
       );
     this.#saidNoExports = !served;
   }

@@ -58,7 +58,7 @@ export class ManifestSource implements ObjectSource {
     return new DirectoryWatch(notify, (error) =>
       logger.warn(
         { directory, error: String(error) },
-        "file system notifications do not work here; looking now and then instead",
+        "file system notifications do not work here; the worker looks for changes regularly",
       ),
     );
   }

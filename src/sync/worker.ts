@@ -152,11 +152,11 @@ function watchFreshness(source: ObjectSource, options: SyncWorkerOptions): () =>
     const age = confirmed === undefined ? Number.POSITIVE_INFINITY : now - confirmed;
     const current = age <= stale;
     if (current === said)
-      if (current) options.logger.info({}, "the state is confirmed again; leases are renewed");
+      if (current) options.logger.info({}, "the API server answers again; the worker renews its leases");
       else
         options.logger.error(
           { seconds: Math.round(age / 1000) },
-          "the API server has not confirmed the state for too long: leases are no longer renewed, and this cluster will leave the answers",
+          "the API server has not answered for too long: the worker no longer renews its leases, and this cluster will leave the answers",
         );
     said = !current;
     return current;

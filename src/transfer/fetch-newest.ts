@@ -49,7 +49,7 @@ export async function fetchNewest(
     const asked = clock.now();
     const state = await step(
       policy.stateTimeout,
-      "the primary did not say its state",
+      "the primary did not send its state",
       // Once a state named an image that is gone, the next one has to come from the primary.
       (signal) => source.state(tries === 1 ? maximumAge : 0, signal),
       // Nothing is gained by giving up on a primary that starts, say, while there is nothing to answer from.
@@ -59,11 +59,11 @@ export async function fetchNewest(
     const asOf = Math.min(asked, state.at);
     const { ready, imageHash } = state.status;
     if (!ready) return { state, asOf, bytes: undefined };
-    if (imageHash === undefined) throw new Error("the primary says that it is ready, but names no image");
+    if (imageHash === undefined) throw new Error("the primary is ready, but names no image");
     const bytes = await step(policy.imageTimeout, "the image was not transferred", (signal) =>
       images.fetch(imageHash, clock.now(), signal),
     );
     if (bytes !== undefined) return { state, asOf, bytes };
   }
-  throw new Error("the primary's image was another one each time it was asked for");
+  throw new Error("the primary's image changed with each request");
 }

@@ -5,11 +5,11 @@ const time = z.number().meta({ description: "Unix time in milliseconds." });
 
 /** Body of the response to `GET /api/v1/transfer/state`. What a newer primary says beside this is left out. */
 export const TransferStateResponse = z.object({
-  at: time.meta({ description: "When the primary said this, by its own clock." }),
+  at: time.meta({ description: "When the primary sent this, by its own clock." }),
   scope: z
     .string()
     .optional()
-    .meta({ description: "The scope that was asked for. Absent where everything exists in it." }),
+    .meta({ description: "The requested scope. Absent where everything exists in it." }),
   status: z.object({
     ready: z.boolean().meta({ description: "False while names can neither be answered nor denied." }),
     imageHash: z
@@ -24,7 +24,7 @@ export const TransferStateResponse = z.object({
         generation: z.int(),
         pushedAt: time,
         renewedAt: time,
-        expiresAt: time.meta({ description: "When the lease runs out." }),
+        expiresAt: time.meta({ description: "When the lease expires." }),
         live: z.boolean(),
         exports: z.int(),
         imports: z.int(),

@@ -11,7 +11,7 @@ export type TransferEvent =
   | { readonly event: "transfer-failed"; readonly error: unknown; readonly retryIn: number }
   /** Octets that are no image that this program can answer from. A `transfer-failed` follows. */
   | { readonly event: "image-refused"; readonly contentHash: string; readonly error: unknown }
-  /** Answers say that they are stale: the primary was last heard at `since` (Unix milliseconds). */
+  /** Answers say that they are stale: the primary last answered at `since` (Unix milliseconds). */
   | { readonly event: "stale"; readonly since: number }
   | { readonly event: "fresh-again" };
 

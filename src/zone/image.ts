@@ -125,7 +125,7 @@ export class ZoneImage {
     if (bytes.length < HEADER_WORDS * 4)
       throw new ImageError(`${bytes.length} octets are too few for an image`);
     const header = new Uint32Array(bytes.buffer, bytes.byteOffset, HEADER_WORDS);
-    if (header[Header.magic] !== IMAGE_MAGIC) throw new ImageError("these octets are no zone image");
+    if (header[Header.magic] !== IMAGE_MAGIC) throw new ImageError("these bytes are not a zone image");
     if (header[Header.version] !== IMAGE_FORMAT_VERSION)
       throw new ImageVersionError(
         `the image has format version ${header[Header.version]}; this program reads ${IMAGE_FORMAT_VERSION}`,

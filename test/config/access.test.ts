@@ -140,9 +140,9 @@ describe("rules", () => {
   const ONE_SCOPE = "rules[0].scope.view: must be one of clusters";
   it.each([
     [{ public: "yes" }, "access.public: "],
-    [{ publik: true }, "access.publik: there is no such key"],
+    [{ publik: true }, "access.publik: this key does not exist"],
     [rule({ ...bearer, name: "Büro" }), "access.rules[0].name: must be letters"],
-    [rule({ ...bearer, name: "public" }), "access.rules[0].name: is what everybody's own rule is called"],
+    [rule({ ...bearer, name: "public" }), "access.rules[0].name: is the name of the public rule"],
     [
       { rules: [...rule(bearer).rules, ...rule(bearer).rules] },
       "access.rules[1].name: is the name of another",
@@ -185,8 +185,11 @@ describe("rules", () => {
   });
 
   it.each([
-    [{ access: rule({}) }, "access.rules[0]: lets nobody in: give one of bearer, basic, pathTokens"],
-    [{ access: rule({ certificates: [{ san: "a" }] }) }, "access.rules[0].certificates: count only where"],
+    [{ access: rule({}) }, "access.rules[0]: admits no client: give one of bearer, basic, pathTokens"],
+    [
+      { access: rule({ certificates: [{ san: "a" }] }) },
+      "access.rules[0].certificates: need a trusted authority",
+    ],
     [{ access: rule(bearer), dns: { listen: [":53"] } }, "dns.listen[0]: must have a rule"],
     [
       { access: rule(bearer), dot: { listen: [{ address: ":853", rule: "two" }] } },
@@ -197,11 +200,11 @@ describe("rules", () => {
         access: rule({ scope: { view: "a" } }),
         dns: { listen: [{ address: ":53", rule: "one", view: "b" }] },
       },
-      "dns.listen[0].view: is b, and whoever asks there has the view a",
+      "dns.listen[0].view: is b, and clients there have the view a",
     ],
     [
       { access: { public: { clusters: ["a"] } }, dns: { listen: [{ address: ":53", view: "b" }] } },
-      "dns.listen[0].view: the cluster b does not exist for who asks there",
+      "dns.listen[0].view: the cluster b does not exist for clients there",
     ],
   ])("%j do not go together: %s", (config, expected) => {
     expect(() => read(config)).toThrow(UsageError);
@@ -215,12 +218,12 @@ describe("in CONFIG", () => {
     expect(access.rules[0]!.bearer).toEqual([{ tokenSha256: HASH }]);
     const refused = (more: object) => () => readEdgeConfig({ access: rule(more) });
     expect(refused({ bearer: [{ tokenFile: "a" }] })).toThrow(
-      "CONFIG.access.rules[0].bearer[0].tokenFile: there is no",
+      "CONFIG.access.rules[0].bearer[0].tokenFile: this key does not exist",
     );
     expect(refused({ certificates: [{ san: "a" }] })).toThrow(
-      "CONFIG.access.rules[0].certificates: there is no such key",
+      "CONFIG.access.rules[0].certificates: this key does not exist",
     );
-    expect(refused({})).toThrow("CONFIG.access.rules[0]: lets nobody in");
+    expect(refused({})).toThrow("CONFIG.access.rules[0]: admits no client");
   });
 });
 

@@ -33,13 +33,13 @@ describe("the variable CONFIG", () => {
   });
 
   test.each([
-    [{ zone: ["a.test"] }, "CONFIG.zone: there is no such key"],
+    [{ zone: ["a.test"] }, "CONFIG.zone: this key does not exist"],
     [{ zones: ["no name"] }, "CONFIG.zones[0]: must be a domain name such as clusterset.example.org"],
     [
       { lease: { minimumSeconds: 60, defaultSeconds: 5 } },
       "CONFIG.lease: must have minimumSeconds <= defaultSeconds",
     ],
-    [{ listen: "localhost:8443" }, "CONFIG.listen: there is no such key"],
+    [{ listen: "localhost:8443" }, "CONFIG.listen: this key does not exist"],
     [{ zones: ["f.test"], federations: [{ name: "one", domain: "f.test" }] }, "f.test cannot be both"],
     [[], "CONFIG: Invalid input: expected object, received array"],
     ["{zones", "CONFIG: is not JSON"],
@@ -68,7 +68,10 @@ describe("the secret PUSH_CREDENTIALS", () => {
     ['{"west": "secret-token"}', "PUSH_CREDENTIALS[0].tokenSha256: must be 64 hex digits"],
     ['{"Secret-token": "west"}', "PUSH_CREDENTIALS[0].clusterId: must be one RFC 1123 label"],
     ['{"east": ["secret-token"]}', "PUSH_CREDENTIALS[0].tokenSha256: must be 64 hex digits"],
-    ['[{"clusterId": "west", "token": "secret-token"}]', "PUSH_CREDENTIALS[0].token: there is no such key"],
+    [
+      '[{"clusterId": "west", "token": "secret-token"}]',
+      "PUSH_CREDENTIALS[0].token: this key does not exist",
+    ],
     ['"secret-token"', "PUSH_CREDENTIALS: Invalid input: expected array"],
     ["secret-token", "PUSH_CREDENTIALS: is not JSON"],
   ])("%s is refused without being repeated", (secret, message) => {

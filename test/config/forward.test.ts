@@ -97,7 +97,7 @@ forward: { upstreams: [192.0.2.53] }
   it.each<readonly [string, string]>([
     [
       "outsideZones: forward\n",
-      "gateway.yaml:1: outsideZones: forward needs somebody to ask: forward.upstreams",
+      "gateway.yaml:1: outsideZones: forward needs upstreams: set forward.upstreams",
     ],
     [
       "paths:\n  - path: /a\n    outsideZones: forward\n",
@@ -118,8 +118,8 @@ forward: { upstreams: [192.0.2.53] }
     ],
     ["paths: [{path: /a/:b, outsideZones: refuse}]\n", "paths[0].path: must be a path of letters"],
     ["paths: [{path: '/a/*', outsideZones: refuse}]\n", "paths[0].path: must be a path of letters"],
-    ["paths: [{path: /api/x, outsideZones: refuse}]\n", "paths[0].path: is taken by something else"],
-    ["paths: [{path: /metrics, outsideZones: refuse}]\n", "paths[0].path: is taken by something else"],
+    ["paths: [{path: /api/x, outsideZones: refuse}]\n", "paths[0].path: is in use for something else"],
+    ["paths: [{path: /metrics, outsideZones: refuse}]\n", "paths[0].path: is in use for something else"],
     [
       "paths: [{path: /clusters/a/dns-query, outsideZones: refuse}]\n",
       "paths[0].path: must be /clusters or /resolve itself",
@@ -135,7 +135,7 @@ forward: { upstreams: [192.0.2.53] }
     ["forward:\n  upstreams: [http://dns.example/]\n", "forward.upstreams[0].server: must be an IP address"],
     [
       "forward: {upstreams: [{server: 192.0.2.53, tokenfile: x}]}\n",
-      "forward.upstreams[0].tokenfile: there is no such key",
+      "forward.upstreams[0].tokenfile: this key does not exist",
     ],
     ["forward: {upstreams: [192.0.2.53, 192.0.2.53]}\n", "forward: must have upstreams with different names"],
     [
@@ -182,14 +182,14 @@ describe("settings of forwarding on the edge", () => {
   });
 
   it.each([
-    [{ outsideZones: "forward" }, "CONFIG.outsideZones: forward needs somebody to ask"],
+    [{ outsideZones: "forward" }, "CONFIG.outsideZones: forward needs upstreams"],
     [
       { forward: { upstreams: ["192.0.2.53"] } },
       "CONFIG.forward.upstreams[0].server: must be an https:// URL",
     ],
     [
       { forward: { upstreams: [{ server: "https://a.example/", caFile: "x" }] } },
-      "CONFIG.forward.upstreams[0].caFile: there is no such key",
+      "CONFIG.forward.upstreams[0].caFile: this key does not exist",
     ],
   ])("%j is a mistake", (config, expected) => {
     expect(() => readEdgeConfig(config)).toThrow(expected);

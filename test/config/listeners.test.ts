@@ -173,7 +173,7 @@ describe("a mistake is told with its place", () => {
     ],
     [
       "dns:\n  listen:\n    - { address: ':53', veiw: a }\n",
-      "gateway.yaml:3: dns.listen[0].veiw: there is no such key",
+      "gateway.yaml:3: dns.listen[0].veiw: this key does not exist",
     ],
     ["dns:\n  listen: [{ address: ':53', view: UPPER }]\n", "gateway.yaml:2: dns.listen[0].view: "],
     ["dns:\n  payloadBytes: 511\n", "gateway.yaml:2: dns.payloadBytes: "],

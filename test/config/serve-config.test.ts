@@ -165,8 +165,8 @@ push:
 describe("a mistake in the config file is told with its place", () => {
   it.each<readonly [string, string]>([
     ["listen: ':1'\nlimits:\n  connections: none\n", "gateway.yaml:3: limits.connections: "],
-    ["listen: ':1'\nlimit:\n  connections: 1\n", "gateway.yaml:2: limit: there is no such key"],
-    ["limits:\n  conections: 1\n", "gateway.yaml:2: limits.conections: there is no such key"],
+    ["listen: ':1'\nlimit:\n  connections: 1\n", "gateway.yaml:2: limit: this key does not exist"],
+    ["limits:\n  conections: 1\n", "gateway.yaml:2: limits.conections: this key does not exist"],
     ["zones:\n  - a.example\n  - 'not a zone'\n", "gateway.yaml:3: zones[1]: must be a domain name"],
     [
       "push:\n  credentials:\n    - clusterId: UPPER\n      tokenFile: x\n",
@@ -218,7 +218,7 @@ describe("a mistake in the config file is told with its place", () => {
     ],
     [
       `${PROXIED}  rules:\n    - when: {city: [Zurich]}\n      region: eu\n`,
-      "gateway.yaml:6: location.rules[0].when.city: there is no such key",
+      "gateway.yaml:6: location.rules[0].when.city: this key does not exist",
     ],
     [
       `${PROXIED}  rules:\n    - view: a\n      region: eu\n`,

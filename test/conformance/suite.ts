@@ -108,7 +108,7 @@ export function describeHost(host: HostUnderTest): void {
         await clusters.replace(httpWorld, leaseSeconds);
         running.pass?.(leaseSeconds * 1000);
         await waitFor("the leases are over", async () =>
-          (await (await fetch(makeRequest({ path: "/readyz" }))).text()).includes("run out"),
+          (await (await fetch(makeRequest({ path: "/readyz" }))).text()).includes("expired"),
         );
       });
       afterAll(() => void vi.restoreAllMocks());

@@ -312,7 +312,7 @@ describe("federation zones", () => {
 describe("inputs that cannot be checked", () => {
   it.each<[string, () => string[], Partial<CheckFlags>, RegExp]>([
     ["a folder that is not there", () => [join(folder, "none")], {}, /ENOENT/],
-    ["a folder without manifests", () => [manifests("empty", "", "notes.txt")], {}, /there is no manifest/],
+    ["a folder without manifests", () => [manifests("empty", "", "notes.txt")], {}, /it has no manifest/],
     [
       "a snapshot that is none",
       () => [join(manifests("a", '{"formatVersion":2}', "s.json"), "s.json")],

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../src/config/server-limits.ts";
-import type { PathExchanges } from "../../src/hosts/node/answer-request.ts";
-import { type NodeServer, startNodeServer } from "../../src/hosts/node/node-server.ts";
+import type { PathExchanges } from "../../src/hosts/node/server/answer-request.ts";
+import { type NodeServer, startNodeServer } from "../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls.ts";
 import { ConnectionErrors } from "../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
@@ -175,6 +175,35 @@ describe("an error of a connection", () => {
     expect(await untilMatch(garbled, /\r\n\r\n/)).toMatch(/^HTTP\/1\.1 400 /);
     expect([errors.counts().get("tls"), errors.counts().get("http1")]).toEqual([1, 1]);
   });
+});
+
+describe("a client that asks for another protocol", () => {
+  const UPGRADE = "Host: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n";
+  const slowFirst: Fetch = async (request) => {
+    const { pathname } = new URL(request.url);
+    const body = await request.text();
+    if (pathname === "/slow") await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    return new Response(`<${pathname}${body}>`);
+  };
+
+  it.each([true, false])(
+    "is answered over HTTP/1.1, and so is what it sent behind (TLS: %s)",
+    async (isSecure) => {
+      const { port } = await start(slowFirst, { secure: isSecure });
+      const socket = isSecure ? secure(port, "http/1.1") : plain(port);
+      socket.write(
+        `GET /slow HTTP/1.1\r\nHost: a\r\n\r\nGET /one HTTP/1.1\r\n${UPGRADE}\r\n` +
+          `POST /two HTTP/1.1\r\n${UPGRADE}Content-Length: 5\r\n\r\nGET /GET /three HTTP/1.1\r\nHost: a\r\n\r\n`,
+      );
+      const text = await untilMatch(socket, /<\/three>/);
+      expect([...text.matchAll(/<.*?>/g)].map(([found]) => found)).toEqual([
+        "</slow>",
+        "</one>",
+        "</twoGET />",
+        "</three>",
+      ]);
+    },
+  );
 });
 
 describe("a request over HTTP/1.1", () => {

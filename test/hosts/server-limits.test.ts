@@ -12,7 +12,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { Clients, clientConnections, socketNetworks } from "../../src/config/clients.ts";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../src/config/server-limits.ts";
-import { type NodeServer, startNodeServer } from "../../src/hosts/node/node-server.ts";
+import { type NodeServer, startNodeServer } from "../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls.ts";
 import { ClientNetworks } from "../../src/limits/client-networks.ts";
 import { ClientRate } from "../../src/limits/client-rate.ts";
@@ -434,6 +434,21 @@ describe("time", () => {
     await closed(stuck);
     expect(server.hits()).toEqual({ "limits.requestSeconds": 1 });
     expect(session.destroyed).toBe(false);
+  });
+
+  it("for a body over HTTP/2 of a client that answers no PING either: the connection goes", async () => {
+    const server = await start({
+      limits: { requestTimeout: 200 },
+      fetch: async (request) => new Response(await request.text()),
+    });
+    const socket = secure(server, "h2");
+    const gone = closed(socket);
+    socket.resume();
+    const post = Buffer.from(getHeaders());
+    post[0] = 0x83;
+    socket.write(Buffer.concat([PREFACE, frame(FRAME.headers, END_HEADERS, 1, post)]));
+    await gone;
+    expect(server.hits()).toEqual({ "limits.requestSeconds": 1 });
   });
 
   it("for who asks nothing more, over HTTP/2 and HTTP/1.1", async () => {

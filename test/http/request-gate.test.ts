@@ -51,12 +51,12 @@ describe("requests of one client", () => {
     pass(QUERY, ONE);
     const text = (url: string, headers = {}) =>
       new TextDecoder().decode(pass(url, ONE, headers)?.body ?? undefined);
-    expect(text(QUERY)).toMatch(/^this client asks too much/);
+    expect(text(QUERY)).toMatch(/^this client sends too many requests/);
     for (const url of [
       "https://doh.example/resolve?name=a",
       "https://doh.example/api/v1/clusters/west/lease",
     ])
-      expect(JSON.parse(text(url))).toMatchObject({ error: { code: "TOO_MANY_REQUESTS" } });
+      expect(JSON.parse(text(url))).toMatchObject({ code: "TOO_MANY_REQUESTS" });
   });
 
   it("count for the address that a trusted proxy tells, and for no other", () => {

@@ -229,7 +229,7 @@ test.each([
   [403, "--cluster-id"],
   [404, "--gateway"],
   [302, "redirects are not followed"],
-  [422, "correct the object"],
+  [422, "correct its object"],
   [413, "export less"],
 ])("%i is told with the next step, and tried again until it is mended", async (status, step) => {
   let left = 2;

@@ -34,7 +34,7 @@ it("JSON says in words that it is stale, and what it is kept for", async () => {
   expect(comment(await get(`/resolve?name=${WEB}`))).toMatch(/^seen from outside; 1 of 1 cluster live/);
   await loseFor(12_000);
   const stale = await get(`/resolve?name=${WEB}`);
-  expect(comment(stale)).toMatch(/stale: the primary was last heard 16 s ago; seen from outside; 1 of 1/);
+  expect(comment(stale)).toMatch(/stale: the primary last answered 16 s ago; seen from outside; 1 of 1/);
   expect(stale.headers.get("cache-control")).toBe("max-age=1");
 });
 
@@ -43,7 +43,7 @@ it("/readyz stays ready and says it", async () => {
   await loseFor(12_000);
   expect(await get("/readyz")).toMatchObject({
     status: 200,
-    text: "ready: 1 of 1 clusters live, 1 services; stale: the primary was last heard 12 s ago\n",
+    text: "ready: 1 of 1 clusters live, 1 services; stale: the primary last answered 12 s ago\n",
   });
 });
 

@@ -86,7 +86,7 @@ describe("what fails", () => {
     clock.stall(refresh);
     await ask();
     await clock.advance(401);
-    expect(secondary.status().transferError).toBe("the primary did not say its state within 400 ms");
+    expect(secondary.status().transferError).toBe("the primary did not send its state within 400 ms");
     expect(source.givenUp).toBe(1);
     source.stateLatency = 0;
     source.imageLatency = 700;

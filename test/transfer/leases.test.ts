@@ -82,7 +82,7 @@ describe("a primary that is not ready", () => {
     await push("west", 2);
     source.changeState = (state) => ({ ...state, status: { ...state.status, imageHash: undefined } });
     expect(await ask()).toMatchObject({ rcode: "SERVFAIL" });
-    expect(secondary.status().transferError).toBe("the primary says that it is ready, but names no image");
+    expect(secondary.status().transferError).toBe("the primary is ready, but names no image");
   });
 });
 

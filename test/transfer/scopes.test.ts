@@ -68,7 +68,7 @@ describe("GET /state?scope=", () => {
     const { app } = await openScopes();
     const response = await app.request(`/api/v1/transfer/state?scope=${encodeURIComponent(scope)}`);
     expect([response.status, response.headers.get("cache-control")]).toEqual([404, "no-store"]);
-    expect(await response.json()).toMatchObject({ error: { code: "UNKNOWN_SCOPE" } });
+    expect(await response.json()).toMatchObject({ code: "UNKNOWN_SCOPE" });
   });
 
   it("two scopes at once are 404", async () => {
@@ -141,7 +141,7 @@ describe("a secondary of a scope", () => {
     await push("west", 2);
     const secondary = await freshOf({ clusters: ["east"] });
     expect(secondary.answer(encodeQuery(WEB, "A"), undefined, clock.now())?.outcome).toBe("servfail");
-    expect(secondary.status().transferError).toMatch(/404: the primary has no such scope/);
+    expect(secondary.status().transferError).toMatch(/404: the primary does not have this scope/);
     expect(events.at(-1)).toMatchObject({ event: "transfer-failed" });
   });
 

@@ -64,7 +64,7 @@ describe("one who waits", () => {
     expect(clock.now() - started).toBe(2500);
     clock.stall(limit + 1);
     await ask(undefined, undefined, secondary);
-    expect(secondary.status().transferError).toBe("the primary did not say its state within 1000 ms");
+    expect(secondary.status().transferError).toBe("the primary did not send its state within 1000 ms");
   });
 
   it("waits where nothing can be answered, though that was said a while ago at most", async () => {

@@ -108,7 +108,7 @@ describe("a compiled image", () => {
 
   it.each([
     ["nothing", () => new Uint8Array(0), "too few"],
-    ["foreign octets", () => new Uint8Array(200), "no zone image"],
+    ["foreign octets", () => new Uint8Array(200), "not a zone image"],
     ["a cut image", () => compile([]).bytes.slice(0, 120), "should have"],
     ["another version", () => withWord(1, 99), "format version 99"],
     ["a misaligned one", () => new Uint8Array(new ArrayBuffer(204), 2, 200), "multiple of 4"],

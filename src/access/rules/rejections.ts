@@ -39,7 +39,7 @@ export class Rejections {
   unknownToken(why?: AccessRefused): NotAdmitted {
     const { code, message } = why ?? {
       code: "UNKNOWN_TOKEN" as const,
-      message: "the bearer token is not known here",
+      message: "the gateway does not know this bearer token",
     };
     if (code === "KEYS_UNAVAILABLE") return { outcome: "unknown", status: 503, code, message };
     if (code === "UNKNOWN_SUBJECT") return { outcome: "unknown", status: 403, code, message };
@@ -50,7 +50,7 @@ export class Rejections {
     return this.#unauthorized(
       "unknown",
       "UNKNOWN_TOKEN",
-      "the user name and password are not known here",
+      "the gateway does not know this user name and password",
       BEARER,
     );
   }
@@ -85,8 +85,8 @@ export class Rejections {
       status: 403,
       code: this.kinds.certificates ? "CERTIFICATE_REQUIRED" : "NOT_ADMITTED",
       message: this.kinds.certificates
-        ? "this gateway answers those whom it knows: a client certificate is required"
-        : "this gateway answers those whom it knows, and nothing tells who asks",
+        ? "this gateway answers known clients only: a client certificate is required"
+        : "this gateway answers known clients only, and this request has no credential",
     };
   }
 

@@ -32,7 +32,7 @@ export async function readCheckInputs(
   clusterZone: ClusterZone | undefined,
 ): Promise<CheckInput[]> {
   if (clusterId !== undefined && inputs.length > 1)
-    throw new UsageError("--cluster-id names one cluster: give one input, or let the folders' names count");
+    throw new UsageError("--cluster-id names one cluster: give one input, or use the folders' names");
   const read: CheckInput[] = [];
   for (const input of inputs) read.push(await readCheckInput(input, clusterId, clusterZone));
   return read;
@@ -51,7 +51,7 @@ async function readCheckInput(
     }
     const { objects, problems } = await readManifests(input);
     if (objects.length === 0 && problems.length === 0)
-      throw new UsageError("there is no manifest (*.yaml, *.yml, *.json) of a kind that counts in it");
+      throw new UsageError("it has no manifest (*.yaml, *.yml, *.json) of a kind that counts");
     return {
       snapshot: extractNamed(
         objects.map(({ object }) => object),

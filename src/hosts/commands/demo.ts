@@ -111,7 +111,7 @@ async function untilPushed(gateway: RunningGateway, signal: AbortSignal): Promis
   while (!signal.aborted) {
     if (gateway.readiness().liveClusters === CLUSTERS.length) return true;
     if (Date.now() > deadline)
-      throw new Error("the example clusters did not push within 30 s; --log-level info says what they do");
+      throw new Error("the example clusters did not push within 30 s; --log-level info shows what they do");
     await wait(50, undefined, { signal }).catch(() => {});
   }
   return false;

@@ -13,7 +13,7 @@ export function endOnUncaught(logger: Logger, stop: () => Promise<void> = async 
   const end = (error: unknown, origin: string) => {
     logger.fatal(
       { event: "uncaught-exception", origin, err: error },
-      "an error that nothing caught: the process answers what is in flight and exits with 1",
+      "an unexpected error: the process finishes requests in flight and exits with 1",
     );
     if (isEnding) return;
     isEnding = true;

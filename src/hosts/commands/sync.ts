@@ -77,7 +77,7 @@ function readIdentityFlags(flags: SyncFlags): (() => Promise<TlsIdentity>) | und
   if (certificate !== undefined && key !== undefined) return () => readIdentity(certificate, key);
   if (tokenFile === undefined)
     throw new UsageError(
-      "the gateways know this cluster by --token-file, or by --client-cert-file: give one",
+      "the gateways need a credential of this cluster: give --token-file or --client-cert-file",
     );
   return undefined;
 }

@@ -16,7 +16,7 @@ export function logTransfers(log: Log): OnTransferEvent {
       const { error, ...rest } = fields;
       log("error", event, describeError(error), rest);
     } else if (event === "stale") {
-      log("warn", event, "the primary is not heard: answers say that they are stale", fields);
+      log("warn", event, "the primary does not answer: answers say that they are stale", fields);
     } else {
       log("info", event, event.replaceAll("-", " "), fields);
     }

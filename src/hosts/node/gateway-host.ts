@@ -18,9 +18,9 @@ import { startListening } from "./gateway/start-listening.ts";
 import { designatedResolver } from "./listeners/designation.ts";
 import type { ListeningPlace } from "./listeners/listeners.ts";
 import type { Logger } from "./logger.ts";
-import { type NodeServer, type StartServer, startNodeServer } from "./node-server.ts";
 import { openOutside } from "./outside-host.ts";
 import { reachOf } from "./reach.ts";
+import { type NodeServer, type StartServer, startNodeServer } from "./server/node-server.ts";
 import { openStubZones } from "./stub-host.ts";
 import { openTlsSource } from "./tls-source.ts";
 import { UpstreamConnector } from "./upstreams/connect.ts";
@@ -111,11 +111,11 @@ export async function startGateway(
           https.renew(renewed);
           listeners.renew(renewed);
           served = renewed;
-          logger.info({ event: "certificate-renewed" }, "took another certificate");
+          logger.info({ event: "certificate-renewed" }, "a replaced certificate is in use");
         },
         async () => {
           if (await access.refresh())
-            logger.info({ event: "tokens-renewed" }, "took other tokens, passwords or keys");
+            logger.info({ event: "tokens-renewed" }, "replaced tokens, passwords or keys are in use");
         },
         () => upstreams.refresh(),
         () => outside.refresh(),

@@ -33,9 +33,7 @@ export async function loadPushAuthority(
   );
   const clientCaFile = typeof config.tls === "object" ? config.tls.clientCaFile : undefined;
   if (certificates.length > 0 && clientCaFile === undefined)
-    throw new UsageError(
-      "push.credentials: a certificate counts only where its authority is trusted: give tls.clientCaFile",
-    );
+    throw new UsageError("push.credentials: a certificate needs a trusted authority: give tls.clientCaFile");
   const secrets = await TokenCredentials.load(
     credentials.filter(({ tokenSha256, tokenFile }) => (tokenSha256 ?? tokenFile) !== undefined),
   );

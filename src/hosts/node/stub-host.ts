@@ -33,6 +33,9 @@ export async function openStubZones(
     },
   });
   if (stubs.size > 0)
-    logger.info({ event: "federations", names: stubs.list().map(({ name }) => name) }, "took up stub zones");
+    logger.info(
+      { event: "federations", names: stubs.list().map(({ name }) => name) },
+      "loaded registered federations",
+    );
   return stubs;
 }

@@ -23,7 +23,7 @@ export function readSecondarySettings(
   const primaryUrl = environment.CLUSTERSET_PRIMARY_URL?.trim() ?? "";
   if (!/^https?:\/\/./.test(primaryUrl) || !URL.canParse(primaryUrl))
     throw new UsageError(
-      "CLUSTERSET_PRIMARY_URL: must be the URL of the gateway that takes pushes, such as https://doh.example.org:8443",
+      "CLUSTERSET_PRIMARY_URL: must be the URL of the primary, such as https://doh.example.org:8443",
     );
   const transferToken = environment.CLUSTERSET_TRANSFER_TOKEN?.trim() ?? "";
   if (!/^[\w\-.~+/]+=*$/.test(transferToken))

@@ -54,7 +54,7 @@ export function createEdgeAdmission(parts: EdgeAdmissionParts): AccessControl {
 
 /** What a host that others always reach says where nobody has stated who may ask. */
 export const ACCESS_NOT_STATED =
-  "nothing says who may ask, so everybody may: state access.public or access.rules in CONFIG (docs/how-to/access.md)";
+  "the configuration does not say who may query, so every client may: set access.public or access.rules in CONFIG (docs/how-to/access.md)";
 
 /** The credentials of rules on a host without files. */
 function edgeCredentials({ rules }: EdgeAccess, access: KeysAccess): RuleCredentials[] {

@@ -48,7 +48,7 @@ export class ClustersetObject extends DurableObject<Environment> {
     { config, authority, grants, access }: WorkerSettings,
   ): Promise<void> {
     const leases = new LeaseAlarm(storage, await storage.getAlarm(), (error) =>
-      logFailure("alarm-failed", "the next lease's end is not watched", error),
+      logFailure("alarm-failed", "the object's alarm for the next lease could not be set", error),
     );
     const gateway = await Gateway.open({
       store: createDurableObjectStore(storage, {
@@ -71,6 +71,6 @@ export class ClustersetObject extends DurableObject<Environment> {
     this.#app.route("/api/v1/transfer", createTransferRoutes({ gateway, onError }));
     this.#leases = leases;
     const clusters = gateway.status().clusters.length;
-    logJson("info", "object-started", "the object loaded what it keeps", { clusters });
+    logJson("info", "object-started", "the object loaded its snapshots", { clusters });
   }
 }

@@ -15,7 +15,7 @@ export function logGatewayEvent(event: GatewayEvent): void {
     const { error, ...rest } = fields;
     logJson("error", name, describeError(error), rest);
   } else if (event.event === "lease-ran-out") {
-    logJson("warn", name, `the lease of ${event.clusterId} ran out: its names leave the answers`, fields);
+    logJson("warn", name, `the lease of ${event.clusterId} expired: its names leave the answers`, fields);
   } else if (event.event === "compiled") {
     // Cloudflare stops the clock while a Worker computes, so how long it took is not known here.
     const { event: _, milliseconds: __, ...rest } = event;

@@ -30,7 +30,7 @@ export default {
   fetch(request, _environment, context) {
     if ("failure" in gateway) {
       logJson("error", "not-configured", describeError(gateway.failure));
-      return new Response("this gateway is not configured; its log says why\n", { status: 500 });
+      return new Response("this gateway is not configured; its log has the reason\n", { status: 500 });
     }
     return answerAtEdge(gateway, request, context);
   },

@@ -63,7 +63,7 @@ export function createDnsPaths(parts: DnsPathsParts): DnsPaths {
           : refuse(
               request,
               404,
-              "no cluster of that id has pushed to this gateway; /dns-query answers as seen from outside",
+              "no cluster with this id has pushed to this gateway; /dns-query answers for clients outside the clusters",
             ),
     };
   };

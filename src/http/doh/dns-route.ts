@@ -112,7 +112,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     const size = text.length > longestParameter ? longestParameter : decodeBase64url(text, decoded);
     if (size > longestQuery) {
       limits.hit("limits.queryBytes");
-      return refuse(request, 414, `the parameter dns is longer than a query of ${longestQuery} octets takes`);
+      return refuse(request, 414, `the parameter dns is longer than a query of ${longestQuery} bytes`);
     }
     if (size < 0)
       return refuse(request, 400, "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)");
@@ -136,9 +136,9 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       (query) => {
         if (query !== undefined) return answer(request, query, answers, endpoint);
         limits.hit("limits.queryBytes");
-        return refuse(request, 413, `the body is longer than ${longestQuery} octets`);
+        return refuse(request, 413, `the body is longer than ${longestQuery} bytes`);
       },
-      () => refuse(request, 400, "the body ended before it was whole"),
+      () => refuse(request, 400, "the body ended before it was complete"),
     );
   };
 

@@ -16,7 +16,7 @@ export function describeAnswered(answered: Answered, status: () => ServingStatus
 
 /**
  * Says in words whom an answer is for and how fresh the knowledge behind it is:
- * `seen from outside; 1 of 2 clusters live; cluster-a heard 3 s ago; cluster-b silent for 95 s, withdrawn`. A stale answer
+ * `seen from outside; 1 of 2 clusters live; cluster-a last seen 3 s ago; cluster-b silent for 95 s, withdrawn`. A stale answer
  * says so first.
  */
 function describeFreshness(status: ServingStatus, view: View, now: number): string {
@@ -31,7 +31,7 @@ function describeFreshness(status: ServingStatus, view: View, now: number): stri
     const age = Math.max(0, Math.round((now - cluster.renewedAt) / 1000));
     parts.push(
       cluster.live
-        ? `${cluster.clusterId} heard ${age} s ago`
+        ? `${cluster.clusterId} last seen ${age} s ago`
         : `${cluster.clusterId} silent for ${age} s, withdrawn`,
     );
   }
@@ -39,9 +39,9 @@ function describeFreshness(status: ServingStatus, view: View, now: number): stri
   return parts.join("; ");
 }
 
-/** `stale: the primary was last heard 12 s ago`. */
+/** `stale: the primary last answered 12 s ago`. */
 export function describeStale(since: number, now: number): string {
-  return `stale: the primary was last heard ${Math.max(0, Math.round((now - since) / 1000))} s ago`;
+  return `stale: the primary last answered ${Math.max(0, Math.round((now - since) / 1000))} s ago`;
 }
 
 /** The same of an answer that came through a stub zone: how fresh it is the name server knows. */
@@ -60,6 +60,6 @@ function describeView({ cluster = "outside", locality, isByLocation }: View): st
 function describeOrigin({ upstream, ageSeconds, isStale }: AnswerOrigin): string {
   if (upstream === undefined) return "forwarded, but no upstream answered";
   const cached = ageSeconds > 0 || isStale ? `; cached ${ageSeconds} s ago` : "";
-  const stale = isStale ? "; stale: no newer answer could be had" : "";
+  const stale = isStale ? "; stale: no newer answer was available" : "";
   return `forwarded to ${upstream}${cached}${stale}`;
 }

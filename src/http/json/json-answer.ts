@@ -47,7 +47,7 @@ const AUTHENTIC = 0x0020;
  * @throws {MessageError} where the answer is malformed, as one that came from elsewhere can be
  */
 export function readAnswer(answer: Uint8Array, comment: string): ReadAnswer {
-  if (answer.length < HEADER_BYTES) throw new MessageError("a message has a header of 12 octets");
+  if (answer.length < HEADER_BYTES) throw new MessageError("a message has a header of 12 bytes");
   const flags = readWord(answer, 2);
   const reader = new SectionReader(answer);
   const question = reader.questions(readWord(answer, 4));

@@ -84,7 +84,7 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
         rendered = renderJsonAnswer(answer.bytes, comment);
       } catch (error) {
         if (!answered.isForwarded && answered.origin === undefined) throw error;
-        return refuse(request, 502, "the name server that was asked gave records that cannot be read");
+        return refuse(request, 502, "the name server sent records that cannot be read");
       }
       headers["content-type"] = namesMediaType(accept, DNS_JSON) ? DNS_JSON : `${JSON_TYPE}; charset=utf-8`;
       const body = new TextEncoder().encode(`${JSON.stringify(rendered)}\n`);

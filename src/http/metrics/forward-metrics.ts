@@ -8,7 +8,7 @@ export function registerForwarding(registry: Registry, forwarder: Forwarder): vo
   const { counters } = forwarder;
   new Counter({
     name: "clusterset_doh_outside_queries_total",
-    help: "DNS queries for names outside the zones where they are forwarded, by what became of them.",
+    help: "DNS queries for names out of zone where they are forwarded, by result.",
     labelNames: ["result"],
     registers,
     collect() {
@@ -18,7 +18,7 @@ export function registerForwarding(registry: Registry, forwarder: Forwarder): vo
   });
   new Counter({
     name: "clusterset_doh_upstream_failures_total",
-    help: "Exchanges with upstreams that failed.",
+    help: "Failed queries to upstreams.",
     labelNames: ["upstream"],
     registers,
     collect() {
@@ -28,7 +28,7 @@ export function registerForwarding(registry: Registry, forwarder: Forwarder): vo
   });
   new Counter({
     name: "clusterset_doh_upstream_hedges_total",
-    help: "Questions for which one more upstream was asked because the first was slow.",
+    help: "Queries that another upstream got because the first was slow.",
     registers,
     collect() {
       this.reset();
@@ -55,7 +55,7 @@ export function registerForwarding(registry: Registry, forwarder: Forwarder): vo
   });
   new Gauge({
     name: "clusterset_doh_cached_bytes",
-    help: "Octets that they take, about.",
+    help: "Approximate size of these answers in bytes.",
     registers,
     collect() {
       this.set(forwarder.cached.bytes);

@@ -40,7 +40,7 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
   const registers = [registry];
   new Counter({
     name: "clusterset_doh_queries_total",
-    help: "DNS queries answered, by transport, outcome, type and whom the answer was for.",
+    help: "DNS queries answered, by transport, view, outcome and type.",
     labelNames: ["transport", "view", "outcome", "type"],
     registers,
     collect() {
@@ -50,7 +50,7 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
   });
   new Counter({
     name: "clusterset_doh_rejected_requests_total",
-    help: "Requests refused by HTTP status before they became DNS queries.",
+    help: "Requests rejected before they became DNS queries, by HTTP status.",
     labelNames: ["status"],
     registers,
     collect() {
@@ -70,7 +70,7 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
   });
   new Counter({
     name: "clusterset_doh_forwarded_queries_total",
-    help: "DNS queries below a registered federation, by how asking its name servers ended.",
+    help: "DNS queries below a registered federation, by outcome at its name servers.",
     labelNames: ["outcome"],
     registers,
     collect() {
@@ -80,7 +80,7 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
   });
   new Counter({
     name: "clusterset_doh_rate_limited_queries_total",
-    help: "UDP queries beyond the rate limit of their client's network: not answered, or told to come over TCP.",
+    help: "UDP queries above the rate limit of their client's network: dropped, or answered truncated.",
     labelNames: ["action"],
     registers,
     collect() {
@@ -90,7 +90,7 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
   });
   new Counter({
     name: "clusterset_doh_malformed_messages_total",
-    help: "Messages over plain DNS and DNS over TLS that are no queries and got no answer, by transport.",
+    help: "Messages over plain DNS and DNS over TLS that are not queries and got no answer, by transport.",
     labelNames: ["transport"],
     registers,
     collect() {
@@ -100,7 +100,7 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
   });
   new Counter({
     name: "clusterset_doh_limited_total",
-    help: "What was refused, cut off or closed because of a limit, by the limit's key in the configuration (docs/reference/limits.md).",
+    help: "Actions of limits, by the limit's key in the configuration (docs/reference/limits.md).",
     labelNames: ["limit"],
     registers,
     collect() {
@@ -110,7 +110,7 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
   });
   new Counter({
     name: "clusterset_doh_connection_errors_total",
-    help: "Errors of connections, streams and sockets, by what they were seen on. Each ended that connection or stream alone.",
+    help: "Errors of connections, streams and sockets, by source. Each ended only that connection or stream.",
     labelNames: ["source"],
     registers,
     collect() {
@@ -124,7 +124,7 @@ function registerCounters(registry: Registry, counters: QueryCounters): void {
 function registerAccess(registry: Registry, access: AccessCounters): void {
   new Counter({
     name: "clusterset_doh_access_total",
-    help: "Who asked, by the rule that let them in, or by why none did.",
+    help: "Requests by access rule and outcome.",
     labelNames: ["rule", "outcome"],
     registers: [registry],
     collect() {

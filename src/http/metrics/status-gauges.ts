@@ -33,7 +33,7 @@ export const STATUS_GAUGES: readonly Gauge<ServingStatus | GatewayStatus>[] = [
   // A secondary does not know conflicts and findings; what it has instead is how far behind its primary it is.
   {
     name: "clusterset_doh_stale_seconds",
-    help: "Time since the primary was last heard, while answers say that they are stale; else 0.",
+    help: "Time since the primary last answered, while answers say that they are stale; else 0.",
     read: (status, now) => {
       if ("conflicts" in status) return undefined;
       return status.staleSince === undefined ? 0 : (now - status.staleSince) / 1000;
@@ -55,7 +55,7 @@ export const STATUS_GAUGES: readonly Gauge<ServingStatus | GatewayStatus>[] = [
 export const CLUSTER_GAUGES: readonly Gauge<ClusterStatus>[] = [
   {
     name: "clusterset_doh_cluster_live",
-    help: "1 while the cluster's lease runs.",
+    help: "1 until the cluster's lease expires.",
     read: ({ live }) => Number(live),
   },
   {
@@ -65,7 +65,7 @@ export const CLUSTER_GAUGES: readonly Gauge<ClusterStatus>[] = [
   },
   {
     name: "clusterset_doh_cluster_lease_remaining_seconds",
-    help: "Time until the cluster's lease runs out; negative after that.",
+    help: "Time until the cluster's lease expires; negative after that.",
     read: ({ expiresAt }, now) => (expiresAt - now) / 1000,
   },
 ];

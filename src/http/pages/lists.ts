@@ -14,7 +14,7 @@ export function clusterList(clusters: readonly ClusterStatus[], now: number): Ht
         ? html`<span class="good">live</span>`
         : html`<span class="bad">expired, its names are withdrawn</span>`
     }</p>
-<p>Snapshot ${duration(now - cluster.pushedAt)} old. Last heard ${duration(now - cluster.renewedAt)} ago. ${
+<p>Snapshot ${duration(now - cluster.pushedAt)} old. Last seen ${duration(now - cluster.renewedAt)} ago. ${
       cluster.live
         ? `Lease: ${duration(cluster.expiresAt - now)} left.`
         : `Lease: ran out ${duration(now - cluster.expiresAt)} ago.`

@@ -125,7 +125,7 @@ export const askerHttpCases: readonly HttpCase[] = [
     expected: {
       status: 401,
       headers: { "www-authenticate": /error="invalid_token"/, "cache-control": "no-store" },
-      text: "the bearer token is not known here",
+      text: "the gateway does not know this bearer token",
     },
   })),
 ];

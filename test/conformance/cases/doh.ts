@@ -209,7 +209,7 @@ const otherCases: readonly HttpCase[] = [
     section: "docs/reference/names-and-records.md, views by path",
     title: `no cluster of that id (${path})`,
     path: `/clusters/cluster-z/${path}?name=a.example`,
-    expected: { ...refused(404, JSON_UTF8), text: "no cluster of that id" },
+    expected: { ...refused(404, JSON_UTF8), text: "no cluster with this id" },
   })),
   {
     section: "RFC 9110 section 15.5.5",

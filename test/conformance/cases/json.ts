@@ -18,7 +18,7 @@ const whole = (seenFrom: string) => ({
   Answer: [{ name: `${NAME}.`, type: 1, TTL: 5, data: "10.1.0.1" }],
   Comment: expect.stringMatching(
     new RegExp(
-      `^seen from ${seenFrom}; 2 of 2 clusters live; cluster-[ab] heard \\d+ s ago; cluster-[ab] heard \\d+ s ago$`,
+      `^seen from ${seenFrom}; 2 of 2 clusters live; cluster-[ab] last seen \\d+ s ago; cluster-[ab] last seen \\d+ s ago$`,
     ),
   ),
 });
@@ -155,7 +155,7 @@ const malformed: readonly HttpCase[] = (
     expected: {
       status: 400,
       headers: { "content-type": JSON_UTF8, "cache-control": "no-store" },
-      json: { error: { code: "INVALID_QUESTION", message: expect.stringContaining(text) } },
+      json: { code: "INVALID_QUESTION", message: expect.stringContaining(text) },
     },
   },
   {
@@ -192,7 +192,7 @@ const refusals: readonly HttpCase[] = (
   expected: {
     status,
     headers: { "content-type": code === undefined ? "text/plain; charset=utf-8" : JSON_UTF8 },
-    ...(code !== undefined && { jsonWith: { error: { code } } }),
+    ...(code !== undefined && { jsonWith: { code } }),
   },
 }));
 

@@ -49,7 +49,7 @@ export const pageCases: readonly HttpCase[] = [
   page("services are listed from the image", "/services", NAME),
   page("services are found by words", "/services?q=WEB", NAME),
   page("a search that finds nothing says so", "/services?q=nothing-at-all", "No service has a name"),
-  page("clusters say how fresh they are", "/clusters", "Last heard"),
+  page("clusters say how fresh they are", "/clusters", "Last seen"),
   page("conflicts are said, or who knows them", "/conflicts", "Conflicts and findings"),
   page("a client is set up for the alias zone", "/setup", `Set up a client for ${ZONE}`),
   page("a client is set up for another zone", "/setup?zone=clusterset.local", "for clusterset.local"),

@@ -54,7 +54,7 @@ const silent = (text: string): readonly HttpCase[] => [
 export const notReadyCases = silent("no cluster has pushed");
 
 /** After the lease of every cluster ran out: nothing is denied either. */
-export const leaseOverCases = silent("the lease of every cluster has run out");
+export const leaseOverCases = silent("every lease has expired");
 
 /** While `cluster-a` and `cluster-b` are live. */
 export const readyCases: readonly HttpCase[] = [

@@ -255,7 +255,7 @@ describe("upstreams that fail", () => {
         [{ ttl: 30 }],
       ]);
       expect((await gateway.json("short.example.com", "A")).Comment).toMatch(
-        /^Extended DNS Error 3; forwarded to lonely; cached \d+ s ago; stale: no newer answer could be had$/,
+        /^Extended DNS Error 3; forwarded to lonely; cached \d+ s ago; stale: no newer answer was available$/,
       );
       const unknown = await ask(gateway, question("web.example.com"));
       expect([unknown.rcode, errorsOf(unknown)]).toEqual(["SERVFAIL", [23]]);

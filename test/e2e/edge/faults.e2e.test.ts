@@ -40,11 +40,11 @@ describe("faults behind a location: the last good image answers, and says that i
     await untilStale().toMatchObject({ answer: ["10.0.0.0"], stale: true });
     expect(await see(place, "nobody.shop")).toMatchObject({ answer: "NXDOMAIN", stale: true });
     const { headers, json } = await place.http(`/resolve?name=web.shop.svc.clusterset.test`);
-    expect(json<{ Comment: string }>().Comment).toMatch(/stale: the primary was last heard \d+ s ago/);
+    expect(json<{ Comment: string }>().Comment).toMatch(/stale: the primary last answered \d+ s ago/);
     expect(headers["cache-control"]).toMatch(/max-age=[01]$/);
     expect(await place.http("/readyz")).toMatchObject({
       status: 200,
-      text: expect.stringMatching(/^ready: .* stale: the primary was last heard/),
+      text: expect.stringMatching(/^ready: .* stale: the primary last answered/),
     });
     await eventually(() => place.events("transfer-failed")).not.toEqual([]);
     await eventually(() => place.events("stale")).toMatchObject([

@@ -122,7 +122,7 @@ describe("the Worker in workerd, with its Durable Object", () => {
       const { text } = await worker.http("/dns-query?dns=AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAAQAB");
       expect(text).not.toContain("zone");
       const told = () => String(worker.events("not-configured")[0]?.message);
-      await eventually(told).toContain("CONFIG.zone: there is no such key");
+      await eventually(told).toContain("CONFIG.zone: this key does not exist");
       expect(told()).toContain("CONFIG.lease.minimumSeconds: ");
       await worker.stop();
     } finally {

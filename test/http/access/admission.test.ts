@@ -281,7 +281,8 @@ describe("a refusal", () => {
     ]);
     const inJson = await ask(json(WEB), { authorization: "Bearer other" });
     expect(await inJson.json()).toEqual({
-      error: { code: "UNKNOWN_TOKEN", message: "the bearer token is not known here" },
+      code: "UNKNOWN_TOKEN",
+      message: "the gateway does not know this bearer token",
     });
     const certificates = await accessWorld({ rules: RULES.filter(({ name }) => name === "pods") });
     expect((await certificates.ask(dns(WEB))).status).toBe(403);
@@ -355,6 +356,8 @@ describe("pages", () => {
     expect(await file("coredns/Corefile", { host: "resolver.doh.example" })).toContain(
       "tls_servername resolver.doh.example",
     );
-    expect(await file("coredns/Corefile", { prefix: "/tokens/phone" })).toContain("CoreDNS can set no path");
+    expect(await file("coredns/Corefile", { prefix: "/tokens/phone" })).toContain(
+      "CoreDNS cannot set a path",
+    );
   });
 });

@@ -146,7 +146,7 @@ describe("the Comment of JSON", () => {
     expect((await json(NAME)).Comment).toBe("forwarded to dns.example.net; cached 12 s ago");
     await clock.advance(3_600_000);
     expect((await json(NAME)).Comment).toBe(
-      "Extended DNS Error 3; forwarded to dns.example.net; cached 3612 s ago; stale: no newer answer could be had",
+      "Extended DNS Error 3; forwarded to dns.example.net; cached 3612 s ago; stale: no newer answer was available",
     );
   });
 
@@ -169,7 +169,7 @@ describe("a client that asks too much", () => {
     await ask(NAME);
     const refused = await get(`/dns-query?dns=${base64url(queryFor("other.example.com"))}`);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "2"]);
-    expect(await refused.text()).toContain("asks too much");
+    expect(await refused.text()).toContain("queries too many forwarded names");
     expect((await get("/resolve?name=other.example.com", {})).status).toBe(429);
     expect((await ask(NAME)).response.status).toBe(200);
     expect((await ask(OURS)).packet.rcode).toBe("NOERROR");

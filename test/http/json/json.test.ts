@@ -23,7 +23,8 @@ describe("the JSON form", () => {
 
   it("says whom an answer is for and how fresh the knowledge behind it is", async () => {
     expect(await (await get(`/resolve?name=${NAME}&type=A`)).json()).toMatchObject({
-      Comment: "seen from outside; 2 of 2 clusters live; cluster-b heard 5 s ago; cluster-a heard 3 s ago",
+      Comment:
+        "seen from outside; 2 of 2 clusters live; cluster-b last seen 5 s ago; cluster-a last seen 3 s ago",
     });
   });
 
@@ -108,8 +109,8 @@ describe("the JSON form", () => {
       Comment: string;
     };
     expect(answer.Comment).toBe(
-      "seen from cluster-a; 5 of 6 clusters live; cluster-b silent for 95 s, withdrawn; cluster-a heard 3 s ago; " +
-        "c heard 0 s ago; d heard 0 s ago; e heard 0 s ago; the others more recently",
+      "seen from cluster-a; 5 of 6 clusters live; cluster-b silent for 95 s, withdrawn; cluster-a last seen 3 s ago; " +
+        "c last seen 0 s ago; d last seen 0 s ago; e last seen 0 s ago; the others more recently",
     );
   });
 });

@@ -26,7 +26,7 @@ describe("/", () => {
     const { text, links } = await (await pagesWorld(twoClusters())).page("/");
     expect(text).toContain("Answering from 2 of 2 clusters.");
     expect(text).toContain(
-      "east live Snapshot 0 s old. Last heard 0 s ago. Lease: 60 s left. 6 exports, 1 import.",
+      "east live Snapshot 0 s old. Last seen 0 s ago. Lease: 60 s left. 6 exports, 1 import.",
     );
     expect(text).toContain("5 services.");
     expect(text).toContain("web.shop.svc.clusterset.test");

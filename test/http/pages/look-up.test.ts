@@ -27,7 +27,7 @@ describe("a look-up", () => {
     const { status, text } = await world.page(`/?name=${WEB}&type=A`);
     expect(status).toBe(200);
     expect(text).toContain("The name exists: 2 records.");
-    expect(text).toContain("Seen from outside; 2 of 2 clusters live; east heard 0 s ago");
+    expect(text).toContain("Seen from outside; 2 of 2 clusters live; east last seen 0 s ago");
     expect(text).toMatch(/10\.200\.0\.1 A 5 s Answer web\.shop\.svc\.clusterset\.test\./);
   });
 

@@ -62,7 +62,7 @@ function logEvent(logger: Logger, event: GatewayEvent): void {
     const { error, ...rest } = event;
     logger.error({ ...rest, err: error }, event.event.replaceAll("-", " "));
   } else if (event.event === "lease-ran-out") {
-    logger.warn(event, `the lease of ${event.clusterId} ran out: its names leave the answers`);
+    logger.warn(event, `the lease of ${event.clusterId} expired: its names leave the answers`);
   } else {
     logger.info(event, event.event.replaceAll("-", " "));
   }

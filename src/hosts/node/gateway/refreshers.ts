@@ -10,7 +10,12 @@ export type Refresher = () => Promise<void>;
 export function startRefreshers(refreshers: readonly Refresher[], logger: Logger): () => void {
   const timer = setInterval(() => {
     for (const refresh of refreshers)
-      refresh().catch((error) => logger.warn({ event: "refresh-failed", err: error }, "kept what was there"));
+      refresh().catch((error) =>
+        logger.warn(
+          { event: "refresh-failed", err: error },
+          "files or keys could not be read again: the old ones stay in use",
+        ),
+      );
   }, INTERVAL).unref();
   return () => clearInterval(timer);
 }

@@ -29,7 +29,7 @@ export function createPlainUpstream(
       const isTruncated = (readWord(answer, 2) & HeaderFlag.TC) !== 0;
       if (isTruncated || (options.randomizeCase === true && !hasSameCase(sent, answer))) {
         answer = await exchangeTcp(endpoint, sent, signal);
-        if (!isAnswer(answer)) throw new Error("what it sent over TCP is no answer to the query");
+        if (!isAnswer(answer)) throw new Error("its answer over TCP is not for this query");
       }
       const relayed = withId(answer, 0);
       if (options.randomizeCase === true) restoreCase(query, relayed);

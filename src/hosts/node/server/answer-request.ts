@@ -1,5 +1,5 @@
-import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
-import { pathOf } from "../../http/request-path.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
+import { pathOf } from "../../../http/request-path.ts";
 import { answerByFetch, type FetchHandler, refusal } from "./fetch-request.ts";
 import { BodyCutOff, type NodeRequest } from "./node-request.ts";
 
@@ -45,7 +45,8 @@ function answerFailure(request: NodeRequest, error: unknown, { exchanges, onErro
     }
     if (exchanges === undefined) onError(error);
     request.respond(
-      exchanges?.failed(request, error) ?? refusal(500, "the gateway failed to answer; its log says why"),
+      exchanges?.failed(request, error) ??
+        refusal(500, "the gateway failed to answer; its log has the reason"),
     );
   } catch (again) {
     onError(again);

@@ -1,6 +1,6 @@
 import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import type { LimitCounters } from "../../limits/limit-counters.ts";
+import type { LimitCounters } from "../../../limits/limit-counters.ts";
 import type { ClientConnections } from "./server-protection.ts";
 
 /** A TCP connection, with what is known of it. Times by `performance.now()`. */
@@ -15,6 +15,8 @@ export interface HeldConnection {
   /** Requests that are not over. */
   open: number;
   session: ServerHttp2Session | undefined;
+  /** Whether the client was sent a PING and has not answered it. */
+  isProbed: boolean;
   /** Counts a stream that was reset, and ends the connection where it was one too many. */
   onReset: () => void;
   /** The listener that all streams of this connection share. */
@@ -52,6 +54,9 @@ export class HeldConnections {
     const address = socket.remoteAddress;
     // It has gone already.
     if (address === undefined) return void socket.destroy();
+    // It comes again after an upgrade that was declined.
+    const known = this.#held.get(keyOf(socket));
+    if (known?.socket === socket) return known;
     const client = clients?.networks.of(address);
     if (client !== undefined && clients!.rate.take(address) > 0) {
       counters.hit("clients.connectionsPerSecond");
@@ -68,7 +73,16 @@ export class HeldConnections {
     }
     const now = performance.now();
     const held: HeldConnection = {
-      ...{ key: keyOf(socket), socket, client, activeAt: now, hasAsked: false, open: 0, session: undefined },
+      ...{
+        key: keyOf(socket),
+        socket,
+        client,
+        activeAt: now,
+        hasAsked: false,
+        open: 0,
+        session: undefined,
+        isProbed: false,
+      },
       onReset: ignore,
       onStreamClose: ignore,
     };

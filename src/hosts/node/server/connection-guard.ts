@@ -6,14 +6,16 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Server, Socket } from "node:net";
-import type { ServerLimits } from "../../config/server-limits.ts";
-import { TokenBuckets } from "../../limits/token-buckets.ts";
+import type { ServerLimits } from "../../../config/server-limits.ts";
+import { TokenBuckets } from "../../../limits/token-buckets.ts";
 import { ExchangesByAge } from "./exchanges-by-age.ts";
 import { type HeldConnection, HeldConnections, letGo } from "./held-connections.ts";
 import type { ServerProtection } from "./server-protection.ts";
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 const SWEEP_INTERVAL = 1000;
+/** How long a client may take to answer a PING, in milliseconds. */
+const PROBE_TIMEOUT = 2000;
 
 /**
  * What Node's servers leave open for ever, or count nowhere: how many may connect and ask, sessions that ask nothing (headers that never
@@ -143,6 +145,18 @@ export class ConnectionGuard {
     };
   }
 
+  /** Ends a connection whose client is gone without Node having seen it: a client that is there answers a PING by itself. */
+  #probe(session: ServerHttp2Session): void {
+    const held = this.#bySession.get(session);
+    if (held === undefined || held.isProbed) return;
+    held.isProbed = true;
+    const timer = setTimeout(() => letGo(held), PROBE_TIMEOUT).unref();
+    session.ping(() => {
+      clearTimeout(timer);
+      held.isProbed = false;
+    });
+  }
+
   #sweep(): void {
     const { requestTimeout, responseTimeout, idleTimeout } = this.#limits;
     const { counters } = this.#protection;
@@ -152,6 +166,7 @@ export class ConnectionGuard {
       this.#unfinished.delete(stream);
       if (stream.destroyed) continue;
       counters.hit("limits.requestSeconds");
+      this.#probe(stream.session as ServerHttp2Session);
       stream.destroy();
     }
     for (const exchange of this.#exchanges.takeBefore(now - responseTimeout)) {

@@ -11,17 +11,18 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { TLSSocket } from "node:tls";
-import type { ServerLimits } from "../../config/server-limits.ts";
-import type { HttpResponse } from "../../http/exchange.ts";
+import type { ServerLimits } from "../../../config/server-limits.ts";
+import type { HttpResponse } from "../../../http/exchange.ts";
+import { type ServerTls, secureContext } from "../tls.ts";
 import { answerRequest, type RequestHandlers } from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
+import { DeclinedUpgrades } from "./declined-upgrade.ts";
 import { refusal } from "./fetch-request.ts";
 import { Http1Request } from "./http1-request.ts";
 import { Http2Request } from "./http2-request.ts";
 import { beyondHeaders, hasTwoHosts } from "./request-checks.ts";
 import { takeFailures } from "./server-failures.ts";
 import type { ServerProtection } from "./server-protection.ts";
-import { type ServerTls, secureContext } from "./tls.ts";
 
 /** What a server is made of. */
 export interface GuardedServerParts {
@@ -34,7 +35,7 @@ export interface GuardedServerParts {
 
 const CLOSE = { connection: "close" };
 const CONTINUE = /^100-continue$/i;
-const UNMET_EXPECTATION = refusal(417, "the gateway meets no expectation but 100-continue");
+const UNMET_EXPECTATION = refusal(417, "the gateway supports no expectation but 100-continue");
 
 /** A server of Node with its limits, which does not listen yet: HTTP/2 and HTTP/1.1 over TLS, or HTTP/1.1 in clear. */
 export function createGuardedServer(parts: GuardedServerParts): HttpServer | Http2SecureServer {
@@ -94,10 +95,12 @@ function readInTurns(socket: TLSSocket): void {
 /** Answers requests over HTTP/1.1. */
 function answerMessages(
   server: HttpServer,
-  { limits, handlers, guard, protection }: GuardedServerParts,
+  { tls, limits, handlers, guard, protection }: GuardedServerParts,
 ): void {
   const { counters, errors } = protection;
   const failed = errors.listeners.http1;
+  const upgrades = new DeclinedUpgrades();
+  upgrades.watch(server, tls === undefined ? "connection" : "secureConnection");
   const refuse = (incoming: IncomingMessage, outgoing: ServerResponse): HttpResponse | undefined => {
     if (!guard.beganPlain(incoming, outgoing))
       return refusal(503, "too many requests are waiting", { ...CLOSE, "retry-after": "1" });
@@ -111,6 +114,7 @@ function answerMessages(
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse, refused?: HttpResponse): void => {
     incoming.on("error", failed);
     outgoing.on("error", failed);
+    upgrades.began(outgoing, incoming);
     try {
       const request = new Http1Request(incoming, outgoing);
       const response = refuse(incoming, outgoing) ?? refused;

@@ -2,8 +2,8 @@ import type { Server as HttpServer } from "node:http";
 import type { Http2SecureServer, ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ConnectionErrors } from "../../limits/connection-errors.ts";
-import type { Limit, LimitCounters } from "../../limits/limit-counters.ts";
+import type { ConnectionErrors } from "../../../limits/connection-errors.ts";
+import type { Limit, LimitCounters } from "../../../limits/limit-counters.ts";
 
 interface ServerFailure extends Error {
   readonly code?: string;
@@ -35,8 +35,11 @@ export function takeFailures(
   counters: LimitCounters,
 ): void {
   const { listeners } = errors;
-  server.prependListener("connection", (socket: Socket) => socket.on("error", listeners.tcp));
-  server.prependListener("secureConnection", (socket: Socket) => socket.on("error", listeners.tls));
+  // A connection comes again after an upgrade that was declined.
+  const listen = (socket: Socket, listener: (error: Error) => void) =>
+    socket.off("error", listener).on("error", listener);
+  server.prependListener("connection", (socket: Socket) => listen(socket, listeners.tcp));
+  server.prependListener("secureConnection", (socket: Socket) => listen(socket, listeners.tls));
   server.prependListener("session", (session: ServerHttp2Session) =>
     session.on("error", listeners.http2_session),
   );
