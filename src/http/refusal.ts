@@ -1,4 +1,5 @@
 import type { QueryCounters } from "../answer/query-counters.ts";
+import { errorBody } from "./api-error.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { DNS_JSON, JSON_TYPE, namesMediaType } from "./media-type.ts";
@@ -35,14 +36,16 @@ const CODES: Readonly<Record<number, string>> = {
 };
 
 /**
- * A refusal is one line of text, or JSON in the form of the push API's errors, for clients that accept that. It is readable by
+ * A refusal is one line of text, or JSON as of every API (`ApiError`), for clients that accept that. It is readable by
  * scripts of other origins and never cached.
  */
 export function createRefuse(allowed: AllowedOrigins, counters: QueryCounters): Refuse {
   return (request, status, explanation, headers, code = CODES[status] ?? `HTTP_${status}`) => {
     counters.rejected(status);
     const json = wantsJson(request);
-    const text = json ? JSON.stringify({ error: { code, message: explanation } }) : explanation;
+    const text = json
+      ? JSON.stringify(errorBody({ code, message: explanation, details: undefined }))
+      : explanation;
     const body = new TextEncoder().encode(`${text}\n`);
     return {
       status,

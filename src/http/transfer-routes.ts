@@ -1,8 +1,9 @@
 import { type Context, Hono } from "hono";
+import { AccessRefused } from "../access/access-refused.ts";
 import type { Credentials } from "../access/credentials.ts";
 import { Primary, type TransferGateway } from "../transfer/primary.ts";
 import type { TransferState } from "../transfer/transfer-state.ts";
-import { faultResponse, PushFault } from "./push/push-fault.ts";
+import { ApiError, apiRoute, methodNotAllowed } from "./api-error.ts";
 
 /** What the transfer routes are put together from. */
 export interface TransferDependencies {
@@ -21,20 +22,11 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono {
   const primary = new Primary(gateway, clock);
   const immutable = `${credentials === undefined ? "public" : "private"}, max-age=31536000, immutable`;
 
-  const route =
-    (handle: (context: Context) => Response | Promise<Response>) =>
-    async (context: Context): Promise<Response> => {
-      try {
-        if (credentials !== undefined) await authorize(credentials, context.req.header("authorization"));
-        return await handle(context);
-      } catch (error) {
-        if (error instanceof PushFault) return faultResponse(error);
-        onError?.(error);
-        return faultResponse(
-          new PushFault(500, "INTERNAL", "the gateway failed to answer this; its log has the reason"),
-        );
-      }
-    };
+  const route = (handle: (context: Context) => Response | Promise<Response>) =>
+    apiRoute({ onError }, async (context: Context) => {
+      if (credentials !== undefined) await authorize(credentials, context.req.header("authorization"));
+      return handle(context);
+    });
 
   const routes = new Hono();
   routes.get(
@@ -53,7 +45,7 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono {
       const contentHash = context.req.param("contentHash") ?? "";
       const bytes = primary.image(contentHash);
       if (bytes === undefined)
-        throw new PushFault(
+        throw new ApiError(
           404,
           "UNKNOWN_IMAGE",
           "this image is not served, or no longer: GET state names the current one",
@@ -71,47 +63,37 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono {
       });
     }),
   );
-  routes.all("/state", route(notAllowed));
-  routes.all("/images/:contentHash", route(notAllowed));
+  routes.all("/state", route(methodNotAllowed("GET, HEAD")));
+  routes.all("/images/:contentHash", route(methodNotAllowed("GET, HEAD")));
   routes.all(
     "*",
     route(({ req }) => {
-      throw new PushFault(404, "NOT_FOUND", `the transfer API has no resource at ${req.path}`);
+      throw new ApiError(404, "NOT_FOUND", `the transfer API has no resource at ${req.path}`);
     }),
   );
   return routes;
 }
 
-/** @throws {PushFault} for a scope that the primary does not have */
+/** @throws {ApiError} for a scope that the primary does not have */
 function stateAsked(primary: Primary, scopes: readonly string[] = []): TransferState {
   const [scope, ...more] = scopes;
   if (scope === undefined || scopes.join("") === "") return primary.state();
   const state = more.length > 0 ? undefined : primary.stateWithin(scope);
   if (state !== undefined) return state;
-  throw new PushFault(
+  throw new ApiError(
     404,
     "UNKNOWN_SCOPE",
     "the primary does not have this scope: give it the same access as the secondary, and start it again",
   );
 }
 
-/** @throws {PushFault} 401 without a known token (RFC 6750 section 3) */
+/** @throws {AccessRefused} without a known token (RFC 6750 section 3) */
 async function authorize(credentials: Credentials, authorization: string | undefined): Promise<void> {
   const known = await credentials.clustersOf(authorization);
   if (known === undefined)
-    throw new PushFault(401, "TOKEN_REQUIRED", "an Authorization field with a bearer token is required", {
-      headers: { "www-authenticate": 'Bearer realm="clusterset-doh"' },
-    });
+    throw new AccessRefused("TOKEN_REQUIRED", "an Authorization field with a bearer token is required");
   if (known.size === 0)
-    throw new PushFault(401, "UNKNOWN_TOKEN", "this bearer token is not valid for transfer", {
-      headers: { "www-authenticate": 'Bearer realm="clusterset-doh", error="invalid_token"' },
-    });
-}
-
-function notAllowed({ req }: Context): Response {
-  throw new PushFault(405, "METHOD_NOT_ALLOWED", `${req.method} is not for this path: GET, HEAD`, {
-    headers: { allow: "GET, HEAD" },
-  });
+    throw new AccessRefused("UNKNOWN_TOKEN", "this bearer token is not valid for transfer");
 }
 
 /** Whether the client has what that entity tag names (RFC 9110 section 13.1.2). */

@@ -298,7 +298,7 @@ function refusal(name: string, status: number, text: string, retryAfter: number)
   let code = `HTTP_${status}`;
   let message = text.slice(0, 200);
   try {
-    const { error } = JSON.parse(text) as { error?: { code?: unknown; message?: unknown } };
+    const error = JSON.parse(text) as { code?: unknown; message?: unknown } | null;
     if (typeof error?.code === "string") code = error.code;
     if (typeof error?.message === "string") message = error.message;
   } catch {

@@ -130,7 +130,7 @@ async function refusal(response: Response): Promise<TransferRefused> {
   let text = "";
   try {
     text = new TextDecoder().decode(await readBounded(response, MOST_EXPLANATION_BYTES, "the explanation"));
-    const { error } = JSON.parse(text) as { readonly error?: { code?: unknown; message?: unknown } };
+    const error = JSON.parse(text) as { readonly code?: unknown; readonly message?: unknown } | null;
     if (typeof error?.code === "string")
       return new TransferRefused(response.status, error.code, `${error.message}`);
   } catch {

@@ -61,7 +61,7 @@ describe("every route of the push API", () => {
       );
       if (method === "HEAD") continue;
       const text = await response.text();
-      expect(JSON.parse(text).error.code).toBe(code);
+      expect(JSON.parse(text).code).toBe(code);
       expect(text).not.toContain(token.split(".").at(-1));
     }
   });

@@ -87,8 +87,8 @@ export async function expectResponse(response: Response, expected: CaseResponse)
   if (expected.jsonWith !== undefined) expect(JSON.parse(seen.body)).toMatchObject(expected.jsonWith);
   if (expected.dns !== undefined) expectMessage(bytes, expected.dns);
   if (expected.refusal !== undefined) {
-    const { error, currentGeneration } = ErrorResponse.parse(JSON.parse(seen.body));
-    expect({ code: error.code, currentGeneration }).toMatchObject(expected.refusal);
+    const { code, details } = ErrorResponse.parse(JSON.parse(seen.body));
+    expect({ code, currentGeneration: details?.currentGeneration }).toMatchObject(expected.refusal);
     expect(response.headers.get("cache-control")).toBe("no-store");
   }
 }

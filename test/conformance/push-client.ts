@@ -58,7 +58,7 @@ export async function refusal(response: Response | Promise<Response>) {
   const { status, headers } = await response;
   const body = ErrorResponse.parse(await (await response).json());
   expect(headers.get("cache-control")).toBe("no-store");
-  return { status, headers, currentGeneration: body.currentGeneration, ...body.error };
+  return { status, headers, currentGeneration: body.details?.currentGeneration, ...body };
 }
 
 /** Reads a response that must be an acknowledgement. */

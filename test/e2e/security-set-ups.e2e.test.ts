@@ -80,7 +80,8 @@ describe.each([["public-lab"], ["company"], ["zero-trust"]] as const)("%s", (nam
       ({ line, expected }) => line.includes(HIDDEN) && expected.includes('"Status":3'),
     );
     expect(hidden.length).toBeGreaterThan(0);
-    const comparable = (text: string) => text.replace(/^date: .*$/gim, "").replaceAll(/last seen \d+ s ago/g, "");
+    const comparable = (text: string) =>
+      text.replace(/^date: .*$/gim, "").replaceAll(/last seen \d+ s ago/g, "");
     for (const { line } of hidden) {
       const printed = await place.run(`${line} -i`);
       const nowhere = await place.run(`${line.replace(HIDDEN, NOWHERE)} -i`);

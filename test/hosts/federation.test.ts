@@ -59,7 +59,7 @@ describe("the registration of stub zones (federated service discovery, Initial S
     for (let time = 0; time < 2; time++)
       expect((await send(gateway, PATH, { method: "DELETE", ...sent })).status).toBe(204);
     const gone = await send(gateway, PATH, sent);
-    expect([gone.status, gone.json().error.code]).toEqual([404, "UNKNOWN_FEDERATION"]);
+    expect([gone.status, gone.json().code]).toEqual([404, "UNKNOWN_FEDERATION"]);
   });
 
   it("is closed to clients without a certificate, and to those of another authority", async () => {
@@ -78,7 +78,7 @@ describe("the registration of stub zones (federated service discovery, Initial S
           const sent = { method, http2, ...(client !== undefined && { client }) };
           const json = method === "POST" ? { json: BODY } : {};
           const { status, json: read } = await send(gateway, path, { ...sent, ...json });
-          expect([method, status, read().error.code]).toEqual([method, 403, code]);
+          expect([method, status, read().code]).toEqual([method, 403, code]);
         }
     expect((await send(gateway, "/federations", { client: controller })).json().federations).toEqual([]);
   });
@@ -119,7 +119,7 @@ describe("the registration of stub zones (federated service discovery, Initial S
   ])("refuses %s with 422, naming the field", async (_, path, json, field) => {
     const response = await send(gateway, path, { method: "POST", json, client: controller });
     expect(response.status).toBe(422);
-    const { error } = response.json();
+    const error = response.json();
     expect(error.code).toBe("INVALID_FEDERATION");
     expect(error.details.issues[0].path).toBe(field);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
-import type { NodeServerOptions } from "../../src/hosts/node/node-server.ts";
+import type { NodeServerOptions } from "../../src/hosts/node/server/node-server.ts";
 import {
   type FetchRuntime,
   type ListenOptions,

@@ -171,5 +171,5 @@ it("answers while the primary cannot be reached: SERVFAIL, not ready, 502 for pu
   expect((await fetch(makeRequest({ path: "/healthz" }))).status).toBe(200);
   const pushed = await pushApi(fetch).put();
   expect(pushed.status).toBe(502);
-  expect(await pushed.json()).toMatchObject({ error: { code: "PRIMARY_UNREACHABLE" } });
+  expect(await pushed.json()).toMatchObject({ code: "PRIMARY_UNREACHABLE" });
 });

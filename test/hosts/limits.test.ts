@@ -105,10 +105,7 @@ describe("a gateway on Node", () => {
       await status("/healthz"),
     ]).toEqual([503, 503, 503, 200, 200, 409, 200]);
     const refused = await send(gateway, "/api/v1/clusters/west/snapshot", snapshot);
-    expect([refused.headers["retry-after"], refused.json()]).toMatchObject([
-      "5",
-      { error: { code: "OVERLOADED" } },
-    ]);
+    expect([refused.headers["retry-after"], refused.json()]).toMatchObject(["5", { code: "OVERLOADED" }]);
     for (const stream of begun) stream.close(constants.NGHTTP2_CANCEL);
     await vi.waitFor(async () => expect(await status("/setup")).toBe(200), 20_000);
     expect(await limited(gateway, "limits.loopDelayMilliseconds")).toBeGreaterThan(3);
@@ -130,7 +127,7 @@ describe("a gateway on Node", () => {
     const nested = Array.from({ length: 13 }).reduce<unknown>((inside) => [inside], 1);
     const put = async () =>
       (await send(gateway, path, { method: "PUT", token: "test", json: nested })).json();
-    const codes = [await put(), await put(), await put()].map(({ error }) => error.code);
+    const codes = [await put(), await put(), await put()].map(({ code }) => code);
     expect(codes).toContain("JSON_TOO_DEEP");
     expect(await limited(gateway, "limits.pushLevels")).toBeGreaterThan(0);
   });

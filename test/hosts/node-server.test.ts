@@ -7,7 +7,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../src/config/server-limits.ts";
 import { UsageError } from "../../src/config/usage-error.ts";
-import { type NodeServer, startNodeServer } from "../../src/hosts/node/node-server.ts";
+import { type NodeServer, startNodeServer } from "../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls.ts";
 
 let folder: string;

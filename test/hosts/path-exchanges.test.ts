@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createCredentials } from "../../src/access/credentials.ts";
 import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
-import { type NodeServer, startNodeServer } from "../../src/hosts/node/node-server.ts";
+import { type NodeServer, startNodeServer } from "../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned } from "../../src/hosts/node/tls.ts";
 import { base64url, FakeGateway, NOW, query } from "../http/fake-gateway.ts";
 import { openApp } from "../http/open-app.ts";

@@ -52,7 +52,7 @@ const put = async (clusterId: string, sent: Parameters<typeof send>[2]) => {
   const json = emptySnapshot(clusterId);
   const path = `/api/v1/clusters/${clusterId}/snapshot`;
   const { status, json: read } = await send(gateway, path, { method: "PUT", json, ...sent });
-  return [status, read().error?.code, read().error?.message];
+  return [status, read().code, read().message];
 };
 
 describe("a client certificate", () => {
@@ -70,7 +70,7 @@ describe("a client certificate", () => {
       const body = method === "GET" || method === "DELETE" ? {} : { json: emptySnapshot("west") };
       const sent = { method, client: east, http2, ...body };
       const { status, json } = await send(gateway, `/api/v1/clusters/west${path}`, sent);
-      expect([method, status, json().error.code]).toEqual([method, 403, "OTHER_CLUSTER"]);
+      expect([method, status, json().code]).toEqual([method, 403, "OTHER_CLUSTER"]);
     }
   });
 
@@ -94,7 +94,7 @@ describe("a client certificate", () => {
 
   it("of a cluster registers no federations; another one of the authority does", async () => {
     const list = (client: PemPair) => send(gateway, "/federations", { client });
-    expect((await list(east)).json().error.code).toBe("CERTIFICATE_OF_CLUSTER");
+    expect((await list(east)).json().code).toBe("CERTIFICATE_OF_CLUSTER");
     expect((await list(nobody)).status).toBe(200);
   });
 

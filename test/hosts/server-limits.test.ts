@@ -12,7 +12,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { Clients, clientConnections, socketNetworks } from "../../src/config/clients.ts";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../src/config/server-limits.ts";
-import { type NodeServer, startNodeServer } from "../../src/hosts/node/node-server.ts";
+import { type NodeServer, startNodeServer } from "../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls.ts";
 import { ClientNetworks } from "../../src/limits/client-networks.ts";
 import { ClientRate } from "../../src/limits/client-rate.ts";

@@ -56,7 +56,7 @@ describe("requests of one client", () => {
       "https://doh.example/resolve?name=a",
       "https://doh.example/api/v1/clusters/west/lease",
     ])
-      expect(JSON.parse(text(url))).toMatchObject({ error: { code: "TOO_MANY_REQUESTS" } });
+      expect(JSON.parse(text(url))).toMatchObject({ code: "TOO_MANY_REQUESTS" });
   });
 
   it("count for the address that a trusted proxy tells, and for no other", () => {

@@ -55,7 +55,7 @@ export class GatewayDouble {
       if (fault === "drop") return request.socket.destroy();
       if (typeof fault === "object") {
         response.writeHead(fault.status, { "content-type": "application/json", ...fault.headers });
-        return response.end(JSON.stringify({ error: { code: fault.code ?? "TEST", message: "as asked" } }));
+        return response.end(JSON.stringify({ code: fault.code ?? "TEST", message: "as asked" }));
       }
       const [status, answer] = this.#take(seen);
       if (fault === "drop after taking it") return request.socket.destroy();
@@ -87,7 +87,7 @@ export class GatewayDouble {
 
   #take({ method, path, body }: SeenRequest): [number, unknown?] {
     const [, clusterId, what] = /^\/api\/v1\/clusters\/([^/?]+)(?:\/(\w+))?/.exec(path) ?? [];
-    if (clusterId === undefined) return [404, { error: { code: "NOT_FOUND", message: path } }];
+    if (clusterId === undefined) return [404, { code: "NOT_FOUND", message: path }];
     const held = this.held.get(clusterId);
     const acknowledge = (snapshot: ClusterSnapshot): [number, unknown] => {
       const generation = ++this.#generation;
@@ -105,7 +105,7 @@ export class GatewayDouble {
       patch?: Record<string, unknown>;
     };
     if (held === undefined || held.generation !== (what === "lease" ? generation : baseGeneration))
-      return [409, { error: { code: "GENERATION_MISMATCH", message: "another generation is held" } }];
+      return [409, { code: "GENERATION_MISMATCH", message: "another generation is held" }];
     if (what === "lease")
       return [200, { clusterId, generation: held.generation, expiresAt: Date.now() + 60_000 }];
     return acknowledge(applyPatch(held.snapshot, patch!));

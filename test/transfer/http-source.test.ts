@@ -105,7 +105,7 @@ describe("a state", () => {
     ],
     [
       "a refusal",
-      () => Response.json({ error: { code: "UNKNOWN_TOKEN", message: "not known" } }, { status: 401 }),
+      () => Response.json({ code: "UNKNOWN_TOKEN", message: "not known" }, { status: 401 }),
       /answered 401: not known/,
     ],
     [
@@ -231,11 +231,11 @@ describe("an image", () => {
   });
 
   it("that is replaced is undefined; any other 404 is an error", async () => {
-    const gone = { error: { code: "UNKNOWN_IMAGE", message: "gone" } };
+    const gone = { code: "UNKNOWN_IMAGE", message: "gone" };
     expect(await sourceOf(() => Response.json(gone, { status: 404 })).source.image(HASH)).toBeUndefined();
     for (const answer of [
       new Response("not here", { status: 404 }),
-      Response.json({ error: { code: "NOT_FOUND" } }, { status: 404 }),
+      Response.json({ code: "NOT_FOUND" }, { status: 404 }),
     ])
       await expect(sourceOf(() => answer).source.image(HASH)).rejects.toThrow(/answered 404/);
   });

@@ -16,8 +16,7 @@ async function openRoutes(more: Partial<TransferDependencies> = {}) {
   return { clock, gateway, push, send, hash };
 }
 
-const code = async (response: Response) =>
-  ((await response.json()) as { error: { code: string } }).error.code;
+const code = async (response: Response) => ((await response.json()) as { code: string }).code;
 
 describe("GET /state", () => {
   it("is the image's hash, its clusters with their leases, and the time", async () => {

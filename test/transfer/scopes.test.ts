@@ -68,7 +68,7 @@ describe("GET /state?scope=", () => {
     const { app } = await openScopes();
     const response = await app.request(`/api/v1/transfer/state?scope=${encodeURIComponent(scope)}`);
     expect([response.status, response.headers.get("cache-control")]).toEqual([404, "no-store"]);
-    expect(await response.json()).toMatchObject({ error: { code: "UNKNOWN_SCOPE" } });
+    expect(await response.json()).toMatchObject({ code: "UNKNOWN_SCOPE" });
   });
 
   it("two scopes at once are 404", async () => {

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { UsageError } from "../../config/usage-error.ts";
 import type { Output } from "../commands/output.ts";
-import type { StartServer } from "../node/node-server.ts";
+import type { StartServer } from "../node/server/node-server.ts";
 import { VERSION } from "../node/version.ts";
 import { checkCommand } from "./check-command.ts";
 import { demoCommand } from "./demo-command.ts";

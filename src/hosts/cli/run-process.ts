@@ -1,4 +1,4 @@
-import type { StartServer } from "../node/node-server.ts";
+import type { StartServer } from "../node/server/node-server.ts";
 import { run } from "./program.ts";
 
 /**

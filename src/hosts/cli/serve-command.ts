@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { endOnUncaught } from "../commands/end-on-uncaught.ts";
 import { stopSignal } from "../commands/stop-signal.ts";
 import { createLogger } from "../node/logger.ts";
-import type { StartServer } from "../node/node-server.ts";
+import type { StartServer } from "../node/server/node-server.ts";
 import { logLevel, repeat } from "./flags.ts";
 
 /** `clusterset-doh serve`. @param startServer the runtime's own server; default: Node's */

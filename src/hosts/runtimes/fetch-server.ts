@@ -2,8 +2,8 @@ import type { Client } from "../../access/client/client.ts";
 import type { ListenAddress } from "../../config/listen-address.ts";
 import { UsageError } from "../../config/usage-error.ts";
 import { listenFailure, NoSuchAddress } from "../node/listen-failure.ts";
-import type { NodeServer, NodeServerOptions, StartServer } from "../node/node-server.ts";
-import type { ServerProtection } from "../node/server-protection.ts";
+import type { NodeServer, NodeServerOptions, StartServer } from "../node/server/node-server.ts";
+import type { ServerProtection } from "../node/server/server-protection.ts";
 
 /** Answers a request from a client at an IP address. */
 export type Respond = (request: Request, clientAddress: string | undefined) => Response | Promise<Response>;

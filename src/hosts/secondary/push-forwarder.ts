@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
+import { ApiError, apiRoute } from "../../http/api-error.ts";
 import type { AppEnvironment } from "../../http/environment.ts";
-import { faultResponse, PushFault } from "../../http/push/push-fault.ts";
 
 /** What forwarding works with. */
 export interface PushForwarderOptions {
@@ -38,9 +38,9 @@ export function createPushForwarder(options: PushForwarderOptions): Hono<AppEnvi
   const { origin, pathname } = new URL(primaryUrl);
   const base = `${origin}${pathname.replace(/\/+$/, "")}`;
 
-  const forward = async ({ req }: Context): Promise<Response> => {
+  const forward = apiRoute({}, async ({ req }: Context): Promise<Response> => {
     const { method, headers, body, url } = req.raw;
-    if (!(Number(headers.get("content-length") ?? 0) <= sentBytes)) return faultResponse(tooLong(sentBytes));
+    if (!(Number(headers.get("content-length") ?? 0) <= sentBytes)) throw tooLong(sentBytes);
     const { pathname: path, search } = new URL(url);
     const counted = new CountedBody(body, sentBytes);
     try {
@@ -60,15 +60,13 @@ export function createPushForwarder(options: PushForwarderOptions): Hono<AppEnvi
         headers: pick(response.headers, RESPONSE_FIELDS),
       });
     } catch (error) {
-      if (counted.isTooLong) return faultResponse(tooLong(sentBytes));
+      if (counted.isTooLong) throw tooLong(sentBytes);
       onError?.(error);
-      return faultResponse(
-        new PushFault(502, "PRIMARY_UNREACHABLE", "the primary did not answer this push", {
-          headers: { "retry-after": "5" },
-        }),
-      );
+      throw new ApiError(502, "PRIMARY_UNREACHABLE", "the primary did not answer this push", {
+        headers: { "retry-after": "5" },
+      });
     }
-  };
+  });
 
   const routes = new Hono<AppEnvironment>();
   routes.all("*", forward);
@@ -103,6 +101,6 @@ function pick(headers: Headers, names: readonly string[]): Record<string, string
   return picked;
 }
 
-function tooLong(most: number): PushFault {
-  return new PushFault(413, "BODY_TOO_LARGE", `the body has more than ${most} bytes sent`);
+function tooLong(most: number): ApiError {
+  return new ApiError(413, "BODY_TOO_LARGE", `the body has more than ${most} bytes sent`);
 }

@@ -8,7 +8,7 @@ import { behindGate, createRequestGate, fetchBehindGate } from "../../http/reque
 import { ClientNetworks } from "../../limits/client-networks.ts";
 import { ClientRate } from "../../limits/client-rate.ts";
 import { anyLoad, LoopDelay, RequestsInFlight } from "../../limits/load.ts";
-import type { StartServer } from "../node/node-server.ts";
+import type { StartServer } from "../node/server/node-server.ts";
 
 /** What is protected. */
 export interface Protected {

@@ -1,8 +1,7 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { PushAuthority } from "../../access/push-authority.ts";
+import { ApiError, apiRoute } from "../../http/api-error.ts";
 import type { AppEnvironment } from "../../http/environment.ts";
-import { authorizePush } from "../../http/push/push-access.ts";
-import { PushFault, refusePush } from "../../http/push/push-fault.ts";
 import { logFailure } from "./event-log.ts";
 
 /** What changes a snapshot; POST renews a lease. */
@@ -19,32 +18,20 @@ export function createPushForward(
   onChange: () => void = () => {},
 ): Hono<AppEnvironment> {
   const routes = new Hono<AppEnvironment>();
-  const handle = async (request: Request, clusterId: string, authorization: string | undefined) => {
-    try {
-      await authorizePush(authority, authorization, undefined, clusterId);
-    } catch (error) {
-      const refusal = refusePush(error);
-      if (refusal !== undefined) return refusal;
-      throw error;
-    }
-    try {
-      const { method } = request;
-      const response = await forward(request);
-      if (response.ok && CHANGES.has(method)) onChange();
-      return response;
-    } catch (error) {
+  const route = apiRoute({}, async ({ req }: Context<AppEnvironment>) => {
+    const clusterId = req.param("clusterId") ?? "";
+    await authority.authorize(req.header("authorization"), undefined, clusterId);
+    const { method } = req.raw;
+    const response = await forward(req.raw).catch((error) => {
       logFailure("push-not-forwarded", "the object could not be reached", error, { clusterId });
-      const fault = new PushFault(503, "BUSY", "the gateway's object could not be reached: try again later", {
+      throw new ApiError(503, "BUSY", "the gateway's object could not be reached: try again later", {
         headers: { "retry-after": "5" },
       });
-      return refusePush(fault)!;
-    }
-  };
-  routes.all("/:clusterId{[^/]+}/*", ({ req }) =>
-    handle(req.raw, req.param("clusterId"), req.header("authorization")),
-  );
-  routes.all("/:clusterId", ({ req }) =>
-    handle(req.raw, req.param("clusterId"), req.header("authorization")),
-  );
+    });
+    if (response.ok && CHANGES.has(method)) onChange();
+    return response;
+  });
+  routes.all("/:clusterId{[^/]+}/*", route);
+  routes.all("/:clusterId", route);
   return routes;
 }

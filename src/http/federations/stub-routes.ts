@@ -3,9 +3,9 @@ import type { CertificateIdentity } from "../../access/certificates.ts";
 import { type StubRegistration, type StubZones, TooManyFederations } from "../../forward/stub-zones.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { collectIssues } from "../../snapshot/snapshot-error.ts";
+import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "../api-error.ts";
 import type { AppEnvironment } from "../environment.ts";
 import { takeJsonBody } from "../push/push-body.ts";
-import { faultResponse, jsonResponse, PushFault } from "../push/push-fault.ts";
 import { DEFAULT_PUSH_LIMITS, PushAdmission } from "../push/push-limits.ts";
 import { FederationName, StubRequest } from "./stub-messages.ts";
 
@@ -21,6 +21,8 @@ export interface StubRoutesDependencies {
   readonly onError?: (error: unknown) => void;
   readonly onChange?: (change: "registered" | "removed", name: string) => void;
 }
+
+type StubContext = Context<AppEnvironment>;
 
 const MOST_BODY_BYTES = 64 * 1024;
 const LIMITS = {
@@ -38,24 +40,11 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
   const { stubs, counters, onError, onChange } = dependencies;
   const admission = new PushAdmission(LIMITS);
 
-  const route =
-    (handle: (context: Context<AppEnvironment>) => Response | Promise<Response>) =>
-    async (context: Context<AppEnvironment>): Promise<Response> => {
-      try {
-        requireCertificate(context, dependencies);
-        return await handle(context);
-      } catch (error) {
-        if (error instanceof PushFault) return faultResponse(error);
-        if (error instanceof TooManyFederations) {
-          counters?.hit("stub.federations");
-          return faultResponse(new PushFault(503, error.code, error.message));
-        }
-        onError?.(error);
-        return faultResponse(
-          new PushFault(500, "INTERNAL", "the gateway failed to process this; its log has the reason"),
-        );
-      }
-    };
+  const route = (handle: (context: StubContext) => Response | Promise<Response>) =>
+    apiRoute({ counters, onError }, (context: StubContext) => {
+      requireCertificate(context, dependencies);
+      return handle(context);
+    });
 
   const describe = ({ name, nameservers }: StubRegistration) => ({
     name,
@@ -73,7 +62,10 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
     route(async (context) => {
       const name = readName(context);
       const { nameservers } = await takeJsonBody(context.req.raw, LIMITS, admission, readStubRequest);
-      const isNew = await stubs.register({ name, nameservers });
+      const isNew = await stubs.register({ name, nameservers }).catch((error) => {
+        if (!(error instanceof TooManyFederations)) throw error;
+        throw new ApiError(503, error.code, error.message, { limit: "stub.federations" });
+      });
       onChange?.("registered", name);
       return jsonResponse(isNew ? 201 : 200, describe({ name, nameservers }));
     }),
@@ -84,7 +76,7 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
       const name = readName(context);
       const registration = stubs.get(name);
       if (registration !== undefined) return jsonResponse(200, describe(registration));
-      throw new PushFault(404, "UNKNOWN_FEDERATION", `the federation "${name}" is not registered`);
+      throw new ApiError(404, "UNKNOWN_FEDERATION", `the federation "${name}" is not registered`);
     }),
   );
   routes.delete(
@@ -95,14 +87,14 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
     }),
   );
-  routes.all("/", route(notAllowed("GET, HEAD")));
-  routes.all("/:name", route(notAllowed("POST, GET, HEAD, DELETE")));
+  routes.all("/", route(methodNotAllowed("GET, HEAD")));
+  routes.all("/:name", route(methodNotAllowed("POST, GET, HEAD, DELETE")));
   return routes;
 }
 
-/** @throws {PushFault} 403 where the client did not show a certificate, or one that is not trusted, or that of a cluster. */
+/** @throws {ApiError} 403 where the client did not show a certificate, or one that is not trusted, or that of a cluster. */
 function requireCertificate(
-  context: Context<AppEnvironment>,
+  context: StubContext,
   { isForPushing, isForAsking }: Pick<StubRoutesDependencies, "isForPushing" | "isForAsking">,
 ): void {
   switch (context.env?.client?.certificate) {
@@ -110,13 +102,13 @@ function requireCertificate(
       if (isForPushing === undefined && isForAsking === undefined) return;
       const identity = context.env.client.certificateIdentity;
       if (identity === undefined || isForPushing?.(identity) === true)
-        throw new PushFault(
+        throw new ApiError(
           403,
           "CERTIFICATE_OF_CLUSTER",
           "the client certificate is that of a cluster that pushes (push.credentials), which may not register federations",
         );
       if (isForAsking?.(identity) === true)
-        throw new PushFault(
+        throw new ApiError(
           403,
           "CERTIFICATE_FOR_ASKING",
           "the client certificate is for queries only (access.rules), and may not register federations",
@@ -124,13 +116,13 @@ function requireCertificate(
       return;
     }
     case "refused":
-      throw new PushFault(
+      throw new ApiError(
         403,
         "CERTIFICATE_REFUSED",
         "the client certificate is not one of the authority that this gateway trusts (tls.clientCaFile)",
       );
     default:
-      throw new PushFault(
+      throw new ApiError(
         403,
         "CERTIFICATE_REQUIRED",
         "federations are for clients with a TLS certificate of the authority in tls.clientCaFile",
@@ -138,29 +130,21 @@ function requireCertificate(
   }
 }
 
-/** @throws {PushFault} 422 */
-function readName(context: Context<AppEnvironment>): string {
+/** @throws {ApiError} 422 */
+function readName(context: StubContext): string {
   const name = FederationName.safeParse(context.req.param("name"));
   if (name.success) return name.data;
   throw invalid([{ path: "name", message: name.error.issues[0]!.message }]);
 }
 
-/** @throws {PushFault} 422 */
+/** @throws {ApiError} 422 */
 function readStubRequest(value: unknown): { readonly nameservers: readonly string[] } {
   const parsed = StubRequest.safeParse(value);
   if (parsed.success) return parsed.data;
   throw invalid(collectIssues(parsed.error, []));
 }
 
-function invalid(issues: readonly { readonly path: string; readonly message: string }[]): PushFault {
+function invalid(issues: readonly { readonly path: string; readonly message: string }[]): ApiError {
   const message = issues.map((issue) => `${issue.path || "the body"}: ${issue.message}`).join("; ");
-  return new PushFault(422, "INVALID_FEDERATION", message, { details: { issues } });
-}
-
-function notAllowed(allow: string): (context: Context<AppEnvironment>) => Response {
-  return ({ req }) => {
-    throw new PushFault(405, "METHOD_NOT_ALLOWED", `${req.method} is not for this path: ${allow}`, {
-      headers: { allow },
-    });
-  };
+  return new ApiError(422, "INVALID_FEDERATION", message, { details: { issues } });
 }

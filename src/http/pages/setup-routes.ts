@@ -42,7 +42,7 @@ export function createSetupRoutes(): Hono<AppEnvironment> {
       const result = clientTestResult(test, token);
       const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
       return result === undefined
-        ? c.json({ error: { code: "NOT_FOUND", message: "this test does not exist" } }, 404, headers)
+        ? c.json({ code: "NOT_FOUND", message: "this test does not exist" }, 404, headers)
         : c.json(result, 200, headers);
     }),
   );

@@ -1,6 +1,6 @@
+import { ApiError } from "../api-error.ts";
 import { essence, JSON_TYPE } from "../media-type.ts";
 import { findJsonError, JsonShape, lineAndColumn } from "./json-syntax.ts";
-import { PushFault } from "./push-fault.ts";
 import type { PushAdmission, PushLimits } from "./push-limits.ts";
 
 /** A compression ratio says nothing about small bodies. */
@@ -11,7 +11,7 @@ const UTF8 = /;\s*charset\s*=\s*"?([^";\s]*)/i;
  * Reads a JSON body, plain or compressed by gzip, and hands it to `take` while it counts against the
  * octets in flight.
  * @param work is told how many members and elements the body has before it is parsed, and may refuse it
- * @throws {PushFault} 400, 413, 415 or 503, saying what is wrong where.
+ * @throws {ApiError} 400, 413, 415 or 503, saying what is wrong where.
  */
 export async function takeJsonBody<Result>(
   request: Request,
@@ -59,11 +59,11 @@ async function readJson(
 /** Before the parser makes objects of it: deep texts would take its stack, and wide ones the memory. */
 function checkShape({ deepest, values }: JsonShape, limits: PushLimits): void {
   if (deepest > limits.levels)
-    throw new PushFault(400, "JSON_TOO_DEEP", `the JSON is nested more than ${limits.levels} levels deep`, {
+    throw new ApiError(400, "JSON_TOO_DEEP", `the JSON is nested more than ${limits.levels} levels deep`, {
       limit: "limits.pushLevels",
     });
   if (values > limits.values)
-    throw new PushFault(
+    throw new ApiError(
       413,
       "TOO_MANY_VALUES",
       `the JSON has more than ${limits.values} members and elements`,
@@ -74,7 +74,7 @@ function checkShape({ deepest, values }: JsonShape, limits: PushLimits): void {
 function checkContentType(contentType: string | null): void {
   const charset = UTF8.exec(contentType ?? "")?.[1]?.toLowerCase() ?? "utf-8";
   if (contentType !== null && essence(contentType) === JSON_TYPE && charset === "utf-8") return;
-  throw new PushFault(415, "UNSUPPORTED_MEDIA_TYPE", `the Content-Type must be ${JSON_TYPE} (UTF-8)`, {
+  throw new ApiError(415, "UNSUPPORTED_MEDIA_TYPE", `the Content-Type must be ${JSON_TYPE} (UTF-8)`, {
     headers: { accept: JSON_TYPE },
   });
 }
@@ -83,12 +83,12 @@ async function* readBody(request: Request, limits: PushLimits): AsyncGenerator<U
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   const isCompressed = encoding === "gzip" || encoding === "x-gzip";
   if (!isCompressed && encoding !== "identity")
-    throw new PushFault(415, "UNSUPPORTED_ENCODING", "the Content-Encoding must be gzip, or absent", {
+    throw new ApiError(415, "UNSUPPORTED_ENCODING", "the Content-Encoding must be gzip, or absent", {
       headers: { "accept-encoding": "gzip" },
     });
   if (request.body === null) return;
   let sent = 0;
-  let fault: PushFault | undefined;
+  let fault: ApiError | undefined;
   const counted = request.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(part, controller) {
@@ -113,7 +113,7 @@ async function* readBody(request: Request, limits: PushLimits): AsyncGenerator<U
       bytes += value.length;
       if (bytes > limits.bodyBytes) throw tooLarge(limits.bodyBytes, "decompressed");
       if (bytes > RATIO_FROM_BYTES && bytes > sent * limits.compressionRatio)
-        throw new PushFault(
+        throw new ApiError(
           413,
           "COMPRESSION_RATIO",
           `the body decompresses to more than ${limits.compressionRatio} times its size`,
@@ -133,7 +133,7 @@ function decode(decoder: InstanceType<typeof TextDecoder>, part: Uint8Array | un
   try {
     return part === undefined ? decoder.decode() : decoder.decode(part, { stream: true });
   } catch {
-    throw new PushFault(400, "INVALID_UTF8", "the body is not UTF-8");
+    throw new ApiError(400, "INVALID_UTF8", "the body is not UTF-8");
   }
 }
 
@@ -147,7 +147,7 @@ function parse(text: string): unknown {
       position >= text.length
         ? "the body ends"
         : `found ${JSON.stringify(text.slice(position, position + 12))}`;
-    throw new PushFault(
+    throw new ApiError(
       400,
       "INVALID_JSON",
       `the body is not JSON: ${found} at line ${line}, column ${column}`,
@@ -158,14 +158,14 @@ function parse(text: string): unknown {
   }
 }
 
-function tooLarge(most: number, how: "sent" | "decompressed"): PushFault {
-  return new PushFault(413, "BODY_TOO_LARGE", `the body has more than ${most} bytes ${how}`, {
+function tooLarge(most: number, how: "sent" | "decompressed"): ApiError {
+  return new ApiError(413, "BODY_TOO_LARGE", `the body has more than ${most} bytes ${how}`, {
     limit: how === "sent" ? "limits.pushSentBytes" : "limits.pushBytes",
   });
 }
 
-function unreadable(isCompressed: boolean): PushFault {
+function unreadable(isCompressed: boolean): ApiError {
   return isCompressed
-    ? new PushFault(400, "INVALID_GZIP", "the body is not gzip, is cut off, or has trailing bytes")
-    : new PushFault(400, "UNREADABLE_BODY", "the body ended before it was complete");
+    ? new ApiError(400, "INVALID_GZIP", "the body is not gzip, is cut off, or has trailing bytes")
+    : new ApiError(400, "UNREADABLE_BODY", "the body ended before it was complete");
 }

@@ -1,5 +1,5 @@
 import { TokenBuckets } from "../../limits/token-buckets.ts";
-import { PushFault } from "./push-fault.ts";
+import { ApiError } from "../api-error.ts";
 
 /** Bounds on the requests of the push API. */
 export interface PushLimits {
@@ -59,12 +59,12 @@ export class PushAdmission {
 
   /**
    * Counts a request of a cluster.
-   * @throws {PushFault} 429
+   * @throws {ApiError} 429
    */
   admit(clusterId: string): void {
     const seconds = this.#requests.take(this.#requests.of(clusterId));
     if (seconds > 0)
-      throw new PushFault(429, "TOO_MANY_REQUESTS", "this cluster sends too many requests", {
+      throw new ApiError(429, "TOO_MANY_REQUESTS", "this cluster sends too many requests", {
         headers: { "retry-after": String(seconds) },
         limit: "limits.pushesPerSecond",
       });
@@ -72,12 +72,12 @@ export class PushAdmission {
 
   /**
    * Counts the members and elements of a body before it is parsed.
-   * @throws {PushFault} 429
+   * @throws {ApiError} 429
    */
   work(clusterId: string, values: number): void {
     const seconds = this.#values.take(this.#values.of(clusterId), values);
     if (seconds > 0)
-      throw new PushFault(
+      throw new ApiError(
         429,
         "TOO_MUCH_WORK",
         `this cluster sends more than ${this.#limits.valuesPerSecond} members and elements a second: send deltas`,
@@ -87,12 +87,12 @@ export class PushAdmission {
 
   /**
    * Runs a push of a cluster, unless too many of it run.
-   * @throws {PushFault} 429
+   * @throws {ApiError} 429
    */
   async run<Result>(clusterId: string, push: () => Promise<Result>): Promise<Result> {
     const running = this.#pushes.get(clusterId) ?? 0;
     if (running >= this.#limits.pushesPerCluster)
-      throw new PushFault(
+      throw new ApiError(
         429,
         "TOO_MANY_PUSHES",
         `${running} pushes of this cluster are in progress already`,
@@ -110,11 +110,11 @@ export class PushAdmission {
 
   /**
    * Counts octets until `release`.
-   * @throws {PushFault} 503 when all bodies together are too much.
+   * @throws {ApiError} 503 when all bodies together are too much.
    */
   charge(bytes: number): void {
     if (this.#bytes + bytes > this.#limits.bytesInFlight)
-      throw new PushFault(503, "BUSY", "too many pushes are being read: try again later", {
+      throw new ApiError(503, "BUSY", "too many pushes are being read: try again later", {
         headers: { "retry-after": "5" },
         limit: "limits.pushBytesInFlight",
       });

@@ -63,15 +63,11 @@ export const ClusterResponse = z.object({
 
 /** Body of every response that is not a success. */
 export const ErrorResponse = z.object({
-  error: z.object({
-    code: z.string().meta({ description: "Stable; docs/reference/push-api.md lists them." }),
-    message: z.string(),
-    details: z.record(z.string(), z.unknown()).optional(),
+  code: z.string().meta({ description: "Stable; docs/reference/push-api.md lists them." }),
+  message: z.string(),
+  details: z.record(z.string(), z.unknown()).optional().meta({
+    description: "With 409: `currentGeneration`, the generation that the gateway holds, null for none.",
   }),
-  currentGeneration: generation
-    .nullable()
-    .optional()
-    .meta({ description: "With 409: the generation that the gateway holds, null for none." }),
 });
 
 /**

@@ -5,11 +5,10 @@ import type { GatewayStatus } from "../../gateway/gateway-types.ts";
 import type { ServedImage } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { parseInSteps } from "../../snapshot/parse.ts";
+import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "../api-error.ts";
 import type { AppEnvironment } from "../environment.ts";
 import { inTurns } from "./in-turns.ts";
-import { authorizePush } from "./push-access.ts";
 import { takeJsonBody } from "./push-body.ts";
-import { faultResponse, jsonResponse, limitOf, PushFault, refusePush } from "./push-fault.ts";
 import { DEFAULT_PUSH_LIMITS, PushAdmission, type PushLimits } from "./push-limits.ts";
 import { LeaseRequest, parseMessage, parsePatchRequest } from "./push-messages.ts";
 
@@ -41,25 +40,13 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   const leaseLimits = { ...limits, sentBytes: MOST_LEASE_BYTES, bodyBytes: MOST_LEASE_BYTES };
   const admission = new PushAdmission(limits);
 
-  const route =
-    (handle: (context: PushContext, clusterId: string) => Promise<Response>) =>
-    async (context: PushContext): Promise<Response> => {
-      try {
-        const clusterId = context.req.param("clusterId") ?? "";
-        await authorizePush(authority, context.req.header("authorization"), context.env?.client, clusterId);
-        admission.admit(clusterId);
-        return await handle(context, clusterId);
-      } catch (error) {
-        const limit = limitOf(error);
-        if (limit !== undefined) counters?.hit(limit);
-        const refusal = refusePush(error);
-        if (refusal !== undefined) return refusal;
-        onError?.(error);
-        return refusePush(
-          new PushFault(500, "INTERNAL", "the gateway failed to process this; its log has the reason"),
-        )!;
-      }
-    };
+  const route = (handle: (context: PushContext, clusterId: string) => Promise<Response>) =>
+    apiRoute({ counters, onError }, async (context: PushContext) => {
+      const clusterId = context.req.param("clusterId") ?? "";
+      await authority.authorize(context.req.header("authorization"), context.env?.client, clusterId);
+      admission.admit(clusterId);
+      return handle(context, clusterId);
+    });
 
   const routes = new Hono<AppEnvironment>();
   routes.put(
@@ -115,11 +102,15 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     "/:clusterId",
     route(async (_, clusterId) => jsonResponse(200, describeCluster(gateway.status(), clusterId))),
   );
-  routes.all("/:clusterId/snapshot", notAllowed("PUT, PATCH"));
-  routes.all("/:clusterId/lease", notAllowed("POST"));
-  routes.all("/:clusterId", notAllowed("GET, HEAD, DELETE"));
-  routes.all("*", (context) =>
-    faultResponse(new PushFault(404, "NOT_FOUND", `the push API has no resource at ${context.req.path}`)),
+  const others = (answer: (context: PushContext) => Response) => apiRoute({ counters, onError }, answer);
+  routes.all("/:clusterId/snapshot", others(methodNotAllowed("PUT, PATCH")));
+  routes.all("/:clusterId/lease", others(methodNotAllowed("POST")));
+  routes.all("/:clusterId", others(methodNotAllowed("GET, HEAD, DELETE")));
+  routes.all(
+    "*",
+    others(({ req }) => {
+      throw new ApiError(404, "NOT_FOUND", `the push API has no resource at ${req.path}`);
+    }),
   );
   return routes;
 }
@@ -129,14 +120,14 @@ function leaseSeconds(context: PushContext): number | undefined {
   const text = context.req.query("leaseSeconds");
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new PushFault(422, "INVALID_LEASE", "leaseSeconds must be a whole number of seconds");
+  throw new ApiError(422, "INVALID_LEASE", "leaseSeconds must be a whole number of seconds");
 }
 
-/** @throws {PushFault} 404 for a cluster that is not known. */
+/** @throws {ApiError} 404 for a cluster that is not known. */
 function describeCluster(status: GatewayStatus, clusterId: string): unknown {
   const cluster = status.clusters.find((one) => one.clusterId === clusterId);
   if (cluster === undefined)
-    throw new PushFault(404, "UNKNOWN_CLUSTER", `cluster "${clusterId}" has not pushed, or has left`);
+    throw new ApiError(404, "UNKNOWN_CLUSTER", `cluster "${clusterId}" has not pushed, or has left`);
   return {
     ...cluster,
     conflicts: status.conflicts.filter(
@@ -145,13 +136,4 @@ function describeCluster(status: GatewayStatus, clusterId: string): unknown {
     findings: status.findings.filter((finding) => finding.clusterId === clusterId),
     ...(status.compileError === undefined ? {} : { compileError: status.compileError }),
   };
-}
-
-function notAllowed(allow: string): (context: PushContext) => Response {
-  return ({ req }) =>
-    faultResponse(
-      new PushFault(405, "METHOD_NOT_ALLOWED", `${req.method} is not for this path: ${allow}`, {
-        headers: { allow },
-      }),
-    );
 }

@@ -155,7 +155,7 @@ const malformed: readonly HttpCase[] = (
     expected: {
       status: 400,
       headers: { "content-type": JSON_UTF8, "cache-control": "no-store" },
-      json: { error: { code: "INVALID_QUESTION", message: expect.stringContaining(text) } },
+      json: { code: "INVALID_QUESTION", message: expect.stringContaining(text) },
     },
   },
   {
@@ -192,7 +192,7 @@ const refusals: readonly HttpCase[] = (
   expected: {
     status,
     headers: { "content-type": code === undefined ? "text/plain; charset=utf-8" : JSON_UTF8 },
-    ...(code !== undefined && { jsonWith: { error: { code } } }),
+    ...(code !== undefined && { jsonWith: { code } }),
   },
 }));
 

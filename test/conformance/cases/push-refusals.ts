@@ -35,7 +35,7 @@ const body = (
 
 const wrongPort = structuredClone(shopSnapshot("west"));
 Object.assign(wrongPort.exports["shop/web"]!.ports[0]!, { port: "http" });
-const issue = (path: string) => ({ error: { details: { issues: [{ path }] } } });
+const issue = (path: string) => ({ details: { issues: [{ path }] } });
 
 const bodies: readonly HttpCase[] = [
   body("another type", text, { "content-type": "text/plain" }, 415, "UNSUPPORTED_MEDIA_TYPE", {
@@ -59,18 +59,18 @@ const bodies: readonly HttpCase[] = [
   body("UTF-8 cut in a character", Uint8Array.of(0x22, 0xc3), {}, 400, "INVALID_UTF8"),
   body("no JSON", '{"formatVersion": 1,}', {}, 400, "INVALID_JSON"),
   body("no JSON, located", '{\n  "formatVersion": 1\n  "clusterId": 2}', {}, 400, "INVALID_JSON", {
-    jsonWith: { error: { details: { position: 25, line: 3, column: 3 } } },
+    jsonWith: { details: { position: 25, line: 3, column: 3 } },
     text: "line 3, column 3",
   }),
   body("nothing", "", {}, 400, "INVALID_JSON"),
   body("too many levels", `{"a":${"[".repeat(200_000)}`, {}, 400, "JSON_TOO_DEEP"),
   body("a member __proto__", text.replace(/\}$/, ',"__proto__":{}}'), {}, 422, "INVALID_SNAPSHOT", {
-    jsonWith: { error: { details: { total: 1, issues: [{ path: "__proto__" }] } } },
+    jsonWith: { details: { total: 1, issues: [{ path: "__proto__" }] } },
   }),
   body("no object", "[]", {}, 422, "INVALID_SNAPSHOT"),
   body("a wrong field", JSON.stringify(wrongPort), {}, 422, "INVALID_SNAPSHOT", {
     text: "expected number, received string",
-    jsonWith: { error: { details: { total: 1, issues: [{ path: 'exports["shop/web"].ports[0].port' }] } } },
+    jsonWith: { details: { total: 1, issues: [{ path: 'exports["shop/web"].ports[0].port' }] } },
   }),
   body("another cluster", JSON.stringify(shopSnapshot("north")), {}, 422, "CLUSTER_ID_MISMATCH"),
   body(

@@ -116,12 +116,12 @@ export const attackQueries: readonly AttackQuery[] = [
     gets: Rcode.FORMERR,
   },
   {
-    title: "an additional record whose name points to itself: nobody follows it",
+    title: "an additional record whose name points to itself (RFC 1035 section 4.1.4)",
     query: message(WEB, {
       counts: [1, 0, 0, 1],
       behind: Buffer.of(0xc0, message(WEB).length, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0),
     }),
-    gets: Rcode.NOERROR,
+    gets: Rcode.FORMERR,
   },
   { title: "a label type of old", query: message(Buffer.of(0x41, 1, 2, 0)), gets: Rcode.FORMERR },
   {

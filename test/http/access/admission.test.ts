@@ -281,7 +281,8 @@ describe("a refusal", () => {
     ]);
     const inJson = await ask(json(WEB), { authorization: "Bearer other" });
     expect(await inJson.json()).toEqual({
-      error: { code: "UNKNOWN_TOKEN", message: "the gateway does not know this bearer token" },
+      code: "UNKNOWN_TOKEN",
+      message: "the gateway does not know this bearer token",
     });
     const certificates = await accessWorld({ rules: RULES.filter(({ name }) => name === "pods") });
     expect((await certificates.ask(dns(WEB))).status).toBe(403);

@@ -8,10 +8,12 @@ const root = join(import.meta.dirname, "../../..");
 const documentation = readFileSync(join(root, "docs/reference/push-api.md"), "utf8");
 
 test("docs/reference/push-api.md lists every code with its status", () => {
-  const http = join(root, "src/http/push");
-  const sources = readdirSync(http).filter((name) => name.startsWith("push"));
-  const text = sources.map((name) => readFileSync(join(http, name), "utf8")).join("\n");
-  const thrown = [...text.matchAll(/new PushFault\(\s*(\d{3}),\s*"([A-Z0-9_]+)"/g)];
+  const folder = join(root, "src/http/push");
+  const routes = readdirSync(folder).map((name) => join(folder, name));
+  const text = [...routes, join(root, "src/http/api-error.ts")]
+    .map((file) => readFileSync(file, "utf8"))
+    .join("\n");
+  const thrown = [...text.matchAll(/new ApiError\(\s*(\d{3}),\s*"([A-Z0-9_]+)"/g)];
   const mapped = [...text.matchAll(/^ {2}([A-Z_]{6,}): (\d{3}),$/gm)].map(([all, code, status]) => [
     all,
     status,

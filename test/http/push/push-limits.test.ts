@@ -174,6 +174,6 @@ describe("limits", () => {
     const { put } = await openPushApi();
     const response = await put(undefined, { body });
     expect(response.status).toBe(422);
-    expect(await response.json()).toMatchObject({ error: { details: { total: 1000 } } });
+    expect(await response.json()).toMatchObject({ details: { total: 1000 } });
   });
 });

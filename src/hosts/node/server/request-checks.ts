@@ -1,5 +1,5 @@
-import type { ServerLimits } from "../../config/server-limits.ts";
-import type { Limit } from "../../limits/limit-counters.ts";
+import type { ServerLimits } from "../../../config/server-limits.ts";
+import type { Limit } from "../../../limits/limit-counters.ts";
 
 type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;
 

@@ -1,6 +1,6 @@
 import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import type { LimitCounters } from "../../limits/limit-counters.ts";
+import type { LimitCounters } from "../../../limits/limit-counters.ts";
 import type { ClientConnections } from "./server-protection.ts";
 
 /** A TCP connection, with what is known of it. Times by `performance.now()`. */

@@ -9,14 +9,14 @@ import type { Socket } from "node:net";
 export class DeclinedUpgrades {
   readonly #latest = new WeakMap<Socket, ServerResponse>();
 
-  /** @param event by which the server takes a connection in: `connection`, or `secureConnection` over TLS */
-  watch(server: HttpServer, event: "connection" | "secureConnection"): void {
+  /** @param entry the event by which the server takes a connection in: `connection`, or `secureConnection` over TLS */
+  watch(server: HttpServer, entry: "connection" | "secureConnection"): void {
     server.on("upgrade", (incoming: IncomingMessage, stream, head: Buffer) => {
       const socket = stream as Socket;
       const again = () => {
         if (socket.destroyed) return;
         socket.unshift(Buffer.concat([headOf(incoming), head]));
-        server.emit(event, socket);
+        server.emit(entry, socket);
         // What was put back is in the socket's own buffer, where Node's parser reads only along with a listener.
         socket.on("data", () => {});
       };

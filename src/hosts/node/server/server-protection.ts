@@ -1,8 +1,8 @@
-import type { ClientNetworks } from "../../limits/client-networks.ts";
-import type { ClientRate } from "../../limits/client-rate.ts";
-import type { ConnectionErrors } from "../../limits/connection-errors.ts";
-import type { LimitCounters } from "../../limits/limit-counters.ts";
-import type { RequestsInFlight } from "../../limits/load.ts";
+import type { ClientNetworks } from "../../../limits/client-networks.ts";
+import type { ClientRate } from "../../../limits/client-rate.ts";
+import type { ConnectionErrors } from "../../../limits/connection-errors.ts";
+import type { LimitCounters } from "../../../limits/limit-counters.ts";
+import type { RequestsInFlight } from "../../../limits/load.ts";
 
 /** How many connections each client may have. */
 export interface ClientConnections {

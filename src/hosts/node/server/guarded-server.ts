@@ -11,8 +11,9 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { TLSSocket } from "node:tls";
-import type { ServerLimits } from "../../config/server-limits.ts";
-import type { HttpResponse } from "../../http/exchange.ts";
+import type { ServerLimits } from "../../../config/server-limits.ts";
+import type { HttpResponse } from "../../../http/exchange.ts";
+import { type ServerTls, secureContext } from "../tls.ts";
 import { answerRequest, type RequestHandlers } from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
 import { DeclinedUpgrades } from "./declined-upgrade.ts";
@@ -22,7 +23,6 @@ import { Http2Request } from "./http2-request.ts";
 import { beyondHeaders, hasTwoHosts } from "./request-checks.ts";
 import { takeFailures } from "./server-failures.ts";
 import type { ServerProtection } from "./server-protection.ts";
-import { type ServerTls, secureContext } from "./tls.ts";
 
 /** What a server is made of. */
 export interface GuardedServerParts {

@@ -2,8 +2,8 @@ import type { Server as HttpServer } from "node:http";
 import type { Http2SecureServer, ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ConnectionErrors } from "../../limits/connection-errors.ts";
-import type { Limit, LimitCounters } from "../../limits/limit-counters.ts";
+import type { ConnectionErrors } from "../../../limits/connection-errors.ts";
+import type { Limit, LimitCounters } from "../../../limits/limit-counters.ts";
 
 interface ServerFailure extends Error {
   readonly code?: string;

@@ -1,17 +1,17 @@
 import type { AddressInfo, Server } from "node:net";
 import { setFlagsFromString } from "node:v8";
-import type { ListenAddress } from "../../config/listen-address.ts";
-import type { ServerLimits } from "../../config/server-limits.ts";
-import { ConnectionErrors } from "../../limits/connection-errors.ts";
-import { LimitCounters } from "../../limits/limit-counters.ts";
-import { RequestsInFlight } from "../../limits/load.ts";
+import type { ListenAddress } from "../../../config/listen-address.ts";
+import type { ServerLimits } from "../../../config/server-limits.ts";
+import { ConnectionErrors } from "../../../limits/connection-errors.ts";
+import { LimitCounters } from "../../../limits/limit-counters.ts";
+import { RequestsInFlight } from "../../../limits/load.ts";
+import { listenFailure, NoSuchAddress } from "../listen-failure.ts";
+import { type ServerTls, secureContext } from "../tls.ts";
 import type { PathExchanges } from "./answer-request.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
 import type { FetchHandler } from "./fetch-request.ts";
 import { createGuardedServer } from "./guarded-server.ts";
-import { listenFailure, NoSuchAddress } from "./listen-failure.ts";
 import type { ServerProtection } from "./server-protection.ts";
-import { type ServerTls, secureContext } from "./tls.ts";
 
 /** What a Node server is started with. */
 export interface NodeServerOptions {
