@@ -15,7 +15,7 @@ export function parseListenAddress(text: string): ListenAddress {
   const port = Number(match?.[3]);
   if (match === null || port > 65535)
     throw new UsageError(
-      `${JSON.stringify(text)} is no address to listen on: HOST:PORT such as localhost:8443, [::1]:8443, or :8443 for every address`,
+      `${JSON.stringify(text)} is not an address to listen on: HOST:PORT such as localhost:8443, [::1]:8443, or :8443 for every address`,
     );
   return { host: match[1] ?? (match[2] || undefined), port };
 }

@@ -24,7 +24,7 @@ export function parseName(text: string): Uint8Array<ArrayBuffer> {
     if (label.length === 0) throw new NameError(`${JSON.stringify(text)} has an empty label`);
     if (label.length > MAX_LABEL_BYTES)
       throw new NameError(
-        `${JSON.stringify(text)} has a label of ${label.length} octets; ${MAX_LABEL_BYTES} is the most`,
+        `${JSON.stringify(text)} has a label of ${label.length} bytes; at most ${MAX_LABEL_BYTES} are allowed`,
       );
     octets.push(label.length, ...label);
     label = [];

@@ -34,7 +34,7 @@ export function chooseClusterId(
     if (typeof value === "string" && isClusterId(value)) return value;
     throw new ClusterIdError(
       "CLUSTER_ID_INVALID",
-      `${source} is ${quote(value)}, which is no cluster id: one RFC 1123 label, or two joined by a dot. Correct it, or give a cluster id (--cluster-id)`,
+      `${source} is ${quote(value)}, which is not a cluster id: one RFC 1123 label, or two joined by a dot. Correct it, or give a cluster id (--cluster-id)`,
     );
   }
   throw new ClusterIdError(

@@ -129,7 +129,7 @@ function readHostname(report: Report, field: string, value: unknown): string | u
   if (hostname !== undefined && /^[^\s_]{1,253}$/.test(hostname)) return hostname;
   report(
     "InvalidEndpoint",
-    `${field}.hostname holds ${quote(value)}, which is no host name; the endpoint is kept without it`,
+    `${field}.hostname holds ${quote(value)}, which is not a host name; the endpoint is kept without it`,
   );
   return undefined;
 }

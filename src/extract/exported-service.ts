@@ -112,7 +112,10 @@ function readPairs(
   for (const [key, text] of sorted) {
     if (PAIR_KEY.test(key) && typeof text === "string" && text.length <= most) pairs[key] = text;
     else
-      report("InvalidField", `${field} holds ${quote({ [key]: text })}, which is no label; it is left out`);
+      report(
+        "InvalidField",
+        `${field} holds ${quote({ [key]: text })}, which is not a label; it is left out`,
+      );
   }
   return Object.keys(pairs).length === 0 ? undefined : pairs;
 }

@@ -42,7 +42,7 @@ export function readBoundedText(
   if (typeof value === "string" && value.length <= most) return value;
   report(
     "InvalidField",
-    `${field} holds ${quote(value)}, which is no text of up to ${most} characters; it is left out`,
+    `${field} holds ${quote(value)}, which is not a text of up to ${most} characters; it is left out`,
   );
   return undefined;
 }

@@ -44,7 +44,7 @@ function mergeBySource(
     else if (!SOURCE_CLUSTER.test(source))
       report(
         "InvalidSourceCluster",
-        `the value of label ${SOURCE_CLUSTER_LABEL} is no label value; the slice is left out`,
+        `the value of label ${SOURCE_CLUSTER_LABEL} is not a label value; the slice is left out`,
       );
     else {
       const before = bySource.get(source);

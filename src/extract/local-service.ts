@@ -72,7 +72,7 @@ function readOwnedName(report: Report, { metadata, spec }: Service, isAlias: boo
   else
     report(
       "InvalidSpecName",
-      `${field} is ${quote(value)}, which is no valid DNS name; the alias keeps the name of the Service`,
+      `${field} is ${quote(value)}, which is not a valid DNS name; the alias keeps the name of the Service`,
     );
   return undefined;
 }

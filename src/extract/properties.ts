@@ -24,6 +24,6 @@ export function readGlobalProperties(report: Report, spec: ServiceProperties | u
 function readSeconds(report: Report, field: string, value: unknown): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && Number.isSafeInteger(value)) return value;
-  report("InvalidField", `${field} holds ${quote(value)}, which is no whole number; it is left out`);
+  report("InvalidField", `${field} holds ${quote(value)}, which is not a whole number; it is left out`);
   return undefined;
 }

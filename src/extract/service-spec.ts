@@ -16,7 +16,7 @@ export function readCreation(report: Report, value: unknown): string {
   if (result.success) return result.data;
   report(
     "InvalidTimestamp",
-    `metadata.creationTimestamp holds ${quote(value)}, which is no RFC 3339 time; the object counts as the youngest`,
+    `metadata.creationTimestamp holds ${quote(value)}, which is not an RFC 3339 time; the object counts as the youngest`,
   );
   return UNDATED;
 }

@@ -67,7 +67,7 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
     if (node === null || node === undefined || (isScalar(node) && node.value === null)) return;
     const where = place(node.range?.[0] ?? 0);
     if (!isMap(node) || typeof node.get("kind") !== "string" || typeof node.get("apiVersion") !== "string") {
-      const message = "is no Kubernetes object: it needs an apiVersion and a kind";
+      const message = "is not a Kubernetes object: it needs an apiVersion and a kind";
       problems.push({ code: "NotAnObject", ...where, message });
       return;
     }

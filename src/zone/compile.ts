@@ -134,7 +134,8 @@ function compileZoneItself(
 function addAddresses(sets: RecordSets, addresses: readonly string[], ttl: number): void {
   for (const address of addresses) {
     const octets = usableAddress(address);
-    if (octets === undefined) throw new RangeError(`the address ${JSON.stringify(address)} is no IP address`);
+    if (octets === undefined)
+      throw new RangeError(`the address ${JSON.stringify(address)} is not an IP address`);
     sets.addAddress(octets, ttl, 0);
   }
 }

@@ -123,7 +123,7 @@ export class ZoneImage {
   static load(bytes: Uint8Array<ArrayBuffer>): ZoneImage {
     if (bytes.byteOffset % 4 !== 0) throw new ImageError("the image does not start at a multiple of 4");
     if (bytes.length < HEADER_WORDS * 4)
-      throw new ImageError(`${bytes.length} octets are too few for an image`);
+      throw new ImageError(`${bytes.length} bytes are too few for an image`);
     const header = new Uint32Array(bytes.buffer, bytes.byteOffset, HEADER_WORDS);
     if (header[Header.magic] !== IMAGE_MAGIC) throw new ImageError("these bytes are not a zone image");
     if (header[Header.version] !== IMAGE_FORMAT_VERSION)
@@ -132,7 +132,7 @@ export class ZoneImage {
       );
     if (header[Header.totalBytes] !== bytes.length)
       throw new ImageError(
-        `the image should have ${header[Header.totalBytes]} octets and has ${bytes.length}`,
+        `the image should have ${header[Header.totalBytes]} bytes and has ${bytes.length}`,
       );
     return new ZoneImage(bytes, header);
   }

@@ -57,7 +57,7 @@ export class ServiceScope {
       this.report(
         clusterId,
         "NameTooLong",
-        `a name that starts with ${JSON.stringify(labels[0])} would be longer than 253 octets (RFC 1035 section 2.3.4): it is not served`,
+        `a name that starts with ${JSON.stringify(labels[0])} would be longer than 253 bytes (RFC 1035 section 2.3.4): it is not served`,
       );
       return undefined;
     }
@@ -71,7 +71,7 @@ export class ServiceScope {
       this.report(
         clusterId,
         "InvalidAddress",
-        `${JSON.stringify(text)} is no address that can be answered with: it is left out`,
+        `${JSON.stringify(text)} is not a usable address: it is left out`,
       );
     return octets;
   }

@@ -268,7 +268,7 @@ describe("names", () => {
     ["", "a name is empty; the root is written as a dot"],
     ["a..b", '"a..b" has an empty label'],
     ["..", '".." has an empty label'],
-    [`${"x".repeat(64)}.a`, `"${"x".repeat(64)}.a" has a label of 64 octets; 63 is the most`],
+    [`${"x".repeat(64)}.a`, `"${"x".repeat(64)}.a" has a label of 64 bytes; at most 63 are allowed`],
     [
       "a\\256",
       '"a\\\\256" has a malformed escape at position 1: a backslash stands before three digits (\\000 to \\255) or another character',

@@ -52,7 +52,7 @@ describe("names in text (RFC 1035 section 5.1)", () => {
     ["", "empty"],
     ["a..b", "empty label"],
     [".a", "empty label"],
-    ["x".repeat(64), "64 octets"],
+    ["x".repeat(64), "64 bytes"],
     [`${"x".repeat(62)}.`.repeat(5), "255 is the most"],
     ["münchen.test", "position 1"],
     ["a b", "position 1"],

@@ -17,7 +17,7 @@ const codes = new Set(
     [
       ...text.matchAll(/"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"/g),
       ...text.matchAll(/\bcode(?::| =) "([A-Z]+)"/g),
-      ...text.matchAll(/(?:Fault|Error|report)\((?:\s*\d{3},)?\s*"([A-Z]{4,})"/g),
+      ...text.matchAll(/(?:ApiError|Error|report)\((?:\s*\d{3},)?\s*"([A-Z]{4,})"/g),
       ...text.matchAll(/^ {2}\d{3}: "([A-Z]+)",$/gm),
     ].flatMap(([, code]) => (OTHERS.test(code!) ? [] : [code!])),
   ),

@@ -336,17 +336,17 @@ describe("inputs that cannot be checked", () => {
       "a grant of no cluster",
       () => [manifests("a", service(HTTP))],
       { speaksFor: ["z=*"] },
-      /--speaks-for z: "z" is none of the clusters: a/,
+      /--speaks-for z: "z" is not one of the clusters: a/,
     ],
     ...["a", "a=", "=b", "a=B_", "a=b,"].map(
       (grant): [string, () => string[], Partial<CheckFlags>, RegExp] => [
         `the grant ${JSON.stringify(grant)}`,
         () => [manifests("a", service(HTTP))],
         { speaksFor: [grant] },
-        /--speaks-for "a?.*" is no grant such as hub=\*/,
+        /--speaks-for "a?.*" is not a grant such as hub=\*/,
       ],
     ),
-    ["a view of no cluster", () => [manifests("a", service(HTTP))], { view: "z" }, /--view "z" is none of/],
+    ["a view of no cluster", () => [manifests("a", service(HTTP))], { view: "z" }, /--view "z" is not one of/],
     [
       "a federation in the clusterset zone",
       () => [manifests("a", service(HTTP))],

@@ -93,12 +93,12 @@ describe("the command line", () => {
     [[], /Usage: clusterset-doh/],
     [["bogus"], /unknown command 'bogus'/],
     [["serve", "--bogus"], /unknown option '--bogus'/],
-    [["serve", "--listen", "nowhere"], /"nowhere" is no address to listen on/],
+    [["serve", "--listen", "nowhere"], /"nowhere" is not an address to listen on/],
     [["serve", "--config", "none.yaml"], /cannot read the config file/],
     [["serve", "--cluster-token", "a=none"], /cannot read the token file/],
     [["serve", "--log-level", "loud"], /--log-level/],
     [["sync"], /required option '--gateway/],
-    [["sync", "--gateway", "x", "--token-file", "none"], /--gateway "x" is no address/],
+    [["sync", "--gateway", "x", "--token-file", "none"], /--gateway "x" is not an address/],
     [["sync", "--gateway", "https://a.example", "--token-file", "none"], /cannot read the token file/],
     [
       ["sync", "--gateway", "https://a.example", "--token-file", "x", "--manifests", ".", "--context", "c"],
@@ -117,7 +117,7 @@ describe("the command line", () => {
     [["export", "--federation", "prod", "."], /required option '--domain/],
     [["export", "--federation", "prod", "--domain", "a..b", "."], /its domain must be a domain name/],
     [["export", "--federation", "prod", "--domain", "a.example", "none"], /none: ENOENT/],
-    [["export", "--federation", "prod", "--domain", "a.example", "--name-server", ".", "."], /no host name/],
+    [["export", "--federation", "prod", "--domain", "a.example", "--name-server", ".", "."], /not a host name/],
     [["check", "none"], /none: ENOENT/],
   ])("%j says what is wrong and exits with 2", async (args, expected) => {
     const { status, stderr } = await run(args);

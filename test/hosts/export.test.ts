@@ -147,7 +147,7 @@ describe("what is wrong with the inputs", () => {
       { format: "dnsendpoint", nameServer: ["ns.example"] },
       /--name-server is for/,
     ],
-    ["a name server that is no name", { nameServer: ["a b"] }, /--name-server "a b" is no host name/],
+    ["a name server that is no name", { nameServer: ["a b"] }, /--name-server "a b" is not a host name/],
   ])("%s", async (_, flags, expected) => {
     await expect(run(flags)).rejects.toThrow(expected);
     await expect(run(flags)).rejects.toThrow(UsageError);

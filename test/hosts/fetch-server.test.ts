@@ -56,7 +56,7 @@ describe("the server of a runtime", () => {
   it.each([
     ["EADDRINUSE", "127.0.0.1:53 is taken: stop the program"],
     ["EACCES", "127.0.0.1:53 is not allowed"],
-    ["EADDRNOTAVAIL", "127.0.0.1:53 is no address of this machine"],
+    ["EADDRNOTAVAIL", "127.0.0.1:53 is not an address of this machine"],
     ["EIO", "cannot listen on 127.0.0.1:53: the system said no"],
   ])("explains %s", async (code, message) => {
     const runtime = new FakeRuntime({ "127.0.0.1": code });

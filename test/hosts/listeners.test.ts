@@ -388,7 +388,7 @@ describe("what cannot be listened on", () => {
     await expect(
       gateways.start(folder, { access: { public: true }, dns: { listen: ["192.0.2.1:0"] } }),
     ).rejects.toThrow(
-      "dns.listen: 192.0.2.1:0 is no address of this machine: choose another --dns HOST:PORT",
+      "dns.listen: 192.0.2.1:0 is not an address of this machine: choose another --dns HOST:PORT",
     );
   });
 });

@@ -16,15 +16,15 @@ const flipLastOctet = (bytes: Bytes) => {
 
 /** What can be wrong with an image, and what is said of it. */
 const LOADED_WRONG: readonly (readonly [string, (bytes: Bytes) => Bytes, RegExp])[] = [
-  ["nothing", () => new Uint8Array(0), /0 octets are too few for an image/],
+  ["nothing", () => new Uint8Array(0), /0 bytes are too few for an image/],
   ["foreign octets", (bytes) => bytes.fill(0x3c), /not a zone image/],
   [
     "another format version",
     word(Header.version, (version) => version + 1),
     new RegExp(`format version ${IMAGE_FORMAT_VERSION + 1}; this program reads ${IMAGE_FORMAT_VERSION}`),
   ],
-  ["cut off", (bytes) => bytes.slice(0, -4), /should have \d+ octets and has \d+/],
-  ["too long", (bytes) => Uint8Array.from([...bytes, 0, 0, 0, 0]), /should have \d+ octets and has \d+/],
+  ["cut off", (bytes) => bytes.slice(0, -4), /should have \d+ bytes and has \d+/],
+  ["too long", (bytes) => Uint8Array.from([...bytes, 0, 0, 0, 0]), /should have \d+ bytes and has \d+/],
   [
     "another image than was asked for",
     word(Header.contentHash, (hash) => hash ^ 1),

@@ -46,7 +46,7 @@ export function checkSnapshots(
   const clusters = clusterset.clusters.map(({ clusterId }) => clusterId);
   if (selection.view !== undefined && !clusters.includes(selection.view))
     throw new UsageError(
-      `--view ${JSON.stringify(selection.view)} is none of the clusters: ${clusters.join(", ")}`,
+      `--view ${JSON.stringify(selection.view)} is not one of the clusters: ${clusters.join(", ")}`,
     );
   const { zones, findings } = listZones(clusterset, selection);
   // PTR records are the same under each name of the clusterset zone.

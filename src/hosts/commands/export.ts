@@ -92,5 +92,5 @@ function withNameServers(
 
 function readNameServer(text: string): string {
   if (ZoneName.safeParse(text).success) return canonicalZone(text)!;
-  throw new UsageError(`--name-server ${JSON.stringify(text)} is no host name such as ns1.example.org`);
+  throw new UsageError(`--name-server ${JSON.stringify(text)} is not a host name such as ns1.example.org`);
 }

@@ -12,7 +12,7 @@ function readGrant(text: string): Grant {
   const [, clusterId, clusters] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
   const speaksFor = SpeaksFor.safeParse(clusters === "*" ? clusters : (clusters?.split(",") ?? []));
   if (clusterId !== undefined && speaksFor.success) return { clusterId, speaksFor: speaksFor.data };
-  throw new UsageError(`--speaks-for ${JSON.stringify(text)} is no grant such as hub=* or hub=east,west`);
+  throw new UsageError(`--speaks-for ${JSON.stringify(text)} is not a grant such as hub=* or hub=east,west`);
 }
 
 /**
@@ -24,7 +24,7 @@ export function readGrants(flags: readonly string[] | undefined, clusters: reado
   for (const { clusterId } of grants)
     if (!clusters.includes(clusterId))
       throw new UsageError(
-        `--speaks-for ${clusterId}: ${JSON.stringify(clusterId)} is none of the clusters: ${clusters.join(", ")}`,
+        `--speaks-for ${clusterId}: ${JSON.stringify(clusterId)} is not one of the clusters: ${clusters.join(", ")}`,
       );
   return grantsOf(grants);
 }

@@ -85,6 +85,8 @@ function readIdentityFlags(flags: SyncFlags): (() => Promise<TlsIdentity>) | und
 function readGatewayUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.username !== "")
-    throw new UsageError(`--gateway ${JSON.stringify(text)} is no address such as https://doh.example:8443`);
+    throw new UsageError(
+      `--gateway ${JSON.stringify(text)} is not an address such as https://doh.example:8443`,
+    );
   return url.href.replace(/\/+$/, "");
 }

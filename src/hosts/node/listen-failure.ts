@@ -30,7 +30,9 @@ export function listenFailure(
       );
     case "EADDRNOTAVAIL":
     case "EAFNOSUPPORT":
-      return new NoSuchAddress(`${place} is no address of this machine: choose another ${flag} HOST:PORT`);
+      return new NoSuchAddress(
+        `${place} is not an address of this machine: choose another ${flag} HOST:PORT`,
+      );
     default:
       return new UsageError(`cannot listen on ${place}: ${error.message}`);
   }

@@ -32,7 +32,7 @@ export function createStubFile(stateDirectory: string): StubStore {
       const parsed = StubFile.safeParse(parseJson(text));
       if (parsed.success) return parsed.data.federations;
       throw new UsageError(
-        `${path} does not hold registered federations (${z.prettifyError(parsed.error)}): mend or remove it, and register them again`,
+        `${path} does not hold registered federations (${z.prettifyError(parsed.error)}): fix or remove it, and register them again`,
       );
     },
     async keep(federations) {

@@ -49,7 +49,7 @@ function readName(text: string): Uint8Array {
     return parseName(text);
   } catch (error) {
     if (!(error instanceof NameError)) throw error;
-    throw new JsonQuestionError(`the parameter name is no DNS name: ${error.message}`);
+    throw new JsonQuestionError(`the parameter name is not a DNS name: ${error.message}`);
   }
 }
 

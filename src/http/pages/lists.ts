@@ -17,7 +17,7 @@ export function clusterList(clusters: readonly ClusterStatus[], now: number): Ht
 <p>Snapshot ${duration(now - cluster.pushedAt)} old. Last seen ${duration(now - cluster.renewedAt)} ago. ${
       cluster.live
         ? `Lease: ${duration(cluster.expiresAt - now)} left.`
-        : `Lease: ran out ${duration(now - cluster.expiresAt)} ago.`
+        : `Lease: expired ${duration(now - cluster.expiresAt)} ago.`
     } ${counted(cluster.exports, "export")}, ${counted(cluster.imports, "import")}.</p></li>`,
   )}</ul>`;
 }

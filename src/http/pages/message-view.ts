@@ -67,7 +67,7 @@ export function messageView(message: Uint8Array): Html {
     ({ title, start, end }) => html`<p class="hint">${title}, ${end - start} octets</p>
 <pre tabindex="0" aria-label="${title} in hex">${hexLines(message, start, Math.min(end, shown.length))}</pre>`,
   )}
-${shown.length < message.length ? html`<p class="hint">The first ${shown.length} of ${message.length} octets.</p>` : ""}
+${shown.length < message.length ? html`<p class="hint">The first ${shown.length} of ${message.length} bytes.</p>` : ""}
 <p class="hint">base64url${shown.length < message.length ? ", the beginning" : ""}</p>
 <pre class="wrap">${toBase64url(shown)}</pre>`;
 }

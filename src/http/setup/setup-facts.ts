@@ -103,7 +103,7 @@ function readOrigin(text: string): Pick<SetupFacts, "host" | "port" | "origin"> 
   try {
     url = new URL(text);
   } catch {
-    throw new SetupError(`${shown(text)} is no URL: set publicUrl to https://HOST or https://HOST:PORT`);
+    throw new SetupError(`${shown(text)} is not a URL: set publicUrl to https://HOST or https://HOST:PORT`);
   }
   if (url.protocol !== "https:")
     throw new SetupError(
@@ -133,14 +133,14 @@ function readName(text: string, what: string): string {
 
 function readAddress(text: string): string {
   const octets = usableAddress(text);
-  if (octets === undefined) throw new SetupError(`${shown(text)} is no IP address`);
+  if (octets === undefined) throw new SetupError(`${shown(text)} is not an IP address`);
   return formatAddress(octets);
 }
 
 function readPort(given: DnsPort | undefined): DnsPort | undefined {
   if (given === undefined) return undefined;
   const { address, port } = given;
-  if (!(Number.isInteger(port) && port >= 1 && port <= 65_535)) throw new SetupError(`${port} is no port`);
+  if (!(Number.isInteger(port) && port >= 1 && port <= 65_535)) throw new SetupError(`${port} is not a port`);
   return { address: address === undefined ? undefined : readAddress(address), port };
 }
 

@@ -183,7 +183,7 @@ function compileExternalName(
     scope.report(
       toldBy,
       "InvalidExternalName",
-      `the external name is no DNS name (${(error as Error).message}): the alias is not served`,
+      `the external name is not a DNS name (${(error as Error).message}): the alias is not served`,
     );
     return;
   }

@@ -103,7 +103,7 @@ function compileHeadless(scope: ServiceScope, service: ClustersetService, servic
       scope.report(
         toldBy,
         "InvalidSourceCluster",
-        `the source cluster ${JSON.stringify(clusterId)} is no cluster id (one RFC 1123 label, or two joined by a dot): its endpoints have no names of their own`,
+        `the source cluster ${JSON.stringify(clusterId)} is not a cluster id (one RFC 1123 label, or two joined by a dot): its endpoints have no names of their own`,
       );
     const node =
       cluster === undefined

@@ -46,7 +46,7 @@ export function offersOf(
         scope.report(
           clusterId,
           "InvalidHostName",
-          `the load balancer's host name is no DNS name (${(error as Error).message}): it is left out`,
+          `the load balancer's host name is not a DNS name (${(error as Error).message}): it is left out`,
         );
       }
     }

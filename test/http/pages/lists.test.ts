@@ -43,7 +43,7 @@ describe("/", () => {
     const { text } = await world.page("/");
     expect(text).toContain("Answering from 1 of 2 clusters.");
     expect(text).toContain("east expired, its names are withdrawn");
-    expect(text).toContain("Lease: ran out 35 s ago");
+    expect(text).toContain("Lease: expired 35 s ago");
     expect(text.indexOf("east")).toBeLessThan(text.indexOf("west"));
   });
 

@@ -31,7 +31,7 @@ export class MessageFramer {
     const length = this.#peekLength();
     if (length === undefined) return undefined;
     if (length > this.#longest)
-      throw new MessageTooLong(`a message of ${length} octets; ${this.#longest} is the most`);
+      throw new MessageTooLong(`a message of ${length} bytes; at most ${this.#longest} are allowed`);
     const end = LENGTH_BYTES + length;
     if (this.#held < end) return undefined;
     // Only here, once for each message: who sends octet by octet must not have all of them copied each time.

@@ -47,7 +47,7 @@ export class UpstreamConnector {
   /** @throws {UsageError} for a name server that was registered and is none */
   connect(nameserver: string): Upstream {
     const place = parseNameserver(nameserver);
-    if (place === undefined) throw new UsageError(`${JSON.stringify(nameserver)} is no name server`);
+    if (place === undefined) throw new UsageError(`${JSON.stringify(nameserver)} is not a name server`);
     if (place.kind === "plain") return createPlainUpstream(nameserver, place);
     const access = this.#access.get(place.url.origin);
     return createDohUpstream(nameserver, place.url, { ca: access?.ca, token: () => access?.token });
