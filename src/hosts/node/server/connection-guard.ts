@@ -133,7 +133,7 @@ export class ConnectionGuard {
       this.#protection.counters.hit("limits.streamResets");
       // RFC 9113 section 10.5: who opens streams only to reset them.
       session.goaway(NGHTTP2_ENHANCE_YOUR_CALM);
-      session.destroy();
+      letGo(held);
     };
     // One listener for all streams of a connection: it costs no closure for each.
     held.onStreamClose = function (this: ServerHttp2Stream) {

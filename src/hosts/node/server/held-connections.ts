@@ -35,6 +35,9 @@ export interface HeldConnectionsParts {
 /** Who has never asked for so long, in milliseconds, goes before who has: until then it may be in its handshake. */
 const HANDSHAKE_GRACE = 1000;
 
+/** How long a GOAWAY may take to leave, in milliseconds. */
+const GOAWAY_TIMEOUT = 1000;
+
 /**
  * The connections of one server. Where there is no place for one more, neither in all nor for that client, one that has never asked goes, then the one
  * that has been idle for longest, else the new one: strangers who hold connections open keep nobody out, and nobody who waits for an answer loses it.
@@ -134,8 +137,13 @@ export class HeldConnections {
 
 /** Lets go of a connection, with a GOAWAY where it speaks HTTP/2. */
 export function letGo({ session, socket }: HeldConnection): void {
-  if (session === undefined || session.destroyed) socket.destroy();
-  else session.destroy();
+  if (session === undefined || session.destroyed) {
+    socket.destroy();
+    return;
+  }
+  session.destroy();
+  // Node first waits for a write to end, which it never does where the client is gone.
+  setTimeout(() => socket.destroy(), GOAWAY_TIMEOUT).unref();
 }
 
 function keyOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
