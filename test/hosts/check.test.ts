@@ -346,7 +346,12 @@ describe("inputs that cannot be checked", () => {
         /--speaks-for "a?.*" is not a grant such as hub=\*/,
       ],
     ),
-    ["a view of no cluster", () => [manifests("a", service(HTTP))], { view: "z" }, /--view "z" is not one of/],
+    [
+      "a view of no cluster",
+      () => [manifests("a", service(HTTP))],
+      { view: "z" },
+      /--view "z" is not one of/,
+    ],
     [
       "a federation in the clusterset zone",
       () => [manifests("a", service(HTTP))],

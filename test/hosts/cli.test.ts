@@ -117,7 +117,10 @@ describe("the command line", () => {
     [["export", "--federation", "prod", "."], /required option '--domain/],
     [["export", "--federation", "prod", "--domain", "a..b", "."], /its domain must be a domain name/],
     [["export", "--federation", "prod", "--domain", "a.example", "none"], /none: ENOENT/],
-    [["export", "--federation", "prod", "--domain", "a.example", "--name-server", ".", "."], /not a host name/],
+    [
+      ["export", "--federation", "prod", "--domain", "a.example", "--name-server", ".", "."],
+      /not a host name/,
+    ],
     [["check", "none"], /none: ENOENT/],
   ])("%j says what is wrong and exits with 2", async (args, expected) => {
     const { status, stderr } = await run(args);
