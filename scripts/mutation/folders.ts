@@ -8,7 +8,7 @@ export const MUTATED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   dns: ["test/dns/**"],
   transfer: ["test/transfer/**", "!test/transfer/{bound,over-http,app}.test.ts"],
   gateway: ["test/gateway/**", "!test/gateway/{scopes,isolation}.test.ts"],
-  merge: ["test/merge/**", "!test/merge/properties.test.ts"],
+  merge: ["test/merge/**", "!test/merge/properties.test.ts", "test/gateway/precedence.test.ts"],
   extract: ["test/extract/**"],
   access: ["test/access/**"],
   zone: ["test/zone/**", "test/resolve/*-tables.test.ts", "test/resolve/federation-places.test.ts"],

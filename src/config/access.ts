@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { EVERYTHING, type Scope as ScopeOf, scopeKey } from "../merge/scope.ts";
+import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { AddressRangeText } from "./address-range-text.ts";
 import { Certificate } from "./certificate.ts";
@@ -118,11 +118,11 @@ function accessOf<Rule extends typeof AskingRule | typeof EdgeAskingRule>(rule: 
       const tell = (message: string, ...path: (string | number)[]) =>
         context.addIssue({ code: "custom", message, path });
       const names = new Set<string>();
-      const keys = new Set(publicScope(access) === undefined ? [] : [scopeKey(publicScope(access)!)]);
+      const keys = new Set(publicScope(access) === undefined ? [] : [visibilityKey(publicScope(access)!)]);
       for (const [index, { name, scope, hostTokens }] of access.rules.entries()) {
         if (names.has(name)) tell(`is the name of another rule, too: ${name}`, "rules", index, "name");
         names.add(name);
-        keys.add(scopeKey(scope));
+        keys.add(visibilityKey(scope));
         if (hostTokens !== undefined && access.hostNames.length === 0)
           tell("needs hostNames: the names that tokens stand before", "rules", index, "hostTokens");
       }
@@ -155,7 +155,7 @@ export function isStated({
 /** What exists for everybody; undefined where nobody may ask without a rule. */
 export function publicScope(
   access: Pick<Access, "public"> & { rules: readonly unknown[] },
-): ScopeOf | undefined {
+): Visibility | undefined {
   const { public: everybody = !isStated(access) } = access;
   if (typeof everybody === "boolean") return everybody ? EVERYTHING : undefined;
   return everybody;

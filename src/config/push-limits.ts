@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { DEFAULT_PUSH_LIMITS, type PushLimits } from "../http/push/push-limits.ts";
+import { DEFAULT_PUSH_LIMITS } from "../http/push/push-limits.ts";
 
 const count = (least: number, most: number) => z.int().min(least).max(most);
 const DEFAULTS = DEFAULT_PUSH_LIMITS;
@@ -7,39 +7,21 @@ const DEFAULTS = DEFAULT_PUSH_LIMITS;
 /** The keys of `limits` that are about pushes. */
 export const pushLimits = {
   /** A push as it is sent, compressed or not. */
-  pushSentBytes: count(1024, 2 ** 30).default(DEFAULTS.sentBytes),
+  pushSentBytes: count(1024, 2 ** 30).default(DEFAULTS.pushSentBytes),
   /** A push after decompression. */
-  pushBytes: count(1024, 2 ** 30).default(DEFAULTS.bodyBytes),
+  pushBytes: count(1024, 2 ** 30).default(DEFAULTS.pushBytes),
   /** How many octets one sent octet may become. */
-  pushRatio: count(10, 2000).default(DEFAULTS.compressionRatio),
-  pushLevels: count(12, 1000).default(DEFAULTS.levels),
+  pushRatio: count(10, 2000).default(DEFAULTS.pushRatio),
+  pushLevels: count(12, 1000).default(DEFAULTS.pushLevels),
   /** Members and elements of a push. */
-  pushValues: count(1000, 100_000_000).default(DEFAULTS.values),
+  pushValues: count(1000, 100_000_000).default(DEFAULTS.pushValues),
   /** Members and elements of one cluster's pushes in the long run. */
-  pushValuesPerSecond: count(1, 100_000_000).default(DEFAULTS.valuesPerSecond),
+  pushValuesPerSecond: count(1, 100_000_000).default(DEFAULTS.pushValuesPerSecond),
   /** Bodies of all clusters that are read at the same time. */
-  pushBytesInFlight: count(1024, 2 ** 32).default(DEFAULTS.bytesInFlight),
+  pushBytesInFlight: count(1024, 2 ** 32).default(DEFAULTS.pushBytesInFlight),
   /** Snapshots and deltas of one cluster at the same time. */
-  pushesInFlight: count(1, 1000).default(DEFAULTS.pushesPerCluster),
+  pushesInFlight: count(1, 1000).default(DEFAULTS.pushesInFlight),
   /** Requests of one cluster in the long run, renewals included, and at once. */
   pushesPerSecond: count(1, 100_000).default(DEFAULTS.pushesPerSecond),
   pushBurst: count(1, 1_000_000).default(DEFAULTS.pushBurst),
 };
-
-const Keys = z.object(pushLimits);
-
-/** The bounds as the push routes take them. */
-export function pushLimitsOf(limits: z.infer<typeof Keys>): PushLimits {
-  return {
-    sentBytes: limits.pushSentBytes,
-    bodyBytes: limits.pushBytes,
-    compressionRatio: limits.pushRatio,
-    levels: limits.pushLevels,
-    values: limits.pushValues,
-    valuesPerSecond: limits.pushValuesPerSecond,
-    bytesInFlight: limits.pushBytesInFlight,
-    pushesPerCluster: limits.pushesInFlight,
-    pushesPerSecond: limits.pushesPerSecond,
-    pushBurst: limits.pushBurst,
-  };
-}

@@ -1,4 +1,4 @@
-import { type Scope, scopeKey } from "../merge/scope.ts";
+import { type Visibility, visibilityKey } from "../merge/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
@@ -29,7 +29,7 @@ export interface GatewayDependencies<Image extends ServedImage> {
   /** What calls `onDue` when the next lease runs out. Default: a timer of the clock. */
   readonly watchLeases?: (onDue: () => void) => LeaseWatch;
   /** The scopes that it answers in, beside everything. Default: none. */
-  readonly scopes?: readonly Scope[];
+  readonly scopes?: readonly Visibility[];
 }
 
 /**
@@ -80,7 +80,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     return gateway;
   }
 
-  /** The gateways by `scopeKey` of their scopes, this one included, under the empty key. */
+  /** The gateways by `visibilityKey` of their scopes, this one included, under the empty key. */
   get scopes(): ReadonlyMap<string, ScopedGateway<Image>> {
     return this.#serving.scopes;
   }
@@ -89,8 +89,8 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
    * The gateway as far as things exist in a scope: this one itself where that is everything.
    * @throws {RangeError} for a scope that it was not opened with
    */
-  within(scope: Scope): ScopedGateway<Image> {
-    const key = scopeKey(scope);
+  within(scope: Visibility): ScopedGateway<Image> {
+    const key = visibilityKey(scope);
     if (key === "") return this;
     const within = this.scopes.get(key);
     if (within === undefined) throw new RangeError(`the gateway was not opened with the scope ${key}`);

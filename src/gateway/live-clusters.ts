@@ -1,4 +1,4 @@
-import type { Visibility } from "../merge/visible.ts";
+import type { SnapshotFilter } from "../merge/visible.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { ClusterStatus } from "./gateway-types.ts";
 import { firstExpiry, type HeldCluster } from "./held-cluster.ts";
@@ -8,12 +8,12 @@ export class LiveClusters {
   readonly live = new Map<string, HeldCluster>();
   readonly #lapsed = new Map<string, ClusterStatus>();
   readonly #mostLapsed: number;
-  readonly #see: Visibility;
+  readonly #see: SnapshotFilter;
   #someLeft = false;
   #nextExpiry = Number.POSITIVE_INFINITY;
 
   /** @param see what exists of their snapshots */
-  constructor(mostLapsed: number, see: Visibility) {
+  constructor(mostLapsed: number, see: SnapshotFilter) {
     this.#mostLapsed = mostLapsed;
     this.#see = see;
   }

@@ -1,6 +1,6 @@
 import type { Merger, Remembered } from "../merge/merge.ts";
-import { type Scope, scopeKey } from "../merge/scope.ts";
-import { createVisibility, seesCluster } from "../merge/visible.ts";
+import { type Visibility, visibilityKey } from "../merge/visibility.ts";
+import { createSnapshotFilter, seesCluster } from "../merge/visible.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { Clock } from "./clock.ts";
 import type { ServedZone } from "./doh-gateway.ts";
@@ -32,7 +32,7 @@ interface Compiled {
  */
 export class ServedScope<Image extends ServedImage> {
   readonly clusters: LiveClusters;
-  readonly #scope: Scope;
+  readonly #scope: Visibility;
   readonly #parts: ScopeParts<Image>;
   readonly #merge: Merger;
   #compiled: Compiled | undefined;
@@ -45,10 +45,10 @@ export class ServedScope<Image extends ServedImage> {
    * @param scope without a view
    * @throws {RangeError} for a scope that contradicts itself, or has a range that is none
    */
-  constructor(scope: Scope, parts: ScopeParts<Image>) {
+  constructor(scope: Visibility, parts: ScopeParts<Image>) {
     this.#scope = scope;
     this.#parts = parts;
-    this.clusters = new LiveClusters(parts.mostLapsed, createVisibility(scope));
+    this.clusters = new LiveClusters(parts.mostLapsed, createSnapshotFilter(scope));
     this.#merge = parts.stages.createMerger();
   }
 
@@ -100,7 +100,7 @@ export class ServedScope<Image extends ServedImage> {
 
   #compileFrom(from: Compiled, remembered: Remembered): void {
     const { stages, clock, onEvent } = this.#parts;
-    const key = scopeKey(this.#scope);
+    const key = visibilityKey(this.#scope);
     const named = key === "" ? {} : { scope: key };
     const startedAt = clock.now();
     try {

@@ -1,5 +1,11 @@
 import type { Remembered } from "../merge/merge.ts";
-import { checkScope, EVERYTHING, type Scope, scopeKey, withoutView } from "../merge/scope.ts";
+import {
+  checkVisibility,
+  EVERYTHING,
+  type Visibility,
+  visibilityKey,
+  withoutView,
+} from "../merge/visibility.ts";
 import { CompileSchedule } from "./compile-schedule.ts";
 import type { ScopedGateway } from "./doh-gateway.ts";
 import type { HeldCluster } from "./held-cluster.ts";
@@ -10,7 +16,7 @@ import type { ServedImage } from "./stages.ts";
 
 /** What a gateway serves with. */
 export interface ServingParts<Image extends ServedImage> extends ScopeParts<Image> {
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly Visibility[];
   readonly remembered: Remembered;
   /** What calls `onDue` when the next lease runs out. Default: a timer of the clock. */
   readonly watchLeases: ((onDue: () => void) => LeaseWatch) | undefined;
@@ -24,7 +30,7 @@ export interface ServingParts<Image extends ServedImage> extends ScopeParts<Imag
  */
 export class Serving<Image extends ServedImage> {
   readonly everything: ScopedGateway<Image>;
-  /** By `scopeKey`, that of everything included. */
+  /** By `visibilityKey`, that of everything included. */
   readonly scopes: ReadonlyMap<string, ScopedGateway<Image>>;
   readonly #parts: ServingParts<Image>;
   readonly #images: readonly ServedScope<Image>[];
@@ -38,16 +44,16 @@ export class Serving<Image extends ServedImage> {
     const images = new Map<string, ServedScope<Image>>();
     const scopes = new Map<string, ScopedGateway<Image>>();
     for (const scope of [EVERYTHING, ...parts.scopes]) {
-      checkScope(scope);
+      checkVisibility(scope);
       const visible = withoutView(scope);
-      const key = scopeKey(visible);
+      const key = visibilityKey(visible);
       const image = images.get(key) ?? new ServedScope(visible, parts);
       images.set(key, image);
-      scopes.set(scopeKey(scope), this.#answersIn(scope, image));
+      scopes.set(visibilityKey(scope), this.#answersIn(scope, image));
     }
     this.#images = [...images.values()];
     this.scopes = scopes;
-    this.everything = scopes.get(scopeKey(EVERYTHING))!;
+    this.everything = scopes.get(visibilityKey(EVERYTHING))!;
     this.#schedule = new CompileSchedule(parts.clock, () => {
       for (const image of this.#images) image.compile(parts.remembered);
     });
@@ -112,7 +118,7 @@ export class Serving<Image extends ServedImage> {
   }
 
   /** Answers from the image of a scope. Where the scope has a view, every client has that view, and no other cluster's view exists. */
-  #answersIn({ view }: Scope, image: ServedScope<Image>): ScopedGateway<Image> {
+  #answersIn({ view }: Visibility, image: ServedScope<Image>): ScopedGateway<Image> {
     const { stages } = this.#parts;
     const current = (now?: number) => {
       this.expireNow(now);

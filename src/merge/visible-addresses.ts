@@ -8,8 +8,8 @@ import type {
   ImportedService,
   LocalService,
 } from "../snapshot/schema.ts";
-import type { Scope, ScopeAddressSource } from "./scope.ts";
 import { filterList, filterRecord, memoize } from "./unchanged.ts";
+import type { Visibility, VisibleAddressSource } from "./visibility.ts";
 
 /** Takes away the addresses that do not exist. What loses none stays the object that it is, what loses the same stays equal by identity. */
 export interface VisibleAddresses {
@@ -22,21 +22,21 @@ export interface VisibleAddresses {
 }
 
 /**
- * The addresses that exist in a scope; undefined where all do. That a source cluster tells of endpoints is no address: it stays.
+ * The addresses that are visible; undefined where all do. That a source cluster tells of endpoints is no address: it stays.
  * @throws {RangeError} for a range that is none
  */
-export function createVisibleAddresses(scope: Scope): VisibleAddresses | undefined {
-  const { addressSources, addressRanges } = scope;
+export function createVisibleAddresses(visibility: Visibility): VisibleAddresses | undefined {
+  const { addressSources, addressRanges } = visibility;
   if (addressSources === undefined && addressRanges === undefined) return undefined;
   const ranges = addressRanges && parseAddressRanges(addressRanges);
-  const sources = addressSources && new Set<ScopeAddressSource>(addressSources);
-  const comesFrom = (source: ScopeAddressSource) => sources?.has(source) ?? true;
+  const sources = addressSources && new Set<VisibleAddressSource>(addressSources);
+  const comesFrom = (source: VisibleAddressSource) => sources?.has(source) ?? true;
   const isInRanges = (text: string) => {
     if (ranges === undefined) return true;
     const octets = parseAddress(text);
     return octets !== undefined && ranges.some((range) => isInRange(octets, range));
   };
-  const has = (source: ScopeAddressSource) => (text: string) => comesFrom(source) && isInRanges(text);
+  const has = (source: VisibleAddressSource) => (text: string) => comesFrom(source) && isInRanges(text);
 
   const group = memoize((endpoints: EndpointGroup): EndpointGroup => {
     const members = filterRecord(endpoints.members, (one) =>

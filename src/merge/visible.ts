@@ -1,34 +1,34 @@
 import type { ClusterSnapshot, EndpointGroups, ImportedService } from "../snapshot/schema.ts";
-import { checkScope, type Scope, scopeKey, withoutView } from "./scope.ts";
 import { filterRecord, memoize, sameEntries } from "./unchanged.ts";
+import { checkVisibility, type Visibility, visibilityKey, withoutView } from "./visibility.ts";
 import { createVisibleAddresses, type VisibleAddresses } from "./visible-addresses.ts";
 
 /**
  * What exists of live snapshots, at most one of each cluster. What did not change in what exists is the same object as in the result
  * before: entries, tables, snapshots, and the list itself.
  */
-export type Visibility = (snapshots: readonly ClusterSnapshot[]) => readonly ClusterSnapshot[];
+export type SnapshotFilter = (snapshots: readonly ClusterSnapshot[]) => readonly ClusterSnapshot[];
 
-/** Whether a cluster exists in a scope. */
-export function seesCluster({ clusters }: Scope, clusterId: string): boolean {
+/** Whether a cluster is visible. */
+export function seesCluster({ clusters }: Visibility, clusterId: string): boolean {
   return clusters?.includes(clusterId) ?? true;
 }
 
 /**
- * What exists in a scope, whatever its view. What rests on hidden clusters is gone with them: their endpoints in what others import, and
+ * What is visible, whatever its view. What rests on hidden clusters is gone with them: their endpoints in what others import, and
  * imports that no cluster that exists exports or tells endpoints of.
- * @throws {RangeError} for a scope that contradicts itself, or has a range that is none
+ * @throws {RangeError} for a visibility that contradicts itself, or has a range that is none
  */
-export function createVisibility(scope: Scope): Visibility {
-  checkScope(scope);
-  if (scopeKey(withoutView(scope)) === "") return (snapshots) => snapshots;
-  const see = memoize(createPartVisibility(scope));
+export function createSnapshotFilter(visibility: Visibility): SnapshotFilter {
+  checkVisibility(visibility);
+  if (visibilityKey(withoutView(visibility)) === "") return (snapshots) => snapshots;
+  const see = memoize(createPartVisibility(visibility));
   let before = new Map<string, ClusterSnapshot>();
   let last: readonly ClusterSnapshot[] = [];
 
   return (snapshots) => {
-    const seen = snapshots.filter(({ clusterId }) => seesCluster(scope, clusterId)).map(see);
-    const backed = scope.clusters === undefined ? seen : seen.map((one) => withBackedImports(one, seen));
+    const seen = snapshots.filter(({ clusterId }) => seesCluster(visibility, clusterId)).map(see);
+    const backed = visibility.clusters === undefined ? seen : seen.map((one) => withBackedImports(one, seen));
     const visible = backed.map((one) => orBefore(one, before.get(one.clusterId)));
     before = new Map(visible.map((one) => [one.clusterId, one]));
     if (visible.length !== last.length || visible.some((one, index) => one !== last[index])) last = visible;
@@ -37,10 +37,10 @@ export function createVisibility(scope: Scope): Visibility {
 }
 
 /** What exists of one cluster, as far as it alone decides that. */
-function createPartVisibility(scope: Scope): (snapshot: ClusterSnapshot) => ClusterSnapshot {
-  const { clusters } = scope;
-  const namespaces = scope.namespaces && new Set(scope.namespaces);
-  const addresses = createVisibleAddresses(scope);
+function createPartVisibility(visibility: Visibility): (snapshot: ClusterSnapshot) => ClusterSnapshot {
+  const { clusters } = visibility;
+  const namespaces = visibility.namespaces && new Set(visibility.namespaces);
+  const addresses = createVisibleAddresses(visibility);
   const hasNamespace = (namespace: string) => namespaces?.has(namespace) ?? true;
   const select = <Value>(
     table: Record<string, Value>,
@@ -84,7 +84,7 @@ function createPartVisibility(scope: Scope): (snapshot: ClusterSnapshot) => Clus
 }
 
 function createImportVisibility(
-  clusters: Scope["clusters"],
+  clusters: Visibility["clusters"],
   addresses: VisibleAddresses | undefined,
 ): ((service: ImportedService) => ImportedService) | undefined {
   if (clusters === undefined) return addresses?.imported;

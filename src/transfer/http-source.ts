@@ -1,4 +1,4 @@
-import { EVERYTHING, type Scope, scopeKey } from "../merge/scope.ts";
+import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.ts";
 import { type Allocate, readBounded } from "./bounded-body.ts";
 import { parseTransferState } from "./state-message.ts";
 import type { OpenTransferSource, TransferState } from "./transfer-state.ts";
@@ -10,7 +10,7 @@ export interface HttpTransferOptions {
   /** Bearer token, where the primary asks for one. */
   readonly token?: string;
   /** What exists in the image; the primary must have the same scope. Default: everything. */
-  readonly scope?: Scope;
+  readonly scope?: Visibility;
   /** Default: the host's. */
   readonly fetch?: (url: string, request: RequestInit) => Promise<Response>;
   /** The longest image that is taken, in octets. Default: 128 MiB. */
@@ -48,7 +48,7 @@ export class HttpTransferSource implements OpenTransferSource {
     if (url?.protocol !== "https:" && url?.protocol !== "http:")
       throw new TypeError(`the primary must be an https URL, not ${JSON.stringify(options.gateway)}`);
     this.#base = `${url.origin}${url.pathname.replace(/\/+$/, "")}/api/v1/transfer`;
-    this.#scope = scopeKey(options.scope ?? EVERYTHING);
+    this.#scope = visibilityKey(options.scope ?? EVERYTHING);
     this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
     this.#fetch = options.fetch ?? ((address, request) => fetch(address, request));
     this.#imageBytes = options.imageBytes ?? MOST_IMAGE_BYTES;

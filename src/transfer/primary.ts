@@ -6,7 +6,7 @@ type ScopeState = Pick<ScopedGateway, "status" | "current">;
 
 /** What transfers need of the gateway that compiles. */
 export interface TransferGateway extends ScopeState {
-  /** By `scopeKey`. Default: everything is the only scope. */
+  /** By `visibilityKey`. Default: everything is the only scope. */
   readonly scopes?: ReadonlyMap<string, ScopeState>;
 }
 
@@ -40,7 +40,7 @@ export class Primary {
     return this.#stateOf(this.#gateway);
   }
 
-  /** The state in a scope, by its `scopeKey`; undefined where the gateway was not opened with that scope. */
+  /** The state in a scope, by its `visibilityKey`; undefined where the gateway was not opened with that scope. */
   stateWithin(scope: string): TransferState | undefined {
     const within = this.#gateway.scopes?.get(scope);
     return within && { ...this.#stateOf(within), scope };

@@ -3,7 +3,7 @@ import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import { leaseExpiry } from "../gateway/held-cluster.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
-import type { Scope } from "../merge/scope.ts";
+import type { Visibility } from "../merge/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { ZoneImage } from "../zone/image.ts";
@@ -23,7 +23,7 @@ export interface SecondaryOptions {
   readonly source: TransferSource;
   readonly stages: Pick<GatewayStages<ZoneImage>, "resolve" | "notReady">;
   /** The scope that the source gives images of; its view is that of whoever asks. Default: everything. */
-  readonly scope?: Scope;
+  readonly scope?: Visibility;
   readonly policy?: Partial<RefreshPolicy>;
   /** Where `freshen` is given none. Default: work just goes on, as it does in a process that lives. */
   readonly background?: Background;

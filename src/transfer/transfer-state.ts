@@ -11,7 +11,7 @@ export interface TransferState {
    * all times by the secondary's.
    */
   readonly at: number;
-  /** The scope that it is for, as `scopeKey` has it; absent for everything. */
+  /** The scope that it is for, as `visibilityKey` has it; absent for everything. */
   readonly scope?: string;
   readonly status: ServingStatus;
 }

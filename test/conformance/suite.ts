@@ -56,7 +56,7 @@ const RESTRICTED = await restrictedRules();
 const NARROW: HostSettings = {
   cors: { origins: [ORIGIN] },
   push: { credentials: credentialsOf(PUSH_TOKENS) },
-  limits: { queryBytes: 512, pushSentBytes: PUSH_BOUNDS.sentBytes, pushBytes: PUSH_BOUNDS.bodyBytes },
+  limits: { queryBytes: 512, ...PUSH_BOUNDS },
 };
 
 /** The conformance suite: the same cases for every host, each a test of its own. */

@@ -4,7 +4,7 @@ import type { GatewayEvent } from "../../src/gateway/gateway-events.ts";
 import type { GatewayLimits } from "../../src/gateway/limits.ts";
 import type { GatewayStages, ServedImage } from "../../src/gateway/stages.ts";
 import type { Clusterset } from "../../src/merge/clusterset.ts";
-import type { Scope } from "../../src/merge/scope.ts";
+import type { Visibility } from "../../src/merge/visibility.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
@@ -82,7 +82,7 @@ export async function openGateway(
     store?: SnapshotStore;
     clock?: FakeClock;
     limits?: Partial<GatewayLimits>;
-    scopes?: readonly Scope[];
+    scopes?: readonly Visibility[];
   } = {},
 ) {
   const { store = createMemoryStore(), clock = new FakeClock(), limits = {}, scopes = [] } = given;

@@ -5,7 +5,7 @@ import { formatReverseName } from "../../src/dns/reverse.ts";
 import type { ScopedGateway } from "../../src/gateway/doh-gateway.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import { createMerger } from "../../src/merge/merge.ts";
-import type { Scope } from "../../src/merge/scope.ts";
+import type { Visibility } from "../../src/merge/visibility.ts";
 import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../src/snapshot/schema.ts";
@@ -29,7 +29,7 @@ const DAY = 86_400;
 const PLACE = { region: "eu", zone: "zone-a" };
 const GRANTS = new Map([["west", "*" as const]]);
 
-async function open(scopes: readonly Scope[] = []) {
+async function open(scopes: readonly Visibility[] = []) {
   const clock = new FakeClock(BEGAN);
   let compiled = 0;
   const gateway = await Gateway.open({

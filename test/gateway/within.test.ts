@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { EVERYTHING, type Scope, scopeKey } from "../../src/merge/scope.ts";
+import { EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
 import { openGateway, regional } from "./fake-stages.ts";
 
-const WEST: Scope = { clusters: ["west"] };
-const SHOP: Scope = { namespaces: ["shop"] };
+const WEST: Visibility = { clusters: ["west"] };
+const SHOP: Visibility = { namespaces: ["shop"] };
 
 describe("a gateway with scopes", () => {
   test("answers in each of them from what exists there", async () => {
@@ -14,19 +14,19 @@ describe("a gateway with scopes", () => {
     expect(served(gateway.within(WEST))).toBe("west:w");
     expect(served(gateway.within({ clusters: ["west", "west"] }))).toBe("west:w");
     expect(gateway.within(EVERYTHING)).toBe(gateway);
-    expect([...gateway.scopes.keys()]).toEqual(["", scopeKey(WEST)]);
+    expect([...gateway.scopes.keys()]).toEqual(["", visibilityKey(WEST)]);
   });
 
-  test.each<[Scope]>([[SHOP], [{ view: "west" }], [{ ...WEST, view: "west" }]])(
+  test.each<[Visibility]>([[SHOP], [{ view: "west" }], [{ ...WEST, view: "west" }]])(
     "has no other ones: %j",
     async (scope) => {
       const { gateway } = await openGateway({ scopes: [WEST] });
       expect(() => gateway.within(scope)).toThrow(RangeError);
-      expect(() => gateway.within(scope)).toThrow(scopeKey(scope));
+      expect(() => gateway.within(scope)).toThrow(visibilityKey(scope));
     },
   );
 
-  test.each<[Scope]>([[{ view: "east", clusters: ["west"] }], [{ addressRanges: ["10.0.0.1/8"] }]])(
+  test.each<[Visibility]>([[{ view: "east", clusters: ["west"] }], [{ addressRanges: ["10.0.0.1/8"] }]])(
     "is not opened with one that cannot be: %j",
     async (scope) => {
       await expect(openGateway({ scopes: [scope] })).rejects.toThrow(RangeError);
@@ -70,7 +70,7 @@ describe("a gateway with scopes", () => {
 });
 
 describe("with a view", () => {
-  const AS_WEST: Scope = { view: "west" };
+  const AS_WEST: Visibility = { view: "west" };
 
   test("everybody asks as that cluster, from the image of those who see the same", async () => {
     const { gateway, done, events, clock, stages } = await openGateway({
@@ -108,7 +108,7 @@ describe("what changes", () => {
       Array(3).fill("west:b"),
     );
     const compiled = events.flatMap((event) => (event.event === "compiled" ? [event.scope] : []));
-    expect(compiled.slice(3)).toEqual([undefined, scopeKey(WEST), scopeKey(SHOP)]);
+    expect(compiled.slice(3)).toEqual([undefined, visibilityKey(WEST), visibilityKey(SHOP)]);
   });
 
   test("in what is hidden alone costs the scope nothing", async () => {
@@ -133,7 +133,11 @@ describe("what changes", () => {
     expect(served()).toBe("east:e west:b");
     expect(served(gateway.within(SHOP))).toBe("east:e west:b");
     expect(served(gateway.within(WEST))).toBe("west:a");
-    expect(events).toContainEqual({ event: "compile-failed", scope: scopeKey(WEST), error: stages.fails });
+    expect(events).toContainEqual({
+      event: "compile-failed",
+      scope: visibilityKey(WEST),
+      error: stages.fails,
+    });
     expect(gateway.within(WEST).status()).toMatchObject({ ready: true, compileError: "too much" });
     expect(gateway.status()).not.toHaveProperty("compileError");
     stages.fails = undefined;

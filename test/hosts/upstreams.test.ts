@@ -10,6 +10,7 @@ import { type NodeServer, startNodeServer } from "../../src/hosts/node/server/no
 import { keepSelfSigned } from "../../src/hosts/node/tls.ts";
 import { UpstreamConnector } from "../../src/hosts/node/upstreams/connect.ts";
 import { createPlainUpstream } from "../../src/hosts/node/upstreams/plain-upstream.ts";
+import { exchangeUdp } from "../../src/hosts/node/upstreams/udp-exchange.ts";
 import { answerTo, decoded, queryFor } from "../forward/fake-upstreams.ts";
 import { type DnsServer, type Say, startDnsServer } from "./dns-server.ts";
 
@@ -47,6 +48,16 @@ describe("plain DNS", () => {
     expect(new Set(server.udp.map((one) => one.readUInt16BE(0))).size).toBeGreaterThan(8);
     expect(new Set(server.sourcePorts).size).toBeGreaterThan(8);
     expect(server.udp.every((one) => one.subarray(2).equals(query.subarray(2)))).toBe(true);
+  });
+
+  it("fails one exchange, and nothing else, where reading its answer throws", async () => {
+    const { server } = await plain({ udp: withAddress("192.0.2.1") });
+    const endpoint = { address: "127.0.0.1", port: server.port };
+    const broken = () => {
+      throw new Error("planted");
+    };
+    await expect(exchangeUdp(endpoint, query, broken, patient())).rejects.toThrow("planted");
+    expect(decoded(await exchangeUdp(endpoint, query, () => true, patient())).answers).toHaveLength(1);
   });
 
   it("goes on to TCP where the answer was truncated (RFC 7766 section 5)", async () => {

@@ -30,6 +30,19 @@ describe("endpoints of other source clusters (docs/reference/push-api.md, For wh
     headless({ east: "10.1.0.1", West: "10.2.0.1", hub: "10.3.0.1", "": "10.4.0.1" }),
   );
 
+  it("are named in the finding up to ten of them, and then counted; those without an endpoint are not missed", () => {
+    const sources = (count: number) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [`c${index + 10}`, `10.0.0.${index + 1}`]),
+      );
+    const messageFor = (count: number) => judged([importing("hub", headless(sources(count)))]).findings[0];
+    const ten = Array.from({ length: 10 }, (_, index) => `"c${index + 10}"`).join(", ");
+    expect(messageFor(10)).toContain(`endpoints of ${ten} are left out: hub may not speak for them`);
+    expect(messageFor(13)).toContain(`endpoints of ${ten} and 3 more are left out: hub may not speak`);
+    const empty = { type: "Headless" as const, endpoints: { east: endpoints() } };
+    expect(judged([importing("hub", empty)]).findings).toEqual([]);
+  });
+
   it("are left out without a grant, with a finding; its own keep serving", () => {
     const { told, findings } = judged([hub]);
     expect(told).toEqual(["hub 10.3.0.1"]);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Scope } from "../../src/merge/scope.ts";
-import { createVisibility } from "../../src/merge/visible.ts";
+import type { Visibility } from "../../src/merge/visibility.ts";
+import { createSnapshotFilter } from "../../src/merge/visible.ts";
 import type { ClusterSnapshot, LocalService } from "../../src/snapshot/schema.ts";
 import { endpoints, exported, exporting, imported, importing, snapshot } from "./fixtures.ts";
 
-const see = (scope: Scope, ...world: ClusterSnapshot[]) => createVisibility(scope)(world);
+const see = (scope: Visibility, ...world: ClusterSnapshot[]) => createSnapshotFilter(scope)(world);
 const at = (address: string) => endpoints({ address });
 
 const local: LocalService = {
@@ -51,12 +51,12 @@ const west = snapshot("west", {
 });
 
 describe("a scope without namespaces, clusters and addresses", () => {
-  it.each<[string, Scope]>([
+  it.each<[string, Visibility]>([
     ["that hides nothing", {}],
     ["with a view", { view: "west" }],
   ])("%s leaves all as it is", (_, scope) => {
     const world = [west, exporting("east")];
-    expect(createVisibility(scope)(world)).toBe(world);
+    expect(createSnapshotFilter(scope)(world)).toBe(world);
   });
 });
 
@@ -81,7 +81,7 @@ describe("namespaces", () => {
 });
 
 describe("clusters", () => {
-  const ids = (scope: Scope, ...world: ClusterSnapshot[]) =>
+  const ids = (scope: Visibility, ...world: ClusterSnapshot[]) =>
     see(scope, ...world).map(({ clusterId }) => clusterId);
 
   it("that are hidden are gone", () => {
@@ -156,7 +156,7 @@ const ALL = addressesOf([west]);
 const NONE = { clusterSetIP: [], clusterIP: [], balancers: [], endpoints: [], pods: [], zone: "disabled" };
 
 describe("address sources", () => {
-  it.each<[NonNullable<Scope["addressSources"]>, Partial<typeof ALL>]>([
+  it.each<[NonNullable<Visibility["addressSources"]>, Partial<typeof ALL>]>([
     [["ClusterSetIP"], { clusterSetIP: ALL.clusterSetIP }],
     [["ClusterIP"], { clusterIP: ALL.clusterIP }],
     [["LoadBalancer"], { balancers: ALL.balancers }],
@@ -208,13 +208,13 @@ describe("what did not change in what exists is the same object as before", () =
     ["a finding", [change({ findings: {} })]],
     ["a hidden pod", [change({ pods: { ...west.pods, "shop/192.0.2.9": {} } })]],
   ])("the list itself, after a change of %s", (_, next) => {
-    const visibility = createVisibility(scope);
+    const visibility = createSnapshotFilter(scope);
     const before = visibility([west]);
     expect(visibility(next)).toBe(before);
   });
 
   it("entries and tables, after a change of something else", () => {
-    const visibility = createVisibility(scope);
+    const visibility = createSnapshotFilter(scope);
     const [before] = visibility([west]);
     const [after] = visibility([
       change({ exports: { ...west.exports, "shop/api": exported({ endpoints: at("192.0.2.1") }) } }),
@@ -227,7 +227,7 @@ describe("what did not change in what exists is the same object as before", () =
   });
 
   it("and what is visible anew is seen", () => {
-    const visibility = createVisibility(scope);
+    const visibility = createSnapshotFilter(scope);
     const before = visibility([west]);
     const topology = { region: "us" };
     expect(visibility([change({ topology })])[0]!.topology).toBe(topology);

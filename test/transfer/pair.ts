@@ -1,6 +1,6 @@
 import { decode } from "dns-packet";
 import { Gateway } from "../../src/gateway/gateway.ts";
-import type { Scope } from "../../src/merge/scope.ts";
+import type { Visibility } from "../../src/merge/visibility.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { Primary } from "../../src/transfer/primary.ts";
 import type { RefreshPolicy } from "../../src/transfer/refresh-policy.ts";
@@ -120,7 +120,7 @@ export interface Seen {
 export async function openPair(
   policy: Partial<RefreshPolicy> = {},
   options: Partial<SecondaryOptions> = {},
-  scopes: readonly Scope[] = [],
+  scopes: readonly Visibility[] = [],
 ) {
   const clock = new FakeClock();
   const gateway = await Gateway.open({

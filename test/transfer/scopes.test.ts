@@ -1,14 +1,14 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createTransferRoutes } from "../../src/http/transfer-routes.ts";
-import { EVERYTHING, type Scope, scopeKey } from "../../src/merge/scope.ts";
+import { EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
 import { HttpTransferSource } from "../../src/transfer/http-source.ts";
 import { Primary } from "../../src/transfer/primary.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { openPair, WEB } from "./pair.ts";
 
-const WEST: Scope = { clusters: ["west"] };
-const AS_WEST: Scope = { ...WEST, view: "west" };
+const WEST: Visibility = { clusters: ["west"] };
+const AS_WEST: Visibility = { ...WEST, view: "west" };
 const SCOPES = [WEST, AS_WEST];
 
 /** A primary with scopes, and its secondaries over HTTP. */
@@ -20,7 +20,7 @@ async function openScopes() {
     createTransferRoutes({ gateway, clock: () => clock.now() }),
   );
   const asked: string[] = [];
-  const sourceOf = (scope: Scope) =>
+  const sourceOf = (scope: Visibility) =>
     new HttpTransferSource({
       gateway: "https://primary.invalid",
       scope,
@@ -30,9 +30,9 @@ async function openScopes() {
         return app.request(url, request);
       },
     });
-  const secondaryOf = (scope: Scope) => open({ source: sourceOf(scope), scope });
+  const secondaryOf = (scope: Visibility) => open({ source: sourceOf(scope), scope });
   /** A secondary that has asked. */
-  const freshOf = async (scope: Scope) => {
+  const freshOf = async (scope: Visibility) => {
     const secondary = secondaryOf(scope);
     await secondary.freshen(clock.now());
     return secondary;
@@ -47,8 +47,8 @@ describe("GET /state?scope=", () => {
     await push("east", 3);
     const get = async (query: string) => (await app.request(`/api/v1/transfer/state${query}`)).json();
     const { conflicts: _, findings: __, ...status } = gateway.within(WEST).status();
-    expect(await get(`?scope=${encodeURIComponent(scopeKey(WEST))}`)).toMatchObject({
-      scope: scopeKey(WEST),
+    expect(await get(`?scope=${encodeURIComponent(visibilityKey(WEST))}`)).toMatchObject({
+      scope: visibilityKey(WEST),
       status,
     });
     expect(status.clusters.map(({ clusterId }) => clusterId)).toEqual(["west"]);
@@ -60,7 +60,7 @@ describe("GET /state?scope=", () => {
   });
 
   it.each([
-    ["one that the primary was not opened with", scopeKey({ clusters: ["east"] })],
+    ["one that the primary was not opened with", visibilityKey({ clusters: ["east"] })],
     ["one that is written otherwise", '{ "clusters": ["west"] }'],
     ["no scope at all", "west"],
     ["a prototype's key", "__proto__"],
@@ -73,7 +73,7 @@ describe("GET /state?scope=", () => {
 
   it("two scopes at once are 404", async () => {
     const { app } = await openScopes();
-    const key = encodeURIComponent(scopeKey(WEST));
+    const key = encodeURIComponent(visibilityKey(WEST));
     for (const query of [`scope=${key}&scope=${key}`, `scope=${key}&scope=`, `scope=&scope=${key}`])
       expect((await app.request(`/api/v1/transfer/state?${query}`)).status).toBe(404);
   });
@@ -85,7 +85,7 @@ describe("images", () => {
     await push("west", 2);
     await push("east", 3);
     const primary = new Primary(gateway, () => clock.now());
-    const hash = primary.stateWithin(scopeKey(WEST))!.status.imageHash!;
+    const hash = primary.stateWithin(visibilityKey(WEST))!.status.imageHash!;
     expect(primary.image(hash)).toBe(gateway.within(WEST).current(clock.now())!.image.bytes);
     expect(primary.image(gateway.status().imageHash!)).toBe(gateway.current(clock.now())!.image.bytes);
     await push("west", 4);
@@ -100,10 +100,10 @@ describe("images", () => {
     await push("east", 3);
     const bytes = gateway.status().imageBytes;
     const primary = new Primary(gateway, () => clock.now(), bytes);
-    const before = primary.stateWithin(scopeKey(WEST))!.status.imageHash!;
+    const before = primary.stateWithin(visibilityKey(WEST))!.status.imageHash!;
     await push("west", 4);
     primary.state();
-    primary.stateWithin(scopeKey(WEST));
+    primary.stateWithin(visibilityKey(WEST));
     primary.state();
     expect(primary.image(before)).toBeDefined();
   });
@@ -127,7 +127,7 @@ describe("a secondary of a scope", () => {
         expect(secondary.hasCluster(id)).toBe(within.hasCluster(id));
     }
     expect(asked[0]).toBe("state");
-    expect(asked).toContain(`state?scope=${encodeURIComponent(scopeKey(WEST))}`);
+    expect(asked).toContain(`state?scope=${encodeURIComponent(visibilityKey(WEST))}`);
   });
 
   it("with a view has no other cluster's, before its first image too", async () => {

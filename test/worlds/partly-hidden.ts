@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Scope, ScopeAddressSource } from "../../src/merge/scope.ts";
+import type { Visibility, VisibleAddressSource } from "../../src/merge/visibility.ts";
 import type {
   ClusterSnapshot,
   EndpointGroups,
@@ -16,11 +16,11 @@ const NAMESPACES = ["default", "shop", "shop-b"];
 const RANGES = ["10.0.0.0/8", "192.0.2.0/24", "fd00::/8", "2001:db8::/32"];
 const IN_RANGES = ["10.0.0.1", "10.0.0.2", "10.1.0.1", "192.0.2.7", "fd00::1", "2001:db8::2"];
 const OUT_OF_RANGES = ["172.16.0.9", "9.255.255.255", "2001:db9::7", "11.0.0.0", "not-an-address"];
-const SOURCES: readonly ScopeAddressSource[] = ["ClusterSetIP", "ClusterIP", "LoadBalancer", "Endpoint"];
+const SOURCES: readonly VisibleAddressSource[] = ["ClusterSetIP", "ClusterIP", "LoadBalancer", "Endpoint"];
 const HIDDEN_SOURCES = ["north", "NORTH", "far", "", "east.eu"];
 
 /** A scope with any of its parts, but for the view. */
-export const arbitraryScope: fc.Arbitrary<Scope> = fc
+export const arbitraryScope: fc.Arbitrary<Visibility> = fc
   .record({
     namespaces: fc.option(fc.constant(NAMESPACES), { nil: undefined }),
     clusters: fc.option(fc.constant([...VISIBLE_CLUSTERS, "not-there"]), { nil: undefined }),
@@ -40,7 +40,7 @@ export interface PartlyHidden {
  * A cluster in which a scope hides something. It is not made by taking something away from a cluster: what is visible is made first, by what
  * the scope has, and hidden things are put between.
  */
-export function arbitraryPartlyHidden(clusterId: string, scope: Scope): fc.Arbitrary<PartlyHidden> {
+export function arbitraryPartlyHidden(clusterId: string, scope: Visibility): fc.Arbitrary<PartlyHidden> {
   const one = arbitrarySnapshot(fc.constant(clusterId));
   return fc.tuple(one, one, one).map(([made, hidden, otherHidden]) => {
     const visible = fitting(made, scope);
@@ -52,8 +52,11 @@ export function arbitraryPartlyHidden(clusterId: string, scope: Scope): fc.Arbit
 }
 
 /** A cluster that has nothing but what exists in the scope. */
-function fitting(made: ClusterSnapshot, { clusters, addressSources, addressRanges }: Scope): ClusterSnapshot {
-  const has = (source: ScopeAddressSource) => addressSources?.includes(source) ?? true;
+function fitting(
+  made: ClusterSnapshot,
+  { clusters, addressSources, addressRanges }: Visibility,
+): ClusterSnapshot {
+  const has = (source: VisibleAddressSource) => addressSources?.includes(source) ?? true;
   const address = (text: string) =>
     addressRanges === undefined || IN_RANGES.includes(text) ? text : "10.0.0.9";
   const groups = (given: EndpointGroups): EndpointGroups =>
@@ -116,7 +119,7 @@ function fitting(made: ClusterSnapshot, { clusters, addressSources, addressRange
 function between(
   visible: ClusterSnapshot,
   hidden: ClusterSnapshot,
-  scope: Scope,
+  scope: Visibility,
   way: number,
 ): ClusterSnapshot {
   let full = visible;
@@ -131,13 +134,13 @@ function between(
 
 function withHiddenAddresses(
   visible: ClusterSnapshot,
-  { addressSources, addressRanges }: Scope,
+  { addressSources, addressRanges }: Visibility,
   way: number,
 ): ClusterSnapshot {
   let turn = way;
-  const hidesSource = (source: ScopeAddressSource) => addressSources?.includes(source) === false;
+  const hidesSource = (source: VisibleAddressSource) => addressSources?.includes(source) === false;
   /** Some that do not exist when they come from there. */
-  const some = (source: ScopeAddressSource): string[] => {
+  const some = (source: VisibleAddressSource): string[] => {
     const from = hidesSource(source)
       ? [...IN_RANGES, ...OUT_OF_RANGES]
       : addressRanges === undefined
@@ -148,7 +151,7 @@ function withHiddenAddresses(
       ? []
       : [from[turn % from.length]!, from[(turn * 3) % from.length]!].slice(turn % 2);
   };
-  const around = (source: ScopeAddressSource, list: readonly string[] = []) => [
+  const around = (source: VisibleAddressSource, list: readonly string[] = []) => [
     ...some(source),
     ...list,
     ...some(source),

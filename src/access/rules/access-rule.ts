@@ -1,4 +1,4 @@
-import { type Scope, scopeKey } from "../../merge/scope.ts";
+import { type Visibility, visibilityKey } from "../../merge/visibility.ts";
 
 /** What the rule that lets everybody in is called. */
 export const PUBLIC = "public";
@@ -8,7 +8,7 @@ export interface AccessRule {
   readonly name: string;
   /** Whether it lets everybody in: then the tokens of clusters that push still decide a query's view. */
   readonly isPublic: boolean;
-  readonly visibility: Scope;
+  readonly visibility: Visibility;
 }
 
 /** The rules of a gateway. Each is one object, by which others may keep things for it. */
@@ -23,8 +23,8 @@ export interface AccessRules {
 
 /** @param everybody what exists for everybody; undefined for nothing */
 export function createAccessRules(
-  everybody: Scope | undefined,
-  rules: readonly { readonly name: string; readonly scope: Scope }[],
+  everybody: Visibility | undefined,
+  rules: readonly { readonly name: string; readonly scope: Visibility }[],
 ): AccessRules {
   const open = everybody && { name: PUBLIC, isPublic: true, visibility: everybody };
   const named = new Map(
@@ -43,15 +43,15 @@ export function createAccessRules(
 
 /** Whether the clients of a rule see everything, and so may see what is counted of everything. */
 export function seesEverything({ visibility }: AccessRule): boolean {
-  return scopeKey(visibility) === "";
+  return visibilityKey(visibility) === "";
 }
 
 /** Whether something that somebody else sees is hidden from the clients of a rule. */
 export function hidesAnything({ visibility: { view: _, ...restricted } }: AccessRule): boolean {
-  return scopeKey(restricted) !== "";
+  return visibilityKey(restricted) !== "";
 }
 
 /** What is visible to the clients of rules, each once. */
-export function visibilitiesOf({ all }: AccessRules): Scope[] {
-  return [...new Map(all.map(({ visibility }) => [scopeKey(visibility), visibility])).values()];
+export function visibilitiesOf({ all }: AccessRules): Visibility[] {
+  return [...new Map(all.map(({ visibility }) => [visibilityKey(visibility), visibility])).values()];
 }

@@ -7,7 +7,7 @@ import { serverLimitsOf } from "../../config/server-limits.ts";
 import { dnsPaths } from "../../http/doh/endpoints.ts";
 import { createRefuse } from "../../http/refusal.ts";
 import { ConnectionErrors } from "../../limits/connection-errors.ts";
-import { scopeKey } from "../../merge/scope.ts";
+import { visibilityKey } from "../../merge/visibility.ts";
 import type { DesignatedResolver } from "../../resolve/designated-resolvers.ts";
 import { protect } from "../settings/protect.ts";
 import { createHttpSide } from "./gateway/http-side.ts";
@@ -81,7 +81,7 @@ export async function startGateway(
       reach: ({ visibility }) => {
         const same = places.filter(({ rule: name }) => {
           const rule = name === undefined ? admission.rules.public : admission.rules.of(name);
-          return rule !== undefined && scopeKey(rule.visibility) === scopeKey(visibility);
+          return rule !== undefined && visibilityKey(rule.visibility) === visibilityKey(visibility);
         });
         return reachOf(config, same, certificate());
       },

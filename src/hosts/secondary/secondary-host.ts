@@ -8,7 +8,7 @@ import { createEdgeAuthority } from "../../config/push-credentials.ts";
 import { createApp } from "../../http/app.ts";
 import { createRefuse } from "../../http/refusal.ts";
 import { fetchBehindGate } from "../../http/request-gate.ts";
-import type { Scope } from "../../merge/scope.ts";
+import type { Visibility } from "../../merge/visibility.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { type Background, Secondary } from "../../transfer/secondary.ts";
 import { describeError, type Log, logJson, logTransfers, logUpstreams } from "../logging/json-log.ts";
@@ -34,7 +34,7 @@ export function createSecondaryHost(
 ): SecondaryHost {
   const { config, credentials, primaryUrl, transferToken } = settings;
   const stages = createStages({ ...config, federations: federationOptions(config.federations) });
-  const secondaryOf = (scope: Scope) =>
+  const secondaryOf = (scope: Visibility) =>
     new Secondary({
       source: new HttpTransferSource({ gateway: primaryUrl, token: transferToken, scope }),
       stages,

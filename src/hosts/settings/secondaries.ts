@@ -4,7 +4,7 @@ import type { AppParts } from "../../http/app.ts";
 import { createStatusMetrics } from "../../http/metrics/status-metrics.ts";
 import { createDirectory } from "../../http/pages/directory.ts";
 import type { RuleParts } from "../../http/rule-answers.ts";
-import { type Scope, scopeKey } from "../../merge/scope.ts";
+import { type Visibility, visibilityKey } from "../../merge/visibility.ts";
 import type { Secondary } from "../../transfer/secondary.ts";
 
 /** What secondaries are made of. */
@@ -12,7 +12,7 @@ export interface SecondariesParts {
   readonly config: EdgeConfig;
   readonly rules: AccessRules;
   /** The secondary that takes over the images of what is visible. */
-  readonly secondaryOf: (visibility: Scope) => Secondary;
+  readonly secondaryOf: (visibility: Visibility) => Secondary;
   /** Unix milliseconds. */
   readonly clock: () => number;
   readonly hasMetrics: boolean;
@@ -28,7 +28,7 @@ export function createSecondaries(parts: SecondariesParts): Pick<AppParts, "with
   const { config, rules, clock, hasMetrics } = parts;
   const secondaries = new Map<string, Secondary>();
   const secondaryOf = ({ visibility }: AccessRule): Secondary => {
-    const key = scopeKey(visibility);
+    const key = visibilityKey(visibility);
     const secondary = secondaries.get(key) ?? parts.secondaryOf(visibility);
     secondaries.set(key, secondary);
     return secondary;

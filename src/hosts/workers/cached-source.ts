@@ -15,7 +15,7 @@ export interface CachedSourceOptions {
   readonly cache: LocationCache;
   /** A URL that nobody else uses as a key of the cache; nothing is ever asked for at it. */
   readonly key: string;
-  /** The scope of the source's states, as `scopeKey` has it. Default: everything. Images are shared by all scopes. */
+  /** The scope of the source's states, as `visibilityKey` has it. Default: everything. Images are shared by all scopes. */
   readonly scope?: string;
   /** Where the memory of images is from. Default: the host. */
   readonly allocate?: Allocate;

@@ -3,7 +3,6 @@ import { Hono } from "hono";
 import { visibilitiesOf } from "../../access/rules/access-rule.ts";
 import { federationOptions } from "../../config/federations.ts";
 import { gatewayLimitsOf } from "../../config/gateway.ts";
-import { pushLimitsOf } from "../../config/push-limits.ts";
 import { systemClock } from "../../gateway/clock.ts";
 import { Gateway } from "../../gateway/gateway.ts";
 import { createPushRoutes } from "../../http/push/push-routes.ts";
@@ -66,7 +65,7 @@ export class ClustersetObject extends DurableObject<Environment> {
         return leases;
       },
     });
-    const limits = pushLimitsOf(config.limits);
+    const limits = config.limits;
     this.#app.route("/api/v1/clusters", createPushRoutes({ gateway, authority, limits, onError }));
     this.#app.route("/api/v1/transfer", createTransferRoutes({ gateway, onError }));
     this.#leases = leases;

@@ -6,7 +6,7 @@ import { locationSettings } from "../../config/location.ts";
 import { type App, createApp } from "../../http/app.ts";
 import { createRefuse } from "../../http/refusal.ts";
 import type { RequestGate } from "../../http/request-gate.ts";
-import { type Scope, scopeKey } from "../../merge/scope.ts";
+import { type Visibility, visibilityKey } from "../../merge/visibility.ts";
 import { sleep } from "../../transfer/deadline.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { Secondary } from "../../transfer/secondary.ts";
@@ -44,7 +44,7 @@ export function createEdgeGateway(settings: WorkerSettings, surroundings: Surrou
   });
   const stages = createStages({ ...config, federations: federationOptions(config.federations) });
   const secondaries: Secondary[] = [];
-  const secondaryOf = (scope: Scope) => {
+  const secondaryOf = (scope: Visibility) => {
     const source = createSource(surroundings, scope);
     const secondary = new Secondary({ source, stages, scope, onEvent: logTransfers(log), clock });
     secondaries.push(secondary);
@@ -81,7 +81,7 @@ export function createEdgeGateway(settings: WorkerSettings, surroundings: Surrou
 }
 
 /** The object's images of a scope, through the location's cache. */
-function createSource(surroundings: Surroundings, scope: Scope): CachedTransferSource {
+function createSource(surroundings: Surroundings, scope: Visibility): CachedTransferSource {
   const { cache, cacheKey, background, clock, allocate } = surroundings;
   return new CachedTransferSource({
     source: new HttpTransferSource({
@@ -91,7 +91,7 @@ function createSource(surroundings: Surroundings, scope: Scope): CachedTransferS
       allocate,
       clock: clock.now,
     }),
-    ...{ cache, key: cacheKey, scope: scopeKey(scope), allocate, background, clock: clock.now },
+    ...{ cache, key: cacheKey, scope: visibilityKey(scope), allocate, background, clock: clock.now },
     sleep: (milliseconds) => sleep(clock, milliseconds),
   });
 }

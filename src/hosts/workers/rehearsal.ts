@@ -3,7 +3,7 @@ import { federationOptions } from "../../config/federations.ts";
 import { CLASS_IN, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
 import { FetchRequest } from "../../http/fetch-exchange.ts";
-import { EVERYTHING } from "../../merge/scope.ts";
+import { EVERYTHING } from "../../merge/visibility.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { TransferState } from "../../transfer/transfer-state.ts";
 import type { ZoneImage } from "../../zone/image.ts";

@@ -27,9 +27,9 @@ type StubContext = Context<AppEnvironment>;
 const MOST_BODY_BYTES = 64 * 1024;
 const LIMITS = {
   ...DEFAULT_PUSH_LIMITS,
-  sentBytes: MOST_BODY_BYTES,
-  bodyBytes: MOST_BODY_BYTES,
-  bytesInFlight: 64 * MOST_BODY_BYTES,
+  pushSentBytes: MOST_BODY_BYTES,
+  pushBytes: MOST_BODY_BYTES,
+  pushBytesInFlight: 64 * MOST_BODY_BYTES,
 };
 
 /**

@@ -22,7 +22,7 @@ export async function takeJsonBody<Result>(
 ): Promise<Result> {
   checkContentType(request.headers.get("content-type"));
   const declared = Number(request.headers.get("content-length") ?? 0);
-  if (!(declared <= limits.sentBytes)) throw tooLarge(limits.sentBytes, "sent");
+  if (!(declared <= limits.pushSentBytes)) throw tooLarge(limits.pushSentBytes, "sent");
   let bytes = 0;
   const charge = (octets: number) => {
     admission.charge(octets);
@@ -58,15 +58,20 @@ async function readJson(
 
 /** Before the parser makes objects of it: deep texts would take its stack, and wide ones the memory. */
 function checkShape({ deepest, values }: JsonShape, limits: PushLimits): void {
-  if (deepest > limits.levels)
-    throw new ApiError(400, "JSON_TOO_DEEP", `the JSON is nested more than ${limits.levels} levels deep`, {
-      limit: "limits.pushLevels",
-    });
-  if (values > limits.values)
+  if (deepest > limits.pushLevels)
+    throw new ApiError(
+      400,
+      "JSON_TOO_DEEP",
+      `the JSON is nested more than ${limits.pushLevels} levels deep`,
+      {
+        limit: "limits.pushLevels",
+      },
+    );
+  if (values > limits.pushValues)
     throw new ApiError(
       413,
       "TOO_MANY_VALUES",
-      `the JSON has more than ${limits.values} members and elements`,
+      `the JSON has more than ${limits.pushValues} members and elements`,
       { limit: "limits.pushValues" },
     );
 }
@@ -93,8 +98,8 @@ async function* readBody(request: Request, limits: PushLimits): AsyncGenerator<U
     new TransformStream<Uint8Array, Uint8Array>({
       transform(part, controller) {
         sent += part.length;
-        if (sent > limits.sentBytes) {
-          fault = tooLarge(limits.sentBytes, "sent");
+        if (sent > limits.pushSentBytes) {
+          fault = tooLarge(limits.pushSentBytes, "sent");
           throw fault;
         }
         controller.enqueue(part);
@@ -111,12 +116,12 @@ async function* readBody(request: Request, limits: PushLimits): AsyncGenerator<U
       });
       if (done) return;
       bytes += value.length;
-      if (bytes > limits.bodyBytes) throw tooLarge(limits.bodyBytes, "decompressed");
-      if (bytes > RATIO_FROM_BYTES && bytes > sent * limits.compressionRatio)
+      if (bytes > limits.pushBytes) throw tooLarge(limits.pushBytes, "decompressed");
+      if (bytes > RATIO_FROM_BYTES && bytes > sent * limits.pushRatio)
         throw new ApiError(
           413,
           "COMPRESSION_RATIO",
-          `the body decompresses to more than ${limits.compressionRatio} times its size`,
+          `the body decompresses to more than ${limits.pushRatio} times its size`,
           { limit: "limits.pushRatio" },
         );
       yield value;

@@ -4,21 +4,21 @@ import { ApiError } from "../api-error.ts";
 /** Bounds on the requests of the push API. */
 export interface PushLimits {
   /** Octets of a body as it is sent, compressed or not. */
-  readonly sentBytes: number;
+  readonly pushSentBytes: number;
   /** Octets of a body after decompression. */
-  readonly bodyBytes: number;
+  readonly pushBytes: number;
   /** How many octets one sent octet may become; looked at from 1 MiB on. */
-  readonly compressionRatio: number;
+  readonly pushRatio: number;
   /** How deeply JSON may be nested. */
-  readonly levels: number;
+  readonly pushLevels: number;
   /** Members and elements of a body: what reading it costs, and the memory that it takes, go by them. */
-  readonly values: number;
+  readonly pushValues: number;
   /** How many of them one cluster may send in the long run; at once it may send two bodies of the greatest size. */
-  readonly valuesPerSecond: number;
+  readonly pushValuesPerSecond: number;
   /** Octets of all bodies together that are read at the same time. */
-  readonly bytesInFlight: number;
+  readonly pushBytesInFlight: number;
   /** Snapshots and deltas of one cluster at the same time. */
-  readonly pushesPerCluster: number;
+  readonly pushesInFlight: number;
   /** Requests of one cluster in the long run, renewals included, and at once. */
   readonly pushesPerSecond: number;
   readonly pushBurst: number;
@@ -26,14 +26,14 @@ export interface PushLimits {
 
 /** What holds where nothing else is configured. */
 export const DEFAULT_PUSH_LIMITS: PushLimits = {
-  sentBytes: 16 * 1024 * 1024,
-  bodyBytes: 64 * 1024 * 1024,
-  compressionRatio: 200,
-  levels: 32,
-  values: 2_000_000,
-  valuesPerSecond: 50_000,
-  bytesInFlight: 256 * 1024 * 1024,
-  pushesPerCluster: 2,
+  pushSentBytes: 16 * 1024 * 1024,
+  pushBytes: 64 * 1024 * 1024,
+  pushRatio: 200,
+  pushLevels: 32,
+  pushValues: 2_000_000,
+  pushValuesPerSecond: 50_000,
+  pushBytesInFlight: 256 * 1024 * 1024,
+  pushesInFlight: 2,
   pushesPerSecond: 50,
   pushBurst: 500,
 };
@@ -52,9 +52,13 @@ export class PushAdmission {
   /** @param now milliseconds that never go back */
   constructor(limits: PushLimits, now: () => number = () => performance.now()) {
     this.#limits = limits;
-    const { pushesPerSecond, pushBurst, values, valuesPerSecond } = limits;
+    const { pushesPerSecond, pushBurst, pushValues, pushValuesPerSecond } = limits;
     this.#requests = new TokenBuckets({ perSecond: pushesPerSecond, burst: pushBurst }, MOST_CLUSTERS, now);
-    this.#values = new TokenBuckets({ perSecond: valuesPerSecond, burst: 2 * values }, MOST_CLUSTERS, now);
+    this.#values = new TokenBuckets(
+      { perSecond: pushValuesPerSecond, burst: 2 * pushValues },
+      MOST_CLUSTERS,
+      now,
+    );
   }
 
   /**
@@ -80,7 +84,7 @@ export class PushAdmission {
       throw new ApiError(
         429,
         "TOO_MUCH_WORK",
-        `this cluster sends more than ${this.#limits.valuesPerSecond} members and elements a second: send deltas`,
+        `this cluster sends more than ${this.#limits.pushValuesPerSecond} members and elements a second: send deltas`,
         { headers: { "retry-after": String(seconds) }, limit: "limits.pushValuesPerSecond" },
       );
   }
@@ -91,7 +95,7 @@ export class PushAdmission {
    */
   async run<Result>(clusterId: string, push: () => Promise<Result>): Promise<Result> {
     const running = this.#pushes.get(clusterId) ?? 0;
-    if (running >= this.#limits.pushesPerCluster)
+    if (running >= this.#limits.pushesInFlight)
       throw new ApiError(
         429,
         "TOO_MANY_PUSHES",
@@ -113,7 +117,7 @@ export class PushAdmission {
    * @throws {ApiError} 503 when all bodies together are too much.
    */
   charge(bytes: number): void {
-    if (this.#bytes + bytes > this.#limits.bytesInFlight)
+    if (this.#bytes + bytes > this.#limits.pushBytesInFlight)
       throw new ApiError(503, "BUSY", "too many pushes are being read: try again later", {
         headers: { "retry-after": "5" },
         limit: "limits.pushBytesInFlight",

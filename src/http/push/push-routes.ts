@@ -37,7 +37,7 @@ const MOST_LEASE_BYTES = 4096;
 export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnvironment> {
   const { gateway, authority, counters, onError } = dependencies;
   const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };
-  const leaseLimits = { ...limits, sentBytes: MOST_LEASE_BYTES, bodyBytes: MOST_LEASE_BYTES };
+  const leaseLimits = { ...limits, pushSentBytes: MOST_LEASE_BYTES, pushBytes: MOST_LEASE_BYTES };
   const admission = new PushAdmission(limits);
 
   const route = (handle: (context: PushContext, clusterId: string) => Promise<Response>) =>

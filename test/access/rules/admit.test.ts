@@ -9,7 +9,7 @@ import type { Admission } from "../../../src/access/rules/admission.ts";
 import { createAdmit } from "../../../src/access/rules/admit.ts";
 import type { AdmitSettings, ShownRequest } from "../../../src/access/rules/admit-settings.ts";
 import { SecretTable } from "../../../src/access/rules/secret-table.ts";
-import { EVERYTHING, type Scope } from "../../../src/merge/scope.ts";
+import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey } from "../issuers.ts";
 
 const hex = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -77,10 +77,10 @@ beforeAll(async () => {
   ];
 });
 
-const scopes: Readonly<Record<string, Scope>> = { laptops: { view: "west" }, phones: { view: "west" } };
+const scopes: Readonly<Record<string, Visibility>> = { laptops: { view: "west" }, phones: { view: "west" } };
 
 interface Settings extends Partial<Omit<AdmitSettings, "rules" | "credentials">> {
-  readonly everybody?: Scope | undefined;
+  readonly everybody?: Visibility | undefined;
   readonly rules?: AdmitSettings["credentials"];
 }
 

@@ -205,7 +205,7 @@ export const pushRefusalCases: readonly HttpCase[] = [
 ];
 
 /** The bounds that `pushLimitCases` are for. */
-export const PUSH_BOUNDS = { sentBytes: 100_000, bodyBytes: 500_000 };
+export const PUSH_BOUNDS = { pushSentBytes: 100_000, pushBytes: 500_000 };
 
 const long = JSON.stringify("ab".repeat(60_000));
 const blown = new Uint8Array(gzipSync(JSON.stringify("ab".repeat(400_000))));

@@ -13,7 +13,7 @@ import { createApp } from "../../../src/http/app.ts";
 import type { AllowedOrigins } from "../../../src/http/cross-origin.ts";
 import { AccessCounters } from "../../../src/http/metrics/access-counters.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
-import { EVERYTHING, type Scope } from "../../../src/merge/scope.ts";
+import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
@@ -22,10 +22,10 @@ export const ZONE = "clusterset.test";
 export const hex = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** What everybody of the rules sees: one namespace of one cluster. */
-export const FEW: Scope = { namespaces: ["shop"], clusters: ["west"] };
+export const FEW: Visibility = { namespaces: ["shop"], clusters: ["west"] };
 
 /** A rule of each kind. `admins` see everything. */
-export const RULES: readonly (RuleCredentials & { readonly scope: Scope })[] = [
+export const RULES: readonly (RuleCredentials & { readonly scope: Visibility })[] = [
   { name: "laptops", scope: FEW, bearer: [hex("laptop")] },
   { name: "scripts", scope: FEW, basic: [{ username: "ci", passwordSha256: hex("secret") }] },
   { name: "phones", scope: FEW, pathTokens: [hex("phone")] },
@@ -67,7 +67,7 @@ export async function accessWorld({
   rules = RULES,
   allowedOrigins = "*" as AllowedOrigins,
 }: {
-  readonly everybody?: Scope | undefined;
+  readonly everybody?: Visibility | undefined;
   readonly rules?: typeof RULES;
   readonly allowedOrigins?: AllowedOrigins;
 } = {}) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EVERYTHING } from "../../../src/merge/scope.ts";
+import { EVERYTHING } from "../../../src/merge/visibility.ts";
 import { base64url, query } from "../fake-gateway.ts";
 import { readPage } from "../pages/read-page.ts";
 import { accessWorld, FEW, KINDS, RULES, type Shown, ZONE } from "./access-world.ts";

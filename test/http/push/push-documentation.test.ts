@@ -29,20 +29,20 @@ test("docs/reference/push-api.md lists every code with its status", () => {
 
 test("docs/reference/push-api.md has the default limits", () => {
   const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB |`;
-  const { sentBytes, bodyBytes, bytesInFlight, levels, compressionRatio } = DEFAULT_PUSH_LIMITS;
-  const { values, valuesPerSecond, pushesPerSecond, pushBurst, pushesPerCluster } = DEFAULT_PUSH_LIMITS;
+  const { pushSentBytes, pushBytes, pushBytesInFlight, pushLevels, pushRatio } = DEFAULT_PUSH_LIMITS;
+  const { pushValues, pushValuesPerSecond, pushesPerSecond, pushBurst, pushesInFlight } = DEFAULT_PUSH_LIMITS;
   const written = (number: number) => number.toLocaleString("en");
-  expect(documentation).toContain(`elements of a body | ${written(values)} |`);
+  expect(documentation).toContain(`elements of a body | ${written(pushValues)} |`);
   expect(documentation).toContain(
-    `elements of one cluster, each second in the long run | ${written(valuesPerSecond)} |`,
+    `elements of one cluster, each second in the long run | ${written(pushValuesPerSecond)} |`,
   );
   expect(documentation).toContain(`in the long run; at once | ${pushesPerSecond}; ${pushBurst} |`);
-  expect(documentation).toContain(`at the same time | ${pushesPerCluster} |`);
-  for (const text of [mebibytes(sentBytes), mebibytes(bodyBytes), mebibytes(bytesInFlight)])
+  expect(documentation).toContain(`at the same time | ${pushesInFlight} |`);
+  for (const text of [mebibytes(pushSentBytes), mebibytes(pushBytes), mebibytes(pushBytesInFlight)])
     expect(documentation).toContain(text);
-  expect(documentation).toContain(`levels of nesting | ${levels} |`);
-  expect(documentation).toContain(`(from 1 MiB on) | ${compressionRatio} |`);
-  expect(DEFAULT_GATEWAY_LIMITS.mostSnapshotCharacters).toBe(bodyBytes);
+  expect(documentation).toContain(`levels of nesting | ${pushLevels} |`);
+  expect(documentation).toContain(`(from 1 MiB on) | ${pushRatio} |`);
+  expect(DEFAULT_GATEWAY_LIMITS.mostSnapshotCharacters).toBe(pushBytes);
   const { leaseSeconds, leastLeaseSeconds, mostLeaseSeconds } = DEFAULT_GATEWAY_LIMITS;
   expect(documentation).toContain(
     `default ${leaseSeconds}; ${leastLeaseSeconds} to ${mostLeaseSeconds} unless`,

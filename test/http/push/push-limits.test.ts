@@ -30,7 +30,7 @@ describe("limits", () => {
   });
 
   test("a declared length over the limit is refused before anything is read", async () => {
-    const { put } = await openPushApi({ limits: { sentBytes: 1000 } });
+    const { put } = await openPushApi({ limits: { pushSentBytes: 1000 } });
     const { stream, asked } = inParts(new Uint8Array(100_000), 100);
     const headers = { "content-length": "100000" };
     expect(await refusal(put(undefined, { body: () => stream, headers }))).toMatchObject({
@@ -41,7 +41,7 @@ describe("limits", () => {
   });
 
   test.each([{}, gzip])("an undeclared length over the limit stops the sender %j", async (headers) => {
-    const { put } = await openPushApi({ limits: { sentBytes: 100_000 } });
+    const { put } = await openPushApi({ limits: { pushSentBytes: 100_000 } });
     const text = Buffer.from(`"${randomBytes(1_000_000).toString("base64")}"`);
     const { stream, asked } = inParts("content-encoding" in headers ? gzipSync(text) : text, 10_000);
     expect(await refusal(put(undefined, { body: () => stream, headers }))).toMatchObject({
@@ -52,7 +52,7 @@ describe("limits", () => {
   });
 
   test("of one cluster only so many pushes are read at once, and a renewal is none of them", async () => {
-    const { put, send } = await openPushApi({ limits: { pushesPerCluster: 1 } });
+    const { put, send } = await openPushApi({ limits: { pushesInFlight: 1 } });
     let finish = () => {};
     const stream = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -71,7 +71,7 @@ describe("limits", () => {
   });
 
   test("all bodies together are bounded, and the bound is free again afterwards", async () => {
-    const { put, send } = await openPushApi({ limits: { bytesInFlight: 2000 } });
+    const { put, send } = await openPushApi({ limits: { pushBytesInFlight: 2000 } });
     let finish = () => {};
     const counted = Promise.withResolvers<void>();
     const parts = [" ".repeat(1900), " "];
@@ -111,16 +111,16 @@ describe("limits", () => {
     ],
     [
       "deep JSON of another limit",
-      { levels: 3 },
+      { pushLevels: 3 },
       '{"a":[{"b":{}}]}',
       400,
       "JSON_TOO_DEEP",
       "limits.pushLevels",
     ],
-    ["too many values", { values: 1000 }, listOf(1000), 413, "TOO_MANY_VALUES", "limits.pushValues"],
-    ["too long", { sentBytes: 100 }, listOf(100), 413, "BODY_TOO_LARGE", "limits.pushSentBytes"],
-    ["too long inside", { bodyBytes: 100 }, listOf(100), 413, "BODY_TOO_LARGE", "limits.pushBytes"],
-    ["no room", { bytesInFlight: 100 }, listOf(100), 503, "BUSY", "limits.pushBytesInFlight"],
+    ["too many values", { pushValues: 1000 }, listOf(1000), 413, "TOO_MANY_VALUES", "limits.pushValues"],
+    ["too long", { pushSentBytes: 100 }, listOf(100), 413, "BODY_TOO_LARGE", "limits.pushSentBytes"],
+    ["too long inside", { pushBytes: 100 }, listOf(100), 413, "BODY_TOO_LARGE", "limits.pushBytes"],
+    ["no room", { pushBytesInFlight: 100 }, listOf(100), 503, "BUSY", "limits.pushBytesInFlight"],
   ];
   test.each(refusedFor)("%s is refused and counted", async (_, limits, body, status, code, limit) => {
     const { put, limitCounters } = await openPushApi({ limits });
@@ -156,7 +156,9 @@ describe("limits", () => {
   });
 
   test("of one cluster only so much is parsed, deltas and snapshots together", async () => {
-    const { put, limitCounters } = await openPushApi({ limits: { values: 1000, valuesPerSecond: 1 } });
+    const { put, limitCounters } = await openPushApi({
+      limits: { pushValues: 1000, pushValuesPerSecond: 1 },
+    });
     for (let round = 0; round < 2; round++)
       expect(await refusal(put(undefined, { body: listOf(450) }))).toMatchObject({
         code: "INVALID_SNAPSHOT",

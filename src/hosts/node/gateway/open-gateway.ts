@@ -8,7 +8,7 @@ import { UsageError } from "../../../config/usage-error.ts";
 import { systemClock } from "../../../gateway/clock.ts";
 import { Gateway } from "../../../gateway/gateway.ts";
 import type { GatewayEvent } from "../../../gateway/gateway-events.ts";
-import type { Scope } from "../../../merge/scope.ts";
+import type { Visibility } from "../../../merge/visibility.ts";
 import type { DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
 import { openFileStore } from "../../../store/file-store.ts";
 import { openPrecedenceFolder } from "../../../store/precedence-folder.ts";
@@ -22,7 +22,7 @@ export interface OpenGatewayParts {
   readonly config: ServeConfig;
   readonly logger: Logger;
   /** The scopes that it answers in, beside everything. */
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly Visibility[];
   readonly designated: () => DesignatedResolver | undefined;
 }
 

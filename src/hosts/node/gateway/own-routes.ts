@@ -1,5 +1,4 @@
 import type { QueryCounters } from "../../../answer/query-counters.ts";
-import { pushLimitsOf } from "../../../config/push-limits.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { Gateway } from "../../../gateway/gateway.ts";
@@ -30,7 +29,7 @@ export function createOwnRoutes(parts: OwnRoutesParts): OwnRoutes {
     pushRoutes: createPushRoutes({
       gateway,
       authority: pushing,
-      limits: pushLimitsOf(config.limits),
+      limits: config.limits,
       counters: counters.limits,
       onError,
     }),

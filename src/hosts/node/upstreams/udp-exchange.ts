@@ -38,7 +38,12 @@ export function exchangeUdp(
     signal.addEventListener("abort", onAbort, { once: true });
     socket.on("error", (error) => end(() => reject(error)));
     socket.on("message", (answer) => {
-      if (wanted(answer)) end(() => resolve(answer));
+      // What is thrown in a listener would end the process; here it ends this exchange alone.
+      try {
+        if (wanted(answer)) end(() => resolve(answer));
+      } catch (error) {
+        end(() => reject(error));
+      }
     });
     // A connected socket takes datagrams of this address only, and is told when nobody listens there.
     socket.connect(port, address, () => {

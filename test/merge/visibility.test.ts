@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { checkScope, EVERYTHING, type Scope, scopeKey } from "../../src/merge/scope.ts";
+import { checkVisibility, EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
 
 describe("the key of a scope", () => {
-  it.each<[string, Scope, Scope]>([
+  it.each<[string, Visibility, Visibility]>([
     ["order", { namespaces: ["b", "a"] }, { namespaces: ["a", "b"] }],
     ["repetition", { clusters: ["a", "a"] }, { clusters: ["a"] }],
     ["a part that is not set", { clusters: ["a"], view: undefined }, { clusters: ["a"] }],
@@ -13,11 +13,11 @@ describe("the key of a scope", () => {
       { addressRanges: ["10.0.0.1/32", "fd00::/8"] },
     ],
   ])("does not tell %s", (_, one, other) => {
-    expect(scopeKey(one)).toBe(scopeKey(other));
+    expect(visibilityKey(one)).toBe(visibilityKey(other));
   });
 
   it("tells scopes apart in which something else exists", () => {
-    const scopes: Scope[] = [
+    const scopes: Visibility[] = [
       EVERYTHING,
       { view: "a" },
       { clusters: ["a"] },
@@ -31,13 +31,13 @@ describe("the key of a scope", () => {
       { clusters: ["a,b"] },
       { clusters: ["a", "b"] },
     ];
-    expect(new Set(scopes.map(scopeKey)).size).toBe(scopes.length);
-    expect(scopeKey(EVERYTHING)).toBe("");
+    expect(new Set(scopes.map(visibilityKey)).size).toBe(scopes.length);
+    expect(visibilityKey(EVERYTHING)).toBe("");
   });
 });
 
 describe("a scope is refused", () => {
-  it.each<[string, Scope, RegExp]>([
+  it.each<[string, Visibility, RegExp]>([
     [
       "whose view is not among its clusters",
       { view: "a", clusters: ["b"] },
@@ -45,11 +45,11 @@ describe("a scope is refused", () => {
     ],
     ["with a range that is none", { addressRanges: ["10.0.0.1/8"] }, /"10.0.0.1\/8" is no range/],
   ])("%s", (_, scope, message) => {
-    expect(() => checkScope(scope)).toThrow(RangeError);
-    expect(() => checkScope(scope)).toThrow(message);
+    expect(() => checkVisibility(scope)).toThrow(RangeError);
+    expect(() => checkVisibility(scope)).toThrow(message);
   });
 
   it("in no other case", () => {
-    checkScope({ view: "a", clusters: ["a"], addressRanges: ["::/0", "10.0.0.1"], namespaces: [] });
+    checkVisibility({ view: "a", clusters: ["a"], addressRanges: ["::/0", "10.0.0.1"], namespaces: [] });
   });
 });

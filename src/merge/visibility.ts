@@ -3,13 +3,13 @@ import { parseAddressRange } from "../dns/address-range.ts";
 import type { AddressSource } from "./addresses.ts";
 
 /** Where an address can come from: what a service is answered with, or `ClusterIP`, a Service's address in its own cluster. */
-export type ScopeAddressSource = AddressSource | "ClusterIP";
+export type VisibleAddressSource = AddressSource | "ClusterIP";
 
 /**
  * What exists for somebody. What is outside of it is taken away before snapshots are merged, so that it is answered as what was never
  * there: by the same code, from an image that does not hold it.
  */
-export interface Scope {
+export interface Visibility {
   /** The cluster that they ask as, always; no other view exists. Absent: outside, and the view of any visible cluster by path. */
   readonly view?: string | undefined;
   /** The namespaces that exist. Absent: all. */
@@ -17,17 +17,17 @@ export interface Scope {
   /** The clusters that exist, by id. Absent: all. */
   readonly clusters?: readonly string[] | undefined;
   /** Where addresses may come from. Absent: anywhere. */
-  readonly addressSources?: readonly ScopeAddressSource[] | undefined;
+  readonly addressSources?: readonly VisibleAddressSource[] | undefined;
   /** Which addresses there are: `10.0.0.0/8`, `fd00::/8`. Absent: all. */
   readonly addressRanges?: readonly string[] | undefined;
 }
 
-/** The scope that hides nothing. */
-export const EVERYTHING: Scope = {};
+/** The visibility that hides nothing. */
+export const EVERYTHING: Visibility = {};
 
-/** Text that is the same for scopes in which the same exists; empty for the scope that hides nothing. */
-export function scopeKey(scope: Scope): string {
-  const { view, namespaces, clusters, addressSources, addressRanges } = scope;
+/** Text that is the same for visibilities in which the same exists; empty for the visibility that hides nothing. */
+export function visibilityKey(visibility: Visibility): string {
+  const { view, namespaces, clusters, addressSources, addressRanges } = visibility;
   const parts = {
     ...(view !== undefined && { view }),
     ...(namespaces !== undefined && { namespaces: distinct(namespaces) }),
@@ -38,13 +38,13 @@ export function scopeKey(scope: Scope): string {
   return Object.keys(parts).length === 0 ? "" : JSON.stringify(parts);
 }
 
-/** The scope for whoever asks, without the cluster that they ask as: scopes that differ in nothing else are answered from one image. */
-export function withoutView({ view: _, ...scope }: Scope): Scope {
-  return scope;
+/** The visibility for whoever asks, without the cluster that they ask as: visibilities that differ in nothing else are answered from one image. */
+export function withoutView({ view: _, ...visibility }: Visibility): Visibility {
+  return visibility;
 }
 
-/** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
-export function checkScope({ view, clusters, addressRanges = [] }: Scope): void {
+/** @throws {RangeError} for a visibility that contradicts itself, or has a range that is none */
+export function checkVisibility({ view, clusters, addressRanges = [] }: Visibility): void {
   if (view !== undefined && clusters?.includes(view) === false)
     throw new RangeError(
       `the scope's view ${JSON.stringify(view)} is not among its clusters: add it there, or leave clusters out`,
