@@ -124,9 +124,11 @@ describe("a compiled image", () => {
 
   it("refuses zones that are no names", () => {
     const clusterset = mergeClusterset([]);
-    expect(() => compileZoneImage(clusterset, { zones: [`${"x".repeat(64)}.test`] })).toThrow("64 octets");
+    expect(() => compileZoneImage(clusterset, { zones: [`${"x".repeat(64)}.test`] })).toThrow("64 bytes");
     expect(() => compileZoneImage(clusterset, { zones: [] })).toThrow("at least one zone");
-    expect(() => compileZoneImage(clusterset, { nameServerAddresses: ["here"] })).toThrow("no IP address");
+    expect(() => compileZoneImage(clusterset, { nameServerAddresses: ["here"] })).toThrow(
+      "not an IP address",
+    );
   });
 });
 

@@ -226,8 +226,12 @@ describe("what clients probe a server with", () => {
   });
 
   test("nxdomain: dnscrypt-proxy's random name does not exist", async () => {
-    for (const probe of Object.values(probes))
+    const { dnscryptProxy: root, ...names } = probes;
+    for (const probe of Object.values(names))
       expect((await ask(gateway, probe, "/nxdomain")).rcode).toBe("NXDOMAIN");
+    // The root is above every name that exists (RFC 8020 section 2).
+    const nodata = await ask(gateway, root, "/nxdomain");
+    expect([nodata.rcode, valuesOf(nodata)]).toEqual(["NOERROR", []]);
   });
 
   test("refuse: none of them", async () => {
