@@ -215,7 +215,7 @@ describe("a request over HTTP/1.1", () => {
     ["GET /x HTTP/1.0\r\n\r\n", "200", "GET http://localhost/x"],
     ["GET /x HTTP/1.1\r\nHost: a/b\r\n\r\n", "400", "malformed"],
     ["OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", "204", "allow: GET"],
-    ["get /x HTTP/1.1\r\nHost: a\r\n\r\n", "501", ""],
+    ["get /x HTTP/1.1\r\nHost: a\r\n\r\n", "400", ""],
     ["TRACE /x HTTP/1.1\r\nHost: a\r\n\r\n", "501", "TRACE"],
     ["GET /x HTTP/1.1\r\nHost: a\r\nExpect: cake\r\n\r\n", "417", "expectation"],
     ["nonsense\r\n\r\n", "400", ""],

@@ -42,6 +42,8 @@ export function answerAtEdge(
   const exchange = app.exchangeAt(pathOf(asked.url));
   if (exchange === undefined)
     return fetchBehindGate(gate)(app.fetch)(request, new EdgeClient(request), background);
+  // The runtime takes the length of a response to HEAD from nothing but the field.
+  const toResponse = request.method === "HEAD" ? withAllFields : withFewFields;
   try {
     const answered = gate?.(asked) ?? exchange(asked, background);
     if (!(answered instanceof Promise)) return toResponse(answered);
@@ -54,7 +56,7 @@ export function answerAtEdge(
 /** Header fields are shared by answers that have the same ones; so is the form that workerd copies fastest. */
 const kept = new WeakMap<HttpResponse["headers"], Headers>();
 
-function toResponse({ status, headers, body }: HttpResponse): Response {
+function withFewFields({ status, headers, body }: HttpResponse): Response {
   let fields = kept.get(headers);
   if (fields === undefined) {
     fields = new Headers(headers);
@@ -63,4 +65,8 @@ function toResponse({ status, headers, body }: HttpResponse): Response {
     if (Object.isFrozen(headers)) kept.set(headers, fields);
   }
   return new Response(body, { status, headers: fields });
+}
+
+function withAllFields({ status, headers }: HttpResponse): Response {
+  return new Response(null, { status, headers });
 }

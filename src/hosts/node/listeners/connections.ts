@@ -17,6 +17,8 @@ export interface ConnectionLimits {
 interface Held {
   readonly socket: Socket;
   readonly client: string;
+  /** By `performance.now()`. */
+  readonly admittedAt: number;
   /** Undefined while TLS is being negotiated. */
   connection: StreamConnection | undefined;
 }
@@ -53,7 +55,7 @@ export class Connections {
       if (!this.#dropIdlest()) return void socket.destroy();
     }
     const key = keyOf(socket);
-    this.#held.set(key, { socket, client, connection: undefined });
+    this.#held.set(key, { socket, client, admittedAt: performance.now(), connection: undefined });
     this.#perClient.set(client, count + 1);
     const interval = Math.min(SWEEP_INTERVAL, Math.ceil(this.#limits.idleTimeout / 2));
     this.#sweeper ??= setInterval(() => this.#sweep(), interval).unref();
@@ -63,8 +65,13 @@ export class Connections {
   /** Notes that an admitted connection speaks DNS now. */
   started(socket: Socket, connection: StreamConnection): void {
     const held = this.#held.get(keyOf(socket));
-    if (held === undefined) connection.destroy();
-    else held.connection = connection;
+    if (held === undefined) {
+      connection.destroy();
+      return;
+    }
+    held.connection = connection;
+    // Node leaves the TCP connection below a TLS connection open after some errors.
+    socket.once("close", () => held.socket.destroy());
   }
 
   /** Lets answers that are on their way leave, and closes what is idle. */
@@ -81,11 +88,13 @@ export class Connections {
 
   #sweep(): void {
     const since = performance.now() - this.#limits.idleTimeout;
-    for (const { connection } of this.#held.values())
-      if (connection !== undefined && !connection.isBusy && connection.activeAt <= since) {
-        this.#limits.counters.hit(`${this.#limits.kind}.idleSeconds`);
-        connection.destroy();
-      }
+    for (const { socket, connection, admittedAt } of this.#held.values()) {
+      if (connection?.isBusy === true || (connection?.activeAt ?? admittedAt) > since) continue;
+      if (connection !== undefined) this.#limits.counters.hit(`${this.#limits.kind}.idleSeconds`);
+      connection?.destroy();
+      // A TLS connection may have ended without the TCP connection below it, where its client went unseen.
+      socket.destroy();
+    }
   }
 
   #dropIdlest(): boolean {

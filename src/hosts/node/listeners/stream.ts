@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
 import type { ConnectionErrors } from "../../../limits/connection-errors.ts";
+import { endBelow } from "../server/server-failures.ts";
 import { type ServerTls, secureContext } from "../tls.ts";
 import type { Bound } from "./bind.ts";
 import type { Connections } from "./connections.ts";
@@ -58,11 +59,14 @@ export async function listenTls(host: string, port: number, parts: TlsListenerPa
   });
   server.on("secureConnection", (socket) => {
     socket.on("error", failed);
+    // Node reports an error of a TLS connection without ending it.
+    socket.on("error", () => socket.destroy());
     connections.started(socket, new StreamConnection(socket, parts));
   });
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
     failed(error);
     if (error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") parts.onSlowHandshake();
+    endBelow(socket);
     socket.destroy();
   });
   const bound = await listen(server, parts, host, port);

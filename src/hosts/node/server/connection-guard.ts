@@ -49,6 +49,7 @@ export class ConnectionGuard {
   /** Watches a server's connections. */
   watch(server: Server): void {
     server.on("connection", (socket) => this.#held.admit(socket));
+    server.on("secureConnection", (socket: Socket) => this.#held.endTogether(socket));
     (server as Http2SecureServer).on("session", (session) => this.#started(session));
   }
 
@@ -158,7 +159,8 @@ export class ConnectionGuard {
   }
 
   #sweep(): void {
-    const { requestTimeout, responseTimeout, idleTimeout } = this.#limits;
+    const { requestTimeout, responseTimeout, idleTimeout, handshakeTimeout } = this.#limits;
+    const unseen = handshakeTimeout + requestTimeout + idleTimeout;
     const { counters } = this.#protection;
     const now = performance.now();
     for (const [stream, began] of this.#unfinished) {
@@ -176,6 +178,8 @@ export class ConnectionGuard {
     }
     for (const held of this.#held.all()) {
       const { session, hasAsked, open, activeAt } = held;
+      // Node bounds handshakes and HTTP/1.1 itself, unless the client is gone without Node having seen it.
+      if (session === undefined && !hasAsked && now - activeAt > unseen) held.socket.destroy();
       if (session === undefined || open > 0) continue;
       if (hasAsked ? now - activeAt <= idleTimeout : now - activeAt <= requestTimeout) continue;
       if (!hasAsked) counters.hit("limits.requestSeconds");

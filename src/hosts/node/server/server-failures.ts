@@ -8,8 +8,6 @@ import type { Limit, LimitCounters } from "../../../limits/limit-counters.ts";
 interface ServerFailure extends Error {
   readonly code?: string;
   readonly errno?: number;
-  /** What the HTTP/1.1 parser was given. */
-  readonly rawPacket?: Buffer;
 }
 
 /** What Node says of a connection over HTTP/1.1, and what the client is told then. */
@@ -19,11 +17,13 @@ const PLAIN: Readonly<Record<string, readonly [string, Limit]>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ["413 Payload Too Large", "limits.headerBytes"],
 };
 
-/** A request line whose method the parser does not know (RFC 9110 section 9.1). */
-const REQUEST_LINE = /^[!#$%&'*+.^_`|~\w-]+ \S+ HTTP\/1\.[01]\r?\n/;
-
 /** nghttp2's errors for connections that it ended by bounds of its own: frames that have to be answered, CONTINUATION frames. */
 const FLOODS: ReadonlySet<number | undefined> = new Set([-904, -905]);
+
+/** Ends the TCP connection below a TLS connection: Node leaves it open after some errors. */
+export function endBelow(secure: Duplex): void {
+  (secure as Duplex & { readonly _parent?: Socket })._parent?.destroy();
+}
 
 /**
  * Takes every error of a server's connections from the moment each exists, before anything else looks at it: an `error` event
@@ -39,7 +39,14 @@ export function takeFailures(
   const listen = (socket: Socket, listener: (error: Error) => void) =>
     socket.off("error", listener).on("error", listener);
   server.prependListener("connection", (socket: Socket) => listen(socket, listeners.tcp));
-  server.prependListener("secureConnection", (socket: Socket) => listen(socket, listeners.tls));
+  // Node reports an error of a TLS connection without ending it.
+  const end = function (this: Socket) {
+    this.destroy();
+  };
+  server.prependListener("secureConnection", (socket: Socket) => {
+    listen(socket, listeners.tls);
+    listen(socket, end);
+  });
   server.prependListener("session", (session: ServerHttp2Session) =>
     session.on("error", listeners.http2_session),
   );
@@ -48,6 +55,7 @@ export function takeFailures(
   server.prependListener("tlsClientError", (error: ServerFailure, socket: Duplex) => {
     listeners.tls(error);
     if (error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") counters.hit("limits.handshakeSeconds");
+    endBelow(socket);
     socket.destroy();
   });
   server.on("sessionError", ({ code, errno }: ServerFailure) => {
@@ -58,13 +66,8 @@ export function takeFailures(
     // The connection has failed already; Node reports errors of a TLS handshake here, too.
     if (socket.writableEnded || socket.destroyed) return;
     listeners.http1(error);
-    const { code, rawPacket } = error;
-    const isUnknownMethod =
-      code === "HPE_INVALID_METHOD" &&
-      REQUEST_LINE.test(rawPacket?.subarray(0, 1024).toString("latin1") ?? "");
-    const [status, limit] = PLAIN[code ?? ""] ?? [
-      isUnknownMethod ? "501 Not Implemented" : "400 Bad Request",
-    ];
+    const { code } = error;
+    const [status, limit] = PLAIN[code ?? ""] ?? ["400 Bad Request"];
     if (limit !== undefined) counters.hit(limit);
     // Nothing may be written into the middle of another response.
     const response = (socket as Socket & { _httpMessage?: { _headerSent?: boolean } | null })._httpMessage;
