@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Hono } from "hono";
-import { systemClock } from "../../../src/gateway/clock.ts";
+import { type Clock, systemClock } from "../../../src/gateway/clock.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import type { PushLimits } from "../../../src/http/push/push-limits.ts";
 import { createPushRoutes, type PushGateway } from "../../../src/http/push/push-routes.ts";
@@ -20,7 +20,7 @@ const CREDENTIALS: ClusterSecret[] = PUSH_TOKENS.map(({ clusterId, token }, inde
 
 /** The push API on a real gateway with real stages; `send` has the token of the cluster "west". */
 export async function openPushApi(
-  given: { limits?: Partial<PushLimits>; gateway?: Partial<PushGateway> } = {},
+  given: { limits?: Partial<PushLimits>; gateway?: Partial<PushGateway>; clock?: Clock } = {},
 ) {
   const real = await Gateway.open({
     store: createMemoryStore(),
@@ -44,6 +44,7 @@ export async function openPushApi(
     authority: authorityOf(CREDENTIALS),
     limits: given.limits ?? {},
     counters: limitCounters,
+    ...(given.clock !== undefined && { clock: given.clock }),
     onError: (error) => errors.push(error),
   });
   const app = new Hono().route("/api/v1/clusters", routes);
