@@ -8,11 +8,11 @@ declare const Deno: {
     handler: (
       request: Request,
       origin: { readonly remoteAddr: { readonly hostname?: string } },
-    ) => Promise<Response>,
+    ) => Response | Promise<Response>,
   ): unknown;
 };
 
-const secondary = createSecondaryHost(readSecondarySettings(process.env), VERSION);
+const secondary = await createSecondaryHost(readSecondarySettings(process.env), VERSION);
 
 Deno.serve((request, { remoteAddr }) =>
   secondary.fetch(request, { address: remoteAddr.hostname, certificate: "none" }),

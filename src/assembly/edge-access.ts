@@ -1,10 +1,16 @@
-import type { ClientAddress } from "../../access/client/client-address.ts";
-import { createAccessRules } from "../../access/rules/access-rule.ts";
-import { type AccessControl, createAdmit } from "../../access/rules/admit.ts";
-import type { RuleCredentials } from "../../access/rules/admit-settings.ts";
-import { knownKinds } from "../../access/rules/rejections.ts";
-import { type EdgeAccess, publicScope } from "../../config/access.ts";
-import { type IssuerKeysPlace, type KeysAccess, keySourceOf } from "../../config/issuer.ts";
+import { createClientAddress } from "../access/client/client-address.ts";
+import type { Credentials } from "../access/credentials.ts";
+import type { PushAuthority } from "../access/push-authority.ts";
+import { createAccessRules } from "../access/rules/access-rule.ts";
+import { type AccessControl, createAdmit } from "../access/rules/admit.ts";
+import type { RuleCredentials } from "../access/rules/admit-settings.ts";
+import { knownKinds } from "../access/rules/rejections.ts";
+import { type EdgeAccess, publicScope } from "../config/access.ts";
+import type { EdgeConfig } from "../config/edge-config.ts";
+import { type IssuerKeysPlace, type KeysAccess, keySourceOf } from "../config/issuer.ts";
+import { createEdgeAuthority, type EdgePushCredential, grantsOf } from "../config/push-credentials.ts";
+import type { Grants } from "../merge/grants.ts";
+import { type Log, logKeys } from "./log.ts";
 
 /** Names of hosts as tokens are looked for before them. */
 export function hostNamesOf({ hostNames }: Pick<EdgeAccess, "hostNames">): string[] {
@@ -27,34 +33,36 @@ export function whoseTokens({ issuer, audience, subject, claims = {} }: Issued) 
   };
 }
 
-/** What admission works with on a host without files. */
-export interface EdgeAdmissionParts {
-  readonly access: EdgeAccess;
-  /** Whether tokens of clusters that push decide a query's view. */
-  readonly canPush: boolean;
-  readonly keys: KeysAccess;
-  readonly clientAddress: ClientAddress;
+/** Everybody who is known to a host without files: clusters that push, and clients. */
+export interface EdgeIdentities {
+  readonly authority: PushAuthority;
+  readonly grants: Grants;
+  /** Undefined where no cluster may push. */
+  readonly clusterTokens: Credentials | undefined;
+  readonly access: AccessControl;
 }
 
-/** Admission on a host without files. */
-export function createEdgeAdmission(parts: EdgeAdmissionParts): AccessControl {
-  const { access, canPush, keys, clientAddress } = parts;
+/** Reads the credentials of a host without files from its settings. */
+export function createEdgeAccess(
+  { access, clients }: Pick<EdgeConfig, "access" | "clients">,
+  pushing: readonly EdgePushCredential[],
+  log: Log,
+): EdgeIdentities {
+  const keys = { onFailure: logKeys(log) };
+  const authority = createEdgeAuthority(pushing, keys);
   const rules = createAccessRules(publicScope(access), access.rules);
   const credentials = edgeCredentials(access, keys);
+  const admit = createAdmit({
+    ...{ rules, credentials, clientAddress: createClientAddress(clients) },
+    hostNames: hostNamesOf(access),
+    publicHasTokens: pushing.length > 0,
+  });
   return {
-    rules,
-    kinds: knownKinds(credentials),
-    admit: createAdmit({
-      ...{ rules, credentials, clientAddress },
-      hostNames: hostNamesOf(access),
-      publicHasTokens: canPush,
-    }),
+    ...{ authority, grants: grantsOf(pushing) },
+    clusterTokens: pushing.length > 0 ? authority : undefined,
+    access: { rules, kinds: knownKinds(credentials), admit },
   };
 }
-
-/** What a host that others always reach says where nobody has stated who may ask. */
-export const ACCESS_NOT_STATED =
-  "the configuration does not say who may query, so every client may: set access.public or access.rules in CONFIG (docs/how-to/access.md)";
 
 /** The credentials of rules on a host without files. */
 function edgeCredentials({ rules }: EdgeAccess, access: KeysAccess): RuleCredentials[] {
