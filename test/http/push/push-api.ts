@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Hono } from "hono";
 import { type ClusterCredential, createCredentials } from "../../../src/access/credentials.ts";
 import { createPushAuthority } from "../../../src/access/push-authority.ts";
-import { systemClock } from "../../../src/gateway/clock.ts";
+import { type Clock, systemClock } from "../../../src/gateway/clock.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import type { PushLimits } from "../../../src/http/push/push-limits.ts";
 import { createPushRoutes, type PushGateway } from "../../../src/http/push/push-routes.ts";
@@ -21,7 +21,7 @@ const CREDENTIALS: ClusterCredential[] = PUSH_TOKENS.map(({ clusterId, token }, 
 
 /** The push API on a real gateway with real stages; `send` has the token of the cluster "west". */
 export async function openPushApi(
-  given: { limits?: Partial<PushLimits>; gateway?: Partial<PushGateway> } = {},
+  given: { limits?: Partial<PushLimits>; gateway?: Partial<PushGateway>; clock?: Clock } = {},
 ) {
   const real = await Gateway.open({
     store: createMemoryStore(),
@@ -45,6 +45,7 @@ export async function openPushApi(
     authority: createPushAuthority({ secrets: createCredentials(CREDENTIALS) }),
     limits: given.limits ?? {},
     counters: limitCounters,
+    ...(given.clock !== undefined && { clock: given.clock }),
     onError: (error) => errors.push(error),
   });
   const app = new Hono().route("/api/v1/clusters", routes);
