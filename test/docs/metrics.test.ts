@@ -34,7 +34,7 @@ it("docs/reference/metrics.md has every metric with its type, and no other", () 
 });
 
 it("the alerts name metrics and labels that exist", () => {
-  const [, text] = /```yaml\n(groups:[^]*?)```/.exec(page)!;
+  const [, text] = /```yaml\n(groups:.*?)```/s.exec(page)!;
   const { groups } = parse(text!) as {
     groups: { rules: { expr: string; annotations: { summary: string } }[] }[];
   };
