@@ -1,7 +1,12 @@
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import { FINDING_REASONS } from "../../merge/finding-reasons.ts";
 import { memoize } from "../../merge/unchanged.ts";
-import type { GaugeSeries } from "./status-gauges.ts";
+
+/** One value of a gauge, with the labels that tell it from the others. */
+export interface GaugeSeries {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
 
 const KNOWN: ReadonlySet<string> = new Set(FINDING_REASONS);
 

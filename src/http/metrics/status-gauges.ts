@@ -1,18 +1,12 @@
 import type { ClusterStatus, GatewayStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 import type { DamageCounters } from "../../store/damage-counters.ts";
-import { conflictSeries, findingSeries } from "./label-counts.ts";
+import { conflictSeries, findingSeries, type GaugeSeries } from "./label-counts.ts";
 
 /** What metrics read: a gateway that compiles, or a secondary. */
 export interface StatusSource {
   status(): ServingStatus | GatewayStatus;
   /** What its store found damaged; absent for a gateway without one. */
   readonly damage?: DamageCounters;
-}
-
-/** One value of a gauge, with the labels that tell it from the others. */
-export interface GaugeSeries {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
 }
 
 /** A gauge over the gateway's status. */
