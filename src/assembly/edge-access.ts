@@ -1,13 +1,12 @@
+import type { PushAuthority } from "../access/authority.ts";
 import { createClientAddress } from "../access/client/client-address.ts";
-import type { Credentials } from "../access/credentials.ts";
-import type { PushAuthority } from "../access/push-authority.ts";
 import { createAccessRules } from "../access/rules/access-rule.ts";
 import { type AccessControl, createAdmit } from "../access/rules/admit.ts";
 import type { RuleCredentials } from "../access/rules/admit-settings.ts";
 import { knownKinds } from "../access/rules/rejections.ts";
 import { type EdgeAccess, publicScope } from "../config/access.ts";
 import type { EdgeConfig } from "../config/edge-config.ts";
-import { type IssuerKeysPlace, type KeysAccess, keySourceOf } from "../config/issuer.ts";
+import { type KeysAccess, keySourceOf, whoseTokens } from "../config/issuer.ts";
 import { createEdgeAuthority, type EdgePushCredential, grantsOf } from "../config/push-credentials.ts";
 import type { Grants } from "../merge/grants.ts";
 import { type Log, logKeys } from "./log.ts";
@@ -17,28 +16,12 @@ export function hostNamesOf({ hostNames }: Pick<EdgeAccess, "hostNames">): strin
   return hostNames.map((name) => name.replace(/\.$/, "").toLowerCase());
 }
 
-type Issued = IssuerKeysPlace & {
-  readonly audience: string;
-  readonly subject?: string | string[] | undefined;
-  readonly claims?: Readonly<Record<string, string | string[]>> | undefined;
-};
-
-/** Whose tokens of an issuer count, as the authority takes it. */
-export function whoseTokens({ issuer, audience, subject, claims = {} }: Issued) {
-  return {
-    issuer,
-    audience,
-    subjects: subject === undefined ? undefined : [subject].flat(),
-    claims: Object.fromEntries(Object.entries(claims).map(([claim, values]) => [claim, [values].flat()])),
-  };
-}
-
 /** Everybody who is known to a host without files: clusters that push, and clients. */
 export interface EdgeIdentities {
   readonly authority: PushAuthority;
   readonly grants: Grants;
   /** Undefined where no cluster may push. */
-  readonly clusterTokens: Credentials | undefined;
+  readonly clusterTokens: PushAuthority | undefined;
   readonly access: AccessControl;
 }
 

@@ -1,5 +1,4 @@
-import type { Credentials } from "../access/credentials.ts";
-import type { PushAuthority } from "../access/push-authority.ts";
+import type { Authority, PushAuthority } from "../access/authority.ts";
 import type { AccessRule } from "../access/rules/access-rule.ts";
 import type { AccessControl } from "../access/rules/admit.ts";
 import type { ClientTests } from "../answer/client-tests.ts";
@@ -42,7 +41,7 @@ export interface Platform
   readonly log: Log;
   readonly access: AccessControl;
   /** Tokens of clusters that push, which decide the view of a public query. Default: they decide nothing. */
-  readonly clusterTokens?: Credentials | undefined;
+  readonly clusterTokens?: PushAuthority | undefined;
   /** Connections to `forward.upstreams`, in their order. */
   readonly upstreams: readonly Upstream[];
   /** Where the images come from: compiled here from pushes, or transferred from a primary. */
@@ -64,13 +63,13 @@ export interface Platform
 
 /** A primary: takes pushes, stores snapshots, compiles images. */
 export interface PrimaryParts
-  extends Pick<GatewayDependencies<ZoneImage>, "store" | "precedence" | "watchLeases"> {
+  extends Pick<GatewayDependencies<ZoneImage>, "store" | "damage" | "precedence" | "watchLeases"> {
   /** Rejects pushes without a credential of the cluster. */
   readonly authority: PushAuthority;
   /** For whom clusters speak. Default: each for all. */
   readonly grants?: Grants;
   /** Whose tokens may transfer images; `public` where only the host's own code reaches these routes. Default: no routes. */
-  readonly transfer?: Credentials | "public" | undefined;
+  readonly transfer?: Authority | "public" | undefined;
 }
 
 /** A secondary: answers from the images of a primary, and forwards pushes to it. */

@@ -26,10 +26,11 @@ export interface PrimarySurroundings {
  */
 export async function openPrimary(
   { config, stages, rules, counters, clock, log }: PrimarySurroundings,
-  { store, precedence, watchLeases, authority, transfer }: PrimaryParts,
+  { store, damage, precedence, watchLeases, authority, transfer }: PrimaryParts,
 ): Promise<Answers> {
   const gateway = await Gateway.open({
     ...{ store, stages, clock },
+    ...(damage && { damage }),
     ...(precedence && { precedence }),
     ...(watchLeases && { watchLeases }),
     onEvent: logGateway(log),
@@ -50,7 +51,7 @@ export async function openPrimary(
     ...(transfer && {
       transferRoutes: createTransferRoutes({
         ...{ gateway, onError, clock: clock.now },
-        ...(transfer !== "public" && { credentials: transfer }),
+        ...(transfer !== "public" && { authority: transfer }),
       }),
     }),
     close: () => gateway.close(),

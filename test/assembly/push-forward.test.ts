@@ -1,20 +1,17 @@
 import { Hono } from "hono";
 import { afterEach, describe, expect, it, test, vi } from "vitest";
-import { createCredentials } from "../../src/access/credentials.ts";
-import { createPushAuthority } from "../../src/access/push-authority.ts";
 import { logJson } from "../../src/assembly/log.ts";
 import { createPushForward, sendOverHttp } from "../../src/assembly/push-forward.ts";
 
+import { authorityOf } from "../access/authorities.ts";
 import { makeRequest } from "../conformance/http-case.ts";
 import { pushRequest, refusal, type Sent } from "../conformance/push-client.ts";
 import { sha256 } from "../http/push/push-api.ts";
 
-const CREDENTIALS = createPushAuthority({
-  secrets: createCredentials([
-    { clusterId: "west", tokenSha256: sha256("west-token") },
-    { clusterId: "east.eu", tokenSha256: sha256("east-token") },
-  ]),
-});
+const CREDENTIALS = authorityOf([
+  { clusterId: "west", tokenSha256: sha256("west-token") },
+  { clusterId: "east.eu", tokenSha256: sha256("east-token") },
+]);
 
 /** The push API of a Worker, and the requests that its object got. */
 function openForward(answer = async () => Response.json({ generation: 1 }, { status: 200 })) {

@@ -14,9 +14,10 @@ import { createStubRoutes } from "../../http/federations/stub-routes.ts";
 import { AccessCounters } from "../../http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../http/metrics/prometheus.ts";
 import { ConnectionErrors } from "../../limits/connection-errors.ts";
+import { DamageCounters } from "../../store/damage-counters.ts";
 import { openFileStore } from "../../store/file-store.ts";
 import { openPrecedenceFolder } from "../../store/precedence-folder.ts";
-import { StoreError } from "../../store/store-error.ts";
+import { type OnStoreWarning, StoreError } from "../../store/store-error.ts";
 import { createListenerAnswers } from "./gateway/answer-listener.ts";
 import { Closers } from "./gateway/closers.ts";
 import { loadAccess } from "./gateway/load-access.ts";
@@ -83,9 +84,13 @@ async function startParts(
   const { admission, pushing, secondaries } = access;
   const connector = await UpstreamConnector.load(config.stub.upstreams);
   const forwarding = closers.add(await openUpstreams(config.forward));
-  const store = closers.add(
-    await openFileStore(join(stateDirectory, "snapshots"), { onWarning: logStore(log) }),
-  );
+  const damage = new DamageCounters();
+  const logDamage = logStore(log);
+  const onWarning: OnStoreWarning = (warning) => {
+    damage.count(warning);
+    logDamage(warning);
+  };
+  const store = closers.add(await openFileStore(join(stateDirectory, "snapshots"), { onWarning }));
   const precedence = await openPrecedenceFolder(join(stateDirectory, "precedence"));
   const stubs = closers.add(await openStubZones(config, connector, logger));
 
@@ -108,13 +113,13 @@ async function startParts(
     stubs,
     stubRoutes: createStubRoutes({
       ...{ stubs, counters: counters.limits, onError },
-      isForPushing: (identity) => pushing.isOfCluster(identity),
+      isForPushing: (identity) => pushing.isOfHolder(identity),
       isForAsking: (identity) => admission.isOfRule(identity),
       onChange: (change, federation) =>
         log("info", `federation-${change}`, `federation ${federation} ${change}`, { federation }),
     }),
     images: {
-      ...{ store, precedence, authority: pushing, grants: grantsOf(config.push.credentials) },
+      ...{ store, damage, precedence, authority: pushing, grants: grantsOf(config.push.credentials) },
       transfer: config.transfer.credentials.length > 0 ? secondaries : undefined,
     },
     reach: reachability.of,
