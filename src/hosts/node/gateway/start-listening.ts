@@ -13,6 +13,7 @@ import { type AnswerMessage, createAnswerMessage } from "../listeners/answer-mes
 import { type Listeners, startListeners } from "../listeners/listeners.ts";
 import type { Logger } from "../logger.ts";
 import type { NodeAdmission } from "../node-admission.ts";
+import { nodeClock } from "../node-clock.ts";
 import type { OutsideHost } from "../outside-host.ts";
 import type { ServerTls } from "../tls.ts";
 import type { HttpSide } from "./http-side.ts";
@@ -57,7 +58,7 @@ function answerAt(parts: ListeningParts, place: ListenPlace, transport: Transpor
     outside: outside.outside,
     clientAddress: socketAddress,
     clientTests: http.clientTests,
-    clock: Date.now,
+    clock: nodeClock.now,
     counters,
   });
   const endpoint = {
