@@ -71,8 +71,6 @@ export class Connections {
       return;
     }
     held.connection = connection;
-    // Node leaves the TCP connection below a TLS connection open after some errors.
-    socket.once("close", () => held.socket.destroy());
   }
 
   /** Lets answers that are on their way leave, and closes what is idle. */

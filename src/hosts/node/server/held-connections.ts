@@ -99,12 +99,6 @@ export class HeldConnections {
     return held;
   }
 
-  /** Ends the TCP connection below a TLS connection with it: Node leaves it open after some errors. */
-  endTogether(secure: Socket): void {
-    const held = this.of(secure);
-    if (held !== undefined) secure.once("close", () => held.socket.destroy());
-  }
-
   /** The connection below a TLS connection or a session, which have its addresses and ports. */
   of(socket: Socket): HeldConnection | undefined {
     return this.#held.of(socket);
