@@ -8,7 +8,7 @@ export interface AddressRange {
 
 const MAPPED = /^::ffff:(?=\d+\.)/i;
 
-/** Reads `10.0.0.0/8`, `fd00::/8` or a single address; undefined for anything else, bits behind the prefix included. */
+/** Reads `10.0.0.0/8`, `fd00::/8` or a single address; undefined for anything else, also if a bit after the prefix is set. */
 export function parseAddressRange(text: string): AddressRange | undefined {
   const match = /^([^/]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text);
   const octets = match === null ? undefined : parseAddress(match[1]!);
@@ -20,18 +20,18 @@ export function parseAddressRange(text: string): AddressRange | undefined {
   return { octets, prefixBits };
 }
 
-/** @throws {RangeError} naming the text that is no range */
+/** @throws {RangeError} naming the text that is not a range */
 export function parseAddressRanges(texts: readonly string[]): AddressRange[] {
   return texts.map((text) => {
     const range = parseAddressRange(text);
     if (range !== undefined) return range;
     throw new RangeError(
-      `${JSON.stringify(text)} is no range of addresses: 10.0.0.0/8, fd00::/8 or 127.0.0.1`,
+      `${JSON.stringify(text)} is not a range of addresses: write 10.0.0.0/8, fd00::/8 or 127.0.0.1`,
     );
   });
 }
 
-/** The octets of a socket's address: IPv4 in IPv6 (`::ffff:127.0.0.1`) is IPv4, an interface (`%eth0`) does not count. */
+/** The bytes of a socket's address. IPv4 in IPv6 (`::ffff:127.0.0.1`) becomes IPv4; an interface (`%eth0`) is ignored. */
 export function readSocketAddress(text: string): Uint8Array | undefined {
   return parseAddress(text.replace(MAPPED, "").replace(/%.*$/, ""));
 }

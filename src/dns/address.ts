@@ -1,7 +1,7 @@
 const V4 = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/;
 
 /**
- * Reads a textual IP address into its 4 or 16 octets; undefined when it is neither.
+ * Reads a textual IP address into its 4 or 16 bytes; undefined for any other text.
  * Strict on purpose: no leading zeros, no zone index, IPv6 by RFC 4291 section 2.2.
  */
 export function parseAddress(text: string): Uint8Array | undefined {
@@ -54,8 +54,8 @@ function parseGroups(text: string, mayEndInV4: boolean): number[] | undefined {
 }
 
 /**
- * The octets of an address that can be answered with; undefined for text that is no address, for the
- * unspecified address, and for IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2), which belongs in no A or AAAA record.
+ * The bytes of an address that an A or AAAA record can hold. Undefined for text that is not an address, for the
+ * unspecified address, and for IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2).
  */
 export function usableAddress(text: string): Uint8Array | undefined {
   const octets = parseAddress(text);
@@ -73,7 +73,7 @@ export function isMapped(octets: Uint8Array): boolean {
   );
 }
 
-/** Writes 4 or 16 octets as text; IPv6 by RFC 5952. */
+/** Writes 4 or 16 bytes as text; IPv6 by RFC 5952. */
 export function formatAddress(octets: Uint8Array): string {
   if (octets.length === 4) return octets.join(".");
   const groups: number[] = [];

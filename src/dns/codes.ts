@@ -50,9 +50,9 @@ export const ExtendedError = {
 /** Bits of the second 16-bit word of the header (RFC 1035 section 4.1.1, RFC 4035 section 3). */
 export const HeaderFlag = { QR: 0x8000, AA: 0x0400, TC: 0x0200, RD: 0x0100, RA: 0x0080, CD: 0x0010 } as const;
 
-/** Size of the message header in octets. */
+/** Size of the message header in bytes. */
 export const HEADER_BYTES = 12;
-/** The longest name on the wire in octets, the root label included (RFC 1035 section 2.3.4). */
+/** The longest name on the wire in bytes, the root label included (RFC 1035 section 2.3.4). */
 export const MAX_NAME_BYTES = 255;
-/** The longest label in octets (RFC 1035 section 2.3.4). */
+/** The longest label in bytes (RFC 1035 section 2.3.4). */
 export const MAX_LABEL_BYTES = 63;

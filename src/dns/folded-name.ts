@@ -1,13 +1,13 @@
 import { MAX_LABEL_BYTES, MAX_NAME_BYTES } from "./codes.ts";
 import { countLabels, FOLD, foldName, parseName } from "./name.ts";
 
-/** A name in the form in which names are looked up. It is a value: nothing changes it, and it does not depend on the message it was read from. */
+/** A name as lookups compare it. It is immutable and independent of the message that it was read from. */
 export interface FoldedName {
-  /** Wire form with the root byte, letters in lower case (RFC 4343); behind it, for each label, where the label starts. */
+  /** Wire form with the root byte, letters in lower case (RFC 4343); then one byte per label: the offset where the label starts. */
   readonly octets: Uint8Array;
   /** Length of the wire form. */
   readonly bytes: number;
-  /** How many labels it has, the root label not counted. */
+  /** The number of labels without the root label. */
   readonly labels: number;
 }
 
@@ -17,7 +17,7 @@ export interface ZoneName {
   readonly labels: number;
 }
 
-/** Reads the name at an offset of a message; undefined where it is malformed, cut off or compressed. Where `readName` reads it too, both agree. */
+/** Reads the name at an offset of a message; undefined if it is malformed, cut off or compressed. If `readName` can read it too, both agree. */
 export function readFoldedName(message: Uint8Array, start: number): FoldedName | undefined {
   const { length: available } = message;
   let at = start;
@@ -33,7 +33,7 @@ export function readFoldedName(message: Uint8Array, start: number): FoldedName |
   const bytes = at - start + 1;
   if (bytes > MAX_NAME_BYTES) return undefined;
   const octets = allocate(bytes + labels);
-  // A label's length is no letter: folding leaves it as it is.
+  // A length byte is at most 63 and a letter is at least 65, so folding keeps the lengths.
   for (let index = 0; index < bytes; index++) octets[index] = FOLD[message[start + index]!]!;
   for (let label = 0, index = 0; label < labels; label++) {
     octets[bytes + label] = index;
@@ -42,7 +42,7 @@ export function readFoldedName(message: Uint8Array, start: number): FoldedName |
   return { octets, bytes, labels };
 }
 
-/** Names are cut from slabs: an ArrayBuffer for each of them would double what a short answer costs. */
+/** Names are cut from slabs: an ArrayBuffer for each name would double the cost of a short answer. */
 const SLAB_BYTES = 1 << 14;
 let slab = new ArrayBuffer(SLAB_BYTES);
 let slabUsed = 0;
@@ -56,31 +56,31 @@ function allocate(bytes: number): Uint8Array {
   return new Uint8Array(slab, slabUsed - bytes, bytes);
 }
 
-/** Where a label of a name starts, counted from the left; the one behind the last is the root. */
+/** Where a label of a name starts, counted from the left; the index after the last label is the root. */
 export function labelStart({ octets, bytes, labels }: FoldedName, label: number): number {
   return label < labels ? octets[bytes + label]! : bytes - 1;
 }
 
-/** A label of a name in text; bytes that are no ASCII become the characters of their numbers. */
+/** A label of a name in text; each byte becomes the character with its number. */
 export function labelText(name: FoldedName, label: number): string {
   const at = labelStart(name, label);
   return String.fromCharCode(...name.octets.subarray(at + 1, at + 1 + name.octets[at]!));
 }
 
-/** The wire form of a name as a text, a character for each byte: a key that no other name has. */
+/** The wire form of a name as a string with a character for each byte: a unique key. */
 export function nameKey({ octets, bytes }: FoldedName): string {
   let key = "";
   for (let index = 0; index < bytes; index++) key += String.fromCharCode(octets[index]!);
   return key;
 }
 
-/** @throws {NameError} where the text is no name */
+/** @throws {NameError} if the text is not a name */
 export function parseZoneName(text: string): ZoneName {
   const wire = foldName(parseName(text));
   return { wire, labels: countLabels(wire) };
 }
 
-/** Where the name of a zone starts in a name that is in the zone, or -1 where it is not. */
+/** The offset at which the zone's name starts in a name of the zone; -1 for a name out of zone. */
 export function startOfZone(name: FoldedName, { wire, labels }: ZoneName): number {
   if (name.labels < labels) return -1;
   const start = labelStart(name, name.labels - labels);
@@ -90,7 +90,7 @@ export function startOfZone(name: FoldedName, { wire, labels }: ZoneName): numbe
   return start;
 }
 
-/** Whether a name is above a zone, that is, whether the zone is below it. */
+/** Whether a name is an ancestor of a zone. */
 export function isAboveZone({ octets, bytes, labels }: FoldedName, zone: ZoneName): boolean {
   const { wire } = zone;
   if (zone.labels <= labels) return false;

@@ -1,23 +1,23 @@
 import { MAX_LABEL_BYTES, MAX_NAME_BYTES } from "./codes.ts";
 
-/** `FOLD[octet]` is the octet with ASCII letters in lower case (RFC 4343 section 3). */
+/** `FOLD[byte]` is the byte with ASCII letters in lower case (RFC 4343 section 3). */
 export const FOLD: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
   octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet,
 );
 
-/** A textual name that cannot be a DNS name; `message` says why. */
+/** A text is not a DNS name; `message` says why. */
 export class NameError extends Error {
   readonly code = "INVALID_NAME";
 }
 
 /**
  * Reads a name in master-file form (RFC 1035 section 5.1: `\.` and `\DDD` escapes, trailing dot
- * optional) into wire format, case kept. Characters beyond ASCII are refused: use an A-label.
+ * optional) into wire format, case kept. Rejects characters outside ASCII: use an A-label.
  * @throws {NameError} naming the label that is empty, too long or malformed.
  */
 export function parseName(text: string): Uint8Array<ArrayBuffer> {
   if (text === ".") return Uint8Array.of(0);
-  if (text === "") throw new NameError("a name is empty; the root is written as a dot");
+  if (text === "") throw new NameError("the name is empty; write the root as a dot");
   const octets: number[] = [];
   let label: number[] = [];
   const endLabel = () => {
@@ -38,7 +38,7 @@ export function parseName(text: string): Uint8Array<ArrayBuffer> {
       const value = escaped.length === 3 ? Number(escaped) : escaped.charCodeAt(0);
       if (Number.isNaN(value) || value > 255)
         throw new NameError(
-          `${JSON.stringify(text)} has a malformed escape at position ${index}: a backslash stands before three digits (\\000 to \\255) or another character`,
+          `${JSON.stringify(text)} has a malformed escape at position ${index}: a backslash needs three digits (\\000 to \\255) or another character after it`,
         );
       label.push(value);
       index += escaped.length;
@@ -46,7 +46,7 @@ export function parseName(text: string): Uint8Array<ArrayBuffer> {
       const code = character.charCodeAt(0);
       if (code > 0x7e || code < 0x21)
         throw new NameError(
-          `${JSON.stringify(text)} has a character at position ${index} that a name cannot hold; write it as \\DDD, or an international name as its A-label (xn--…)`,
+          `${JSON.stringify(text)} has a character at position ${index} that a name must not contain; write it as \\DDD, or an international name as its A-label (xn--…)`,
         );
       label.push(code);
     }
@@ -55,12 +55,12 @@ export function parseName(text: string): Uint8Array<ArrayBuffer> {
   octets.push(0);
   if (octets.length > MAX_NAME_BYTES)
     throw new NameError(
-      `${JSON.stringify(text.slice(0, 64))}… takes ${octets.length} octets; ${MAX_NAME_BYTES} is the most`,
+      `${JSON.stringify(text.slice(0, 64))}… takes ${octets.length} bytes; at most ${MAX_NAME_BYTES} are allowed`,
     );
   return Uint8Array.from(octets);
 }
 
-/** Writes an uncompressed wire name in master-file form with the trailing dot, escaping what needs it. */
+/** Writes an uncompressed wire name in master-file form with the trailing dot, and escapes special characters. */
 export function formatName(wire: Uint8Array, start = 0): string {
   if (wire[start] === 0) return ".";
   let text = "";
@@ -78,12 +78,12 @@ export function formatName(wire: Uint8Array, start = 0): string {
   return text;
 }
 
-/** A copy with ASCII letters in lower case: the form in which names are compared (RFC 4343). */
+/** A copy with ASCII letters in lower case: comparisons use this form (RFC 4343). */
 export function foldName(wire: Uint8Array): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(wire, (octet) => FOLD[octet]!);
 }
 
-/** How many labels a wire name has, the root label not counted. */
+/** The number of labels of a wire name without the root label. */
 export function countLabels(wire: Uint8Array): number {
   let count = 0;
   for (let position = 0; wire[position] !== 0; position += wire[position]! + 1) count++;

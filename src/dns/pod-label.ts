@@ -2,8 +2,8 @@ import { isMapped, parseAddress } from "./address.ts";
 
 /**
  * Reads the address that the first label of a folded wire name spells with dashes: `10-0-0-1`, or `2001-db8--1` for
- * IPv6 (DNS-based service discovery 1.0.1, section 2.6; IPv6 as CoreDNS does). Undefined for anything else, IPv4-mapped
- * addresses among it.
+ * IPv6 (DNS-based service discovery 1.0.1, section 2.6; IPv6 as CoreDNS does). Undefined for anything else, also for
+ * IPv4-mapped addresses.
  */
 export function readPodLabel(name: Uint8Array): Uint8Array | undefined {
   const label = String.fromCharCode(...name.subarray(1, 1 + name[0]!));

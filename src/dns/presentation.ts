@@ -3,19 +3,19 @@ import { MAX_NAME_BYTES, RecordType } from "./codes.ts";
 import { formatName } from "./name.ts";
 import { type RecordPlace, readLong, readName, readWord } from "./wire-reader.ts";
 
-/** A message that cannot be read. */
+/** A message is malformed. */
 export class MessageError extends Error {
   readonly code = "MALFORMED_MESSAGE";
 }
 
 /**
  * The name at an offset of a message, compressed or not, in master-file form with the trailing dot.
- * @throws {MessageError} where it is malformed or cut off
+ * @throws {MessageError} if it is malformed or cut off
  */
 export function formatNameAt(message: Uint8Array, start: number): string {
   const name = new Uint8Array(MAX_NAME_BYTES);
   if (readName(message, start, name) < 0)
-    throw new MessageError("a name is cut off or too long, or its pointers do not lead backwards");
+    throw new MessageError("a name is cut off or too long, or its pointers do not point backwards");
   return formatName(name);
 }
 
@@ -38,14 +38,14 @@ const CAA = 257;
 /**
  * A record's RDATA in the form of zone files (RFC 1035 section 5.1); types other than those of RFC 1035, AAAA, SRV, DNAME and
  * CAA in the form that every type has (RFC 3597 section 5).
- * @throws {MessageError} where it does not hold what its type says
+ * @throws {MessageError} if the data does not have the form of its type
  */
 export function formatRdata(message: Uint8Array, { type, dataStart, end }: RecordPlace): string {
   const data = message.subarray(dataStart, end);
   const whole = (isWhole: boolean) => {
     if (!isWhole) throw new MessageError(`the data of a record of type ${type} has the wrong length`);
   };
-  /** The name behind so many octets, with which the data ends but for `behind` octets. */
+  /** The name after `before` bytes; `behind` bytes of the data follow it. */
   const nameBehind = (octets: number, behind = 0): string => {
     whole(data.length > octets);
     const name = formatNameAt(message, dataStart + octets);

@@ -6,8 +6,8 @@ const IP6_NAME_BYTES = 32 * 2 + IP6_ARPA.length;
 const ZERO = 0x30;
 
 /**
- * Reads the address that a folded wire name is the reverse name of, into `into` (16 octets).
- * Returns 4 or 16, the address's length, or 0 when the name is no complete, canonical reverse name.
+ * Reads the address of a reverse name, a folded wire name, into `into` (16 bytes).
+ * Returns the address's length, 4 or 16, or 0 if the name is not a complete, canonical reverse name.
  */
 export function readReverseName(name: Uint8Array, length: number, into: Uint8Array): 0 | 4 | 16 {
   if (length === IP6_NAME_BYTES && endsWith(name, length, IP6_ARPA)) return readNibbles(name, into);
@@ -80,7 +80,7 @@ export function isAboveReverseNames(name: Uint8Array, length: number): boolean {
   return false;
 }
 
-/** The reverse name of an address of 4 or 16 octets, in text with the trailing dot. */
+/** The reverse name of an address of 4 or 16 bytes, in text with the trailing dot. */
 export function formatReverseName(address: Uint8Array): string {
   if (address.length === 4) return `${[...address].reverse().join(".")}.in-addr.arpa.`;
   const nibbles: string[] = [];

@@ -27,10 +27,10 @@ export function readLong(message: Uint8Array, at: number): number {
 }
 
 /**
- * Reads the name at an offset of a message (RFC 1035 section 4.1.4). Each compression pointer leads further back than the name, and than the
- * pointer before it, and not into the header; so every name ends. Labels of more than 63 bytes and names of more than 255 are malformed.
- * @param into gets the name uncompressed, case kept, with the root byte; 255 bytes are enough
- * @returns the offset behind the name where it was read, or -1 where it is malformed or cut off
+ * Reads the name at an offset of a message (RFC 1035 section 4.1.4). Each compression pointer must point before the name, before
+ * the previous pointer, and behind the header; so every name ends. Labels of more than 63 bytes and names of more than 255 are malformed.
+ * @param into receives the name uncompressed, case kept, with the root byte; 255 bytes are enough
+ * @returns the offset after the name in the message, or -1 if it is malformed or cut off
  */
 export function readName(message: Uint8Array, start: number, into?: Uint8Array): number {
   let end = -1;
@@ -56,7 +56,7 @@ export function readName(message: Uint8Array, start: number, into?: Uint8Array):
   return -1;
 }
 
-/** The record whose owner name starts at an offset; undefined where it is malformed or cut off. */
+/** The record whose owner name starts at an offset; undefined if it is malformed or cut off. */
 export function readRecord(message: Uint8Array, start: number): RecordPlace | undefined {
   const fixed = readName(message, start);
   if (fixed < 0 || fixed + FIXED_BYTES > message.length) return undefined;
@@ -73,7 +73,7 @@ export function readRecord(message: Uint8Array, start: number): RecordPlace | un
   };
 }
 
-/** Where the EDNS option at an offset ends (RFC 6891 section 6.1.2), its code and length being 4 bytes; -1 where it is cut off at `end`. */
+/** Where the EDNS option at an offset ends (RFC 6891 section 6.1.2), with 4 bytes of code and length; -1 if `end` cuts it off. */
 export function optionEnd(message: Uint8Array, at: number, end: number): number {
   if (at + OPTION_HEADER_BYTES > end) return -1;
   const next = at + OPTION_HEADER_BYTES + readWord(message, at + 2);

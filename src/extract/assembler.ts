@@ -27,24 +27,24 @@ import { type ServiceExtract, ServiceObjects } from "./service-objects.ts";
 import { SortedEntries } from "./sorted-entries.ts";
 import { StrayFindings } from "./stray-findings.ts";
 
-/** What extraction cannot find in the objects. */
+/** Settings that the objects do not contain. */
 export interface ExtractOptions {
-  /** The cluster id; absent means that the objects name it, see `chooseClusterId`. */
+  /** The cluster id. Default: from the objects, see `chooseClusterId`. */
   readonly clusterId?: string;
-  /** The cluster's own zone; absent means that none is served, and nothing is kept for it. */
+  /** The cluster's own zone. Default: none, and no data for it. */
   readonly clusterZone?: ClusterZone;
 }
 
 /**
- * Keeps a cluster's objects and the snapshot they make. An object told of costs the work of the service
- * it belongs to; `snapshot()` shares every entry that says the same as before with the last snapshot.
+ * Keeps a cluster's objects and builds their snapshot. A changed object costs the extraction of its
+ * service; `snapshot()` shares every unchanged entry with the last snapshot.
  */
 export class SnapshotAssembler {
   readonly #givenId: string | undefined;
   readonly #services = new Map<string, ServiceObjects>();
   readonly #dirty = new Set<ServiceObjects>();
   readonly #clusterZone: ClusterZone | undefined;
-  /** The services that a slice belongs to: with a label of each kind it belongs to two. */
+  /** The services of each slice: two if it has a label of each kind. */
   readonly #sliceServices = new Map<string, readonly ServiceObjects[]>();
   readonly #servicesIn = new Map<string, Set<ServiceObjects>>();
   readonly #kubernetesNamespaces = new Map<string, KubernetesObject>();
@@ -67,14 +67,14 @@ export class SnapshotAssembler {
     this.#clusterZone = options.clusterZone;
   }
 
-  /** Takes an object as it is now. False for kinds that a snapshot is not made of. */
+  /** Adds or replaces an object. False for kinds that a snapshot does not use. */
   upsert(object: KubernetesObject): boolean {
     const identity = this.#identify(object);
     if (identity === undefined) return false;
     this.#strays.forget(identity);
     if (!hasUsableName(identity)) {
       this.#strays.inspect(identity, (report) =>
-        report("InvalidName", "the name cannot be that of a Kubernetes object"),
+        report("InvalidName", "the name is not valid for a Kubernetes object"),
       );
       return true;
     }
@@ -82,7 +82,7 @@ export class SnapshotAssembler {
     return true;
   }
 
-  /** Forgets an object; only its kind, API group, namespace and name are looked at. */
+  /** Removes an object; reads only its kind, API group, namespace and name. */
   delete(object: KubernetesObject): boolean {
     const identity = this.#identify(object);
     if (identity === undefined) return false;
@@ -92,8 +92,8 @@ export class SnapshotAssembler {
   }
 
   /**
-   * The snapshot that the objects make now; the same one as before where nothing changed.
-   * @throws {ClusterIdError} when the cluster has no id.
+   * The snapshot of the current objects; the previous one if nothing changed.
+   * @throws {ClusterIdError} if the cluster has no id.
    */
   snapshot(): ClusterSnapshot {
     const clusterId = this.#chooseClusterId();
@@ -119,7 +119,7 @@ export class SnapshotAssembler {
     return this.#last;
   }
 
-  // Pods are many, and nothing but their verified names is made of them.
+  // A cluster has many pods, and only verified pod names need them.
   #identify(object: KubernetesObject): ObjectIdentity | undefined {
     const identity = identifyObject(object);
     return identity?.kind === "Pod" && this.#clusterZone?.pods !== "verified" ? undefined : identity;
@@ -211,7 +211,7 @@ export class SnapshotAssembler {
     this.#sliceServices.set(key, services);
   }
 
-  /** The objects of a namespaced name, from now on due to be extracted again. */
+  /** The objects of a namespaced name, marked for the next extraction. */
   #serviceOf(namespace: string, name: string): ServiceObjects {
     const key = `${namespace}/${name}`;
     let service = this.#services.get(key);
@@ -243,7 +243,7 @@ export class SnapshotAssembler {
       this.#localServices.set(key, service.extract.local);
       if (service.empty) this.#dropService(key, service);
     }
-    // Only now: a slice that moved takes its finding from one service to the other.
+    // After the loop above: a slice that moved takes its finding from one service to the other.
     for (const { extract } of refreshed)
       for (const [finding, value] of extract.findings) this.#findings.set(finding, value);
     this.#dirty.clear();

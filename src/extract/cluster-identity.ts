@@ -4,7 +4,7 @@ import { compareText, quote, readLabel, readText } from "./fields.ts";
 /** The ClusterProperty that names a cluster within its clusterset (KEP-2149). */
 export const CLUSTER_ID_PROPERTY = "cluster.clusterset.k8s.io";
 
-/** There is no cluster id to push under. */
+/** The cluster has no valid id to push with. */
 export class ClusterIdError extends Error {
   readonly code: "CLUSTER_ID_UNKNOWN" | "CLUSTER_ID_INVALID";
 
@@ -15,9 +15,9 @@ export class ClusterIdError extends Error {
 }
 
 /**
- * The id of a cluster: the one given, else the value of the ClusterProperty `cluster.clusterset.k8s.io`,
+ * The id of a cluster: the given one, else the value of the ClusterProperty `cluster.clusterset.k8s.io`,
  * else the UID of the namespace kube-system.
- * @throws {ClusterIdError} when there is none, or the first of them is no cluster id.
+ * @throws {ClusterIdError} if none exists, or the first one is not a cluster id.
  */
 export function chooseClusterId(
   given: string | undefined,
@@ -39,11 +39,11 @@ export function chooseClusterId(
   }
   throw new ClusterIdError(
     "CLUSTER_ID_UNKNOWN",
-    `no cluster id: none is given, and there is neither a ClusterProperty ${CLUSTER_ID_PROPERTY} nor a namespace kube-system with a UID. Give one (--cluster-id)`,
+    `the cluster has no id: it has neither a ClusterProperty ${CLUSTER_ID_PROPERTY} nor a namespace kube-system with a UID. Give one (--cluster-id)`,
   );
 }
 
-/** Where one node is, from its well-known labels. */
+/** The region and zone of a node, from its well-known labels. */
 export interface NodePlace {
   readonly region: string | undefined;
   readonly zone: string | undefined;
@@ -52,7 +52,7 @@ export interface NodePlace {
 const MOST_LABEL = 63;
 const MOST_ZONES = 1000;
 
-/** Reads a node's place; label values that no API server admits count as absent. */
+/** Reads a node's region and zone; label values that no API server accepts count as absent. */
 export function readNodePlace(labels: unknown): NodePlace {
   const read = (key: string) => {
     const value = readText(readLabel(labels, key));
@@ -62,8 +62,8 @@ export function readNodePlace(labels: unknown): NodePlace {
 }
 
 /**
- * The topology of a cluster: the region of most of its nodes (of equals the first by name), and all their
- * zones, sorted. Undefined where no node says.
+ * The topology of a cluster: the region of most nodes (the first by name if several have as many), and all
+ * zones, sorted. Undefined if no node has such labels.
  */
 export function summarizeTopology(
   places: Iterable<NodePlace>,

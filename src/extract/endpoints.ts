@@ -4,7 +4,7 @@ import type { FindingCollector, Report } from "./findings.ts";
 import type { EndpointSlice, SliceEndpoint } from "./objects.ts";
 import { portSetKeys, portSetText, readEndpointPorts } from "./ports.ts";
 
-/** An EndpointSlice with its name, by which findings about it are told. */
+/** An EndpointSlice with its name, which findings show. */
 export interface NamedSlice {
   readonly namespace: string;
   readonly name: string;
@@ -17,9 +17,9 @@ interface Group {
 }
 
 /**
- * All slices of one service taken together, grouped by their ports, sorted, duplicates removed. While a
- * pod moves from one slice to another both hold it: it is ready if one of them says so, and terminating
- * only if both do.
+ * The endpoints of all slices of one service, grouped by ports, sorted, without duplicates. While a
+ * pod moves between slices both contain it: it is ready if it is ready in one of them, and terminating
+ * only if it is terminating in both.
  */
 export function mergeSlices(slices: Iterable<NamedSlice>, findings: FindingCollector): EndpointGroups {
   const groups = new Map<string, Group>();
@@ -90,7 +90,7 @@ function addEndpoint(
   }
 }
 
-/** Only what differs from the defaults of a snapshot. */
+/** Only the members that differ from a snapshot's defaults. */
 type Conditions = Pick<Endpoint, "ready" | "serving" | "terminating">;
 
 function uniteConditions(before: Conditions, after: Conditions): Conditions {
@@ -101,7 +101,7 @@ function uniteConditions(before: Conditions, after: Conditions): Conditions {
   };
 }
 
-// discovery.k8s.io/v1: a condition that is absent is unknown, to be read as ready, serving, not terminating.
+// discovery.k8s.io/v1: an absent condition is unknown; consumers read it as ready, serving, not terminating.
 function readConditions(
   report: Report,
   field: string,

@@ -17,8 +17,8 @@ import { isHeadless, nonEmpty, readClusterIPs, readCreation, readPublishNotReady
 
 /**
  * A ServiceExport joined with its Service and that Service's EndpointSlices (KEP-1645, Exporting
- * Services); undefined, with the reason found, where there is nothing to export: `Terminating`,
- * `NoService`, `InvalidServiceType`.
+ * Services). Undefined, with a finding, if nothing can be exported: `Terminating`, `NoService`,
+ * `InvalidServiceType`.
  */
 export function exportService(
   namespace: string,

@@ -5,10 +5,10 @@ import { identifyObject } from "./identity.ts";
 import type { KubernetesObject } from "./objects.ts";
 
 /**
- * The snapshot that a cluster's objects make, in whatever order they come. Objects of other kinds do not
- * count. Of several versions of one object (an API group may be served in two) one counts, chosen by
- * the text of its `apiVersion`, then by its JSON text.
- * @throws {ClusterIdError} when neither the options nor the objects name the cluster.
+ * The snapshot of a cluster's objects; their order does not matter. Objects of other kinds are ignored.
+ * If an object appears in several versions (an API server may serve two), one counts: the choice depends on
+ * its `apiVersion`, then on its JSON text.
+ * @throws {ClusterIdError} if neither the options nor the objects contain a cluster id.
  */
 export function extractSnapshot(
   objects: Iterable<KubernetesObject>,

@@ -1,23 +1,23 @@
 import type { Report } from "./findings.ts";
 
-/** The text of a field that nobody has checked; undefined where it is absent, null or empty. */
+/** The text of an unchecked field; undefined if it is absent, null or empty. */
 export function readText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** The elements of a field that nobody has checked; none where it is no list. */
+/** The elements of an unchecked field; none if it is not a list. */
 export function readList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The members of a field that nobody has checked; none where it is no mapping. */
+/** The members of an unchecked field; none if it is not a mapping. */
 export function readMapping(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Readonly<Record<string, unknown>>)
     : {};
 }
 
-/** The value of a label; undefined where the object does not have it. */
+/** The value of a label; undefined if the object does not have it. */
 export function readLabel(labels: unknown, key: string): string | undefined {
   const mapping = readMapping(labels);
   if (!Object.hasOwn(mapping, key)) return undefined;
@@ -31,7 +31,7 @@ export function quote(value: unknown): string {
   return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
 }
 
-/** Reads an optional text of at most `most` characters; what does not fit becomes an `InvalidField` finding. */
+/** Reads an optional text of at most `most` characters; any other value becomes an `InvalidField` finding. */
 export function readBoundedText(
   report: Report,
   field: string,
@@ -47,7 +47,7 @@ export function readBoundedText(
   return undefined;
 }
 
-/** Reads a list of texts; elements that do not fit, and those past `mostElements`, become findings. */
+/** Reads a list of texts; elements that do not fit, and those after `mostElements`, become findings. */
 export function readTexts(
   report: Report,
   field: string,
@@ -61,7 +61,7 @@ export function readTexts(
   return keepFirst(report, field, texts, mostElements);
 }
 
-/** The first `most` elements; more than that becomes a `TooMany` finding. */
+/** The first `most` elements; more elements become a `TooMany` finding. */
 export function keepFirst<Element>(
   report: Report,
   field: string,
@@ -85,14 +85,14 @@ type Optional<Members> = {
   >;
 };
 
-/** The members of an object without those that are undefined. */
+/** An object without its undefined members. */
 export function omitUndefined<Members extends object>(members: Members): Optional<Members> {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== undefined),
   ) as Optional<Members>;
 }
 
-/** Orders text by UTF-16 code unit, so that no locale ever changes a snapshot. */
+/** Orders text by UTF-16 code unit, so that a snapshot does not depend on the locale. */
 export function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }

@@ -1,6 +1,6 @@
 import type { Finding } from "../snapshot/schema.ts";
 
-/** Says that something about the object at hand keeps it, or part of it, from being served. */
+/** Reports why an object, or a part of it, is not served. */
 export type Report = (reason: string, message: string) => void;
 
 /** The object that a finding is about. */
@@ -15,8 +15,7 @@ const MOST_NAME = 253;
 const MOST_LISTED = 10;
 
 /**
- * Gathers what is found about objects: one finding for each object and reason, the messages in order,
- * duplicates removed.
+ * Collects findings about objects: one for each object and reason, with its distinct messages in order.
  */
 export class FindingCollector {
   readonly #messages = new Map<string, { finding: Omit<Finding, "message">; messages: Set<string> }>();
@@ -41,7 +40,7 @@ export class FindingCollector {
     };
   }
 
-  /** The findings by key; empty where all is well. */
+  /** The findings by key; empty if there are none. */
   collect(): [key: string, finding: Finding][] {
     return Array.from(this.#messages, ([key, { finding, messages }]) => [
       key,
@@ -56,7 +55,7 @@ function joinMessages(messages: readonly string[]): string {
   return (listed + more).slice(0, MOST_CHARACTERS);
 }
 
-// Names that no API server admits are escaped, so that a key has no white space and stays unique in practice.
+// Names that no API server accepts are escaped, so that a key has no white space and stays unique in practice.
 function findingKey({ kind, namespace, name }: FindingSubject, reason: string): string {
   const place = namespace === undefined ? "" : `${escapeName(namespace)}/`;
   return `${kind}/${place}${escapeName(name)}/${reason}`;

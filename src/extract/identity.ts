@@ -5,22 +5,22 @@ import type { EndpointSlice, KubernetesObject } from "./objects.ts";
 export const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
 /** The label that ties an EndpointSlice to a ServiceImport (KEP-1645). */
 export const MULTICLUSTER_SERVICE_NAME_LABEL = "multicluster.kubernetes.io/service-name";
-/** The label that names the cluster that an imported EndpointSlice's endpoints run in (KEP-1645). */
+/** The label that names the source cluster of an imported EndpointSlice (KEP-1645). */
 export const SOURCE_CLUSTER_LABEL = "multicluster.kubernetes.io/source-cluster";
 
-/** API groups that serve ServiceExport and ServiceImport; the first that has an object of a name wins. */
+/** API groups that serve ServiceExport and ServiceImport; if several have an object of one name, the first group wins. */
 export const MULTICLUSTER_GROUPS: readonly string[] = ["multicluster.x-k8s.io", "net.gke.io"];
 /** The API group of ClusterProperty (KEP-2149). */
 export const ABOUT_GROUP = "about.k8s.io";
 
-/** How objects of a kind are written. */
+/** The API groups, version and origin of a kind. */
 export interface KnownKind {
-  /** API groups that count; "" for the core group. The first is the one to name. */
+  /** API groups that count; "" for the core group. Messages name the first. */
   readonly groups: readonly string[];
-  /** The version to name; every version counts. */
+  /** The version that messages name; every version counts. */
   readonly version: string;
   readonly namespaced: boolean;
-  /** Whether the kind comes with a CRD, and so means the same in whatever group somebody writes it. */
+  /** Whether a CRD defines the kind: then the kind has one meaning, also in a misspelt group. */
   readonly custom: boolean;
 }
 
@@ -39,15 +39,15 @@ const KINDS: ReadonlyMap<string, KnownKind> = new Map([
   ["ClusterProperty", { groups: [ABOUT_GROUP], ...CLUSTER_WIDE, custom: true }],
 ]);
 
-/** The names of all kinds that a snapshot is made of. */
+/** The names of all kinds that a snapshot uses. */
 export const KIND_NAMES: readonly string[] = [...KINDS.keys()];
 
-/** A kind that a snapshot is made of, by its name. */
+/** A kind that a snapshot uses, by its name. */
 export function findKind(name: string): KnownKind | undefined {
   return KINDS.get(name);
 }
 
-/** The kinds that a snapshot is made of. */
+/** The kinds that a snapshot uses. */
 export type ObjectKind =
   | "Namespace"
   | "Node"
@@ -58,7 +58,7 @@ export type ObjectKind =
   | "Pod"
   | "ClusterProperty";
 
-/** What tells one object from every other; the version of its API group does not count. */
+/** The key of an object; the version of its API group is not a part. */
 export interface ObjectIdentity {
   readonly kind: ObjectKind;
   readonly group: string;
@@ -67,19 +67,19 @@ export interface ObjectIdentity {
   readonly name: string;
 }
 
-/** A Service or ServiceImport, in the slice's namespace, that an EndpointSlice holds endpoints of. */
+/** A Service or ServiceImport, in the slice's namespace, whose endpoints an EndpointSlice contains. */
 export interface SliceOwner {
   /**
    * `local`: a Service of this cluster. `imported`: a ServiceImport, so endpoints of another cluster.
-   * `foreign`: another cluster's endpoints, joined to a Service of this one; the Service does not export them.
+   * `foreign`: endpoints of another cluster at a Service of this one; the Service does not export them.
    */
   readonly side: "local" | "imported" | "foreign";
   readonly service: string;
 }
 
 /**
- * The identity of an object of a kind that a snapshot is made of, undefined for every other. As kubectl
- * does, an object without a namespace is taken into "default".
+ * The identity of an object; undefined for kinds that a snapshot does not use. As with kubectl,
+ * an object without a namespace is in "default".
  */
 export function identifyObject(object: KubernetesObject | null | undefined): ObjectIdentity | undefined {
   const kind = readText(object?.kind);
@@ -96,9 +96,9 @@ export function identifyObject(object: KubernetesObject | null | undefined): Obj
 }
 
 /**
- * Whose endpoints a slice holds. A slice with one of the multicluster labels never counts as what a Service
- * exports, although implementations (Cilium, GKE) also label it with the Service that they derive. A slice
- * that nobody owns lacks a label, which is named.
+ * The owners of a slice. A Service never exports a slice with one of the multicluster labels,
+ * although implementations (Cilium, GKE) also label it with their derived Service. For a slice without
+ * an owner the result names the missing label.
  */
 export function findSliceOwners(slice: EndpointSlice): {
   readonly owners: readonly SliceOwner[];

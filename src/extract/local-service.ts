@@ -5,13 +5,13 @@ import type { Service } from "./objects.ts";
 import { readServicePorts } from "./ports.ts";
 import { isHeadless, readClusterIPs, readCreation, readPublishNotReady } from "./service-spec.ts";
 
-/** The annotation that says what the proposed field `spec.name` would (multi-label CNAME records): API servers drop that. */
+/** The annotation that replaces the proposed field `spec.name` (multi-label CNAME records), which API servers drop. */
 export const OWNED_NAME_ANNOTATION = "clusterset-doh.dev/name";
 
 /**
- * A Service as the cluster's own zone needs it (DNS-based service discovery 1.0.1); undefined, with the
- * finding `InvalidServiceType`, where Kubernetes has no such type. A Service of type ExternalName has
- * neither cluster IPs nor endpoints, whatever else stands in it.
+ * A Service for the cluster's own zone (DNS-based service discovery 1.0.1). Undefined, with the finding
+ * `InvalidServiceType`, if Kubernetes does not have its type. A Service of type ExternalName never has
+ * cluster IPs or endpoints here, even if its other fields list some.
  */
 export function describeLocalService(
   namespace: string,
@@ -35,7 +35,7 @@ export function describeLocalService(
     publishNotReadyAddresses: readPublishNotReady(service),
     externalName: isAlias ? readBoundedText(report, "spec.externalName", spec?.externalName, 253) : undefined,
     ownedName: readOwnedName(report, service, isAlias),
-    // Endpoints of other Services have no names: told of, they would cost a delta with every pod that changes.
+    // Endpoints of other Services have no names; pushing them would cost a delta for every changed pod.
     endpoints: headless ? endpoints() : {},
   });
 }
@@ -72,7 +72,7 @@ function readOwnedName(report: Report, { metadata, spec }: Service, isAlias: boo
   else
     report(
       "InvalidSpecName",
-      `${field} is ${quote(value)}, which is not a valid DNS name; the alias keeps the name of the Service`,
+      `${field} is ${quote(value)}, which is not a valid DNS name; the CNAME record keeps the name of the Service`,
     );
   return undefined;
 }

@@ -2,12 +2,12 @@ import { readText } from "./fields.ts";
 import { findKind, KIND_NAMES, type KnownKind } from "./identity.ts";
 import type { KubernetesObject } from "./objects.ts";
 
-/** From this length on a name may differ in two letters; shorter ones would be taken for each other. */
+/** From this length on a name may differ in two letters; shorter names are too similar to each other. */
 const LONG_NAME = 9;
 
 /**
- * What an object was probably meant to be, as `kind` and `apiVersion`; undefined where it counts as it is, and where it is of a kind that
- * has nothing to do with ours. A Service of somebody's own API group, such as Knative's, is none of ours.
+ * The probably intended `kind` and `apiVersion` of an object. Undefined if the object counts as it is, and if its kind is unrelated to
+ * ours: a Service of another API group, such as Knative's, is unrelated.
  */
 export function suggestKind(object: KubernetesObject): string | undefined {
   const kind = readText(object.kind);
@@ -42,7 +42,7 @@ function nearestKind(kind: string): string | undefined {
   return nearest.distance <= (nearest.name.length < LONG_NAME ? 1 : 2) ? nearest.name : undefined;
 }
 
-/** How many letters have to be inserted, deleted, replaced, or exchanged with their neighbour. */
+/** The number of insertions, deletions, replacements and swaps of neighbours between two texts. */
 function editDistance(left: string, right: string): number {
   let [before, last]: [number[], number[]] = [
     [],

@@ -1,6 +1,6 @@
 /**
- * The parts of Kubernetes objects that are read here. Leaves are `unknown` on purpose: the MCS CRDs check
- * little, manifests nothing at all, so every leaf is read through the functions in fields.ts.
+ * The parts of Kubernetes objects that this folder reads. Leaves are `unknown` on purpose: the MCS CRDs validate
+ * little, and manifests have no validation, so the functions in fields.ts read every leaf.
  */
 export interface KubernetesObject {
   readonly apiVersion?: unknown;

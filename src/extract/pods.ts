@@ -7,8 +7,8 @@ import { SortedEntries } from "./sorted-entries.ts";
 const ENDED = new Set<unknown>(["Succeeded", "Failed", "Unknown"]);
 
 /**
- * The addresses that a pod's names are verified by. As in CoreDNS, a pod that has ended, is lost or is being
- * deleted has none, and one on the host network has its node's.
+ * The addresses that verify a pod's names. As in CoreDNS, a pod that has ended, is lost or is being
+ * deleted has none; a pod on the host network has its node's.
  */
 export function readPodAddresses(report: Report, { metadata, status }: Pod): string[] {
   if (metadata?.deletionTimestamp || ENDED.has(status?.phase)) return [];
@@ -23,16 +23,16 @@ export function readPodAddresses(report: Report, { metadata, status }: Pod): str
   return [...new Set(addresses)];
 }
 
-/** The addresses of a cluster's pods as `<namespace>/<address>`, of the namespaces that exist. */
+/** The addresses of a cluster's pods as `<namespace>/<address>`, in namespaces that exist. */
 export class PodAddresses {
   readonly #entries = new SortedEntries<Record<string, never>>();
   /** By namespace, then by pod. */
   readonly #addresses = new Map<string, Map<string, readonly string[]>>();
-  /** How many pods have an address: on the host network they share their node's. */
+  /** The number of pods per address: on the host network they share their node's. */
   readonly #holders = new Map<string, number>();
   readonly #namespaces = new Set<string>();
 
-  /** Takes a pod's addresses as they are now; none for a pod that is gone. */
+  /** Sets a pod's current addresses; none for a deleted pod. */
   set(namespace: string, name: string, addresses: readonly string[]): void {
     const pods = this.#addresses.get(namespace) ?? new Map<string, readonly string[]>();
     const before = pods.get(name) ?? [];
@@ -46,7 +46,7 @@ export class PodAddresses {
     if (counts) this.#count(namespace, addresses, 1);
   }
 
-  /** Says whether a namespace exists: pods in one that does not are leftovers. */
+  /** Sets whether a namespace exists: pods outside existing namespaces are leftovers. */
   setNamespace(namespace: string, exists: boolean): void {
     if (this.#namespaces.has(namespace) === exists) return;
     if (exists) this.#namespaces.add(namespace);
@@ -55,7 +55,7 @@ export class PodAddresses {
       this.#count(namespace, addresses, exists ? 1 : -1);
   }
 
-  /** The entries now; not to be changed. */
+  /** The current entries; callers must not change them. */
   toRecord(): Record<string, Record<string, never>> {
     return this.#entries.toRecord();
   }

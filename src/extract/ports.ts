@@ -6,8 +6,8 @@ const MOST_PORTS = 1000;
 const MOST_KEY = 4000;
 
 /**
- * The ports of a Service or a ServiceImport, in their order: an unnamed one has the name "", one without
- * a protocol is TCP. A port that a snapshot cannot hold becomes an `InvalidPort` finding.
+ * The ports of a Service or a ServiceImport, in their order. An unnamed port has the name ""; the default
+ * protocol is TCP. A port that a snapshot cannot hold becomes an `InvalidPort` finding.
  */
 export function readServicePorts(report: Report, value: unknown): ServicePort[] {
   const ports = readList(value).flatMap((element, index): ServicePort[] => {
@@ -26,8 +26,8 @@ export function readServicePorts(report: Report, value: unknown): ServicePort[] 
 }
 
 /**
- * The ports of an EndpointSlice, sorted, without duplicates. A port without a number stands for every
- * port (discovery.k8s.io/v1), of which no SRV record can be made, so it is left out.
+ * The ports of an EndpointSlice, sorted, without duplicates. A port without a number means all ports
+ * (discovery.k8s.io/v1); an SRV record cannot express that, so it is left out.
  */
 export function readEndpointPorts(report: Report, value: unknown): EndpointPort[] {
   const ports = new Map<string, EndpointPort>();
@@ -42,14 +42,14 @@ export function readEndpointPorts(report: Report, value: unknown): EndpointPort[
   return keepFirst(report, "ports", sorted, MOST_PORTS);
 }
 
-/** The ports as one text: `<name>/<protocol>/<number>`, sorted, joined by commas; "*" for none. */
+/** The ports as one string: `<name>/<protocol>/<number>`, sorted, joined by commas; "*" for none. */
 export function portSetText(ports: readonly EndpointPort[]): string {
   return ports.length === 0 ? "*" : ports.map(portKey).join(",");
 }
 
 /**
- * Keys for endpoint groups by their {@link portSetText}: the text itself unless it is too long for a
- * snapshot; such a text is cut and numbered.
+ * Keys for endpoint groups by their {@link portSetText}: the text itself, or, if it is too long for a
+ * snapshot, its start and a number.
  */
 export function portSetKeys(texts: readonly string[]): Map<string, string> {
   const keys = new Map<string, string>();
@@ -70,7 +70,7 @@ function readPort(report: Report, field: string, value: unknown): EndpointPort |
   if (fits) return { name: (name as string) ?? "", protocol: (protocol as string) || "TCP", port };
   report(
     "InvalidPort",
-    `${field} holds ${quote(value)}, which needs a number of 32 bits and may have a name of up to 63 characters and a protocol; it is left out`,
+    `${field} holds ${quote(value)}; a port needs a number of 32 bits, and may have a name of up to 63 characters and a protocol; it is left out`,
   );
   return undefined;
 }
@@ -79,7 +79,7 @@ function isTextUpTo(value: unknown, most: number): boolean {
   return value === undefined || value === null || (typeof value === "string" && value.length <= most);
 }
 
-// A name that no API server admits is escaped in parentheses, so that keys stay free of white space and distinct.
+// A name that no API server accepts is escaped in parentheses, so that keys have no white space and stay distinct.
 function portKey({ name, protocol, port }: EndpointPort): string {
   return `${name === "" ? "(unnamed)" : keyPart(name)}/${keyPart(protocol)}/${port}`;
 }

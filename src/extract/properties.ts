@@ -2,7 +2,7 @@ import { omitUndefined, quote, readBoundedText } from "./fields.ts";
 import type { Report } from "./findings.ts";
 import type { ServiceProperties } from "./objects.ts";
 
-/** The global properties besides the ports, as they stand in the object (KEP-1645, Global Properties). */
+/** The global properties except the ports, as in the object (KEP-1645, Global Properties). */
 export function readGlobalProperties(report: Report, spec: ServiceProperties | undefined) {
   return omitUndefined({
     sessionAffinity: readBoundedText(report, "spec.sessionAffinity", spec?.sessionAffinity, 63),

@@ -14,7 +14,7 @@ import { importService } from "./imported-service.ts";
 import { describeLocalService } from "./local-service.ts";
 import type { Service, ServiceExport, ServiceImport } from "./objects.ts";
 
-/** What a snapshot holds of one service. */
+/** The parts of a snapshot that one service yields. */
 export interface ServiceExtract {
   readonly exported: ExportedService | undefined;
   readonly imported: ImportedService | undefined;
@@ -25,14 +25,14 @@ export interface ServiceExtract {
 
 const NOTHING: ServiceExtract = { exported: undefined, imported: undefined, local: undefined, findings: [] };
 
-/** Everything of one namespaced name: its Service, its exports and imports by API group, their slices. */
+/** The objects of one namespaced name: its Service, its exports and imports by API group, their slices. */
 export class ServiceObjects {
   readonly namespace: string;
   readonly name: string;
   service: Service | undefined;
   readonly exports = new Map<string, ServiceExport>();
   readonly imports = new Map<string, ServiceImport>();
-  /** By slice name; foreign ones are kept for the cluster's own zone only. */
+  /** By slice name; only the cluster's own zone needs foreign slices. */
   readonly slices: Readonly<Record<SliceOwner["side"], Map<string, NamedSlice>>> = {
     local: new Map(),
     imported: new Map(),
@@ -45,7 +45,7 @@ export class ServiceObjects {
     this.name = name;
   }
 
-  /** Whether nothing is left of the service. */
+  /** Whether the service has no objects any more. */
   get empty(): boolean {
     return (
       this.service === undefined &&
@@ -55,15 +55,15 @@ export class ServiceObjects {
     );
   }
 
-  /** Drops a slice, whichever side it is on. */
+  /** Removes a slice from its side. */
   forgetSlice(name: string): void {
     for (const slices of Object.values(this.slices)) slices.delete(name);
   }
 
   /**
-   * Extracts anew and returns what was extracted before; parts that say the same keep their identity.
-   * `withLocal` asks for the part that the cluster's own zone needs. In a namespace that does not exist
-   * the objects are leftovers, and nothing is extracted.
+   * Extracts again and returns the previous extract; equal parts keep their identity.
+   * `withLocal` adds the part for the cluster's own zone. In a namespace that does not exist
+   * the objects are leftovers, and the extract is empty.
    */
   refresh(namespaceExists: boolean, withLocal: boolean): ServiceExtract {
     const before = this.extract;
@@ -95,8 +95,8 @@ export class ServiceObjects {
       declaredImport === undefined
         ? undefined
         : importService(namespace, name, declaredImport, this.slices.imported.values(), findings);
-    // Like CoreDNS: whatever is labelled with a Service is its endpoint, selector or not, wherever it runs.
-    // What is odd about a foreign slice is told of the ServiceImport that it belongs to.
+    // As in CoreDNS, every slice with the Service's label counts, with or without a selector, from any cluster.
+    // Findings about a foreign slice belong to its ServiceImport.
     const allEndpoints = () => {
       const own = ownEndpoints();
       const { local, foreign } = this.slices;

@@ -4,12 +4,12 @@ import type { Report } from "./findings.ts";
 import type { Service } from "./objects.ts";
 
 /**
- * When an object counts as made that has no `metadata.creationTimestamp`, as in a manifest that no API
- * server has seen: after every other, so that it never takes a running service over.
+ * The creation time of an object without `metadata.creationTimestamp`, for example in a manifest that was never
+ * applied. It is later than every other, so that such an object never wins against a running service.
  */
 export const UNDATED = "9999-12-31T23:59:59Z";
 
-/** Reads `metadata.creationTimestamp`; what is no time becomes an `InvalidTimestamp` finding and {@link UNDATED}. */
+/** Reads `metadata.creationTimestamp`; an invalid value becomes an `InvalidTimestamp` finding and {@link UNDATED}. */
 export function readCreation(report: Report, value: unknown): string {
   if (value === undefined || value === null) return UNDATED;
   const result = LocalService.shape.createdAt.safeParse(value);
@@ -21,7 +21,7 @@ export function readCreation(report: Report, value: unknown): string {
   return UNDATED;
 }
 
-/** Whether a Service has no cluster IP on purpose: `clusterIP: None`. */
+/** Whether a Service is headless: `clusterIP: None`. */
 export function isHeadless(spec: Service["spec"]): boolean {
   return spec?.clusterIP === "None" || readList(spec?.clusterIPs)[0] === "None";
 }
@@ -29,19 +29,19 @@ export function isHeadless(spec: Service["spec"]): boolean {
 /** The annotation from before Services had the field `publishNotReadyAddresses` (DNS-based service discovery, section 2.1). */
 export const TOLERATE_UNREADY_ANNOTATION = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
 
-/** Whether all endpoints of a Service count as ready, by the field or by the older annotation; undefined where neither says so. */
+/** Whether all endpoints of a Service count as ready, by the field or by the older annotation; undefined if neither is set. */
 export function readPublishNotReady({ metadata, spec }: Service): true | undefined {
   const annotated = readLabel(metadata?.annotations, TOLERATE_UNREADY_ANNOTATION) === "true";
   return annotated || spec?.publishNotReadyAddresses === true ? true : undefined;
 }
 
-/** The cluster IPs of a Service that is not headless; undefined where it has none yet. */
+/** The cluster IPs of a Service that is not headless; undefined if it has none yet. */
 export function readClusterIPs(report: Report, spec: Service["spec"]): string[] | undefined {
   const both = readTexts(report, "spec.clusterIPs", spec?.clusterIPs, 64, 2);
   return nonEmpty(both.length > 0 ? both : readTexts(report, "spec.clusterIP", [spec?.clusterIP], 64, 2));
 }
 
-/** The list, undefined where it is empty. */
+/** The list; undefined if it is empty. */
 export function nonEmpty<Element>(list: Element[]): Element[] | undefined {
   return list.length === 0 ? undefined : list;
 }

@@ -16,7 +16,7 @@ export class SortedEntries<Value> {
     this.#record = undefined;
   }
 
-  /** The entries now; not to be changed. */
+  /** The current entries; callers must not change them. */
   toRecord(): Record<string, Value> {
     if (this.#record !== undefined) return this.#record;
     this.#keys ??= [...this.#values.keys()].sort(compareText);

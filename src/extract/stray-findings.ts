@@ -5,7 +5,7 @@ import type { SortedEntries } from "./sorted-entries.ts";
 
 type FindingSet = readonly (readonly [key: string, finding: Finding])[];
 
-/** Findings about objects that belong to no service; they count while the object's namespace exists. */
+/** Findings about objects without a service; they count while the object's namespace exists. */
 export class StrayFindings {
   readonly #shown: SortedEntries<Finding>;
   readonly #namespaceExists: (namespace: string) => boolean;
@@ -16,7 +16,7 @@ export class StrayFindings {
     this.#namespaceExists = namespaceExists;
   }
 
-  /** Keeps what `inspect` reports of an object; its earlier findings are to be forgotten first. */
+  /** Keeps the findings that `inspect` reports about an object; the caller forgets earlier findings first. */
   inspect<Result>(identity: ObjectIdentity, inspect: (report: Report) => Result): Result {
     const { kind, namespace, name } = identity;
     const collector = new FindingCollector();
@@ -29,14 +29,14 @@ export class StrayFindings {
     return result;
   }
 
-  /** Drops the findings about an object. */
+  /** Removes the findings about an object. */
   forget(identity: ObjectIdentity): void {
     const key = objectKey(identity);
     for (const [finding] of this.#kept.get(key)?.findings ?? []) this.#shown.set(finding, undefined);
     this.#kept.delete(key);
   }
 
-  /** Shows or hides the findings of a namespace that has come or gone. */
+  /** Shows or hides the findings of a namespace that was created or deleted. */
   setNamespace(name: string, exists: boolean): void {
     for (const { namespace, findings } of this.#kept.values())
       if (namespace === name)

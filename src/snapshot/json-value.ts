@@ -1,4 +1,4 @@
-/** A JSON object, as JSON.parse makes them. */
+/** A JSON object, as JSON.parse returns it. */
 export type JsonObject = { readonly [member: string]: unknown };
 
 /** Whether a JSON value is an object (no array, not null). */
@@ -6,12 +6,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The own member of an object; undefined for absent ones and for what every object inherits. */
+/** The own member of an object; undefined for absent and inherited ones. */
 export function ownMember(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** Whether two JSON values say the same; members that are undefined count as absent. */
+/** Whether two JSON values are equal; members that are undefined count as absent. */
 export function equalJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (Array.isArray(one))
@@ -25,7 +25,7 @@ export function equalJson(one: unknown, other: unknown): boolean {
   for (const name of Object.keys(one)) {
     const mine = one[name];
     if (mine === undefined) continue;
-    // Whatever is inherited is a function or an object, so only those need a look at whose it is.
+    // Inherited members are functions or objects, so only those need the check for an own member.
     const theirs = typeof mine === "object" ? ownMember(other, name) : other[name];
     if (mine !== theirs && !equalJson(mine, theirs)) return false;
     unmatched++;
@@ -34,10 +34,10 @@ export function equalJson(one: unknown, other: unknown): boolean {
   return unmatched === 0;
 }
 
-/** Validated copies of tables lack a member of this name without a word, whatever is in it. */
+/** zod drops a member of this name from a record without an issue, so it is looked for before. */
 export const PROTOTYPE_KEY = "__proto__";
 
-/** Where a JSON value has a member `__proto__`, at any depth; undefined where it has none. */
+/** The path of a member `__proto__` in a JSON value, at any depth; undefined if it has none. */
 export function pathOfPrototypeKey(value: unknown): string[] | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (Object.hasOwn(value, PROTOTYPE_KEY)) return [PROTOTYPE_KEY];

@@ -1,9 +1,9 @@
 import { equalJson, isJsonObject, type JsonObject, ownMember } from "./json-value.ts";
 
-/** Deeper than any snapshot reaches: a bound on the recursion. */
+/** More levels than any snapshot has: a bound on the recursion. */
 const MOST_LEVELS = 16;
 
-/** A patch that merging cannot follow; `path` leads to the member. */
+/** A patch cannot be applied; `path` is the path of the member. */
 export class MergePatchError extends Error {
   readonly code = "INVALID_MERGE_PATCH";
   readonly path: readonly string[];
@@ -15,8 +15,8 @@ export class MergePatchError extends Error {
 }
 
 /**
- * Applies an RFC 7396 merge patch to a JSON value. Neither argument is changed; what the patch leaves
- * as it is keeps its identity, up to `target` itself.
+ * Applies an RFC 7396 merge patch to a JSON value. Neither argument is changed; parts that the patch does
+ * not change keep their identity, up to `target` itself.
  * @throws {MergePatchError} for a member `__proto__`, and for more levels than a snapshot has.
  */
 export function mergePatch(target: unknown, patch: unknown, path: readonly string[] = []): unknown {
@@ -38,8 +38,8 @@ export function mergePatch(target: unknown, patch: unknown, path: readonly strin
 }
 
 /**
- * The smallest RFC 7396 merge patch that leads from one JSON object to another; undefined when they are
- * equal. `to` must hold no null, which a merge patch cannot write.
+ * The smallest RFC 7396 merge patch that turns one JSON object into another; undefined if they are
+ * equal. `to` must not contain null, which a merge patch cannot write.
  */
 export function diffJson(from: JsonObject, to: JsonObject): JsonObject | undefined {
   if (from === to) return undefined;

@@ -12,24 +12,24 @@ export const SINGLES = ["topology", "clusterZone"] as const;
 export type Collection = (typeof COLLECTIONS)[number];
 export type Entries = Record<string, unknown>;
 
-/** Where so much is wrong nobody reads on, and telling of it costs more than reading what is right. */
+/** Parsing stops at so many issues: a list of all would cost more than parsing a valid snapshot. */
 export const ENOUGH_ISSUES = 1000;
 /** Entries of one step. */
 const ENTRIES_AT_ONCE = 64;
 
 const UNKNOWN_FIELD = "is not a known field";
 
-/** What large values are parsed with. */
+/** Options for large values. */
 export interface ParseOptions {
-  /** Whether nobody else needs the value: its entries are let go as they are read, so that they are not in the memory twice. */
+  /** Whether the caller gives the value away: its entries are removed as they are read, so memory never holds them twice. */
   readonly consume?: boolean;
-  /** A snapshot of before: parts that say what its parts say are taken from it, known by identity, and not validated again. */
+  /** The previous snapshot: equal parts are taken from it, keep their identity, and are not validated again. */
   readonly before?: ClusterSnapshot | undefined;
 }
 
 /**
- * Takes a JSON value as a snapshot. The result is a copy that shares nothing with `value`.
- * @throws {SnapshotError} naming each field that is wrong, until it has found a thousand.
+ * Parses a JSON value as a snapshot. The result is a copy that shares nothing with `value`.
+ * @throws {SnapshotError} naming each invalid field, at most a thousand.
  */
 export function parseSnapshot(value: unknown, options?: ParseOptions): ClusterSnapshot {
   const steps = parseInSteps(value, options);
@@ -40,7 +40,7 @@ export function parseSnapshot(value: unknown, options?: ParseOptions): ClusterSn
 }
 
 /**
- * The same in steps of some entries, for who has other work in between: a large snapshot takes seconds.
+ * The same in steps of some entries, so that the caller can do other work in between: a large snapshot takes seconds.
  * @throws {SnapshotError} as for `parseSnapshot`
  */
 export function* parseInSteps(
@@ -50,7 +50,7 @@ export function* parseInSteps(
   if (!isJsonObject(value)) return parseWhole(value);
   const issues: SnapshotIssue[] = [];
   const tables = COLLECTIONS.filter((collection) => isJsonObject(value[collection]));
-  // What is around the entries, as if there were none.
+  // The snapshot without its entries.
   const shell = ClusterSnapshot.safeParse({
     ...value,
     ...Object.fromEntries(tables.map((collection) => [collection, {}])),
@@ -92,7 +92,7 @@ function parseWhole(value: unknown): ClusterSnapshot {
   return result.data;
 }
 
-/** Takes a JSON value as an entry of a table, and puts it into `entries` unless something is wrong with it. */
+/** Parses a JSON value as an entry of a table, and adds it to `entries` if it is valid. */
 export function parseEntry(
   collection: Collection,
   entries: Entries,

@@ -22,16 +22,16 @@ const FIXED = new Set(["formatVersion", "clusterId"]);
 const KNOWN = new Set<string>([...SINGLES, ...COLLECTIONS]);
 
 /**
- * The snapshot that a patch leads to. Entries that the patch does not change keep their identity and
- * are not looked at again; each entry that it changes is validated whole.
- * @throws {SnapshotError} naming each field of the patch, or of an entry after it, that is wrong.
+ * The snapshot after a patch. Entries that the patch does not change keep their identity and
+ * are not validated again; each entry that it changes is validated whole.
+ * @throws {SnapshotError} naming each invalid field of the patch or of a patched entry.
  */
 export function applyPatch(base: ClusterSnapshot, patch: SnapshotPatch): ClusterSnapshot {
   return applyPatches(base, [patch]);
 }
 
 /**
- * Applies patches one after the other. The entries are validated as they are after the last one, and
+ * Applies patches one after the other. The entries are validated after the last patch, and
  * the tables of entries are copied once, so that replaying a journal does not cost a copy for each record.
  * @throws {SnapshotError} as for `applyPatch`.
  */

@@ -34,10 +34,10 @@ export const ServicePort = z.strictObject({
   appProtocol: text(317).optional(),
 });
 
-/** A port of an EndpointSlice: where the endpoints really listen. */
+/** A port of an EndpointSlice: the port on which the endpoints listen. */
 export const EndpointPort = z.strictObject({ name: text(63), protocol: text(16), port });
 
-/** One address of one endpoint. `ready`, `serving` absent mean true, `terminating` absent means false. */
+/** One address of one endpoint. Defaults: `ready` and `serving` true, `terminating` false. */
 export const Endpoint = z.strictObject({
   address: text(64),
   hostname: text(253).optional(),
@@ -47,7 +47,7 @@ export const Endpoint = z.strictObject({
   zone: text(317).optional(),
 });
 
-/** Endpoints that share one set of ports; keyed by address, or `<address>#<hostname>`. */
+/** Endpoints with the same ports; keyed by address, or `<address>#<hostname>`. */
 export const EndpointGroup = z.strictObject({
   ports: z.array(EndpointPort).max(1000),
   members: z.record(endpointKey, Endpoint),
@@ -92,24 +92,24 @@ export const ExportedService = z.strictObject({
 
 /** A ServiceImport that an MCS implementation keeps, with its EndpointSlices (KEP-1645, Importing Services). */
 export const ImportedService = z.strictObject({
-  /** `spec.type`; absent where the object has none. */
+  /** `spec.type`; absent if the object has none. */
   type: text(63).optional(),
   ips: z.array(text(64)).max(16),
   ...globalProperties,
-  /** By the value of the label `multicluster.kubernetes.io/source-cluster`, as it stands ("" allowed). */
+  /** By the value of the label `multicluster.kubernetes.io/source-cluster`, unchanged ("" allowed). */
   endpoints: z.record(sourceClusterKey, EndpointGroups),
 });
 
 /** A Service of the cluster with its EndpointSlices, for the cluster's own zone (DNS-based service discovery 1.0.1). */
 export const LocalService = z.strictObject({
-  /** `metadata.creationTimestamp` of the Service, RFC 3339: the older object wins a clash of names. */
+  /** `metadata.creationTimestamp` of the Service, RFC 3339: the older object wins if two claim one name. */
   createdAt: z.iso.datetime({ offset: true }),
   serviceType: z.enum(["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]),
   headless: z.boolean(),
   ports: z.array(ServicePort).max(1000),
   clusterIPs: z.array(text(64)).max(2).optional(),
   publishNotReadyAddresses: z.boolean().optional(),
-  /** ExternalName: what the name is an alias of. */
+  /** ExternalName: the CNAME target. */
   externalName: text(253).optional(),
   /** ExternalName: the dotted name below the namespace that it owns instead of its own (multi-label CNAME). */
   ownedName: text(253).optional(),
@@ -119,14 +119,14 @@ export const LocalService = z.strictObject({
 /** Which pods have address names (`a-b-c-d.<ns>.pod.<zone>`): none, any address, or those of real pods. */
 export const PodNames = z.enum(["disabled", "insecure", "verified"]);
 
-/** The cluster's own zone, where it wants one served. */
+/** The cluster's own zone, if the gateway should serve one. */
 export const ClusterZone = z.strictObject({
   /** Zone name in text, e.g. `cluster.local`. */
   name: text(255),
   pods: PodNames,
 });
 
-/** Something about one object that keeps it, or part of it, from being served. */
+/** A reason why an object, or a part of it, is not served. */
 export const Finding = z.strictObject({
   /** Stable reason, e.g. `InvalidServiceType` (KEP-1645) or `NoService`. */
   reason: text(63).min(1),
@@ -136,7 +136,7 @@ export const Finding = z.strictObject({
   message: text(4096),
 });
 
-/** Everything the gateway knows of one cluster. */
+/** Everything that the gateway knows about one cluster. */
 export const ClusterSnapshot = z.strictObject({
   formatVersion: z.literal(SNAPSHOT_FORMAT_VERSION),
   clusterId: ClusterId,
@@ -147,7 +147,7 @@ export const ClusterSnapshot = z.strictObject({
   namespaces: z.record(namespaceKey, z.strictObject({})),
   exports: z.record(objectKey, ExportedService),
   imports: z.record(objectKey, ImportedService),
-  /** The cluster's own zone; absent where it is not served. */
+  /** The cluster's own zone; absent if it is not served. */
   clusterZone: ClusterZone.optional(),
   /** The cluster's own Services, for its zone. */
   services: z.record(objectKey, LocalService).default({}),

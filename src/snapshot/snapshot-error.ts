@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-/** One thing that is wrong with a snapshot or a patch, e.g. at `exports["shop/web"].ports[0].port`. */
+/** One error in a snapshot or a patch, e.g. at `exports["shop/web"].ports[0].port`. */
 export interface SnapshotIssue {
   readonly path: string;
   readonly message: string;
@@ -12,7 +12,7 @@ export type PathStep = PropertyKey;
 /** How many issues an error lists at most. */
 export const MOST_ISSUES = 20;
 
-/** A snapshot or patch that does not have the format. `total` counts the issues that `issues` leaves out too. */
+/** A snapshot or patch is invalid. `total` also counts the issues that `issues` leaves out. */
 export class SnapshotError extends Error {
   readonly code = "INVALID_SNAPSHOT";
   readonly issues: readonly SnapshotIssue[];
@@ -30,7 +30,7 @@ export class SnapshotError extends Error {
 const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;
 const MOST_NAME_CHARACTERS = 300;
 
-/** Writes a path the way JavaScript reaches the field; very long member names are cut. */
+/** Writes a path as a JavaScript expression; very long member names are cut. */
 export function formatPath(path: readonly PathStep[]): string {
   let text = "";
   for (const step of path) {
@@ -42,10 +42,10 @@ export function formatPath(path: readonly PathStep[]): string {
   return text;
 }
 
-/** Issues and unknown members of one value that are told of and counted; whoever sends more has sent something else. */
+/** The most issues and unknown members of one value that are counted and reported. */
 const MOST_COUNTED = 1000;
 
-/** The issues that zod found in the value at `path`, one for each unknown member. */
+/** The issues that zod found in the value at `path`; an unknown member is one issue. */
 export function collectIssues(error: z.ZodError, path: readonly PathStep[]): SnapshotIssue[] {
   return error.issues.slice(0, MOST_COUNTED).flatMap((issue) => {
     const here = [...path, ...issue.path];

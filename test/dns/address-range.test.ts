@@ -17,14 +17,14 @@ describe("ranges of addresses (RFC 4632, RFC 4291 section 2.3)", () => {
     ["fd00::/8", "fdff::1", true],
     ["fd00::/8", "fe00::1", false],
     ["fe80::/10", "fe80::1%eth0", true],
-    // A socket that listens on both families tells IPv4 this way.
+    // A socket that listens on both families reports IPv4 this way.
     ["127.0.0.0/8", "::ffff:127.0.0.1", true],
-  ])("%s and %s: %s", (range, address, expected) => {
+  ])("%s contains %s: %s", (range, address, expected) => {
     expect(covers(range, address)).toBe(expected);
   });
 
   it.each(["", "10.0.0.0/33", "10.0.0.1/8", "fd00::/129", "10.0.0.0/08", "10.0.0/8", "host", "1.2.3.4/"])(
-    "%j is none",
+    "%j is not a range",
     (text) => {
       expect(parseAddressRange(text)).toBeUndefined();
     },

@@ -23,12 +23,12 @@ describe("pod labels (DNS-based service discovery 1.0.1, section 2.6)", () => {
     ["--1", "::1"],
     ["1--2-3", "1::2:3"],
     ["1-2-3-4-5-6-7-8", "1:2:3:4:5:6:7:8"],
-  ])("%s is %s", (label, address) => {
+  ])("%s is the address %s", (label, address) => {
     expect(formatAddress(readPodLabel(wire(`${label}.shop`))!)).toBe(address);
   });
 
   it.each(["10-0-0", "10-0-0-256", "10-0-0-01", "web", "1-2-3-4-5", "--ffff-a00-1", "a-b-c-d", "10.0.0.1"])(
-    "%s is none",
+    "%s is not an address",
     (label) => {
       expect(readPodLabel(wire(`${label}.shop`))).toBeUndefined();
     },
@@ -72,11 +72,11 @@ describe("names above reverse names", () => {
     "0.x.ip6.arpa",
     `${"0.".repeat(32)}ip6.arpa`,
     "in-addr.arpa.test",
-  ])("%s is none", (name) => {
+  ])("%s is not one", (name) => {
     expect(isAbove(name)).toBe(false);
   });
 
-  it("a label that ends like the zone does not count as the zone", () => {
+  it("ignores a label that only ends like the zone's", () => {
     const name = Uint8Array.from([15, 1, 49, ...wire("in-addr.arpa").slice(0, 13), 0]);
     expect(isAboveReverseNames(name, name.length)).toBe(false);
   });
@@ -92,7 +92,7 @@ describe("reverse names", () => {
     length === 0 ? undefined : formatAddress(octets.slice(0, length));
 
   it.each(["0.0.0.0", "9.10.99.100", "255.255.255.255", "2001:db8::f", "::", "9:a:99:aa:fff::"])(
-    "%s comes back",
+    "%s is the same after writing and reading",
     (address) => {
       expect(read(formatReverseName(parseAddress(address)!))).toBe(address);
     },
@@ -115,7 +115,7 @@ describe("reverse names", () => {
     "1.2.3.4.on-addr.arpa",
     `${"0.".repeat(32)}ip7.arpa`,
     `00.${"0.".repeat(29)}0.ip6.arpa`,
-  ])("%s is none", (name) => {
+  ])("%s is not one", (name) => {
     expect(read(name)).toBeUndefined();
   });
 });
@@ -170,17 +170,17 @@ describe("addresses", () => {
     expect(usableAddress(text) === undefined).toBe(expected);
   });
 
-  it("of 4 octets are never mapped, and are usable unless all are 0", () => {
+  it("of 4 bytes are never mapped, and are usable unless all bytes are 0", () => {
     expect(isMapped(parseAddress("0.0.0.0")!)).toBe(false);
     expect(usableAddress("0.0.0.1")).toEqual(Uint8Array.of(0, 0, 0, 1));
   });
 });
 
 describe("ranges", () => {
-  it("are read one by one, and the first that is none is named", () => {
+  it("are read one by one, and the error names the first invalid one", () => {
     expect(parseAddressRanges(["10.0.0.0/8", "::1"]).map(({ prefixBits }) => prefixBits)).toEqual([8, 128]);
     expect(() => parseAddressRanges(["10.0.0.0/8", "nonsense"])).toThrow(
-      new RangeError('"nonsense" is no range of addresses: 10.0.0.0/8, fd00::/8 or 127.0.0.1'),
+      new RangeError('"nonsense" is not a range of addresses: write 10.0.0.0/8, fd00::/8 or 127.0.0.1'),
     );
   });
 
@@ -203,7 +203,7 @@ describe("ranges", () => {
     "10.0.0.0/1000",
     "::/08",
     "a/10.0.0.0/8",
-  ])("%s is none", (text) => {
+  ])("%s is not one", (text) => {
     expect(parseAddressRange(text)).toBeUndefined();
   });
 
@@ -238,7 +238,7 @@ describe("names", () => {
     ["\\.\\\\", [2, 46, 92, 0]],
     ["a\\032b", [3, 97, 32, 98, 0]],
     ["!~", [2, 33, 126, 0]],
-  ])("%s is read octet by octet", (text, octets) => {
+  ])("%s is read byte by byte", (text, octets) => {
     expect([...parseName(text)]).toEqual(octets);
   });
 
@@ -256,28 +256,28 @@ describe("names", () => {
     expect(formatName(Uint8Array.of(9, 0), 1)).toBe(".");
   });
 
-  it("may be of 255 octets with labels of 63, and no more", () => {
+  it("have at most 255 bytes and labels of at most 63", () => {
     const most = `${"x".repeat(63)}.${"x".repeat(63)}.${"x".repeat(63)}.${"x".repeat(61)}`;
     expect(parseName(most)).toHaveLength(255);
     expect(messageOf(() => parseName(`${most}x`))).toBe(
-      `${JSON.stringify(most.slice(0, 64))}… takes 256 octets; 255 is the most`,
+      `${JSON.stringify(most.slice(0, 64))}… takes 256 bytes; at most 255 are allowed`,
     );
   });
 
   it.each([
-    ["", "a name is empty; the root is written as a dot"],
+    ["", "the name is empty; write the root as a dot"],
     ["a..b", '"a..b" has an empty label'],
     ["..", '".." has an empty label'],
     [`${"x".repeat(64)}.a`, `"${"x".repeat(64)}.a" has a label of 64 bytes; at most 63 are allowed`],
     [
       "a\\256",
-      '"a\\\\256" has a malformed escape at position 1: a backslash stands before three digits (\\000 to \\255) or another character',
+      '"a\\\\256" has a malformed escape at position 1: a backslash needs three digits (\\000 to \\255) or another character after it',
     ],
     [
       "aé",
-      '"aé" has a character at position 1 that a name cannot hold; write it as \\DDD, or an international name as its A-label (xn--…)',
+      '"aé" has a character at position 1 that a name must not contain; write it as \\DDD, or an international name as its A-label (xn--…)',
     ],
-  ])("%j is refused with what is wrong", (text, message) => {
+  ])("%j is rejected with the reason", (text, message) => {
     expect(messageOf(() => parseName(text))).toBe(message);
     expect(() => parseName(text)).toThrow(NameError);
   });
@@ -286,7 +286,7 @@ describe("names", () => {
     expect(new NameError("x").code).toBe("INVALID_NAME");
   });
 
-  it.each(["a\u007fb", "a b", "a\tb"])("%j is refused", (text) => {
+  it.each(["a\u007fb", "a b", "a\tb"])("%j is rejected", (text) => {
     expect(() => parseName(text)).toThrow(/at position 1/);
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { formatNameAt, formatRdata, MessageError } from "../../src/dns/presentation.ts";
 import { readName, readRecord } from "../../src/dns/wire-reader.ts";
 
-/** The first answer of a message that dns-packet makes, as a record's place. */
+/** The position of the first answer in a message of dns-packet. */
 function answer(record: object) {
   const message = new Uint8Array(
     encode({
@@ -16,7 +16,7 @@ function answer(record: object) {
   return { message, place: readRecord(message, readName(message, 12) + 4)! };
 }
 
-/** A record of any octets. */
+/** A record with any bytes. */
 function raw(type: number, data: readonly number[]) {
   const message = Uint8Array.from([
     ...new Array(12).fill(0),
@@ -38,7 +38,7 @@ function raw(type: number, data: readonly number[]) {
 
 const formatted = ({ message, place }: ReturnType<typeof answer>) => formatRdata(message, place);
 
-const MALFORMED_NAME = "a name is cut off or too long, or its pointers do not lead backwards";
+const MALFORMED_NAME = "a name is cut off or too long, or its pointers do not point backwards";
 
 describe("RDATA in text", () => {
   it.each([
@@ -61,7 +61,7 @@ describe("RDATA in text", () => {
       '128 issue "ca \\"x\\""',
     ],
     ["RFC 3597 section 5", { type: "NULL", data: Buffer.from("0a0b", "hex") }, "\\# 2 0a0b"],
-    ["RFC 3597 section 5, empty", { type: "NULL", data: Buffer.alloc(0) }, "\\# 0"],
+    ["RFC 3597 section 5, without data", { type: "NULL", data: Buffer.alloc(0) }, "\\# 0"],
   ] as const)("%s: %j is %s", (_, record, text) => expect(formatted(answer(record))).toBe(text));
 
   it.each<[string, number, readonly number[], string]>([
@@ -77,12 +77,12 @@ describe("RDATA in text", () => {
       [1, 97, 0, 1, 98, 0, 0xff, 0, 0, 1, 0, 0, 0, 2, 0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 5],
       "a. b. 4278190081 2 65536 512 5",
     ],
-  ])("%s of any octets", (_, type, data, text) => expect(formatted(raw(type, data))).toBe(text));
+  ])("%s from raw bytes", (_, type, data, text) => expect(formatted(raw(type, data))).toBe(text));
 
   it.each<[string, readonly number[], string]>([
     ["a flag, a tag and a value", [128, 1, 97, 98], '128 a "b"'],
     ["no value", [0, 1, 97], '0 a ""'],
-    ["a tag that goes on behind the data", [0, 2, 97], "\\# 3 000261"],
+    ["a tag longer than the data", [0, 2, 97], "\\# 3 000261"],
     ["an empty tag", [0, 0, 97], "\\# 3 000061"],
     ["a tag that starts with another character", [0, 2, 45, 97], "\\# 4 00022d61"],
     ["a tag of other characters", [0, 2, 97, 45, 98], "\\# 5 0002612d62"],
@@ -93,7 +93,7 @@ describe("RDATA in text", () => {
     expect(formatted({ message, place: readRecord(message, 12)! })).toBe(text);
   });
 
-  it("SOA may point back into the message, and has its own numbers (RFC 1035 section 3.3.13)", () => {
+  it("SOA expands compression pointers and has its five numbers (RFC 1035 section 3.3.13)", () => {
     const soa = {
       mname: "ns.a.example",
       rname: "mail.a.example",
@@ -107,7 +107,7 @@ describe("RDATA in text", () => {
   });
 
   it.each<[string, number, readonly number[], string]>([
-    ["an address of three octets", 1, [1, 2, 3], "the data of a record of type 1 has the wrong length"],
+    ["an address of three bytes", 1, [1, 2, 3], "the data of a record of type 1 has the wrong length"],
     ["an IPv4 address as AAAA", 28, [1, 2, 3, 4], "the data of a record of type 28 has the wrong length"],
     [
       "an IPv6 address as A",
@@ -115,7 +115,7 @@ describe("RDATA in text", () => {
       new Array<number>(16).fill(1),
       "the data of a record of type 1 has the wrong length",
     ],
-    ["no name", 5, [], "the data of a record of type 5 has the wrong length"],
+    ["a CNAME without a name", 5, [], "the data of a record of type 5 has the wrong length"],
     ["a preference alone", 15, [0, 10], "the data of a record of type 15 has the wrong length"],
     ["half a number", 15, [1], "a record's data is cut off"],
     [
@@ -131,12 +131,12 @@ describe("RDATA in text", () => {
       "the data of a record of type 6 has the wrong length",
     ],
     ["a character-string that is cut off", 16, [1, 97, 2, 97], "a character-string is cut off"],
-    ["a name that the message ends in", 5, [2, 97], MALFORMED_NAME],
+    ["a name that the end of the message cuts off", 5, [2, 97], MALFORMED_NAME],
     ["a name without its end", 5, [1, 97], MALFORMED_NAME],
     ["a label of an unknown type", 5, [64, 97], MALFORMED_NAME],
     ["a pointer to itself", 5, [0xc0, 23], MALFORMED_NAME],
     ["half a pointer", 5, [0xc0], MALFORMED_NAME],
-  ])("%s is malformed, and the error says so", (_, type, data, message) => {
+  ])("%s is malformed, and the error says why", (_, type, data, message) => {
     expect(() => formatted(raw(type, data))).toThrow(new MessageError(message));
     expect(new MessageError(message).code).toBe("MALFORMED_MESSAGE");
   });
@@ -148,7 +148,7 @@ describe("RDATA in text", () => {
     );
   });
 
-  it("any character-strings come back from the text", () => {
+  it("character-strings can be read back from the text", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 255 }), { minLength: 1, maxLength: 4 }), (strings) => {
         const text = formatted(answer({ type: "TXT", data: strings.map((octets) => Buffer.from(octets)) }));
@@ -167,16 +167,16 @@ describe("RDATA in text", () => {
   });
 
   it.each([
-    ["an address of three octets", 1, [1, 2, 3]],
-    ["a name that goes on behind the data", 5, [3, 97]],
-    ["a name with octets behind it", 5, [0, 0]],
+    ["an address of three bytes", 1, [1, 2, 3]],
+    ["a name longer than the data", 5, [3, 97]],
+    ["a name with bytes behind it", 5, [0, 0]],
     ["a preference alone", 15, [0]],
     ["SRV without a target", 33, [0, 0, 0, 0, 0, 0]],
     ["SOA without numbers", 6, [0, 0]],
     ["a character-string that is cut off", 16, [5, 97]],
   ])("%s is malformed", (_, type, data) => expect(() => formatted(raw(type, data))).toThrow(MessageError));
 
-  it("never reads beyond the message, whatever its octets are", () => {
+  it("random bytes are never read beyond the end of the message", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(1, 5, 6, 13, 15, 16, 28, 33, 99),
@@ -206,21 +206,21 @@ describe("names in messages (RFC 1035 section 4.1.4)", () => {
     expect(at([0], 0)).toBe(".");
   });
 
-  it("keep what is no host name as escapes (section 5.1)", () => {
+  it("escape characters that a host name cannot have (section 5.1)", () => {
     expect(at([4, 97, 46, 0, 92, 0], 0)).toBe("a\\.\\000\\\\.");
   });
 
   it.each([
     ["at itself", [...to(0)], 0],
     ["forwards", [...to(2), 0], 0],
-    ["at a pointer that leads back to it", [1, 97, ...to(4), ...to(0)], 4],
+    ["at a pointer that points back to it", [1, 97, ...to(4), ...to(0)], 4],
     ["into the header", [0xc0, 11], 0],
     ["into nothing", [0xc0], 0],
   ])("a pointer %s is malformed", (_, octets, start) =>
     expect(() => at(octets, start)).toThrow(MessageError),
   );
 
-  it("are at most 255 octets, pointers or not", () => {
+  it("have at most 255 bytes, with and without pointers", () => {
     const label = [63, ...new Array(63).fill(97)];
     const three = [...label, ...label, ...label];
     expect(at([...three, 61, ...new Array(61).fill(98), 0], 0)).toHaveLength(254);

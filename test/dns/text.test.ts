@@ -6,7 +6,7 @@ import { foldName, formatName, parseName } from "../../src/dns/name.ts";
 import { formatReverseName, readReverseName } from "../../src/dns/reverse.ts";
 
 describe("addresses in text", () => {
-  it("read what node:net reads, and refuse what it refuses", () => {
+  it("are valid exactly if node:net accepts them", () => {
     const almost = fc.string({ unit: fc.constantFrom(..."0123456789abcdef:.%".split("")), maxLength: 24 });
     fc.assert(
       fc.property(fc.oneof(fc.ipV6(), fc.ipV4(), almost), (text) => {
@@ -19,7 +19,7 @@ describe("addresses in text", () => {
     );
   });
 
-  it("come back as they were (RFC 5952 for IPv6)", () => {
+  it("are the same after reading and writing (RFC 5952 for IPv6)", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (octets) => {
         const text = formatAddress(octets);
@@ -30,7 +30,7 @@ describe("addresses in text", () => {
   });
 
   it.each(["0.0.0.0", "::", "::ffff:192.0.2.1", "010.0.0.1", "1.2.3", "fe80::1%eth0", ""])(
-    "%j is not answered with",
+    "%j is not usable in a record",
     (text) => {
       expect(usableAddress(text)).toBeUndefined();
     },
@@ -38,7 +38,7 @@ describe("addresses in text", () => {
 });
 
 describe("names in text (RFC 1035 section 5.1)", () => {
-  it("come back as they were, whatever octets they hold", () => {
+  it("are the same after writing and reading, with any bytes", () => {
     const label = fc.uint8Array({ minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(fc.array(label, { minLength: 1, maxLength: 5 }), (labels) => {
@@ -53,7 +53,7 @@ describe("names in text (RFC 1035 section 5.1)", () => {
     ["a..b", "empty label"],
     [".a", "empty label"],
     ["x".repeat(64), "64 bytes"],
-    [`${"x".repeat(62)}.`.repeat(5), "255 is the most"],
+    [`${"x".repeat(62)}.`.repeat(5), "at most 255 are allowed"],
     ["münchen.test", "position 1"],
     ["a b", "position 1"],
     ["a\\", "escape at position 1"],
@@ -63,11 +63,11 @@ describe("names in text (RFC 1035 section 5.1)", () => {
     ["a\\12.b", "escape at position 1"],
     ["a\\1x", "escape at position 1"],
     ["a\\12x", "escape at position 1"],
-  ])("refuses %j", (text, message) => {
+  ])("rejects %j", (text, message) => {
     expect(() => parseName(text)).toThrow(message);
   });
 
-  it("folds ASCII letters only (RFC 4343)", () => {
+  it("fold ASCII letters only (RFC 4343)", () => {
     expect([...foldName(Uint8Array.of(3, 65, 90, 0xc4, 0))]).toEqual([3, 97, 122, 0xc4, 0]);
   });
 });
@@ -79,7 +79,7 @@ describe("reverse names (RFC 1035 section 3.5, RFC 3596 section 2.5)", () => {
     return into.slice(0, readReverseName(wire, wire.length, into));
   };
 
-  it("come back as the address", () => {
+  it("are read as the address that they were written from", () => {
     const octets = fc.oneof(
       fc.uint8Array({ minLength: 4, maxLength: 4 }),
       fc.uint8Array({ minLength: 16, maxLength: 16 }),
@@ -103,7 +103,7 @@ describe("reverse names (RFC 1035 section 3.5, RFC 3596 section 2.5)", () => {
     `${"g.".repeat(32)}ip6.arpa`,
     `${"0.".repeat(31)}ip6.arpa`,
     "1.2.3.4.in-addr.example",
-  ])("%s is none", (text) => {
+  ])("%s is not one", (text) => {
     expect(read(text)).toHaveLength(0);
   });
 });

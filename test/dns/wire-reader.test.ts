@@ -16,7 +16,7 @@ const HEADER = new Array<number>(12).fill(0);
 const message = (...octets: number[]) => Uint8Array.from([...HEADER, ...octets]);
 const folded = (text: string) => readFoldedName(parseName(text), 0)!;
 
-/** Octets among which names, pointers and ends are frequent. */
+/** Bytes in which names, pointers and ends are frequent. */
 const wild = fc.array(
   fc.oneof(fc.nat(255), fc.constantFrom(0, 1, 2, 63, 64, 0xc0, 0xff), fc.integer({ min: 10, max: 40 })),
   { maxLength: 60 },
@@ -26,7 +26,7 @@ describe("readName (RFC 1035 section 4.1.4)", () => {
   it.each<[string, number[], number, number, string]>([
     ["without pointers", [1, 97, 2, 98, 66, 0, 9], 12, 18, "a.bB."],
     ["the root", [0], 12, 13, "."],
-    ["a pointer alone", [1, 97, 0, 0xc0, 12], 15, 17, "a."],
+    ["a lone pointer", [1, 97, 0, 0xc0, 12], 15, 17, "a."],
     ["labels before a pointer", [1, 97, 0, 1, 98, 0xc0, 12], 15, 19, "b.a."],
     ["pointers to pointers", [1, 97, 0, 1, 98, 0xc0, 12, 1, 99, 0xc0, 15], 19, 23, "c.b.a."],
   ])("reads %s", (_, octets, start, end, text) => {
@@ -41,19 +41,19 @@ describe("readName (RFC 1035 section 4.1.4)", () => {
     ["a pointer to itself", [0xc0, 12], 12],
     ["a pointer into the name itself", [1, 97, 0xc0, 12], 12],
     ["a pointer into the header", [0xc0, 0], 12],
-    ["pointers that do not lead back further each", [1, 97, 0xc0, 16, 0xc0, 12], 16],
+    ["pointers that do not each point further back", [1, 97, 0xc0, 16, 0xc0, 12], 16],
     ["half a pointer", [1, 97, 0, 0xc0], 15],
-    ["a pointer to what is malformed", [0x41, 0, 0xc0, 12], 14],
-    ["a label type that was withdrawn", [0x41, 0], 12],
+    ["a pointer to a malformed name", [0x41, 0, 0xc0, 12], 14],
+    ["a withdrawn label type", [0x41, 0], 12],
     ["a cut label", [3, 97], 12],
     ["no end", [1, 97], 12],
     ["a start behind the message", [0], 13],
-  ])("refuses %s", (_, octets, start) => {
+  ])("rejects %s", (_, octets, start) => {
     expect(readName(message(...octets), start)).toBe(-1);
     expect(readName(message(...octets), start, new Uint8Array(255))).toBe(-1);
   });
 
-  it("takes 255 bytes and no more, pointers or not", () => {
+  it("accepts at most 255 bytes, with and without pointers", () => {
     const label = (length: number) => [length, ...new Array<number>(length).fill(97)];
     const most = [...label(63), ...label(63), ...label(63), ...label(61), 0];
     expect(readName(message(...most), 12)).toBe(12 + 255);
@@ -65,7 +65,7 @@ describe("readName (RFC 1035 section 4.1.4)", () => {
     expect(readName(message(...longer), 12 + 64)).toBe(-1);
   });
 
-  it("ends, stays inside the message, and never writes more than 255 bytes, whatever the octets are", () => {
+  it("ends, stays inside the message, and writes at most 255 bytes for random bytes", () => {
     fc.assert(
       fc.property(wild, fc.nat(70), (octets, start) => {
         const into = new Uint8Array(300).fill(0xee);
@@ -81,7 +81,7 @@ describe("readName (RFC 1035 section 4.1.4)", () => {
 });
 
 describe("readFoldedName", () => {
-  it("reads what readName reads without a pointer, letters folded, and nothing else", () => {
+  it("reads exactly the names that readName reads without a pointer, with letters folded", () => {
     fc.assert(
       fc.property(wild, (octets) => {
         const bytes = message(...octets);
@@ -98,7 +98,7 @@ describe("readFoldedName", () => {
     );
   });
 
-  it("is a value: neither the message nor another name changes it", () => {
+  it("returns a value that neither the message nor another name changes", () => {
     const bytes = Uint8Array.from(parseName("web.shop.example"));
     const name = readFoldedName(bytes, 0)!;
     bytes.fill(1);
@@ -106,7 +106,7 @@ describe("readFoldedName", () => {
     expect(nameKey(name)).toBe("\x03web\x04shop\x07example\0");
   });
 
-  it("says where labels start", () => {
+  it("records where labels start", () => {
     const name = folded("Web.shop.example");
     expect([0, 1, 2, 3].map((label) => labelStart(name, label))).toEqual([0, 4, 9, 17]);
     expect([0, 1, 2].map((label) => labelText(name, label))).toEqual(["web", "shop", "example"]);
@@ -132,14 +132,14 @@ describe("names and zones", () => {
 });
 
 describe("records and options", () => {
-  it("refuses a record whose owner's pointer leads forwards", () => {
+  it("rejects a record whose owner's pointer points forwards", () => {
     const record = [0xc0, 30, 0, 1, 0, 1, 0, 0, 0, 5, 0, 4, 192, 0, 2, 1];
     expect(readRecord(message(...record, 0, 0, 0, 0), 12)).toBeUndefined();
     const behind = readRecord(message(0, 0xc0, 12, ...record.slice(2)), 13);
     expect(behind).toMatchObject({ start: 13, type: 1, class: 1, ttl: 5, dataStart: 25, end: 29 });
   });
 
-  it("takes whole options alone (RFC 6891 section 6.1.2)", () => {
+  it("accepts only whole options (RFC 6891 section 6.1.2)", () => {
     const options = Uint8Array.of(0, 10, 0, 1, 7, 0, 12, 0, 2, 0, 0);
     expect(optionEnd(options, 0, 11)).toBe(5);
     expect(optionEnd(options, 5, 11)).toBe(11);

@@ -9,18 +9,18 @@ describe("the end of a name (RFC 1035 section 4.1.4)", () => {
   it.each<[string, readonly number[], number, number]>([
     ["the root", [0], 0, 1],
     ["labels", [1, 97, 2, 98, 99, 0, 7], 0, 6],
-    ["labels behind something else", [9, 9, 1, 97, 0], 2, 5],
+    ["labels after other bytes", [9, 9, 1, 97, 0], 2, 5],
     ["a pointer backwards", [...HEADER, 1, 97, 0, 0xc0, 12], 15, 17],
     ["labels and a pointer backwards", [...HEADER, 1, 97, 0, 1, 98, 0xc0, 12, 9], 15, 19],
-    ["a label of 63 octets", [...label(63), 0], 0, 65],
-    ["255 octets", [...label(63), ...label(63), ...label(63), ...label(61), 0], 0, 255],
+    ["a label of 63 bytes", [...label(63), 0], 0, 65],
+    ["255 bytes", [...label(63), ...label(63), ...label(63), ...label(61), 0], 0, 255],
     [
-      "255 octets behind something else",
+      "255 bytes after other bytes",
       [9, 9, ...label(63), ...label(63), ...label(63), ...label(61), 0],
       2,
       257,
     ],
-  ])("%s", (_, octets, start, end) => {
+  ])("is found for %s", (_, octets, start, end) => {
     expect(skip(octets, start)).toBe(end);
   });
 
@@ -36,7 +36,7 @@ describe("the end of a name (RFC 1035 section 4.1.4)", () => {
     ["a pointer forwards", [0xc0, 2, 0], 0],
     ["a high pointer forwards", [0, 0xff, 0xff], 1],
     ["a label of an unknown type", [64, ...new Array(64).fill(97), 0], 0],
-    ["256 octets", [...label(63), ...label(63), ...label(63), ...label(62), 0], 0],
+    ["256 bytes", [...label(63), ...label(63), ...label(63), ...label(62), 0], 0],
   ])("is not found for %s", (_, octets, start) => {
     expect(skip(octets, start)).toBe(-1);
   });
@@ -45,7 +45,7 @@ describe("the end of a name (RFC 1035 section 4.1.4)", () => {
 describe("a record (RFC 1035 section 4.1.3)", () => {
   const record = [0, 0x01, 0x02, 0x80, 0x01, 0xfe, 0xdc, 0xba, 0x98, 0, 2, 7, 8];
 
-  it("has every field at its place", () => {
+  it("has every field at its offset", () => {
     expect(readRecord(Uint8Array.from([9, ...record, 9]), 1)).toEqual({
       start: 1,
       type: 0x0102,
@@ -57,17 +57,17 @@ describe("a record (RFC 1035 section 4.1.3)", () => {
     expect(readWord(Uint8Array.of(1, 0x80, 0xff), 1)).toBe(0x80ff);
   });
 
-  it("may end with the message, and hold no data", () => {
+  it("may end with the message and have no data", () => {
     expect(readRecord(Uint8Array.from(record), 0)).toMatchObject({ end: 13 });
     const empty = [...record.slice(0, 9), 0, 0];
     expect(readRecord(Uint8Array.from(empty), 0)).toMatchObject({ dataStart: 11, end: 11 });
   });
 
-  it("is none where its name is malformed", () => {
+  it("is undefined if its name is malformed", () => {
     expect(readRecord(Uint8Array.from([64, ...new Array<number>(40).fill(0)]), 0)).toBeUndefined();
   });
 
-  it("is none where anything of it is cut off", () => {
+  it("is undefined if any part of it is cut off", () => {
     for (let length = 0; length < record.length; length++)
       expect(readRecord(Uint8Array.from(record.slice(0, length)), 0)).toBeUndefined();
   });

@@ -27,7 +27,7 @@ function findings(...objects: KubernetesObject[]): string[] {
 }
 
 describe("exports (KEP-1645, Exporting Services)", () => {
-  test("a ServiceExport is joined with its Service and that Service's slices", () => {
+  test("an export contains the ServiceExport, its Service and that Service's slices", () => {
     const { exports, findings } = extract(
       service(
         "shop/web",
@@ -126,7 +126,7 @@ describe("exports (KEP-1645, Exporting Services)", () => {
       "Terminating",
       [service("shop/web"), serviceExport("shop/web", {}, { deletionTimestamp: "2026-01-02T03:04:06Z" })],
     ],
-  ])("%s is a finding, not an export", (_, reason, objects) => {
+  ])("%s yields a finding and no export", (_, reason, objects) => {
     const snapshot = extract(...objects);
     expect(snapshot.exports).toEqual({});
     expect(snapshot.findings).toEqual({
@@ -143,7 +143,7 @@ describe("exports (KEP-1645, Exporting Services)", () => {
     expect(extract(service("shop/web")).exports).toEqual({});
   });
 
-  test("an export without creationTimestamp is the youngest of all", () => {
+  test("an export without creationTimestamp counts as the youngest", () => {
     const { exports } = extract(
       service("shop/web"),
       serviceExport("shop/web", {}, { creationTimestamp: undefined }),
@@ -151,7 +151,7 @@ describe("exports (KEP-1645, Exporting Services)", () => {
     expect(exports["shop/web"]!.exportedAt).toBe(UNDATED);
   });
 
-  test("both versions of one ServiceExport are one object; both groups are one export, the older date stands", () => {
+  test("two versions of one ServiceExport are one object; two groups are one export with the older date", () => {
     const { exports } = extract(
       service("shop/web"),
       serviceExport("shop/web", {}, {}, "multicluster.x-k8s.io/v1alpha1"),
@@ -182,14 +182,14 @@ describe("endpoints (discovery.k8s.io/v1)", () => {
       { ready: false, serving: false, terminating: true },
       { ready: false, serving: false, terminating: true },
     ],
-  ])("conditions %j are kept as %j: absent means ready, serving, not terminating", (conditions, kept) => {
+  ])("conditions %j become %j: absent means ready, serving, not terminating", (conditions, kept) => {
     const endpoints = endpointsOf(
       slice("shop/web-1", ofService("web"), [{ addresses: ["10.0.0.1"], conditions }]),
     );
     expect(endpoints["http/TCP/8080"]!.members).toEqual({ "10.0.0.1": { address: "10.0.0.1", ...kept } });
   });
 
-  test("all slices are merged, by their ports; an endpoint in two slices is one, ready if one says so", () => {
+  test("merges slices by their ports; an endpoint in two slices is one, and ready if it is ready in either", () => {
     const other = { ports: [{ name: "http", protocol: "TCP", port: 9090 }] };
     const endpoints = endpointsOf(
       slice("shop/web-1", ofService("web"), [
@@ -229,7 +229,7 @@ describe("endpoints (discovery.k8s.io/v1)", () => {
     expect(Object.keys(endpoints)).toEqual([key]);
   });
 
-  test("a set of ports too long for a key stays apart from others of the same beginning", () => {
+  test("port sets too long for a key stay distinct if they start alike", () => {
     const many = Array.from({ length: 400 }, (_, index) => ({ name: `port-${index}`, port: 1000 + index }));
     const endpoints = endpointsOf(
       slice("shop/web-1", ofService("web"), [{ addresses: ["10.0.0.1"] }], { ports: many }),
@@ -243,7 +243,7 @@ describe("endpoints (discovery.k8s.io/v1)", () => {
     ]);
   });
 
-  test("slices of imports are not the Service's, whatever else they are labelled with (Cilium, GKE)", () => {
+  test("slices of imports never belong to the Service, also with its label (Cilium, GKE)", () => {
     const endpoints = endpointsOf(
       slice("shop/a", { ...ofService("web"), ...ofImport("web", "west") }, [{ addresses: ["10.1.0.1"] }]),
       slice("shop/b", { ...ofService("web"), "multicluster.kubernetes.io/source-cluster": "west" }, [
@@ -266,7 +266,7 @@ describe("endpoints (discovery.k8s.io/v1)", () => {
       "InvalidEndpoint",
       { endpoints: [{ addresses: ["10.0.0.9"], conditions: { ready: "no" } }] },
     ],
-  ])("%s: a finding about that slice; its neighbour stands", (_, reason, fields) => {
+  ])("%s yields a finding about that slice and keeps its neighbour", (_, reason, fields) => {
     const snapshot = extract(
       ...exported,
       slice("shop/bad", ofService("web"), [], fields),
@@ -278,7 +278,7 @@ describe("endpoints (discovery.k8s.io/v1)", () => {
     ]);
   });
 
-  test("odd values that a snapshot can hold pass untouched", () => {
+  test("keeps odd values that a snapshot can hold", () => {
     const odd = slice("shop/web-1", ofService("web"), [{ addresses: ["999.1.1.1"], hostname: "a..B" }], {
       ports: [{ name: "a.b", port: 99999 }],
     });
@@ -289,7 +289,7 @@ describe("endpoints (discovery.k8s.io/v1)", () => {
 });
 
 describe("imports (KEP-1645, Importing Services)", () => {
-  test("a ServiceImport with its slices by source cluster, as the label stands", () => {
+  test("an import has its slices by source cluster, with the label unchanged", () => {
     const { imports, exports } = extract(
       serviceImport("shop/web", { sessionAffinity: "None" }),
       slice("shop/w-1", ofImport("web", "West_1"), [{ addresses: ["10.1.0.1"] }]),
@@ -314,12 +314,12 @@ describe("imports (KEP-1645, Importing Services)", () => {
     ]);
   });
 
-  test.each([undefined, null, {}, { ports: [] }])("spec %j is kept as far as it goes", (spec) => {
+  test.each([undefined, null, {}, { ports: [] }])("keeps the valid parts of the spec %j", (spec) => {
     const { imports } = extract(object("multicluster.x-k8s.io/v1beta1", "ServiceImport", "shop/x", { spec }));
     expect(imports["shop/x"]).toEqual({ ips: [], ports: [], endpoints: {} });
   });
 
-  test("of two API groups multicluster.x-k8s.io stands", () => {
+  test("prefers multicluster.x-k8s.io to the other API group", () => {
     const { imports } = extract(
       serviceImport("shop/web", { ips: ["10.42.0.2"] }, "net.gke.io/v1"),
       serviceImport("shop/web"),
@@ -333,7 +333,7 @@ describe("imports (KEP-1645, Importing Services)", () => {
     ["NoServiceName", { "multicluster.kubernetes.io/source-cluster": "west" }],
     ["NoServiceName", ofImport("", "west")],
     ["NoServiceName", {}],
-  ])("a slice without its labels: %s", (reason, labels) => {
+  ])("a slice without its labels yields the finding %s", (reason, labels) => {
     expect(
       findings(serviceImport("shop/web"), slice("shop/s", labels, [{ addresses: ["10.1.0.1"] }])),
     ).toEqual([`EndpointSlice/shop/s/${reason}`]);
@@ -350,7 +350,7 @@ describe("namespaces, topology, cluster id", () => {
     expect([leftover.exports, leftover.findings]).toEqual([{}, {}]);
   });
 
-  test("region of most nodes, zones of all", () => {
+  test("the topology has the region of most nodes and the zones of all", () => {
     const at = (region: string, zone: string) => ({
       "topology.kubernetes.io/region": region,
       "topology.kubernetes.io/zone": zone,
@@ -394,7 +394,7 @@ describe("namespaces, topology, cluster id", () => {
     );
   });
 
-  test("objects of other kinds and API groups do not count", () => {
+  test("ignores objects of other kinds and API groups", () => {
     const knative = object("serving.knative.dev/v1", "Service", "shop/web");
     expect(extract(knative, serviceExport("shop/web")).findings).toHaveProperty([
       "ServiceExport/shop/web/NoService",

@@ -33,7 +33,7 @@ const alias = (spec: object, metadata: object = {}) =>
   );
 
 describe("a cluster that does not ask for its zone", () => {
-  test("tells nothing of its own Services and pods", () => {
+  test("pushes no Services and pods of its own", () => {
     const objects = [namespace("shop"), service("shop/web"), pod("shop/web-0", { podIP: "10.0.0.1" })];
     const snapshot = extractSnapshot(objects, { clusterId: "east" });
     expect(snapshot).toMatchObject({ services: {}, pods: {}, findings: {} });
@@ -42,7 +42,7 @@ describe("a cluster that does not ask for its zone", () => {
 });
 
 describe("Services of the cluster (DNS-based service discovery 1.0.1)", () => {
-  test("every Service, exported or not, with what its records are made of (2.3)", () => {
+  test("has every Service, exported or not, with the data of its records (2.3)", () => {
     const { services, exports, clusterZone } = extract([
       dated("shop/web", { clusterIPs: ["10.96.0.10", "fd00::10"] }),
       slice("shop/web-1", ofService("web"), [{ addresses: ["10.0.0.1"] }]),
@@ -62,7 +62,7 @@ describe("Services of the cluster (DNS-based service discovery 1.0.1)", () => {
     });
   });
 
-  test("headless: hostnames, readiness and publishNotReadyAddresses are kept (2.4)", () => {
+  test("a headless Service keeps hostnames, readiness and publishNotReadyAddresses (2.4)", () => {
     const { services } = extract([
       dated("shop/db", { clusterIP: "None", clusterIPs: ["None"], publishNotReadyAddresses: true }),
       slice("shop/db-1", ofService("db"), [
@@ -83,7 +83,7 @@ describe("Services of the cluster (DNS-based service discovery 1.0.1)", () => {
     expect(services["shop/db"]!.publishNotReadyAddresses).toBe(true);
   });
 
-  test("whatever slice is labelled with the Service counts, as in CoreDNS; an export has its own only", () => {
+  test("every slice with the Service's label counts, as in CoreDNS; an export has only its own cluster's", () => {
     const { services, exports } = extract([
       service("shop/web", { selector: undefined, clusterIP: "None", clusterIPs: ["None"] }),
       serviceExport("shop/web"),
@@ -116,7 +116,7 @@ describe("Services of the cluster (DNS-based service discovery 1.0.1)", () => {
 
   test.each([
     ["no creation timestamp", {}, UNDATED, []],
-    ["one that is none", { creationTimestamp: "yesterday" }, UNDATED, ["InvalidTimestamp"]],
+    ["an invalid one", { creationTimestamp: "yesterday" }, UNDATED, ["InvalidTimestamp"]],
     [
       "one with an offset",
       { creationTimestamp: "2026-01-01T01:00:00+01:00" },
@@ -130,7 +130,7 @@ describe("Services of the cluster (DNS-based service discovery 1.0.1)", () => {
     expect(Object.values(findings).map(({ reason }) => reason)).toEqual(reasons);
   });
 
-  test("a type that Kubernetes does not have is a finding; the neighbour stands", () => {
+  test("an unknown type yields a finding and keeps the neighbour", () => {
     const { services, findings } = extract([service("shop/odd", { type: "Teapot" }), service("shop/web")]);
     expect(Object.keys(services)).toEqual(["shop/web"]);
     expect(Object.keys(findings)).toEqual(["Service/shop/odd/InvalidServiceType"]);
@@ -153,9 +153,9 @@ describe("names of several labels (Multi-label subdomain support, Proposed solut
       "my-service.my-cluster",
     ],
     ["spec.name before the annotation", { name: "a.b" }, annotated("c.d"), "a.b"],
-    ["one label, which takes the role of metadata.name", { name: "other" }, {}, "other"],
-    ["an empty name is none", { name: "" }, annotated(""), undefined],
-    ["annotations that are no mapping", {}, { annotations: "x" }, undefined],
+    ["one label, which replaces metadata.name", { name: "other" }, {}, "other"],
+    ["an empty name, which is ignored", { name: "" }, annotated(""), undefined],
+    ["annotations that are not a mapping", {}, { annotations: "x" }, undefined],
   ])("%s", (_, spec, metadata, ownedName) => {
     const { services, findings } = extract([alias(spec, metadata)]);
     expect(findings).toEqual({});
@@ -219,7 +219,7 @@ describe("addresses of pods, as CoreDNS verifies them (2.6)", () => {
     expect(assembler.snapshot().pods).toEqual({});
   });
 
-  test("an address that several pods have (host network) goes with the last of them", () => {
+  test("an address of several pods (host network) is removed with the last of them", () => {
     const assembler = new SnapshotAssembler(optionsOf("verified"));
     const pods = () => Object.keys(assembler.snapshot().pods);
     const [a, b] = ["shop/a", "shop/b"].map((place) => pod(place, { podIP: "192.0.2.1" }));
@@ -235,7 +235,7 @@ describe("addresses of pods, as CoreDNS verifies them (2.6)", () => {
     expect(pods()).toEqual(["shop/192.0.2.2"]);
   });
 
-  test("what is no address is a finding that goes with the pod", () => {
+  test("an invalid address yields a finding, which is removed with the pod", () => {
     const assembler = new SnapshotAssembler(optionsOf("verified"));
     const odd = pod("shop/p", { podIPs: [{ ip: "10.0.0.1" }, { ip: "a/b" }, { ip: 7 }] });
     for (const each of [namespace("shop"), odd]) assembler.upsert(each);

@@ -24,7 +24,7 @@ test.each([
   ["core/v1", "Service", "kind Service of v1"],
   ["v1", "NameSpace", "kind Namespace of v1"],
   ["v1", "Pods", "kind Pod of v1"],
-])("%s %s was probably meant as %s", (apiVersion, kind, meant) => {
+])("%s %s yields a finding that suggests %s", (apiVersion, kind, meant) => {
   expect(suggestKind({ apiVersion, kind })).toBe(meant);
 });
 
@@ -47,6 +47,6 @@ test.each([
   ["v1", "ConfigMap"],
   ["v1", "Secret"],
   ["apps/v1", "Deployment"],
-])("%s %s makes no finding", (apiVersion, kind) => {
+])("%s %s yields no finding", (apiVersion, kind) => {
   expect(suggestKind({ apiVersion, kind })).toBeUndefined();
 });

@@ -84,7 +84,7 @@ const hostile = fc.oneof(
   ),
 );
 
-/** Replaces some of the values inside, at any depth; `kind` and `apiVersion` stay so that extraction looks at it. */
+/** Replaces some of the values inside, at any depth; `kind` and `apiVersion` stay, so that extraction reads the object. */
 function mangle(value: unknown, path: string, chooser: () => number, replacement: () => unknown): unknown {
   if (path !== "" && path !== ".kind" && path !== ".apiVersion" && chooser() === 0) return replacement();
   if (Array.isArray(value))
@@ -124,7 +124,7 @@ const mangled = fc.gen().map(
     ) as KubernetesObject[],
 );
 
-test("whatever the objects hold, the snapshot has the format and the neighbours stand", () => {
+test("the snapshot is valid and keeps the neighbours, for any fields in the objects", () => {
   const good = [
     namespace("safe"),
     service("safe/web"),
@@ -168,7 +168,7 @@ const change = fc.record({
   look: fc.boolean(),
 });
 
-test("changes told one by one lead to the snapshot of what is left", () => {
+test("changes one by one have the same snapshot as the remaining objects at once", () => {
   fc.assert(
     fc.property(fc.array(change, { maxLength: 40 }), fc.constantFrom(...modes), (changes, mode) => {
       const assembler = new SnapshotAssembler(mode);
@@ -192,7 +192,7 @@ test("changes told one by one lead to the snapshot of what is left", () => {
   );
 });
 
-test("a change costs its own service only: everything else keeps its identity", () => {
+test("a change affects only its own service: all other entries keep their identity", () => {
   const assembler = new SnapshotAssembler(options);
   for (const object of [
     namespace("x"),
@@ -215,7 +215,7 @@ test("a change costs its own service only: everything else keeps its identity", 
   expect(Object.keys((diffSnapshots(before, after) as { exports: object }).exports)).toEqual(["x/a"]);
 });
 
-test("the zone of the cluster adds its own tables and changes nothing else", () => {
+test("the cluster's own zone adds its tables and changes nothing else", () => {
   fc.assert(
     fc.property(fc.array(wellFormed, { maxLength: 25 }), (objects) => {
       const { clusterZone, services, pods, findings, ...shared } = extractSnapshot(objects, local);
@@ -228,7 +228,7 @@ test("the zone of the cluster adds its own tables and changes nothing else", () 
   );
 });
 
-test("a change of a cluster's own Service or pod costs its own entry only", () => {
+test("a change of a cluster's own Service or pod changes only its own entry", () => {
   const assembler = new SnapshotAssembler(local);
   for (const object of [namespace("x"), service("x/a"), service("x/b"), serviceExport("x/a"), pod("x/p")])
     assembler.upsert(object);
@@ -246,7 +246,7 @@ test("a change of a cluster's own Service or pod costs its own entry only", () =
   expect(assembler.snapshot()).toBe(after);
 });
 
-test("a slice that moves to another service takes its finding along", () => {
+test("a slice that moves to another service keeps its finding", () => {
   const assembler = new SnapshotAssembler(options);
   const bad = (name: string) => slice("x/s", ofService(name), endpoints, { addressType: "FQDN" });
   for (const object of [

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findOutdated, generateSchemas } from "../../scripts/generate-schema.ts";
 
-test("docs/reference/schema is what the code says: run node scripts/generate-schema.ts", () => {
+test("docs/reference/schema equals the schema of the code: run node scripts/generate-schema.ts", () => {
   expect(findOutdated()).toEqual([]);
 });
 
@@ -12,7 +12,7 @@ test("docs/reference/schema holds no other file", () => {
   expect(committed.sort()).toEqual([...generateSchemas().keys()].sort());
 });
 
-test("the schema of a snapshot refuses unknown fields and names its parts", () => {
+test("the schema of a snapshot rejects unknown fields and names its parts", () => {
   const schema = JSON.parse(generateSchemas().get("cluster-snapshot.json")!);
   expect(schema).toMatchObject({
     $schema: "https://json-schema.org/draft/2020-12/schema",

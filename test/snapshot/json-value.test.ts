@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { equalJson, isJsonObject } from "../../src/snapshot/json-value.ts";
 
-/** JSON with the members in order: the same for what says the same. */
+/** JSON with sorted members: the same text for equal values. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) =>
     isJsonObject(member) ? { members: Object.entries(member).sort(byName) } : member,
@@ -24,7 +24,7 @@ const { value } = fc.letrec<{ value: unknown; list: unknown[]; object: unknown }
     ),
 }));
 
-test("equalJson finds the same what is the same with its members in order, whatever the members are called", () => {
+test("equalJson ignores the order of members, for any names of members", () => {
   fc.assert(
     fc.property(value, value, (one, other) => {
       expect(equalJson(one, other)).toBe(canonical(one) === canonical(other));
@@ -34,7 +34,7 @@ test("equalJson finds the same what is the same with its members in order, whate
   );
 });
 
-test("equalJson takes members that are undefined for absent", () => {
+test("equalJson treats undefined members as absent", () => {
   expect(equalJson({ a: 1, b: undefined }, { a: 1 })).toBe(true);
   expect(equalJson({ a: 1 }, { a: 1, b: undefined })).toBe(true);
   expect(equalJson({ a: undefined }, { b: undefined })).toBe(true);
@@ -45,7 +45,7 @@ test.each([
   ["constructor", {}],
   ["__proto__", {}],
   ["toString", {}],
-])("equalJson does not take what every object inherits for the member %s", (name, inherited) => {
+])("equalJson does not confuse an inherited value with the member %s", (name, inherited) => {
   const own = JSON.parse(`{"${name}":${JSON.stringify(inherited)}}`);
   expect([equalJson(own, {}), equalJson({}, own)]).toEqual([false, false]);
 });

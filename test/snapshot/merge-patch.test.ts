@@ -20,7 +20,7 @@ function nested(levels: number): unknown {
   return value;
 }
 
-test("a patch of 17 levels is followed, and one of 18 is refused at the level that is too much", () => {
+test("a patch of 17 levels is applied, and one of 18 is rejected at the first level too many", () => {
   expect(mergePatch({}, nested(17))).toEqual(nested(17));
   expect(errorOf({}, nested(18))).toMatchObject({
     code: "INVALID_MERGE_PATCH",
@@ -29,14 +29,14 @@ test("a patch of 17 levels is followed, and one of 18 is refused at the level th
   });
 });
 
-test("a member __proto__ is refused with its path", () => {
+test("a member __proto__ is rejected with its path", () => {
   expect(errorOf({}, JSON.parse('{"a":{"__proto__":1}}'))).toMatchObject({
     message: "is not a known field",
     path: ["a", "__proto__"],
   });
 });
 
-// RFC 7396 appendix A, as far as a snapshot's members go.
+// RFC 7396 appendix A, where it concerns members like a snapshot's.
 test.each([
   [{ a: "b" }, { a: "c" }, { a: "c" }],
   [{ a: "b" }, { b: "c" }, { a: "b", b: "c" }],
@@ -61,17 +61,17 @@ test.each([
   expect(target).toEqual(before);
 });
 
-test("members that are undefined are neither removed nor written", () => {
+test("undefined members neither remove nor write anything", () => {
   expect(diffJson({ a: undefined, b: 1 }, { b: 1 })).toBeUndefined();
   expect(diffJson({ b: 1 }, { a: undefined, b: 1 })).toBeUndefined();
   expect(diffJson({ a: 1 }, { a: undefined })).toStrictEqual({ a: null });
   expect(diffJson({ a: { b: 1 } }, { a: { b: 1 } })).toBeUndefined();
 });
 
-test("no patch leads to another cluster or to another format version, and the error says so", () => {
+test("a diff to another cluster or to another format version throws, and the error says why", () => {
   const west = shopSnapshot("west");
   expect(() => diffSnapshots(west, { ...west, formatVersion: 2 as never })).toThrow(RangeError);
   expect(() => diffSnapshots(west, shopSnapshot("east"))).toThrow(
-    'no patch leads from cluster "west" to "east" or to another format version',
+    'a patch cannot change the cluster id ("west" to "east") or the format version',
   );
 });

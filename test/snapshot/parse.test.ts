@@ -25,7 +25,7 @@ function changed(path: readonly (string | number)[], value: unknown): unknown {
 }
 
 describe("parseSnapshot", () => {
-  test("takes any valid snapshot as it is", () => {
+  test("returns any valid snapshot unchanged", () => {
     fc.assert(
       fc.property(snapshots, (snapshot) => {
         expect(parseSnapshot(snapshot)).toEqual(snapshot);
@@ -48,7 +48,7 @@ describe("parseSnapshot", () => {
       true,
       /not a known field/,
     ],
-  ])("names the field: %s", (name, path, value, message) => {
+  ])("names the invalid field %s", (name, path, value, message) => {
     const error = issuesOf(changed(path, value));
     expect(error.code).toBe("INVALID_SNAPSHOT");
     const issue = error.issues.find(({ path }) => path === name);
@@ -56,11 +56,11 @@ describe("parseSnapshot", () => {
     expect(error.message).toContain(name);
   });
 
-  test.each([null, undefined, 1, "text", [], [{}]])("refuses %j", (value) => {
+  test.each([null, undefined, 1, "text", [], [{}]])("rejects %j", (value) => {
     expect(issuesOf(value).issues.length).toBeGreaterThan(0);
   });
 
-  test("lists no more issues than its bound, and says how many there were", () => {
+  test("lists at most 20 issues, and counts all", () => {
     const ports = Array.from({ length: 100 }, () => ({ name: 1, protocol: "TCP", port: 1 }));
     const error = issuesOf(changed(["exports", "shop/web", "ports"], ports));
     expect(error.issues).toHaveLength(MOST_ISSUES);
@@ -68,7 +68,7 @@ describe("parseSnapshot", () => {
     expect(error.message).toContain("80 more");
   });
 
-  test("takes a snapshot from before there were zones of single clusters", () => {
+  test("accepts a snapshot without the fields of zones of single clusters", () => {
     const { services: _, pods: __, ...older } = shopSnapshot("west");
     const snapshot = parseSnapshot(JSON.parse(JSON.stringify(older)));
     expect(snapshot).toEqual({ ...older, services: {}, pods: {} });
@@ -82,7 +82,7 @@ describe("parseSnapshot", () => {
     ['exports["shop/x"].exportedLabels.__proto__', LABELS],
     ['exports["shop/x"].endpoints.__proto__', LABELS.replace("exportedLabels", "endpoints")],
     ["topology.__proto__", '{"topology":{"__proto__":{}}}'],
-  ])("refuses %s, and changes no prototype", (path, text) => {
+  ])("rejects %s, and changes no prototype", (path, text) => {
     const { issues } = issuesOf({ ...shopSnapshot("west"), ...JSON.parse(text) });
     expect(issues).toEqual([
       { path, message: expect.stringMatching(/is not a known field|Unrecognized key/) },
@@ -93,8 +93,8 @@ describe("parseSnapshot", () => {
 
 const LABELS = `{"exports":{"shop/x":${JSON.stringify(headlessExport(0)).replace(/\}$/, ',"exportedLabels":{"__proto__":"1"}}')}}}`;
 
-describe("parseSnapshot, beside the snapshot of before", () => {
-  test("says the same as without, and has by identity what did not change, and nothing else", () => {
+describe("parseSnapshot with the previous snapshot", () => {
+  test("returns the same value as without, and shares exactly the unchanged parts", () => {
     fc.assert(
       fc.property(snapshots, snapshots, (before, given) => {
         const snapshot = parseSnapshot(structuredClone(given), { before });
@@ -111,13 +111,13 @@ describe("parseSnapshot, beside the snapshot of before", () => {
     );
   });
 
-  test("takes a table anew where one entry is gone and another one has come", () => {
+  test("copies a table in which one entry was replaced by another", () => {
     const before = shopSnapshot("west");
     const exports = { "shop/db": headlessExport(1) };
     expect(parseSnapshot({ ...before, exports }, { before }).exports).toEqual(exports);
   });
 
-  test("names each field that is wrong in what did change", () => {
+  test("names each invalid field in changed entries", () => {
     const before = shopSnapshot("west");
     const given = structuredClone(before) as { exports: Record<string, unknown> };
     given.exports["shop/db"] = { ...headlessExport(1), headless: "yes" };
@@ -125,7 +125,7 @@ describe("parseSnapshot, beside the snapshot of before", () => {
   });
 });
 
-test("parseSnapshot lets the entries of a value go that nobody else needs, and no others", () => {
+test("parseSnapshot removes entries only from a value that the caller gave away", () => {
   const [kept, given] = [shopSnapshot("west"), shopSnapshot("west")];
   expect(parseSnapshot(kept)).toEqual(shopSnapshot("west"));
   expect(kept).toEqual(shopSnapshot("west"));

@@ -22,7 +22,7 @@ function member(address: string, change: unknown): SnapshotPatch {
 }
 
 describe("a patch between two snapshots", () => {
-  test("leads from one to the other, over JSON too, and is undefined only for equal ones", () => {
+  test("turns one into the other, also after JSON, and is undefined only for equal ones", () => {
     fc.assert(
       fc.property(snapshots, snapshots, (from, to) => {
         const before = structuredClone(from);
@@ -39,7 +39,7 @@ describe("a patch between two snapshots", () => {
     );
   });
 
-  test("no member of it can be left out", () => {
+  test("has no member that could be left out", () => {
     fc.assert(
       fc.property(snapshots, snapshots, (from, to) => {
         const patch = diffSnapshots(from, to) ?? {};
@@ -66,7 +66,7 @@ describe("a patch between two snapshots", () => {
     expect(diffSnapshots(snapshot, structuredClone(snapshot))).toBeUndefined();
   });
 
-  test("costs the bytes of the endpoint that changed, whatever the size of the service", () => {
+  test("has the size of the changed endpoint, not of the service", () => {
     const bytes = [1, 10, 1000].map((size) => {
       const from = shopSnapshot("west", size);
       const to = applyPatch(from, member("10.0.0.0", { ready: false }));
@@ -77,13 +77,13 @@ describe("a patch between two snapshots", () => {
     expect(new Set(bytes).size).toBe(1);
   });
 
-  test("does not lead to another cluster", () => {
+  test("throws for another cluster", () => {
     expect(() => diffSnapshots(shopSnapshot("west"), shopSnapshot("east"))).toThrow(RangeError);
   });
 });
 
 describe("applyPatch", () => {
-  test("keeps the identity of what it does not change", () => {
+  test("keeps the identity of unchanged parts", () => {
     const base: ClusterSnapshot = {
       ...shopSnapshot("west"),
       exports: { "shop/web": headlessExport(2), "shop/db": headlessExport(1) },
@@ -95,14 +95,14 @@ describe("applyPatch", () => {
     expect(patched.imports).toBe(base.imports);
   });
 
-  test("gives back the base for a patch that changes nothing", () => {
+  test("returns the base for a patch that changes nothing", () => {
     const base = shopSnapshot("west");
     expect(applyPatch(base, {})).toBe(base);
     expect(applyPatch(base, member("10.0.0.1", { ready: true }))).toBe(base);
     expect(applyPatch(base, { exports: { "shop/gone": null } })).toBe(base);
   });
 
-  test("removes a member by null, and a whole entry (RFC 7396 section 2)", () => {
+  test("removes a member or a whole entry for null (RFC 7396 section 2)", () => {
     const base = shopSnapshot("west");
     const less = applyPatch(base, member("10.0.0.1", null));
     expect(Object.keys(less.exports["shop/web"]!.endpoints["http/TCP/8080"]!.members)).toEqual(["10.0.0.0"]);
@@ -112,7 +112,7 @@ describe("applyPatch", () => {
     );
   });
 
-  test("a cluster's own zone comes, changes and goes", () => {
+  test("adds, changes and removes a cluster's own zone", () => {
     const base = shopSnapshot("west");
     const pod = { "shop/10.0.0.1": {} };
     const opened = applyPatch(base, { clusterZone: { name: "cluster.local", pods: "verified" }, pods: pod });
@@ -123,7 +123,7 @@ describe("applyPatch", () => {
     expect(applyPatch(changed, { clusterZone: null, pods: { "shop/10.0.0.1": null } })).toEqual(base);
   });
 
-  test("does not look at entries that it does not touch", () => {
+  test("does not validate entries that the patch does not change", () => {
     const base = shopSnapshot("west");
     const odd = { ...base, exports: { ...base.exports, "shop/odd": { broken: true } as never } };
     const patched = applyPatch(odd, { namespaces: { more: {} } });
@@ -154,7 +154,7 @@ describe("applyPatch", () => {
     ['exports["shop/new"].exportedAt', { exports: { "shop/new": { headless: true } } }, /string/],
     ['exports["no-slash"]', { exports: { "no-slash": headlessExport(1) } }, /not a valid key/],
     ["topology.zones", { topology: { zones: "a" } }, /array/],
-  ])("refuses a patch by the field %s", (path, patch, message) => {
+  ])("rejects a patch and names the field %s", (path, patch, message) => {
     const issue = issuesOf(shopSnapshot("west"), patch).find((one) => one.path === path);
     expect(issue?.message).toMatch(message);
   });
@@ -166,28 +166,28 @@ describe("applyPatch", () => {
     '{"exports":{"shop/web":{"endpoints":{"http/TCP/8080":{"members":{"__proto__":{"address":"10.9.9.9"}}}}}}}',
     '{"exports":{"shop/web":{"constructor":{"prototype":{"polluted":1}}}}}',
     '{"topology":{"__proto__":{"region":"x"}}}',
-  ])("refuses the hostile patch %s and changes no prototype", (text) => {
+  ])("rejects the hostile patch %s and changes no prototype", (text) => {
     const base = shopSnapshot("west");
     expect(issuesOf(base, JSON.parse(text)).length).toBeGreaterThan(0);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
     expect(Object.getPrototypeOf(base.exports)).toBe(Object.prototype);
   });
 
-  test("keeps keys that every object inherits apart from its own", () => {
+  test("does not confuse inherited members with entries", () => {
     const patched = applyPatch(shopSnapshot("west"), { namespaces: { constructor: {} } });
     expect(Object.keys(patched.namespaces)).toEqual(["shop", "constructor"]);
     const again = applyPatch(patched, { namespaces: { constructor: null } });
     expect(Object.keys(again.namespaces)).toEqual(["shop"]);
   });
 
-  test("refuses endless nesting instead of running out of stack", () => {
+  test("rejects deep nesting instead of overflowing the stack", () => {
     let deep: unknown = {};
     for (let level = 0; level < 100_000; level++) deep = { a: deep };
     const issues = issuesOf(shopSnapshot("west"), { exports: { "shop/web": deep } });
     expect(issues[0]?.message).toMatch(/nested too deeply/);
   });
 
-  test("many patches at once give what they give one by one", () => {
+  test("many patches at once have the result of one after the other", () => {
     fc.assert(
       fc.property(fc.array(snapshots, { minLength: 2, maxLength: 4 }), (states) => {
         const patches = states.slice(1).map((to, index) => diffSnapshots(states[index]!, to) ?? {});

@@ -19,7 +19,7 @@ const patchError = (patch: SnapshotPatch) => errorOf(() => applyPatch(shopSnapsh
 const issue = (path: string, message = "is wrong") => ({ path, message });
 
 describe("the message", () => {
-  test("lists the issues, and says how many more there are", () => {
+  test("lists the issues, and counts the others", () => {
     expect(new SnapshotError([issue("a")]).message).toBe("a: is wrong");
     expect(new SnapshotError([issue("a"), issue("b", "is odd")]).message).toBe("a: is wrong; b: is odd");
     const many = Array.from({ length: 21 }, () => issue("a"));
@@ -27,7 +27,7 @@ describe("the message", () => {
     expect(new SnapshotError(many).message).toMatch(/; and 1 more$/);
   });
 
-  test("names the whole value where no field is to blame", () => {
+  test("names the whole value if the issue has no field", () => {
     expect(parseError(null).message).toMatch(/^the whole value: /);
     expect(parseError([1]).issues[0]?.path).toBe("");
   });
@@ -42,12 +42,12 @@ test.each<[readonly (string | number)[], string]>([
   [["a b", "c"], '["a b"].c'],
   [["x".repeat(301)], "x".repeat(301)],
   [[`${"-".repeat(299)}ab`], `["${"-".repeat(299)}a"]`],
-])("the path %j is written as JavaScript has it", (path, text) => {
+])("the path %j is written as the JavaScript expression %s", (path, text) => {
   expect(formatPath(path)).toBe(text);
 });
 
 describe("issues", () => {
-  test("of a nested key say what the key must be", () => {
+  test("of a nested key describe a valid key", () => {
     const world = structuredClone(shopSnapshot("west")) as never as {
       exports: Record<string, { endpoints: Record<string, { members: object }> }>;
     };
@@ -70,7 +70,7 @@ describe("issues", () => {
 
   const broken = Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`shop/s${index}`, 5]));
 
-  test("of entries end the reading at 1,000, in snapshots and in patches", () => {
+  test("of entries stop parsing at 1,000, in snapshots and in patches", () => {
     expect(parseError({ ...shopSnapshot("west"), exports: broken }).total).toBe(1000);
     expect(patchError({ exports: broken }).total).toBe(1000);
   });
