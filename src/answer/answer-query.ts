@@ -24,7 +24,7 @@ export interface QueryParts {
   /** Queries below its federations go to their name servers. Default: there are none. */
   readonly stubs?: Pick<StubZones, "size" | "forward" | "keepAncestor"> | undefined;
   /** Answers names out of zone. Default: as the gateway does. */
-  readonly outside?: Pick<Outside, "answer"> | undefined;
+  readonly outside?: Pick<Outside, "answer" | "isByAddress"> | undefined;
   /** The client's real address, by which forwarding is limited. */
   readonly clientAddress: ClientAddress;
   /** Told of names that do not exist. */
@@ -59,6 +59,8 @@ export interface Answered extends AnswerSharing {
   readonly isForwarded: boolean;
   /** Where it came from, or what an alias of ours leads to: for names out of zone. */
   readonly origin?: AnswerOrigin | undefined;
+  /** Whether an upstream answered because the client has the right address. */
+  readonly isByAddress?: boolean;
   /** After how many seconds a client may come again that asked too much of what is forwarded; the answer is REFUSED. */
   readonly retryAfter?: number | undefined;
 }
@@ -143,6 +145,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
         answer: fitAnswer(own, relayed, transport),
         origin,
         isForwarded: origin !== undefined && isContinued !== true,
+        isByAddress: origin !== undefined && outside.isByAddress,
         retryAfter,
       });
       // Over HTTP who asks too much gets a 429, which is counted as a rejected request.

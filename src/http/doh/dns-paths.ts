@@ -1,6 +1,5 @@
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import { type JsonRoute, RESOLVE_METHODS } from "../json/json-route.ts";
-import type { Refuse } from "../refusal.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
 import { DNS_METHODS, type DnsRoute } from "./dns-route.ts";
 import { dnsPaths, type EndpointAt, type PathPolicies } from "./endpoints.ts";
@@ -24,7 +23,6 @@ export interface DnsPaths {
 export interface DnsPathsParts {
   readonly endpointAt: EndpointAt;
   readonly policies: PathPolicies;
-  readonly refuse: Refuse;
   readonly answerDns: DnsRoute;
   readonly resolveJson: JsonRoute;
 }
@@ -36,7 +34,7 @@ export const CLUSTER_PATHS = ["/clusters/:clusterId/dns-query", "/clusters/:clus
 
 /** The DNS resources with their JSON forms, for clients in general and in the view of one cluster. */
 export function createDnsPaths(parts: DnsPathsParts): DnsPaths {
-  const { endpointAt, policies, refuse, answerDns, resolveJson } = parts;
+  const { endpointAt, policies, answerDns, resolveJson } = parts;
   const plain = new Map<string, DnsPath>();
   for (const path of dnsPaths(policies)) {
     const endpoint = endpointAt(path);
@@ -60,7 +58,7 @@ export function createDnsPaths(parts: DnsPathsParts): DnsPaths {
       answer: (request, answers) =>
         answers.gateway.hasCluster(cluster)
           ? route(request, answers, endpointAt("/clusters", cluster))
-          : refuse(
+          : answers.refuse(
               request,
               404,
               "no cluster with this id has pushed to this gateway; /dns-query answers for clients outside the clusters",

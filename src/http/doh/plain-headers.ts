@@ -4,21 +4,28 @@ import { DNS_MESSAGE } from "../media-type.ts";
 const MOST_KEPT = 4096;
 
 /**
- * The header fields of answers that any origin may read. Most answers have the same few lengths and
+ * The header fields of answers that any origin may read, or none. Most answers have the same few lengths and
  * lifetimes, and a new object for each is the larger part of what header fields cost, so they are kept.
  */
 export class PlainHeaders {
-  readonly #vary: Readonly<Record<string, string>>;
+  readonly #others: Readonly<Record<string, string>>;
   readonly #scope: string;
   readonly #kept = new Map<number, Readonly<Record<string, string>>>();
 
   /**
    * @param vary the Vary field, where there is one
    * @param isPrivate whether only the client's own cache may keep the answers
+   * @param anyOrigin whether scripts of every origin may read the answers
    */
-  constructor(vary: string | undefined, isPrivate: boolean) {
+  constructor(vary: string | undefined, isPrivate: boolean, anyOrigin: boolean) {
     this.#scope = isPrivate ? "private, " : "";
-    this.#vary = vary === undefined ? {} : { vary };
+    this.#others = {
+      ...(anyOrigin && {
+        "access-control-allow-origin": "*",
+        "access-control-expose-headers": "age, etag",
+      }),
+      ...(vary !== undefined && { vary }),
+    };
   }
 
   /** The fields of an answer of `length` octets that is fresh for `freshness` seconds. Not to be changed. */
@@ -31,9 +38,7 @@ export class PlainHeaders {
       "content-length": String(length),
       "content-type": DNS_MESSAGE,
       "cache-control": freshness > 0 ? `${this.#scope}max-age=${freshness}` : "no-store",
-      "access-control-allow-origin": "*",
-      "access-control-expose-headers": "age, etag",
-      ...this.#vary,
+      ...this.#others,
     });
     this.#kept.set(key, headers);
     return headers;

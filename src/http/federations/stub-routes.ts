@@ -1,12 +1,14 @@
 import { type Context, Hono } from "hono";
 import type { CertificateIdentity } from "../../access/certificates.ts";
 import { type StubRegistration, type StubZones, TooManyFederations } from "../../forward/stub-zones.ts";
+import { systemClock } from "../../gateway/clock.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { collectIssues } from "../../snapshot/snapshot-error.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "../api-error.ts";
 import type { AppEnvironment } from "../environment.ts";
+import { BodyBudget } from "../push/body-budget.ts";
 import { takeJsonBody } from "../push/push-body.ts";
-import { DEFAULT_PUSH_LIMITS, PushAdmission } from "../push/push-limits.ts";
+import { DEFAULT_PUSH_LIMITS } from "../push/push-limits.ts";
 import { FederationName, StubRequest } from "./stub-messages.ts";
 
 /** What the routes of stub zones are put together from. */
@@ -30,6 +32,7 @@ const LIMITS = {
   pushSentBytes: MOST_BODY_BYTES,
   pushBytes: MOST_BODY_BYTES,
   pushBytesInFlight: 64 * MOST_BODY_BYTES,
+  pushSmallBytes: 0,
 };
 
 /**
@@ -38,7 +41,7 @@ const LIMITS = {
  */
 export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<AppEnvironment> {
   const { stubs, counters, onError, onChange } = dependencies;
-  const admission = new PushAdmission(LIMITS);
+  const budget = new BodyBudget(LIMITS);
 
   const route = (handle: (context: StubContext) => Response | Promise<Response>) =>
     apiRoute({ counters, onError }, (context: StubContext) => {
@@ -61,7 +64,11 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
     "/:name",
     route(async (context) => {
       const name = readName(context);
-      const { nameservers } = await takeJsonBody(context.req.raw, LIMITS, admission, readStubRequest);
+      const { nameservers } = await takeJsonBody(
+        context.req.raw,
+        { limits: LIMITS, setTimer: systemClock.setTimer, account: budget.open(name) },
+        readStubRequest,
+      );
       const isNew = await stubs.register({ name, nameservers }).catch((error) => {
         if (!(error instanceof TooManyFederations)) throw error;
         throw new ApiError(503, error.code, error.message, { limit: "stub.federations" });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../../src/answer/query-counters.ts";
+import { parseAddressRanges } from "../../../src/dns/address-range.ts";
 import { LocalZones } from "../../../src/forward/locally-served.ts";
 import { Outside, type OutsidePolicy } from "../../../src/forward/outside.ts";
 import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
@@ -19,6 +20,7 @@ function appOf(
   policies: { default?: OutsidePolicy; byPath?: Record<string, OutsidePolicy> } = {},
   servers: Record<string, Exchange> = { one: addressOf("192.0.2.1") },
   changes: ForwarderChanges = {},
+  clients?: readonly string[],
 ) {
   const world = compileWorld(twoClusters());
   const gateway = {
@@ -34,7 +36,11 @@ function appOf(
   const counters = new QueryCounters();
   const app = openApp({
     ...{ gateway, counters, clock: () => NOW, zones: ["clusterset.local"], version: "0.0.0" },
-    outside: new Outside({ given: "refuse", localZones, forwarder }),
+    allowedOrigins: "*",
+    outside: new Outside({
+      ...{ given: "refuse", localZones, forwarder },
+      clients: clients && parseAddressRanges(clients),
+    }),
     policies: {
       default: policies.default ?? "forward",
       byPath: new Map(Object.entries(policies.byPath ?? {})),
@@ -53,6 +59,20 @@ function appOf(
 }
 
 describe("a name outside the zones", () => {
+  it("may be read by pages of other origins, unless the client's address is what admits it to upstreams", async () => {
+    const readers = async (clients?: readonly string[]) => {
+      const { ask, get } = appOf({}, undefined, {}, clients);
+      const responses = [
+        (await ask(NAME)).response,
+        await get(`/resolve?name=${NAME}`, {}),
+        (await ask(OURS)).response,
+      ];
+      return responses.map(({ headers }) => headers.get("access-control-allow-origin"));
+    };
+    expect(await readers()).toEqual(["*", "*", "*"]);
+    expect(await readers(["192.0.2.0/24"])).toEqual([null, null, "*"]);
+  });
+
   it("is forwarded; HTTP caches may keep it as long as its TTL is (RFC 8484 section 5.1)", async () => {
     const { ask, clock } = appOf();
     const { response, packet } = await ask(NAME);

@@ -37,7 +37,7 @@ export function createOwnRoutes(parts: OwnRoutesParts): OwnRoutes {
     ...(config.transfer.credentials.length > 0 && {
       transferRoutes: createTransferRoutes({
         gateway,
-        credentials: secondaries,
+        authority: secondaries,
         clock: nodeClock.now,
         onError,
       }),
@@ -45,7 +45,7 @@ export function createOwnRoutes(parts: OwnRoutesParts): OwnRoutes {
     stubRoutes: createStubRoutes({
       stubs,
       counters: counters.limits,
-      isForPushing: (identity) => pushing.isOfCluster(identity),
+      isForPushing: (identity) => pushing.isOfHolder(identity),
       isForAsking: (identity) => admission.isOfRule(identity),
       onError,
       onChange: (change, federation) =>
