@@ -3,6 +3,7 @@ import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import { DamageCounters } from "../store/damage-counters.ts";
 import { createMemoryPrecedenceStore, type PrecedenceStore } from "../store/precedence-store.ts";
 import type { SnapshotStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
@@ -28,6 +29,8 @@ export interface GatewayDependencies<Image extends ServedImage> {
   readonly limits?: Partial<GatewayLimits>;
   /** What calls `onDue` when the next lease runs out. Default: a timer of the clock. */
   readonly watchLeases?: (onDue: () => void) => LeaseWatch;
+  /** What the stores found damaged, for metrics. */
+  readonly damage?: DamageCounters;
   /** The scopes that it answers in, beside everything. Default: none. */
   readonly scopes?: readonly Visibility[];
 }
@@ -37,6 +40,8 @@ export interface GatewayDependencies<Image extends ServedImage> {
  * A cluster whose lease is over leaves the answers, alone. Itself it is the gateway for whom everything exists.
  */
 export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> {
+  /** What the stores found damaged. */
+  readonly damage: DamageCounters;
   readonly #store: SnapshotStore;
   readonly #serving: Serving<Image>;
   readonly #pushes: Pushes<Image>;
@@ -46,6 +51,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const { stages, clock, onEvent, watchLeases, scopes = [] } = dependencies;
     const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
     this.#store = dependencies.store;
+    this.damage = dependencies.damage ?? new DamageCounters();
     this.#serving = new Serving({
       stages,
       clock,

@@ -32,7 +32,7 @@ export interface OwnRoutes {
   /** The push API, mounted at `/api/v1/clusters`. */
   readonly pushRoutes?: Hono<AppEnvironment>;
   /** What secondaries take images over by, mounted at `/api/v1/transfer`. */
-  readonly transferRoutes?: Hono;
+  readonly transferRoutes?: Hono<AppEnvironment>;
   /** The registration of stub zones, mounted at `/federations`. */
   readonly stubRoutes?: Hono<AppEnvironment>;
 }

@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import type { PushAuthority } from "../../access/push-authority.ts";
+import type { PushAuthority } from "../../access/authority.ts";
 import { type Clock, systemClock } from "../../gateway/clock.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { GatewayStatus } from "../../gateway/gateway-types.ts";
