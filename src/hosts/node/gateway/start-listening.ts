@@ -52,6 +52,7 @@ function answerAt(parts: ListeningParts, place: ListenPlace, transport: Transpor
   const { option, trusted } = config.sourceCluster;
   const answerQuery = createAnswerQuery({
     gateway: within,
+    audience: rule.name,
     cluster: rule.visibility.view,
     views: createViewReader({ optionCode: option, trusted }, (id) => within.hasCluster(id)),
     stubs: hidesAnything(rule) ? undefined : stubs,
