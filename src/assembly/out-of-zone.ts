@@ -1,3 +1,4 @@
+import { publicScope } from "../config/access.ts";
 import { FEDERATION_ZONE, federationOptions, stubZoneNames } from "../config/federations.ts";
 import { type EdgeForward, forwardsAnywhere, givenPolicy, upstreamName } from "../config/forward.ts";
 import { parseAddressRange } from "../dns/address-range.ts";
@@ -14,7 +15,7 @@ import type { GatewayConfig, Platform } from "./platform.ts";
 /** The settings about names out of zone, and about the zones. */
 export type OutOfZoneConfig = Pick<
   GatewayConfig,
-  "outsideZones" | "paths" | "forward" | "zones" | "federations" | "stub" | "dns" | "dot"
+  "outsideZones" | "paths" | "forward" | "zones" | "federations" | "access" | "stub" | "dns" | "dot"
 >;
 
 /** The answers to names out of zone, for `createApp`. */
@@ -29,7 +30,7 @@ export function createOutOfZone(
   config: OutOfZoneConfig,
   { upstreams, log, coalesce, background }: Pick<Platform, "upstreams" | "log" | "coalesce" | "background">,
 ): OutOfZone {
-  const { outsideZones, paths, forward, zones, federations, stub, dns, dot } = config;
+  const { outsideZones, paths, forward, zones, federations, access, stub, dns, dot } = config;
   const policies = {
     default: outsideZones,
     byPath: new Map(paths.map((path) => [path.path, path.outsideZones])),
@@ -49,7 +50,11 @@ export function createOutOfZone(
         ...{ upstreams, onUpstreamChange: logUpstreams(log) },
         ...(coalesce !== undefined && { coalesce }),
         ...(background !== undefined && { background }),
-        settings: { limits: forward, cache, clients: { ...clients, exempt: clients.exempt.map(readRange) } },
+        settings: {
+          limits: forward,
+          cache: { ...cache, audiences: access.rules.length + (publicScope(access) === undefined ? 0 : 1) },
+          clients: { ...clients, exempt: clients.exempt.map(readRange) },
+        },
       })
     : undefined;
   const localZones = new LocalZones({ own, ...locallyServed });

@@ -9,7 +9,6 @@ import { grantsOf } from "../../config/push-credentials.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
 import { serverLimitsOf } from "../../config/server-limits.ts";
 import { UsageError } from "../../config/usage-error.ts";
-import { systemClock } from "../../gateway/clock.ts";
 import { createStubRoutes } from "../../http/federations/stub-routes.ts";
 import { AccessCounters } from "../../http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../http/metrics/prometheus.ts";
@@ -27,6 +26,7 @@ import { startRefreshers } from "./gateway/refreshers.ts";
 import { openStubZones } from "./gateway/stub-zones.ts";
 import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
 import { type Logger, logTo } from "./logger.ts";
+import { nodeClock } from "./node-clock.ts";
 import { type StartServer, startNodeServer } from "./server/node-server.ts";
 import { openTlsSource } from "./tls-source.ts";
 import { openUpstreams } from "./upstreams/configured-upstreams.ts";
@@ -106,7 +106,7 @@ async function startParts(
   // The gateway.
   const reachability = new Reachability(config, admission.rules, tls);
   const assembly = await assemble(config, {
-    ...{ version: VERSION, clock: systemClock, log, access: admission, load },
+    ...{ version: VERSION, clock: nodeClock, log, access: admission, load },
     ...{ counters, accessCounters, clientTests, metrics: createPrometheusMetrics },
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
     upstreams: forwarding.upstreams,

@@ -3,23 +3,28 @@ import { createEdgeAccess } from "../../assembly/edge-access.ts";
 import { type Log, logJson } from "../../assembly/log.ts";
 import { fetchUpstreams } from "../../assembly/out-of-zone.ts";
 import { sendOverHttp } from "../../assembly/push-forward.ts";
-import { waitingClock } from "../../gateway/clock.ts";
+import { type Clock, waitingClock } from "../../gateway/clock.ts";
 import type { App } from "../../http/app.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import type { SecondarySettings } from "./settings.ts";
 
-/** Puts a secondary together that reaches its primary over HTTP, and keeps nothing. */
+/**
+ * Puts a secondary together that reaches its primary over HTTP, and keeps nothing.
+ * @param clock default: the wall clock, which goes on while a function is frozen
+ */
 export async function createSecondaryHost(
   { config, credentials, primaryUrl, transferToken }: SecondarySettings,
   version: string,
   log: Log = logJson,
+  clock: Clock = waitingClock,
 ): Promise<App> {
   const { access, clusterTokens } = createEdgeAccess(config, credentials, log);
   const { app } = await assemble(config, {
-    ...{ version, log, access, clusterTokens, clock: waitingClock },
+    ...{ version, log, access, clusterTokens, clock },
     upstreams: fetchUpstreams(config.forward),
     images: {
-      sourceOf: (scope) => new HttpTransferSource({ gateway: primaryUrl, token: transferToken, scope }),
+      sourceOf: (scope) =>
+        new HttpTransferSource({ gateway: primaryUrl, token: transferToken, scope, clock: clock.now }),
       pushes: {
         send: sendOverHttp({ primaryUrl, sentBytes: config.limits.pushSentBytes }),
         unreachable: {

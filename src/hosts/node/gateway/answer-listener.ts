@@ -10,6 +10,7 @@ import type { StubZones } from "../../../forward/stub-zones.ts";
 import type { AccessCounters } from "../../../http/metrics/access-counters.ts";
 import { createAnswerMessage } from "../listeners/answer-message.ts";
 import type { ListenerParts } from "../listeners/listeners.ts";
+import { nodeClock } from "../node-clock.ts";
 
 /** What listeners for plain DNS and DNS over TLS answer with. */
 export interface ListenerAnswerParts {
@@ -31,13 +32,13 @@ export function createListenerAnswers(parts: ListenerAnswerParts): ListenerParts
     const rule = place.rule === undefined ? rules.public! : rules.of(place.rule);
     const gateway = assembly.gatewayOf(rule);
     const answerQuery = createAnswerQuery({
-      ...{ gateway, counters, clientTests },
+      ...{ gateway, counters, clientTests, audience: rule.name },
       cluster: rule.visibility.view,
       views: createViewReader({ optionCode: option, trusted }, (id) => gateway.hasCluster(id)),
       stubs: hidesAnything(rule) ? undefined : stubs,
       outside: assembly.outOfZone.outside,
       clientAddress: socketAddress,
-      clock: Date.now,
+      clock: nodeClock.now,
     });
     const endpoint = {
       transport,
