@@ -19,6 +19,8 @@ export interface RequestGateParts {
   readonly load?: Load | undefined;
   readonly counters: LimitCounters;
   readonly refuse: Refuse;
+  /** Told of each request that is turned away. */
+  readonly onRefusal?: ((request: HttpRequest, status: number, reason: string) => void) | undefined;
   /** Paths of DNS resources with another name than `dns-query`. */
   readonly dnsPaths?: readonly string[];
 }
@@ -36,18 +38,20 @@ const BUSY = "the gateway is overloaded: DNS is answered, everything else must w
 
 /** The gate in front of all resources; undefined where it would let everything pass. */
 export function createRequestGate(parts: RequestGateParts): RequestGate | undefined {
-  const { rate, clientAddress = socketAddress, load, counters, refuse } = parts;
+  const { rate, clientAddress = socketAddress, load, counters, refuse, onRefusal } = parts;
   const dnsPaths = new Set(parts.dnsPaths);
   const canWait = ({ url }: HttpRequest) => !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url));
   if (rate === undefined && load === undefined) return undefined;
   return (request) => {
     if (load?.isHigh && canWait(request)) {
       counters.hit("limits.loopDelayMilliseconds");
+      onRefusal?.(request, 503, BUSY);
       return refuse(request, 503, BUSY, { "retry-after": "5" });
     }
     const seconds = rate === undefined ? 0 : rate.take(clientAddress(request));
     if (seconds === 0 || HEALTH.test(request.url)) return undefined;
     counters.hit("clients.requestsPerSecond");
+    onRefusal?.(request, 429, TOO_MANY);
     return refuse(request, 429, TOO_MANY, { "retry-after": String(seconds) });
   };
 }

@@ -4,8 +4,10 @@ import { type Clock, systemClock } from "../../gateway/clock.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { ServedImage } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
+import { countChanges, countPatched } from "../../snapshot/changes.ts";
 import { parseInSteps } from "../../snapshot/parse.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "../api-error.ts";
+import { type AuditAction, type AuditParts, auditAnswers, noteForAudit } from "../audit.ts";
 import type { AppEnvironment } from "../environment.ts";
 import { inTurns } from "./in-turns.ts";
 import { PushAdmission } from "./push-admission.ts";
@@ -20,7 +22,7 @@ export type PushGateway = Pick<
 >;
 
 /** What the push routes are put together from. */
-export interface PushDependencies {
+export interface PushDependencies extends AuditParts {
   readonly gateway: PushGateway;
   readonly authority: PushAuthority;
   readonly limits?: Partial<PushLimits>;
@@ -52,30 +54,44 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     turn: (account, task) => admission.turn(account, task),
   });
 
-  const route = (handle: (context: PushContext, clusterId: string) => Promise<Response>) =>
-    apiRoute({ counters, onError }, async (context: PushContext) => {
-      const clusterId = context.req.param("clusterId") ?? "";
-      await authority.authorize(context.req.header("authorization"), context.env?.client, clusterId);
-      admission.admit(clusterId);
-      return handle(context, clusterId);
-    });
+  const route = (
+    action: AuditAction,
+    handle: (context: PushContext, clusterId: string) => Promise<Response>,
+  ) =>
+    apiRoute(
+      { counters, onError },
+      async (context: PushContext) => {
+        const cluster = context.req.param("clusterId") ?? "";
+        noteForAudit(context, { cluster });
+        const shown = [context.req.header("authorization"), context.env?.client] as const;
+        const { credential } = await authority.authorize(...shown, cluster);
+        noteForAudit(context, { credential });
+        admission.admit(cluster);
+        return handle(context, cluster);
+      },
+      auditAnswers(dependencies, action),
+    );
 
   const routes = new Hono<AppEnvironment>();
   routes.put(
     "/:clusterId/snapshot",
-    route((context, clusterId) =>
+    route("push", (context, clusterId) =>
       admission.run(clusterId, async () => {
         const lease = leaseSeconds(context);
+        const before = gateway.snapshotOf(clusterId);
         const snapshot = await takeJsonBody(context.req.raw, reading(clusterId), (value) =>
-          inTurns(parseInSteps(value, { consume: true, before: gateway.snapshotOf(clusterId) })),
+          inTurns(parseInSteps(value, { consume: true, before })),
         );
-        return jsonResponse(200, await gateway.replace(clusterId, snapshot, lease));
+        const acknowledged = await gateway.replace(clusterId, snapshot, lease);
+        const changes = countChanges(before, snapshot);
+        noteForAudit(context, { generation: acknowledged.generation, changes });
+        return jsonResponse(200, acknowledged);
       }),
     ),
   );
   routes.patch(
     "/:clusterId/snapshot",
-    route((context, clusterId) =>
+    route("patch", (context, clusterId) =>
       admission.run(clusterId, async () => {
         const lease = leaseSeconds(context);
         const { baseGeneration, patch } = await takeJsonBody(
@@ -83,13 +99,17 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
           reading(clusterId),
           parsePatchRequest,
         );
-        return jsonResponse(200, await gateway.patch(clusterId, baseGeneration, patch, lease));
+        const before = gateway.snapshotOf(clusterId);
+        const acknowledged = await gateway.patch(clusterId, baseGeneration, patch, lease);
+        const changes = countPatched(before, patch);
+        noteForAudit(context, { generation: acknowledged.generation, changes });
+        return jsonResponse(200, acknowledged);
       }),
     ),
   );
   routes.post(
     "/:clusterId/lease",
-    route(async (context, clusterId) => {
+    route("renew", async (context, clusterId) => {
       const lease = leaseSeconds(context);
       const { generation } = await takeJsonBody(context.req.raw, { limits: leaseLimits, setTimer }, (value) =>
         parseMessage(LeaseRequest, value),
@@ -99,14 +119,15 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   );
   routes.delete(
     "/:clusterId",
-    route(async (_, clusterId) => {
+    route("leave", async (context, clusterId) => {
+      noteForAudit(context, { changes: countChanges(gateway.snapshotOf(clusterId), undefined) });
       await gateway.leave(clusterId);
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
     }),
   );
   routes.get(
     "/:clusterId",
-    route(async (_, clusterId) => jsonResponse(200, describeCluster(gateway, clusterId))),
+    route("read", async (_, clusterId) => jsonResponse(200, describeCluster(gateway, clusterId))),
   );
   const others = (answer: (context: PushContext) => Response) => apiRoute({ counters, onError }, answer);
   routes.all("/:clusterId/snapshot", others(methodNotAllowed("PUT, PATCH")));
