@@ -18,11 +18,6 @@ export interface CertificatePattern {
   readonly fingerprintSha256?: string | undefined;
 }
 
-/** Lets whoever shows such a certificate write one cluster. */
-export interface CertificateCredential extends CertificatePattern {
-  readonly clusterId: string;
-}
-
 /** Whether a certificate is one of those. */
 export function fitsCertificate(
   { san, fingerprintSha256 }: CertificatePattern,
@@ -34,15 +29,6 @@ export function fitsCertificate(
   const isPinned =
     fingerprintSha256 === undefined || plainFingerprint(fingerprintSha256) === identity.fingerprintSha256;
   return isNamed && isPinned;
-}
-
-/** The clusters that the holder of a certificate may write. */
-export function clustersOfCertificate(
-  credentials: readonly CertificateCredential[],
-  identity: CertificateIdentity,
-): ReadonlySet<string> {
-  const fitting = credentials.filter((credential) => fitsCertificate(credential, identity));
-  return new Set(fitting.map(({ clusterId }) => clusterId));
 }
 
 /** A certificate in words, for its holder. */

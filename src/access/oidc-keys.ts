@@ -1,18 +1,19 @@
 import {
   type CryptoKey,
   createLocalJWKSet,
-  errors,
+  createRemoteJWKSet,
+  customFetch,
   type FlattenedJWSInput,
-  type JSONWebKeySet,
   type JWSHeaderParameters,
 } from "jose";
 import { readBounded } from "../transfer/bounded-body.ts";
+import { checkPublic, usableKeys } from "./public-keys.ts";
 
 /** Keys that one issuer signs with. Issuers never share a source: a key id means nothing beyond its own. */
 export interface KeySource {
   /**
    * The key that a token names.
-   * @throws {errors.JWKSNoMatchingKey} where there is none of that id
+   * @throws {JWKSNoMatchingKey} where there is none of that id
    * @throws {KeysUnavailable} where no keys could be had, or only some that are too old
    */
   key(header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey>;
@@ -31,94 +32,79 @@ export type FetchKeys = (
   },
 ) => Promise<Response>;
 
-/** Where keys are fetched from, and how. Times in milliseconds. */
+/** Where keys are fetched from, and how. */
 export interface RemoteKeysOptions {
   /** The key set, or with `discovery` the issuer (OpenID Connect Discovery 1.0 section 4). */
   readonly url: string;
   readonly discovery: boolean;
   /** Default: the host's. */
   readonly fetch?: FetchKeys;
-  /** Unix milliseconds. Default: the host's clock. */
-  readonly clock?: () => number;
   /** Is told when keys could not be fetched; those that are there stay in use. */
   readonly onFailure?: (url: string, error: unknown) => void;
 }
 
-const KINDS: ReadonlySet<unknown> = new Set(["RSA", "EC", "OKP"]);
+// Times in milliseconds.
 const TIMEOUT = 5000;
 const MOST_BYTES = 256 * 1024;
 /** Between two attempts, whatever key ids strangers make up. */
 const LEAST_PAUSE = 30_000;
-/** Keys are fetched again after this long, so that one that was withdrawn goes. */
-const REFRESH_AFTER = 600_000;
+/** Keys are fetched again after this long. Verified tokens are remembered for another minute: a withdrawn key is out of use after 10 minutes. */
+const REFRESH_AFTER = 540_000;
 /** The longest that keys are used which could not be fetched again. */
 const MOST_AGE = 86_400_000;
 
-/** Keys that are given. @throws {errors.JWKSInvalid} */
-export function inlineKeys(keys: { readonly keys: readonly object[] }): KeySource {
-  return { key: createLocalJWKSet(publicKeys(keys)) };
+/**
+ * Keys that are given.
+ * @throws {JWKSInvalid} for what is no key set
+ * @throws {PrivateKeyShown} naming the private part of a key
+ */
+export function inlineKeys(keys: unknown): KeySource {
+  checkPublic(keys);
+  return { key: createLocalJWKSet(usableKeys(keys)) };
 }
 
 /**
- * Keys behind a URL. An unknown key id has them fetched again, at most every 30 seconds; while the URL cannot be reached
- * the last good ones stay in use for a day.
+ * Keys behind a URL. jose decides when they are fetched; a `PatientFetch` decides what it gets.
  */
-export class RemoteKeys implements KeySource {
+export function remoteKeys(options: RemoteKeysOptions): KeySource {
+  const patient = new PatientFetch(options);
+  const key = createRemoteJWKSet(new URL(options.url), {
+    timeoutDuration: TIMEOUT,
+    cooldownDuration: LEAST_PAUSE,
+    cacheMaxAge: REFRESH_AFTER,
+    [customFetch]: (_, { signal }) => patient.keys(signal),
+  });
+  return { key };
+}
+
+/**
+ * Fetches a key set within bounds. While its URL cannot be reached, the last good one stays in use for a day, and the URL is tried every 30 seconds
+ * at most.
+ */
+class PatientFetch {
   readonly #options: RemoteKeysOptions;
-  readonly #clock: () => number;
-  #current: ReturnType<typeof createLocalJWKSet> | undefined;
-  #fetchedAt = Number.NEGATIVE_INFINITY;
-  #triedAt = Number.NEGATIVE_INFINITY;
-  #loading: Promise<boolean> | undefined;
+  #good: object | undefined;
+  #goodAt = 0;
+  #failedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: RemoteKeysOptions) {
     this.#options = options;
-    this.#clock = options.clock ?? Date.now;
   }
 
-  async key(header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey> {
-    if (this.#age() > REFRESH_AFTER) await this.#load();
-    const keys = this.#usable();
-    try {
-      return await keys(header, token);
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || !(await this.#load())) throw error;
-      return this.#usable()(header, token);
-    }
-  }
-
-  #age(): number {
-    return this.#clock() - this.#fetchedAt;
-  }
-
-  #usable(): ReturnType<typeof createLocalJWKSet> {
-    if (this.#current !== undefined && this.#age() <= MOST_AGE) return this.#current;
-    throw new KeysUnavailable("the issuer's keys could not be fetched");
-  }
-
-  /** Fetches, unless that was tried just now. @returns whether there are newer keys than before */
-  #load(): Promise<boolean> {
-    if (this.#loading !== undefined) return this.#loading;
-    if (this.#clock() - this.#triedAt < LEAST_PAUSE) return Promise.resolve(false);
-    this.#triedAt = this.#clock();
-    this.#loading = this.#fetchKeys().finally(() => {
-      this.#loading = undefined;
-    });
-    return this.#loading;
-  }
-
-  async #fetchKeys(): Promise<boolean> {
+  /** @throws {KeysUnavailable} where there is none that is young enough */
+  async keys(signal: AbortSignal): Promise<Response> {
     const { url, discovery, onFailure } = this.#options;
-    try {
-      const signal = AbortSignal.timeout(TIMEOUT);
-      const keys = await this.#get(discovery ? await this.#discover(url, signal) : url, signal);
-      this.#current = createLocalJWKSet(publicKeys(keys));
-      this.#fetchedAt = this.#clock();
-      return true;
-    } catch (error) {
-      onFailure?.(url, error);
-      return false;
-    }
+    if (Date.now() - this.#failedAt >= LEAST_PAUSE)
+      try {
+        const found = await this.#get(discovery ? await this.#discover(url, signal) : url, signal);
+        this.#good = usableKeys(found);
+        this.#goodAt = Date.now();
+      } catch (error) {
+        this.#failedAt = Date.now();
+        onFailure?.(url, error);
+      }
+    if (this.#good !== undefined && Date.now() - this.#goodAt <= MOST_AGE) return Response.json(this.#good);
+    throw new KeysUnavailable("the issuer's keys could not be fetched");
   }
 
   /** OpenID Connect Discovery 1.0 section 4: the issuer in the document must be the one that was asked. */
@@ -156,13 +142,6 @@ export function isKeysUrl(text: string): boolean {
   const { protocol, hostname, username, hash } = new URL(text);
   const isLocal = hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
   return username === "" && hash === "" && (protocol === "https:" || (protocol === "http:" && isLocal));
-}
-
-/** Keys that others may know, of kinds that only the issuer can sign with: what else is in the set is left out. */
-function publicKeys(value: unknown): JSONWebKeySet {
-  const { keys } = (value ?? {}) as { readonly keys?: unknown };
-  if (!Array.isArray(keys)) throw new errors.JWKSInvalid("there is no key set");
-  return { keys: keys.filter((key) => KINDS.has(key?.kty) && key.d === undefined) };
 }
 
 function hint(status: number): string {

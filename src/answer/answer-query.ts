@@ -24,7 +24,7 @@ export interface QueryParts {
   /** Forwards queries below registered federations to their name servers. Default: no federations. */
   readonly stubs?: Pick<StubZones, "size" | "forward" | "keepAncestor"> | undefined;
   /** Answers names out of zone. Default: as the gateway does. */
-  readonly outside?: Pick<Outside, "answer"> | undefined;
+  readonly outside?: Pick<Outside, "answer" | "isByAddress"> | undefined;
   /** The client's real address, for the limit on forwarding. */
   readonly clientAddress: ClientAddress;
   /** Sees all queries for names that do not exist. */
@@ -59,6 +59,8 @@ export interface Answered extends AnswerSharing {
   readonly isForwarded: boolean;
   /** For names out of zone: the source of the answer, or of the records of a CNAME target. */
   readonly origin?: AnswerOrigin | undefined;
+  /** Whether an upstream answered because the client has the right address. */
+  readonly isByAddress?: boolean;
   /** Present if the client exceeded the limit on forwarding: seconds until it may retry; the answer is REFUSED. */
   readonly retryAfter?: number | undefined;
 }
@@ -143,6 +145,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
         answer: fitAnswer(own, relayed, transport),
         origin,
         isForwarded: origin !== undefined && isContinued !== true,
+        isByAddress: origin !== undefined && outside.isByAddress,
         retryAfter,
       });
       // Over HTTP a client over the limit gets a 429, which is counted as a rejected request.

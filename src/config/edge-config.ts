@@ -21,6 +21,7 @@ const edgeLimits = {
   snapshotCharacters: gatewayLimits.snapshotCharacters.removeDefault().default(16 * MEBI),
   pushBytes: gatewayLimits.pushBytes.removeDefault().default(16 * MEBI),
   pushBytesInFlight: gatewayLimits.pushBytesInFlight.removeDefault().default(32 * MEBI),
+  pushSmallBytes: gatewayLimits.pushSmallBytes.removeDefault().default(16 * 1024),
   pushValues: gatewayLimits.pushValues.removeDefault().default(1_000_000),
   /** The snapshots of all clusters together as JSON. */
   allSnapshotCharacters: z

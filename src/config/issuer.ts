@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { type FetchKeys, inlineKeys, isKeysUrl, type KeySource, RemoteKeys } from "../access/oidc-keys.ts";
+import { type FetchKeys, inlineKeys, isKeysUrl, type KeySource, remoteKeys } from "../access/oidc-keys.ts";
+import { describeParts, privatePartsOf } from "../access/public-keys.ts";
 
 /** A text that somebody else chose. */
 export const text = z.string().min(1).max(1000);
@@ -8,19 +9,15 @@ export const text = z.string().min(1).max(1000);
 export const countOf = (value: object, keys: readonly string[]) =>
   keys.filter((key) => (value as Record<string, unknown>)[key] !== undefined).length;
 
-const Jwks = z.strictObject({
-  keys: z
-    .array(
-      z.looseObject({
-        kty: z.enum(["RSA", "EC", "OKP"], { error: "must be RSA, EC or OKP: a public key" }),
-        d: z
-          .undefined({ error: "is a private key: remove it, and let the issuer make a new one" })
-          .optional(),
-      }),
-    )
-    .min(1)
-    .max(100),
+const Jwk = z.looseObject({ kty: z.unknown() }).superRefine((key, context) => {
+  const parts = privatePartsOf(key);
+  if (parts.length > 0)
+    context.addIssue({ code: "custom", path: [parts[0]!], message: describeParts(parts) });
+  else if (!["RSA", "EC", "OKP"].includes(key.kty as string))
+    context.addIssue({ code: "custom", path: ["kty"], message: "must be RSA, EC or OKP: a public key" });
 });
+
+const Jwks = z.strictObject({ keys: z.array(Jwk).min(1).max(100) });
 
 const KeysUrl = z.string().refine(isKeysUrl, "must be an https URL (http on this machine only)");
 
@@ -98,6 +95,23 @@ export function keySourceOf(
   access: KeysAccess,
 ): KeySource | undefined {
   if (jwks !== undefined) return inlineKeys(jwks);
-  if (jwksUri !== undefined) return new RemoteKeys({ ...access, url: jwksUri, discovery: false });
-  return discovery === true ? new RemoteKeys({ ...access, url: issuer, discovery: true }) : undefined;
+  if (jwksUri !== undefined) return remoteKeys({ ...access, url: jwksUri, discovery: false });
+  return discovery === true ? remoteKeys({ ...access, url: issuer, discovery: true }) : undefined;
+}
+
+/** Whose tokens of an issuer count. */
+export interface IssuedTokens extends IssuerKeysPlace {
+  readonly audience: string;
+  readonly subject?: string | string[] | undefined;
+  readonly claims?: Readonly<Record<string, string | string[]>> | undefined;
+}
+
+/** The same, as a verifier takes it. */
+export function whoseTokens({ issuer, audience, subject, claims = {} }: IssuedTokens) {
+  return {
+    issuer,
+    audience,
+    subjects: subject === undefined ? undefined : [subject].flat(),
+    claims: Object.fromEntries(Object.entries(claims).map(([claim, values]) => [claim, [values].flat()])),
+  };
 }

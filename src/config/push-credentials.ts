@@ -1,10 +1,19 @@
 import * as z from "zod";
-import { createCredentials } from "../access/credentials.ts";
-import { createPushAuthority, type PushAuthority } from "../access/push-authority.ts";
+import { type AuthoritySettings, createAuthority, type PushAuthority } from "../access/authority.ts";
+import type { CertificatePattern } from "../access/certificates.ts";
+import type { KeySource } from "../access/oidc-keys.ts";
 import type { Grants } from "../merge/grants.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { Certificate } from "./certificate.ts";
-import { countOf, issuerSettings, type KeysAccess, keySourceOf, text } from "./issuer.ts";
+import {
+  countOf,
+  type IssuedTokens,
+  issuerSettings,
+  type KeysAccess,
+  keySourceOf,
+  text,
+  whoseTokens,
+} from "./issuer.ts";
 import { TokenSha256 } from "./token.ts";
 
 /** For which other source clusters the ServiceImports of a cluster count. */
@@ -62,27 +71,50 @@ export function grantsOf(
   return grants;
 }
 
+/** A credential for pushing, or for transfer, which is of no cluster. */
+export interface Credential {
+  readonly name?: string | undefined;
+  readonly clusterId?: string | undefined;
+  readonly tokenSha256?: string | undefined;
+  readonly tokenFile?: string | undefined;
+  readonly oidc?: IssuedTokens | undefined;
+  readonly certificate?: CertificatePattern | undefined;
+}
+
+/**
+ * What an authority is made of.
+ * @param credentials with every token by its hash
+ * @param setting where they are configured; a credential without a name is called by its place there
+ */
+export function authoritySettings(
+  credentials: readonly Credential[],
+  setting: string,
+  keysOf: (issued: IssuedTokens) => KeySource,
+): AuthoritySettings {
+  const held = credentials.map((credential, index) => ({
+    ...credential,
+    holder: { credential: credential.name ?? `${setting}[${index}]`, clusterId: credential.clusterId },
+  }));
+  return {
+    setting,
+    secrets: held.flatMap(({ holder, tokenSha256 }) =>
+      tokenSha256 === undefined ? [] : { holder, tokenSha256 },
+    ),
+    oidc: held.flatMap(({ holder, oidc }) =>
+      oidc === undefined ? [] : { holder, ...whoseTokens(oidc), keys: keysOf(oidc) },
+    ),
+    certificates: held.flatMap(({ holder, certificate }) =>
+      certificate === undefined ? [] : { holder, ...certificate },
+    ),
+  };
+}
+
 /** The authority of a host without files. */
 export function createEdgeAuthority(
   credentials: readonly EdgePushCredential[],
   access: KeysAccess,
 ): PushAuthority {
-  return createPushAuthority({
-    secrets: createCredentials(
-      credentials.flatMap(({ clusterId, tokenSha256 }) =>
-        tokenSha256 === undefined ? [] : { clusterId, tokenSha256 },
-      ),
-    ),
-    oidc: credentials.flatMap(({ clusterId, oidc: issued }) =>
-      issued === undefined
-        ? []
-        : {
-            holder: clusterId,
-            issuer: issued.issuer,
-            audience: issued.audience,
-            subjects: [issued.subject].flat(),
-            keys: keySourceOf(issued, access)!,
-          },
-    ),
-  });
+  return createAuthority(
+    authoritySettings(credentials, "push.credentials", (issued) => keySourceOf(issued, access)!),
+  );
 }

@@ -39,6 +39,11 @@ export class Outside {
     this.#clients = clients;
   }
 
+  /** Whether a client's address decides if its queries are forwarded. */
+  get isByAddress(): boolean {
+    return this.#clients !== undefined;
+  }
+
   /**
    * Answers a query whose name the gateway found beyond its zones, or behind an alias that leads there; at once where nobody has to be
    * asked. Never rejects.

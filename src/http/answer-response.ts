@@ -1,4 +1,5 @@
 import type { Answered, Unanswered } from "../answer/answer-query.ts";
+import { type AllowedOrigins, originsOf } from "./cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import type { Refuse } from "./refusal.ts";
 
@@ -30,6 +31,14 @@ export function describeUnanswered(answered: Unanswered | Pick<Answered, "retryA
 export function cacheControl({ answer, isPrivate }: Pick<Answered, "answer" | "isPrivate">): string {
   if (answer.freshness <= 0) return "no-store";
   return isPrivate ? `private, max-age=${answer.freshness}` : `max-age=${answer.freshness}`;
+}
+
+/** Where the client's address decides whether names are forwarded, `*` is not for what upstreams say. */
+export function originsOfAnswer(
+  origins: AllowedOrigins,
+  { isByAddress }: Pick<Answered, "isByAddress">,
+): AllowedOrigins {
+  return originsOf(origins, isByAddress !== true);
 }
 
 /** The Vary field of an answer that depends on the Authorization field, beside what it depends on anyway. */

@@ -9,7 +9,7 @@ import { readPathToken } from "../access/rules/path-token.ts";
 import { QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { Background } from "../transfer/secondary.ts";
-import { type AllowedOrigins, preflight } from "./cross-origin.ts";
+import { type AllowedOrigins, NO_ORIGIN, originsOf, preflight } from "./cross-origin.ts";
 import { CLUSTER_PATHS, createDnsPaths, type DnsPath } from "./doh/dns-paths.ts";
 import { createDnsRoute, LONGEST_MESSAGE } from "./doh/dns-route.ts";
 import { createEndpointAt, type PathPolicies } from "./doh/endpoints.ts";
@@ -32,7 +32,7 @@ export interface OwnRoutes {
   /** The push API, mounted at `/api/v1/clusters`. */
   readonly pushRoutes?: Hono<AppEnvironment>;
   /** What secondaries take images over by, mounted at `/api/v1/transfer`. */
-  readonly transferRoutes?: Hono;
+  readonly transferRoutes?: Hono<AppEnvironment>;
   /** The registration of stub zones, mounted at `/federations`. */
   readonly stubRoutes?: Hono<AppEnvironment>;
 }
@@ -40,7 +40,7 @@ export interface OwnRoutes {
 /** What the application is put together from. */
 export interface AppParts
   extends OwnRoutes,
-    Omit<SharedParts, "counters" | "clientAddress" | "endpointAt" | "zones"> {
+    Omit<SharedParts, "counters" | "clientAddress" | "endpointAt" | "zones" | "allowedOrigins"> {
   readonly access: AccessControl;
   /** What the clients of a rule are answered with; called once for each rule. */
   readonly within: (rule: AccessRule) => RuleParts;
@@ -54,7 +54,7 @@ export interface AppParts
   readonly clientAddress?: ClientAddress;
   /** What names out of zone get, by path. Default: REFUSED. */
   readonly policies?: PathPolicies;
-  /** Default: every origin. */
+  /** Default: none. */
   readonly allowedOrigins?: AllowedOrigins;
   /** The longest DNS query that is read, in bytes. Default and most: 65,535. */
   readonly longestQuery?: number;
@@ -87,26 +87,28 @@ const REFUSE_ALL: PathPolicies = { default: "refuse", byPath: new Map() };
  * their own, passes an access rule, and is answered from what exists for the rule's clients.
  */
 export function createApp(parts: AppParts): App {
-  const { access, policies = REFUSE_ALL, allowedOrigins = "*", counters = new QueryCounters() } = parts;
+  const { access, policies = REFUSE_ALL, allowedOrigins = NO_ORIGIN, counters = new QueryCounters() } = parts;
   const { accessCounters = new AccessCounters(), clientAddress = socketAddress } = parts;
   const { clock } = parts;
   const longestQuery = Math.min(parts.longestQuery ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
-  const refuse = createRefuse(allowedOrigins, counters);
+  // Whose rule is not known yet gets what everybody gets.
+  const openOrigins = originsOf(allowedOrigins, access.rules.public !== undefined);
+  const refuse = createRefuse(openOrigins, counters);
   const endpointAt = createEndpointAt(policies);
-  const shared: SharedParts = { ...parts, counters, clientAddress, endpointAt };
+  const shared: SharedParts = { ...parts, counters, clientAddress, endpointAt, allowedOrigins };
   const answersOf = new Map<AccessRule, RuleAnswers>(
     access.rules.all.map((rule) => [rule, createRuleAnswers(shared, rule, access.kinds, parts.within(rule))]),
   );
 
-  const answerJson = createJsonRoute({ clock, allowedOrigins, refuse });
-  const answerDns = createDnsRoute({
-    ...{ allowedOrigins, longestQuery, refuse, answerJson },
-    limits: counters.limits,
-  });
-  const resolveJson = createResolveRoute({ answerJson, allowedOrigins, refuse });
-  const dns = createDnsPaths({ endpointAt, policies, refuse, answerDns, resolveJson });
+  const answerJson = createJsonRoute({ clock });
+  const answerDns = createDnsRoute({ longestQuery, answerJson, limits: counters.limits });
+  const resolveJson = createResolveRoute(answerJson);
+  const dns = createDnsPaths({ endpointAt, policies, answerDns, resolveJson });
 
-  const notFound = (request: HttpRequest) => refuse(request, 404, NOTHING_HERE);
+  /** Paths without an access rule have credentials of their own, which no page of another origin is for. */
+  const refuseOwn = createRefuse(NO_ORIGIN, counters);
+  const notFound = (request: HttpRequest, answers?: RuleAnswers) =>
+    (answers?.refuse ?? refuseOwn)(request, 404, NOTHING_HERE);
   const failed = (request: HttpRequest, error: unknown) => {
     parts.onError?.(error instanceof Error ? error : new Error(String(error)));
     return refuse(request, 500, "the gateway failed to answer; its log has the reason");
@@ -144,7 +146,7 @@ export function createApp(parts: AppParts): App {
   const exchangeOf =
     (at: DnsPath): Exchange =>
     (request, background) => {
-      if (request.method === "OPTIONS") return preflight(request, at.methods, allowedOrigins);
+      if (request.method === "OPTIONS") return preflight(request, at.methods, openOrigins);
       const admission = access.admit(request);
       return admission instanceof Promise
         ? admission.then((late) => answerAdmitted(request, late, at, background))
@@ -174,8 +176,10 @@ export function createApp(parts: AppParts): App {
   const hono = createHono(parts, counters, {
     notFound,
     failed,
-    notAllowed: (request) =>
-      refuse(request, 405, `${request.method} is not for this path: GET, HEAD`, { allow: "GET, HEAD" }),
+    notAllowed: (request, answers) =>
+      (answers?.refuse ?? refuseOwn)(request, 405, `${request.method} is not for this path: GET, HEAD`, {
+        allow: "GET, HEAD",
+      }),
   });
 
   const fetchAdmitted = (
@@ -255,8 +259,8 @@ function createHono(
   parts: AppParts,
   counters: QueryCounters,
   ends: {
-    readonly notFound: (request: HttpRequest) => HttpResponse;
-    readonly notAllowed: (request: HttpRequest) => HttpResponse;
+    readonly notFound: (request: HttpRequest, answers?: RuleAnswers) => HttpResponse;
+    readonly notAllowed: (request: HttpRequest, answers?: RuleAnswers) => HttpResponse;
     readonly failed: App["failed"];
   },
 ): Hono<AppEnvironment> {
@@ -278,10 +282,10 @@ function createHono(
     const request = new FetchRequest(c.req.raw, c.env?.client);
     const { method, path } = c.req;
     const isThere = method !== "GET" && method !== "HEAD" && answersGet(app, path, c.env?.answers);
-    if (isThere) return toResponse(ends.notAllowed(request));
+    if (isThere) return toResponse(ends.notAllowed(request, c.env?.answers));
     const pages = c.env?.answers?.pages;
     if (pages === undefined || !prefersHtml(request.header("accept")))
-      return toResponse(ends.notFound(request));
+      return toResponse(ends.notFound(request, c.env?.answers));
     counters.rejected(404);
     return pageResponse(notFoundPage(), pages.version, c.env.urlToken?.prefix);
   });

@@ -3,6 +3,17 @@ import type { HttpRequest, HttpResponse } from "./exchange.ts";
 /** Which web origins may read answers: every one, or those listed (`https://app.example.org`). */
 export type AllowedOrigins = "*" | readonly string[];
 
+/** The setting that lets no foreign origin read anything. */
+export const NO_ORIGIN: AllowedOrigins = [];
+
+/**
+ * The origins that may read the answers to clients of an access rule. `*` counts for the rule `public` alone: a browser also shows its network,
+ * its address, its certificate and its passwords to a gateway for a page of a stranger.
+ */
+export function originsOf(configured: AllowedOrigins, isPublic: boolean): AllowedOrigins {
+  return configured === "*" && !isPublic ? NO_ORIGIN : configured;
+}
+
 /**
  * The CORS fields of a response (Fetch standard, section 3.3). A browser may read Age, by which a DoH
  * client lowers the TTLs of an answer that a cache held (RFC 8484 section 5.1).
@@ -10,6 +21,7 @@ export type AllowedOrigins = "*" | readonly string[];
 export function crossOriginHeaders(request: HttpRequest, allowed: AllowedOrigins): Record<string, string> {
   if (allowed === "*")
     return { "access-control-allow-origin": "*", "access-control-expose-headers": "age, etag" };
+  if (allowed.length === 0) return {};
   const origin = request.header("origin");
   if (origin === null || !allowed.includes(origin)) return { vary: "origin" };
   return {
@@ -19,7 +31,10 @@ export function crossOriginHeaders(request: HttpRequest, allowed: AllowedOrigins
   };
 }
 
-/** Answers OPTIONS, preflights included; `allow` is the Allow field of the resource. */
+/**
+ * Answers OPTIONS, preflights included; `allow` is the Allow field of the resource. There is no Access-Control-Allow-Private-Network: a browser
+ * that asks for it keeps pages of the internet away from a gateway in a private network.
+ */
 export function preflight(request: HttpRequest, allow: string, allowed: AllowedOrigins): HttpResponse {
   const headers: Record<string, string> = { ...crossOriginHeaders(request, allowed), allow };
   if ("access-control-allow-origin" in headers) {

@@ -36,8 +36,8 @@ const CODES: Readonly<Record<number, string>> = {
 };
 
 /**
- * A refusal is one line of text, or JSON as of every API (`ApiError`), for clients that accept that. It is readable by
- * scripts of other origins and never cached.
+ * A refusal is one line of text, or JSON as of every API (`ApiError`), for clients that accept that. Scripts of the allowed origins may
+ * read it; no cache keeps it.
  */
 export function createRefuse(allowed: AllowedOrigins, counters: QueryCounters): Refuse {
   return (request, status, explanation, headers, code = CODES[status] ?? `HTTP_${status}`) => {

@@ -5,8 +5,10 @@ import { type AnswerQuery, createAnswerQuery, type QueryParts } from "../answer/
 import type { ClientTests } from "../answer/client-tests.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Background } from "../transfer/secondary.ts";
+import { type AllowedOrigins, originsOf } from "./cross-origin.ts";
 import type { MetricsSource } from "./metrics/metrics-source.ts";
 import type { PageParts, PageSettings } from "./pages/page-parts.ts";
+import { createRefuse, type Refuse } from "./refusal.ts";
 
 /** Sees to what has to be there before a client is answered; undefined where it is. */
 export type Prepare = (background?: Background) => Promise<void> | undefined;
@@ -16,6 +18,10 @@ export interface RuleAnswers {
   readonly gateway: DohGateway;
   readonly answerQuery: AnswerQuery;
   readonly prepare: Prepare | undefined;
+  /** The web origins whose scripts may read these answers. */
+  readonly origins: AllowedOrigins;
+  /** Errors after admission. */
+  readonly refuse: Refuse;
   /** Whether they may see what is counted of everything. */
   readonly seesEverything: boolean;
   /** Undefined for who may not see them. */
@@ -39,6 +45,8 @@ export interface RuleParts {
 export interface SharedParts
   extends Pick<QueryParts, "counters" | "clock" | "outside" | "stubs" | "clientAddress">,
     Pick<PageParts, "zones" | "version" | "endpointAt"> {
+  /** The configured web origins; `*` is for the rule `public` alone. */
+  readonly allowedOrigins: AllowedOrigins;
   /** What decides the view of queries, beside the path. Default: nothing. */
   readonly views?: ViewSettings | undefined;
   readonly metrics?: MetricsSource | undefined;
@@ -69,8 +77,10 @@ export function createRuleAnswers(
     stubs: hidesAnything(rule) ? undefined : stubs,
   });
   const pageZones = aliasesFirst(zones);
+  const origins = originsOf(shared.allowedOrigins, rule.isPublic);
   return {
-    ...{ gateway, answerQuery, prepare },
+    ...{ gateway, answerQuery, prepare, origins },
+    refuse: createRefuse(origins, counters),
     seesEverything: seesEverything(rule),
     metrics: seesEverything(rule) ? metrics : undefined,
     pages: pages && {

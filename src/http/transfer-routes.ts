@@ -1,34 +1,36 @@
 import { type Context, Hono } from "hono";
-import { AccessRefused } from "../access/access-refused.ts";
-import type { Credentials } from "../access/credentials.ts";
+import type { Authority } from "../access/authority.ts";
 import { Primary, type TransferGateway } from "../transfer/primary.ts";
 import type { TransferState } from "../transfer/transfer-state.ts";
 import { ApiError, apiRoute, methodNotAllowed } from "./api-error.ts";
+import type { AppEnvironment } from "./environment.ts";
 
 /** What the transfer routes are put together from. */
 export interface TransferDependencies {
   readonly gateway: TransferGateway;
   /** Whose tokens may take images. Default: whoever reaches the routes may, where only the host's own code does. */
-  readonly credentials?: Credentials;
+  readonly authority?: Authority;
   /** Unix milliseconds. Default: the host's clock. */
   readonly clock?: () => number;
   /** Is told of every error that became a 500. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** The routes by which secondaries take over images (docs/reference/transfer.md), to be mounted at `/api/v1/transfer`. */
-export function createTransferRoutes(dependencies: TransferDependencies): Hono {
-  const { gateway, credentials, clock = Date.now, onError } = dependencies;
-  const primary = new Primary(gateway, clock);
-  const immutable = `${credentials === undefined ? "public" : "private"}, max-age=31536000, immutable`;
+type TransferContext = Context<AppEnvironment>;
 
-  const route = (handle: (context: Context) => Response | Promise<Response>) =>
-    apiRoute({ onError }, async (context: Context) => {
-      if (credentials !== undefined) await authorize(credentials, context.req.header("authorization"));
+/** The routes by which secondaries take over images (docs/reference/transfer.md), to be mounted at `/api/v1/transfer`. */
+export function createTransferRoutes(dependencies: TransferDependencies): Hono<AppEnvironment> {
+  const { gateway, authority, clock = Date.now, onError } = dependencies;
+  const primary = new Primary(gateway, clock);
+  const immutable = `${authority === undefined ? "public" : "private"}, max-age=31536000, immutable`;
+
+  const route = (handle: (context: TransferContext) => Response | Promise<Response>) =>
+    apiRoute({ onError }, async (context: TransferContext) => {
+      await authority?.identify(context.req.header("authorization"), context.env?.client);
       return handle(context);
     });
 
-  const routes = new Hono();
+  const routes = new Hono<AppEnvironment>();
   routes.get(
     "/state",
     route(async (context) => {
@@ -87,17 +89,8 @@ function stateAsked(primary: Primary, scopes: readonly string[] = []): TransferS
   );
 }
 
-/** @throws {AccessRefused} without a known token (RFC 6750 section 3) */
-async function authorize(credentials: Credentials, authorization: string | undefined): Promise<void> {
-  const known = await credentials.clustersOf(authorization);
-  if (known === undefined)
-    throw new AccessRefused("TOKEN_REQUIRED", "an Authorization field with a bearer token is required");
-  if (known.size === 0)
-    throw new AccessRefused("UNKNOWN_TOKEN", "this bearer token is not valid for transfer");
-}
-
 /** Whether the client has what that entity tag names (RFC 9110 section 13.1.2). */
-function isCurrent({ req }: Context, etag: string): boolean {
+function isCurrent({ req }: TransferContext, etag: string): boolean {
   const wanted = etag.replace(/^W\//, "");
   return (req.header("if-none-match") ?? "")
     .split(",")

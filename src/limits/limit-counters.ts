@@ -28,6 +28,8 @@ export const LIMITS = [
   "limits.pushValues",
   "limits.pushValuesPerSecond",
   "limits.pushBytesInFlight",
+  "limits.pushIdleSeconds",
+  "limits.pushSeconds",
   "limits.pushesInFlight",
   "limits.pushesPerSecond",
   "dns.connections",

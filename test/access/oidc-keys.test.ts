@@ -1,21 +1,26 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createAuthority } from "../../src/access/authority.ts";
 import { createOidcVerifier } from "../../src/access/oidc.ts";
-import { type FetchKeys, isKeysUrl, RemoteKeys } from "../../src/access/oidc-keys.ts";
+import { type FetchKeys, inlineKeys, isKeysUrl, remoteKeys } from "../../src/access/oidc-keys.ts";
+import { readEdgeConfig } from "../../src/config/edge-config.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey, SUBJECT } from "./issuers.ts";
 
 const URL_OF_KEYS = "https://keys.example/jwks";
 const MINUTE = 60_000;
 
-let now: number;
 let fetched: string[];
 let failures: string[];
 let answers: Record<string, () => Response | Promise<Response>>;
 beforeEach(() => {
-  now = NOW;
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW });
   fetched = [];
   failures = [];
   answers = {};
 });
+afterEach(() => {
+  vi.useRealTimers();
+});
+const pass = (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds);
 
 const fetchKeys: FetchKeys = async (url, { redirect }) => {
   expect(redirect).toBe("manual");
@@ -27,11 +32,10 @@ const publish = (...keys: SigningKey[]) => {
 };
 /** Verifies tokens that do not run out. */
 function known(discovery = false) {
-  const keys = new RemoteKeys({
+  const keys = remoteKeys({
     url: discovery ? ISSUER : URL_OF_KEYS,
     discovery,
     fetch: fetchKeys,
-    clock: () => now,
     onFailure: (_, error) => failures.push(String(error)),
   });
   const verifier = createOidcVerifier(
@@ -50,7 +54,7 @@ describe("keys behind a URL", () => {
     const verify = known();
     expect(fetched).toEqual([]);
     expect(await Promise.all([verify(key), verify(key), verify(key)])).toEqual([true, true, true]);
-    now += 9 * MINUTE;
+    pass(9 * MINUTE - 1);
     expect(await verify(key)).toBe(true);
     expect(fetched).toEqual([URL_OF_KEYS]);
   });
@@ -60,14 +64,14 @@ describe("keys behind a URL", () => {
     publish(old);
     const verify = known();
     expect(await verify(old)).toBe(true);
-    now += 31_000;
+    pass(31_000);
     publish(old, next);
     expect(await verify(next)).toBe(true);
     expect(fetched).toHaveLength(2);
     for (let guess = 0; guess < 20; guess++)
       await expect(verify(old, { kid: `guess-${guess}` })).rejects.toMatchObject({ code: "UNKNOWN_KEY" });
     expect(fetched).toHaveLength(2);
-    now += 31_000;
+    pass(31_000);
     await expect(verify(old, { kid: "guess" })).rejects.toMatchObject({ code: "UNKNOWN_KEY" });
     expect(fetched).toHaveLength(3);
   });
@@ -78,8 +82,27 @@ describe("keys behind a URL", () => {
     const verify = known();
     expect(await verify(old)).toBe(true);
     publish(next);
-    now += 10 * MINUTE + 1;
+    pass(9 * MINUTE);
     await expect(verify(old)).rejects.toMatchObject({ code: "UNKNOWN_KEY" });
+  });
+
+  it("that were withdrawn go within 10 minutes also for tokens that were seen just before", async () => {
+    const [old, next] = await Promise.all([makeKey("a"), makeKey("b")]);
+    publish(old);
+    const oidc = {
+      holder: { credential: "east", clusterId: "east" },
+      ...{ issuer: ISSUER, audience: AUDIENCE, subjects: [SUBJECT] },
+      keys: remoteKeys({ url: URL_OF_KEYS, discovery: false, fetch: fetchKeys }),
+    };
+    const authority = createAuthority({ oidc: [oidc] });
+    const authorization = `Bearer ${await old.token({ exp: 3600 })}`;
+    const identify = () => authority.identify(authorization, undefined);
+    expect([...(await identify())]).toEqual([oidc.holder]);
+    publish(next);
+    pass(9 * MINUTE - 1);
+    expect([...(await identify())]).toEqual([oidc.holder]);
+    pass(MINUTE + 1);
+    await expect(identify()).rejects.toMatchObject({ code: "UNKNOWN_KEY" });
   });
 
   it("stay in use for a day while the URL is down, and no longer", async () => {
@@ -89,14 +112,14 @@ describe("keys behind a URL", () => {
     expect(await verify(key)).toBe(true);
     answers[URL_OF_KEYS] = () => Promise.reject(new Error("connect ECONNREFUSED"));
     for (const passed of [11 * MINUTE, 23 * 60 * MINUTE]) {
-      now = NOW + passed;
+      vi.setSystemTime(NOW + passed);
       expect(await verify(key)).toBe(true);
     }
     expect(failures).toHaveLength(2);
-    now = NOW + 24 * 60 * MINUTE + 1;
+    vi.setSystemTime(NOW + 24 * 60 * MINUTE + 1);
     await expect(verify(key)).rejects.toMatchObject({ code: "KEYS_UNAVAILABLE" });
     publish(key);
-    now += 31_000;
+    pass(31_000);
     expect(await verify(key)).toBe(true);
   });
 
@@ -132,6 +155,22 @@ describe("keys behind a URL", () => {
       await expect(known(true)(key)).rejects.toMatchObject({ code: "KEYS_UNAVAILABLE" });
     }
   });
+
+  it.each(["d", "p", "q", "dp", "dq", "qi", "oth", "k"])(
+    "are refused where they are given with the private part %s, which the message does not repeat",
+    async (part) => {
+      const { jwk } = await makeKey("a");
+      const given = () => inlineKeys({ keys: [jwk, { ...jwk, [part]: "c2VjcmV0" }] });
+      expect(given).toThrow(new RegExp(`^keys\\[1\\] has ${part}, of a private or shared key`));
+      expect(given).not.toThrow(/c2VjcmV0/);
+      const rule = { issuer: ISSUER, subject: SUBJECT, jwks: { keys: [{ ...jwk, [part]: "c2VjcmV0" }] } };
+      const read = () => readEdgeConfig({ access: { rules: [{ name: "a", oidc: [rule] }] } });
+      expect(read).toThrow(
+        new RegExp(`oidc\\[0\\]\\.jwks\\.keys\\[0\\]\\.${part}: has ${part}, of a private`),
+      );
+      expect(read).not.toThrow(/c2VjcmV0/);
+    },
+  );
 
   it.each([
     ["https://10.0.0.1:6443/openid/v1/jwks", true],

@@ -1,7 +1,7 @@
 import { SignJWT, UnsecuredJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createOidcVerifier, type OidcCredential } from "../../src/access/oidc.ts";
-import { inlineKeys, type KeySource } from "../../src/access/oidc-keys.ts";
+import { inlineKeys, type KeySource, remoteKeys } from "../../src/access/oidc-keys.ts";
 import { AUDIENCE, type Claims, ISSUER, makeKey, NOW, type SigningKey, SUBJECT } from "./issuers.ts";
 
 let east: SigningKey;
@@ -98,8 +98,11 @@ describe("a token of a cluster's ServiceAccount", () => {
       await new SignJWT(claims).setProtectedHeader({ alg: "HS256", kid: "key-1" }).sign(secret),
     ])
       await expect(both().holdersOf(token)).rejects.toMatchObject({ code: "TOKEN_REFUSED" });
-    const symmetric = inlineKeys({
-      keys: [{ kty: "oct", kid: "key-1", k: Buffer.from(secret).toString("base64url") }],
+    const oct = { kty: "oct", kid: "key-1", k: Buffer.from(secret).toString("base64url") };
+    const symmetric = remoteKeys({
+      url: "https://keys.example/jwks",
+      discovery: false,
+      fetch: async () => Response.json({ keys: [oct] }),
     });
     const hmac = await new SignJWT(claims).setProtectedHeader({ alg: "HS256", kid: "key-1" }).sign(secret);
     await expect(verifier(credential("east", symmetric)).holdersOf(hmac)).rejects.toMatchObject({

@@ -1,11 +1,11 @@
 import { Hono } from "hono";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createCredentials } from "../../src/access/credentials.ts";
+import { createAuthority } from "../../src/access/authority.ts";
 import { inlineKeys } from "../../src/access/oidc-keys.ts";
-import { createPushAuthority } from "../../src/access/push-authority.ts";
 import { createPushRoutes } from "../../src/http/push/push-routes.ts";
 import { FakeGateway } from "../http/fake-gateway.ts";
 import { sha256 } from "../http/push/push-api.ts";
+import { secretsOf } from "./authorities.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey, SUBJECT } from "./issuers.ts";
 
 let east: SigningKey;
@@ -15,15 +15,23 @@ beforeAll(async () => {
   [east, west] = await Promise.all([makeKey("e"), makeKey("w")]);
   const untouched = () => Promise.reject(new Error("the gateway must not be reached"));
   const issued = { issuer: ISSUER, audience: AUDIENCE, subjects: [SUBJECT] };
-  const authority = createPushAuthority({
-    secrets: createCredentials([
+  const authority = createAuthority({
+    secrets: secretsOf([
       { clusterId: "east", tokenSha256: sha256("one") },
       { clusterId: "east", tokenSha256: sha256("two") },
       { clusterId: "west", tokenSha256: sha256("west.with.dots") },
     ]),
     oidc: [
-      { ...issued, holder: "east", keys: inlineKeys({ keys: [east.jwk] }) },
-      { ...issued, holder: "west", keys: inlineKeys({ keys: [west.jwk] }) },
+      {
+        ...issued,
+        holder: { credential: "east", clusterId: "east" },
+        keys: inlineKeys({ keys: [east.jwk] }),
+      },
+      {
+        ...issued,
+        holder: { credential: "west", clusterId: "west" },
+        keys: inlineKeys({ keys: [west.jwk] }),
+      },
     ],
     clock: () => NOW,
   });

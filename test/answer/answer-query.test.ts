@@ -56,6 +56,7 @@ function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array,
     views: createViewReader({}, () => true),
     stubs,
     outside: {
+      isByAddress: false,
       answer: (_message, _given, policy, client) => {
         seen.push(policy, client);
         return isCached ? { answer: late } : Promise.resolve({ answer: late });

@@ -11,7 +11,7 @@ import {
 } from "./cases/askers.ts";
 import { clusterLocalTable } from "./cases/cluster-local.ts";
 import { clustersetTable } from "./cases/clusterset.ts";
-import { crossOriginCases, listedOriginCases, ORIGIN } from "./cases/cross-origin.ts";
+import { crossOriginCases, listedOriginCases, neverReadableCases, ORIGIN } from "./cases/cross-origin.ts";
 import { dohCases, shortQueryCases } from "./cases/doh.ts";
 import { federations, federationTable } from "./cases/federation.ts";
 import { httpWorld, WHO, WHO_BY_VIEW } from "./cases/http-world.ts";
@@ -47,6 +47,7 @@ const SETTINGS: HostSettings = {
   sourceCluster: { option: OPTION_CODE, trusted: TRUSTED },
   lease: { minimumSeconds: 1 },
   publicUrl: PUBLIC_URL,
+  cors: { origins: "*" },
   push: { credentials: credentialsOf(TOKENS) },
 };
 
@@ -78,6 +79,7 @@ export function describeHost(host: HostUnderTest): void {
       httpTable("the DNS resource", dohCases, fetch);
       httpTable("JSON", jsonCases, fetch);
       httpTable("CORS", crossOriginCases, fetch);
+      httpTable("CORS", neverReadableCases, fetch);
       httpTable("health", readyCases, fetch);
       httpTable("pages", pageCases, fetch);
       httpTable("who asks, and what is refused", askerHttpCases, fetch);

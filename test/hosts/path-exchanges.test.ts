@@ -8,10 +8,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createCredentials } from "../../src/access/credentials.ts";
 import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
 import { type NodeServer, startNodeServer } from "../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned } from "../../src/hosts/node/tls.ts";
+import { authorityOf } from "../access/authorities.ts";
 import { base64url, FakeGateway, NOW, query } from "../http/fake-gateway.ts";
 import { openApp } from "../http/open-app.ts";
 import { sha256 } from "../http/push/push-api.ts";
@@ -34,7 +34,7 @@ beforeAll(async () => {
     zones: [],
     version: "0",
     views: {
-      credentials: createCredentials([{ clusterId: "cluster-a", tokenSha256: sha256("token-a") }]),
+      credentials: authorityOf([{ clusterId: "cluster-a", tokenSha256: sha256("token-a") }]),
       trusted: [{ clusterId: "cluster-b", addresses: ["127.0.0.1/32"] }],
     },
     longestQuery: 512,

@@ -1,6 +1,12 @@
 import { describe, it } from "vitest";
 import type { AllowedOrigins } from "../../src/http/cross-origin.ts";
-import { crossOriginCases, listedOriginCases, ORIGIN } from "../conformance/cases/cross-origin.ts";
+import {
+  closedOriginCases,
+  crossOriginCases,
+  listedOriginCases,
+  neverReadableCases,
+  ORIGIN,
+} from "../conformance/cases/cross-origin.ts";
 import { checkCase, titled } from "../conformance/http-case.ts";
 import { FakeGateway, NOW } from "./fake-gateway.ts";
 import { openApp } from "./open-app.ts";
@@ -15,7 +21,11 @@ const app = (allowedOrigins?: AllowedOrigins) =>
   });
 
 describe("CORS", () => {
-  it.each(titled(crossOriginCases))("by default, %s", (_, entry) => checkCase(app().fetch, entry));
+  it.each(titled(closedOriginCases))("by default, %s", (_, entry) => checkCase(app().fetch, entry));
+
+  it.each(titled(crossOriginCases))("with *, %s", (_, entry) => checkCase(app("*").fetch, entry));
+
+  it.each(titled(neverReadableCases))("with *, %s", (_, entry) => checkCase(app("*").fetch, entry));
 
   it.each(titled(listedOriginCases))("with a list, %s", (_, entry) => checkCase(app([ORIGIN]).fetch, entry));
 });

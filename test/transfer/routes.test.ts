@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { createCredentials } from "../../src/access/credentials.ts";
+import { createAuthority } from "../../src/access/authority.ts";
 import { createTransferRoutes, type TransferDependencies } from "../../src/http/transfer-routes.ts";
 import { sha256 } from "../http/push/push-api.ts";
 import { openPair } from "./pair.ts";
@@ -109,7 +109,9 @@ describe("what is not there", () => {
 });
 
 describe("with credentials", () => {
-  const credentials = createCredentials([{ clusterId: "secondary", tokenSha256: sha256("right") }]);
+  const authority = createAuthority({
+    secrets: [{ holder: { credential: "secondary" }, tokenSha256: sha256("right") }],
+  });
 
   it.each([
     ["no token", {}, 401, "TOKEN_REQUIRED"],
@@ -117,7 +119,7 @@ describe("with credentials", () => {
     ["an unknown token", { authorization: "Bearer wrong" }, 401, "UNKNOWN_TOKEN"],
     ["the hash for the token", { authorization: `Bearer ${sha256("right")}` }, 401, "UNKNOWN_TOKEN"],
   ])("%s gets nothing from any path", async (_, headers, status, expected) => {
-    const { send, hash } = await openRoutes({ credentials });
+    const { send, hash } = await openRoutes({ authority });
     for (const path of ["/state", `/images/${hash}`, "/images/0", "/elsewhere"])
       for (const method of ["GET", "POST"]) {
         const response = await send(path, headers, method);
@@ -130,7 +132,7 @@ describe("with credentials", () => {
   });
 
   it("the right token gets all, for no shared cache to keep", async () => {
-    const { send, hash } = await openRoutes({ credentials });
+    const { send, hash } = await openRoutes({ authority });
     const headers = { authorization: "Bearer right" };
     expect((await send("/state", headers)).status).toBe(200);
     const image = await send(`/images/${hash}`, headers);

@@ -5,11 +5,11 @@ import {
   readSocketAddress,
 } from "../../dns/address-range.ts";
 import { AccessRefused } from "../access-refused.ts";
+import { BearerTable, bearerToken } from "../bearer-table.ts";
 import { type CertificatePattern, describeCertificate, fitsCertificate } from "../certificates.ts";
-import { bearerToken } from "../credentials.ts";
 import { sha256BySubtle } from "../digests.ts";
 import { andThen, type MaybePromise, orElse } from "../maybe-promise.ts";
-import { createOidcVerifier } from "../oidc.ts";
+import { SecretTable } from "../secret-table.ts";
 import type { AccessRules } from "./access-rule.ts";
 import type { Admission, Admitted } from "./admission.ts";
 import type { AdmitSettings, RuleCredentials, ShownRequest } from "./admit-settings.ts";
@@ -17,8 +17,6 @@ import { readHostToken } from "./host-token.ts";
 import { PasswordTable } from "./password-table.ts";
 import { readPathToken } from "./path-token.ts";
 import { type KnownKinds, knownKinds, Rejections } from "./rejections.ts";
-import { SecretTable } from "./secret-table.ts";
-import { TokenMemory } from "./token-memory.ts";
 
 /** Finds the rule of a request; at once where nothing has to be waited for. */
 export type Admit = (request: ShownRequest) => MaybePromise<Admission>;
@@ -54,16 +52,15 @@ class RuleTable {
   readonly #digest: (text: string) => MaybePromise<Uint8Array>;
   readonly #public: Admitted | undefined;
   readonly #rejections: Rejections;
-  readonly #bearer: SecretTable<Admitted>;
+  readonly #bearer: BearerTable<Admitted>;
   readonly #pathTokens: SecretTable<Admitted>;
   readonly #hostTokens: SecretTable<Admitted>;
-  readonly #issued: TokenMemory<Admitted> | undefined;
   readonly #certificates: readonly (readonly [Admitted, CertificatePattern])[];
   readonly #addresses: readonly (readonly [Admitted, AddressRange])[];
   readonly #passwords: PasswordTable<Admitted>;
 
   constructor(settings: AdmitSettings) {
-    const { rules, credentials, clock = Date.now, sha256 = sha256BySubtle } = settings;
+    const { rules, credentials, clock, sha256 = sha256BySubtle } = settings;
     this.#settings = settings;
     this.#digest = (text) => sha256(new TextEncoder().encode(text));
     this.#public = rules.public && { rule: rules.public };
@@ -72,7 +69,13 @@ class RuleTable {
         const admitted = { rule: rules.of(shown.name) };
         return (read(shown) ?? []).map((value) => [admitted, value] as const);
       });
-    this.#bearer = new SecretTable(each(({ bearer }) => bearer));
+    this.#bearer = new BearerTable({
+      secrets: each(({ bearer }) => bearer).map(([holder, tokenSha256]) => ({ holder, tokenSha256 })),
+      oidc: each(({ oidc }) => oidc).map(([holder, credential]) => ({ ...credential, holder })),
+      setting: "access.rules",
+      sha256,
+      ...(clock !== undefined && { clock }),
+    });
     this.#pathTokens = new SecretTable(each(({ pathTokens }) => pathTokens));
     this.#hostTokens = new SecretTable(each(({ hostTokens }) => hostTokens));
     this.#passwords = new PasswordTable(
@@ -81,9 +84,6 @@ class RuleTable {
     );
     this.#certificates = each(({ certificates }) => certificates);
     this.#addresses = each(({ addresses }) => addresses && parseAddressRanges(addresses));
-    const oidc = each((rule) => rule.oidc).map(([holder, credential]) => ({ ...credential, holder }));
-    if (oidc.length > 0)
-      this.#issued = new TokenMemory(createOidcVerifier(oidc, "access.rules", clock), clock);
     this.#rejections = new Rejections(knownKinds(credentials));
   }
 
@@ -131,19 +131,20 @@ class RuleTable {
   #byToken(authorization: string): MaybePromise<Admission> {
     const token = bearerToken(authorization);
     if (token === undefined) return this.#unknownToken();
-    return andThen(this.#digest(token), (digest) => {
-      const admitted = this.#bearer.find(digest);
-      if (admitted !== undefined) return admitted;
-      const issued = this.#issued?.holderOf(token, digest);
-      if (!(issued instanceof Promise)) return issued ?? this.#unknownToken();
-      return issued.then(
-        (holder) => holder ?? this.#unknownToken(),
-        (error) => {
-          if (error instanceof AccessRefused) return this.#unknownToken(error);
-          throw error;
-        },
-      );
-    });
+    const holders = this.#bearer.holdersOf(token);
+    if (!(holders instanceof Promise)) return this.#firstOf(holders);
+    return holders.then(
+      (late) => this.#firstOf(late),
+      (error) => {
+        if (error instanceof AccessRefused) return this.#unknownToken(error);
+        throw error;
+      },
+    );
+  }
+
+  #firstOf(holders: ReadonlySet<Admitted> | undefined): Admission {
+    const [admitted] = holders ?? [];
+    return admitted ?? this.#unknownToken();
   }
 
   /** It may be one of a cluster that pushes, which the view of the public rule's clients depends on. */

@@ -1,7 +1,7 @@
 import type { Sha256 } from "../digests.ts";
 import { andThen, type MaybePromise } from "../maybe-promise.ts";
+import { SecretTable } from "../secret-table.ts";
 import { readBasicCredentials } from "./basic-credentials.ts";
-import { SecretTable } from "./secret-table.ts";
 
 /** User names with the SHA-256 of their passwords in hex. */
 export interface Password {

@@ -6,9 +6,9 @@ import {
 } from "../../dns/address-range.ts";
 import { readSourceCluster, SOURCE_CLUSTER_OPTION } from "../../resolve/source-cluster.ts";
 import { type Locality, localityView } from "../../zone/locality.ts";
+import type { PushAuthority } from "../authority.ts";
 import type { ClientRequest } from "../client/client.ts";
 import { createLocationHeaders, type LocationHeaders } from "../client/location-headers.ts";
-import type { Credentials } from "../credentials.ts";
 import { andThen } from "../maybe-promise.ts";
 import { createLocationRules, type LocationRule } from "./location-rules.ts";
 
@@ -36,10 +36,13 @@ export type LocationSettings = {
   readonly rules: readonly LocationRule[];
 } & ({ readonly source: "cf" } | ({ readonly source: "headers" } & LocationHeaders));
 
+/** Tells the clusters of a bearer token. */
+export type ClusterTokens = Pick<PushAuthority, "clustersOf">;
+
 /** What decides the view of a query, where neither the access rule, the path nor the listener does. */
 export interface ViewSettings {
   /** Default: an Authorization field says nothing. */
-  readonly credentials?: Credentials | undefined;
+  readonly credentials?: ClusterTokens | undefined;
   /** The EDNS option code of the source cluster. */
   readonly optionCode?: number;
   readonly trusted?: readonly TrustedClients[];
@@ -88,7 +91,7 @@ export function createViewReader(
   };
 
   const readByCredential = async (
-    known: Credentials,
+    known: ClusterTokens,
     authorization: string,
     request: ClientRequest,
     query: Uint8Array,

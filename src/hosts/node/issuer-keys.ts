@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Agent, fetch } from "undici";
 import { type FetchKeys, inlineKeys, type KeySource } from "../../access/oidc-keys.ts";
+import { PrivateKeyShown } from "../../access/public-keys.ts";
 import { type IssuerKeysPlace, keySourceOf } from "../../config/issuer.ts";
 import { UsageError } from "../../config/usage-error.ts";
 import { readCertificates } from "./tls.ts";
@@ -50,7 +51,8 @@ export class IssuerKeys {
     if (text === this.#text) return false;
     try {
       this.#keys = inlineKeys(JSON.parse(text));
-    } catch {
+    } catch (error) {
+      if (error instanceof PrivateKeyShown) throw new UsageError(`${jwksFile}: ${error.message}`);
       throw new UsageError(`${jwksFile} holds no key set: kubectl get --raw /openid/v1/jwks > ${jwksFile}`);
     }
     this.#text = text;

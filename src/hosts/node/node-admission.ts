@@ -9,10 +9,11 @@ import { isHostToken } from "../../access/rules/host-token.ts";
 import { isPathToken } from "../../access/rules/path-token.ts";
 import { type KnownKinds, knownKinds } from "../../access/rules/rejections.ts";
 import { type AskingRule, publicScope } from "../../config/access.ts";
+import { whoseTokens } from "../../config/issuer.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
 import type { TokenOrFile } from "../../config/token.ts";
 import { UsageError } from "../../config/usage-error.ts";
-import { hostNamesOf, whoseTokens, withoutUndefined } from "../settings/edge-admission.ts";
+import { hostNamesOf, withoutUndefined } from "../settings/edge-admission.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 import { readToken } from "./token-file.ts";
 

@@ -4,27 +4,11 @@ import { type AccessControl, createAdmit } from "../../access/rules/admit.ts";
 import type { RuleCredentials } from "../../access/rules/admit-settings.ts";
 import { knownKinds } from "../../access/rules/rejections.ts";
 import { type EdgeAccess, publicScope } from "../../config/access.ts";
-import { type IssuerKeysPlace, type KeysAccess, keySourceOf } from "../../config/issuer.ts";
+import { type KeysAccess, keySourceOf, whoseTokens } from "../../config/issuer.ts";
 
 /** Names of hosts as tokens are looked for before them. */
 export function hostNamesOf({ hostNames }: Pick<EdgeAccess, "hostNames">): string[] {
   return hostNames.map((name) => name.replace(/\.$/, "").toLowerCase());
-}
-
-type Issued = IssuerKeysPlace & {
-  readonly audience: string;
-  readonly subject?: string | string[] | undefined;
-  readonly claims?: Readonly<Record<string, string | string[]>> | undefined;
-};
-
-/** Whose tokens of an issuer count, as the authority takes it. */
-export function whoseTokens({ issuer, audience, subject, claims = {} }: Issued) {
-  return {
-    issuer,
-    audience,
-    subjects: subject === undefined ? undefined : [subject].flat(),
-    claims: Object.fromEntries(Object.entries(claims).map(([claim, values]) => [claim, [values].flat()])),
-  };
 }
 
 /** What admission works with on a host without files. */

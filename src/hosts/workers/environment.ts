@@ -1,5 +1,5 @@
+import type { PushAuthority } from "../../access/authority.ts";
 import { createClientAddress } from "../../access/client/client-address.ts";
-import type { PushAuthority } from "../../access/push-authority.ts";
 import type { AccessControl } from "../../access/rules/admit.ts";
 import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../../config/edge-config.ts";
 import { createEdgeAuthority, grantsOf } from "../../config/push-credentials.ts";

@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import type { PushAuthority } from "../../access/push-authority.ts";
+import type { PushAuthority } from "../../access/authority.ts";
 import { ApiError, apiRoute } from "../../http/api-error.ts";
 import type { AppEnvironment } from "../../http/environment.ts";
 import { logFailure } from "./event-log.ts";

@@ -1,42 +1,40 @@
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import { type JsonRoute, RESOLVE_METHODS } from "../json/json-route.ts";
-import type { Refuse } from "../refusal.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
 import { DNS_METHODS, type DnsRoute } from "./dns-route.ts";
 import { dnsPaths, type EndpointAt, type PathPolicies } from "./endpoints.ts";
 
-/** What of DNS or JSON is at a path. */
+/** The DNS resource or JSON form of a path. */
 export interface DnsPath {
   /** The Allow field. */
   readonly methods: string;
   answer(request: HttpRequest, answers: RuleAnswers): HttpResponse | Promise<HttpResponse>;
 }
 
-/** Where DNS and JSON are answered. */
+/** The paths of DNS and JSON. */
 export interface DnsPaths {
-  /** By path, those of clusters apart. */
+  /** By path, without those of clusters. */
   readonly plain: ReadonlyMap<string, DnsPath>;
-  /** Undefined for paths of something else. */
+  /** Undefined for other paths. */
   at(path: string): DnsPath | undefined;
 }
 
-/** What the paths work with. */
+/** The parts of the paths. */
 export interface DnsPathsParts {
   readonly endpointAt: EndpointAt;
   readonly policies: PathPolicies;
-  readonly refuse: Refuse;
   readonly answerDns: DnsRoute;
   readonly resolveJson: JsonRoute;
 }
 
 const OF_CLUSTER = /^\/clusters\/([^/]+)\/(dns-query|resolve)$/;
 
-/** Those of clusters, as Hono writes them. */
+/** The path patterns of clusters, in Hono's syntax. */
 export const CLUSTER_PATHS = ["/clusters/:clusterId/dns-query", "/clusters/:clusterId/resolve"];
 
 /** The DNS resources with their JSON forms, for clients in general and in the view of one cluster. */
 export function createDnsPaths(parts: DnsPathsParts): DnsPaths {
-  const { endpointAt, policies, refuse, answerDns, resolveJson } = parts;
+  const { endpointAt, policies, answerDns, resolveJson } = parts;
   const plain = new Map<string, DnsPath>();
   for (const path of dnsPaths(policies)) {
     const endpoint = endpointAt(path);
@@ -60,7 +58,7 @@ export function createDnsPaths(parts: DnsPathsParts): DnsPaths {
       answer: (request, answers) =>
         answers.gateway.hasCluster(cluster)
           ? route(request, answers, endpointAt("/clusters", cluster))
-          : refuse(
+          : answers.refuse(
               request,
               404,
               "no cluster with this id has pushed to this gateway; /dns-query answers for clients outside the clusters",

@@ -1,29 +1,26 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
-import { cacheControl, refuseUnanswered, varyByCredential } from "../answer-response.ts";
-import { type AllowedOrigins, crossOriginHeaders, preflight } from "../cross-origin.ts";
+import { cacheControl, originsOfAnswer, refuseUnanswered, varyByCredential } from "../answer-response.ts";
+import { crossOriginHeaders, preflight } from "../cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import type { JsonRoute } from "../json/json-route.ts";
 import { acceptQuality, DNS_MESSAGE, essence } from "../media-type.ts";
-import type { Refuse } from "../refusal.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
 import { rawParameter } from "../url-parameter.ts";
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
 import { PlainHeaders } from "./plain-headers.ts";
 
-/** The longest DNS message there is (RFC 8484 section 6). */
+/** The longest possible DNS message in bytes (RFC 8484 section 6). */
 export const LONGEST_MESSAGE = 65535;
 
 /** The methods of a DNS resource. */
 export const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
 
-/** What the DNS route works with. */
+/** The parts of the DNS route. */
 export interface DnsRouteParts {
-  readonly allowedOrigins: AllowedOrigins;
-  /** The longest query that is read, in octets; at most `LONGEST_MESSAGE`. */
+  /** The longest accepted query in bytes; at most `LONGEST_MESSAGE`. */
   readonly longestQuery: number;
   readonly limits: LimitCounters;
-  readonly refuse: Refuse;
   readonly answerJson: JsonRoute;
 }
 
@@ -35,24 +32,30 @@ export type DnsRoute = (
 ) => HttpResponse | Promise<HttpResponse>;
 
 /**
- * The DNS resource. This is the hot path: GET is answered without a promise (but for credentials and stub zones), and the URL is never parsed. No ETag: RFC 8484 section 5.3 finds it larger than what it saves.
+ * The DNS resource. This is the hot path: a GET needs no promise (except for credentials and stub zones) and no parsed URL. It has no ETag, which costs more than it saves (RFC 8484 section 5.3).
  */
 export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
-  const { allowedOrigins, longestQuery, limits, refuse, answerJson } = parts;
+  const { longestQuery, limits, answerJson } = parts;
   const longestParameter = base64urlLength(longestQuery) + 2;
   const decoded = new Uint8Array(longestQuery + 3);
-  const headersOf = (isPrivate: boolean) => ({
-    plain: new PlainHeaders(undefined, isPrivate),
-    varying: new PlainHeaders(varyByCredential(undefined), isPrivate),
+  const headersOf = (isPrivate: boolean, anyOrigin: boolean) => ({
+    plain: new PlainHeaders(undefined, isPrivate, anyOrigin),
+    varying: new PlainHeaders(varyByCredential(undefined), isPrivate, anyOrigin),
   });
-  const shared = headersOf(false);
-  const own = headersOf(true);
+  const forAny = { shared: headersOf(false, true), own: headersOf(true, true) };
+  const forNone = { shared: headersOf(false, false), own: headersOf(true, false) };
 
-  const respond = (request: HttpRequest, answered: Answered | Unanswered): HttpResponse => {
+  const respond = (
+    request: HttpRequest,
+    answered: Answered | Unanswered,
+    { origins, refuse }: RuleAnswers,
+  ): HttpResponse => {
     if (typeof answered === "string" || answered.retryAfter !== undefined)
       return refuseUnanswered(refuse, request, answered);
     const { bytes } = answered.answer;
-    if (allowedOrigins === "*") {
+    const allowed = originsOfAnswer(origins, answered);
+    if (allowed === "*" || allowed.length === 0) {
+      const { shared, own } = allowed === "*" ? forAny : forNone;
       const { plain, varying } = answered.isPrivate ? own : shared;
       const kept = answered.variesByCredential ? varying : plain;
       return { status: 200, headers: kept.of(bytes.length, answered.answer.freshness), body: bytes };
@@ -61,7 +64,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       "content-length": String(bytes.length),
       "content-type": DNS_MESSAGE,
       "cache-control": cacheControl(answered),
-      ...crossOriginHeaders(request, allowedOrigins),
+      ...crossOriginHeaders(request, allowed),
     };
     if (answered.variesByCredential) headers.vary = varyByCredential(headers.vary);
     return { status: 200, headers, body: bytes };
@@ -75,17 +78,18 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   ): ReturnType<DnsRoute> => {
     const answered = answers.answerQuery(request, query, endpoint);
     return answered instanceof Promise
-      ? answered.then((late) => respond(request, late))
-      : respond(request, answered);
+      ? answered.then((late) => respond(request, late, answers))
+      : respond(request, answered, answers);
   };
 
-  const refuseAccept = (request: HttpRequest): HttpResponse | undefined =>
+  const refuseAccept = (request: HttpRequest, { refuse }: RuleAnswers): HttpResponse | undefined =>
     acceptQuality(request.header("accept"), DNS_MESSAGE) > 0
       ? undefined
       : refuse(request, 406, `an answer is ${DNS_MESSAGE}, which Accept excludes`);
 
   const get: DnsRoute = (request, answers, endpoint) => {
     const { url } = request;
+    const { refuse } = answers;
     let text = rawParameter(url, "dns");
     if (text === undefined) {
       return rawParameter(url, "name") === undefined
@@ -96,9 +100,9 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
           )
         : answerJson(request, answers, endpoint);
     }
-    const refused = refuseAccept(request);
+    const refused = refuseAccept(request, answers);
     if (refused !== undefined) return refused;
-    // Clients that encode anything encode the padding; RFC 3986 section 6.2.2.2 allows it for every character.
+    // Some clients encode the padding; RFC 3986 section 6.2.2.2 allows that for every character.
     if (text.includes("%")) {
       const plain = percentDecoded(text);
       if (plain === undefined)
@@ -120,6 +124,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   };
 
   const post: DnsRoute = (request, answers, endpoint) => {
+    const { refuse } = answers;
     const contentType = request.header("content-type");
     if (contentType !== DNS_MESSAGE && (contentType === null || essence(contentType) !== DNS_MESSAGE))
       return refuse(request, 415, `the body of a POST must be ${DNS_MESSAGE}`, {
@@ -127,10 +132,10 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       });
     const coding = request.header("content-encoding")?.toLowerCase() ?? "";
     if (coding !== "" && coding !== "identity")
-      return refuse(request, 415, "the body of a POST must have no Content-Encoding", {
+      return refuse(request, 415, "the body of a POST must not have a Content-Encoding", {
         "accept-encoding": "identity",
       });
-    const refused = refuseAccept(request);
+    const refused = refuseAccept(request, answers);
     if (refused !== undefined) return refused;
     return request.body(longestQuery).then(
       (query) => {
@@ -150,16 +155,16 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       case "POST":
         return post(request, answers, endpoint);
       case "OPTIONS":
-        return preflight(request, DNS_METHODS, allowedOrigins);
+        return preflight(request, DNS_METHODS, answers.origins);
       default:
-        return refuse(request, 405, `${request.method} is not for a DNS resource: ${DNS_METHODS}`, {
+        return answers.refuse(request, 405, `${request.method} is not for a DNS resource: ${DNS_METHODS}`, {
           allow: DNS_METHODS,
         });
     }
   };
 }
 
-/** Undefined where the percent-encoding is malformed. */
+/** Undefined if the percent-encoding is malformed. */
 function percentDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);

@@ -1,23 +1,25 @@
 import { type Context, Hono } from "hono";
 import type { CertificateIdentity } from "../../access/certificates.ts";
 import { type StubRegistration, type StubZones, TooManyFederations } from "../../forward/stub-zones.ts";
+import { systemClock } from "../../gateway/clock.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { collectIssues } from "../../snapshot/snapshot-error.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "../api-error.ts";
 import type { AppEnvironment } from "../environment.ts";
+import { BodyBudget } from "../push/body-budget.ts";
 import { takeJsonBody } from "../push/push-body.ts";
-import { DEFAULT_PUSH_LIMITS, PushAdmission } from "../push/push-limits.ts";
+import { DEFAULT_PUSH_LIMITS } from "../push/push-limits.ts";
 import { FederationName, StubRequest } from "./stub-messages.ts";
 
-/** What the routes of stub zones are put together from. */
+/** The parts of the routes of stub zones. */
 export interface StubRoutesDependencies {
   readonly stubs: StubZones;
-  /** Whether a certificate lets its holder push, and so do nothing else. Default: none does. */
+  /** Whether a certificate is for pushing, and so for nothing else. Default: no certificate is. */
   readonly isForPushing?: (identity: CertificateIdentity) => boolean;
-  /** Whether a certificate lets its holder ask, and so do nothing else. Default: none does. */
+  /** Whether a certificate is for queries, and so for nothing else. Default: no certificate is. */
   readonly isForAsking?: (identity: CertificateIdentity) => boolean;
   readonly counters?: LimitCounters;
-  /** Is told of every error that became a 500, and of every change. */
+  /** Logs every error that became a 500, and every change. */
   readonly onError?: (error: unknown) => void;
   readonly onChange?: (change: "registered" | "removed", name: string) => void;
 }
@@ -30,15 +32,16 @@ const LIMITS = {
   pushSentBytes: MOST_BODY_BYTES,
   pushBytes: MOST_BODY_BYTES,
   pushBytesInFlight: 64 * MOST_BODY_BYTES,
+  pushSmallBytes: 0,
 };
 
 /**
  * `POST`, `GET` and `DELETE` of `/federations/{name}`, and the list at `/federations` (federated service discovery, Initial
- * Setup; docs/how-to/federation.md), for clients with a TLS certificate that the host trusts. To be mounted at `/federations`.
+ * Setup; docs/how-to/federation.md), for clients with a TLS certificate that the host trusts. Mount them at `/federations`.
  */
 export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<AppEnvironment> {
   const { stubs, counters, onError, onChange } = dependencies;
-  const admission = new PushAdmission(LIMITS);
+  const budget = new BodyBudget(LIMITS);
 
   const route = (handle: (context: StubContext) => Response | Promise<Response>) =>
     apiRoute({ counters, onError }, (context: StubContext) => {
@@ -61,7 +64,11 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
     "/:name",
     route(async (context) => {
       const name = readName(context);
-      const { nameservers } = await takeJsonBody(context.req.raw, LIMITS, admission, readStubRequest);
+      const { nameservers } = await takeJsonBody(
+        context.req.raw,
+        { limits: LIMITS, setTimer: systemClock.setTimer, account: budget.open(name) },
+        readStubRequest,
+      );
       const isNew = await stubs.register({ name, nameservers }).catch((error) => {
         if (!(error instanceof TooManyFederations)) throw error;
         throw new ApiError(503, error.code, error.message, { limit: "stub.federations" });
@@ -92,7 +99,7 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
   return routes;
 }
 
-/** @throws {ApiError} 403 where the client did not show a certificate, or one that is not trusted, or that of a cluster. */
+/** @throws {ApiError} 403 if the client has no certificate, an untrusted one, or that of a cluster. */
 function requireCertificate(
   context: StubContext,
   { isForPushing, isForAsking }: Pick<StubRoutesDependencies, "isForPushing" | "isForAsking">,
@@ -125,7 +132,7 @@ function requireCertificate(
       throw new ApiError(
         403,
         "CERTIFICATE_REQUIRED",
-        "federations are for clients with a TLS certificate of the authority in tls.clientCaFile",
+        "only clients with a TLS certificate of the authority in tls.clientCaFile may use federations",
       );
   }
 }

@@ -1,23 +1,20 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
-import { cacheControl, refuseUnanswered, varyByCredential } from "../answer-response.ts";
-import { type AllowedOrigins, crossOriginHeaders, preflight } from "../cross-origin.ts";
+import { cacheControl, originsOfAnswer, refuseUnanswered, varyByCredential } from "../answer-response.ts";
+import { crossOriginHeaders, preflight } from "../cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "../media-type.ts";
-import type { Refuse } from "../refusal.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
 import { describeAnswered } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
 
-/** What the JSON route works with. */
+/** The parts of the JSON route. */
 export interface JsonRouteParts {
   /** Unix milliseconds. */
   readonly clock: () => number;
-  readonly allowedOrigins: AllowedOrigins;
-  readonly refuse: Refuse;
 }
 
-/** Answers a GET with `?name=`: JSON, or wire format where `ct` or Accept asks for it. */
+/** Answers a GET with `?name=`: JSON, or wire format if `ct` or Accept requests it. */
 export type JsonRoute = (
   request: HttpRequest,
   answers: RuleAnswers,
@@ -28,21 +25,19 @@ export type JsonRoute = (
 export const RESOLVE_METHODS = "GET, OPTIONS";
 
 /** `/resolve`: as Google's JSON endpoint, it answers HEAD with 400 and other methods with 501. */
-export function createResolveRoute(
-  parts: Pick<JsonRouteParts, "allowedOrigins" | "refuse"> & { readonly answerJson: JsonRoute },
-): JsonRoute {
-  const { answerJson, allowedOrigins, refuse } = parts;
+export function createResolveRoute(answerJson: JsonRoute): JsonRoute {
   return (request, answers, endpoint) => {
+    const { refuse } = answers;
     if (request.method === "GET") return answerJson(request, answers, endpoint);
-    if (request.method === "OPTIONS") return preflight(request, RESOLVE_METHODS, allowedOrigins);
+    if (request.method === "OPTIONS") return preflight(request, RESOLVE_METHODS, answers.origins);
     if (request.method === "HEAD") return refuse(request, 400, "HEAD is not for /resolve: GET");
     return refuse(request, 501, `${request.method} is not implemented for /resolve: GET`);
   };
 }
 
-export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
-  const { clock, allowedOrigins, refuse } = parts;
+export function createJsonRoute({ clock }: JsonRouteParts): JsonRoute {
   return (request, answers, endpoint) => {
+    const { refuse } = answers;
     const accept = request.header("accept");
     const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
     let question: ReturnType<typeof readJsonQuestion>;
@@ -65,7 +60,7 @@ export function createJsonRoute(parts: JsonRouteParts): JsonRoute {
       if (typeof answered === "string" || answered.retryAfter !== undefined)
         return refuseUnanswered(refuse, request, answered);
       const { answer } = answered;
-      const crossOrigin = crossOriginHeaders(request, allowedOrigins);
+      const crossOrigin = crossOriginHeaders(request, originsOfAnswer(answers.origins, answered));
       const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;
       const headers: Record<string, string> = {
         ...crossOrigin,

@@ -1,63 +1,85 @@
+import type { Clock } from "../../gateway/clock.ts";
 import { ApiError } from "../api-error.ts";
 import { essence, JSON_TYPE } from "../media-type.ts";
+import type { BodyAccount } from "./body-budget.ts";
 import { findJsonError, JsonShape, lineAndColumn } from "./json-syntax.ts";
-import type { PushAdmission, PushLimits } from "./push-limits.ts";
+import type { BodyLimits } from "./push-limits.ts";
+import { SlowBody } from "./slow-body.ts";
 
 /** A compression ratio says nothing about small bodies. */
 const RATIO_FROM_BYTES = 1024 * 1024;
 const UTF8 = /;\s*charset\s*=\s*"?([^";\s]*)/i;
 
+/** How a body is read. */
+export interface BodyReading {
+  readonly limits: BodyLimits;
+  readonly setTimer: Clock["setTimer"];
+  /** Counts the bytes while they are held. Default: nobody counts them. */
+  readonly account?: BodyAccount;
+  /** Called with the members and elements of the whole body before it is parsed; may reject it by throwing. */
+  readonly work?: (values: number) => void;
+  /** Waits for the body's turn to be parsed and taken. Default: at once. */
+  readonly turn?: <Result>(account: BodyAccount, task: () => Promise<Result>) => Promise<Result>;
+}
+
+const UNCOUNTED: BodyAccount = { charge: () => {}, isSmall: true, release: () => {} };
+
 /**
- * Reads a JSON body, plain or compressed by gzip, and hands it to `take` while it counts against the
- * octets in flight.
- * @param work is told how many members and elements the body has before it is parsed, and may refuse it
- * @throws {ApiError} 400, 413, 415 or 503, saying what is wrong where.
+ * Reads a JSON body, plain or compressed by gzip, and hands it to `take` while its bytes count.
+ * @throws {ApiError} 400, 408, 413, 415, 429 or 503, saying what is wrong where.
  */
 export async function takeJsonBody<Result>(
   request: Request,
-  limits: PushLimits,
-  admission: PushAdmission,
+  reading: BodyReading,
   take: (value: unknown) => Result | Promise<Result>,
-  work: (values: number) => void = () => {},
 ): Promise<Result> {
+  const { limits, account = UNCOUNTED, work = () => {}, turn = (_, task) => task() } = reading;
   checkContentType(request.headers.get("content-type"));
   const declared = Number(request.headers.get("content-length") ?? 0);
   if (!(declared <= limits.pushSentBytes)) throw tooLarge(limits.pushSentBytes, "sent");
-  let bytes = 0;
-  const charge = (octets: number) => {
-    admission.charge(octets);
-    bytes += octets;
-  };
   try {
-    return await take(await readJson(request, limits, charge, work));
+    const body = await readText(request, reading, account);
+    work(body.values);
+    return await turn(account, async () => take(body.parse()));
   } finally {
-    admission.release(bytes);
+    account.release();
   }
 }
 
-/** A function of its own, so that the text is let go before its value is taken: either may have many MB. */
-async function readJson(
+interface WholeBody {
+  /** Members and elements, about. */
+  readonly values: number;
+  /** The value; lets go of the text, since either may have many MB. */
+  parse(): unknown;
+}
+
+async function readText(
   request: Request,
-  limits: PushLimits,
-  charge: (octets: number) => void,
-  work: (values: number) => void,
-): Promise<unknown> {
+  { limits, setTimer }: BodyReading,
+  account: BodyAccount,
+): Promise<WholeBody> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
   const shape = new JsonShape();
   let text = "";
-  for await (const part of readBody(request, limits)) {
-    charge(part.length);
+  for await (const part of readBody(request, limits, setTimer)) {
+    account.charge(part.length);
     shape.feed(part);
     checkShape(shape, limits);
     text += decode(decoder, part);
   }
   text += decode(decoder, undefined);
-  work(shape.values);
-  return parse(text);
+  return {
+    values: shape.values,
+    parse: () => {
+      const whole = text;
+      text = "";
+      return parse(whole);
+    },
+  };
 }
 
 /** Before the parser makes objects of it: deep texts would take its stack, and wide ones the memory. */
-function checkShape({ deepest, values }: JsonShape, limits: PushLimits): void {
+function checkShape({ deepest, values }: JsonShape, limits: BodyLimits): void {
   if (deepest > limits.pushLevels)
     throw new ApiError(
       400,
@@ -84,7 +106,11 @@ function checkContentType(contentType: string | null): void {
   });
 }
 
-async function* readBody(request: Request, limits: PushLimits): AsyncGenerator<Uint8Array> {
+async function* readBody(
+  request: Request,
+  limits: BodyLimits,
+  setTimer: Clock["setTimer"],
+): AsyncGenerator<Uint8Array> {
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   const isCompressed = encoding === "gzip" || encoding === "x-gzip";
   if (!isCompressed && encoding !== "identity")
@@ -94,9 +120,17 @@ async function* readBody(request: Request, limits: PushLimits): AsyncGenerator<U
   if (request.body === null) return;
   let sent = 0;
   let fault: ApiError | undefined;
+  let slow: SlowBody | undefined;
   const counted = request.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
+      start(controller) {
+        slow = new SlowBody(limits, setTimer, (error) => {
+          fault = error;
+          controller.error(error);
+        });
+      },
       transform(part, controller) {
+        slow?.arrived();
         sent += part.length;
         if (sent > limits.pushSentBytes) {
           fault = tooLarge(limits.pushSentBytes, "sent");
@@ -127,6 +161,7 @@ async function* readBody(request: Request, limits: PushLimits): AsyncGenerator<U
       yield value;
     }
   } finally {
+    slow?.end();
     // Also when the reader of these parts gave up: the sender should not go on.
     await reader.cancel().catch(() => {});
   }

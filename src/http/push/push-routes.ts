@@ -1,5 +1,6 @@
 import { type Context, Hono } from "hono";
-import type { PushAuthority } from "../../access/push-authority.ts";
+import type { PushAuthority } from "../../access/authority.ts";
+import { type Clock, systemClock } from "../../gateway/clock.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { GatewayStatus } from "../../gateway/gateway-types.ts";
 import type { ServedImage } from "../../gateway/stages.ts";
@@ -8,8 +9,9 @@ import { parseInSteps } from "../../snapshot/parse.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "../api-error.ts";
 import type { AppEnvironment } from "../environment.ts";
 import { inTurns } from "./in-turns.ts";
-import { takeJsonBody } from "./push-body.ts";
-import { DEFAULT_PUSH_LIMITS, PushAdmission, type PushLimits } from "./push-limits.ts";
+import { PushAdmission } from "./push-admission.ts";
+import { type BodyReading, takeJsonBody } from "./push-body.ts";
+import { DEFAULT_PUSH_LIMITS, type PushLimits } from "./push-limits.ts";
 import { LeaseRequest, parseMessage, parsePatchRequest } from "./push-messages.ts";
 
 /** What the push routes need of the gateway. */
@@ -24,21 +26,32 @@ export interface PushDependencies {
   readonly authority: PushAuthority;
   readonly limits?: Partial<PushLimits>;
   readonly counters?: LimitCounters;
+  /** By which slow bodies are given up. Default: the host's. */
+  readonly clock?: Pick<Clock, "setTimer">;
   /** Is told of every error that became a 500. */
   readonly onError?: (error: unknown) => void;
 }
 
 type PushContext = Context<AppEnvironment>;
 
-/** Octets of a renewal. */
+/** Bytes of a renewal. They count against no budget, so that a renewal waits for nobody's bodies. */
 const MOST_LEASE_BYTES = 4096;
 
 /** The push API (docs/reference/push-api.md), to be mounted at `/api/v1/clusters`. */
 export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnvironment> {
   const { gateway, authority, counters, onError } = dependencies;
+  const { clock = systemClock } = dependencies;
+  const setTimer: Clock["setTimer"] = (...timer) => clock.setTimer(...timer);
   const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };
   const leaseLimits = { ...limits, pushSentBytes: MOST_LEASE_BYTES, pushBytes: MOST_LEASE_BYTES };
   const admission = new PushAdmission(limits);
+  const reading = (clusterId: string): BodyReading => ({
+    limits,
+    setTimer,
+    account: admission.open(clusterId),
+    work: (values) => admission.work(clusterId, values),
+    turn: (account, task) => admission.turn(account, task),
+  });
 
   const route = (handle: (context: PushContext, clusterId: string) => Promise<Response>) =>
     apiRoute({ counters, onError }, async (context: PushContext) => {
@@ -54,12 +67,8 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     route((context, clusterId) =>
       admission.run(clusterId, async () => {
         const lease = leaseSeconds(context);
-        const snapshot = await takeJsonBody(
-          context.req.raw,
-          limits,
-          admission,
-          (value) => inTurns(parseInSteps(value, { consume: true, before: gateway.snapshotOf(clusterId) })),
-          (values) => admission.work(clusterId, values),
+        const snapshot = await takeJsonBody(context.req.raw, reading(clusterId), (value) =>
+          inTurns(parseInSteps(value, { consume: true, before: gateway.snapshotOf(clusterId) })),
         );
         return jsonResponse(200, await gateway.replace(clusterId, snapshot, lease));
       }),
@@ -72,10 +81,8 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
         const lease = leaseSeconds(context);
         const { baseGeneration, patch } = await takeJsonBody(
           context.req.raw,
-          limits,
-          admission,
+          reading(clusterId),
           parsePatchRequest,
-          (values) => admission.work(clusterId, values),
         );
         return jsonResponse(200, await gateway.patch(clusterId, baseGeneration, patch, lease));
       }),
@@ -85,7 +92,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     "/:clusterId/lease",
     route(async (context, clusterId) => {
       const lease = leaseSeconds(context);
-      const { generation } = await takeJsonBody(context.req.raw, leaseLimits, admission, (value) =>
+      const { generation } = await takeJsonBody(context.req.raw, { limits: leaseLimits, setTimer }, (value) =>
         parseMessage(LeaseRequest, value),
       );
       return jsonResponse(200, await gateway.renew(clusterId, generation, lease));

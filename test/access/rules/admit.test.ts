@@ -8,7 +8,7 @@ import { createAccessRules, visibilitiesOf } from "../../../src/access/rules/acc
 import type { Admission } from "../../../src/access/rules/admission.ts";
 import { createAdmit } from "../../../src/access/rules/admit.ts";
 import type { AdmitSettings, ShownRequest } from "../../../src/access/rules/admit-settings.ts";
-import { SecretTable } from "../../../src/access/rules/secret-table.ts";
+import { SecretTable } from "../../../src/access/secret-table.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey } from "../issuers.ts";
 

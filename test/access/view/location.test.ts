@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Client } from "../../../src/access/client/client.ts";
-import { createCredentials } from "../../../src/access/credentials.ts";
 import type { LocationSettings } from "../../../src/access/view/view.ts";
 import type { StubZones } from "../../../src/forward/stub-zones.ts";
 import type { Answer } from "../../../src/resolve/answer.ts";
@@ -17,10 +16,11 @@ import { titled } from "../../conformance/http-case.ts";
 import { FakeGateway, NOW } from "../../http/fake-gateway.ts";
 import { openApp } from "../../http/open-app.ts";
 import { sha256 } from "../../http/push/push-api.ts";
+import { authorityOf } from "../authorities.ts";
 
 const NAME = "web.shop.fed.svc.federation";
 const views = {
-  credentials: createCredentials(
+  credentials: authorityOf(
     ASKER_TOKENS.map(({ clusterId, token }) => ({ clusterId, tokenSha256: sha256(token) })),
   ),
   optionCode: OPTION_CODE,

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createCredentials } from "../../../src/access/credentials.ts";
 import { withSourceCluster } from "../../../src/resolve/source-cluster.ts";
 import {
   ASKER_TOKENS,
@@ -14,11 +13,12 @@ import { checkCase, titled } from "../../conformance/http-case.ts";
 import { base64url, FakeGateway, NOW, query } from "../../http/fake-gateway.ts";
 import { openApp } from "../../http/open-app.ts";
 import { sha256 } from "../../http/push/push-api.ts";
+import { authorityOf } from "../authorities.ts";
 
 const NAME = "web.shop.fed.svc.federation";
 const naming = (clusterId: string) => withSourceCluster(query(NAME), OPTION_CODE, clusterId);
 
-const credentials = createCredentials(
+const credentials = authorityOf(
   ASKER_TOKENS.map(({ clusterId, token }) => ({ clusterId, tokenSha256: sha256(token) })),
 );
 const trusted = [...TRUSTED, { clusterId: "cluster-a", addresses: ["fd00::/8"] }];

@@ -20,6 +20,47 @@ const preflight = (origin: string) => ({
   "access-control-request-headers": "content-type",
 });
 
+const NOTHING = {
+  "access-control-allow-origin": null,
+  "access-control-expose-headers": null,
+  "access-control-allow-methods": null,
+  "access-control-allow-headers": null,
+};
+
+/** Where no origin is configured. */
+export const closedOriginCases: readonly HttpCase[] = [
+  ...paths.map(([path, status]) => ({
+    section: "docs/reference/http-api.md, Cross-origin requests",
+    title: `no foreign origin may read ${path}`,
+    path,
+    headers: { origin: ORIGIN },
+    expected: { status, headers: NOTHING },
+  })),
+  ...["/dns-query", "/resolve", "/clusters/cluster-a/dns-query"].map((path) => ({
+    section: "docs/reference/http-api.md, Cross-origin requests",
+    title: `a preflight for ${path} allows nothing`,
+    method: "OPTIONS",
+    path,
+    headers: { ...preflight(ORIGIN), "access-control-request-private-network": "true" },
+    expected: { status: 204, headers: NOTHING },
+  })),
+];
+
+/** What no web page may read, whatever is configured. */
+export const neverReadableCases: readonly HttpCase[] = [
+  ...(["GET", "PUT", "OPTIONS"] as const).map((method) => ({ method, path: "/api/v1/clusters/cluster-a" })),
+  { method: "GET", path: "/api/v1/transfer/state" },
+  { method: "GET", path: "/api/v1/nowhere" },
+  { method: "GET", path: "/federations/one" },
+].map(({ method, path }) => ({
+  section: "docs/reference/http-api.md, Cross-origin requests",
+  title: `${method} ${path} is for no page of another origin`,
+  method,
+  path,
+  headers: { ...preflight(ORIGIN) },
+  expected: { headers: NOTHING },
+}));
+
 /** Where every origin may read answers. */
 export const crossOriginCases: readonly HttpCase[] = [
   ...paths.map(([path, status]) => ({
@@ -45,6 +86,7 @@ export const crossOriginCases: readonly HttpCase[] = [
         "access-control-allow-methods": /\bPOST\b/,
         "access-control-allow-headers": /\bcontent-type\b/,
         "access-control-max-age": /^[1-9]\d*$/,
+        "access-control-allow-private-network": null,
       },
     },
   })),

@@ -104,7 +104,9 @@ interface Asked {
 }
 
 const answer = { answer: [`${WHO} 5 A 10.1.0.2`] };
-const PRIVATE = { "cache-control": /^private, max-age=/, vary: /\bauthorization\b/ };
+/** `*` is for public answers alone. */
+const NO_ORIGIN = { "access-control-allow-origin": null };
+const PRIVATE = { "cache-control": /^private, max-age=/, vary: /\bauthorization\b/, ...NO_ORIGIN };
 
 /** Each way to ask, and what one cluster of the two answers. */
 const ASKED: readonly Asked[] = [
@@ -131,7 +133,7 @@ const ASKED: readonly Asked[] = [
   {
     title: "a hidden view by path",
     request: { path: `/clusters/cluster-b/dns-query${dns}` },
-    answered: { status: 404, headers: { "cache-control": "no-store" } },
+    answered: { status: 404, headers: { "cache-control": "no-store", ...NO_ORIGIN } },
   },
   {
     title: "a page",
@@ -154,6 +156,7 @@ const REFUSED: CaseResponse = {
   status: 401,
   headers: {
     "cache-control": "no-store",
+    ...NO_ORIGIN,
     "www-authenticate": /^Bearer realm="clusterset-doh".*, Basic realm="clusterset-doh", charset="UTF-8"$/,
   },
 };
@@ -170,7 +173,7 @@ export function restrictedCases(kinds: readonly Kind[]): HttpCase[] {
     title,
     ...request,
     path: `${prefix}${request.path}`,
-    headers: { ...request.headers, ...headers },
+    headers: { origin: "https://app.example", ...request.headers, ...headers },
     expected,
   });
   return ASKED.flatMap((asked) => [
@@ -212,10 +215,10 @@ export const openCases: readonly HttpCase[] = [
   },
   {
     section: "Fetch standard, section 4.8",
-    title: "a preflight, which can show nothing",
+    title: "a preflight needs nothing, and allows no origin to read what is not public",
     method: "OPTIONS",
     path: "/clusters/cluster-b/dns-query",
     headers: { origin: "https://app.example", "access-control-request-method": "GET" },
-    expected: { status: 204, headers: { "access-control-allow-headers": /\bauthorization\b/ } },
+    expected: { status: 204, headers: { ...NO_ORIGIN, "access-control-allow-headers": null } },
   },
 ];

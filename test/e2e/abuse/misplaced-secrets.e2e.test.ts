@@ -71,6 +71,13 @@ describe("a configuration with a secret in the wrong place is refused without it
           oidc: { ...oidc, jwksFile: file("bad.jwks", `{"keys": "${secret}`) },
         }),
     ],
+    ...["d", "p", "q", "dp", "dq", "qi", "k"].map((part): [string, (secret: string) => object] => [
+      `a key file with the private part ${part}`,
+      (secret) => {
+        const jwks = JSON.stringify({ keys: [{ kty: "RSA", n: "AQAB", e: "AQAB", [part]: secret }] });
+        return credential({ oidc: { ...oidc, jwksFile: file("private.jwks", jwks) } });
+      },
+    ]),
     ["a file that breaks off", (secret) => `push: {credentials: [{clusterId: east, tokenSha256: "${secret}`],
     ["a file that is no mapping", (secret) => secret],
     ["a file with a tab", (secret) => `push:\n\ttokenSha256: ${secret}\n`],

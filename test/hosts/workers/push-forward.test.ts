@@ -1,18 +1,15 @@
 import { Hono } from "hono";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createCredentials } from "../../../src/access/credentials.ts";
-import { createPushAuthority } from "../../../src/access/push-authority.ts";
 import { createPushForward } from "../../../src/hosts/workers/push-forward.ts";
 
+import { authorityOf } from "../../access/authorities.ts";
 import { refusal } from "../../conformance/push-client.ts";
 import { sha256 } from "../../http/push/push-api.ts";
 
-const CREDENTIALS = createPushAuthority({
-  secrets: createCredentials([
-    { clusterId: "west", tokenSha256: sha256("west-token") },
-    { clusterId: "east.eu", tokenSha256: sha256("east-token") },
-  ]),
-});
+const CREDENTIALS = authorityOf([
+  { clusterId: "west", tokenSha256: sha256("west-token") },
+  { clusterId: "east.eu", tokenSha256: sha256("east-token") },
+]);
 
 /** The push API of a Worker, and the requests that its object got. */
 function openForward(answer = async () => Response.json({ generation: 1 }, { status: 200 })) {

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { Client } from "../../../src/access/client/client.ts";
-import { createCredentials } from "../../../src/access/credentials.ts";
 import { createAccessRules, visibilitiesOf } from "../../../src/access/rules/access-rule.ts";
 import { createAdmit } from "../../../src/access/rules/admit.ts";
 import type { RuleCredentials } from "../../../src/access/rules/admit-settings.ts";
@@ -15,6 +14,7 @@ import { AccessCounters } from "../../../src/http/metrics/access-counters.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { authorityOf } from "../../access/authorities.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
 
@@ -93,7 +93,7 @@ export async function accessWorld({
     clock: () => clock.now(),
     zones: [ZONE],
     version: "1.2.3",
-    views: { credentials: createCredentials([{ clusterId: "east", tokenSha256: hex("push-east") }]) },
+    views: { credentials: authorityOf([{ clusterId: "east", tokenSha256: hex("push-east") }]) },
     metrics: { contentType: "text/plain", render: async () => "all_metrics 1\n" },
     onError: (error) => errors.push(error),
     access: {

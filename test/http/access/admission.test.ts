@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { EVERYTHING } from "../../../src/merge/visibility.ts";
+import type { AllowedOrigins } from "../../../src/http/cross-origin.ts";
+import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
 import { base64url, query } from "../fake-gateway.ts";
 import { readPage } from "../pages/read-page.ts";
 import { accessWorld, FEW, KINDS, RULES, type Shown, ZONE } from "./access-world.ts";
@@ -232,31 +233,54 @@ describe("what caches may keep (RFC 9111)", () => {
 });
 
 describe("a script of another origin (Fetch standard, section 4.8)", () => {
-  it.each([["*" as const], [["https://app.example"]]])(
-    "of %j asks before it can show anything",
-    async (allowedOrigins) => {
-      const { ask, access } = await accessWorld({ allowedOrigins });
-      for (const path of ["/dns-query", "/resolve", "/clusters/west/dns-query", "/clusters/none/resolve"]) {
-        const { status, headers } = await ask(
-          path,
-          {},
-          { method: "OPTIONS", headers: { origin: "https://app.example" } },
-        );
-        expect([path, status]).toEqual([path, 204]);
-        expect(headers.get("access-control-allow-headers")).toMatch(/\bauthorization\b/);
-        expect(headers.get("access-control-allow-origin")).toBe(
-          allowedOrigins === "*" ? "*" : "https://app.example",
-        );
-        expect(headers.get("access-control-allow-credentials")).toBeNull();
-      }
-      expect([...access.counts()]).toEqual([]);
-      const refused = await ask(dns(WEB), {}, { headers: { origin: "https://app.example" } });
-      expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([
-        401,
-        allowedOrigins === "*" ? "*" : "https://app.example",
-      ]);
-    },
-  );
+  const origin = "https://app.example";
+
+  it.each([["*" as const], [[origin]]])("of %j asks before it can show anything", async (allowedOrigins) => {
+    const isListed = allowedOrigins !== "*";
+    const { ask, access } = await accessWorld({ allowedOrigins, ...(!isListed && { everybody: FEW }) });
+    for (const path of ["/dns-query", "/resolve", "/clusters/west/dns-query", "/clusters/none/resolve"]) {
+      const { status, headers } = await ask(
+        path,
+        {},
+        { method: "OPTIONS", headers: { origin: "https://app.example" } },
+      );
+      expect([path, status]).toEqual([path, 204]);
+      expect(headers.get("access-control-allow-headers")).toMatch(/\bauthorization\b/);
+      expect(headers.get("access-control-allow-origin")).toBe(isListed ? origin : "*");
+      expect(headers.get("access-control-allow-credentials")).toBeNull();
+    }
+    expect([...access.counts()]).toEqual([]);
+    if (!isListed) return;
+    const refused = await ask(dns(WEB), {}, { headers: { origin } });
+    expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([401, origin]);
+  });
+
+  const paths = [dns(WEB), json(WEB), "/dns-query", "/clusters/west/dns-query", "/clusters/none/resolve"];
+  const readers = async (allowedOrigins: AllowedOrigins, shown: Shown, everybody?: Visibility) => {
+    const { ask } = await accessWorld({ allowedOrigins, everybody });
+    return Promise.all(
+      paths.map(async (path) =>
+        (await ask(path, shown, { headers: { origin } })).headers.get("access-control-allow-origin"),
+      ),
+    );
+  };
+
+  it.each(KINDS)("reads nothing that rule %s admits to, where * is configured", async (_, known) => {
+    expect(await readers("*", known, FEW)).toEqual(paths.map(() => null));
+    expect(await readers("*", {}, FEW)).toEqual(paths.map(() => "*"));
+    expect(await readers("*", known)).toEqual(paths.map(() => null));
+  });
+
+  it.each(KINDS)("reads what rule %s admits to, where it is listed", async (_, known) => {
+    expect(await readers([origin], known)).toEqual(paths.map(() => origin));
+    expect(await readers(["https://other.example"], known)).toEqual(paths.map(() => null));
+  });
+
+  it("is allowed nothing before it can show anything, where nothing is public and * is configured", async () => {
+    const { ask } = await accessWorld({ allowedOrigins: "*" });
+    const { status, headers } = await ask("/dns-query", {}, { method: "OPTIONS", headers: { origin } });
+    expect([status, headers.get("access-control-allow-origin")]).toEqual([204, null]);
+  });
 
   it("gets the same preflight for a cluster that is there, hidden, or none", async () => {
     const { ask } = await accessWorld({ everybody: FEW });

@@ -1,19 +1,18 @@
 import { createHash } from "node:crypto";
 import { Hono } from "hono";
-import { type ClusterCredential, createCredentials } from "../../../src/access/credentials.ts";
-import { createPushAuthority } from "../../../src/access/push-authority.ts";
-import { systemClock } from "../../../src/gateway/clock.ts";
+import { type Clock, systemClock } from "../../../src/gateway/clock.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import type { PushLimits } from "../../../src/http/push/push-limits.ts";
 import { createPushRoutes, type PushGateway } from "../../../src/http/push/push-routes.ts";
 import { LimitCounters } from "../../../src/limits/limit-counters.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { authorityOf, type ClusterSecret } from "../../access/authorities.ts";
 import { PUSH_TOKENS, pushApi } from "../../conformance/push-client.ts";
 import { realStages } from "../../gateway/real-stages.ts";
 
 /** The digest that a credential holds of a token. */
 export const sha256 = (token: string) => createHash("sha256").update(token).digest("hex");
-const CREDENTIALS: ClusterCredential[] = PUSH_TOKENS.map(({ clusterId, token }, index) => ({
+const CREDENTIALS: ClusterSecret[] = PUSH_TOKENS.map(({ clusterId, token }, index) => ({
   clusterId,
   // Either case of hex is a digest.
   tokenSha256: index === 1 ? sha256(token).toUpperCase() : sha256(token),
@@ -21,7 +20,7 @@ const CREDENTIALS: ClusterCredential[] = PUSH_TOKENS.map(({ clusterId, token }, 
 
 /** The push API on a real gateway with real stages; `send` has the token of the cluster "west". */
 export async function openPushApi(
-  given: { limits?: Partial<PushLimits>; gateway?: Partial<PushGateway> } = {},
+  given: { limits?: Partial<PushLimits>; gateway?: Partial<PushGateway>; clock?: Clock } = {},
 ) {
   const real = await Gateway.open({
     store: createMemoryStore(),
@@ -42,9 +41,10 @@ export async function openPushApi(
   const limitCounters = new LimitCounters();
   const routes = createPushRoutes({
     gateway,
-    authority: createPushAuthority({ secrets: createCredentials(CREDENTIALS) }),
+    authority: authorityOf(CREDENTIALS),
     limits: given.limits ?? {},
     counters: limitCounters,
+    ...(given.clock !== undefined && { clock: given.clock }),
     onError: (error) => errors.push(error),
   });
   const app = new Hono().route("/api/v1/clusters", routes);

@@ -30,6 +30,7 @@ test("docs/reference/push-api.md lists every code with its status", () => {
 test("docs/reference/push-api.md has the default limits", () => {
   const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB |`;
   const { pushSentBytes, pushBytes, pushBytesInFlight, pushLevels, pushRatio } = DEFAULT_PUSH_LIMITS;
+  const { pushSmallBytes, pushIdleSeconds, pushSeconds } = DEFAULT_PUSH_LIMITS;
   const { pushValues, pushValuesPerSecond, pushesPerSecond, pushBurst, pushesInFlight } = DEFAULT_PUSH_LIMITS;
   const written = (number: number) => number.toLocaleString("en");
   expect(documentation).toContain(`elements of a body | ${written(pushValues)} |`);
@@ -38,8 +39,11 @@ test("docs/reference/push-api.md has the default limits", () => {
   );
   expect(documentation).toContain(`in the long run; at once | ${pushesPerSecond}; ${pushBurst} |`);
   expect(documentation).toContain(`at the same time | ${pushesInFlight} |`);
-  for (const text of [mebibytes(pushSentBytes), mebibytes(pushBytes), mebibytes(pushBytesInFlight)])
-    expect(documentation).toContain(text);
+  for (const text of [mebibytes(pushSentBytes), mebibytes(pushBytes)]) expect(documentation).toContain(text);
+  expect(documentation).toContain(
+    `in any case | ${pushBytesInFlight / 1024 / 1024} MiB; ${pushSmallBytes / 1024} KiB |`,
+  );
+  expect(documentation).toContain(`for the whole body | ${pushIdleSeconds}; ${pushSeconds} |`);
   expect(documentation).toContain(`levels of nesting | ${pushLevels} |`);
   expect(documentation).toContain(`(from 1 MiB on) | ${pushRatio} |`);
   expect(DEFAULT_GATEWAY_LIMITS.mostSnapshotCharacters).toBe(pushBytes);

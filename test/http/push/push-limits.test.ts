@@ -71,7 +71,7 @@ describe("limits", () => {
   });
 
   test("all bodies together are bounded, and the bound is free again afterwards", async () => {
-    const { put, send } = await openPushApi({ limits: { pushBytesInFlight: 2000 } });
+    const { put, send } = await openPushApi({ limits: { pushBytesInFlight: 2000, pushSmallBytes: 0 } });
     let finish = () => {};
     const counted = Promise.withResolvers<void>();
     const parts = [" ".repeat(1900), " "];
@@ -120,7 +120,14 @@ describe("limits", () => {
     ["too many values", { pushValues: 1000 }, listOf(1000), 413, "TOO_MANY_VALUES", "limits.pushValues"],
     ["too long", { pushSentBytes: 100 }, listOf(100), 413, "BODY_TOO_LARGE", "limits.pushSentBytes"],
     ["too long inside", { pushBytes: 100 }, listOf(100), 413, "BODY_TOO_LARGE", "limits.pushBytes"],
-    ["no room", { pushBytesInFlight: 100 }, listOf(100), 503, "BUSY", "limits.pushBytesInFlight"],
+    [
+      "no room",
+      { pushBytesInFlight: 100, pushSmallBytes: 10 },
+      listOf(100),
+      503,
+      "BUSY",
+      "limits.pushBytesInFlight",
+    ],
   ];
   test.each(refusedFor)("%s is refused and counted", async (_, limits, body, status, code, limit) => {
     const { put, limitCounters } = await openPushApi({ limits });

@@ -2,13 +2,12 @@ import type { ClientAddress } from "../../../access/client/client-address.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import type { Logger } from "../logger.ts";
 import { NodeAdmission } from "../node-admission.ts";
-import { loadPushAuthority, type NodePushAuthority } from "../node-push-authority.ts";
-import { TokenCredentials } from "../token-credentials.ts";
+import { loadPushAuthority, loadTransferAuthority, type NodeAuthority } from "../node-authority.ts";
 
 /** Everybody who is known to a gateway: clusters that push, secondaries, and clients. */
 export interface NodeAccess {
-  readonly pushing: NodePushAuthority;
-  readonly secondaries: TokenCredentials;
+  readonly pushing: NodeAuthority;
+  readonly secondaries: NodeAuthority;
   readonly admission: NodeAdmission;
   /** Reads files again. @returns whether something is other than it was */
   refresh(): Promise<boolean>;
@@ -24,7 +23,7 @@ export async function loadAccess(
   const onFailure = (url: string, error: unknown) =>
     logger.warn({ event: "keys-unavailable", url, err: error }, "the keys of an issuer could not be fetched");
   const pushing = await loadPushAuthority(config, onFailure);
-  const secondaries = await TokenCredentials.loadTransfer(config.transfer.credentials);
+  const secondaries = await loadTransferAuthority(config);
   const admission = await NodeAdmission.load(config, { clientAddress, onFailure });
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");

@@ -34,12 +34,12 @@ export function createOwnRoutes(parts: OwnRoutesParts): OwnRoutes {
       onError,
     }),
     ...(config.transfer.credentials.length > 0 && {
-      transferRoutes: createTransferRoutes({ gateway, credentials: secondaries, onError }),
+      transferRoutes: createTransferRoutes({ gateway, authority: secondaries, onError }),
     }),
     stubRoutes: createStubRoutes({
       stubs,
       counters: counters.limits,
-      isForPushing: (identity) => pushing.isOfCluster(identity),
+      isForPushing: (identity) => pushing.isOfHolder(identity),
       isForAsking: (identity) => admission.isOfRule(identity),
       onError,
       onChange: (change, federation) =>

@@ -1,4 +1,4 @@
-import { parseDigest } from "../digests.ts";
+import { parseDigest } from "./digests.ts";
 
 /** Octets of a SHA-256, in words of 32 bits. */
 const WORDS = 8;

@@ -1,0 +1,127 @@
+import { AccessRefused } from "./access-refused.ts";
+import { BearerTable, type BearerTableSettings, bearerToken } from "./bearer-table.ts";
+import {
+  type CertificateIdentity,
+  type CertificatePattern,
+  describeCertificate,
+  fitsCertificate,
+} from "./certificates.ts";
+import type { ClientCertificate } from "./client/client.ts";
+
+/** The holder of a credential for pushing or for transfer. */
+export interface Holder {
+  /** What the operator calls the credential. */
+  readonly credential: string;
+  /** The cluster that it may write; undefined for a secondary. */
+  readonly clusterId?: string | undefined;
+}
+
+/** Everything by which clusters, or secondaries, are known. */
+export interface AuthoritySettings extends Omit<BearerTableSettings<Holder>, "setting"> {
+  readonly certificates?: readonly (CertificatePattern & { readonly holder: Holder })[];
+  /** Default: `push.credentials`. */
+  readonly setting?: string;
+}
+
+/** Says who sends a request. */
+export interface Authority {
+  /**
+   * @param shown the client certificate of the connection, where there is one
+   * @returns at least one holder of what the request shows
+   * @throws {AccessRefused} where it shows nothing that is known
+   */
+  identify(
+    authorization: string | undefined,
+    shown: ClientCertificate | undefined,
+  ): Promise<ReadonlySet<Holder>>;
+}
+
+/** Says which cluster a request may write. */
+export interface PushAuthority extends Authority {
+  /** @throws {AccessRefused} where the request shows nothing that is known, or something of another cluster */
+  authorize(
+    authorization: string | undefined,
+    shown: ClientCertificate | undefined,
+    clusterId: string,
+  ): Promise<Holder>;
+  /**
+   * The clusters that the bearer token of an Authorization field (RFC 6750) stands for: none for an
+   * unknown token. Undefined where the field is absent or holds no bearer token.
+   */
+  clustersOf(authorization: string | undefined): Promise<ReadonlySet<string> | undefined>;
+  /** Whether a certificate is one of a holder, and so of nobody else. */
+  isOfHolder(identity: CertificateIdentity): boolean;
+}
+
+/**
+ * The authority over pushes, or over transfer: bearer secrets, tokens of issuers and client certificates. An Authorization field
+ * decides alone where there is one: a wrong token is never made good by a certificate.
+ * @throws {RangeError} for a secret that is no SHA-256
+ */
+export function createAuthority(settings: AuthoritySettings): PushAuthority {
+  const { certificates = [], setting = "push.credentials" } = settings;
+  const tokens = new BearerTable({ ...settings, setting });
+
+  const identify: Authority["identify"] = async (authorization, shown) => {
+    const token = bearerToken(authorization);
+    if (token === undefined) return holdersOfCertificate(certificates, shown, setting);
+    const holders = await tokens.holdersOf(token);
+    if (holders === undefined)
+      throw new AccessRefused("UNKNOWN_TOKEN", "the gateway does not know this bearer token");
+    return holders;
+  };
+
+  return {
+    identify,
+    async authorize(authorization, shown, clusterId) {
+      const holders = [...(await identify(authorization, shown))];
+      const holder = holders.find((one) => one.clusterId === clusterId);
+      if (holder !== undefined) return holder;
+      throw new AccessRefused(
+        "OTHER_CLUSTER",
+        `what the request shows is of another cluster than "${clusterId}"`,
+      );
+    },
+    async clustersOf(authorization) {
+      const token = bearerToken(authorization);
+      if (token === undefined) return undefined;
+      try {
+        const holders = [...((await tokens.holdersOf(token)) ?? [])];
+        return new Set(holders.flatMap(({ clusterId }) => clusterId ?? []));
+      } catch (error) {
+        if (error instanceof AccessRefused) return new Set();
+        throw error;
+      }
+    },
+    isOfHolder: (identity) => certificates.some((pattern) => fitsCertificate(pattern, identity)),
+  };
+}
+
+/** @throws {AccessRefused} where there is no certificate, or none of a holder */
+function holdersOfCertificate(
+  certificates: NonNullable<AuthoritySettings["certificates"]>,
+  shown: ClientCertificate | undefined,
+  setting: string,
+): ReadonlySet<Holder> {
+  const status = certificates.length === 0 ? "none" : (shown?.certificate ?? "none");
+  const identity = status === "verified" ? shown?.certificateIdentity : undefined;
+  if (identity !== undefined) {
+    const fitting = certificates.filter((pattern) => fitsCertificate(pattern, identity));
+    if (fitting.length > 0) return new Set(fitting.map(({ holder }) => holder));
+    throw new AccessRefused(
+      "UNKNOWN_CERTIFICATE",
+      `no credential is for the client certificate with ${describeCertificate(identity)}: add one to the gateway's ${setting}`,
+    );
+  }
+  if (status === "refused")
+    throw new AccessRefused(
+      "CERTIFICATE_REFUSED",
+      "the client certificate is not one of the authorities that this gateway trusts (tls.clientCaFile), or not valid now",
+    );
+  throw new AccessRefused(
+    "TOKEN_REQUIRED",
+    certificates.length === 0
+      ? "an Authorization field with a bearer token is required"
+      : "an Authorization field with a bearer token, or a client certificate, is required",
+  );
+}

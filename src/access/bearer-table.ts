@@ -1,0 +1,65 @@
+import { type Sha256, sha256BySubtle } from "./digests.ts";
+import { andThen, type MaybePromise } from "./maybe-promise.ts";
+import { createOidcVerifier, type OidcCredential } from "./oidc.ts";
+import { SecretTable } from "./secret-table.ts";
+import { TokenMemory } from "./token-memory.ts";
+
+/** A bearer secret and its holder. Several secrets may have one holder, for rotation. */
+export interface BearerSecret<Holder> {
+  readonly holder: Holder;
+  /** SHA-256 of the token (UTF-8), 64 hex digits. */
+  readonly tokenSha256: string;
+}
+
+/** What a table of bearer tokens is made of. */
+export interface BearerTableSettings<Holder> {
+  readonly secrets?: readonly BearerSecret<Holder>[];
+  readonly oidc?: readonly OidcCredential<Holder>[];
+  /** Where the credentials are configured, for messages. */
+  readonly setting: string;
+  /** Default: that of `crypto.subtle`. */
+  readonly sha256?: Sha256;
+  /** Unix milliseconds. Default: the host's clock. */
+  readonly clock?: () => number;
+}
+
+const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]{1,4096}=*) *$/i;
+
+/** The token of an Authorization field; undefined where the field is absent or holds no bearer token (RFC 6750 section 2.1). */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return BEARER.exec(authorization ?? "")?.[1];
+}
+
+/**
+ * Bearer tokens with their holders: secrets by their SHA-256, and tokens of issuers. Clients, clusters that push and secondaries are
+ * known by a table each. A secret is compared with every one, in a time that says nothing of how close it came.
+ */
+export class BearerTable<Holder> {
+  readonly #sha256: Sha256;
+  readonly #secrets: SecretTable<ReadonlySet<Holder>>;
+  readonly #issued: TokenMemory<Holder> | undefined;
+
+  /** @throws {RangeError} where a `tokenSha256` is not 64 hex digits */
+  constructor(settings: BearerTableSettings<Holder>) {
+    const { secrets = [], oidc = [], setting, sha256 = sha256BySubtle, clock = Date.now } = settings;
+    this.#sha256 = sha256;
+    const holders = new Map<string, Set<Holder>>();
+    for (const { holder, tokenSha256 } of secrets) {
+      const key = tokenSha256.toLowerCase();
+      holders.set(key, (holders.get(key) ?? new Set()).add(holder));
+    }
+    this.#secrets = new SecretTable([...holders].map(([digest, all]) => [all, digest]));
+    if (oidc.length > 0) this.#issued = new TokenMemory(createOidcVerifier(oidc, setting, clock), clock);
+  }
+
+  /**
+   * The holders of a token, in the order of the credentials; at once where nothing has to be waited for. Undefined for a token that is not known.
+   * @throws {AccessRefused} saying what is wrong with an issuer's token
+   */
+  holdersOf(token: string): MaybePromise<ReadonlySet<Holder> | undefined> {
+    return andThen(
+      this.#sha256(new TextEncoder().encode(token)),
+      (digest) => this.#secrets.find(digest) ?? this.#issued?.holdersOf(token, digest),
+    );
+  }
+}

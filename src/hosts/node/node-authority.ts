@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { createAuthority, type PushAuthority } from "../../access/authority.ts";
+import { authoritySettings, type Credential } from "../../config/push-credentials.ts";
+import type { ServeConfig } from "../../config/serve-config.ts";
+import { UsageError } from "../../config/usage-error.ts";
+import { IssuerKeys } from "./issuer-keys.ts";
+import { readToken } from "./token-file.ts";
+
+/** The authority over pushes, or over transfer, on Node, whose files may change while the gateway runs. */
+export interface NodeAuthority extends PushAuthority {
+  /**
+   * Reads the files again. What was read last stays in force where that fails.
+   * @returns whether tokens or keys are others
+   * @throws {UsageError} naming the file that cannot be read
+   */
+  refresh(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/**
+ * The authority over pushes.
+ * @param onFailure told when an issuer's keys could not be fetched
+ * @throws {UsageError} naming the file that cannot be read, or what certificates lack
+ */
+export function loadPushAuthority(
+  { push, tls }: Pick<ServeConfig, "push" | "tls">,
+  onFailure: (url: string, error: unknown) => void,
+): Promise<NodeAuthority> {
+  const clientCaFile = typeof tls === "object" ? tls.clientCaFile : undefined;
+  if (clientCaFile === undefined && push.credentials.some(({ certificate }) => certificate !== undefined))
+    throw new UsageError("push.credentials: a certificate needs a trusted authority: give tls.clientCaFile");
+  return loadAuthority(push.credentials, "push.credentials", onFailure);
+}
+
+/**
+ * The authority over transfer.
+ * @throws {UsageError} naming the file that cannot be read
+ */
+export function loadTransferAuthority({ transfer }: Pick<ServeConfig, "transfer">): Promise<NodeAuthority> {
+  return loadAuthority(transfer.credentials, "transfer.credentials", () => {});
+}
+
+async function loadAuthority(
+  credentials: readonly Credential[],
+  setting: string,
+  onFailure: (url: string, error: unknown) => void,
+): Promise<NodeAuthority> {
+  const issuers = new Map<object, IssuerKeys>();
+  for (const { oidc } of credentials)
+    if (oidc !== undefined) issuers.set(oidc, await IssuerKeys.load(oidc, onFailure));
+  let read = "";
+  let current = createAuthority({});
+
+  const refresh = async (): Promise<boolean> => {
+    const list = await Promise.all(credentials.map(readCredential));
+    const changed = [list.map(({ tokenSha256 }) => tokenSha256).join() !== read];
+    for (const keys of issuers.values()) changed.push(await keys.refresh());
+    if (!changed.includes(true)) return false;
+    read = list.map(({ tokenSha256 }) => tokenSha256).join();
+    current = createAuthority(authoritySettings(list, setting, (oidc) => issuers.get(oidc)!.source));
+    return true;
+  };
+  await refresh();
+  return {
+    identify: (...request) => current.identify(...request),
+    authorize: (...request) => current.authorize(...request),
+    clustersOf: (authorization) => current.clustersOf(authorization),
+    isOfHolder: (identity) => current.isOfHolder(identity),
+    refresh,
+    close: async () => {
+      await Promise.all([...issuers.values()].map((keys) => keys.close()));
+    },
+  };
+}
+
+async function readCredential(credential: Credential): Promise<Credential> {
+  if (credential.tokenFile === undefined) return credential;
+  const token = await readToken(credential.tokenFile);
+  return { ...credential, tokenSha256: createHash("sha256").update(token).digest("hex") };
+}

@@ -1,0 +1,69 @@
+import { ApiError } from "../api-error.ts";
+import type { PushLimits } from "./push-limits.ts";
+
+/** Counts the bytes of one body while the gateway holds them. */
+export interface BodyAccount {
+  /**
+   * Counts further bytes.
+   * @throws {ApiError} 429 where this cluster's bodies, 503 where all bodies together are too much
+   */
+  charge(bytes: number): void;
+  /** Whether the body is so small that it waits for no other cluster. */
+  readonly isSmall: boolean;
+  /** Gives back what was counted. */
+  release(): void;
+}
+
+/** The bytes of bodies that are read at the same time: of one cluster, and of all together. */
+export class BodyBudget {
+  readonly #limits: Pick<PushLimits, "pushBytes" | "pushBytesInFlight" | "pushSmallBytes">;
+  readonly #ofClusters = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(limits: Pick<PushLimits, "pushBytes" | "pushBytesInFlight" | "pushSmallBytes">) {
+    this.#limits = limits;
+  }
+
+  /**
+   * An account for one body of a cluster. Its first `pushSmallBytes` bytes count for the cluster alone, so that bodies of other clusters
+   * never keep out a small one; `pushesInFlight` bounds how many there are.
+   */
+  open(clusterId: string): BodyAccount {
+    const { pushBytes, pushBytesInFlight, pushSmallBytes } = this.#limits;
+    let bytes = 0;
+    const shared = () => Math.max(0, bytes - pushSmallBytes);
+    const add = (more: number) => {
+      const before = shared();
+      bytes += more;
+      this.#bytes += shared() - before;
+      const ofCluster = (this.#ofClusters.get(clusterId) ?? 0) + more;
+      if (ofCluster === 0) this.#ofClusters.delete(clusterId);
+      else this.#ofClusters.set(clusterId, ofCluster);
+    };
+    return {
+      charge: (more) => {
+        add(more);
+        if (shared() > 0 && this.#bytes > pushBytesInFlight) throw noRoom("limits.pushBytesInFlight");
+        if (this.#ofClusters.get(clusterId)! > pushBytes) throw noRoom("limits.pushBytes");
+      },
+      get isSmall() {
+        return bytes <= pushSmallBytes;
+      },
+      release: () => add(-bytes),
+    };
+  }
+}
+
+function noRoom(limit: "limits.pushBytesInFlight" | "limits.pushBytes"): ApiError {
+  if (limit === "limits.pushBytes")
+    return new ApiError(
+      429,
+      "TOO_MANY_PUSHES",
+      "the pushes of this cluster that are in progress are too large together",
+      { headers: { "retry-after": "1" }, limit },
+    );
+  return new ApiError(503, "BUSY", "too many pushes are being read: try again later", {
+    headers: { "retry-after": "5" },
+    limit,
+  });
+}

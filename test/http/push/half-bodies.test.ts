@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { acknowledged, refusal } from "../../conformance/push-client.ts";
+import { FakeClock } from "../../gateway/fake-clock.ts";
+import { shopSnapshot } from "../../snapshot/worlds.ts";
+import { halfBody } from "./half-body.ts";
+import { openPushApi } from "./push-api.ts";
+
+const EAST = { token: "east-token" };
+const LIMITS = { pushBytes: 4000, pushBytesInFlight: 4000, pushSmallBytes: 2000 };
+const east = JSON.stringify(shopSnapshot("east.eu"));
+const spaces = (count: number) => " ".repeat(count);
+
+test("half-sent bodies that fill the common budget keep out no renewal and no small delta of another cluster", async () => {
+  const { put, send, limitCounters } = await openPushApi({ limits: { ...LIMITS, pushBytesInFlight: 1500 } });
+  const { generation } = await acknowledged(send("PUT", "east.eu/snapshot", { ...EAST, body: east }));
+  const body = halfBody();
+  const waiting = put(undefined, { body: () => body.stream });
+  await body.send(spaces(3500));
+  await acknowledged(send("POST", "east.eu/lease", { ...EAST, body: JSON.stringify({ generation }) }));
+  const patch = { namespaces: { more: {} } };
+  const delta = JSON.stringify({ baseGeneration: generation, patch });
+  await acknowledged(send("PATCH", "east.eu/snapshot", { ...EAST, body: delta }));
+  const large = await refusal(send("PUT", "east.eu/snapshot", { ...EAST, body: `${spaces(2500)}${east}` }));
+  expect(large).toMatchObject({ status: 503, code: "BUSY" });
+  expect(limitCounters.counts().get("limits.pushBytesInFlight")).toBe(1);
+  body.end();
+  expect(await refusal(waiting)).toMatchObject({ code: "INVALID_JSON" });
+  await acknowledged(send("PUT", "east.eu/snapshot", { ...EAST, body: `${spaces(2500)}${east}` }));
+});
+
+test("the bodies of one cluster together are bounded, and give the bound back", async () => {
+  const { put, limitCounters } = await openPushApi({ limits: { ...LIMITS, pushBytesInFlight: 1_000_000 } });
+  const body = halfBody();
+  const waiting = put(undefined, { body: () => body.stream });
+  await body.send(spaces(3500));
+  const refused = await refusal(put());
+  expect(refused).toMatchObject({ status: 429, code: "TOO_MANY_PUSHES" });
+  expect(refused.headers.get("retry-after")).toBe("1");
+  expect(limitCounters.counts().get("limits.pushBytes")).toBe(1);
+  body.end();
+  await refusal(waiting);
+  await acknowledged(put());
+});
+
+test.each([
+  ["snapshot", "PUT", "west/snapshot"],
+  ["delta", "PATCH", "west/snapshot"],
+  ["renewal", "POST", "west/lease"],
+])("a %s without a byte for pushIdleSeconds is given up with 408", async (_, method, path) => {
+  const clock = new FakeClock();
+  const { send, limitCounters } = await openPushApi({ clock, limits: { pushIdleSeconds: 5 } });
+  const body = halfBody();
+  const waiting = send(method, path, { body: () => body.stream });
+  await body.send("{");
+  await clock.advance(4000);
+  await body.send(" ");
+  await clock.advance(4000);
+  expect(limitCounters.counts().get("limits.pushIdleSeconds")).toBe(0);
+  await clock.advance(1000);
+  expect(await refusal(waiting)).toMatchObject({ status: 408, code: "BODY_TOO_SLOW" });
+  expect(limitCounters.counts().get("limits.pushIdleSeconds")).toBe(1);
+  expect(clock.timers).toBe(0);
+});
+
+test("a body that comes byte by byte is given up after pushSeconds", async () => {
+  const clock = new FakeClock();
+  const { put, limitCounters } = await openPushApi({ clock, limits: { pushSeconds: 12 } });
+  const body = halfBody();
+  const waiting = put(undefined, { body: () => body.stream });
+  for (let second = 0; second < 12; second++) {
+    await body.send(" ");
+    await clock.advance(1000);
+  }
+  expect(await refusal(waiting)).toMatchObject({ status: 408, code: "BODY_TOO_SLOW" });
+  expect(limitCounters.counts().get("limits.pushSeconds")).toBe(1);
+});
+
+test("a process that was busy for minutes does not blame the sender", async () => {
+  const clock = new FakeClock();
+  const { put } = await openPushApi({ clock });
+  const body = halfBody();
+  const waiting = put(undefined, { body: () => body.stream });
+  await body.send(JSON.stringify(shopSnapshot("west")));
+  clock.stall(300_000);
+  await clock.advance(0);
+  body.end();
+  await acknowledged(waiting);
+  expect(clock.timers).toBe(0);
+});
