@@ -34,7 +34,7 @@ export interface SourceListener {
 export interface ObjectSource {
   /** Whether the reported objects are a whole state of the cluster: false until all resources were listed once, and while one is listed again. */
   readonly complete: boolean;
-  /** When the source last confirmed that the reported objects are current, in Unix milliseconds; undefined before the first time. */
+  /** When the source last confirmed that the reported objects are current, by `performance.now()`; undefined before the first time. */
   lastConfirmed(now: number): number | undefined;
   /** Reports the objects and their changes; resolves when the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
