@@ -7,6 +7,8 @@ import type { GatewayProcess } from "../processes.ts";
 /** The service that all clusters export, and what the healthy ones say of it. */
 export const SHARED = "shared/web";
 const SHARED_PORT = { name: "http", protocol: "TCP", port: 80 };
+/** On a gateway's first day reported times count: the healthy exports are the oldest. */
+const EXPORTED_AT = "2021-01-01T00:00:00Z";
 const STABLE = [1, 2, 3];
 
 /** A cluster that changes all the time, and checks after each change that the gateway answers what it acknowledged. */
@@ -82,7 +84,11 @@ export class HealthyCluster {
     const stable = Object.fromEntries(STABLE.map((last) => [this.#address(last), member(last)]));
     const ports = [{ ...SHARED_PORT, port: 8080 }];
     const members = { ...stable, ...this.#movingMember() };
-    return { ...headlessExport(0), endpoints: { "http/TCP/8080": { ports, members } } };
+    return {
+      ...headlessExport(0),
+      exportedAt: EXPORTED_AT,
+      endpoints: { "http/TCP/8080": { ports, members } },
+    };
   }
 
   #address(last: number): string {

@@ -8,7 +8,7 @@ import type { Random } from "./random.ts";
 import { openTls } from "./slow-client.ts";
 
 const MIB = 1024 * 1024;
-/** Before every other export; before ServiceExports existed; in the future. */
+/** Possible; before ServiceExports existed; in the future. */
 const CLAIMED_TIMES = ["2023-01-01T00:00:00Z", "2019-01-01T00:00:00Z", "2099-01-01T00:00:00Z"];
 
 /** A tenant with one valid credential, who does everything to the others that a seed decides. */
