@@ -30,6 +30,11 @@ export const STATUS_GAUGES: readonly Gauge<ServingStatus | GatewayStatus>[] = [
     help: "Services in the zone image.",
     read: ({ services }) => services,
   },
+  {
+    name: "clusterset_doh_behind_seconds",
+    help: "Time for which a change waits that answers should have, while they say that they are stale; else 0.",
+    read: ({ behindSince }, now) => (behindSince === undefined ? 0 : (now - behindSince) / 1000),
+  },
   // A secondary does not know conflicts and findings; what it has instead is how far behind its primary it is.
   {
     name: "clusterset_doh_stale_seconds",
