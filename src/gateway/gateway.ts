@@ -3,9 +3,10 @@ import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import { DamageCounters } from "../store/damage-counters.ts";
 import { createMemoryPrecedenceStore, type PrecedenceStore } from "../store/precedence-store.ts";
 import type { SnapshotStore } from "../store/store.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, unixTime } from "./clock.ts";
 import type { ScopedGateway, ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
@@ -17,6 +18,7 @@ import type { SettlePush } from "./push-backlog.ts";
 import { Pushes } from "./pushes.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
+import { resumed } from "./stored-lease.ts";
 
 /** What a gateway is put together from. */
 export interface GatewayDependencies<Image extends ServedImage> {
@@ -29,6 +31,8 @@ export interface GatewayDependencies<Image extends ServedImage> {
   readonly limits?: Partial<GatewayLimits>;
   /** What calls `onDue` when the next lease runs out. Default: a timer of the clock. */
   readonly watchLeases?: (onDue: () => void) => LeaseWatch;
+  /** What the stores found damaged, for metrics. */
+  readonly damage?: DamageCounters;
   /** The scopes that it answers in, beside everything. Default: none. */
   readonly scopes?: readonly Visibility[];
 }
@@ -38,7 +42,10 @@ export interface GatewayDependencies<Image extends ServedImage> {
  * A cluster whose lease is over leaves the answers, alone. Itself it is the gateway for whom everything exists.
  */
 export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> {
+  /** What the stores found damaged. */
+  readonly damage: DamageCounters;
   readonly #store: SnapshotStore;
+  readonly #clock: Clock;
   readonly #serving: Serving<Image>;
   readonly #pushes: Pushes<Image>;
   #closed = false;
@@ -47,6 +54,8 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const { stages, clock, onEvent, watchLeases, scopes = [] } = dependencies;
     const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
     this.#store = dependencies.store;
+    this.#clock = clock;
+    this.damage = dependencies.damage ?? new DamageCounters();
     this.#serving = new Serving({
       stages,
       clock,
@@ -59,7 +68,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
       onExpired: (expired) => this.#pushes.forget(expired),
     });
     const serving = this.#serving;
-    this.#pushes = new Pushes({ store: this.#store, precedence, limits, onEvent, serving });
+    this.#pushes = new Pushes({ store: this.#store, precedence, clock, limits, onEvent, serving });
   }
 
   /**
@@ -71,13 +80,14 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   ): Promise<Gateway<Image>> {
     const { store, precedence: remembered = createMemoryPrecedenceStore(), clock } = dependencies;
     const now = clock.now();
-    const precedence = await Precedence.open(remembered, now);
+    const precedence = await Precedence.open(remembered, unixTime(clock, now));
     const gateway = new Gateway(dependencies, precedence);
-    const kept = (await store.load()).map(({ snapshot, meta }) => new HeldCluster(snapshot, meta));
-    for (const { snapshot, meta } of kept) {
+    const stored = await store.load();
+    for (const { snapshot, meta } of stored) {
       if (!precedence.knows(snapshot.clusterId)) await precedence.look(snapshot, meta.renewedAt);
       precedence.heard(snapshot.clusterId, meta.renewedAt);
     }
+    const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, resumed(meta, clock)));
     gateway.#serving.start(kept, now);
     return gateway;
   }
@@ -97,6 +107,11 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const within = this.scopes.get(key);
     if (within === undefined) throw new RangeError(`the gateway was not opened with the scope ${key}`);
     return within;
+  }
+
+  /** What the wall clock shows at an instant that this gateway gave, in Unix milliseconds. */
+  unixTime(at: number): number {
+    return unixTime(this.#clock, at);
   }
 
   /** What is held of a cluster; undefined for one that is not live. */

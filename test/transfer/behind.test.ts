@@ -21,6 +21,7 @@ it("a primary and its secondaries say that they are stale while a push waits too
   expect(errorsOf(WEB)).toEqual([]);
   // It asks for the newest state, which the next answer is from.
   await ask();
+  await clock.advance(1);
   expect(await ask()).toMatchObject({ rcode: "NOERROR", errors: [] });
   expect(secondary.status()).not.toHaveProperty("behindSince");
 });

@@ -5,17 +5,18 @@ import { ownNames } from "../../../config/own-names.ts";
 import { grantsOf } from "../../../config/push-credentials.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/usage-error.ts";
-import { systemClock } from "../../../gateway/clock.ts";
 import { Gateway } from "../../../gateway/gateway.ts";
 import type { GatewayEvent } from "../../../gateway/gateway-events.ts";
 import type { Visibility } from "../../../merge/visibility.ts";
 import type { DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
+import { DamageCounters } from "../../../store/damage-counters.ts";
 import { openFileStore } from "../../../store/file-store.ts";
 import { openPrecedenceFolder } from "../../../store/precedence-folder.ts";
-import { StoreError } from "../../../store/store-error.ts";
+import { type OnStoreWarning, StoreError } from "../../../store/store-error.ts";
 import type { ZoneImage } from "../../../zone/image.ts";
 import { createStages } from "../../settings/stages.ts";
 import type { Logger } from "../logger.ts";
+import { nodeClock } from "../node-clock.ts";
 
 /** What opening the gateway of a state folder takes. */
 export interface OpenGatewayParts {
@@ -33,11 +34,15 @@ export interface OpenGatewayParts {
 export async function openGateway(parts: OpenGatewayParts): Promise<Gateway<ZoneImage>> {
   const { config, logger, scopes, designated } = parts;
   const { stateDirectory } = config;
+  const damage = new DamageCounters();
+  const onWarning: OnStoreWarning = (warning) => {
+    damage.count(warning);
+    logger.warn({ event: "store-damage", ...warning }, warning.message);
+  };
   try {
     return await Gateway.open({
-      store: await openFileStore(join(stateDirectory, "snapshots"), {
-        onWarning: ({ code, ...rest }) => logger.warn({ event: "store-damage", code, ...rest }, rest.message),
-      }),
+      store: await openFileStore(join(stateDirectory, "snapshots"), { onWarning }),
+      damage,
       precedence: await openPrecedenceFolder(join(stateDirectory, "precedence")),
       stages: createStages({
         ...config,
@@ -46,7 +51,7 @@ export async function openGateway(parts: OpenGatewayParts): Promise<Gateway<Zone
         federations: federationOptions(config.federations),
         designated,
       }),
-      clock: systemClock,
+      clock: nodeClock,
       onEvent: (event) => logEvent(logger, event),
       limits: gatewayLimitsOf(config),
       scopes,
