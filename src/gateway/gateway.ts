@@ -3,6 +3,7 @@ import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import { DamageCounters } from "../store/damage-counters.ts";
 import { createMemoryRememberedStore, type RememberedStore } from "../store/remembered/remembered-store.ts";
 import type { SnapshotStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
@@ -28,6 +29,8 @@ export interface GatewayDependencies<Image extends ServedImage> {
   readonly limits?: Partial<GatewayLimits>;
   /** What calls `onDue` when the next lease runs out. Default: a timer of the clock. */
   readonly watchLeases?: (onDue: () => void) => LeaseWatch;
+  /** What the stores found damaged, for metrics. */
+  readonly damage?: DamageCounters;
   /** The scopes that it answers in, beside everything. Default: none. */
   readonly scopes?: readonly Visibility[];
 }
@@ -37,6 +40,8 @@ export interface GatewayDependencies<Image extends ServedImage> {
  * A cluster whose lease is over leaves the answers, alone. Itself it is the gateway for whom everything exists.
  */
 export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> {
+  /** What the stores found damaged. */
+  readonly damage: DamageCounters;
   readonly #store: SnapshotStore;
   readonly #serving: Serving<Image>;
   readonly #pushes: Pushes<Image>;
@@ -46,6 +51,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const { stages, clock, onEvent, watchLeases, scopes = [] } = dependencies;
     const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
     this.#store = dependencies.store;
+    this.damage = dependencies.damage ?? new DamageCounters();
     this.#serving = new Serving({
       stages,
       clock,
@@ -67,14 +73,19 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   static async open<Image extends ServedImage>(
     dependencies: GatewayDependencies<Image>,
   ): Promise<Gateway<Image>> {
-    const { store, clock, onEvent } = dependencies;
+    const { store, clock, damage = new DamageCounters() } = dependencies;
     const now = clock.now();
+    const onEvent: OnGatewayEvent = (event) => {
+      if (event.event === "memory-damaged") damage.countPart("memory");
+      if (event.event === "memory-lost") damage.countPart("memory-lost");
+      dependencies.onEvent(event);
+    };
     const stored = await store.load();
     const remembered = dependencies.remembered ?? createMemoryRememberedStore();
     const records = await remembered.load();
-    for (const damage of records.damage) onEvent({ event: "memory-damaged", ...damage });
+    for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
     const precedence = await Precedence.open({ store: remembered, records, stored, onEvent, now });
-    const gateway = new Gateway(dependencies, precedence);
+    const gateway = new Gateway({ ...dependencies, damage }, precedence);
     const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, meta));
     gateway.#serving.start(kept, now);
     return gateway;

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { parse } from "yaml";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { AccessCounters } from "../../src/http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
+import { DamageCounters } from "../../src/store/damage-counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
 
@@ -10,7 +12,7 @@ const page = readFileSync(new URL("../../docs/reference/metrics.md", import.meta
 
 /** What `/metrics` says where everything is switched on. */
 const exported = await createPrometheusMetrics(
-  new FakeGateway(),
+  Object.assign(new FakeGateway(), { damage: new DamageCounters() }),
   new QueryCounters(),
   () => NOW,
   fakeForwarder({}).forwarder,
@@ -29,4 +31,21 @@ const documented = page
 it("docs/reference/metrics.md has every metric with its type, and no other", () => {
   const types = [...exported.matchAll(/^# TYPE (clusterset_doh_\w+) (\w+)/gm)];
   expect(documented.sort()).toEqual(types.map(([, name, type]) => `${name} ${type}`).sort());
+});
+
+it("the alerts name metrics and labels that exist", () => {
+  const [, text] = /```yaml\n(groups:.*?)```/s.exec(page)!;
+  const { groups } = parse(text!) as {
+    groups: { rules: { expr: string; annotations: { summary: string } }[] }[];
+  };
+  const rules = groups.flatMap(({ rules: some }) => some);
+  expect(rules.length).toBeGreaterThan(3);
+  for (const { expr, annotations } of rules) {
+    const name = /clusterset_doh_\w+/.exec(expr)?.[0];
+    const row = page.split("\n").find((line) => line.startsWith(`| \`${name}\` |`));
+    expect(row, expr).toBeDefined();
+    const shown = [...annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label!);
+    for (const label of shown)
+      expect(label === "instance" || row!.includes(`\`${label}\``), label).toBe(true);
+  }
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FINDING_REASONS } from "../../src/merge/finding-reasons.ts";
 import { filesBelow, root, textOf } from "./pages.ts";
 
 const page = textOf("docs/how-to/troubleshoot.md");
@@ -51,5 +52,12 @@ describe("docs/how-to/troubleshoot.md", () => {
     found.delete("NodePort");
     expect(found.size).toBeGreaterThan(35);
     expect([...found].filter((name) => !named.has(name)).sort()).toEqual([]);
+  });
+
+  it("has the findings that metrics know by name, and no other", () => {
+    const [, table] = /^\| finding \|.*\n\|.*\n((?:\|.*\n)+)/m.exec(page)!;
+    const rows = table!.split("\n").map((row) => row.split("|")[1] ?? "");
+    const listed = rows.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, reason]) => reason!));
+    expect(listed.sort()).toEqual([...FINDING_REASONS].sort());
   });
 });

@@ -75,8 +75,6 @@ describe("/metrics", () => {
           "clusterset_doh_ready 1",
           "clusterset_doh_image_bytes 4096",
           "clusterset_doh_services 2",
-          "clusterset_doh_conflicts 0",
-          "clusterset_doh_findings 0",
           'clusterset_doh_cluster_live{cluster="cluster-a"} 1',
           'clusterset_doh_cluster_snapshot_age_seconds{cluster="cluster-a"} 60',
           'clusterset_doh_cluster_lease_remaining_seconds{cluster="cluster-b"} 27',

@@ -8,10 +8,11 @@ import {
 } from "prom-client";
 import { DURATION_BOUNDS, type QueryCounters } from "../../answer/query-counters.ts";
 import type { Forwarder } from "../../forward/forwarder.ts";
+import type { DamageCounters } from "../../store/damage-counters.ts";
 import type { AccessCounters } from "./access-counters.ts";
 import { registerForwarding } from "./forward-metrics.ts";
 import type { MetricsSource } from "./metrics-source.ts";
-import { CLUSTER_GAUGES, STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
+import { STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
 
 /**
  * Metrics for Prometheus. Nothing is done while queries are answered: the counters and the gateway's
@@ -31,6 +32,7 @@ export function createPrometheusMetrics(
   collectDefaultMetrics({ register: registry });
   registerCounters(registry, counters);
   registerStatus(registry, gateway, clock);
+  if (gateway.damage !== undefined) registerDamage(registry, gateway.damage);
   if (forwarder !== undefined) registerForwarding(registry, forwarder);
   if (access !== undefined) registerAccess(registry, access);
   return { contentType: registry.contentType, render: () => registry.metrics() };
@@ -134,6 +136,19 @@ function registerAccess(registry: Registry, access: AccessCounters): void {
   });
 }
 
+function registerDamage(registry: Registry, damage: DamageCounters): void {
+  new Counter({
+    name: "clusterset_doh_damaged_records_total",
+    help: "Damaged records of the store that the gateway went on without, by part.",
+    labelNames: ["part"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [part, count] of damage.counts()) this.inc({ part }, count);
+    },
+  });
+}
+
 const DURATION = "clusterset_doh_query_duration_seconds";
 const DURATION_HELP = "Time from a decoded query to its answer in wire format.";
 
@@ -171,29 +186,17 @@ class QueryDurations extends Histogram<"le"> {
 }
 
 function registerStatus(registry: Registry, gateway: StatusSource, clock: () => number): void {
-  const registers = [registry];
-  for (const { name, help, read } of STATUS_GAUGES) {
-    const value = () => read(gateway.status(), clock());
-    if (value() === undefined) continue;
+  for (const { name, help, labelNames, read } of STATUS_GAUGES) {
+    if (read(gateway.status(), clock()) === undefined) continue;
     new Gauge({
       name,
       help,
-      registers,
+      labelNames,
+      registers: [registry],
       collect() {
-        this.set(value() ?? 0);
+        this.reset();
+        for (const { labels, value } of read(gateway.status(), clock()) ?? []) this.set(labels, value);
       },
     });
   }
-  for (const { name, help, read } of CLUSTER_GAUGES)
-    new Gauge({
-      name,
-      help,
-      labelNames: ["cluster"],
-      registers,
-      collect() {
-        this.reset();
-        for (const cluster of gateway.status().clusters)
-          this.set({ cluster: cluster.clusterId }, read(cluster, clock()) ?? 0);
-      },
-    });
 }

@@ -1,71 +1,94 @@
 import type { ClusterStatus, GatewayStatus, ServingStatus } from "../../gateway/gateway-types.ts";
+import type { DamageCounters } from "../../store/damage-counters.ts";
+import { conflictSeries, findingSeries, type GaugeSeries } from "./label-counts.ts";
 
 /** What metrics read: a gateway that compiles, or a secondary. */
 export interface StatusSource {
   status(): ServingStatus | GatewayStatus;
+  /** What its store found damaged; absent for a gateway without one. */
+  readonly damage?: DamageCounters;
 }
 
-/** A number of the gateway's status, as of `now` (Unix milliseconds). */
-interface Gauge<Status> {
+/** A gauge over the gateway's status. */
+export interface StatusGauge {
   readonly name: string;
   readonly help: string;
-  /** Undefined where a gateway of that kind does not know it. */
-  readonly read: (status: Status, now: number) => number | undefined;
+  readonly labelNames: readonly string[];
+  /** The values at `now` (Unix milliseconds). Undefined where a gateway of that kind does not know them. */
+  readonly read: (status: ServingStatus | GatewayStatus, now: number) => readonly GaugeSeries[] | undefined;
 }
 
-/** Numbers of the whole gateway. */
-export const STATUS_GAUGES: readonly Gauge<ServingStatus | GatewayStatus>[] = [
-  {
-    name: "clusterset_doh_ready",
-    help: "1 when queries are answered from a loaded image.",
-    read: ({ ready }) => Number(ready),
-  },
-  {
-    name: "clusterset_doh_image_bytes",
-    help: "Size of the zone image.",
-    read: ({ imageBytes }) => imageBytes,
-  },
-  {
-    name: "clusterset_doh_services",
-    help: "Services in the zone image.",
-    read: ({ services }) => services,
-  },
-  // A secondary does not know conflicts and findings; what it has instead is how far behind its primary it is.
-  {
-    name: "clusterset_doh_stale_seconds",
-    help: "Time since the primary last answered, while answers say that they are stale; else 0.",
-    read: (status, now) => {
+/** Every gauge of the gateway's status. A secondary does not know conflicts and findings, but how far behind its primary it is. */
+export const STATUS_GAUGES: readonly StatusGauge[] = [
+  ofGateway("clusterset_doh_ready", "1 when queries are answered from a loaded image.", ({ ready }) =>
+    Number(ready),
+  ),
+  ofGateway("clusterset_doh_image_bytes", "Size of the zone image.", ({ imageBytes }) => imageBytes),
+  ofGateway("clusterset_doh_services", "Services in the zone image.", ({ services }) => services),
+  ofGateway(
+    "clusterset_doh_stale_seconds",
+    "Time since the primary last answered, while answers say that they are stale; else 0.",
+    (status, now) => {
       if ("conflicts" in status) return undefined;
       return status.staleSince === undefined ? 0 : (now - status.staleSince) / 1000;
     },
-  },
+  ),
   {
     name: "clusterset_doh_conflicts",
-    help: "Properties on which exporting clusters disagree.",
-    read: (status) => ("conflicts" in status ? status.conflicts.length : undefined),
+    help: "Properties of services in which the cluster's value is not used, by reason.",
+    labelNames: ["cluster", "reason"],
+    read: (status) => ("conflicts" in status ? conflictSeries(status.conflicts) : undefined),
   },
   {
     name: "clusterset_doh_findings",
-    help: "Objects, or parts of them, that are not served.",
-    read: (status) => ("findings" in status ? status.findings.length : undefined),
+    help: "Objects of the cluster, or parts of them, that are not served, by reason.",
+    labelNames: ["cluster", "reason"],
+    read: (status) => ("findings" in status ? findingSeries(status.findings) : undefined),
   },
+  ofClusters("clusterset_doh_cluster_live", "1 until the cluster's lease expires.", ({ live }) =>
+    Number(live),
+  ),
+  ofClusters(
+    "clusterset_doh_cluster_snapshot_age_seconds",
+    "Time since the cluster's last accepted push.",
+    ({ pushedAt }, now) => (now - pushedAt) / 1000,
+  ),
+  ofClusters(
+    "clusterset_doh_cluster_lease_remaining_seconds",
+    "Time until the cluster's lease expires; negative after that.",
+    ({ expiresAt }, now) => (expiresAt - now) / 1000,
+  ),
 ];
 
-/** Numbers of each cluster, with the label `cluster`. */
-export const CLUSTER_GAUGES: readonly Gauge<ClusterStatus>[] = [
-  {
-    name: "clusterset_doh_cluster_live",
-    help: "1 until the cluster's lease expires.",
-    read: ({ live }) => Number(live),
-  },
-  {
-    name: "clusterset_doh_cluster_snapshot_age_seconds",
-    help: "Time since the cluster's last accepted push.",
-    read: ({ pushedAt }, now) => (now - pushedAt) / 1000,
-  },
-  {
-    name: "clusterset_doh_cluster_lease_remaining_seconds",
-    help: "Time until the cluster's lease expires; negative after that.",
-    read: ({ expiresAt }, now) => (expiresAt - now) / 1000,
-  },
-];
+function ofGateway(
+  name: string,
+  help: string,
+  read: (status: ServingStatus | GatewayStatus, now: number) => number | undefined,
+): StatusGauge {
+  return {
+    name,
+    help,
+    labelNames: [],
+    read(status, now) {
+      const value = read(status, now);
+      return value === undefined ? undefined : [{ labels: {}, value }];
+    },
+  };
+}
+
+function ofClusters(
+  name: string,
+  help: string,
+  read: (cluster: ClusterStatus, now: number) => number,
+): StatusGauge {
+  return {
+    name,
+    help,
+    labelNames: ["cluster"],
+    read: ({ clusters }, now) =>
+      clusters.map((cluster) => ({
+        labels: { cluster: cluster.clusterId },
+        value: read(cluster, now),
+      })),
+  };
+}

@@ -1,5 +1,5 @@
 import type { MetricsSource } from "./metrics-source.ts";
-import { CLUSTER_GAUGES, STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
+import { STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
 
 /**
  * The gateway's status for Prometheus (text format 0.0.4), without any counter: for hosts with many isolates, of which each would
@@ -14,14 +14,10 @@ export function createStatusMetrics(gateway: StatusSource, clock: () => number):
       const now = clock();
       let text = "";
       for (const { name, help, read } of STATUS_GAUGES) {
-        const value = read(status, now);
-        if (value !== undefined) text += `${head(name, help)}${name} ${value}\n\n`;
-      }
-      for (const { name, help, read } of CLUSTER_GAUGES) {
-        text += head(name, help);
-        // A cluster id has nothing that would have to be escaped.
-        for (const cluster of status.clusters)
-          text += `${name}{cluster="${cluster.clusterId}"} ${read(cluster, now)}\n`;
+        const series = read(status, now);
+        if (series === undefined) continue;
+        text += `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`;
+        for (const { labels, value } of series) text += `${name}${formatLabels(labels)} ${value}\n`;
         text += "\n";
       }
       return text;
@@ -29,6 +25,8 @@ export function createStatusMetrics(gateway: StatusSource, clock: () => number):
   };
 }
 
-function head(name: string, help: string): string {
-  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`;
+/** Cluster ids and reasons have nothing that would have to be escaped. */
+function formatLabels(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }

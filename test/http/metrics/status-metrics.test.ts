@@ -3,6 +3,7 @@ import { QueryCounters } from "../../../src/answer/query-counters.ts";
 import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
 import type { StatusSource } from "../../../src/http/metrics/status-gauges.ts";
 import { createStatusMetrics } from "../../../src/http/metrics/status-metrics.ts";
+import { DamageCounters } from "../../../src/store/damage-counters.ts";
 import { cluster, FakeGateway, NOW } from "../fake-gateway.ts";
 
 /** The metrics of a gateway's status as prom-client writes them. */
@@ -31,7 +32,67 @@ test("a gateway's status is written as prom-client writes it", async () => {
   expect(await bySelf(gateway)).toEqual(await byPromClient(gateway));
 });
 
-test("and a secondary's, stale or not", async () => {
+test("conflicts and findings are counted by cluster and reason", async () => {
+  const gateway = new FakeGateway();
+  const service = { namespace: "shop", name: "web" };
+  const conflict = { ...service, property: "type", winner: "a", value: "Headless", total: 3, message: "m" };
+  const found = { ...service, kind: "Service", message: "m" };
+  gateway.state = {
+    ...gateway.state,
+    conflicts: [
+      { ...conflict, reason: "TypeConflict", disagree: ["b", "c.eu"] },
+      { ...conflict, reason: "PortConflict", disagree: ["b"] },
+      { ...conflict, reason: "PortConflict", property: "ports", disagree: ["b"] },
+    ],
+    findings: [
+      { ...found, clusterId: "a", reason: "NameTooLong" },
+      { ...found, clusterId: "b", reason: "NameTooLong" },
+      { ...found, clusterId: "b", reason: "NameTooLong", name: "db" },
+    ],
+  };
+  const metrics = (await bySelf(gateway)).join("\n").split("\n");
+  expect(metrics.filter((line) => /^clusterset_doh_(conflicts|findings)\{/.test(line))).toEqual([
+    'clusterset_doh_conflicts{cluster="b",reason="TypeConflict"} 1',
+    'clusterset_doh_conflicts{cluster="c.eu",reason="TypeConflict"} 1',
+    'clusterset_doh_conflicts{cluster="b",reason="PortConflict"} 2',
+    'clusterset_doh_findings{cluster="a",reason="NameTooLong"} 1',
+    'clusterset_doh_findings{cluster="b",reason="NameTooLong"} 2',
+  ]);
+  expect(await byPromClient(gateway)).toEqual(await bySelf(gateway));
+});
+
+test("a cluster cannot add series with reasons of its own choice", async () => {
+  const gateway = new FakeGateway();
+  const findings = Array.from({ length: 500 }, (_, index) => ({
+    clusterId: "b",
+    reason: `Made"Up\n${index}`,
+    kind: "Service",
+    name: `n${index}`,
+    message: "m",
+  }));
+  gateway.state = { ...gateway.state, findings };
+  const metrics = (await bySelf(gateway)).join("\n");
+  expect(metrics.match(/^clusterset_doh_findings\{.*$/gm)).toEqual([
+    'clusterset_doh_findings{cluster="b",reason="other"} 500',
+  ]);
+});
+
+test("damaged records are counted by the part of the store", async () => {
+  const damage = new DamageCounters();
+  for (const code of ["CORRUPT_SNAPSHOT", "CORRUPT_JOURNAL", "CORRUPT_JOURNAL", "LEFTOVER"] as const)
+    damage.count({ code });
+  const gateway = Object.assign(new FakeGateway(), { damage });
+  const text = await createPrometheusMetrics(gateway, new QueryCounters(), () => NOW).render();
+  expect(text.match(/^clusterset_doh_damaged_records_total\{.*$/gm)).toEqual([
+    'clusterset_doh_damaged_records_total{part="snapshot"} 1',
+    'clusterset_doh_damaged_records_total{part="journal"} 2',
+    'clusterset_doh_damaged_records_total{part="cluster"} 0',
+    'clusterset_doh_damaged_records_total{part="memory"} 0',
+    'clusterset_doh_damaged_records_total{part="memory-lost"} 0',
+  ]);
+});
+
+test("a secondary's status is written as prom-client writes it, stale or not", async () => {
   const clusters = [cluster("west"), cluster("east.eu", { live: false, expiresAt: NOW - 500 })];
   const status = { ready: true, imageHash: "ab", imageBytes: 4096, services: 2, clusters };
   for (const state of [status, { ...status, staleSince: NOW - 7250 }]) {

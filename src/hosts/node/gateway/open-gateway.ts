@@ -10,10 +10,11 @@ import { Gateway } from "../../../gateway/gateway.ts";
 import { type GatewayEvent, levelOf } from "../../../gateway/gateway-events.ts";
 import type { Visibility } from "../../../merge/visibility.ts";
 import type { DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
+import { DamageCounters } from "../../../store/damage-counters.ts";
 import { openFileStore } from "../../../store/file-store.ts";
 import { createMirroredStore } from "../../../store/remembered/mirrored-store.ts";
 import { openTextFolder } from "../../../store/remembered/text-folder.ts";
-import { StoreError } from "../../../store/store-error.ts";
+import { type OnStoreWarning, StoreError } from "../../../store/store-error.ts";
 import type { ZoneImage } from "../../../zone/image.ts";
 import { createStages } from "../../settings/stages.ts";
 import type { Logger } from "../logger.ts";
@@ -34,11 +35,15 @@ export interface OpenGatewayParts {
 export async function openGateway(parts: OpenGatewayParts): Promise<Gateway<ZoneImage>> {
   const { config, logger, scopes, designated } = parts;
   const { stateDirectory } = config;
+  const damage = new DamageCounters();
+  const onWarning: OnStoreWarning = (warning) => {
+    damage.count(warning);
+    logger.warn({ event: "store-damage", ...warning }, warning.message);
+  };
   try {
     return await Gateway.open({
-      store: await openFileStore(join(stateDirectory, "snapshots"), {
-        onWarning: ({ code, ...rest }) => logger.warn({ event: "store-damage", code, ...rest }, rest.message),
-      }),
+      store: await openFileStore(join(stateDirectory, "snapshots"), { onWarning }),
+      damage,
       remembered: createMirroredStore([
         await openTextFolder(join(stateDirectory, "precedence")),
         await openTextFolder(join(stateDirectory, "precedence-copy")),

@@ -1,0 +1,42 @@
+import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
+import { FINDING_REASONS } from "../../merge/finding-reasons.ts";
+import { memoize } from "../../merge/unchanged.ts";
+
+/** One value of a gauge, with the labels that tell it from the others. */
+export interface GaugeSeries {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+const KNOWN: ReadonlySet<string> = new Set(FINDING_REASONS);
+
+/** Conflicts by reason and by the clusters whose values are not used. Reasons are those of this gateway. */
+export const conflictSeries = memoize((conflicts: readonly Conflict[]): readonly GaugeSeries[] =>
+  countByLabels(
+    conflicts.flatMap(({ disagree, reason }) => disagree.map((cluster) => ({ cluster, reason }))),
+  ),
+);
+
+/**
+ * Findings by cluster and reason. Clusters push findings with reasons of their own choice: those that this version does not know count as
+ * `other`, so that no cluster adds series without bound. Namespaces and names of services are no labels for the same reason.
+ */
+export const findingSeries = memoize((findings: readonly ClusterFinding[]): readonly GaugeSeries[] =>
+  countByLabels(
+    findings.map(({ clusterId: cluster, reason }) => ({
+      cluster,
+      reason: KNOWN.has(reason) ? reason : "other",
+    })),
+  ),
+);
+
+function countByLabels(all: readonly { cluster: string; reason: string }[]): GaugeSeries[] {
+  const counts = new Map<string, { labels: { cluster: string; reason: string }; value: number }>();
+  for (const { cluster, reason } of all) {
+    const key = `${cluster} ${reason}`;
+    const counted = counts.get(key);
+    if (counted === undefined) counts.set(key, { labels: { cluster, reason }, value: 1 });
+    else counted.value++;
+  }
+  return [...counts.values()];
+}

@@ -1,0 +1,37 @@
+/**
+ * Every reason of findings that this version knows, whichever stage finds it (docs/how-to/troubleshoot.md has the fix of each). What clusters
+ * push may have others.
+ */
+export const FINDING_REASONS = [
+  "DuplicatePort",
+  "HostNameLeftOut",
+  "ImplausibleTimestamp",
+  "InvalidAddress",
+  "InvalidEndpoint",
+  "InvalidExternalName",
+  "InvalidField",
+  "InvalidHostName",
+  "InvalidHostname",
+  "InvalidName",
+  "InvalidPodAddress",
+  "InvalidPort",
+  "InvalidPortName",
+  "InvalidPortNumber",
+  "InvalidProtocol",
+  "InvalidServiceType",
+  "InvalidSourceCluster",
+  "InvalidSpecName",
+  "InvalidTimestamp",
+  "InvalidTopology",
+  "InvalidZone",
+  "NameClash",
+  "NameTooLong",
+  "NoNamespace",
+  "NoService",
+  "NoServiceName",
+  "NoSourceCluster",
+  "SourceClusterNotGranted",
+  "TooMany",
+  "UnknownImportType",
+  "UnsupportedAddressType",
+] as const;
