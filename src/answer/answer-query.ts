@@ -16,6 +16,8 @@ import type { QueryCounters } from "./query-counters.ts";
 export interface QueryParts {
   /** The gateway, as far as things exist for those clients. */
   readonly gateway: Pick<DohGateway, "answer" | "hasCluster">;
+  /** The name of the rule: its clients share what upstreams answered, and nobody else does. */
+  readonly audience: string;
   /** The cluster whose view they all have. */
   readonly cluster?: string | undefined;
   readonly views: ViewReader;
@@ -93,7 +95,7 @@ const SHARED: AnswerSharing = { isPrivate: false, variesByCredential: false };
  * Before it are the limits on clients and the access rule (`http/app.ts`, `hosts/node/listeners/`).
  */
 export function createAnswerQuery(parts: QueryParts): AnswerQuery {
-  const { gateway, views, stubs, outside, clientAddress, clientTests, counters, clock } = parts;
+  const { gateway, audience, views, stubs, outside, clientAddress, clientTests, counters, clock } = parts;
   const { sharing = SHARED } = parts;
   const variesByCredential = views.variesByCredential || sharing.variesByCredential;
 
@@ -136,7 +138,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
       clientTests?.look(query, gateway.hasCluster(view.cluster ?? "") ? view.cluster : undefined, now);
 
     if (outside !== undefined && (given.beyond ?? given.leadsTo) !== undefined) {
-      const found = outside.answer(query, given, endpoint.outsideZones, clientAddress(request));
+      const found = outside.answer(query, given, endpoint.outsideZones, clientAddress(request), audience);
       const conclude = (
         own: Uint8Array,
         { answer: relayed, origin, isContinued, retryAfter }: OutsideAnswer,

@@ -7,7 +7,7 @@ export interface Acknowledgement {
   readonly expiresAt: number;
 }
 
-/** One cluster, live or with its lease run out, for status pages, metrics and the JSON API. Times are Unix milliseconds. */
+/** One cluster, live or with its lease run out, for status pages, metrics and the JSON API. Times are those of the gateway's clock. */
 export interface ClusterStatus {
   readonly clusterId: string;
   readonly generation: number;

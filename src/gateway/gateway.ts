@@ -6,7 +6,7 @@ import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
 import { createMemoryRememberedStore, type RememberedStore } from "../store/remembered/remembered-store.ts";
 import type { SnapshotStore } from "../store/store.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, unixTime } from "./clock.ts";
 import type { ScopedGateway, ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
@@ -17,6 +17,7 @@ import { Precedence } from "./precedence.ts";
 import { Pushes } from "./pushes.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
+import { resumed } from "./stored-lease.ts";
 
 /** What a gateway is put together from. */
 export interface GatewayDependencies<Image extends ServedImage> {
@@ -43,6 +44,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   /** What the stores found damaged. */
   readonly damage: DamageCounters;
   readonly #store: SnapshotStore;
+  readonly #clock: Clock;
   readonly #serving: Serving<Image>;
   readonly #pushes: Pushes<Image>;
   #closed = false;
@@ -51,6 +53,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const { stages, clock, onEvent, watchLeases, scopes = [] } = dependencies;
     const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
     this.#store = dependencies.store;
+    this.#clock = clock;
     this.damage = dependencies.damage ?? new DamageCounters();
     this.#serving = new Serving({
       stages,
@@ -63,7 +66,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
       onExpired: (expired) => this.#pushes.forget(expired),
     });
     const serving = this.#serving;
-    this.#pushes = new Pushes({ store: this.#store, precedence, limits, onEvent, serving });
+    this.#pushes = new Pushes({ store: this.#store, precedence, clock, limits, onEvent, serving });
   }
 
   /**
@@ -84,9 +87,15 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const remembered = dependencies.remembered ?? createMemoryRememberedStore();
     const records = await remembered.load();
     for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
-    const precedence = await Precedence.open({ store: remembered, records, stored, onEvent, now });
+    const precedence = await Precedence.open({
+      store: remembered,
+      records,
+      stored,
+      onEvent,
+      now: unixTime(clock, now),
+    });
     const gateway = new Gateway({ ...dependencies, damage }, precedence);
-    const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, meta));
+    const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, resumed(meta, clock)));
     gateway.#serving.start(kept, now);
     return gateway;
   }
@@ -106,6 +115,11 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const within = this.scopes.get(key);
     if (within === undefined) throw new RangeError(`the gateway was not opened with the scope ${key}`);
     return within;
+  }
+
+  /** What the wall clock shows at an instant that this gateway gave, in Unix milliseconds. */
+  unixTime(at: number): number {
+    return unixTime(this.#clock, at);
   }
 
   /** What is held of a cluster; undefined for one that is not live. */

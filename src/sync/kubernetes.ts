@@ -145,7 +145,7 @@ export class KubernetesSource implements ObjectSource {
 
   // An API server that restarts may answer for a moment as if CRDs did not exist.
   #isGone(feed: ResourceFeed): boolean {
-    const now = Date.now();
+    const now = performance.now();
     const since = this.#absentSince.get(feed) ?? now;
     this.#absentSince.set(feed, since);
     return now - since >= (this.#options.goneAfterMilliseconds ?? 10_000);

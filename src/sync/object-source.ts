@@ -34,7 +34,7 @@ export interface SourceListener {
 export interface ObjectSource {
   /** Whether what was told so far is a whole state of the cluster: false before everything was listed once, and while something is listed again. */
   readonly complete: boolean;
-  /** When the source last knew that what it told is current, Unix milliseconds; undefined before the first time. */
+  /** When the source last knew that what it told is current, by `performance.now()`; undefined before the first time. */
   lastConfirmed(now: number): number | undefined;
   /** Tells of the objects and their changes; resolves when the signal aborts. */
   run(signal: AbortSignal): Promise<void>;

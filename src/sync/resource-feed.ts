@@ -47,7 +47,7 @@ export class ResourceFeed {
   synced = false;
   /** Whether a list is under way. */
   listing = false;
-  /** When the API server last confirmed what was told, Unix milliseconds; undefined where nothing is served. */
+  /** When the API server last confirmed what was told, by `performance.now()`; undefined where nothing is served. */
   confirmedAt: number | undefined;
   readonly #context: FeedContext;
   readonly #told = new Map<string, KubernetesObject>();
@@ -190,14 +190,14 @@ export class ResourceFeed {
   }
 
   #confirm(run: Run): void {
-    if (this.#run === run) this.confirmedAt = Date.now();
+    if (this.#run === run) this.confirmedAt = performance.now();
   }
 
   #fail(run: Run, cause: unknown): void {
     if (this.#run !== run || run.restarting) return;
     const { listener, logger, rediscover, backoff, slowBackoff } = this.#context;
     const { resource, group, optional } = this.resource;
-    const now = Date.now();
+    const now = performance.now();
     this.#failures = now - this.#failedAt > FORGOTTEN_AFTER ? 1 : this.#failures + 1;
     this.#failedAt = now;
     const status = (cause as { statusCode?: unknown } | null | undefined)?.statusCode;
@@ -207,7 +207,7 @@ export class ResourceFeed {
     const starting =
       error.permanent &&
       this.#failures <= FAILURES_WHILE_STARTING &&
-      now - (this.confirmedAt ?? 0) < STARTING_FOR;
+      now - (this.confirmedAt ?? Number.NEGATIVE_INFINITY) < STARTING_FOR;
     const permanent = error.permanent && !starting;
     if (starting) {
       logger.warn(

@@ -147,7 +147,7 @@ function watchFreshness(source: ObjectSource, options: SyncWorkerOptions): () =>
   const stale = (options.staleAfterSeconds ?? 900) * 1000;
   let said = false;
   return () => {
-    const now = Date.now();
+    const now = performance.now();
     const confirmed = source.lastConfirmed(now);
     const age = confirmed === undefined ? Number.POSITIVE_INFINITY : now - confirmed;
     const current = age <= stale;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { KubernetesSource, type KubernetesSourceOptions } from "../../src/sync/kubernetes.ts";
@@ -251,6 +251,14 @@ test("an API server that restarts: the state stays, then follows", async () => {
   await becomes("bcde");
   expect(pushed).toEqual(["abcde", "bcde"]);
   await until(() => expect(source.lastConfirmed()!).toBeGreaterThan(confirmed));
+});
+
+test("when the state was confirmed is not told by the wall clock, which may be set", async () => {
+  vi.spyOn(Date, "now").mockReturnValue(Date.now() + 86_400_000);
+  onTestFinished(() => void vi.restoreAllMocks());
+  await start();
+  await becomes("abcde");
+  expect(source.lastConfirmed()).toBeLessThanOrEqual(performance.now());
 });
 
 test("a resource version from the future, as after a restored backup, ends in a new list", async () => {

@@ -1,4 +1,6 @@
 /** `deno run -A src/hosts/deno/secondary.ts`: a secondary on Deno. docs/how-to/deploy/other-hosts.md has its environment variables. */
+import { createSteadyClock, waitingClock } from "../../gateway/clock.ts";
+import { logJson } from "../logging/json-log.ts";
 import { VERSION } from "../node/version.ts";
 import { createSecondaryHost } from "../secondary/secondary-host.ts";
 import { readSecondarySettings } from "../secondary/settings.ts";
@@ -12,7 +14,12 @@ declare const Deno: {
   ): unknown;
 };
 
-const secondary = createSecondaryHost(readSecondarySettings(process.env), VERSION);
+const secondary = createSecondaryHost(
+  readSecondarySettings(process.env),
+  VERSION,
+  logJson,
+  createSteadyClock(waitingClock),
+);
 
 Deno.serve((request, { remoteAddr }) =>
   secondary.fetch(request, { address: remoteAddr.hostname, certificate: "none" }),

@@ -5,6 +5,7 @@ import { isStated } from "../../config/access.ts";
 import { federationOptions } from "../../config/federations.ts";
 import { locationSettings } from "../../config/location.ts";
 import { createEdgeAuthority } from "../../config/push-credentials.ts";
+import { type Clock, waitingClock } from "../../gateway/clock.ts";
 import { createApp } from "../../http/app.ts";
 import { createRefuse } from "../../http/refusal.ts";
 import { fetchBehindGate } from "../../http/request-gate.ts";
@@ -26,19 +27,24 @@ export interface SecondaryHost {
   fetch(request: Request, client: Client, background?: Background): Promise<Response>;
 }
 
-/** Puts a secondary together. */
+/**
+ * Puts a secondary together.
+ * @param clock default: the wall clock, which goes on while a function is frozen
+ */
 export function createSecondaryHost(
   settings: SecondarySettings,
   version: string,
   log: Log = logJson,
+  clock: Clock = waitingClock,
 ): SecondaryHost {
   const { config, credentials, primaryUrl, transferToken } = settings;
   const stages = createStages({ ...config, federations: federationOptions(config.federations) });
   const secondaryOf = (scope: Visibility) =>
     new Secondary({
-      source: new HttpTransferSource({ gateway: primaryUrl, token: transferToken, scope }),
+      source: new HttpTransferSource({ gateway: primaryUrl, token: transferToken, scope, clock: clock.now }),
       stages,
       scope,
+      clock,
       onEvent: logTransfers(log),
     });
   const { outside, policies } = createOutside(config, {
@@ -57,11 +63,11 @@ export function createSecondaryHost(
   const access = createEdgeAdmission({ access: config.access, canPush, keys, clientAddress });
   const app = createApp({
     ...createSecondaries({
-      ...{ config, secondaryOf, clock: Date.now, hasMetrics: false },
+      ...{ config, secondaryOf, clock: clock.now, hasMetrics: false },
       rules: access.rules,
     }),
     ...{ access, counters },
-    clock: Date.now,
+    clock: clock.now,
     zones: config.zones,
     version,
     pushRoutes: createPushForwarder({

@@ -1,3 +1,4 @@
+import { publicScope } from "../../config/access.ts";
 import { FEDERATION_ZONE, type Federation, federationOptions } from "../../config/federations.ts";
 import {
   type EdgeForward,
@@ -38,10 +39,11 @@ export function createOutside(
   settings: OutsideSettings & {
     readonly zones: readonly string[];
     readonly federations: readonly Federation[];
+    readonly access: Parameters<typeof publicScope>[0];
   },
   { upstreams, stubZones = [FEDERATION_ZONE], listeners = [], ...host }: OutsideParts,
 ): OutsideAnswering {
-  const { outsideZones, paths, forward, zones, federations } = settings;
+  const { outsideZones, paths, forward, zones, federations, access } = settings;
   const policies = {
     default: outsideZones,
     byPath: new Map(paths.map((path) => [path.path, path.outsideZones])),
@@ -57,7 +59,11 @@ export function createOutside(
     ? new Forwarder({
         ...host,
         upstreams,
-        settings: { limits: forward, cache, clients: { ...clients, exempt: clients.exempt.map(readRange) } },
+        settings: {
+          limits: forward,
+          cache: { ...cache, audiences: access.rules.length + (publicScope(access) === undefined ? 0 : 1) },
+          clients: { ...clients, exempt: clients.exempt.map(readRange) },
+        },
       })
     : undefined;
   const localZones = new LocalZones({ own, ...locallyServed });

@@ -2,7 +2,6 @@ import { type Context, Hono } from "hono";
 import type { PushAuthority } from "../../access/authority.ts";
 import { type Clock, systemClock } from "../../gateway/clock.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
-import type { GatewayStatus } from "../../gateway/gateway-types.ts";
 import type { ServedImage } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { parseInSteps } from "../../snapshot/parse.ts";
@@ -17,7 +16,7 @@ import { LeaseRequest, parseMessage, parsePatchRequest } from "./push-messages.t
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
   Gateway<ServedImage>,
-  "replace" | "patch" | "renew" | "leave" | "snapshotOf" | "status"
+  "replace" | "patch" | "renew" | "leave" | "snapshotOf" | "status" | "unixTime"
 >;
 
 /** What the push routes are put together from. */
@@ -107,7 +106,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   );
   routes.get(
     "/:clusterId",
-    route(async (_, clusterId) => jsonResponse(200, describeCluster(gateway.status(), clusterId))),
+    route(async (_, clusterId) => jsonResponse(200, describeCluster(gateway, clusterId))),
   );
   const others = (answer: (context: PushContext) => Response) => apiRoute({ counters, onError }, answer);
   routes.all("/:clusterId/snapshot", others(methodNotAllowed("PUT, PATCH")));
@@ -131,12 +130,16 @@ function leaseSeconds(context: PushContext): number | undefined {
 }
 
 /** @throws {ApiError} 404 for a cluster that is not known. */
-function describeCluster(status: GatewayStatus, clusterId: string): unknown {
+function describeCluster(gateway: PushGateway, clusterId: string): unknown {
+  const status = gateway.status();
   const cluster = status.clusters.find((one) => one.clusterId === clusterId);
   if (cluster === undefined)
     throw new ApiError(404, "UNKNOWN_CLUSTER", `cluster "${clusterId}" has not pushed, or has left`);
   return {
     ...cluster,
+    pushedAt: gateway.unixTime(cluster.pushedAt),
+    renewedAt: gateway.unixTime(cluster.renewedAt),
+    expiresAt: gateway.unixTime(cluster.expiresAt),
     conflicts: status.conflicts.filter(
       ({ winner, disagree }) => winner === clusterId || disagree.includes(clusterId),
     ),

@@ -35,6 +35,7 @@ export async function openPushApi(
     leave: (clusterId) => real.leave(clusterId),
     snapshotOf: (clusterId) => real.snapshotOf(clusterId),
     status: () => real.status(),
+    unixTime: (at) => real.unixTime(at),
     ...given.gateway,
   };
   const errors: unknown[] = [];

@@ -10,6 +10,7 @@ import { createPrometheusMetrics } from "../../../http/metrics/prometheus.ts";
 import { createDirectory } from "../../../http/pages/directory.ts";
 import type { Reach } from "../../../http/pages/page-parts.ts";
 import type { ZoneImage } from "../../../zone/image.ts";
+import { nodeClock } from "../node-clock.ts";
 import type { OutsideHost } from "../outside-host.ts";
 import { VERSION } from "../version.ts";
 import type { NodeAccess } from "./load-access.ts";
@@ -45,13 +46,13 @@ export function createHttpSide(parts: HttpSideParts): HttpSide {
     within: (rule) => {
       const within = gateway.within(rule.visibility);
       if (!config.pages.enabled) return { gateway: within };
-      const directory = createDirectory(() => within.current(Date.now()));
+      const directory = createDirectory(() => within.current(nodeClock.now()));
       return {
         gateway: within,
         pages: { directory, publicUrl: config.publicUrl, reach: () => reach(rule) },
       };
     },
-    clock: Date.now,
+    clock: nodeClock.now,
     zones: config.zones,
     version: VERSION,
     views: {
@@ -65,7 +66,13 @@ export function createHttpSide(parts: HttpSideParts): HttpSide {
     policies: outside.policies,
     allowedOrigins: config.cors.origins,
     longestQuery: config.limits.queryBytes,
-    metrics: createPrometheusMetrics(gateway, counters, Date.now, outside.outside?.forwarder, accessCounters),
+    metrics: createPrometheusMetrics(
+      gateway,
+      counters,
+      nodeClock.now,
+      outside.outside?.forwarder,
+      accessCounters,
+    ),
   });
   return { app, accessCounters, clientTests };
 }

@@ -5,7 +5,6 @@ import { ownNames } from "../../../config/own-names.ts";
 import { grantsOf } from "../../../config/push-credentials.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/usage-error.ts";
-import { systemClock } from "../../../gateway/clock.ts";
 import { Gateway } from "../../../gateway/gateway.ts";
 import { type GatewayEvent, levelOf } from "../../../gateway/gateway-events.ts";
 import type { Visibility } from "../../../merge/visibility.ts";
@@ -18,6 +17,7 @@ import { type OnStoreWarning, StoreError } from "../../../store/store-error.ts";
 import type { ZoneImage } from "../../../zone/image.ts";
 import { createStages } from "../../settings/stages.ts";
 import type { Logger } from "../logger.ts";
+import { nodeClock } from "../node-clock.ts";
 
 /** What opening the gateway of a state folder takes. */
 export interface OpenGatewayParts {
@@ -55,7 +55,7 @@ export async function openGateway(parts: OpenGatewayParts): Promise<Gateway<Zone
         federations: federationOptions(config.federations),
         designated,
       }),
-      clock: systemClock,
+      clock: nodeClock,
       onEvent: (event) => logEvent(logger, event),
       limits: gatewayLimitsOf(config),
       scopes,

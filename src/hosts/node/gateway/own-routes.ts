@@ -8,6 +8,7 @@ import { createPushRoutes } from "../../../http/push/push-routes.ts";
 import { createTransferRoutes } from "../../../http/transfer-routes.ts";
 import type { ZoneImage } from "../../../zone/image.ts";
 import type { Logger } from "../logger.ts";
+import { nodeClock } from "../node-clock.ts";
 import type { NodeAccess } from "./load-access.ts";
 
 /** What the routes that ask for credentials of their own work with. */
@@ -34,7 +35,12 @@ export function createOwnRoutes(parts: OwnRoutesParts): OwnRoutes {
       onError,
     }),
     ...(config.transfer.credentials.length > 0 && {
-      transferRoutes: createTransferRoutes({ gateway, authority: secondaries, onError }),
+      transferRoutes: createTransferRoutes({
+        gateway,
+        authority: secondaries,
+        clock: nodeClock.now,
+        onError,
+      }),
     }),
     stubRoutes: createStubRoutes({
       stubs,

@@ -13,6 +13,7 @@ import { type AnswerMessage, createAnswerMessage } from "../listeners/answer-mes
 import { type Listeners, startListeners } from "../listeners/listeners.ts";
 import type { Logger } from "../logger.ts";
 import type { NodeAdmission } from "../node-admission.ts";
+import { nodeClock } from "../node-clock.ts";
 import type { OutsideHost } from "../outside-host.ts";
 import type { ServerTls } from "../tls.ts";
 import type { HttpSide } from "./http-side.ts";
@@ -51,13 +52,14 @@ function answerAt(parts: ListeningParts, place: ListenPlace, transport: Transpor
   const { option, trusted } = config.sourceCluster;
   const answerQuery = createAnswerQuery({
     gateway: within,
+    audience: rule.name,
     cluster: rule.visibility.view,
     views: createViewReader({ optionCode: option, trusted }, (id) => within.hasCluster(id)),
     stubs: hidesAnything(rule) ? undefined : stubs,
     outside: outside.outside,
     clientAddress: socketAddress,
     clientTests: http.clientTests,
-    clock: Date.now,
+    clock: nodeClock.now,
     counters,
   });
   const endpoint = {
