@@ -1,7 +1,7 @@
 import { ClientTests } from "../../../src/answer/client-tests.ts";
+import { createStages } from "../../../src/assembly/stages.ts";
 import { ServeConfig } from "../../../src/config/serve-config.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
-import { createStages } from "../../../src/hosts/settings/stages.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import type { PageSettings } from "../../../src/http/pages/page-parts.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
@@ -31,7 +31,7 @@ export const ORIGIN = "https://doh.example:8443";
 async function openGateway(clock: FakeClock, zones: readonly string[]) {
   return Gateway.open({
     store: createMemoryStore(),
-    stages: createStages({ ...ServeConfig.parse({}), federations: [], zones }),
+    stages: createStages({ ...ServeConfig.parse({}), federations: [], zones: [...zones] }),
     clock,
     onEvent: () => {},
   });
