@@ -2,11 +2,13 @@ import { type Context, Hono } from "hono";
 import type { PushAuthority } from "../../access/authority.ts";
 import { type Clock, systemClock } from "../../gateway/clock.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
+import type { SettlePush } from "../../gateway/push-backlog.ts";
 import type { ServedImage } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { countChanges, countPatched } from "../../snapshot/changes.ts";
 import { parseInSteps } from "../../snapshot/parse.ts";
-import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "../api-error.ts";
+import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import { ApiError, apiRoute, jsonResponse, methodNotAllowed, toApiError } from "../api-error.ts";
 import { type AuditAction, type AuditParts, auditAnswers, noteForAudit } from "../audit.ts";
 import type { AppEnvironment } from "../environment.ts";
 import { inTurns } from "./in-turns.ts";
@@ -18,7 +20,7 @@ import { LeaseRequest, parseMessage, parsePatchRequest } from "./push-messages.t
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
   Gateway<ServedImage>,
-  "replace" | "patch" | "renew" | "leave" | "snapshotOf" | "status" | "unixTime"
+  "arrived" | "replace" | "patch" | "renew" | "leave" | "snapshotOf" | "status" | "unixTime"
 >;
 
 /** What the push routes are put together from. */
@@ -46,13 +48,6 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };
   const leaseLimits = { ...limits, pushSentBytes: MOST_LEASE_BYTES, pushBytes: MOST_LEASE_BYTES };
   const admission = new PushAdmission(limits);
-  const reading = (clusterId: string): BodyReading => ({
-    limits,
-    setTimer,
-    account: admission.open(clusterId),
-    work: (values) => admission.work(clusterId, values),
-    turn: (account, task) => admission.turn(account, task),
-  });
 
   const route = (
     action: AuditAction,
@@ -72,40 +67,65 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       auditAnswers(dependencies, action),
     );
 
+  /** A snapshot or a delta. From the end of its body until it is answered from, it waits; also where the gateway could not take it. */
+  const change = (
+    action: AuditAction,
+    handle: (context: PushContext, clusterId: string, reading: BodyReading) => Promise<Response>,
+  ) =>
+    route(action, (context, clusterId) =>
+      admission.run(clusterId, async () => {
+        let settle: SettlePush | undefined;
+        const reading: BodyReading = {
+          limits,
+          setTimer,
+          account: admission.open(clusterId),
+          work: (values) => {
+            admission.work(clusterId, values);
+            settle = gateway.arrived(clusterId);
+          },
+          turn: (account, task) => admission.turn(account, task),
+        };
+        try {
+          const response = await handle(context, clusterId, reading);
+          settle?.(true);
+          return response;
+        } catch (error) {
+          const isOurs = (toApiError(error)?.status ?? 500) >= 500;
+          if (isOurs) settle ??= gateway.arrived(clusterId);
+          settle?.(!isOurs);
+          throw error;
+        }
+      }),
+    );
+
   const routes = new Hono<AppEnvironment>();
   routes.put(
     "/:clusterId/snapshot",
-    route("push", (context, clusterId) =>
-      admission.run(clusterId, async () => {
-        const lease = leaseSeconds(context);
-        const before = gateway.snapshotOf(clusterId);
-        const snapshot = await takeJsonBody(context.req.raw, reading(clusterId), (value) =>
-          inTurns(parseInSteps(value, { consume: true, before })),
-        );
-        const acknowledged = await gateway.replace(clusterId, snapshot, lease);
-        const changes = countChanges(before, snapshot);
-        noteForAudit(context, { generation: acknowledged.generation, changes });
-        return jsonResponse(200, acknowledged);
-      }),
-    ),
+    change("push", async (context, clusterId, reading) => {
+      const lease = leaseSeconds(context);
+      let before: ClusterSnapshot | undefined;
+      const snapshot = await takeJsonBody(context.req.raw, reading, (value) => {
+        before = gateway.snapshotOf(clusterId);
+        return inTurns(parseInSteps(value, { consume: true, before }));
+      });
+      const acknowledged = await gateway.replace(clusterId, snapshot, lease);
+      noteForAudit(context, {
+        generation: acknowledged.generation,
+        changes: countChanges(before, snapshot),
+      });
+      return jsonResponse(200, acknowledged);
+    }),
   );
   routes.patch(
     "/:clusterId/snapshot",
-    route("patch", (context, clusterId) =>
-      admission.run(clusterId, async () => {
-        const lease = leaseSeconds(context);
-        const { baseGeneration, patch } = await takeJsonBody(
-          context.req.raw,
-          reading(clusterId),
-          parsePatchRequest,
-        );
-        const before = gateway.snapshotOf(clusterId);
-        const acknowledged = await gateway.patch(clusterId, baseGeneration, patch, lease);
-        const changes = countPatched(before, patch);
-        noteForAudit(context, { generation: acknowledged.generation, changes });
-        return jsonResponse(200, acknowledged);
-      }),
-    ),
+    change("patch", async (context, clusterId, reading) => {
+      const lease = leaseSeconds(context);
+      const { baseGeneration, patch } = await takeJsonBody(context.req.raw, reading, parsePatchRequest);
+      const before = gateway.snapshotOf(clusterId);
+      const acknowledged = await gateway.patch(clusterId, baseGeneration, patch, lease);
+      noteForAudit(context, { generation: acknowledged.generation, changes: countPatched(before, patch) });
+      return jsonResponse(200, acknowledged);
+    }),
   );
   routes.post(
     "/:clusterId/lease",
@@ -121,7 +141,8 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     "/:clusterId",
     route("leave", async (context, clusterId) => {
       noteForAudit(context, { changes: countChanges(gateway.snapshotOf(clusterId), undefined) });
-      await gateway.leave(clusterId);
+      const settle = gateway.arrived(clusterId);
+      await gateway.leave(clusterId).finally(() => settle(true));
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
     }),
   );
