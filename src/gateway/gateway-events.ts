@@ -20,7 +20,10 @@ export type GatewayEvent =
       readonly milliseconds: number;
     }
   | { readonly event: "compile-failed"; readonly scope?: string; readonly error: unknown }
-  /** An expired cluster stays in the store until the next start. */
+  /** Nothing can be stored: changes are refused, what is in memory is answered. */
+  | { readonly event: "store-failed"; readonly clusterId: string; readonly error: unknown }
+  | { readonly event: "store-works-again" }
+  /** A cluster that has gone stays in the store until that can be written, at the latest until the next start. */
   | { readonly event: "removal-failed"; readonly clusterId: string; readonly error: unknown };
 
 /** Takes the gateway's events; must not throw. */

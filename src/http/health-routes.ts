@@ -34,10 +34,11 @@ export function mountHealthRoutes(
 function describe(status: ServingStatus, now: number): string {
   const live = status.clusters.filter((cluster) => cluster.live).length;
   const counted = `${live} of ${status.clusters.length} clusters live`;
-  if (!status.ready) return `not ready: ${whyNotReady(status, counted)}`;
-  const { services, staleSince } = status;
+  const { services, staleSince, storeTrouble } = status;
+  const trouble = storeTrouble === undefined ? "" : `; ${storeTrouble.reason}`;
+  if (!status.ready) return `not ready: ${whyNotReady(status, counted)}${trouble}`;
   const stale = staleSince === undefined ? "" : `; ${describeStale(staleSince, now)}`;
-  return `ready: ${counted}, ${services} services${stale}`;
+  return `ready: ${counted}, ${services} services${stale}${trouble}`;
 }
 
 function whyNotReady({ clusters, transferError }: ServingStatus, counted: string): string {

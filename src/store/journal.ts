@@ -21,7 +21,7 @@ export class Journal {
     return this.#bytes;
   }
 
-  /** Whether an append failed, so that nothing that follows could be read again. */
+  /** Whether an append failed and could not be taken back, so that nothing that follows could be read again. */
   get torn(): boolean {
     return this.#torn;
   }
@@ -32,12 +32,27 @@ export class Journal {
     try {
       const file = this.#file ?? (await this.#open());
       await file.appendFile(line);
-      if (record.kind === "patch") await file.datasync();
     } catch (error) {
+      await this.#cut();
+      throw error;
+    }
+    try {
+      if (record.kind === "patch") await this.#file?.datasync();
+    } catch (error) {
+      // What is on the disk after that is anybody's guess, also after another try (fsync(2), errors).
       this.#torn = true;
       throw error;
     }
     this.#bytes += line.length;
+  }
+
+  /** Takes back a record that was not appended whole, so that the next one can be: a full disk may have room again. */
+  async #cut(): Promise<void> {
+    try {
+      await this.#file?.truncate(this.#bytes);
+    } catch {
+      this.#torn = true;
+    }
   }
 
   async close(): Promise<void> {

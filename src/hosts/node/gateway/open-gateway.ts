@@ -66,6 +66,8 @@ function logEvent(logger: Logger, event: GatewayEvent): void {
   if ("error" in event) {
     const { error, ...rest } = event;
     logger.error({ ...rest, err: error }, event.event.replaceAll("-", " "));
+  } else if (event.event === "store-works-again") {
+    logger.warn(event, "the disk can be written again: changes are stored");
   } else if (event.event === "lease-ran-out") {
     logger.warn(event, `the lease of ${event.clusterId} expired: its names leave the answers`);
   } else {
