@@ -1,11 +1,8 @@
-import type { Client } from "../access/client/client.ts";
 import { type ClientAddress, socketAddress } from "../access/client/client-address.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import type { Load } from "../limits/load.ts";
-import type { Background } from "../transfer/secondary.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
-import { FetchRequest, toResponse } from "./fetch-exchange.ts";
+import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import type { Refuse } from "./refusal.ts";
 import { pathOf } from "./request-path.ts";
 
@@ -52,27 +49,5 @@ export function createRequestGate(parts: RequestGateParts): RequestGate | undefi
     if (seconds === 0 || HEALTH.test(request.url)) return undefined;
     counters.hit("clients.requestsPerSecond");
     return refuse(request, 429, TOO_MANY, { "retry-after": String(seconds) });
-  };
-}
-
-/** Puts the gate in front of an exchange. */
-export function behindGate(gate: RequestGate | undefined): (exchange: Exchange) => Exchange {
-  if (gate === undefined) return (exchange) => exchange;
-  return (exchange) => (request, background) => gate(request) ?? exchange(request, background);
-}
-
-/** Answers requests of the Fetch standard. */
-export type FetchHandler = (
-  request: Request,
-  client: Client,
-  background?: Background,
-) => Response | Promise<Response>;
-
-/** Puts the gate in front of an application. */
-export function fetchBehindGate(gate: RequestGate | undefined): (fetch: FetchHandler) => FetchHandler {
-  if (gate === undefined) return (fetch) => fetch;
-  return (fetch) => (request, client, background) => {
-    const refused = gate(new FetchRequest(request, client));
-    return refused === undefined ? fetch(request, client, background) : toResponse(refused);
   };
 }

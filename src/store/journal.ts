@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { encodeLine } from "./checksum-line.ts";
 import { syncDirectory } from "./durable-file.ts";
 import type { JournalRecord } from "./replay.ts";
+import { storeFailure } from "./store-error.ts";
 
 /** The file to which the changes since a full snapshot are appended. */
 export class Journal {
@@ -33,7 +34,8 @@ export class Journal {
       const file = this.#file ?? (await this.#open());
       await file.appendFile(line);
     } catch (error) {
-      await this.#cut();
+      if (storeFailure(error)?.code === "STORE_FULL") await this.#cut();
+      else this.#torn = true;
       throw error;
     }
     try {
@@ -46,7 +48,7 @@ export class Journal {
     this.#bytes += line.length;
   }
 
-  /** Takes back a record that was not appended whole, so that the next one can be: a full disk may have room again. */
+  /** Takes back what a full disk took of a record, so that the next one follows the last whole one. */
   async #cut(): Promise<void> {
     try {
       await this.#file?.truncate(this.#bytes);

@@ -17,8 +17,6 @@ export interface RemovalParts {
   readonly isLive: (clusterId: string) => boolean;
   /** Removes what is stored of a cluster. */
   readonly remove: (clusterId: string) => Promise<void>;
-  /** Stores what is remembered of a cluster that has gone. */
-  readonly remember: (clusterId: string) => Promise<void>;
 }
 
 /** Removes clusters that have gone from the store. One that the disk keeps is tried again until it is gone, or has pushed again. */
@@ -38,25 +36,15 @@ export class Removals {
    * @throws {Error} what is no failure of the disk
    */
   async remove(clusterId: string): Promise<StoreError | undefined> {
-    const { health, remove, remember, onEvent } = this.#parts;
-    let removed = false;
-    const failure = await health.attempt(clusterId, async () => {
-      const remembered = await remember(clusterId).then(
-        () => undefined,
-        (error: unknown) => ({ error }),
-      );
-      // A full disk can still forget.
-      await remove(clusterId);
-      removed = true;
-      if (remembered !== undefined) throw remembered.error;
-    });
+    const { health, remove, onEvent } = this.#parts;
+    const failure = await health.attempt(clusterId, () => remove(clusterId));
     if (failure === undefined) this.#owed.delete(clusterId);
     else {
       if (!this.#owed.has(clusterId)) onEvent({ event: "removal-failed", clusterId, error: failure });
       this.#owed.add(clusterId);
       this.#retryLater();
     }
-    return removed ? undefined : failure;
+    return failure;
   }
 
   /** Whether a removal is going to be tried again. */
