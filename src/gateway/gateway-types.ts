@@ -38,6 +38,8 @@ export interface ServingStatus {
   readonly staleSince?: number;
   /** Why, and since when (Unix milliseconds), changes cannot be stored: what is in memory is served, and new changes are refused. */
   readonly storeTrouble?: StoreTrouble;
+  /** Where answers say that they are stale: since when a change waits that the primary's answers should have, in Unix milliseconds. */
+  readonly behindSince?: number;
   /** Why a secondary could not take over the newest state of its primary: an older one is served, or none. */
   readonly transferError?: string;
 }
