@@ -26,7 +26,7 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   streamResetsPerSecond: 33,
   requestsInFlight: 20_000,
   loopDelay: 200,
-  headerBytes: 16_384,
+  headerBytes: 24_576,
   headerFields: 64,
   handshakeTimeout: 10_000,
   requestTimeout: 20_000,

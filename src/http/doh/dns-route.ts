@@ -10,15 +10,15 @@ import { rawParameter } from "../url-parameter.ts";
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
 import { PlainHeaders } from "./plain-headers.ts";
 
-/** The longest DNS message there is (RFC 8484 section 6). */
+/** The longest possible DNS message in bytes (RFC 8484 section 6). */
 export const LONGEST_MESSAGE = 65535;
 
 /** The methods of a DNS resource. */
 export const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
 
-/** What the DNS route works with. */
+/** The parts of the DNS route. */
 export interface DnsRouteParts {
-  /** The longest query that is read, in octets; at most `LONGEST_MESSAGE`. */
+  /** The longest accepted query in bytes; at most `LONGEST_MESSAGE`. */
   readonly longestQuery: number;
   readonly limits: LimitCounters;
   readonly answerJson: JsonRoute;
@@ -32,7 +32,7 @@ export type DnsRoute = (
 ) => HttpResponse | Promise<HttpResponse>;
 
 /**
- * The DNS resource. This is the hot path: GET is answered without a promise (but for credentials and stub zones), and the URL is never parsed. No ETag: RFC 8484 section 5.3 finds it larger than what it saves.
+ * The DNS resource. This is the hot path: a GET needs no promise (except for credentials and stub zones) and no parsed URL. It has no ETag, which costs more than it saves (RFC 8484 section 5.3).
  */
 export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   const { longestQuery, limits, answerJson } = parts;
@@ -102,7 +102,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     }
     const refused = refuseAccept(request, answers);
     if (refused !== undefined) return refused;
-    // Clients that encode anything encode the padding; RFC 3986 section 6.2.2.2 allows it for every character.
+    // Some clients encode the padding; RFC 3986 section 6.2.2.2 allows that for every character.
     if (text.includes("%")) {
       const plain = percentDecoded(text);
       if (plain === undefined)
@@ -132,7 +132,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       });
     const coding = request.header("content-encoding")?.toLowerCase() ?? "";
     if (coding !== "" && coding !== "identity")
-      return refuse(request, 415, "the body of a POST must have no Content-Encoding", {
+      return refuse(request, 415, "the body of a POST must not have a Content-Encoding", {
         "accept-encoding": "identity",
       });
     const refused = refuseAccept(request, answers);
@@ -164,7 +164,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   };
 }
 
-/** Undefined where the percent-encoding is malformed. */
+/** Undefined if the percent-encoding is malformed. */
 function percentDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);

@@ -11,21 +11,21 @@ export interface TypedQuestion {
   readonly view: string;
 }
 
-/** Types that services have, and those that browsers ask for. */
+/** Record types of services, and types that browsers query. */
 const TYPES = ["A", "AAAA", "SRV", "PTR", "TXT", "CNAME", "NS", "SOA", "HTTPS", "ANY"];
-/** With more clusters than that, a cluster's id is typed. */
+/** With more clusters the form has a text field instead of a list. */
 const MOST_CHOICES = 50;
-/** What is read of a typed text: names have at most 255 octets, four characters each. */
+/** The most characters of a typed text: a name has at most 255 bytes, of four characters each. */
 const LONGEST_TEXT = 1024;
 
-/** The question in a URL's `name`, `type` and `view`; undefined where there is no name. */
+/** The question in a URL's `name`, `type` and `view`; undefined without a name. */
 export function readTypedQuestion(url: URL): TypedQuestion | undefined {
   const read = (name: string) => (url.searchParams.get(name) ?? "").trim().slice(0, LONGEST_TEXT);
   const name = read("name");
   return name === "" ? undefined : { name, type: read("type") || "A", view: read("view") };
 }
 
-/** The same question as the JSON form asks it: an address becomes its reverse name (RFC 1035 section 3.5). */
+/** The same question in the JSON form: an address becomes its reverse name (RFC 1035 section 3.5). */
 export function toJsonQuestion({ name, type }: TypedQuestion): string {
   const address = parseAddress(name);
   return address === undefined
@@ -33,7 +33,7 @@ export function toJsonQuestion({ name, type }: TypedQuestion): string {
     : `name=${formatReverseName(address)}&type=PTR`;
 }
 
-/** The form: works without a script, and keeps what was typed. `fault` says what was wrong with it. */
+/** The form. It works without a script, and keeps the typed values. `fault` is their error. */
 export function lookUpForm(
   typed: TypedQuestion | undefined,
   clusters: readonly string[],

@@ -20,13 +20,13 @@ import type { Html, Page } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
 import { counted } from "./words.ts";
 
-/** What `/` is made from. */
+/** The parts of `/`. */
 export type LookUpPageParts = PageParts & ListPageParts;
 
-/** Entries of each list on this page; the lists' own pages have more. */
+/** The number of entries of each list here; the lists' own pages have more. */
 const FEW = 10;
 
-/** `/`: a look-up with its result, and what there is to look up. */
+/** `/`: a look-up with its result, and lists of names. */
 export async function lookUpPage(parts: LookUpPageParts, request: HttpRequest): Promise<Page> {
   const { gateway, directory, clock, zone, zones } = parts;
   const status = gateway.status();
@@ -75,7 +75,7 @@ function more(total: number, shown: number, path: string, nouns: string): Html |
   return total > shown ? html`<p><a href="${path}">All ${total} ${nouns}</a></p>` : "";
 }
 
-/** Asks as the JSON form does; a question that cannot be asked is a fault to be shown beside it. */
+/** Asks like the JSON form; an invalid question becomes an error next to the form. */
 async function lookUp(
   { answerQuery, endpointAt, gateway, clock }: LookUpPageParts,
   typed: TypedQuestion,

@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import type { Page } from "./page.ts";
 
-/** The page at a path where there is nothing. It shows nothing of the request, which may hold a token. */
+/** The page for unknown paths. It shows no part of the request, which may contain a token. */
 export function notFoundPage(explanation = "nothing exists at this address"): Page {
   return {
     title: "Not found",

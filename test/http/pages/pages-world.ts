@@ -10,7 +10,7 @@ import { FakeClock } from "../../gateway/fake-clock.ts";
 import { openApp } from "../open-app.ts";
 import { type ReadPage, readPage } from "./read-page.ts";
 
-/** A gateway with pages, whose clock stands still unless it is told. */
+/** A gateway with pages and a stopped clock. */
 export interface PagesWorld {
   readonly clock: FakeClock;
   readonly gateway: Awaited<ReturnType<typeof openGateway>>;
@@ -21,11 +21,11 @@ export interface PagesWorld {
 interface WorldSettings {
   readonly zones?: readonly string[];
   readonly origin?: string;
-  /** Whether the gateway can tell what it was asked. */
+  /** Whether the gateway records the queries of client tests. */
   readonly canSeeTests?: boolean;
 }
 
-/** The address that requests come by. */
+/** The address of the requests. */
 export const ORIGIN = "https://doh.example:8443";
 
 async function openGateway(clock: FakeClock, zones: readonly string[]) {
@@ -37,7 +37,7 @@ async function openGateway(clock: FakeClock, zones: readonly string[]) {
   });
 }
 
-/** Pushes the snapshots and opens the pages; `settings` win over those of a gateway that knows everything. */
+/** Pushes the snapshots and opens the pages; `settings` override those of a gateway with all parts. */
 export async function pagesWorld(
   snapshots: readonly ClusterSnapshot[],
   settings: Partial<PageSettings> & WorldSettings = {},

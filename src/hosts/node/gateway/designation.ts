@@ -4,8 +4,8 @@ import type { DesignatedEndpoint, DesignatedResolver } from "../../../resolve/de
 import type { ListeningPlace } from "../listeners/listeners.ts";
 
 /**
- * The encrypted resolver that clients are told of (RFC 9462); undefined without a name.
- * @param listeningPort where the gateway listens for HTTPS
+ * The encrypted resolver that clients can discover (RFC 9462); undefined without a name.
+ * @param listeningPort the gateway's port for HTTPS
  */
 export function designatedResolver(
   { name, addresses, httpsPort, dotPort }: Ddr,

@@ -3,25 +3,25 @@ import type { Answer } from "../../../resolve/answer.ts";
 import type { AnswerMessage } from "./answer-message.ts";
 import { frameMessage, MessageFramer, MessageTooLong } from "./framing.ts";
 
-/** What a connection over TCP or TLS works with. */
+/** The parts of a connection over TCP or TLS. */
 export interface StreamParts {
   readonly answer: AnswerMessage;
-  /** The longest query in octets. */
+  /** The longest query in bytes. */
   readonly longestQuery: number;
-  /** Queries that may wait for other name servers at the same time; the next ones stay unread until then. */
+  /** The most queries that wait for other name servers at the same time; further queries stay unread until then. */
   readonly mostInFlight: number;
   readonly onError: (error: Error) => void;
-  /** Told of a connection that ends because a query was too long, and of one from which no more is read for now. */
+  /** Counts connections that end because a query was too long, and pauses in reading. */
   readonly onTooLong: () => void;
   readonly onFull: () => void;
 }
 
 /**
- * One connection (RFC 7766): any number of queries, one after the other or many at once, each answered as soon as its answer is
- * there. Who does not take answers is not read from any more.
+ * One connection (RFC 7766): any number of queries, one after the other or many at once, each answered as soon as
+ * possible. The gateway stops reading from a client that does not read its answers.
  */
 export class StreamConnection {
-  /** When it last did something useful, a query or an answer that was taken; by `performance.now()`. */
+  /** The last query or sent answer, by `performance.now()`. */
   activeAt: number;
   readonly #socket: Socket;
   readonly #clientAddress: string;
@@ -31,7 +31,7 @@ export class StreamConnection {
   #isBlocked = false;
   #hasEnded = false;
 
-  /** @param socket which allows to be half open */
+  /** @param socket with `allowHalfOpen` */
   constructor(socket: Socket, parts: StreamParts) {
     this.#socket = socket;
     this.#parts = parts;
@@ -50,17 +50,17 @@ export class StreamConnection {
     });
   }
 
-  /** Whether queries wait for their answers. */
+  /** Whether queries are pending. */
   get isBusy(): boolean {
     return this.#inFlight > 0;
   }
 
-  /** Cuts it off. */
+  /** Closes it at once. */
   destroy(): void {
     this.#socket.destroy();
   }
 
-  /** Lets answers that are on their way leave, then closes it. */
+  /** Closes it after its pending answers. */
   finish(): void {
     this.#hasEnded = true;
     this.#socket.pause();
@@ -69,7 +69,7 @@ export class StreamConnection {
 
   #answerAll(part?: Buffer): void {
     const socket = this.#socket;
-    // Answers to queries that came together leave together.
+    // Answers to queries of one segment are sent together.
     socket.cork();
     try {
       if (part !== undefined) this.#framer.push(part);
@@ -80,7 +80,7 @@ export class StreamConnection {
         this.#answer(query);
       }
     } catch (error) {
-      // Where the next message starts cannot be told any more.
+      // The start of the next message is unknown.
       if (error instanceof MessageTooLong) this.#parts.onTooLong();
       else this.#parts.onError(error as Error);
       socket.destroy();
@@ -115,7 +115,7 @@ export class StreamConnection {
   }
 
   #write(answer: Answer | undefined): void {
-    // What is no query says that this is no client of ours.
+    // A client that sends other bytes than queries is not a DNS client.
     if (answer === undefined) this.#socket.destroy();
     else if (this.#socket.writable && !this.#socket.write(frameMessage(answer.bytes))) this.#isBlocked = true;
   }
