@@ -59,7 +59,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
       stages,
       clock,
       onEvent,
-      mostLapsed: limits.mostClusters,
+      mostLapsed: limits.clusters,
       scopes,
       remembered: precedence,
       watchLeases,
