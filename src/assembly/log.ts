@@ -1,5 +1,5 @@
 import type { OnUpstreamChange } from "../forward/upstream-health.ts";
-import type { OnGatewayEvent } from "../gateway/gateway-events.ts";
+import { levelOf, type OnGatewayEvent } from "../gateway/gateway-events.ts";
 import type { OnStoreWarning } from "../store/store-error.ts";
 import type { OnTransferEvent } from "../transfer/transfer-events.ts";
 
@@ -42,7 +42,7 @@ export function logGateway(log: Log): OnGatewayEvent {
     } else if (happened.event === "lease-ran-out") {
       log("warn", event, `the lease of ${happened.clusterId} expired: its names leave the answers`, fields);
     } else {
-      log("info", event, event.replaceAll("-", " "), fields);
+      log(levelOf(happened), event, event.replaceAll("-", " "), fields);
     }
   };
 }

@@ -63,7 +63,7 @@ export interface Platform
 
 /** A primary: takes pushes, stores snapshots, compiles images. */
 export interface PrimaryParts
-  extends Pick<GatewayDependencies<ZoneImage>, "store" | "damage" | "precedence" | "watchLeases"> {
+  extends Pick<GatewayDependencies<ZoneImage>, "store" | "damage" | "remembered" | "watchLeases"> {
   /** Rejects pushes without a credential of the cluster. */
   readonly authority: PushAuthority;
   /** For whom clusters speak. Default: each for all. */

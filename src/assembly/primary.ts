@@ -25,12 +25,12 @@ export interface PrimarySurroundings {
  */
 export async function openPrimary(
   { config, stages, rules, counters, clock, log }: PrimarySurroundings,
-  { store, damage, precedence, watchLeases, authority, transfer }: PrimaryParts,
+  { store, damage, remembered, watchLeases, authority, transfer }: PrimaryParts,
 ): Promise<Answers> {
   const gateway = await Gateway.open({
     ...{ store, stages, clock },
     ...(damage && { damage }),
-    ...(precedence && { precedence }),
+    ...(remembered && { remembered }),
     ...(watchLeases && { watchLeases }),
     onEvent: logGateway(log),
     limits: { ...config.limits, lease: config.lease },

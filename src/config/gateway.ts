@@ -35,6 +35,8 @@ export const gatewayLimits = {
   snapshotCharacters: count(1024, 2 ** 29).default(DEFAULT_GATEWAY_LIMITS.snapshotCharacters),
   /** One cluster's namespaces. */
   namespaces: count(1, 60_000).default(DEFAULT_GATEWAY_LIMITS.namespaces),
+  /** After how many seconds without it in the answers a push makes them stale. */
+  pushDelaySeconds: seconds(1, 3600).default(DEFAULT_GATEWAY_LIMITS.pushDelaySeconds),
   ...pushLimits,
 };
 

@@ -4,7 +4,7 @@ import type { Transport } from "../resolve/transport.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
-import { createMemoryPrecedenceStore, type PrecedenceStore } from "../store/precedence-store.ts";
+import { createMemoryRememberedStore, type RememberedStore } from "../store/remembered/remembered-store.ts";
 import type { SnapshotStore } from "../store/store.ts";
 import { type Clock, unixTime } from "./clock.ts";
 import type { ScopedGateway, ServedZone } from "./doh-gateway.ts";
@@ -14,6 +14,7 @@ import { HeldCluster } from "./held-cluster.ts";
 import type { LeaseWatch } from "./lease-timer.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Precedence } from "./precedence.ts";
+import type { SettlePush } from "./push-backlog.ts";
 import { Pushes } from "./pushes.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
@@ -22,8 +23,8 @@ import { resumed } from "./stored-lease.ts";
 /** What a gateway is put together from. */
 export interface GatewayDependencies<Image extends ServedImage> {
   readonly store: SnapshotStore;
-  /** Remembers when exports were heard of first. Default: as long as the process lives. */
-  readonly precedence?: PrecedenceStore;
+  /** Remembers who was there first, beyond leases and restarts. Default: as long as the process lives. */
+  readonly remembered?: RememberedStore;
   readonly stages: GatewayStages<Image>;
   readonly clock: Clock;
   readonly onEvent: OnGatewayEvent;
@@ -62,6 +63,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
       mostLapsed: limits.clusters,
       scopes,
       remembered: precedence,
+      mostBehind: limits.pushDelaySeconds * 1000,
       watchLeases,
       onExpired: (expired) => this.#pushes.forget(expired),
     });
@@ -76,15 +78,25 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   static async open<Image extends ServedImage>(
     dependencies: GatewayDependencies<Image>,
   ): Promise<Gateway<Image>> {
-    const { store, precedence: remembered = createMemoryPrecedenceStore(), clock } = dependencies;
+    const { store, clock, damage = new DamageCounters() } = dependencies;
     const now = clock.now();
-    const precedence = await Precedence.open(remembered, unixTime(clock, now));
-    const gateway = new Gateway(dependencies, precedence);
+    const onEvent: OnGatewayEvent = (event) => {
+      if (event.event === "memory-damaged") damage.countPart("memory");
+      if (event.event === "memory-lost") damage.countPart("memory-lost");
+      dependencies.onEvent(event);
+    };
     const stored = await store.load();
-    for (const { snapshot, meta } of stored) {
-      if (!precedence.knows(snapshot.clusterId)) await precedence.look(snapshot, meta.renewedAt);
-      precedence.heard(snapshot.clusterId, meta.renewedAt);
-    }
+    const remembered = dependencies.remembered ?? createMemoryRememberedStore();
+    const records = await remembered.load();
+    for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
+    const precedence = await Precedence.open({
+      store: remembered,
+      records,
+      stored,
+      onEvent,
+      now: unixTime(clock, now),
+    });
+    const gateway = new Gateway({ ...dependencies, damage }, precedence);
     const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, resumed(meta, clock)));
     gateway.#serving.start(kept, now);
     return gateway;
@@ -115,6 +127,14 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   /** What is held of a cluster; undefined for one that is not live. */
   snapshotOf(clusterId: string): ClusterSnapshot | undefined {
     return this.#serving.clusters.live.get(clusterId)?.snapshot;
+  }
+
+  /**
+   * Notes that a whole push of a cluster arrived. Until it is settled it counts as missing in the answers, which say that they are stale
+   * once that takes too long.
+   */
+  arrived(clusterId: string): SettlePush {
+    return this.#serving.backlog.arrived(clusterId);
   }
 
   /**

@@ -55,9 +55,10 @@ export class Pushes<Image extends ServedImage> {
       this.#admit(clusterId);
       try {
         const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease));
-        await precedence.look(snapshot, unixTime(clock, now));
+        const live = this.#parts.serving.clusters.live.has(clusterId);
+        await precedence.introduce(clusterId, unixTime(clock, now));
         await store.keep(clusterId, { kind: "snapshot", snapshot, meta: toStored(cluster.meta, clock) });
-        this.#hold(clusterId, cluster, "snapshot");
+        await this.#hold(cluster, "snapshot", live);
         return cluster;
       } finally {
         this.#arriving.delete(clusterId);
@@ -71,7 +72,7 @@ export class Pushes<Image extends ServedImage> {
     patch: SnapshotPatch,
     leaseSeconds?: number,
   ): Promise<Acknowledgement> {
-    const { limits, precedence, store, clock } = this.#parts;
+    const { limits, store, clock } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
     return this.#change(clusterId, async (now) => {
       const held = this.#heldAt(clusterId, baseGeneration);
@@ -79,9 +80,8 @@ export class Pushes<Image extends ServedImage> {
       checkNamespaces(limits, snapshot);
       const characters = charactersAfter(limits, held, patch, snapshot);
       const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease), characters);
-      await precedence.look(snapshot, unixTime(clock, now));
       await store.keep(clusterId, { kind: "patch", patch, snapshot, meta: toStored(cluster.meta, clock) });
-      this.#hold(clusterId, cluster, "patch");
+      await this.#hold(cluster, "patch", true);
       return cluster;
     });
   }
@@ -97,8 +97,9 @@ export class Pushes<Image extends ServedImage> {
       // Its lease may have run out while the renewal was being kept.
       if (serving.clusters.live.get(clusterId) !== held) throw new GenerationMismatch(undefined);
       held.meta = meta;
-      precedence.heard(clusterId, unixTime(clock, now));
+      precedence.see(held.snapshot, { now: unixTime(clock, now), live: true, generation });
       serving.renew();
+      await precedence.save(clusterId);
       return held.acknowledgement(clock);
     });
   }
@@ -146,10 +147,15 @@ export class Pushes<Image extends ServedImage> {
     return acknowledgement;
   }
 
-  #hold(clusterId: string, cluster: HeldCluster, kind: "snapshot" | "patch"): void {
-    const { serving, onEvent } = this.#parts;
+  /** Serves what is kept. Rank and snapshot change in one step, so that nothing is compiled with one of them alone. */
+  async #hold(cluster: HeldCluster, kind: "snapshot" | "patch", live: boolean): Promise<void> {
+    const { precedence, serving, clock, onEvent } = this.#parts;
+    const { snapshot, meta } = cluster;
+    const { generation } = meta;
+    precedence.see(snapshot, { now: unixTime(clock, meta.pushedAt), live, generation });
     serving.set(cluster);
-    onEvent({ event: "pushed", clusterId, generation: cluster.meta.generation, kind });
+    onEvent({ event: "pushed", clusterId: snapshot.clusterId, generation, kind });
+    await precedence.save(snapshot.clusterId);
   }
 
   #heldAt(clusterId: string, generation: number): HeldCluster {

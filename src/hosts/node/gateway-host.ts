@@ -14,7 +14,8 @@ import { createPrometheusMetrics } from "../../http/metrics/prometheus.ts";
 import { ConnectionErrors } from "../../limits/connection-errors.ts";
 import { DamageCounters } from "../../store/damage-counters.ts";
 import { openFileStore } from "../../store/file-store.ts";
-import { openPrecedenceFolder } from "../../store/precedence-folder.ts";
+import { createMirroredStore } from "../../store/remembered/mirrored-store.ts";
+import { openTextFolder } from "../../store/remembered/text-folder.ts";
 import { type OnStoreWarning, StoreError } from "../../store/store-error.ts";
 import { createListenerAnswers } from "./gateway/answer-listener.ts";
 import { Closers } from "./gateway/closers.ts";
@@ -90,7 +91,10 @@ async function startParts(
     logDamage(warning);
   };
   const store = closers.add(await openFileStore(join(stateDirectory, "snapshots"), { onWarning }));
-  const precedence = await openPrecedenceFolder(join(stateDirectory, "precedence"));
+  const remembered = createMirroredStore([
+    await openTextFolder(join(stateDirectory, "precedence")),
+    await openTextFolder(join(stateDirectory, "precedence-copy")),
+  ]);
   const stubs = closers.add(await openStubZones(config, connector, logger));
 
   // What is counted, and who is turned away before anything else.
@@ -118,7 +122,7 @@ async function startParts(
         log("info", `federation-${change}`, `federation ${federation} ${change}`, { federation }),
     }),
     images: {
-      ...{ store, damage, precedence, authority: pushing, grants: grantsOf(config.push.credentials) },
+      ...{ store, damage, remembered, authority: pushing, grants: grantsOf(config.push.credentials) },
       transfer: config.transfer.credentials.length > 0 ? secondaries : undefined,
     },
     reach: reachability.of,

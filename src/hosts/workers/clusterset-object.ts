@@ -5,7 +5,8 @@ import { openPrimary } from "../../assembly/primary.ts";
 import { createStages } from "../../assembly/stages.ts";
 import { systemClock } from "../../gateway/clock.ts";
 import { createDurableObjectStore } from "../../store/durable-object-store.ts";
-import { createPrecedenceTable } from "../../store/precedence-table.ts";
+import { createMirroredStore } from "../../store/remembered/mirrored-store.ts";
+import { createTextTable } from "../../store/remembered/text-table.ts";
 import { type Environment, readSettings, type WorkerSettings } from "./environment.ts";
 import { LeaseAlarm } from "./lease-alarm.ts";
 import { imageMemory } from "./reserved-memory.ts";
@@ -50,7 +51,10 @@ export class ClustersetObject extends DurableObject<Environment> {
           onWarning: logStore(log),
           mostCharacters: config.limits.allSnapshotCharacters,
         }),
-        precedence: createPrecedenceTable(storage),
+        remembered: createMirroredStore([
+          createTextTable(storage, "export_precedence"),
+          createTextTable(storage, "export_precedence_copy"),
+        ]),
         watchLeases: (onDue) => {
           leases.onDue = onDue;
           return leases;
