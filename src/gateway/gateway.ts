@@ -60,7 +60,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
       stages,
       clock,
       onEvent,
-      mostLapsed: limits.mostClusters,
+      mostLapsed: limits.clusters,
       scopes,
       remembered: precedence,
       mostBehind: limits.pushDelaySeconds * 1000,

@@ -224,10 +224,10 @@ export class Pushes<Image extends ServedImage> {
     const { limits, serving } = this.#parts;
     const { live } = serving.clusters;
     if (live.has(clusterId)) return;
-    if (live.size + this.#arriving.size >= limits.mostClusters)
+    if (live.size + this.#arriving.size >= limits.clusters)
       throw new PushRefused(
         "TOO_MANY_CLUSTERS",
-        `the gateway holds its most of ${limits.mostClusters} clusters already`,
+        `the gateway holds its most of ${limits.clusters} clusters already`,
       );
     this.#arriving.add(clusterId);
   }
