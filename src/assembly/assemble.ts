@@ -68,7 +68,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     load: platform.load,
     audit,
     allowedOrigins: config.cors.origins,
-    longestQuery: config.limits.queryBytes,
+    queryBytes: config.limits.queryBytes,
     metrics: platform.metrics?.(
       ...([gateway, counters, clock.now, outOfZone.outside?.forwarder, accessCounters] as const),
     ),
