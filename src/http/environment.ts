@@ -1,5 +1,5 @@
 import type { Client } from "../access/client/client.ts";
-import type { AuditFacts } from "./audit.ts";
+import type { AuditFacts } from "./audit-entry.ts";
 import type { RuleAnswers } from "./rule-answers.ts";
 
 /** The token in a request's URL that let it in: addresses of this gateway for the same client have to hold it, too. */

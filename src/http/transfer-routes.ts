@@ -3,7 +3,8 @@ import type { Authority } from "../access/authority.ts";
 import { Primary, type TransferGateway } from "../transfer/primary.ts";
 import type { TransferState } from "../transfer/transfer-state.ts";
 import { ApiError, apiRoute, methodNotAllowed } from "./api-error.ts";
-import { type AuditAction, type AuditParts, auditAnswers, noteForAudit } from "./audit.ts";
+import { type AuditParts, auditAnswers, noteForAudit } from "./audit.ts";
+import type { AuditAction } from "./audit-entry.ts";
 import type { AppEnvironment } from "./environment.ts";
 
 /** What the transfer routes are put together from. */

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createPushForward } from "../../src/assembly/push-forward.ts";
-import { type AuditEntry, AuditLog, auditTurnedAway } from "../../src/http/audit.ts";
+import { AuditLog, auditTurnedAway } from "../../src/http/audit.ts";
+import type { AuditEntry } from "../../src/http/audit-entry.ts";
 import { FetchRequest } from "../../src/http/fetch-exchange.ts";
 import { createRequestGate } from "../../src/http/request-gate.ts";
+import type { ClientRate } from "../../src/limits/client-rate.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import { authorityOf } from "../access/authorities.ts";
 import { sha256 } from "./push/push-api.ts";
@@ -92,17 +94,19 @@ describe("the audit log", () => {
     ["GET", "/api/v1/transfer/state", { action: "transfer" }],
     ["POST", "/federations/fed", { action: "register", federation: "fed" }],
     ["GET", "/dns-sets", undefined],
-  ])("has %s %s that is turned away under load: %j", (method, path, expected) => {
+  ])("has %s %s of a client that sends too many requests: %j", (method, path, expected) => {
     const { audit, lines } = openLog();
     const gate = createRequestGate({
-      load: { isHigh: true },
+      rate: { take: () => 5 } as unknown as ClientRate,
       counters: new LimitCounters(),
       refuse: (_, status) => ({ status, headers: {}, body: null }),
       onRefusal: auditTurnedAway({ audit, clientAddress: () => "192.0.2.1" }),
     })!;
     gate(new FetchRequest(new Request(`https://gateway${path}`, { method }), undefined));
     expect(lines).toMatchObject(
-      expected === undefined ? [] : [{ ...expected, outcome: "refused", status: 503, code: "BUSY" }],
+      expected === undefined
+        ? []
+        : [{ ...expected, outcome: "refused", status: 429, code: "TOO_MANY_REQUESTS" }],
     );
   });
 });
