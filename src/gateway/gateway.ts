@@ -4,16 +4,18 @@ import type { Transport } from "../resolve/transport.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
-import { createMemoryPrecedenceStore, type PrecedenceStore } from "../store/precedence-store.ts";
+import { createMemoryRememberedStore, type RememberedStore } from "../store/remembered/remembered-store.ts";
 import type { SnapshotStore } from "../store/store.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, unixTime } from "./clock.ts";
 import type { ScopedGateway, ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
 import { HeldCluster } from "./held-cluster.ts";
+import { resumed } from "./keeping/stored-lease.ts";
 import type { LeaseWatch } from "./lease-timer.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Precedence } from "./precedence.ts";
+import type { SettlePush } from "./push-backlog.ts";
 import { Pushes } from "./pushes.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
@@ -21,8 +23,8 @@ import type { GatewayStages, ServedImage } from "./stages.ts";
 /** What a gateway is put together from. */
 export interface GatewayDependencies<Image extends ServedImage> {
   readonly store: SnapshotStore;
-  /** Remembers when exports were heard of first. Default: as long as the process lives. */
-  readonly precedence?: PrecedenceStore;
+  /** Remembers who was there first, beyond leases and restarts. Default: as long as the process lives. */
+  readonly remembered?: RememberedStore;
   readonly stages: GatewayStages<Image>;
   readonly clock: Clock;
   readonly onEvent: OnGatewayEvent;
@@ -43,6 +45,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   /** What the stores found damaged. */
   readonly damage: DamageCounters;
   readonly #store: SnapshotStore;
+  readonly #clock: Clock;
   readonly #serving: Serving<Image>;
   readonly #pushes: Pushes<Image>;
   #closed = false;
@@ -51,19 +54,21 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const { stages, clock, onEvent, watchLeases, scopes = [] } = dependencies;
     const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
     this.#store = dependencies.store;
+    this.#clock = clock;
     this.damage = dependencies.damage ?? new DamageCounters();
     this.#serving = new Serving({
       stages,
       clock,
       onEvent,
-      mostLapsed: limits.mostClusters,
+      mostLapsed: limits.clusters,
       scopes,
       remembered: precedence,
+      mostBehind: limits.pushDelaySeconds * 1000,
       watchLeases,
       onExpired: (expired) => this.#pushes.forget(expired),
     });
     const serving = this.#serving;
-    this.#pushes = new Pushes({ store: this.#store, precedence, limits, onEvent, serving });
+    this.#pushes = new Pushes({ store: this.#store, precedence, clock, limits, onEvent, serving });
   }
 
   /**
@@ -73,15 +78,26 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   static async open<Image extends ServedImage>(
     dependencies: GatewayDependencies<Image>,
   ): Promise<Gateway<Image>> {
-    const { store, precedence: remembered = createMemoryPrecedenceStore(), clock } = dependencies;
+    const { store, clock, damage = new DamageCounters() } = dependencies;
     const now = clock.now();
-    const precedence = await Precedence.open(remembered, now);
-    const gateway = new Gateway(dependencies, precedence);
-    const kept = (await store.load()).map(({ snapshot, meta }) => new HeldCluster(snapshot, meta));
-    for (const { snapshot, meta } of kept) {
-      if (!precedence.knows(snapshot.clusterId)) await precedence.look(snapshot, meta.renewedAt);
-      precedence.heard(snapshot.clusterId, meta.renewedAt);
-    }
+    const onEvent: OnGatewayEvent = (event) => {
+      if (event.event === "memory-damaged") damage.countPart("memory");
+      if (event.event === "memory-lost") damage.countPart("memory-lost");
+      dependencies.onEvent(event);
+    };
+    const stored = await store.load();
+    const remembered = dependencies.remembered ?? createMemoryRememberedStore();
+    const records = await remembered.load();
+    for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
+    const precedence = await Precedence.open({
+      store: remembered,
+      records,
+      stored,
+      onEvent,
+      now: unixTime(clock, now),
+    });
+    const gateway = new Gateway({ ...dependencies, damage }, precedence);
+    const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, resumed(meta, clock)));
     gateway.#serving.start(kept, now);
     return gateway;
   }
@@ -103,9 +119,22 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     return within;
   }
 
+  /** What the wall clock shows at an instant that this gateway gave, in Unix milliseconds. */
+  unixTime(at: number): number {
+    return unixTime(this.#clock, at);
+  }
+
   /** What is held of a cluster; undefined for one that is not live. */
   snapshotOf(clusterId: string): ClusterSnapshot | undefined {
     return this.#serving.clusters.live.get(clusterId)?.snapshot;
+  }
+
+  /**
+   * Notes that a whole push of a cluster arrived. Until it is settled it counts as missing in the answers, which say that they are stale
+   * once that takes too long.
+   */
+  arrived(clusterId: string): SettlePush {
+    return this.#serving.backlog.arrived(clusterId);
   }
 
   /**
@@ -161,7 +190,9 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   }
 
   status(): GatewayStatus {
-    return this.#serving.everything.status();
+    const { storeTrouble } = this.#pushes;
+    const status = this.#serving.everything.status();
+    return storeTrouble === undefined ? status : { ...status, storeTrouble };
   }
 
   /** Lets pushes in progress end, then closes the store. What is served goes on being served. */
@@ -169,7 +200,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     if (this.#closed) return;
     this.#closed = true;
     this.#serving.close();
-    await this.#pushes.idle();
+    await this.#pushes.close();
     await this.#store.close();
   }
 }

@@ -4,7 +4,7 @@ import { GenerationMismatch } from "../gateway/gateway-types.ts";
 import { type PushRefusal, PushRefused } from "../gateway/limits.ts";
 import type { Limit, LimitCounters } from "../limits/limit-counters.ts";
 import { SnapshotError } from "../snapshot/snapshot-error.ts";
-import { StoreError } from "../store/store-error.ts";
+import { isDiskFailure } from "../store/store-error.ts";
 
 /** What of an error its client is told beside code and message. */
 export interface ApiErrorOptions {
@@ -113,6 +113,7 @@ const ACCESS_STATUS: Readonly<Record<AccessRefusal, number>> = {
   UNKNOWN_ISSUER: 401,
   UNKNOWN_KEY: 401,
   TOKEN_REFUSED: 401,
+  TOKEN_TOO_LONG: 401,
   TOKEN_EXPIRED: 401,
   WRONG_AUDIENCE: 401,
   UNKNOWN_SUBJECT: 403,
@@ -125,7 +126,7 @@ const ACCESS_STATUS: Readonly<Record<AccessRefusal, number>> = {
 const WITHOUT_TOKEN: ReadonlySet<AccessRefusal> = new Set(["TOKEN_REQUIRED", "CERTIFICATE_REFUSED"]);
 
 /** The error that a client is told of; undefined for one that nobody foresaw. */
-function toApiError(error: unknown): ApiError | undefined {
+export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof AccessRefused) return accessError(error);
   if (error instanceof GenerationMismatch)
@@ -140,8 +141,8 @@ function toApiError(error: unknown): ApiError | undefined {
     return new ApiError(PUSH_STATUS[error.code], error.code, error.message, {
       limit: PUSH_LIMIT[error.code],
     });
-  if (error instanceof StoreError && error.code === "STORE_FULL")
-    return new ApiError(503, error.code, error.message);
+  if (isDiskFailure(error))
+    return new ApiError(503, error.code, error.message, { headers: { "retry-after": "10" } });
   return undefined;
 }
 

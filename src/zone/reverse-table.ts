@@ -2,7 +2,7 @@ import type { HeapWriter } from "./heap-writer.ts";
 import { hashAddress, spread } from "./name-hash.ts";
 
 const FIRST_ENTRIES = 1 << 10;
-/** Octets kept for each address: its length, then the longest address. */
+/** Bytes for each address: its length, then room for the longest address. */
 const ENTRY_BYTES = 17;
 /** The most targets of one address. */
 const MAX_TARGETS = 0xffff;

@@ -1,0 +1,132 @@
+import { type Context, Hono } from "hono";
+import type { PushAuthority } from "../access/authority.ts";
+import { ApiError, apiRoute } from "../http/api-error.ts";
+import type { AppEnvironment } from "../http/environment.ts";
+import { describeError, type Log } from "./log.ts";
+
+/** Sends a request of the push API to the primary. @throws {ApiError} for a request that is not sent; anything else where the primary did not answer */
+export type SendPush = (request: Request) => Promise<Response>;
+
+/** What forwarding works with. */
+export interface PushForwardParts {
+  readonly send: SendPush;
+  /** Rejects pushes before they are sent. Default: the primary alone checks credentials. */
+  readonly authority?: PushAuthority;
+  /** The error for a primary that did not answer; clients retry after 5 seconds. */
+  readonly unreachable: { readonly status: number; readonly code: string; readonly message: string };
+  /** Called after each change that the primary took. */
+  readonly onChange: () => void;
+  readonly log: Log;
+}
+
+const RETRY = { headers: { "retry-after": "5" } };
+/** The methods that change a snapshot; POST renews a lease. */
+const CHANGES = new Set(["PUT", "PATCH", "DELETE"]);
+
+/** The push API in front of a primary, to be mounted at `/api/v1/clusters`: the primary answers every request that is sent to it. */
+export function createPushForward(parts: PushForwardParts): Hono<AppEnvironment> {
+  const { send, authority, unreachable, onChange, log } = parts;
+  const route = apiRoute({}, async ({ req }: Context<AppEnvironment>) => {
+    const clusterId = req.param("clusterId") ?? "";
+    await authority?.authorize(req.header("authorization"), undefined, clusterId);
+    const { method } = req.raw;
+    const response = await send(req.raw).catch((err) => {
+      if (err instanceof ApiError) throw err;
+      log("error", "push-not-forwarded", describeError(err), { clusterId, err });
+      throw new ApiError(unreachable.status, unreachable.code, unreachable.message, RETRY);
+    });
+    if (response.ok && CHANGES.has(method)) onChange();
+    return response;
+  });
+  const routes = new Hono<AppEnvironment>();
+  routes.all("/:clusterId{[^/]+}/*", route);
+  routes.all("/:clusterId", route);
+  return routes;
+}
+
+/** A primary that is reached over HTTP. */
+export interface HttpPrimary {
+  /** The gateway that takes pushes; a path before `/api/v1` may follow. */
+  readonly primaryUrl: string;
+  /** The longest body that is sent, in bytes. */
+  readonly sentBytes: number;
+  /** Default: the host's. */
+  readonly fetch?: (url: string, request: RequestInit) => Promise<Response>;
+}
+
+/** How long the primary may take, in milliseconds. */
+const TIMEOUT = 30_000;
+const CLUSTERS = "/api/v1/clusters";
+/** What the primary needs to know of a request, and a client of its response. The others are of one connection, or say who forwarded. */
+const REQUEST_FIELDS = ["accept", "authorization", "content-encoding", "content-type"];
+const RESPONSE_FIELDS = [
+  "accept",
+  "accept-encoding",
+  "allow",
+  "cache-control",
+  "content-type",
+  "retry-after",
+  "www-authenticate",
+];
+
+/** Sends pushes over HTTP, and bounds their length: the primary checks everything else. */
+export function sendOverHttp({ primaryUrl, sentBytes, fetch = globalThis.fetch }: HttpPrimary): SendPush {
+  const { origin, pathname } = new URL(primaryUrl);
+  const base = `${origin}${pathname.replace(/\/+$/, "")}`;
+  return async ({ method, headers, body, url }) => {
+    if (!(Number(headers.get("content-length") ?? 0) <= sentBytes)) throw tooLong(sentBytes);
+    const { pathname: path, search } = new URL(url);
+    const counted = new CountedBody(body, sentBytes);
+    try {
+      const response = await fetch(`${base}${path.slice(path.indexOf(CLUSTERS))}${search}`, {
+        method,
+        headers: { ...pick(headers, REQUEST_FIELDS), "accept-encoding": "identity" },
+        body: counted.stream,
+        // A redirect could lead a token elsewhere.
+        redirect: "manual",
+        signal: AbortSignal.timeout(TIMEOUT),
+        duplex: "half",
+      } as RequestInit);
+      if (response.status >= 300 && response.status < 400)
+        throw new Error(`the primary answered ${response.status}: is CLUSTERSET_PRIMARY_URL right?`);
+      return new Response(response.body, {
+        status: response.status,
+        headers: pick(response.headers, RESPONSE_FIELDS),
+      });
+    } catch (error) {
+      throw counted.isTooLong ? tooLong(sentBytes) : error;
+    }
+  };
+}
+
+/** A body that ends with an error when it gets longer than it may. */
+class CountedBody {
+  readonly stream: ReadableStream<Uint8Array> | null;
+  isTooLong = false;
+
+  constructor(body: ReadableStream<Uint8Array> | null, most: number) {
+    let sent = 0;
+    const count = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (part, controller) => {
+        sent += part.length;
+        this.isTooLong = sent > most;
+        if (this.isTooLong) controller.error(new Error("the body is too long"));
+        else controller.enqueue(part);
+      },
+    });
+    this.stream = body?.pipeThrough(count) ?? null;
+  }
+}
+
+function pick(headers: Headers, names: readonly string[]): Record<string, string> {
+  const picked: Record<string, string> = {};
+  for (const name of names) {
+    const value = headers.get(name);
+    if (value !== null) picked[name] = value;
+  }
+  return picked;
+}
+
+function tooLong(most: number): ApiError {
+  return new ApiError(413, "BODY_TOO_LARGE", `the body has more than ${most} bytes sent`);
+}

@@ -1,0 +1,42 @@
+import { stubZoneNames } from "../../../config/federations.ts";
+import type { ServeConfig } from "../../../config/serve-config.ts";
+import { StubZones } from "../../../forward/stub-zones.ts";
+import type { Logger } from "../logger.ts";
+import type { UpstreamConnector } from "../upstreams/connect.ts";
+import { createStubFile } from "./stub-file.ts";
+
+/**
+ * Opens the stub zones that are registered in the state folder.
+ * @throws {UsageError} where what is kept there cannot be read
+ */
+export async function openStubZones(
+  { stub, zones, federations, sourceCluster, stateDirectory }: ServeConfig,
+  upstreams: UpstreamConnector,
+  logger: Logger,
+): Promise<StubZones> {
+  const stubs = await StubZones.open({
+    zones: stubZoneNames(stub, federations),
+    ownZones: zones,
+    store: createStubFile(stateDirectory),
+    connect: (nameserver) => upstreams.connect(nameserver),
+    optionCode: sourceCluster.option,
+    self: sourceCluster.self,
+    limits: stub,
+    onNameserverChange: (federation, nameserver, error) => {
+      const place = { federation, nameserver };
+      if (error === undefined)
+        logger.info({ event: "nameserver-answers", ...place }, `${nameserver} answers again`);
+      else
+        logger.warn(
+          { event: "nameserver-failed", ...place, reason: error.message },
+          `${nameserver} did not answer for ${federation}: ${error.message}`,
+        );
+    },
+  });
+  if (stubs.size > 0)
+    logger.info(
+      { event: "federations", names: stubs.list().map(({ name }) => name) },
+      "loaded registered federations",
+    );
+  return stubs;
+}
