@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "../gateway/limits.ts";
+import type { SnapshotBounds } from "../gateway/snapshot-bounds.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
 import { EdgeClients } from "./clients.ts";
 import { Federation, SourceCluster } from "./federations.ts";
@@ -7,6 +8,7 @@ import { OutsideZones, Paths } from "./forward.ts";
 import { IpAddress } from "./ip-address.ts";
 import { Location } from "./location.ts";
 import { pushLimits } from "./push-limits.ts";
+import { snapshotBounds } from "./snapshot-bounds.ts";
 import { ZoneName } from "./zone-name.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
@@ -33,8 +35,7 @@ export const gatewayLimits = {
   clusters: count(1, 10_000).default(DEFAULT_GATEWAY_LIMITS.mostClusters),
   /** One cluster's snapshot as JSON. */
   snapshotCharacters: count(1024, 2 ** 29).default(DEFAULT_GATEWAY_LIMITS.mostSnapshotCharacters),
-  /** One cluster's namespaces. */
-  namespaces: count(1, 60_000).default(DEFAULT_GATEWAY_LIMITS.mostNamespaces),
+  ...snapshotBounds,
   /** After how many seconds without it in the answers a push makes them stale. */
   pushDelaySeconds: seconds(1, 3600).default(DEFAULT_GATEWAY_LIMITS.pushDelaySeconds),
   ...pushLimits,
@@ -85,9 +86,8 @@ export function gatewayLimitsOf({
   readonly limits: {
     readonly clusters: number;
     readonly snapshotCharacters: number;
-    readonly namespaces: number;
     readonly pushDelaySeconds: number;
-  };
+  } & SnapshotBounds;
 }): Partial<GatewayLimits> {
   return {
     leastLeaseSeconds: lease.minimumSeconds,
@@ -95,7 +95,7 @@ export function gatewayLimitsOf({
     mostLeaseSeconds: lease.maximumSeconds,
     mostClusters: limits.clusters,
     mostSnapshotCharacters: limits.snapshotCharacters,
-    mostNamespaces: limits.namespaces,
+    mostOfCluster: limits,
     pushDelaySeconds: limits.pushDelaySeconds,
   };
 }

@@ -7,7 +7,7 @@ import { type Acknowledgement, GenerationMismatch } from "./gateway-types.ts";
 import { HeldCluster } from "./held-cluster.ts";
 import {
   charactersAfter,
-  checkNamespaces,
+  checkBounds,
   type GatewayLimits,
   leaseMilliseconds,
   PushRefused,
@@ -50,7 +50,7 @@ export class Pushes<Image extends ServedImage> {
         "CLUSTER_ID_MISMATCH",
         `the snapshot is of cluster "${snapshot.clusterId}", not of "${clusterId}"`,
       );
-    checkNamespaces(limits, snapshot);
+    checkBounds(limits, snapshot);
     return this.#change(clusterId, async (now) => {
       this.#admit(clusterId);
       try {
@@ -77,7 +77,7 @@ export class Pushes<Image extends ServedImage> {
     return this.#change(clusterId, async (now) => {
       const held = this.#heldAt(clusterId, baseGeneration);
       const snapshot = applyPatch(held.snapshot, patch);
-      checkNamespaces(limits, snapshot);
+      checkBounds(limits, snapshot);
       const characters = charactersAfter(limits, held, patch, snapshot);
       const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease), characters);
       await store.keep(clusterId, { kind: "patch", patch, snapshot, meta: toStored(cluster.meta, clock) });

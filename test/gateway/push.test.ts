@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { GenerationMismatch } from "../../src/gateway/gateway-types.ts";
+import { DEFAULT_SNAPSHOT_BOUNDS } from "../../src/gateway/snapshot-bounds.ts";
 import { SnapshotError } from "../../src/snapshot/snapshot-error.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { SnapshotStore } from "../../src/store/store.ts";
@@ -100,7 +101,9 @@ describe("replace", () => {
   });
 
   test("a cluster has so many namespaces at most, by snapshot and by delta: an image has room for 65,535 of all", async () => {
-    const { gateway, done, served } = await openGateway({ limits: { mostNamespaces: 1 } });
+    const { gateway, done, served } = await openGateway({
+      limits: { mostOfCluster: { ...DEFAULT_SNAPSHOT_BOUNDS, namespaces: 1 } },
+    });
     const two = { ...regional("west", "two"), namespaces: { a: {}, b: {} } };
     await expect(done(gateway.replace("west", two))).rejects.toMatchObject({ code: "TOO_MANY_NAMESPACES" });
     const { generation } = await done(gateway.replace("west", { ...two, namespaces: { a: {} } }));
