@@ -4,29 +4,27 @@ import type { HeldCluster } from "./held-cluster.ts";
 import { DEFAULT_SNAPSHOT_BOUNDS, measureSnapshot, type SnapshotBounds } from "./snapshot-bounds.ts";
 
 /** Bounds on what clusters may ask of a gateway. */
-export interface GatewayLimits {
-  readonly leastLeaseSeconds: number;
-  readonly mostLeaseSeconds: number;
-  /** The lease of a push that asks for none. */
-  readonly leaseSeconds: number;
-  readonly mostClusters: number;
+export interface GatewayLimits extends SnapshotBounds {
+  /** Seconds; the default is that of a push without a lease. */
+  readonly lease: {
+    readonly minimumSeconds: number;
+    readonly defaultSeconds: number;
+    readonly maximumSeconds: number;
+  };
+  readonly clusters: number;
   /** Bound on one cluster's snapshot as JSON, in characters: deltas must not grow it without end. */
-  readonly mostSnapshotCharacters: number;
+  readonly snapshotCharacters: number;
   /** After how many seconds answers say that they are stale where a push that arrived is not in them. */
   readonly pushDelaySeconds: number;
-  /** Bounds on what one cluster's snapshot has: the time and the memory of merging and compiling go by them. */
-  readonly mostOfCluster: SnapshotBounds;
 }
 
 /** What holds where nothing else is configured. */
 export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
-  leastLeaseSeconds: 5,
-  mostLeaseSeconds: 3600,
-  leaseSeconds: 60,
-  mostClusters: 1000,
-  mostSnapshotCharacters: 48 * 1024 * 1024,
+  lease: { minimumSeconds: 5, defaultSeconds: 60, maximumSeconds: 3600 },
+  clusters: 1000,
+  snapshotCharacters: 48 * 1024 * 1024,
   pushDelaySeconds: 5,
-  mostOfCluster: DEFAULT_SNAPSHOT_BOUNDS,
+  ...DEFAULT_SNAPSHOT_BOUNDS,
 };
 
 const REFUSALS: Readonly<Record<keyof SnapshotBounds, readonly [code: PushRefusal, what: string]>> = {
@@ -45,14 +43,14 @@ const REFUSALS: Readonly<Record<keyof SnapshotBounds, readonly [code: PushRefusa
  * Checks that a snapshot is within the bounds for one cluster.
  * @throws {PushRefused} naming the setting
  */
-export function checkBounds({ mostOfCluster }: GatewayLimits, snapshot: ClusterSnapshot): void {
+export function checkBounds(limits: SnapshotBounds, snapshot: ClusterSnapshot): void {
   const size = measureSnapshot(snapshot);
   for (const key of Object.keys(REFUSALS) as (keyof SnapshotBounds)[]) {
-    if (size[key] <= mostOfCluster[key]) continue;
+    if (size[key] <= limits[key]) continue;
     const [code, what] = REFUSALS[key];
     throw new PushRefused(
       code,
-      `the snapshot has ${size[key]} ${what}; the most is ${mostOfCluster[key]} (limits.${key})`,
+      `the snapshot has ${size[key]} ${what}; the most is ${limits[key]} (limits.${key})`,
     );
   }
 }
@@ -61,13 +59,13 @@ export function checkBounds({ mostOfCluster }: GatewayLimits, snapshot: ClusterS
  * The length of a lease in milliseconds; the default where none is asked for.
  * @throws {PushRefused} LEASE_OUT_OF_RANGE
  */
-export function leaseMilliseconds(limits: GatewayLimits, leaseSeconds = limits.leaseSeconds): number {
-  const { leastLeaseSeconds, mostLeaseSeconds } = limits;
-  if (leaseSeconds >= leastLeaseSeconds && leaseSeconds <= mostLeaseSeconds)
+export function leaseMilliseconds({ lease }: GatewayLimits, leaseSeconds = lease.defaultSeconds): number {
+  const { minimumSeconds, maximumSeconds } = lease;
+  if (leaseSeconds >= minimumSeconds && leaseSeconds <= maximumSeconds)
     return Math.round(leaseSeconds * 1000);
   throw new PushRefused(
     "LEASE_OUT_OF_RANGE",
-    `a lease has ${leastLeaseSeconds} to ${mostLeaseSeconds} seconds, not ${leaseSeconds}`,
+    `a lease has ${minimumSeconds} to ${maximumSeconds} seconds, not ${leaseSeconds}`,
   );
 }
 
@@ -77,18 +75,18 @@ export function leaseMilliseconds(limits: GatewayLimits, leaseSeconds = limits.l
  * @throws {PushRefused} SNAPSHOT_TOO_LARGE
  */
 export function charactersAfter(
-  { mostSnapshotCharacters }: GatewayLimits,
+  { snapshotCharacters }: GatewayLimits,
   held: HeldCluster,
   patch: SnapshotPatch,
   snapshot: ClusterSnapshot,
 ): number {
   held.charactersAtMost ??= JSON.stringify(held.snapshot).length;
   const bound = held.charactersAtMost + JSON.stringify(patch).length;
-  const characters = bound <= mostSnapshotCharacters ? bound : JSON.stringify(snapshot).length;
-  if (characters <= mostSnapshotCharacters) return characters;
+  const characters = bound <= snapshotCharacters ? bound : JSON.stringify(snapshot).length;
+  if (characters <= snapshotCharacters) return characters;
   throw new PushRefused(
     "SNAPSHOT_TOO_LARGE",
-    `with this delta the snapshot would have ${characters} characters; the most is ${mostSnapshotCharacters} (limits.snapshotCharacters)`,
+    `with this delta the snapshot would have ${characters} characters; the most is ${snapshotCharacters} (limits.snapshotCharacters)`,
   );
 }
 

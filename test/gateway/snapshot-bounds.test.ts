@@ -93,7 +93,7 @@ const cases: [keyof SnapshotBounds, string, SnapshotPatch, SnapshotPatch][] = [
 ];
 
 describe.each(cases)("above limits.%s", (bound, code, within, more) => {
-  const limits = { mostOfCluster: { ...DEFAULT_SNAPSHOT_BOUNDS, [bound]: 3 } };
+  const limits = { [bound]: 3 };
   const base = { ...emptySnapshot("west"), topology: { region: "good" } };
   const refused = { code, message: expect.stringContaining(`the most is 3 (limits.${bound})`) };
 
