@@ -35,6 +35,8 @@ export const gatewayLimits = {
   snapshotCharacters: count(1024, 2 ** 29).default(DEFAULT_GATEWAY_LIMITS.mostSnapshotCharacters),
   /** One cluster's namespaces. */
   namespaces: count(1, 60_000).default(DEFAULT_GATEWAY_LIMITS.mostNamespaces),
+  /** After how many seconds without it in the answers a push makes them stale. */
+  pushDelaySeconds: seconds(1, 3600).default(DEFAULT_GATEWAY_LIMITS.pushDelaySeconds),
   ...pushLimits,
 };
 
@@ -84,6 +86,7 @@ export function gatewayLimitsOf({
     readonly clusters: number;
     readonly snapshotCharacters: number;
     readonly namespaces: number;
+    readonly pushDelaySeconds: number;
   };
 }): Partial<GatewayLimits> {
   return {
@@ -93,5 +96,6 @@ export function gatewayLimitsOf({
     mostClusters: limits.clusters,
     mostSnapshotCharacters: limits.snapshotCharacters,
     mostNamespaces: limits.namespaces,
+    pushDelaySeconds: limits.pushDelaySeconds,
   };
 }

@@ -35,6 +35,8 @@ export interface ServingStatus {
    * Unix milliseconds.
    */
   readonly staleSince?: number;
+  /** Where answers say that they are stale: since when a change waits that the primary's answers should have, in Unix milliseconds. */
+  readonly behindSince?: number;
   /** Why a secondary could not take over the newest state of its primary: an older one is served, or none. */
   readonly transferError?: string;
 }

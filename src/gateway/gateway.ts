@@ -14,6 +14,7 @@ import { HeldCluster } from "./held-cluster.ts";
 import type { LeaseWatch } from "./lease-timer.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Precedence } from "./precedence.ts";
+import type { SettlePush } from "./push-backlog.ts";
 import { Pushes } from "./pushes.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
@@ -62,6 +63,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
       mostLapsed: limits.mostClusters,
       scopes,
       remembered: precedence,
+      mostBehind: limits.pushDelaySeconds * 1000,
       watchLeases,
       onExpired: (expired) => this.#pushes.forget(expired),
     });
@@ -125,6 +127,14 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   /** What is held of a cluster; undefined for one that is not live. */
   snapshotOf(clusterId: string): ClusterSnapshot | undefined {
     return this.#serving.clusters.live.get(clusterId)?.snapshot;
+  }
+
+  /**
+   * Notes that a whole push of a cluster arrived. Until it is settled it counts as missing in the answers, which say that they are stale
+   * once that takes too long.
+   */
+  arrived(clusterId: string): SettlePush {
+    return this.#serving.backlog.arrived(clusterId);
   }
 
   /**

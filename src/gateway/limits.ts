@@ -11,6 +11,8 @@ export interface GatewayLimits {
   readonly mostClusters: number;
   /** Bound on one cluster's snapshot as JSON, in characters: deltas must not grow it without end. */
   readonly mostSnapshotCharacters: number;
+  /** After how many seconds answers say that they are stale where a push that arrived is not in them. */
+  readonly pushDelaySeconds: number;
   /** Bound on one cluster's namespaces: an image has room for 65,535, which one cluster must not fill. */
   readonly mostNamespaces: number;
 }
@@ -22,6 +24,7 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   leaseSeconds: 60,
   mostClusters: 1000,
   mostSnapshotCharacters: 64 * 1024 * 1024,
+  pushDelaySeconds: 5,
   // The most that Kubernetes supports (Considerations for large clusters, scalability thresholds).
   mostNamespaces: 10_000,
 };

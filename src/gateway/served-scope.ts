@@ -38,6 +38,7 @@ export class ServedScope<Image extends ServedImage> {
   #compiled: Compiled | undefined;
   #served: ServedZone<Image> | undefined;
   #error: string | undefined;
+  #failedAt: number | undefined;
   /** Whether the served image knows every cluster that denying a name needs. */
   #ready = false;
 
@@ -55,6 +56,11 @@ export class ServedScope<Image extends ServedImage> {
   /** What is answered from; undefined while names cannot be denied: nothing is loaded, or every cluster died. */
   get served(): ServedZone<Image> | undefined {
     return this.#ready && !this.clusters.unknown ? this.#served : undefined;
+  }
+
+  /** Since when what there is cannot be compiled, in Unix milliseconds; undefined where it could be. */
+  get failedAt(): number | undefined {
+    return this.#failedAt;
   }
 
   set(cluster: HeldCluster): void {
@@ -117,6 +123,7 @@ export class ServedScope<Image extends ServedImage> {
         findings: [...clusterset.findings, ...findings],
       };
       this.#error = undefined;
+      this.#failedAt = undefined;
       this.#compiled = from;
       onEvent({
         event: "compiled",
@@ -128,6 +135,7 @@ export class ServedScope<Image extends ServedImage> {
         milliseconds: clock.now() - startedAt,
       });
     } catch (error) {
+      this.#failedAt ??= startedAt;
       this.#error = error instanceof Error ? error.message : String(error);
       onEvent({ event: "compile-failed", ...named, error });
     }

@@ -126,7 +126,7 @@ const ACCESS_STATUS: Readonly<Record<AccessRefusal, number>> = {
 const WITHOUT_TOKEN: ReadonlySet<AccessRefusal> = new Set(["TOKEN_REQUIRED", "CERTIFICATE_REFUSED"]);
 
 /** The error that a client is told of; undefined for one that nobody foresaw. */
-function toApiError(error: unknown): ApiError | undefined {
+export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof AccessRefused) return accessError(error);
   if (error instanceof GenerationMismatch)

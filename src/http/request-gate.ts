@@ -26,19 +26,24 @@ export interface RequestGateParts {
 /** Says how the process is; what watches it must not be turned away. */
 const HEALTH = /^(?:https?:\/\/[^/]*)?\/(?:healthz|readyz)(?:\?|$)/;
 /**
- * What is done under overload, too: DNS, since refusing a query costs what answering it does, renewals, since names would leave the answers without
- * them, and what tells how things are.
+ * What is done under overload, too: DNS, since refusing a query costs what answering it does, and what tells how things are.
  */
-const NEVER_SHED = /^[^?#]*\/(?:dns-query|lease|healthz|readyz|metrics)(?:[?#]|$)/;
+const NEVER_SHED = /^[^?#]*\/(?:dns-query|healthz|readyz|metrics)(?:[?#]|$)/;
+/**
+ * What changes answers: without it names would leave them, or be out of date. It has bounds of its own (src/http/push/push-limits.ts), and
+ * is rejected without a credential before its body is read.
+ */
+const PUSH = /^(?:https?:\/\/[^/]*)?\/api\/v1\/clusters\/[^?#]/;
 
 const TOO_MANY = "this client sends too many requests: try again later";
-const BUSY = "the gateway is overloaded: DNS is answered, everything else must wait";
+const BUSY = "the gateway is overloaded: DNS is answered and pushes are taken, everything else must wait";
 
 /** The gate in front of all resources; undefined where it would let everything pass. */
 export function createRequestGate(parts: RequestGateParts): RequestGate | undefined {
   const { rate, clientAddress = socketAddress, load, counters, refuse } = parts;
   const dnsPaths = new Set(parts.dnsPaths);
-  const canWait = ({ url }: HttpRequest) => !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url));
+  const canWait = ({ method, url }: HttpRequest) =>
+    !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url)) && (isRead(method) || !PUSH.test(url));
   if (rate === undefined && load === undefined) return undefined;
   return (request) => {
     if (load?.isHigh && canWait(request)) {
@@ -50,4 +55,8 @@ export function createRequestGate(parts: RequestGateParts): RequestGate | undefi
     counters.hit("clients.requestsPerSecond");
     return refuse(request, 429, TOO_MANY, { "retry-after": String(seconds) });
   };
+}
+
+function isRead(method: string): boolean {
+  return method === "GET" || method === "HEAD";
 }

@@ -24,8 +24,8 @@ function open(given: { perSecond?: number; burst?: number; isHigh?: boolean; pro
     refuse: createRefuse("*", counters),
     dnsPaths: ["/everything"],
   });
-  const pass = (url: string, address: string, headers: Record<string, string> = {}) =>
-    gate!(new FetchRequest(new Request(url, { headers }), { address: address }));
+  const pass = (url: string, address: string, headers: Record<string, string> = {}, method = "GET") =>
+    gate!(new FetchRequest(new Request(url, { headers, method }), { address: address }));
   return { gate, pass, clock, load, counters };
 }
 
@@ -86,30 +86,37 @@ describe("requests of one client", () => {
 });
 
 describe("under overload", () => {
-  it.each<[string, boolean]>([
+  it.each<[string, boolean, string?]>([
     ["/", true],
     ["/setup", true],
     ["/resolve?name=web.shop.svc.clusterset.test", true],
     ["/clusters/west/resolve?name=web.shop.svc.clusterset.test", true],
+    ["/api/v1/clusters/west", true],
+    ["/api/v1/clusters/west", true, "HEAD"],
+    ["/api/v1/clusters/west", false, "DELETE"],
+    ["/api/v1/clusters/west/snapshot", false, "PUT"],
+    ["/api/v1/clusters/west/snapshot?leaseSeconds=60", false, "PATCH"],
+    ["/api/v1/clusters/west/lease", false, "POST"],
+    ["/federations/api/v1/clusters/west/lease", true, "POST"],
+    ["/federations/west?x=/api/v1/clusters/west", true, "POST"],
     ["/api/v1/clusters/west/snapshot", true],
     ["/api/v1/clusters/west/snapshot?leaseSeconds=5#/dns-query", true],
     ["/api/v1/clusters/west/snapshot?x=/dns-query", true],
     ["/api/v1/transfer/state", true],
-    ["/api/v1/clusters/west/lease", false],
     ["/dns-query?dns=AAAB", false],
     ["/clusters/west/dns-query", false],
     ["/everything?dns=AAAB", false],
     ["/healthz", false],
     ["/readyz", false],
     ["/metrics", false],
-  ])("%s has to wait: %s", (path, waits) => {
+  ])("%s has to wait: %s %s", (path, waits, method) => {
     const { pass, load, counters } = open({ isHigh: true });
-    const refused = pass(`https://doh.example${path}`, ONE);
+    const refused = pass(`https://doh.example${path}`, ONE, {}, method);
     expect(refused?.status).toBe(waits ? 503 : undefined);
     if (waits) expect(refused).toMatchObject({ headers: { "retry-after": "5" } });
     expect(counters.limits.counts().get("limits.loopDelayMilliseconds")).toBe(waits ? 1 : 0);
     load.isHigh = false;
-    expect(pass(`https://doh.example${path}`, ONE)).toBeUndefined();
+    expect(pass(`https://doh.example${path}`, ONE, {}, method)).toBeUndefined();
   });
 });
 

@@ -23,7 +23,7 @@ function describeFreshness(status: ServingStatus, view: View, now: number): stri
   const clusters = status.clusters.toSorted((one, other) => one.renewedAt - other.renewedAt);
   const live = clusters.filter((cluster) => cluster.live).length;
   const parts = [
-    ...(status.staleSince === undefined ? [] : [describeStale(status.staleSince, now)]),
+    ...describeStale(status, now),
     describeView(view),
     `${live} of ${clusters.length} ${clusters.length === 1 ? "cluster" : "clusters"} live`,
   ];
@@ -39,9 +39,13 @@ function describeFreshness(status: ServingStatus, view: View, now: number): stri
   return parts.join("; ");
 }
 
-/** `stale: the primary last answered 12 s ago`. */
-export function describeStale(since: number, now: number): string {
-  return `stale: the primary last answered ${Math.max(0, Math.round((now - since) / 1000))} s ago`;
+/** `stale: the primary last answered 12 s ago`, `stale: a change waits for 12 s`; empty where answers are not stale. */
+export function describeStale({ staleSince, behindSince }: ServingStatus, now: number): string[] {
+  const seconds = (since: number) => Math.max(0, Math.round((now - since) / 1000));
+  return [
+    ...(staleSince === undefined ? [] : [`stale: the primary last answered ${seconds(staleSince)} s ago`]),
+    ...(behindSince === undefined ? [] : [`stale: a change waits for ${seconds(behindSince)} s`]),
+  ];
 }
 
 /** The same for an answer from a stub zone, whose age only the name server knows. */

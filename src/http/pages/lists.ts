@@ -31,7 +31,7 @@ export function byNeed(clusters: readonly ClusterStatus[]): readonly ClusterStat
 
 /** One or two sentences: whether the gateway answers queries, and from which data. */
 export function servingSentence(
-  { ready, clusters, staleSince, ...status }: ServingStatus,
+  { ready, clusters, staleSince, behindSince, ...status }: ServingStatus,
   now: number,
 ): Html {
   const live = clusters.filter((cluster) => cluster.live).length;
@@ -44,6 +44,7 @@ export function servingSentence(
         : html`<span class="bad">Not answering:</span> every lease has expired. Look at the logs of the workers.`
   }</p>
 ${staleSince === undefined ? "" : html`<p class="note">Stale: the primary last answered ${duration(now - staleSince)} ago.</p>`}
+${behindSince === undefined ? "" : html`<p class="note">Stale: a change waits for ${duration(now - behindSince)}.</p>`}
 ${error === undefined ? "" : html`<p class="note">The gateway cannot serve the newest state, and serves an older one: ${error}</p>`}`;
 }
 

@@ -44,12 +44,12 @@ export function lookUpForm(
   const types = TYPES.includes(type) ? TYPES : [...TYPES, type];
   const view = typed?.view ?? "";
   const views = view === "" || clusters.includes(view) ? clusters : [...clusters, view];
-  return html`<form action="/#answer" method="get" role="search" aria-label="Look a name up">
+  return html`<form action="/#answer" method="get" role="search" aria-label="Look up a name">
 <div class="wide"><label for="name">Name, or an IP address</label>
 <input id="name" name="name" required maxlength="${LONGEST_TEXT}" value="${typed?.name ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="name-hint${fault === undefined ? "" : " fault"}"${fault === undefined ? "" : html` aria-invalid="true"`}></div>
 <div><label for="type">Type</label>
 <select id="type" name="type">${types.map((one) => option(one, one, one === type))}</select></div>
-<div><label for="view">Asked from</label>
+<div><label for="view">View</label>
 ${
   views.length > MOST_CHOICES
     ? html`<input id="view" name="view" value="${view}" placeholder="outside, or a cluster id" autocapitalize="none" spellcheck="false">`

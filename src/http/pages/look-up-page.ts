@@ -48,7 +48,7 @@ export async function lookUpPage(parts: LookUpPageParts, request: HttpRequest): 
     title: typed === undefined ? "Look up" : `${typed.name.slice(0, 100)} ${typed.type.slice(0, 20)}`,
     at: "/",
     status: fault === undefined ? 200 : 400,
-    body: html`<h1>Look a name up</h1>
+    body: html`<h1>Look up a name</h1>
 <p>Services of the clusterset have names in ${zones.map(
       (name, index) => html`${index === 0 ? "" : " and "}<code>${name}</code>`,
     )}. <a href="/setup">Set up a client</a> to use them.</p>

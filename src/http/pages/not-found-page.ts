@@ -9,7 +9,7 @@ export function notFoundPage(explanation = "nothing exists at this address"): Pa
     body: html`<h1>Not found</h1>
 <p>${explanation.charAt(0).toUpperCase()}${explanation.slice(1)}.</p>
 <ul>
-<li><a href="/">Look a name up</a></li>
+<li><a href="/">Look up a name</a></li>
 <li><a href="/services">Services</a>, <a href="/clusters">clusters</a>, <a href="/conflicts">conflicts and findings</a></li>
 <li><a href="/setup">Set up a client</a></li>
 </ul>

@@ -29,6 +29,7 @@ export async function openPushApi(
     onEvent: () => {},
   });
   const gateway: PushGateway = {
+    arrived: (clusterId) => real.arrived(clusterId),
     replace: (...push) => real.replace(...push),
     patch: (...push) => real.patch(...push),
     renew: (...push) => real.renew(...push),
