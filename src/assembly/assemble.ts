@@ -65,7 +65,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     rate: requestsPerSecond === 0 ? undefined : new ClientRate(clientRequests(config.clients)),
     load: platform.load,
     allowedOrigins: config.cors.origins,
-    longestQuery: config.limits.queryBytes,
+    queryBytes: config.limits.queryBytes,
     metrics: platform.metrics?.(
       ...([gateway, counters, clock.now, outOfZone.outside?.forwarder, accessCounters] as const),
     ),

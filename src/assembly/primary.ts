@@ -1,6 +1,5 @@
 import { type AccessRules, visibilitiesOf } from "../access/rules/access-rule.ts";
 import type { QueryCounters } from "../answer/query-counters.ts";
-import { gatewayLimitsOf } from "../config/gateway.ts";
 import type { Clock } from "../gateway/clock.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
@@ -34,7 +33,7 @@ export async function openPrimary(
     ...(remembered && { remembered }),
     ...(watchLeases && { watchLeases }),
     onEvent: logGateway(log),
-    limits: gatewayLimitsOf(config),
+    limits: { ...config.limits, lease: config.lease },
     scopes: visibilitiesOf(rules),
   });
   const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });

@@ -4,7 +4,7 @@ import { GenerationMismatch } from "../gateway/gateway-types.ts";
 import { type PushRefusal, PushRefused } from "../gateway/limits.ts";
 import type { Limit, LimitCounters } from "../limits/limit-counters.ts";
 import { SnapshotError } from "../snapshot/snapshot-error.ts";
-import { StoreError } from "../store/store-error.ts";
+import { isDiskFailure } from "../store/store-error.ts";
 
 /** What of an error its client is told beside code and message. */
 export interface ApiErrorOptions {
@@ -141,8 +141,8 @@ export function toApiError(error: unknown): ApiError | undefined {
     return new ApiError(PUSH_STATUS[error.code], error.code, error.message, {
       limit: PUSH_LIMIT[error.code],
     });
-  if (error instanceof StoreError && error.code === "STORE_FULL")
-    return new ApiError(503, error.code, error.message);
+  if (isDiskFailure(error))
+    return new ApiError(503, error.code, error.message, { headers: { "retry-after": "10" } });
   return undefined;
 }
 

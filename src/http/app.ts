@@ -60,7 +60,7 @@ export interface AppParts
   /** Default: none. */
   readonly allowedOrigins?: AllowedOrigins;
   /** The longest DNS query that is read, in bytes. Default and most: 65,535. */
-  readonly longestQuery?: number;
+  readonly queryBytes?: number;
   /** The rate of requests of each client. Default: no limit. */
   readonly rate?: ClientRate | undefined;
   /** The load of the process, above which requests that can wait get 503. Default: none. */
@@ -97,7 +97,7 @@ export function createApp(parts: AppParts): App {
   const { access, policies = REFUSE_ALL, allowedOrigins = NO_ORIGIN, counters = new QueryCounters() } = parts;
   const { accessCounters = new AccessCounters(), clientAddress = socketAddress } = parts;
   const { clock } = parts;
-  const longestQuery = Math.min(parts.longestQuery ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
+  const queryBytes = Math.min(parts.queryBytes ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
   // Whose rule is not known yet gets what everybody gets.
   const openOrigins = originsOf(allowedOrigins, access.rules.public !== undefined);
   const refuse = createRefuse(openOrigins, counters);
@@ -113,7 +113,7 @@ export function createApp(parts: AppParts): App {
   );
 
   const answerJson = createJsonRoute({ clock });
-  const answerDns = createDnsRoute({ longestQuery, answerJson, limits: counters.limits });
+  const answerDns = createDnsRoute({ queryBytes, answerJson, limits: counters.limits });
   const resolveJson = createResolveRoute(answerJson);
   const dns = createDnsPaths({ endpointAt, policies, answerDns, resolveJson });
 

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { usableAddress } from "../../src/dns/address.ts";
 import { formatReverseName } from "../../src/dns/reverse.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/limits.ts";
 import { FOUNDING } from "../../src/gateway/precedence.ts";
 import { createMerger } from "../../src/merge/merge.ts";
 import { notReady } from "../../src/resolve/faults.ts";
@@ -51,7 +52,7 @@ async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnown: bool
     onEvent: (event) => {
       if (event.event === "compile-failed") throw event.error;
     },
-    limits: { mostLeaseSeconds: LEASE },
+    limits: { lease: { ...DEFAULT_GATEWAY_LIMITS.lease, maximumSeconds: LEASE } },
   });
   const push = async (snapshot: ClusterSnapshot, lease: number) => {
     const pushing = gateway.replace(snapshot.clusterId, snapshot, lease);

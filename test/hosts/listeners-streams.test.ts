@@ -83,20 +83,25 @@ class Handler {
 interface Bounds {
   readonly connections?: number;
   readonly connectionsPerClient?: number;
-  readonly idleTimeout?: number;
-  readonly mostInFlight?: number;
+  readonly idleSeconds?: number;
+  readonly queriesPerConnection?: number;
 }
 
 function partsOf(handler: Handler, bounds: Bounds) {
-  const { connections = 100, connectionsPerClient = 100, idleTimeout = 60_000, mostInFlight = 100 } = bounds;
+  const {
+    connections = 100,
+    connectionsPerClient = 100,
+    idleSeconds = 60,
+    queriesPerConnection = 100,
+  } = bounds;
   return {
     answer: handler.handle,
-    longestQuery: 512,
-    mostInFlight,
+    queryBytes: 512,
+    queriesPerConnection,
     connections: new Connections({
       connections,
       connectionsPerClient,
-      idleTimeout,
+      idleSeconds,
       counters: limits,
       kind: "dns",
     }),
@@ -120,13 +125,13 @@ async function start(bounds: Bounds = {}) {
   return { handler, bound, connect };
 }
 
-async function startTls(bounds: Bounds & { handshakeTimeout?: number } = {}) {
+async function startTls(bounds: Bounds & { handshakeSeconds?: number } = {}) {
   const handler = new Handler();
-  const { handshakeTimeout = 10_000 } = bounds;
+  const { handshakeSeconds = 10 } = bounds;
   const bound: TlsBound = await listenTls("127.0.0.1", 0, {
     ...partsOf(handler, bounds),
     tls,
-    handshakeTimeout,
+    handshakeSeconds,
   });
   running.push(bound);
   const connect = async (options: object = {}) => {
@@ -171,7 +176,7 @@ describe("a connection (RFC 7766 section 6.2.1)", () => {
   });
 
   it("leaves queries unread while too many are pending", async () => {
-    const { handler, connect } = await start({ mostInFlight: 2 });
+    const { handler, connect } = await start({ queriesPerConnection: 2 });
     const client = await connect();
     client.send(ask(1, "wait"), ask(2, "wait"), ask(3, "wait"), ask(4));
     await handler.until(() => handler.handled > 0);
@@ -219,13 +224,13 @@ describe("a connection (RFC 7766 section 6.2.1)", () => {
 
 describe("an unused connection is closed (RFC 7766 section 6.2.3)", () => {
   it("closes one without queries", async () => {
-    const { connect } = await start({ idleTimeout: 100 });
+    const { connect } = await start({ idleSeconds: 0.1 });
     expect(await (await connect()).next()).toBeUndefined();
     expect(hits()).toEqual({ "dns.idleSeconds": 1 });
   });
 
   it("closes one whose query never ends, byte by byte", async () => {
-    const { connect } = await start({ idleTimeout: 300 });
+    const { connect } = await start({ idleSeconds: 0.3 });
     const client = await connect();
     client.socket.setNoDelay();
     client.socket.write(Buffer.from([1, 0]));
@@ -235,7 +240,7 @@ describe("an unused connection is closed (RFC 7766 section 6.2.3)", () => {
   });
 
   it("stops reading from, and closes, one whose client does not read answers", async () => {
-    const { handler, connect } = await start({ idleTimeout: 1000 });
+    const { handler, connect } = await start({ idleSeconds: 1 });
     const client = await connect();
     client.socket.pause();
     // 20 MB of queries for 2.4 GB of answers; the kernel's buffers hold some megabytes.
@@ -258,7 +263,7 @@ describe("an unused connection is closed (RFC 7766 section 6.2.3)", () => {
 
   it("keeps one with queries in time", async () => {
     const pass = stopClock();
-    const { connect } = await start({ idleTimeout: 1000 });
+    const { connect } = await start({ idleSeconds: 1 });
     const [active, idle] = [await connect(), await connect()];
     expect(idOf(await idle.ask(ask(1)))).toBe(1);
     pass(900);
@@ -362,7 +367,7 @@ describe("TLS (RFC 7858)", () => {
     ["does not use TLS", Buffer.from("GET / HTTP/1.1\r\n\r\n"), {}],
     ["sends nothing", Buffer.alloc(0), { "limits.handshakeSeconds": 1 }],
   ])("closes a connection that %s", async (_, bytes, counted) => {
-    const { bound, connect } = await startTls({ handshakeTimeout: 200 });
+    const { bound, connect } = await startTls({ handshakeSeconds: 0.2 });
     const socket = connectTcp(bound.port, "127.0.0.1");
     socket.on("error", () => {});
     socket.resume();
@@ -373,7 +378,7 @@ describe("TLS (RFC 7858)", () => {
   });
 
   it("closes an idle connection", async () => {
-    const { connect } = await startTls({ idleTimeout: 100 });
+    const { connect } = await startTls({ idleSeconds: 0.1 });
     expect(await (await connect()).next()).toBeUndefined();
   });
 

@@ -7,7 +7,6 @@ import { logStore } from "../../assembly/log.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/listen-address.ts";
 import { grantsOf } from "../../config/push-credentials.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
-import { serverLimitsOf } from "../../config/server-limits.ts";
 import { UsageError } from "../../config/usage-error.ts";
 import { createStubRoutes } from "../../http/federations/stub-routes.ts";
 import { AccessCounters } from "../../http/metrics/access-counters.ts";
@@ -138,7 +137,7 @@ async function startParts(
       ...{ listen, tls: tls?.tls, protection, onError },
       fetch: (request, client) => app.fetch(request, client),
       exchanges: { at: app.exchangeAt, failed: app.failed },
-      limits: serverLimitsOf(limits),
+      limits,
     }),
   );
   const rules = admission.rules;

@@ -19,7 +19,7 @@ export const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
 /** The parts of the DNS route. */
 export interface DnsRouteParts {
   /** The longest accepted query in bytes; at most `LONGEST_MESSAGE`. */
-  readonly longestQuery: number;
+  readonly queryBytes: number;
   readonly limits: LimitCounters;
   readonly answerJson: JsonRoute;
 }
@@ -35,9 +35,9 @@ export type DnsRoute = (
  * The DNS resource. This is the hot path: a GET needs no promise (except for credentials and stub zones) and no parsed URL. It has no ETag, which costs more than it saves (RFC 8484 section 5.3).
  */
 export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
-  const { longestQuery, limits, answerJson } = parts;
-  const longestParameter = base64urlLength(longestQuery) + 2;
-  const decoded = new Uint8Array(longestQuery + 3);
+  const { queryBytes, limits, answerJson } = parts;
+  const longestParameter = base64urlLength(queryBytes) + 2;
+  const decoded = new Uint8Array(queryBytes + 3);
   const headersOf = (isPrivate: boolean, anyOrigin: boolean) => ({
     plain: new PlainHeaders(undefined, isPrivate, anyOrigin),
     varying: new PlainHeaders(varyByCredential(undefined), isPrivate, anyOrigin),
@@ -114,9 +114,9 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       text = plain;
     }
     const size = text.length > longestParameter ? longestParameter : decodeBase64url(text, decoded);
-    if (size > longestQuery) {
+    if (size > queryBytes) {
       limits.hit("limits.queryBytes");
-      return refuse(request, 414, `the parameter dns is longer than a query of ${longestQuery} bytes`);
+      return refuse(request, 414, `the parameter dns is longer than a query of ${queryBytes} bytes`);
     }
     if (size < 0)
       return refuse(request, 400, "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)");
@@ -137,11 +137,11 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       });
     const refused = refuseAccept(request, answers);
     if (refused !== undefined) return refused;
-    return request.body(longestQuery).then(
+    return request.body(queryBytes).then(
       (query) => {
         if (query !== undefined) return answer(request, query, answers, endpoint);
         limits.hit("limits.queryBytes");
-        return refuse(request, 413, `the body is longer than ${longestQuery} bytes`);
+        return refuse(request, 413, `the body is longer than ${queryBytes} bytes`);
       },
       () => refuse(request, 400, "the body ended before it was complete"),
     );

@@ -25,7 +25,7 @@ describe("the DNS resource", () => {
   it.each(titled(dohCases))("%s", (_, entry) => checkCase(app.fetch, entry));
 
   it.each(titled(shortQueryCases))("%s", async (_, entry) => {
-    const small = openApp({ gateway, clock: () => NOW, zones: [], version: "0", longestQuery: 512 });
+    const small = openApp({ gateway, clock: () => NOW, zones: [], version: "0", queryBytes: 512 });
     await checkCase(small.fetch, entry);
   });
 });

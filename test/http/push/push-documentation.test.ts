@@ -46,9 +46,7 @@ test("docs/reference/push-api.md has the default limits", () => {
   expect(documentation).toContain(`for the whole body | ${pushIdleSeconds}; ${pushSeconds} |`);
   expect(documentation).toContain(`levels of nesting | ${pushLevels} |`);
   expect(documentation).toContain(`(from 1 MiB on) | ${pushRatio} |`);
-  expect(DEFAULT_GATEWAY_LIMITS.mostSnapshotCharacters).toBe(pushBytes);
-  const { leaseSeconds, leastLeaseSeconds, mostLeaseSeconds } = DEFAULT_GATEWAY_LIMITS;
-  expect(documentation).toContain(
-    `default ${leaseSeconds}; ${leastLeaseSeconds} to ${mostLeaseSeconds} unless`,
-  );
+  expect(DEFAULT_GATEWAY_LIMITS.snapshotCharacters).toBe(pushBytes);
+  const { defaultSeconds, minimumSeconds, maximumSeconds } = DEFAULT_GATEWAY_LIMITS.lease;
+  expect(documentation).toContain(`default ${defaultSeconds}; ${minimumSeconds} to ${maximumSeconds} unless`);
 });

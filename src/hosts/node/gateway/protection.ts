@@ -27,7 +27,7 @@ export function createProtection(
       ...{ requests, counters: counters.limits, errors: counters.errors },
       clients: {
         networks: new ClientNetworks(socketNetworks(clients)),
-        most: clients.connections,
+        connections: clients.connections,
         rate: new ClientRate(clientConnections(clients)),
       },
     },

@@ -7,8 +7,8 @@ import type { StreamConnection } from "./stream-connection.ts";
 export interface ConnectionLimits {
   readonly connections: number;
   readonly connectionsPerClient: number;
-  /** A connection without queries and answers is closed after so many milliseconds. */
-  readonly idleTimeout: number;
+  /** A connection without queries and answers is closed after so many seconds. */
+  readonly idleSeconds: number;
   /** Counts connections that these bounds reject or close. */
   readonly counters: LimitCounters;
   /** The configured bounds. */
@@ -58,7 +58,7 @@ export class Connections {
     const held: Held = { key: keyOf(socket), socket, client, admittedAt, connection: undefined };
     this.#held.add(held);
     this.#perClient.set(client, count + 1);
-    const interval = Math.min(SWEEP_INTERVAL, Math.ceil(this.#limits.idleTimeout / 2));
+    const interval = Math.min(SWEEP_INTERVAL, Math.ceil(this.#limits.idleSeconds * 500));
     this.#sweeper ??= setInterval(() => this.#sweep(), interval).unref();
     socket.once("close", () => this.#release(held));
   }
@@ -86,7 +86,7 @@ export class Connections {
   }
 
   #sweep(): void {
-    const since = performance.now() - this.#limits.idleTimeout;
+    const since = performance.now() - this.#limits.idleSeconds * 1000;
     for (const { socket, connection, admittedAt } of this.#held.values()) {
       if (connection?.isBusy === true || (connection?.activeAt ?? admittedAt) > since) continue;
       if (connection !== undefined) this.#limits.counters.hit(`${this.#limits.kind}.idleSeconds`);

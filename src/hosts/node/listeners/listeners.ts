@@ -97,8 +97,8 @@ function openDns(
   const onError = errorLog(parts.logger);
   const overTcp = {
     answer: answerAt(place, streamTransport("tcp", dns.idleSeconds * 1000)),
-    longestQuery: config.limits.queryBytes,
-    mostInFlight: dns.queriesPerConnection,
+    queryBytes: config.limits.queryBytes,
+    queriesPerConnection: dns.queriesPerConnection,
     connections,
     onError,
     errors: counters.errors,
@@ -123,12 +123,12 @@ function openDot(
   return async (host, port) => {
     const bound = await listenTls(host, port, {
       answer: answerAt(place, streamTransport("dot", dot.idleSeconds * 1000)),
-      longestQuery: limits.queryBytes,
-      mostInFlight: dot.queriesPerConnection,
+      queryBytes: limits.queryBytes,
+      queriesPerConnection: dot.queriesPerConnection,
       ...streamCounts("dot", parts.counters),
       connections,
       errors: parts.counters.errors,
-      handshakeTimeout: limits.handshakeSeconds * 1000,
+      handshakeSeconds: limits.handshakeSeconds,
       onSlowHandshake: () => parts.counters.limits.hit("limits.handshakeSeconds"),
       tls: tls!,
       onError: errorLog(parts.logger),
@@ -143,7 +143,7 @@ function connectionLimits(
   { connections, connectionsPerClient, idleSeconds }: Dns | Dot,
   { limits: counters }: QueryCounters,
 ): ConnectionLimits {
-  return { connections, connectionsPerClient, idleTimeout: idleSeconds * 1000, counters, kind };
+  return { connections, connectionsPerClient, idleSeconds, counters, kind };
 }
 
 /** Counts rejected streams of one kind by reason. */

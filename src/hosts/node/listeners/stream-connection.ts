@@ -7,9 +7,9 @@ import { frameMessage, MessageFramer, MessageTooLong } from "./framing.ts";
 export interface StreamParts {
   readonly answer: AnswerMessage;
   /** The longest query in bytes. */
-  readonly longestQuery: number;
+  readonly queryBytes: number;
   /** The most queries that wait for other name servers at the same time; further queries stay unread until then. */
-  readonly mostInFlight: number;
+  readonly queriesPerConnection: number;
   readonly onError: (error: Error) => void;
   /** Counts connections that end because a query was too long, and pauses in reading. */
   readonly onTooLong: () => void;
@@ -36,7 +36,7 @@ export class StreamConnection {
     this.#socket = socket;
     this.#parts = parts;
     this.#clientAddress = socket.remoteAddress ?? "";
-    this.#framer = new MessageFramer(parts.longestQuery);
+    this.#framer = new MessageFramer(parts.queryBytes);
     this.activeAt = performance.now();
     socket.on("data", (part) => this.#answerAll(part as Buffer));
     socket.on("drain", () => {
@@ -73,7 +73,7 @@ export class StreamConnection {
     socket.cork();
     try {
       if (part !== undefined) this.#framer.push(part);
-      while (!this.#isBlocked && this.#inFlight < this.#parts.mostInFlight && !socket.destroyed) {
+      while (!this.#isBlocked && this.#inFlight < this.#parts.queriesPerConnection && !socket.destroyed) {
         const query = this.#framer.next();
         if (query === undefined) break;
         this.activeAt = performance.now();
@@ -87,7 +87,7 @@ export class StreamConnection {
     }
     socket.uncork();
     if (socket.destroyed) return;
-    if (this.#isBlocked || this.#inFlight >= this.#parts.mostInFlight) socket.pause();
+    if (this.#isBlocked || this.#inFlight >= this.#parts.queriesPerConnection) socket.pause();
     else if (socket.isPaused() && !this.#hasEnded) socket.resume();
     this.#endWhenDone();
   }
@@ -99,7 +99,7 @@ export class StreamConnection {
       this.#write(answered);
       return;
     }
-    if (++this.#inFlight === this.#parts.mostInFlight) this.#parts.onFull();
+    if (++this.#inFlight === this.#parts.queriesPerConnection) this.#parts.onFull();
     answered
       .then(
         (answer) => this.#write(answer),

@@ -15,8 +15,8 @@ export interface StreamListenerParts extends StreamParts {
 /** The parts of a TLS listener. */
 export interface TlsListenerParts extends StreamListenerParts {
   readonly tls: ServerTls;
-  /** The longest TLS handshake in milliseconds. */
-  readonly handshakeTimeout: number;
+  /** The longest TLS handshake. */
+  readonly handshakeSeconds: number;
   readonly onSlowHandshake: () => void;
 }
 
@@ -47,7 +47,7 @@ export async function listenTls(host: string, port: number, parts: TlsListenerPa
   const server = createTlsServer({
     ...secureContext(parts.tls),
     ALPNProtocols: ["dot"],
-    handshakeTimeout: parts.handshakeTimeout,
+    handshakeTimeout: parts.handshakeSeconds * 1000,
     allowHalfOpen: true,
     noDelay: true,
   });
