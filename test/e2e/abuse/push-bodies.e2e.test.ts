@@ -18,7 +18,7 @@ interface Status {
   readonly generation: number;
 }
 
-describe("pushes that are attacks change nothing, and others are answered meanwhile", () => {
+describe("malicious pushes change nothing, and other clients are answered meanwhile", () => {
   let gateway: GatewayProcess;
   let bystander: Bystander;
   let memory: MemoryWatch;
