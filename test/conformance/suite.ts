@@ -107,7 +107,9 @@ export function describeHost(host: HostUnderTest): void {
       afterAll(leave);
       httpTable("refuses", pushRefusalCases, fetch);
       it("pins what a cluster may export, and who owns a service", () => expectPins(pushApi(fetch)));
-      httpTable("long tokens", LONG_TOKENS.cases, fetch);
+      httpTable("long tokens", LONG_TOKENS.cases, (request) =>
+        (running.workerFetch ?? running.fetch)(request),
+      );
       it.each(titled(pushScenarios))("%s", (_, scenario) => scenario.run(pushApi(fetch)));
     });
 
