@@ -103,21 +103,25 @@ export function chooseAddresses(
   return { outside, byCluster, findings };
 }
 
-/** Says of clusterset IPs that several clusters tell of which of them has for longest. */
+/** Says of each clusterset IP which clusters report it, where there are several. */
 function withTellers(
   chosen: ClustersetAddresses,
   clusterSetIPs: ReadonlyMap<string, ClustersetAddresses>,
   since: ReadonlyMap<string, number>,
 ): ClustersetAddresses {
   if (chosen.source !== "ClusterSetIP" || chosen.toldBy.length < 2) return chosen;
-  const tellers = new Map<string, string>();
-  const oldestLast = [...chosen.toldBy].sort(
-    (left, right) =>
-      (since.get(right) ?? Number.POSITIVE_INFINITY) - (since.get(left) ?? Number.POSITIVE_INFINITY) ||
-      compareText(right, left),
-  );
-  for (const clusterId of oldestLast)
-    for (const address of clusterSetIPs.get(clusterId)!.addresses) tellers.set(address, clusterId);
+  const tellers = new Map<string, string[]>();
+  const sinceOf = (clusterId: string) => since.get(clusterId) ?? Number.POSITIVE_INFINITY;
+  const oldestFirst = [...chosen.toldBy].sort((left, right) => {
+    const [one, other] = [sinceOf(left), sinceOf(right)];
+    return one < other ? -1 : one > other ? 1 : compareText(left, right);
+  });
+  for (const clusterId of oldestFirst)
+    for (const address of clusterSetIPs.get(clusterId)!.addresses) {
+      const some = tellers.get(address);
+      if (some === undefined) tellers.set(address, [clusterId]);
+      else some.push(clusterId);
+    }
   return { ...chosen, tellers };
 }
 

@@ -44,17 +44,15 @@ export function createStages(settings: StageSettings): GatewayStages<ZoneImage> 
   return {
     createMerger: () => createMerger({ outsideOrder, ...(grants !== undefined && { grants }) }),
     // The serial is the time in seconds: it grows over restarts too (RFC 1982).
-    compile: (clusterset, now) =>
-      compileZoneImage(clusterset, {
-        zones,
-        federations,
-        localities,
-        nameServerAddresses,
-        hosts,
+    compile: (clusterset, now, history) => {
+      const options = {
+        ...{ zones, federations, localities, nameServerAddresses, hosts },
         ttl: ttlSeconds,
         negativeTtl: negativeTtlSeconds,
         serial: Math.floor(now / 1000) % 2 ** 32,
-      }),
+      };
+      return compileZoneImage(clusterset, options, history);
+    },
     resolve: (query, { image, leaseExpiry, view, now, transport, stale }) => {
       rotation = (rotation + 1) & MOST_ROTATION;
       return resolve(query, {

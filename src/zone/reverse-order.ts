@@ -1,0 +1,99 @@
+/** What a cluster reports an address for: its id, a space, and the service as `<namespace>/<name>`. */
+export type ReverseClaim = string;
+
+/** Stands for whoever came first where that was lost. It is no cluster's. */
+export const LOST: ReverseClaim = "";
+
+/** A claim that a cluster makes now. */
+export interface CurrentClaim {
+  readonly claim: ReverseClaim;
+  /** From when the cluster has its part in the service, in Unix milliseconds: decides between claims that are new together. */
+  readonly since: number;
+}
+
+/** What is known of the claims on addresses before an image is compiled. */
+export interface ReverseHistory {
+  /** By address as hexadecimal digits, where several claims were made: all of them, first come first. */
+  readonly orders: ReadonlyMap<string, readonly ReverseClaim[]>;
+  /** The claims on an address that were answered from before, where nobody else made one. */
+  readonly claimsOn: (octets: Uint8Array) => readonly ReverseClaim[];
+  /** Clusters whose snapshots were loaded and not compiled yet: nothing but `orders` knows which of their claims came first. */
+  readonly restored: ReadonlySet<string>;
+}
+
+/** Before anything was claimed. */
+export const NO_HISTORY: ReverseHistory = { orders: new Map(), claimsOn: () => [], restored: new Set() };
+
+/** The claim of a cluster for a service. */
+export function claimOf(cluster: string, namespace: string, name: string): ReverseClaim {
+  return `${cluster} ${namespace}/${name}`;
+}
+
+/** The cluster that makes a claim; empty for `LOST`. */
+export function claimant(claim: ReverseClaim): string {
+  return claim.slice(0, Math.max(0, claim.indexOf(" ")));
+}
+
+/** What a claim consists of. Cluster ids and namespaces have neither spaces nor slashes. */
+export function splitClaim(claim: ReverseClaim): {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly name: string;
+} {
+  const cluster = claimant(claim);
+  const slash = claim.indexOf("/");
+  return { cluster, namespace: claim.slice(cluster.length + 1, slash), name: claim.slice(slash + 1) };
+}
+
+/**
+ * The claims on one address, first come first; the reverse name is that of the first one that is made now. What is kept of `known`:
+ *
+ * - claims that are made now;
+ * - claims of clusters that are not live, as long as they are before one that is: an outage gives nothing up.
+ *
+ * A cluster that reports the address for another service than before keeps its place. Claims that are new come last: the oldest first, then
+ * by name.
+ * @returns `known` itself where nothing changed
+ */
+export function orderClaims(
+  known: readonly ReverseClaim[],
+  current: readonly CurrentClaim[],
+  isLive: (clusterId: string) => boolean,
+): readonly ReverseClaim[] {
+  const now = new Map<ReverseClaim, number>();
+  for (const { claim, since } of current)
+    now.set(claim, Math.min(since, now.get(claim) ?? Number.POSITIVE_INFINITY));
+  const places = new Map<string, number>();
+  for (const [index, claim] of known.entries())
+    if (!places.has(claimant(claim))) places.set(claimant(claim), index);
+  const isContested = new Set(Array.from(now.keys(), claimant)).size > 1;
+  const kept = known.filter(
+    (claim) => now.has(claim) || (claim === LOST ? isContested : !isLive(claimant(claim))),
+  );
+  const before = new Set(known);
+  const fresh = [...now]
+    .filter(([claim]) => !before.has(claim))
+    .sort(([one, since], [other, otherSince]) => compareNumbers(since, otherSince) || (one < other ? -1 : 1))
+    .map(([claim]) => claim);
+  const placeOf = (claim: ReverseClaim) => places.get(claimant(claim)) ?? known.length;
+  // Sorting is stable: claims of one cluster stay as they are, new ones last.
+  const order = [...kept, ...fresh].sort((one, other) => placeOf(one) - placeOf(other));
+  if (now.size > 0) order.length = order.findLastIndex((claim) => now.has(claim)) + 1;
+  return order.length === known.length && order.every((claim, index) => claim === known[index])
+    ? known
+    : order;
+}
+
+function compareNumbers(one: number, other: number): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** Puts `LOST` first where several clusters were loaded with claims whose order is not known; the others came later. */
+export function orderRestored(
+  current: readonly CurrentClaim[],
+  restored: ReadonlySet<string>,
+): readonly ReverseClaim[] {
+  const loaded = current.filter(({ claim }) => restored.has(claimant(claim)));
+  const order = orderClaims([], loaded, () => true);
+  return new Set(order.map(claimant)).size > 1 ? [LOST, ...order] : order;
+}
