@@ -1,3 +1,5 @@
+import type { RecordDamage } from "../store/remembered/remembered-store.ts";
+
 /** What the gateway tells logs and metrics. */
 export type GatewayEvent =
   | {
@@ -20,8 +22,29 @@ export type GatewayEvent =
       readonly milliseconds: number;
     }
   | { readonly event: "compile-failed"; readonly scope?: string; readonly error: unknown }
+  /** A copy of what the gateway remembers is damaged. Where it is not lost, the other copy replaced it. */
+  | ({ readonly event: "memory-damaged" } & RecordDamage)
+  /** Nothing is remembered of a cluster that is answered, or of the gateway's first day: what is answered counts as there first. */
+  | { readonly event: "memory-lost"; readonly record: string }
+  /** The gateway's first day began in the future, by a wrong clock: it is over. Times are Unix milliseconds. */
+  | { readonly event: "founding-void"; readonly at: number; readonly now: number }
+  /** What the gateway remembers could not be written: it is kept with the next change. */
+  | { readonly event: "memory-not-kept"; readonly record: string; readonly error: unknown }
   /** An expired cluster stays in the store until the next start. */
   | { readonly event: "removal-failed"; readonly clusterId: string; readonly error: unknown };
 
 /** Takes the gateway's events; must not throw. */
 export type OnGatewayEvent = (event: GatewayEvent) => void;
+
+const WARNINGS: ReadonlySet<GatewayEvent["event"]> = new Set([
+  "lease-ran-out",
+  "memory-damaged",
+  "memory-lost",
+  "founding-void",
+]);
+
+/** The level at which an event is logged. */
+export function levelOf(event: GatewayEvent): "error" | "warn" | "info" {
+  if ("error" in event) return "error";
+  return WARNINGS.has(event.event) ? "warn" : "info";
+}

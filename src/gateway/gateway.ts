@@ -4,7 +4,7 @@ import type { Transport } from "../resolve/transport.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
-import { createMemoryPrecedenceStore, type PrecedenceStore } from "../store/precedence-store.ts";
+import { createMemoryRememberedStore, type RememberedStore } from "../store/remembered/remembered-store.ts";
 import type { SnapshotStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import type { ScopedGateway, ServedZone } from "./doh-gateway.ts";
@@ -21,8 +21,8 @@ import type { GatewayStages, ServedImage } from "./stages.ts";
 /** What a gateway is put together from. */
 export interface GatewayDependencies<Image extends ServedImage> {
   readonly store: SnapshotStore;
-  /** Remembers when exports were heard of first. Default: as long as the process lives. */
-  readonly precedence?: PrecedenceStore;
+  /** Remembers who was there first, beyond leases and restarts. Default: as long as the process lives. */
+  readonly remembered?: RememberedStore;
   readonly stages: GatewayStages<Image>;
   readonly clock: Clock;
   readonly onEvent: OnGatewayEvent;
@@ -73,15 +73,20 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   static async open<Image extends ServedImage>(
     dependencies: GatewayDependencies<Image>,
   ): Promise<Gateway<Image>> {
-    const { store, precedence: remembered = createMemoryPrecedenceStore(), clock } = dependencies;
+    const { store, clock, damage = new DamageCounters() } = dependencies;
     const now = clock.now();
-    const precedence = await Precedence.open(remembered, now);
-    const gateway = new Gateway(dependencies, precedence);
-    const kept = (await store.load()).map(({ snapshot, meta }) => new HeldCluster(snapshot, meta));
-    for (const { snapshot, meta } of kept) {
-      if (!precedence.knows(snapshot.clusterId)) await precedence.look(snapshot, meta.renewedAt);
-      precedence.heard(snapshot.clusterId, meta.renewedAt);
-    }
+    const onEvent: OnGatewayEvent = (event) => {
+      if (event.event === "memory-damaged") damage.countPart("memory");
+      if (event.event === "memory-lost") damage.countPart("memory-lost");
+      dependencies.onEvent(event);
+    };
+    const stored = await store.load();
+    const remembered = dependencies.remembered ?? createMemoryRememberedStore();
+    const records = await remembered.load();
+    for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
+    const precedence = await Precedence.open({ store: remembered, records, stored, onEvent, now });
+    const gateway = new Gateway({ ...dependencies, damage }, precedence);
+    const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, meta));
     gateway.#serving.start(kept, now);
     return gateway;
   }

@@ -1,204 +1,241 @@
-import * as z from "zod";
 import type { SetBack } from "../merge/declaration.ts";
 import type { Remembered } from "../merge/merge.ts";
-import { isClusterId } from "../snapshot/cluster-id.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
-import type { PrecedenceStore } from "../store/precedence-store.ts";
+import type { LoadedRecords, RememberedStore } from "../store/remembered/remembered-store.ts";
+import type { StoredCluster } from "../store/store.ts";
+import type { OnGatewayEvent } from "./gateway-events.ts";
+import { FOUNDING_RECORD, Founding } from "./remembered/founding.ts";
+import { CLOCK_TOLERANCE, FIRST_SERVICE_EXPORT, judge } from "./remembered/judge.ts";
+import { isSameTime, type Rank, SeenCluster, type Served, servedKeys } from "./remembered/seen-cluster.ts";
 
-/** No ServiceExport is older: KEP-1645 is of 2020. */
-export const FIRST_SERVICE_EXPORT = Date.UTC(2020, 0, 1);
-/** How far the clocks of a cluster and of the gateway may be apart, in milliseconds. */
-export const CLOCK_TOLERANCE = 300_000;
-/** How long after the gateway began nothing speaks against what clusters tell, in milliseconds. Later a newcomer counts from now. */
-export const FOUNDING = 86_400_000;
-/** Exports, and imports, that a cluster had once and are remembered. */
-const MOST_ABSENT = 1000;
+export { FOUNDING } from "./remembered/founding.ts";
+export { CLOCK_TOLERANCE, FIRST_SERVICE_EXPORT } from "./remembered/judge.ts";
 
-const BEGAN = "@began";
-const Began = z.strictObject({ at: z.number() });
-const Known = z.strictObject({
-  heardAt: z.number(),
-  /** By `<namespace>/<name>`: the creation time that was told, and the instant that counts. */
-  exports: z.record(z.string(), z.tuple([z.string(), z.number()])),
-  /** By `<namespace>/<name>`: when the import was heard of first. */
-  imports: z.record(z.string(), z.number()),
-});
-
-interface Export {
-  readonly told: string;
-  readonly counts: number;
+/** What precedence is opened with. */
+export interface PrecedenceParts {
+  readonly store: RememberedStore;
+  /** What was loaded from it. */
+  readonly records: LoadedRecords;
+  /** The snapshots that the gateway goes on with, damaged ones left out. */
+  readonly stored: readonly StoredCluster[];
+  readonly onEvent: OnGatewayEvent;
+  /** Unix milliseconds. */
+  readonly now: number;
 }
 
-interface KnownCluster {
-  heardAt: number;
-  exports: Map<string, Export>;
-  imports: Map<string, number>;
-  /** What was looked at last: the same objects hold nothing new. */
-  looked?: Pick<ClusterSnapshot, "exports" | "imports">;
-  setBack: ReadonlyMap<string, SetBack>;
+/** When a cluster is seen, in Unix milliseconds, and whether its lease ran until then. */
+export interface SeenAt {
+  readonly now: number;
+  readonly live: boolean;
 }
 
 /**
- * Remembers when exports were heard of first, so that no cluster can claim to have been there before (SECURITY.md,
- * Creation times). What a cluster tells is believed where nothing speaks against it; otherwise the export counts from when it was
- * heard of. After its
- * first day the instant of an export never moves into the past.
+ * Ranks the exports of one service: who was there first keeps it (SECURITY.md, Creation times). A reported creation time counts where the gateway
+ * could have seen the export appear; otherwise the export counts from when it was first seen and served. It keeps its rank while its
+ * cluster is away, and loses it as soon as the cluster is seen without it.
  */
 export class Precedence implements Remembered {
-  readonly #store: PrecedenceStore;
-  readonly #clusters = new Map<string, KnownCluster>();
-  readonly #beganAt: number;
+  readonly #store: RememberedStore;
+  readonly #onEvent: OnGatewayEvent;
+  readonly #clusters = new Map<string, SeenCluster>();
+  /** Records that are not kept yet. */
+  readonly #unkept = new Set<string>();
+  #founding = Founding.begin();
+  /** No instant that is given from now on is before this one: the order of sights does not depend on the clock. */
+  #latest = Number.NEGATIVE_INFINITY;
 
-  private constructor(store: PrecedenceStore, beganAt: number) {
+  private constructor({ store, onEvent }: PrecedenceParts) {
     this.#store = store;
-    this.#beganAt = beganAt;
+    this.#onEvent = onEvent;
   }
 
-  /** Loads what is remembered; where that is nothing, the gateway begins now. @param now Unix milliseconds */
-  static async open(store: PrecedenceStore, now: number): Promise<Precedence> {
-    const texts = await store.load();
-    const began = Began.safeParse(parse(texts.get(BEGAN)));
-    if (!began.success) await store.keep(BEGAN, JSON.stringify({ at: now }));
-    const precedence = new Precedence(store, began.success ? began.data.at : now);
-    for (const [clusterId, text] of texts) {
-      const known = isClusterId(clusterId) ? Known.safeParse(parse(text)) : undefined;
-      if (known?.success !== true) continue;
-      const { heardAt, exports, imports } = known.data;
-      const seen = Object.entries(exports).map(([key, [told, counts]]) => [key, { told, counts }] as const);
-      precedence.#clusters.set(
-        clusterId,
-        withSetBack({
-          heardAt,
-          exports: new Map(seen),
-          imports: new Map(Object.entries(imports)),
-          setBack: new Map(),
-        }),
-      );
-    }
+  /** Takes over what is remembered. A cluster of which nothing is remembered counts as there from the beginning if it is stored. */
+  static async open(parts: PrecedenceParts): Promise<Precedence> {
+    const precedence = new Precedence(parts);
+    precedence.#readClusters(parts);
+    precedence.#readFounding(parts);
+    for (const { snapshot, meta } of [...parts.stored].sort((a, b) => a.meta.pushedAt - b.meta.pushedAt))
+      precedence.#adopt(snapshot, meta);
+    await precedence.#keepAll();
     return precedence;
   }
 
-  /** Whether a cluster was heard before, in this life of the gateway or an earlier one. */
-  knows(clusterId: string): boolean {
-    return this.#clusters.has(clusterId);
+  /** Remembers that a cluster exists before its first push is taken: a cluster without a record has lost it. */
+  async introduce(clusterId: string, now: number): Promise<void> {
+    const instant = this.#instant(now);
+    if (this.#clusters.has(clusterId) || instant < FIRST_SERVICE_EXPORT) return;
+    this.#set(
+      clusterId,
+      new SeenCluster({ changedAt: 0, heardAt: instant, exports: new Map(), imports: new Map() }),
+    );
+    await this.save(clusterId);
   }
 
-  /** A cluster said that nothing changed. */
-  heard(clusterId: string, now: number): void {
+  /** Takes over what a cluster serves from now on. `save` keeps it. */
+  see(snapshot: ClusterSnapshot, { now, live }: SeenAt): void {
+    const { clusterId } = snapshot;
     const known = this.#clusters.get(clusterId);
-    if (known !== undefined) known.heardAt = Math.max(known.heardAt, now);
+    const instant = this.#instant(now);
+    // The clock of a new gateway that was not set yet: nothing can be judged by it.
+    if (instant < FIRST_SERVICE_EXPORT) return;
+    if (this.#founding.pass(now, this.#latest)) this.#unkept.add(FOUNDING_RECORD);
+    const { isOn } = this.#founding;
+    const cannotBeOlder =
+      live && known !== undefined ? Math.max(known.heardAt, instant - CLOCK_TOLERANCE) : instant;
+    const notBefore = isOn ? Number.NEGATIVE_INFINITY : cannotBeOlder;
+    this.#latest = Math.max(this.#latest, now);
+    if (known?.wasServed(snapshot)) {
+      known.heardAt = now;
+      return;
+    }
+    const exports = new Map<string, Rank>();
+    for (const key of servedKeys(snapshot.exports, snapshot.namespaces)) {
+      const reported = snapshot.exports[key]!.exportedAt;
+      const before = known?.exports.get(key);
+      const isSame = before !== undefined && isSameTime(before.reported, reported);
+      exports.set(key, isSame ? before : { reported, counts: judge(reported, { instant, notBefore }) });
+    }
+    const imports = new Map<string, number>();
+    const importedAt = isOn ? (this.#founding.at ?? instant) : instant;
+    for (const key of servedKeys(snapshot.imports, snapshot.namespaces))
+      imports.set(key, known?.imports.get(key) ?? importedAt);
+    this.#replace(clusterId, { exports, imports, now, instant }, snapshot);
   }
 
-  /** Keeps when a cluster was heard last, which its snapshot does not tell any more. */
+  /** Keeps what changed of a cluster. What cannot be kept is reported, and kept with the next change. */
+  async save(clusterId: string): Promise<void> {
+    await this.#keep(FOUNDING_RECORD, () => this.#founding.toRecord());
+    const name = SeenCluster.recordName(clusterId);
+    await this.#keep(name, () => this.#clusters.get(clusterId)!.toRecord());
+  }
+
+  /** Keeps when a cluster that leaves the answers was last seen, which its snapshot does not tell any more. */
   async parted(clusterId: string): Promise<void> {
     const known = this.#clusters.get(clusterId);
     if (known === undefined) return;
-    // Nobody else needs that part of the snapshot any more, and it may be large.
-    delete known.looked;
-    await this.#store.keep(clusterId, write(known));
+    // Nothing else needs that part of the snapshot any more, and it may be large.
+    known.served = undefined;
+    this.#unkept.add(SeenCluster.recordName(clusterId));
+    await this.save(clusterId);
   }
 
-  /** Looks at what a cluster exports. Resolves when it is kept. */
-  async look({ clusterId, exports, imports }: ClusterSnapshot, now: number): Promise<void> {
-    // A clock that stands there has not been set yet: nothing can be told from it.
-    if (now < FIRST_SERVICE_EXPORT) return;
-    const known = this.#clusters.get(clusterId);
-    if (known !== undefined && known.looked?.exports === exports && known.looked.imports === imports) {
-      known.heardAt = Math.max(known.heardAt, now);
-      return;
-    }
-    const isFounding = now - this.#beganAt <= FOUNDING;
-    const notBefore = known?.heardAt ?? now;
-    const next = new Map<string, Export>();
-    for (const key of Object.keys(exports)) {
-      const told = exports[key]!.exportedAt;
-      const before = known?.exports.get(key);
-      if (before?.told === told) next.set(key, before);
-      else if (before === undefined && !isFounding)
-        next.set(key, { told, counts: judge(told, now, notBefore) });
-      else {
-        const counts = judge(told, now, Number.NEGATIVE_INFINITY);
-        next.set(key, { told, counts: isFounding ? counts : Math.max(before!.counts, counts) });
-      }
-    }
-    const imported = new Map(
-      Object.keys(imports).map((key) => [key, known?.imports.get(key) ?? now] as const),
-    );
-    const cluster = withSetBack({
-      heardAt: now,
-      exports: withAbsent(known?.exports, next),
-      imports: withAbsent(known?.imports, imported),
-      looked: { exports, imports },
-      setBack: new Map(),
-    });
-    const isNew =
-      known === undefined ||
-      !sameExports(known.exports, cluster.exports) ||
-      known.imports.size !== cluster.imports.size ||
-      [...cluster.imports.keys()].some((key) => !known.imports.has(key));
-    if (isNew) await this.#store.keep(clusterId, write(cluster));
-    this.#clusters.set(clusterId, cluster);
-  }
-
-  /** The exports of a cluster whose told creation time does not count, by `<namespace>/<name>`. */
   setBack(clusterId: string): ReadonlyMap<string, SetBack> | undefined {
     return this.#clusters.get(clusterId)?.setBack;
   }
 
-  /** When what a cluster imports was heard of first, by `<namespace>/<name>`, in Unix milliseconds. */
   importedSince(clusterId: string): ReadonlyMap<string, number> | undefined {
     return this.#clusters.get(clusterId)?.imports;
   }
-}
 
-/** The instant from which an export counts that is heard of now. @param notBefore when it was known not to be there */
-function judge(told: string, now: number, notBefore: number): number {
-  const at = Date.parse(told);
-  return at >= FIRST_SERVICE_EXPORT && at <= now + CLOCK_TOLERANCE && at >= notBefore - CLOCK_TOLERANCE
-    ? at
-    : now;
-}
-
-/** What is there, and behind it some of what was. */
-function withAbsent<Entry>(
-  before: ReadonlyMap<string, Entry> | undefined,
-  now: ReadonlyMap<string, Entry>,
-): Map<string, Entry> {
-  const absent = [...(before ?? [])].filter(([key]) => !now.has(key));
-  return new Map([...absent.slice(-MOST_ABSENT), ...now]);
-}
-
-function withSetBack(cluster: KnownCluster): KnownCluster {
-  const setBack = new Map<string, SetBack>();
-  for (const [key, { told, counts }] of cluster.exports) {
-    const at = Date.parse(told);
-    if (at === counts) continue;
-    const because = at < FIRST_SERVICE_EXPORT ? "impossible" : at > counts ? "future" : "unheard";
-    setBack.set(key, { counts, because });
+  #instant(now: number): number {
+    return now > this.#latest ? now : this.#latest + 1;
   }
-  cluster.setBack = setBack;
-  return cluster;
-}
 
-function sameExports(one: ReadonlyMap<string, Export>, other: ReadonlyMap<string, Export>): boolean {
-  if (one.size !== other.size) return false;
-  for (const [key, { told, counts }] of one) {
-    const same = other.get(key);
-    if (same?.told !== told || same.counts !== counts) return false;
+  #replace(
+    clusterId: string,
+    seen: { exports: Map<string, Rank>; imports: Map<string, number>; now: number; instant: number },
+    served: Served,
+  ): void {
+    const { exports, imports, now, instant } = seen;
+    const known = this.#clusters.get(clusterId);
+    const isNew = known === undefined || !hasSame(known.exports, exports) || !hasSame(known.imports, imports);
+    if (!isNew) {
+      known.heardAt = now;
+      known.served = served;
+      return;
+    }
+    this.#latest = Math.max(this.#latest, instant);
+    this.#set(clusterId, new SeenCluster({ changedAt: now, heardAt: now, exports, imports }, served));
   }
-  return true;
-}
 
-function write({ heardAt, exports, imports }: KnownCluster): string {
-  const list = Array.from(exports, ([key, { told, counts }]) => [key, [told, counts]]);
-  return JSON.stringify({ heardAt, exports: Object.fromEntries(list), imports: Object.fromEntries(imports) });
-}
-
-function parse(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    // Without it a cluster is a newcomer: nothing can be gained by damage.
-    return undefined;
+  #set(clusterId: string, cluster: SeenCluster): void {
+    this.#clusters.set(clusterId, cluster);
+    this.#unkept.add(SeenCluster.recordName(clusterId));
   }
+
+  #readClusters({ records, stored }: PrecedenceParts): void {
+    for (const [name, value] of records.values) {
+      const clusterId = SeenCluster.clusterIdOf(name);
+      const cluster = clusterId === undefined ? undefined : SeenCluster.read(value);
+      if (clusterId !== undefined && cluster !== undefined) this.#clusters.set(clusterId, cluster);
+    }
+    for (const { latest } of this.#clusters.values()) this.#latest = Math.max(this.#latest, latest);
+    for (const { meta } of stored) this.#latest = Math.max(this.#latest, meta.renewedAt);
+  }
+
+  #readFounding({ records, stored, now }: PrecedenceParts): void {
+    const hasMemory = this.#clusters.size > 0 || stored.length > 0 || records.damage.length > 0;
+    const kept = Founding.read(records.values.get(FOUNDING_RECORD));
+    const isVoid = kept?.contradicts(now) === true;
+    if (kept !== undefined && !(isVoid && !hasMemory)) this.#founding = kept;
+    else if (hasMemory) {
+      this.#founding = Founding.over();
+      this.#unkept.add(FOUNDING_RECORD);
+      this.#lost(FOUNDING_RECORD);
+    }
+    if (isVoid) this.#onEvent({ event: "founding-void", at: kept!.at!, now });
+    if (this.#founding.pass(now, this.#latest)) this.#unkept.add(FOUNDING_RECORD);
+  }
+
+  /** Takes over a cluster that goes on being answered from its stored snapshot. */
+  #adopt(snapshot: ClusterSnapshot, { pushedAt, renewedAt }: StoredCluster["meta"]): void {
+    const { clusterId } = snapshot;
+    const known = this.#clusters.get(clusterId);
+    // The process died between the snapshot and the record.
+    if (known !== undefined && pushedAt > known.changedAt)
+      this.see(snapshot, { now: Math.max(pushedAt, known.heardAt), live: false });
+    else this.#complete(snapshot, pushedAt);
+    const seen = this.#clusters.get(clusterId);
+    if (seen !== undefined) seen.heardAt = Math.max(seen.heardAt, renewedAt);
+  }
+
+  /**
+   * Ranks what is answered and has no rank. Where the whole record is lost, the cluster was there first, with its reported times. Where it is not,
+   * the snapshot is an older one than the record is of, so that what the record lacks was withdrawn.
+   */
+  #complete({ clusterId, exports, imports, namespaces }: ClusterSnapshot, pushedAt: number): void {
+    const known = this.#clusters.get(clusterId);
+    const instant = this.#instant(pushedAt);
+    if (instant < FIRST_SERVICE_EXPORT) return;
+    const notBefore = known === undefined ? Number.NEGATIVE_INFINITY : instant;
+    const ranks = new Map(known?.exports);
+    for (const key of servedKeys(exports, namespaces)) {
+      const reported = exports[key]!.exportedAt;
+      if (!ranks.has(key)) ranks.set(key, { reported, counts: judge(reported, { instant, notBefore }) });
+    }
+    const since = new Map(known?.imports);
+    for (const key of servedKeys(imports, namespaces))
+      if (!since.has(key)) since.set(key, known === undefined ? pushedAt : instant);
+    if (known !== undefined && ranks.size === known.exports.size && since.size === known.imports.size) return;
+    if (known === undefined) this.#lost(SeenCluster.recordName(clusterId));
+    else this.#latest = Math.max(this.#latest, instant);
+    const { changedAt = pushedAt, heardAt = pushedAt } = known ?? {};
+    this.#set(clusterId, new SeenCluster({ changedAt, heardAt, exports: ranks, imports: since }));
+  }
+
+  #lost(record: string): void {
+    this.#onEvent({ event: "memory-lost", record });
+  }
+
+  async #keepAll(): Promise<void> {
+    for (const name of [...this.#unkept]) {
+      const clusterId = SeenCluster.clusterIdOf(name);
+      const cluster = clusterId === undefined ? this.#founding : this.#clusters.get(clusterId)!;
+      await this.#keep(name, () => cluster.toRecord());
+    }
+  }
+
+  async #keep(name: string, write: () => unknown): Promise<void> {
+    if (!this.#unkept.delete(name)) return;
+    try {
+      await this.#store.keep(name, write());
+    } catch (error) {
+      this.#unkept.add(name);
+      this.#onEvent({ event: "memory-not-kept", record: name, error });
+    }
+  }
+}
+
+function hasSame<Value>(one: ReadonlyMap<string, Value>, other: ReadonlyMap<string, Value>): boolean {
+  return one.size === other.size && [...other].every(([key, value]) => one.get(key) === value);
 }

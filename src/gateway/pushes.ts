@@ -11,7 +11,7 @@ import {
   leaseMilliseconds,
   PushRefused,
 } from "./limits.ts";
-import type { Precedence } from "./precedence.ts";
+import type { Precedence, SeenAt } from "./precedence.ts";
 import type { Serving } from "./serving.ts";
 import type { ServedImage } from "./stages.ts";
 
@@ -52,9 +52,10 @@ export class Pushes<Image extends ServedImage> {
       this.#admit(clusterId);
       try {
         const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease));
-        await precedence.look(snapshot, now);
+        const live = this.#parts.serving.clusters.live.has(clusterId);
+        await precedence.introduce(clusterId, now);
         await store.keep(clusterId, { kind: "snapshot", snapshot, meta: cluster.meta });
-        this.#hold(clusterId, cluster, "snapshot");
+        await this.#hold(cluster, "snapshot", { now, live });
         return cluster;
       } finally {
         this.#arriving.delete(clusterId);
@@ -68,7 +69,7 @@ export class Pushes<Image extends ServedImage> {
     patch: SnapshotPatch,
     leaseSeconds?: number,
   ): Promise<Acknowledgement> {
-    const { limits, precedence, store } = this.#parts;
+    const { limits, store } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
     return this.#change(clusterId, async (now) => {
       const held = this.#heldAt(clusterId, baseGeneration);
@@ -76,9 +77,8 @@ export class Pushes<Image extends ServedImage> {
       checkNamespaces(limits, snapshot);
       const characters = charactersAfter(limits, held, patch, snapshot);
       const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease), characters);
-      await precedence.look(snapshot, now);
       await store.keep(clusterId, { kind: "patch", patch, snapshot, meta: cluster.meta });
-      this.#hold(clusterId, cluster, "patch");
+      await this.#hold(cluster, "patch", { now, live: true });
       return cluster;
     });
   }
@@ -94,7 +94,8 @@ export class Pushes<Image extends ServedImage> {
       // Its lease may have run out while the renewal was being kept.
       if (serving.clusters.live.get(clusterId) !== held) throw new GenerationMismatch(undefined);
       held.meta = meta;
-      precedence.heard(clusterId, now);
+      precedence.see(held.snapshot, { now, live: true });
+      await precedence.save(clusterId);
       serving.renew();
       return held.acknowledgement();
     });
@@ -143,10 +144,14 @@ export class Pushes<Image extends ServedImage> {
     return acknowledgement;
   }
 
-  #hold(clusterId: string, cluster: HeldCluster, kind: "snapshot" | "patch"): void {
-    const { serving, onEvent } = this.#parts;
+  /** Serves what is kept. Rank and snapshot change in one step, so that nothing is compiled with one of them alone. */
+  async #hold(cluster: HeldCluster, kind: "snapshot" | "patch", at: SeenAt): Promise<void> {
+    const { precedence, serving, onEvent } = this.#parts;
+    const { clusterId } = cluster.snapshot;
+    precedence.see(cluster.snapshot, at);
     serving.set(cluster);
     onEvent({ event: "pushed", clusterId, generation: cluster.meta.generation, kind });
+    await precedence.save(clusterId);
   }
 
   #heldAt(clusterId: string, generation: number): HeldCluster {

@@ -16,8 +16,8 @@ export interface Contribution {
 export interface SetBack {
   /** Unix milliseconds. */
   readonly counts: number;
-  /** It is before any ServiceExport, in the future, or from before the gateway could have heard of it. */
-  readonly because: "impossible" | "future" | "unheard";
+  /** It is before any ServiceExport, in the future, or from before the gateway saw the export; undefined where clocks differ a little. */
+  readonly because: "impossible" | "future" | "unheard" | undefined;
 }
 
 /** What a ServiceExport or a ServiceImport says of the service's global properties, defaults filled in. */

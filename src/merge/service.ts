@@ -114,34 +114,30 @@ function statedProperties(winner: Declaration) {
   };
 }
 
-const IMPLAUSIBLE: Readonly<Record<SetBack["because"], string>> = {
+const IMPLAUSIBLE: Readonly<Record<NonNullable<SetBack["because"]>, string>> = {
   impossible: "which is before any ServiceExport could be",
   future: "which was in the future",
-  unheard:
-    "which contradicts earlier pushes: the export was missing in a push of this cluster, or of the clusterset, after that time",
+  unheard: "at which the gateway did not see the export appear",
 };
 
-/** A creation time that is not borne out is left alone where it decides nothing: it would make the same order. */
+/** Of a service that one cluster exports alone, a time that is merely not borne out decides nothing: clusters that join late have many. */
 function findImplausible(
   namespace: string,
   name: string,
   contributions: readonly Contribution[],
 ): ClusterFinding[] {
-  const setBackSome = contributions.filter(
-    ({ exported, setBack }) => exported !== undefined && setBack !== undefined,
-  );
-  if (setBackSome.length === 0) return [];
-  const told = contributions.map((contribution) => ({ ...contribution, setBack: undefined }));
-  const decides = declareExports(told).map(idOf).join() !== declareExports(contributions).map(idOf).join();
-  return setBackSome.flatMap(({ clusterId, exported, setBack }) => {
-    if (setBack!.because === "unheard" && !decides) return [];
-    const message = `claims to be created at ${exported!.exportedAt}, ${IMPLAUSIBLE[setBack!.because]}; it counts from ${new Date(setBack!.counts).toISOString()}`;
+  const exporters = contributions.filter(({ exported }) => exported !== undefined);
+  return exporters.flatMap((claimant) => {
+    const { clusterId, exported, setBack } = claimant;
+    if (setBack === undefined) return [];
+    const claimed = Date.parse(exported!.exportedAt);
+    const isOvertaking = (other: Contribution) =>
+      other !== claimant && claimed < exportedSince(other) && exportedSince(other) <= setBack.counts;
+    const because = setBack.because ?? (exporters.some(isOvertaking) ? "unheard" : undefined);
+    if (because === undefined || (because === "unheard" && exporters.length === 1)) return [];
+    const message = `claims to be created at ${exported!.exportedAt}, ${IMPLAUSIBLE[because]}; it counts from ${new Date(setBack.counts).toISOString()}`;
     return { clusterId, reason: "ImplausibleTimestamp", kind: "ServiceExport", namespace, name, message };
   });
-}
-
-function idOf({ clusterId }: Declaration): string {
-  return clusterId;
 }
 
 function findUntyped(

@@ -8,18 +8,25 @@ const PARTS = {
   LEFTOVER: undefined,
 } as const satisfies Readonly<Record<StoreWarning["code"], string | undefined>>;
 
+/** A copy of a record of who was there first, and such a record of which no copy is left. */
+const MEMORY_PARTS = ["memory", "memory-lost"] as const;
+
 /** A part of a store that can be damaged. */
-export type StorePart = NonNullable<(typeof PARTS)[keyof typeof PARTS]>;
+export type StorePart = NonNullable<(typeof PARTS)[keyof typeof PARTS]> | (typeof MEMORY_PARTS)[number];
 
 /** Counts the damaged records that a store went on without, by part. */
 export class DamageCounters {
   readonly #counts = new Map<StorePart, number>(
-    Object.values(PARTS).flatMap((part) => (part === undefined ? [] : [[part, 0]])),
+    [...Object.values(PARTS), ...MEMORY_PARTS].flatMap((part) => (part === undefined ? [] : [[part, 0]])),
   );
 
   count({ code }: Pick<StoreWarning, "code">): void {
     const part = PARTS[code];
-    if (part !== undefined) this.#counts.set(part, this.#counts.get(part)! + 1);
+    if (part !== undefined) this.countPart(part);
+  }
+
+  countPart(part: StorePart): void {
+    this.#counts.set(part, this.#counts.get(part)! + 1);
   }
 
   /** Every part, those without damage too. */

@@ -1,168 +1,275 @@
-import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { CLOCK_TOLERANCE, FOUNDING, Precedence } from "../../src/gateway/precedence.ts";
-import { createMerger } from "../../src/merge/merge.ts";
-import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { createMemoryPrecedenceStore, type PrecedenceStore } from "../../src/store/precedence-store.ts";
-import { exported, snapshot } from "../merge/fixtures.ts";
+import { CLOCK_TOLERANCE, FOUNDING } from "../../src/gateway/precedence.ts";
+import {
+  BEGAN,
+  DAY,
+  day,
+  HOUR,
+  iso,
+  MINUTE,
+  openSharedService,
+  type SharedService,
+} from "./shared-service.ts";
 
-const BEGAN = Date.parse("2026-06-01T00:00:00Z");
-const LATER = BEGAN + 30 * FOUNDING;
-const HOUR = 3_600_000;
-const iso = (at: number) => new Date(at).toISOString();
-
-let store: PrecedenceStore;
-let precedence: Precedence;
+let world: SharedService;
 beforeEach(async () => {
-  store = createMemoryPrecedenceStore();
-  precedence = await Precedence.open(store, BEGAN);
+  world = await openSharedService();
 });
 
-/** A cluster that exports `shop/web`, created at that time by its own account. */
-const exporting = (clusterId: string, created: number | string): ClusterSnapshot =>
-  snapshot(clusterId, {
-    exports: { "shop/web": exported({ exportedAt: typeof created === "number" ? iso(created) : created }) },
-  });
-const counted = (clusterId: string) => precedence.setBack(clusterId)?.get("shop/web");
+describe("a dormant cluster", () => {
+  const leaving: [string, () => Promise<unknown>][] = [
+    ["DELETE", () => world.leave("east")],
+    ["silence", () => world.lapse()],
+    ["a restart", () => world.restart()],
+    ["silence and a restart", () => world.lapse().then(() => world.restart())],
+    ["DELETE and a restart", () => world.leave("east").then(() => world.restart())],
+  ];
 
-describe("the creation time that a cluster tells of an export (SECURITY.md, Creation times)", () => {
-  it.each<[string, string, string | undefined]>([
-    ["as it is, however old, while the gateway is new", "2021-03-01T00:00:00Z", undefined],
-    ["not before 2020, when there was no ServiceExport", "1970-01-01T00:00:00Z", "impossible"],
-    ["not a moment before", "2019-12-31T23:59:59Z", "impossible"],
-    ["from 2020 on", "2020-01-01T00:00:00Z", undefined],
-    ["a little ahead", iso(BEGAN + CLOCK_TOLERANCE), undefined],
-    ["not in the future", iso(BEGAN + CLOCK_TOLERANCE + 1000), "future"],
-    ["not at the end of time", "9999-12-31T23:59:59Z", "future"],
-  ])("is believed %s", async (_, told, because) => {
-    await precedence.look(exporting("a", told), BEGAN);
-    expect(counted("a")).toEqual(because === undefined ? undefined : { counts: BEGAN, because });
-  });
-
-  it("is believed on the gateway's first day even where the cluster was heard without the export", async () => {
-    await precedence.look(snapshot("a"), BEGAN);
-    await precedence.look(exporting("a", "2021-03-01T00:00:00Z"), BEGAN + HOUR);
-    expect(counted("a")).toBeUndefined();
-  });
-
-  it("is not believed where the cluster was heard without the export after that", async () => {
-    await precedence.look(snapshot("a"), BEGAN);
-    precedence.heard("a", LATER);
-    await precedence.look(exporting("a", "2021-03-01T00:00:00Z"), LATER + HOUR);
-    expect(counted("a")).toEqual({ counts: LATER + HOUR, because: "unheard" });
-    await precedence.look(exporting("a", LATER + HOUR), LATER + 2 * HOUR);
-    expect(counted("a")).toBeUndefined();
-  });
-
-  it("is believed for an export that was made since the cluster was heard", async () => {
-    await precedence.look(snapshot("a"), BEGAN);
-    await precedence.look(exporting("a", BEGAN + HOUR), LATER);
-    expect(counted("a")).toBeUndefined();
-  });
-
-  it("is not believed of a cluster that comes long after the gateway began", async () => {
-    await precedence.look(exporting("a", "2021-03-01T00:00:00Z"), BEGAN + FOUNDING);
-    await precedence.look(exporting("b", "2021-03-01T00:00:00Z"), BEGAN + FOUNDING + 1);
-    expect([counted("a"), counted("b")?.because]).toEqual([undefined, "unheard"]);
-  });
-
-  it("never moves into the past, by no way of leaving and coming back", async () => {
-    await precedence.look(exporting("a", BEGAN - HOUR), BEGAN);
-    for (const between of [exporting("a", BEGAN - HOUR), snapshot("a")]) {
-      await precedence.look(between, BEGAN + HOUR);
-      await precedence.parted("a");
-      precedence = await Precedence.open(store, LATER);
-      await precedence.look(exporting("a", "2020-01-01T00:00:00Z"), LATER);
-      expect(counted("a")).toEqual({ counts: BEGAN - HOUR, because: "unheard" });
-    }
-  });
-
-  it("is remembered for a cluster that comes back as it was: an outage costs no precedence", async () => {
-    const west = exporting("west", "2021-03-01T00:00:00Z");
-    await precedence.look(west, BEGAN);
-    await precedence.parted("west");
-    precedence = await Precedence.open(store, LATER);
-    await precedence.look(west, LATER);
-    expect(counted("west")).toBeUndefined();
-  });
-
-  it("counts again where the gateway lost its memory: clusters that come within a day are compared by what they tell", async () => {
-    precedence = await Precedence.open(createMemoryPrecedenceStore(), LATER);
-    await precedence.look(exporting("a", "2024-03-01T00:00:00Z"), LATER);
-    await precedence.look(exporting("b", "2021-03-01T00:00:00Z"), LATER + HOUR);
-    expect([counted("a"), counted("b")]).toEqual([undefined, undefined]);
-  });
-
-  it("is set back where what was remembered is damaged, and by a clock that is not set nothing is judged", async () => {
-    await precedence.look(exporting("a", "2021-03-01T00:00:00Z"), BEGAN);
-    await store.keep("a", '{"heardAt": 1, "exports": ');
-    precedence = await Precedence.open(store, LATER);
-    await precedence.look(exporting("b", BEGAN), 1000);
-    expect(precedence.knows("b")).toBe(false);
-    await precedence.look(exporting("a", "2021-03-01T00:00:00Z"), LATER);
-    expect(counted("a")?.because).toBe("unheard");
-  });
-
-  it("whatever is told in whatever order later on, an instant that counts never moves back, and is never before 2020 or ahead", async () => {
-    const told = fc.oneof(
-      fc.constantFrom("1970-01-01T00:00:00Z", "2020-01-01T00:00:00Z", "9999-12-31T23:59:59Z"),
-      fc.integer({ min: BEGAN - 10 * HOUR, max: BEGAN + FOUNDING + 60 * HOUR }).map(iso),
-    );
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.tuple(fc.option(told), fc.integer({ min: 0, max: 5 * HOUR }))),
-        async (steps) => {
-          const own = createMemoryPrecedenceStore();
-          let memory = await Precedence.open(own, BEGAN);
-          let now = BEGAN + FOUNDING + 1;
-          let last = Number.NEGATIVE_INFINITY;
-          for (const [index, [claim, passes]] of steps.entries()) {
-            now += passes;
-            await memory.look(claim === null ? snapshot("a") : exporting("a", claim), now);
-            if (index % 3 === 2) {
-              await memory.parted("a");
-              memory = await Precedence.open(own, now);
-            }
-            if (claim === null) continue;
-            const counts = memory.setBack("a")?.get("shop/web")?.counts ?? Date.parse(claim);
-            expect(counts).toBeGreaterThanOrEqual(Math.max(last, Date.UTC(2020, 0, 1)));
-            expect(counts).toBeLessThanOrEqual(now + CLOCK_TOLERANCE);
-            last = counts;
-          }
-        },
-      ),
-    );
-  });
-});
-
-describe("an export whose creation time does not count", () => {
-  const merged = (world: ClusterSnapshot[]) => createMerger()(world, precedence);
-
-  it("comes after those that were there, with a finding", async () => {
-    const old = exporting("z", "2024-03-01T00:00:00Z");
-    await precedence.look(old, BEGAN);
-    const forged = exporting("a", "2020-01-02T00:00:00Z");
-    await precedence.look(forged, LATER);
-    const { services, findings } = merged([old, forged]);
-    expect(services[0]!.exporters).toEqual(["z", "a"]);
-    expect(findings).toEqual([
-      expect.objectContaining({
-        clusterId: "a",
-        reason: "ImplausibleTimestamp",
-        message: expect.stringContaining(`it counts from ${iso(LATER)}`),
-      }),
+  it.each(leaving)("that left by %s does not take over with an export that it had not", async (_, leave) => {
+    await world.put("east");
+    await world.at(day(2) + HOUR);
+    await world.put("east");
+    await leave();
+    await world.at(day(30));
+    await world.put("west", { exportedAt: day(30) });
+    await world.at(day(60));
+    await world.put("west", { exportedAt: day(30) });
+    await world.put("east", { exportedAt: day(3) });
+    expect(world.owner()).toBe("west");
+    expect(world.implausible()).toEqual([
+      { clusterId: "east", message: expect.stringContaining(`it counts from ${iso(day(60)).slice(0, 19)}`) },
     ]);
   });
 
-  it("is a finding on its own only where it cannot be", async () => {
-    for (const [told, count] of [
-      ["2021-03-01T00:00:00Z", 0],
-      ["1970-01-01T00:00:00Z", 1],
-      ["2999-01-01T00:00:00Z", 1],
-    ] as const) {
-      const world = exporting(`c-${count}-${told.slice(0, 4)}`, told);
-      await precedence.look(world, LATER);
-      expect(merged([world]).findings).toHaveLength(count);
+  it.each(leaving)("that left by %s keeps its rank if it comes back as it was", async (_, leave) => {
+    await world.put("east", { exportedAt: day(1) - DAY });
+    await world.at(day(2) + HOUR);
+    await world.put("east", { exportedAt: day(1) - DAY });
+    await leave();
+    await world.at(day(30));
+    await world.put("west", { exportedAt: day(1) - 9 * DAY });
+    await world.at(day(60));
+    await world.put("west", { exportedAt: day(1) - 9 * DAY });
+    await world.put("east", { exportedAt: iso(day(1) - DAY).replace(".000Z", "+00:00") });
+    expect(world.owner()).toBe("east");
+    expect(world.implausible().map(({ clusterId }) => clusterId)).toEqual(["west"]);
+  });
+});
+
+describe("a squatter", () => {
+  const between: [string, () => Promise<unknown>][] = [
+    ["stays alive", async () => {}],
+    ["goes through a restart", () => world.restart()],
+    ["lets its lease expire", () => world.lapse()],
+    ["leaves", () => world.leave("east")],
+    ["leaves before a restart", () => world.leave("east").then(() => world.restart())],
+  ];
+  const squatting: [string, () => Promise<unknown>][] = [
+    ["was exported in a namespace that the cluster lacks", () => world.put("east", { exportedAt: day(2), namespace: false })], // biome-ignore format: a row
+    ["was served once", () => world.put("east", { exportedAt: day(2) })],
+  ];
+  /** Renews until a time, as a cluster does that stays alive. */
+  const aliveUntil = async (time: number) => {
+    while (world.clock.now() < time) {
+      await world.clock.advance(Math.min(50 * MINUTE, time - world.clock.now()));
+      if (world.isLive("east")) await world.renew("east");
     }
+  };
+
+  for (const [how, squat] of squatting)
+    it.each(between)(`that %s has no rank by a name that ${how} and was withdrawn`, async (_, wait) => {
+      await world.put("east");
+      await aliveUntil(day(2) + HOUR);
+      await squat();
+      await world.put("east");
+      await wait();
+      await aliveUntil(day(5));
+      await world.put("west", { exportedAt: day(5) });
+      await aliveUntil(day(6));
+      await world.put("west", { exportedAt: day(5) });
+      await world.put("east", { exportedAt: day(2) });
+      expect(world.owner()).toBe("west");
+      expect(world.implausible().map(({ clusterId }) => clusterId)).toEqual(["east"]);
+    });
+
+  it.each(between)(
+    "that %s has no rank by an export to which it adds the namespace later",
+    async (_, wait) => {
+      await world.put("east");
+      await aliveUntil(day(2) + HOUR);
+      await world.put("east", { exportedAt: day(2), namespace: false });
+      await wait();
+      await aliveUntil(day(5));
+      await world.put("west", { exportedAt: day(5) });
+      await aliveUntil(day(6));
+      await world.put("west", { exportedAt: day(5) });
+      if (world.isLive("east")) await world.patch("east", { exportedAt: day(2) });
+      else await world.put("east", { exportedAt: day(2) });
+      expect(world.owner()).toBe("west");
+    },
+  );
+});
+
+describe("an export of which another cluster has the service", () => {
+  beforeEach(async () => {
+    await world.put("east");
+    await world.put("north");
+    await world.put("west", { exportedAt: day(1) - DAY });
+    await world.at(day(40));
+    await world.put("west", { exportedAt: day(1) - DAY });
+    await world.put("east");
+  });
+  const attempts: [string, () => Promise<unknown>][] = [
+    ["an old time, by PUT", () => world.put("east", { exportedAt: "2020-01-01T00:00:01Z" })],
+    ["an old time, by PATCH", () => world.patch("east", { exportedAt: "2020-01-01T00:00:01Z" })],
+    ["an impossible time", () => world.put("east", { exportedAt: "1970-01-01T00:00:00Z" })],
+    ["a time ahead", () => world.put("east", { exportedAt: "2999-01-01T00:00:00Z" })],
+    ["a time with an offset", () => world.put("east", { exportedAt: "2020-01-02T00:00:00+14:00" })],
+    [
+      "times back and forth",
+      async () => {
+        for (const at of [day(40), day(0), day(41), day(40), day(0)])
+          await world.patch("east", { exportedAt: at });
+      },
+    ],
+    [
+      "an old time after it was gone for one delta",
+      async () => {
+        await world.patch("east", { exportedAt: day(40) });
+        await world.patch("east");
+        await world.patch("east", { exportedAt: day(0) });
+      },
+    ],
+    [
+      "an old time in the first push after a restart",
+      async () => {
+        await world.restart();
+        await world.put("east", { exportedAt: day(0) });
+      },
+    ],
+    [
+      "an old time of a cluster that nobody knew",
+      async () => {
+        await world.leave("north");
+        await world.put("north", { exportedAt: day(0) });
+      },
+    ],
+    [
+      "an old time while the clock is back",
+      async () => {
+        await world.at(BEGAN + HOUR);
+        await world.put("east", { exportedAt: day(0) });
+      },
+    ],
+    [
+      "an old time in a restart while the clock is back",
+      async () => {
+        await world.at(BEGAN + HOUR);
+        await world.restart();
+        await world.put("east", { exportedAt: day(0) });
+      },
+    ],
+    [
+      "an old time while the clock is not set",
+      async () => {
+        await world.at(1000);
+        await world.restart();
+        await world.put("east", { exportedAt: day(0) });
+      },
+    ],
+  ];
+
+  it.each(attempts)("is not gained by %s", async (_, attempt) => {
+    await attempt();
+    expect(world.owner()).toBe("west");
+  });
+
+  it.each(attempts.filter(([how]) => how.includes("time")))(
+    "shows a finding after %s",
+    async (_, attempt) => {
+      await attempt();
+      await world.put("west", { exportedAt: day(1) - DAY });
+      expect(world.implausible()).not.toEqual([]);
+    },
+  );
+
+  it("is gained by the next one when the first withdraws it, and not returned", async () => {
+    await world.put("east", { exportedAt: day(40) });
+    await world.patch("west");
+    expect(world.owner()).toBe("east");
+    await world.patch("west", { exportedAt: day(1) - DAY });
+    expect(world.owner()).toBe("east");
+  });
+});
+
+describe("a reported creation time", () => {
+  it.each<[string, string, boolean]>([
+    ["is believed, however old", "2021-03-01T00:00:00Z", true],
+    ["is not believed before 2020, when there was no ServiceExport", "1970-01-01T00:00:00Z", false],
+    ["is not believed a moment before", "2019-12-31T23:59:59Z", false],
+    ["is believed from 2020 on", "2020-01-01T00:00:00Z", true],
+    ["is believed a little ahead", iso(BEGAN + CLOCK_TOLERANCE), true],
+    ["is not believed in the future", iso(BEGAN + CLOCK_TOLERANCE + 1000), false],
+    ["is not believed at the end of time", "9999-12-31T23:59:59Z", false],
+  ])("%s, on the gateway's first day", async (_, exportedAt, isBelieved) => {
+    await world.put("west", { exportedAt });
+    expect(world.implausible()).toHaveLength(isBelieved ? 0 : 1);
+  });
+
+  it("decides on the first day, whatever the order of the pushes, and to its last moment", async () => {
+    await world.put("west", { exportedAt: day(0) });
+    await world.at(BEGAN + FOUNDING);
+    await world.put("west", { exportedAt: day(0) });
+    await world.put("north", { exportedAt: day(-1) });
+    expect(world.owner()).toBe("north");
+    await world.at(BEGAN + FOUNDING + 1);
+    await world.put("east", { exportedAt: day(-2) });
+    expect(world.owner()).toBe("north");
+  });
+
+  it("decides later for clusters that were live when the export appeared, and not seen with it before", async () => {
+    await world.at(day(40));
+    await world.put("west");
+    await world.put("east");
+    await world.at(day(40) + 2 * MINUTE);
+    await world.put("west", { exportedAt: day(40) + MINUTE });
+    await world.put("east", { exportedAt: day(40) + 1000 });
+    expect([world.owner(), world.implausible()]).toEqual(["east", []]);
+  });
+
+  it("does not decide where the cluster was last heard without the export after it", async () => {
+    await world.at(day(40));
+    await world.put("east");
+    await world.put("west", { exportedAt: day(40) });
+    await world.at(day(40) + MINUTE);
+    await world.renew("east");
+    await world.put("east", { exportedAt: day(40) - 1000 });
+    expect(world.owner()).toBe("west");
+  });
+
+  it("does not decide where the export is as old as a long lease", async () => {
+    await world.at(day(40));
+    await world.put("east");
+    await world.at(day(40) + HOUR / 2);
+    await world.put("west", { exportedAt: day(40) + HOUR / 2 });
+    await world.at(day(40) + HOUR / 2 + 10 * MINUTE);
+    await world.put("east", { exportedAt: day(40) + MINUTE });
+    expect(world.owner()).toBe("west");
+  });
+
+  it("that is a little ahead does not put the export behind one that is seen later", async () => {
+    await world.at(day(40));
+    await world.put("west", { exportedAt: day(40) + CLOCK_TOLERANCE });
+    await world.at(day(40) + MINUTE);
+    await world.put("east", { exportedAt: day(40) + MINUTE });
+    expect([world.owner(), world.implausible()]).toEqual(["west", []]); // biome-ignore format: one claim
+  });
+
+  it("is not reported for an export that no other cluster has, unless it cannot be", async () => {
+    await world.at(day(40));
+    await world.put("west", { exportedAt: "2021-03-01T00:00:00Z" });
+    expect(world.implausible()).toEqual([]);
+    await world.put("west", { exportedAt: "1970-01-01T00:00:00Z" });
+    expect(world.implausible()).toHaveLength(1);
   });
 });

@@ -8,7 +8,8 @@ import { Gateway } from "../../gateway/gateway.ts";
 import { createPushRoutes } from "../../http/push/push-routes.ts";
 import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import { createDurableObjectStore } from "../../store/durable-object-store.ts";
-import { createPrecedenceTable } from "../../store/precedence-table.ts";
+import { createMirroredStore } from "../../store/remembered/mirrored-store.ts";
+import { createTextTable } from "../../store/remembered/text-table.ts";
 import { logJson } from "../logging/json-log.ts";
 import { createStages } from "../settings/stages.ts";
 import { type Environment, readSettings, type WorkerSettings } from "./environment.ts";
@@ -54,7 +55,10 @@ export class ClustersetObject extends DurableObject<Environment> {
         onWarning: logStoreWarning,
         mostCharacters: config.limits.allSnapshotCharacters,
       }),
-      precedence: createPrecedenceTable(storage),
+      remembered: createMirroredStore([
+        createTextTable(storage, "export_precedence"),
+        createTextTable(storage, "export_precedence_copy"),
+      ]),
       stages: createStages({ ...config, grants, federations: federationOptions(config.federations) }),
       scopes: visibilitiesOf(access.rules),
       clock: systemClock,

@@ -1,4 +1,4 @@
-import type { GatewayEvent } from "../../gateway/gateway-events.ts";
+import { type GatewayEvent, levelOf } from "../../gateway/gateway-events.ts";
 import type { StoreWarning } from "../../store/store-error.ts";
 import { describeError, logJson } from "../logging/json-log.ts";
 
@@ -21,7 +21,7 @@ export function logGatewayEvent(event: GatewayEvent): void {
     const { event: _, milliseconds: __, ...rest } = event;
     logJson("info", name, name, rest);
   } else {
-    logJson("info", name, name, fields);
+    logJson(levelOf(event), name, name, fields);
   }
 }
 

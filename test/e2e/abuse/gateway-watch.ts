@@ -49,16 +49,15 @@ export class GatewayWatch {
   /**
    * Expects that nothing has changed.
    * @param mostGrowth of the resident memory in MiB, once it has settled
-   * @param mostSockets that stay open: Node leaves some open whose TLS was broken, of hundreds
    */
-  async end(mostGrowth: number, mostSockets = 0): Promise<void> {
+  async end(mostGrowth: number): Promise<void> {
     const { process } = this.#gateway;
     expect(identityOf(this.#gateway)).toBe(this.#process);
     for (const client of this.#clients) {
       expect(await client.stop()).toBeGreaterThan(0);
       expect(client.drops).toEqual([]);
     }
-    await eventually(() => socketsOf(process.pid!)).toBeLessThanOrEqual(this.#sockets + mostSockets);
+    await eventually(() => socketsOf(process.pid!)).toBeLessThanOrEqual(this.#sockets);
     await eventually(() => residentMebibytes(process.pid!) - this.#mebibytes).toBeLessThan(mostGrowth);
     const lines = process.log().split("\n");
     expect(lines.filter((line) => FAILURES.test(line)).slice(0, 10)).toEqual([]);

@@ -87,6 +87,8 @@ test("damaged records are counted by the part of the store", async () => {
     'clusterset_doh_damaged_records_total{part="snapshot"} 1',
     'clusterset_doh_damaged_records_total{part="journal"} 2',
     'clusterset_doh_damaged_records_total{part="cluster"} 0',
+    'clusterset_doh_damaged_records_total{part="memory"} 0',
+    'clusterset_doh_damaged_records_total{part="memory-lost"} 0',
   ]);
 });
 

@@ -7,12 +7,13 @@ import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/usage-error.ts";
 import { systemClock } from "../../../gateway/clock.ts";
 import { Gateway } from "../../../gateway/gateway.ts";
-import type { GatewayEvent } from "../../../gateway/gateway-events.ts";
+import { type GatewayEvent, levelOf } from "../../../gateway/gateway-events.ts";
 import type { Visibility } from "../../../merge/visibility.ts";
 import type { DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
 import { DamageCounters } from "../../../store/damage-counters.ts";
 import { openFileStore } from "../../../store/file-store.ts";
-import { openPrecedenceFolder } from "../../../store/precedence-folder.ts";
+import { createMirroredStore } from "../../../store/remembered/mirrored-store.ts";
+import { openTextFolder } from "../../../store/remembered/text-folder.ts";
 import { type OnStoreWarning, StoreError } from "../../../store/store-error.ts";
 import type { ZoneImage } from "../../../zone/image.ts";
 import { createStages } from "../../settings/stages.ts";
@@ -43,7 +44,10 @@ export async function openGateway(parts: OpenGatewayParts): Promise<Gateway<Zone
     return await Gateway.open({
       store: await openFileStore(join(stateDirectory, "snapshots"), { onWarning }),
       damage,
-      precedence: await openPrecedenceFolder(join(stateDirectory, "precedence")),
+      remembered: createMirroredStore([
+        await openTextFolder(join(stateDirectory, "precedence")),
+        await openTextFolder(join(stateDirectory, "precedence-copy")),
+      ]),
       stages: createStages({
         ...config,
         ...ownNames(config),
@@ -69,6 +73,6 @@ function logEvent(logger: Logger, event: GatewayEvent): void {
   } else if (event.event === "lease-ran-out") {
     logger.warn(event, `the lease of ${event.clusterId} expired: its names leave the answers`);
   } else {
-    logger.info(event, event.event.replaceAll("-", " "));
+    logger[levelOf(event)](event, event.event.replaceAll("-", " "));
   }
 }

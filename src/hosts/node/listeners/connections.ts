@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { LimitCounters } from "../../../limits/limit-counters.ts";
+import { ConnectionTable, keyOf, type TableEntry } from "../server/connection-table.ts";
 import type { StreamConnection } from "./stream-connection.ts";
 
 /** Bounds on connections. */
@@ -14,8 +15,7 @@ export interface ConnectionLimits {
   readonly kind: "dns" | "dot";
 }
 
-interface Held {
-  readonly socket: Socket;
+interface Held extends TableEntry {
   readonly client: string;
   /** By `performance.now()`. */
   readonly admittedAt: number;
@@ -31,7 +31,7 @@ const SWEEP_INTERVAL = 1000;
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new ConnectionTable<Held>();
   readonly #perClient = new Map<string, number>();
   #sweeper: NodeJS.Timeout | undefined;
 
@@ -54,24 +54,23 @@ export class Connections {
       counters.hit(`${kind}.connections`);
       if (!this.#dropIdlest()) return void socket.destroy();
     }
-    const key = keyOf(socket);
-    this.#held.set(key, { socket, client, admittedAt: performance.now(), connection: undefined });
+    const admittedAt = performance.now();
+    const held: Held = { key: keyOf(socket), socket, client, admittedAt, connection: undefined };
+    this.#held.add(held);
     this.#perClient.set(client, count + 1);
     const interval = Math.min(SWEEP_INTERVAL, Math.ceil(this.#limits.idleTimeout / 2));
     this.#sweeper ??= setInterval(() => this.#sweep(), interval).unref();
-    socket.once("close", () => this.#release(key, client));
+    socket.once("close", () => this.#release(held));
   }
 
   /** Notes that an admitted connection speaks DNS now. */
   started(socket: Socket, connection: StreamConnection): void {
-    const held = this.#held.get(keyOf(socket));
+    const held = this.#held.of(socket);
     if (held === undefined) {
       connection.destroy();
       return;
     }
     held.connection = connection;
-    // Node leaves the TCP connection below a TLS connection open after some errors.
-    socket.once("close", () => held.socket.destroy());
   }
 
   /** Lets answers that are on their way leave, and closes what is idle. */
@@ -106,8 +105,9 @@ export class Connections {
     return idlest !== undefined;
   }
 
-  #release(key: string, client: string): void {
-    this.#held.delete(key);
+  #release(held: Held): void {
+    const { client } = held;
+    this.#held.delete(held);
     const left = this.#perClient.get(client)! - 1;
     if (left > 0) this.#perClient.set(client, left);
     else this.#perClient.delete(client);
@@ -115,9 +115,4 @@ export class Connections {
     clearInterval(this.#sweeper);
     this.#sweeper = undefined;
   }
-}
-
-/** A TLS connection has the addresses and ports of the TCP connection below it. */
-function keyOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
-  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

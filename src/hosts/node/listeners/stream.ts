@@ -1,7 +1,6 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
 import type { ConnectionErrors } from "../../../limits/connection-errors.ts";
-import { endBelow } from "../server/server-failures.ts";
 import { type ServerTls, secureContext } from "../tls.ts";
 import type { Bound } from "./bind.ts";
 import type { Connections } from "./connections.ts";
@@ -66,7 +65,6 @@ export async function listenTls(host: string, port: number, parts: TlsListenerPa
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
     failed(error);
     if (error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") parts.onSlowHandshake();
-    endBelow(socket);
     socket.destroy();
   });
   const bound = await listen(server, parts, host, port);

@@ -49,7 +49,6 @@ export class ConnectionGuard {
   /** Watches a server's connections. */
   watch(server: Server): void {
     server.on("connection", (socket) => this.#held.admit(socket));
-    server.on("secureConnection", (socket: Socket) => this.#held.endTogether(socket));
     (server as Http2SecureServer).on("session", (session) => this.#started(session));
   }
 
@@ -178,9 +177,12 @@ export class ConnectionGuard {
     }
     for (const held of this.#held.all()) {
       const { session, hasAsked, open, activeAt } = held;
-      // Node bounds handshakes and HTTP/1.1 itself, unless the client is gone without Node having seen it.
-      if (session === undefined && !hasAsked && now - activeAt > unseen) held.socket.destroy();
-      if (session === undefined || open > 0) continue;
+      if (open > 0) continue;
+      if (session === undefined) {
+        // Node bounds handshakes and HTTP/1.1 itself, unless the client is gone without Node having noticed it.
+        if (now - activeAt > unseen) held.socket.destroy();
+        continue;
+      }
       if (hasAsked ? now - activeAt <= idleTimeout : now - activeAt <= requestTimeout) continue;
       if (!hasAsked) counters.hit("limits.requestSeconds");
       letGo(held);

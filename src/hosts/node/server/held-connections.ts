@@ -1,12 +1,11 @@
 import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { LimitCounters } from "../../../limits/limit-counters.ts";
+import { ConnectionTable, keyOf, type TableEntry } from "./connection-table.ts";
 import type { ClientConnections } from "./server-protection.ts";
 
 /** A TCP connection, with what is known of it. Times by `performance.now()`. */
-export interface HeldConnection {
-  readonly key: string;
-  readonly socket: Socket;
+export interface HeldConnection extends TableEntry {
   /** Undefined for a client without limits. */
   readonly client: string | undefined;
   /** When it was last asked; before that, when it came or began to speak HTTP/2. */
@@ -44,7 +43,7 @@ const GOAWAY_TIMEOUT = 1000;
  */
 export class HeldConnections {
   readonly #parts: HeldConnectionsParts;
-  readonly #held = new Map<string, HeldConnection>();
+  readonly #held = new ConnectionTable<HeldConnection>();
   readonly #ofClients = new Map<string, Set<HeldConnection>>();
 
   constructor(parts: HeldConnectionsParts) {
@@ -58,7 +57,7 @@ export class HeldConnections {
     // It has gone already.
     if (address === undefined) return void socket.destroy();
     // It comes again after an upgrade that was declined.
-    const known = this.#held.get(keyOf(socket));
+    const known = this.#held.of(socket);
     if (known?.socket === socket) return known;
     const client = clients?.networks.of(address);
     if (client !== undefined && clients!.rate.take(address) > 0) {
@@ -89,7 +88,7 @@ export class HeldConnections {
       onReset: ignore,
       onStreamClose: ignore,
     };
-    this.#held.set(held.key, held);
+    this.#held.add(held);
     if (client !== undefined) this.#ofClients.set(client, siblings!.add(held));
     socket.once("close", () => {
       const { idleTimeout } = this.#parts;
@@ -100,15 +99,9 @@ export class HeldConnections {
     return held;
   }
 
-  /** Ends the TCP connection below a TLS connection with it: Node leaves it open after some errors. */
-  endTogether(secure: Socket): void {
-    const held = this.of(secure);
-    if (held !== undefined) secure.once("close", () => held.socket.destroy());
-  }
-
   /** The connection below a TLS connection or a session, which have its addresses and ports. */
   of(socket: Socket): HeldConnection | undefined {
-    return this.#held.get(keyOf(socket));
+    return this.#held.of(socket);
   }
 
   all(): Iterable<HeldConnection> {
@@ -116,10 +109,9 @@ export class HeldConnections {
   }
 
   #release(held: HeldConnection): void {
-    if (!this.#held.delete(held.key) || held.client === undefined) return;
-    const siblings = this.#ofClients.get(held.client)!;
-    siblings.delete(held);
-    if (siblings.size === 0) this.#ofClients.delete(held.client);
+    this.#held.delete(held);
+    const siblings = held.client === undefined ? undefined : this.#ofClients.get(held.client);
+    if (siblings?.delete(held) && siblings.size === 0) this.#ofClients.delete(held.client!);
   }
 
   #dropIdlest(candidates: Iterable<HeldConnection>): boolean {
@@ -150,10 +142,6 @@ export function letGo({ session, socket }: HeldConnection): void {
   session.destroy();
   // Node first waits for a write to end, which it never does where the client is gone.
   setTimeout(() => socket.destroy(), GOAWAY_TIMEOUT).unref();
-}
-
-function keyOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
-  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }
 
 function ignore(): void {}

@@ -20,11 +20,6 @@ const PLAIN: Readonly<Record<string, readonly [string, Limit]>> = {
 /** nghttp2's errors for connections that it ended by bounds of its own: frames that have to be answered, CONTINUATION frames. */
 const FLOODS: ReadonlySet<number | undefined> = new Set([-904, -905]);
 
-/** Ends the TCP connection below a TLS connection: Node leaves it open after some errors. */
-export function endBelow(secure: Duplex): void {
-  (secure as Duplex & { readonly _parent?: Socket })._parent?.destroy();
-}
-
 /**
  * Takes every error of a server's connections from the moment each exists, before anything else looks at it: an `error` event
  * without a listener ends the process. Counts what Node ends because of a limit.
@@ -55,7 +50,6 @@ export function takeFailures(
   server.prependListener("tlsClientError", (error: ServerFailure, socket: Duplex) => {
     listeners.tls(error);
     if (error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") counters.hit("limits.handshakeSeconds");
-    endBelow(socket);
     socket.destroy();
   });
   server.on("sessionError", ({ code, errno }: ServerFailure) => {

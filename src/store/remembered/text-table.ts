@@ -1,32 +1,32 @@
-import type { PrecedenceStore } from "./precedence-store.ts";
-import type { SqlDatabase } from "./sql-database.ts";
+import type { SqlDatabase } from "../sql-database.ts";
+import { checkRecordName, type TextStore } from "./text-store.ts";
 
 /** Characters of one row; a row may have 2 MB. */
 const PART = 500_000;
 
-/** A store in the SQLite storage of a Durable Object, a text in as many rows as it takes. */
-export function createPrecedenceTable(database: SqlDatabase): PrecedenceStore {
+/** Texts in a table of a Durable Object's SQLite storage, each in as many rows as it takes. @param table a name, trusted */
+export function createTextTable(database: SqlDatabase, table: string): TextStore {
   database.sql.exec(
-    `CREATE TABLE IF NOT EXISTS export_precedence (
+    `CREATE TABLE IF NOT EXISTS ${table} (
        name TEXT NOT NULL, part INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (name, part)
      ) WITHOUT ROWID`,
   );
   return {
+    place: table,
     async load() {
       const texts = new Map<string, string>();
-      const rows = database.sql
-        .exec("SELECT name, text FROM export_precedence ORDER BY name, part")
-        .toArray();
+      const rows = database.sql.exec(`SELECT name, text FROM ${table} ORDER BY name, part`).toArray();
       for (const { name, text } of rows)
         texts.set(String(name), (texts.get(String(name)) ?? "") + String(text));
       return texts;
     },
     async keep(name, text) {
+      checkRecordName(name);
       database.transactionSync(() => {
-        database.sql.exec("DELETE FROM export_precedence WHERE name = ?", name);
+        database.sql.exec(`DELETE FROM ${table} WHERE name = ?`, name);
         for (let part = 0; part * PART < text.length; part++)
           database.sql.exec(
-            "INSERT INTO export_precedence (name, part, text) VALUES (?, ?, ?)",
+            `INSERT INTO ${table} (name, part, text) VALUES (?, ?, ?)`,
             name,
             part,
             text.slice(part * PART, (part + 1) * PART),

@@ -1,0 +1,48 @@
+import type { Socket } from "node:net";
+
+/** A TCP connection in a table. */
+export interface TableEntry {
+  /** From `keyOf()` when the connection was accepted: a socket that is closed has no addresses. */
+  readonly key: string;
+  readonly socket: Socket;
+}
+
+/**
+ * The open TCP connections of a server, by addresses and ports. A TLS connection and an HTTP/2 session have those of the TCP
+ * connection below them, which Node does not name otherwise.
+ */
+export class ConnectionTable<Entry extends TableEntry> {
+  readonly #entries = new Map<string, Entry>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /**
+   * Adds a connection. One with the same addresses and ports is destroyed: its client has gone, or it could not connect from there
+   * again. Node notices a reset only while it reads or writes.
+   */
+  add(entry: Entry): void {
+    const stale = this.#entries.get(entry.key);
+    this.#entries.set(entry.key, entry);
+    stale?.socket.destroy();
+  }
+
+  /** The connection below a TLS connection or a session, or the connection itself. */
+  of(socket: Socket): Entry | undefined {
+    return this.#entries.get(keyOf(socket));
+  }
+
+  /** Removes a connection, and never a newer one from the same address and port. */
+  delete(entry: Entry): void {
+    if (this.#entries.get(entry.key) === entry) this.#entries.delete(entry.key);
+  }
+
+  values(): Iterable<Entry> {
+    return this.#entries.values();
+  }
+}
+
+export function keyOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+}

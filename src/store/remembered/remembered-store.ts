@@ -1,0 +1,48 @@
+import { checkRecordName } from "./text-store.ts";
+
+/** A copy of a record that is missing, or whose checksum or name does not fit. */
+export interface RecordDamage {
+  /** The record's name. */
+  readonly record: string;
+  /** Where the copy is: a folder or a table. */
+  readonly place: string;
+  /** Whether no copy is sound: what the record said is gone. Otherwise the other copy replaced this one. */
+  readonly lost: boolean;
+  readonly message: string;
+}
+
+/** What a store remembers, and what it found damaged. */
+export interface LoadedRecords {
+  /** JSON values by the name of their record. */
+  readonly values: ReadonlyMap<string, unknown>;
+  readonly damage: readonly RecordDamage[];
+}
+
+/**
+ * Keeps what a gateway remembers beyond leases, leaving and restarts, as JSON values by name (`RECORD_NAME`): the kind of the record, `@`, and
+ * what it is about, such as `exports@east`. All kinds share one store.
+ */
+export interface RememberedStore {
+  /** Every record that has a sound copy. Damaged copies are replaced by the sound one. */
+  load(): Promise<LoadedRecords>;
+  /**
+   * When it resolves, the value survives the death of the process. Calls for one name do not overlap.
+   * @throws {RangeError} for a name that is not a record's
+   */
+  keep(name: string, value: unknown): Promise<void>;
+}
+
+/** A store that lives as long as the process. */
+export function createMemoryRememberedStore(): RememberedStore {
+  const texts = new Map<string, string>();
+  return {
+    load: async () => ({
+      values: new Map(Array.from(texts, ([name, text]) => [name, JSON.parse(text)])),
+      damage: [],
+    }),
+    keep: async (name, value) => {
+      checkRecordName(name);
+      texts.set(name, JSON.stringify(value));
+    },
+  };
+}

@@ -1,0 +1,17 @@
+/** Keeps texts by name: one of the two copies of a `RememberedStore`. */
+export interface TextStore {
+  /** Where it is, for logs. */
+  readonly place: string;
+  /** Every text. One that cannot be read is empty. */
+  load(): Promise<ReadonlyMap<string, string>>;
+  /** When it resolves, the text survives the death of the process. @throws {RangeError} for a name that is not a record's */
+  keep(name: string, text: string): Promise<void>;
+}
+
+/** A record's name: its kind, `@`, and what it is about. It never leads out of a folder. */
+export const RECORD_NAME = /^[a-z]{0,32}@[a-z0-9][-.a-z0-9]{0,126}$/;
+
+/** @throws {RangeError} for a name that is not a record's */
+export function checkRecordName(name: string): void {
+  if (!RECORD_NAME.test(name)) throw new RangeError(`${JSON.stringify(name)} is not the name of a record`);
+}
