@@ -15,6 +15,7 @@ import type { LeaseWatch } from "./lease-timer.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Precedence } from "./precedence.ts";
 import { Pushes } from "./pushes.ts";
+import { ReverseMemory } from "./reverse-memory.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
 
@@ -47,7 +48,11 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   readonly #pushes: Pushes<Image>;
   #closed = false;
 
-  private constructor(dependencies: GatewayDependencies<Image>, precedence: Precedence) {
+  private constructor(
+    dependencies: GatewayDependencies<Image>,
+    precedence: Precedence,
+    reverse: ReverseMemory,
+  ) {
     const { stages, clock, onEvent, watchLeases, scopes = [] } = dependencies;
     const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
     this.#store = dependencies.store;
@@ -59,6 +64,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
       mostLapsed: limits.mostClusters,
       scopes,
       remembered: precedence,
+      reverse,
       watchLeases,
       onExpired: (expired) => this.#pushes.forget(expired),
     });
@@ -85,7 +91,8 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const records = await remembered.load();
     for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
     const precedence = await Precedence.open({ store: remembered, records, stored, onEvent, now });
-    const gateway = new Gateway({ ...dependencies, damage }, precedence);
+    const reverse = ReverseMemory.from(remembered, records.values);
+    const gateway = new Gateway({ ...dependencies, damage }, precedence, reverse);
     const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, meta));
     gateway.#serving.start(kept, now);
     return gateway;

@@ -1,11 +1,6 @@
 import * as z from "zod";
+import type { RememberedStore } from "../store/remembered/remembered-store.ts";
 import { claimant, type ReverseClaim, type ReverseHistory } from "../zone/reverse-order.ts";
-
-/** Where records are kept: JSON values by name. */
-export interface ReverseRecords {
-  /** When it resolves, the value survives the death of the process. Calls for one name do not overlap. */
-  keep(name: string, value: unknown): Promise<void>;
-}
 
 type Orders = ReadonlyMap<string, readonly ReverseClaim[]>;
 
@@ -19,18 +14,18 @@ const Order = z.record(z.string().regex(/^(?:[0-9a-f]{8}|[0-9a-f]{32})$/), z.arr
  * it has the name, and whoever reports it later comes second.
  */
 export class ReverseMemory {
-  readonly #records: ReverseRecords;
+  readonly #records: Pick<RememberedStore, "keep">;
   #orders: Orders;
   readonly #changed = new Set<number>();
   #writing: Promise<void> | undefined;
 
-  private constructor(records: ReverseRecords, orders: Orders) {
+  private constructor(records: Pick<RememberedStore, "keep">, orders: Orders) {
     this.#records = records;
     this.#orders = orders;
   }
 
   /** @param values what is kept, by name; what is not an order of claims is left out */
-  static from(records: ReverseRecords, values: ReadonlyMap<string, unknown>): ReverseMemory {
+  static from(records: Pick<RememberedStore, "keep">, values: ReadonlyMap<string, unknown>): ReverseMemory {
     const orders = new Map<string, readonly ReverseClaim[]>();
     for (const [name, value] of values) {
       const read = name.startsWith(PREFIX) ? Order.safeParse(value) : undefined;
@@ -46,8 +41,7 @@ export class ReverseMemory {
 
   /** Takes over the orders that count from now on; `kept` has them written. */
   update(orders: Orders): void {
-    for (const [key, order] of orders)
-      if (this.#orders.get(key) !== order) this.#changed.add(recordOf(key));
+    for (const [key, order] of orders) if (this.#orders.get(key) !== order) this.#changed.add(recordOf(key));
     for (const key of this.#orders.keys()) if (!orders.has(key)) this.#changed.add(recordOf(key));
     this.#orders = orders;
   }
