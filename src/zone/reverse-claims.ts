@@ -19,6 +19,7 @@ export interface Claimed {
   readonly since: number;
 }
 
+const HEX = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
 /** Addresses that one finding lists. */
 const MOST_LISTED = 5;
 
@@ -133,7 +134,7 @@ function isNeeded(order: readonly ReverseClaim[], current: readonly ReverseClaim
 
 function keyOf(octets: Uint8Array): string {
   let key = "";
-  for (const octet of octets) key += octet.toString(16).padStart(2, "0");
+  for (const octet of octets) key += HEX[octet]!;
   return key;
 }
 

@@ -76,7 +76,11 @@ export async function openReverseWorld(
       () => (isDone = true),
       () => (isDone = true),
     );
-    while (!isDone) await clock.advance(0);
+    while (!isDone) {
+      await clock.advance(0);
+      // Files take turns of the event loop.
+      await new Promise((turn) => setImmediate(turn));
+    }
     return promise;
   };
   const held = new Map<string, { readonly snapshot: ClusterSnapshot; readonly generation: number }>();
