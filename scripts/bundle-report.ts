@@ -25,13 +25,7 @@ const NODE_PACKAGES = [
   "yaml",
 ];
 /** Folders of ours that are for Node. */
-const NODE_FOLDERS = [
-  "src/hosts/(?!workers/|settings/|logging/)",
-  "src/sync/",
-  "src/extract/",
-  "bin/",
-  "test/",
-];
+const NODE_FOLDERS = ["src/hosts/(?!workers/)", "src/sync/", "src/extract/", "bin/", "test/"];
 const NODE_ONLY = new RegExp(
   `^(?:${NODE_FOLDERS.join("|")}|(?:.*/)?node_modules/(?:${NODE_PACKAGES.join("|")})/)`,
 );

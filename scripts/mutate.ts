@@ -18,18 +18,20 @@ const REPORTS = "reports/mutation";
 
 interface Options {
   readonly concurrency: number;
+  readonly files: string;
   readonly atLeast?: number;
 }
 
 await new Command("npm run mutate --")
-  .description("Changes the code in small ways (StrykerJS), and shows the changes that no test notices.")
+  .description("Changes the code in small ways (StrykerJS), and shows the changes that no test detects.")
   .addArgument(
     new Argument("[folders...]", "folders of src/; all of these unless given").choices(
       Object.keys(MUTATED_FOLDERS),
     ),
   )
+  .option("--files <pattern>", "only these files of each folder, such as '{ports,pods}.ts'", "**/*.ts")
   .option("--concurrency <number>", "test processes at a time", positive, 1)
-  .option("--at-least <percent>", "exit with 1 where a folder's score is lower", positive)
+  .option("--at-least <percent>", "exit with 1 if a folder's score is lower", positive)
   .addHelpText(
     "after",
     `
@@ -37,19 +39,22 @@ Example:
   npm run mutate -- limits snapshot
 
 A folder's score is the share of its mutants that its own tests kill (scripts/mutation/folders.ts lists them). A mutant
-that loops counts as killed where Stryker noticed by counting. One that was stopped by the clock counts for neither
-side, since a busy machine stops others too: run those folders again. Details are in ${REPORTS}/FOLDER.html.
+that loops counts as killed if Stryker detects it by counting. A mutant that timed out counts for neither side, since
+timeouts also happen on a busy machine: run those folders again. Details are in ${REPORTS}/FOLDER.html.
 Exit codes: 0 measured, 1 a score is lower than --at-least or the tests fail without a mutant, 2 wrong arguments.`,
   )
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .action(mutate)
   .parseAsync();
 
-async function mutate(folders: readonly string[], { concurrency, atLeast = 0 }: Options): Promise<void> {
+async function mutate(
+  folders: readonly string[],
+  { concurrency, files, atLeast = 0 }: Options,
+): Promise<void> {
   const chosen = folders.length > 0 ? folders : Object.keys(MUTATED_FOLDERS);
   const scores = new Map<string, Score>();
   for (const folder of chosen) {
-    const mutants = await runStryker(folder, concurrency).catch((error: Error) => {
+    const mutants = await runStryker(folder, files, concurrency).catch((error: Error) => {
       console.error(`${folder}: ${error.message}`);
       process.exitCode = 1;
     });
@@ -64,21 +69,21 @@ async function mutate(folders: readonly string[], { concurrency, atLeast = 0 }: 
   if ([...scores.values()].some((score) => percentOf(score) < atLeast)) process.exitCode = 1;
 }
 
-function runStryker(folder: string, concurrency: number): Promise<MutantResult[]> {
+function runStryker(folder: string, files: string, concurrency: number): Promise<MutantResult[]> {
   mkdirSync(REPORTS, { recursive: true });
   process.env.MUTATED_FOLDER = folder;
   return new Stryker({
-    mutate: [`src/${folder}/**/*.ts`],
+    mutate: [`src/${folder}/${files}`],
     testRunner: "vitest",
-    // The table has the tests; what imports the folder from elsewhere is not asked.
+    // The table lists the tests; Stryker must not add others that import the folder.
     vitest: { configFile: "scripts/mutation/vitest.config.ts", related: false },
     plugins: ["@stryker-mutator/vitest-runner"],
     concurrency,
-    // Far more than tests take on a machine that does something else as well.
+    // Far more than the tests need on a busy machine.
     timeoutMS: 20_000,
     timeoutFactor: 10,
     dryRunTimeoutMinutes: 30,
-    // Tables that are made when a module is loaded: each would need all tests in a new process.
+    // Static mutants, such as tables of a module: each would need all tests in a new process.
     ignoreStatic: true,
     ignorePatterns: ["bench", "infra", "examples", "dist", "reports"],
     tempDirName: ".stryker-tmp",

@@ -1,25 +1,25 @@
 import { relative } from "node:path";
 import type { Stryker } from "@stryker-mutator/core";
 
-/** A mutant with what became of it. */
+/** A mutant with its result. */
 export type MutantResult = Awaited<ReturnType<Stryker["runMutationTest"]>>[number];
 
-/** What became of the mutants of a folder. */
+/** The results of a folder's mutants. */
 export interface Score {
   readonly killed: number;
-  /** Ended by the clock: on a busy machine that says nothing, so that they count for neither side. */
+  /** Timed out: that happens on a busy machine, too, so they count for neither side. */
   readonly timedOut: number;
-  /** Lived through all tests, or no test reached them. */
+  /** Not detected by any test, or not covered. */
   readonly survived: readonly MutantResult[];
 }
 
-/** Stryker stops a mutant that loops a hundred times as often as the code did; that does not hang on the clock. */
+/** Stryker stops a mutant that loops a hundred times as often as the code, which does not depend on the clock. */
 const LOOPS = /^Hit limit reached/;
 
-/** Vitest stops a test that waits for too long, and Stryker takes that for a test that failed. */
+/** Vitest stops a test that waits for too long; Stryker reports that as a failed test. */
 const TEST_TIMED_OUT = /^(?:Error: )?(?:Test|Hook) timed out/;
 
-/** Counts the mutants; Stryker's own score takes every timeout for a kill. */
+/** Counts the mutants; Stryker's own score counts every timeout as a kill. */
 export function scoreOf(mutants: readonly MutantResult[]): Score {
   const detected = mutants.filter(({ status }) => status === "Killed" || status === "Timeout");
   const timedOut = detected.filter(({ status, statusReason = "" }) =>
@@ -32,7 +32,7 @@ export function scoreOf(mutants: readonly MutantResult[]): Score {
   };
 }
 
-/** Killed mutants of all that were tried, in percent. */
+/** The share of killed mutants in percent. */
 export function percentOf({ killed, survived }: Score): number {
   const tried = killed + survived.length;
   return tried === 0 ? 100 : (100 * killed) / tried;
@@ -45,7 +45,7 @@ export function describeScore(folder: string, score: Score): string {
   return `${folder.padEnd(10)} ${percentOf(score).toFixed(1).padStart(5)} %   ${counts}`;
 }
 
-/** Where a mutant is, and what it is: `src/limits/load.ts:12:5 ConditionalExpression: true`. */
+/** The position and the change of a mutant: `src/limits/load.ts:12:5 ConditionalExpression: true`. */
 export function describeMutant({ fileName, location, mutatorName, replacement = "" }: MutantResult): string {
   const { line, column } = location.start;
   const code = replacement.replace(/\s+/g, " ").slice(0, 80);

@@ -1,4 +1,4 @@
 import fc from "fast-check";
 
-// A mutant is killed by any counterexample: none is made smaller. With one seed a test covers the same mutants each time.
+// Any counterexample kills a mutant, so shrinking is useless. One seed makes the covered mutants the same in each run.
 fc.configureGlobal({ seed: 1, endOnFailure: true });

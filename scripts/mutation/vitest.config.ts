@@ -11,7 +11,7 @@ export default defineConfig({
     include: patterns.filter((pattern) => !pattern.startsWith("!")),
     exclude: patterns.flatMap((pattern) => (pattern.startsWith("!") ? pattern.slice(1) : [])),
     setupFiles: ["scripts/mutation/set-up.ts"],
-    // What a mutant makes wait for ever waits no longer than this. It does not count as a kill.
+    // The bound for a mutant that waits for ever. It does not count as a kill.
     testTimeout: 5_000,
     hookTimeout: 5_000,
   },

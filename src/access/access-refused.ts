@@ -5,6 +5,7 @@ export type AccessRefusal =
   | "UNKNOWN_ISSUER"
   | "UNKNOWN_KEY"
   | "TOKEN_REFUSED"
+  | "TOKEN_TOO_LONG"
   | "TOKEN_EXPIRED"
   | "WRONG_AUDIENCE"
   | "UNKNOWN_SUBJECT"

@@ -83,9 +83,9 @@ export function createAuthority(settings: AuthoritySettings): PushAuthority {
       );
     },
     async clustersOf(authorization) {
-      const token = bearerToken(authorization);
-      if (token === undefined) return undefined;
       try {
+        const token = bearerToken(authorization);
+        if (token === undefined) return undefined;
         const holders = [...((await tokens.holdersOf(token)) ?? [])];
         return new Set(holders.flatMap(({ clusterId }) => clusterId ?? []));
       } catch (error) {
@@ -121,7 +121,7 @@ function holdersOfCertificate(
   throw new AccessRefused(
     "TOKEN_REQUIRED",
     certificates.length === 0
-      ? "an Authorization field with a bearer token is required"
-      : "an Authorization field with a bearer token, or a client certificate, is required",
+      ? "the request has no bearer token: send one in an Authorization field"
+      : "the request has no bearer token and no client certificate: send a token in an Authorization field, or a certificate",
   );
 }

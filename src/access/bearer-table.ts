@@ -1,3 +1,4 @@
+import { AccessRefused } from "./access-refused.ts";
 import { type Sha256, sha256BySubtle } from "./digests.ts";
 import { andThen, type MaybePromise } from "./maybe-promise.ts";
 import { createOidcVerifier, type OidcCredential } from "./oidc.ts";
@@ -23,11 +24,24 @@ export interface BearerTableSettings<Holder> {
   readonly clock?: () => number;
 }
 
-const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]{1,4096}=*) *$/i;
+const SCHEME = /^Bearer(?: +|$)/i;
+const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+/** The longest token, in characters: one with the groups of a large directory fits. */
+const LONGEST = 16_384;
 
-/** The token of an Authorization field; undefined where the field is absent or holds no bearer token (RFC 6750 section 2.1). */
+/**
+ * The token of an Authorization field (RFC 6750 section 2.1); undefined where the field is absent or holds no bearer token.
+ * @throws {AccessRefused} for a token that is too long
+ */
 export function bearerToken(authorization: string | undefined): string | undefined {
-  return BEARER.exec(authorization ?? "")?.[1];
+  const scheme = SCHEME.exec(authorization ?? "")?.[0];
+  const token = scheme === undefined ? "" : authorization!.slice(scheme.length).trimEnd();
+  if (token.length > LONGEST)
+    throw new AccessRefused(
+      "TOKEN_TOO_LONG",
+      `the bearer token has ${token.length} characters, and ${LONGEST} are read: let its issuer put fewer groups or roles into it`,
+    );
+  return TOKEN.test(token) ? token : undefined;
 }
 
 /**

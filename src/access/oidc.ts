@@ -130,6 +130,7 @@ function valuesOf(payload: JWTPayload, claim: string): readonly string[] {
 /** Which refusal is told where several credentials were tried: the one that came furthest. */
 const RANK: Readonly<Record<AccessRefusal, number>> = {
   TOKEN_REQUIRED: 0,
+  TOKEN_TOO_LONG: 0,
   UNKNOWN_TOKEN: 0,
   CERTIFICATE_REFUSED: 0,
   UNKNOWN_CERTIFICATE: 0,

@@ -12,66 +12,68 @@ import { fitAnswer } from "../resolve/truncate.ts";
 import type { ClientTests } from "./client-tests.ts";
 import type { QueryCounters } from "./query-counters.ts";
 
-/** What queries of the clients of an access rule are answered with. */
+/** The sources of answers for the clients of an access rule. */
 export interface QueryParts {
-  /** The gateway, as far as things exist for those clients. */
+  /** The gateway with the objects that those clients may see. */
   readonly gateway: Pick<DohGateway, "answer" | "hasCluster">;
+  /** The name of the rule: its clients share what upstreams answered, and nobody else does. */
+  readonly audience: string;
   /** The cluster whose view they all have. */
   readonly cluster?: string | undefined;
   readonly views: ViewReader;
-  /** Default: whoever asks the same gets the same answers. */
+  /** Default: answers do not depend on the client. */
   readonly sharing?: AnswerSharing | undefined;
-  /** Queries below its federations go to their name servers. Default: there are none. */
+  /** Forwards queries below registered federations to their name servers. Default: no federations. */
   readonly stubs?: Pick<StubZones, "size" | "forward" | "keepAncestor"> | undefined;
   /** Answers names out of zone. Default: as the gateway does. */
   readonly outside?: Pick<Outside, "answer" | "isByAddress"> | undefined;
-  /** The client's real address, by which forwarding is limited. */
+  /** The client's real address, for the limit on forwarding. */
   readonly clientAddress: ClientAddress;
-  /** Told of names that do not exist. */
+  /** Sees all queries for names that do not exist. */
   readonly clientTests?: Pick<ClientTests, "look"> | undefined;
   readonly counters: QueryCounters;
   /** Unix milliseconds. */
   readonly clock: () => number;
 }
 
-/** Who else gets the same answers, beside what the view depends on. */
+/** Which other clients get the same answers, in addition to the view. */
 export interface AnswerSharing {
-  /** Whether another client may get another answer to the same request: no shared cache may keep it. */
+  /** Whether another client may get another answer to the same request: shared caches must not keep it. */
   readonly isPrivate: boolean;
-  /** Whether a request with another Authorization field may. */
+  /** Whether a request with another Authorization field may get another answer. */
   readonly variesByCredential: boolean;
 }
 
-/** Where a query came in: a path of DNS over HTTPS, or a listener. */
+/** The endpoint of a query: a path of DNS over HTTPS, or a listener. */
 export interface Endpoint {
   readonly transport: Transport;
-  /** The cluster whose view everybody has here; it wins over what the client shows, because anybody may ask here. */
+  /** The cluster whose view all queries have here; it overrides the client's credentials, because the endpoint is public. */
   readonly cluster?: string | undefined;
-  /** What names out of zone get here. */
+  /** The policy for names out of zone. */
   readonly outsideZones: OutsidePolicy;
 }
 
-/** An answer, for whom it is, and where it is from. */
+/** An answer with its view and its source. */
 export interface Answered extends AnswerSharing {
   readonly answer: Answer;
   readonly view: View;
-  /** Whether another name server gave it. */
+  /** Whether it is from another name server. */
   readonly isForwarded: boolean;
-  /** Where it came from, or what an alias of ours leads to: for names out of zone. */
+  /** For names out of zone: the source of the answer, or of the records of a CNAME target. */
   readonly origin?: AnswerOrigin | undefined;
   /** Whether an upstream answered because the client has the right address. */
   readonly isByAddress?: boolean;
-  /** After how many seconds a client may come again that asked too much of what is forwarded; the answer is REFUSED. */
+  /** Present if the client exceeded the limit on forwarding: seconds until it may retry; the answer is REFUSED. */
   readonly retryAfter?: number | undefined;
 }
 
-/** Why there is no answer: the bytes are no DNS query, or the bearer token is not known. */
+/** Why a query has no answer: its bytes are not a DNS query, or its bearer token is unknown. */
 export type Unanswered = "no-query" | "unknown-token";
 
 /**
- * Answers one query of a client that an access rule lets in. At once, unless a credential has to be looked at or another name
- * server to be asked.
- * @param query whose bytes are only lent
+ * Answers one query of a client that an access rule admits. Synchronous, unless a credential must be verified or another name
+ * server be asked.
+ * @param query the caller may reuse its bytes after the call
  */
 export type AnswerQuery = (
   request: ClientRequest,
@@ -88,16 +90,16 @@ const SHARED: AnswerSharing = { isPrivate: false, variesByCredential: false };
  * 2. below a registered federation: its name servers;
  * 3. the gateway, in that view;
  * 4. out of zone: the endpoint's policy;
- * 5. it is counted.
+ * 5. the counters.
  *
- * Before it are the limits on clients and the access rule (`http/app.ts`, `hosts/node/listeners/`).
+ * The limits on clients and the access rule come before (`http/app.ts`, `hosts/node/listeners/`).
  */
 export function createAnswerQuery(parts: QueryParts): AnswerQuery {
-  const { gateway, views, stubs, outside, clientAddress, clientTests, counters, clock } = parts;
+  const { gateway, audience, views, stubs, outside, clientAddress, clientTests, counters, clock } = parts;
   const { sharing = SHARED } = parts;
   const variesByCredential = views.variesByCredential || sharing.variesByCredential;
 
-  /** Above a registered federation there are names: none of them is denied (RFC 8020). */
+  /** Ancestors of a registered federation exist and are never denied (RFC 8020). */
   const keepAncestors = (query: Uint8Array, answer: Answer) => stubs?.keepAncestor(query, answer) ?? answer;
 
   const answerIn = (
@@ -111,7 +113,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
     const isInCluster = view.cluster !== undefined;
     const isPrivate = view.isPrivate || sharing.isPrivate;
     const varies = isFixed ? sharing.variesByCredential : variesByCredential;
-    // The names of a cluster that is not known are not known either, and those of everybody else are not what was asked for.
+    // An unknown cluster has no names here, and the names of the outside view would be wrong answers.
     const isUnknown = isFixed && !gateway.hasCluster(view.cluster!);
 
     if (stubs !== undefined && stubs.size > 0 && !isUnknown) {
@@ -136,7 +138,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
       clientTests?.look(query, gateway.hasCluster(view.cluster ?? "") ? view.cluster : undefined, now);
 
     if (outside !== undefined && (given.beyond ?? given.leadsTo) !== undefined) {
-      const found = outside.answer(query, given, endpoint.outsideZones, clientAddress(request));
+      const found = outside.answer(query, given, endpoint.outsideZones, clientAddress(request), audience);
       const conclude = (
         own: Uint8Array,
         { answer: relayed, origin, isContinued, retryAfter }: OutsideAnswer,
@@ -148,7 +150,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
         isByAddress: origin !== undefined && outside.isByAddress,
         retryAfter,
       });
-      // Over HTTP who asks too much gets a 429, which is counted as a rejected request.
+      // Over HTTP a client over the limit gets a 429, which is counted as a rejected request.
       const isCounted = ({ retryAfter }: OutsideAnswer) =>
         retryAfter === undefined || transport.name !== "https";
       if (!(found instanceof Promise)) {

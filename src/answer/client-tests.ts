@@ -1,26 +1,26 @@
 import { FOLD } from "../dns/name.ts";
 
-/** A query that came in for a test's name. */
+/** A query for a test's name. */
 export interface Sighting {
   /** Unix milliseconds. */
   readonly at: number;
-  /** The cluster that it was answered for, undefined for outside. */
+  /** The cluster of its view; undefined for outside. */
   readonly view: string | undefined;
 }
 
-/** The label of a test is this, then 20 hex digits that nobody guesses. */
+/** The label of a test is this and 20 random hex digits. */
 const PREFIX = "client-test-";
 const DIGITS = 20;
 const LABEL_BYTES = PREFIX.length + DIGITS;
 const PREFIX_BYTES = Uint8Array.from(PREFIX, (character) => character.charCodeAt(0));
 const HEADER_BYTES = 12;
-/** Sightings are for the person who looks at the page now; strangers cannot fill the memory. */
+/** A test page needs its sighting only for minutes; the bound protects the memory from strangers. */
 const MOST_KEPT = 1000;
 const KEPT_MILLISECONDS = 120_000;
 
 /**
- * Tells whether a client asks this gateway: it is made to look up a name that nobody asked for before, and the gateway remembers
- * having been asked. The name stays what it is, one that does not exist.
+ * Finds out whether a client uses this gateway: the page makes it look up a new random name, and the gateway records
+ * the query. The name still does not exist.
  */
 export class ClientTests {
   readonly #seen = new Map<string, Sighting>();
@@ -36,15 +36,15 @@ export class ClientTests {
     return `${PREFIX}${token}.dns.${zone}`;
   }
 
-  /** The first query for a test's name, where there was one lately. */
+  /** The first query for a test's name, if it was recent. */
   sightingOf(token: string, now: number): Sighting | undefined {
     const sighting = this.#seen.get(token);
     return sighting !== undefined && now - sighting.at <= KEPT_MILLISECONDS ? sighting : undefined;
   }
 
   /**
-   * Looks at a query whose name does not exist; before a first push that is every name.
-   * @param view the cluster that it was answered for, undefined for outside
+   * Records a query whose name does not exist, if it is a test's; before the first push no name exists.
+   * @param view the cluster of its view; undefined for outside
    */
   look(query: Uint8Array, view: string | undefined, now: number): void {
     if (query[HEADER_BYTES] !== LABEL_BYTES) return;
@@ -57,7 +57,7 @@ export class ClientTests {
   }
 }
 
-/** Whether a text can be the token of a test. */
+/** Whether a text has the form of a test's token. */
 export function isToken(text: string): boolean {
   return /^[0-9a-f]{20}$/.test(text);
 }

@@ -17,7 +17,7 @@ const OUTCOMES: readonly Outcome[] = [
   "servfail",
 ];
 
-/** Types that are counted by name; every other one is "other", so that strangers cannot add series. */
+/** Types that are counted by name; all others as "other", so that clients cannot add series. */
 const TYPES: readonly (readonly [number, string])[] = [
   [1, "A"],
   [2, "NS"],
@@ -59,12 +59,12 @@ export interface PushCount {
   readonly count: number;
 }
 
-/** What became of a UDP query beyond the rate limit of its client: no answer, or one that says to ask over TCP. */
+/** The outcome of a UDP query over the rate limit of its client: no answer, or one with TC. */
 export type RateLimitAction = "dropped" | "truncated";
 
-/** Counts queries as plain numbers; whoever exports metrics reads them when asked. */
+/** Counts queries as plain numbers; the metrics exporter reads them on demand. */
 export class QueryCounters {
-  /** How often limits acted. */
+  /** The number of times that limits acted. */
   readonly limits = new LimitCounters();
   readonly errors: ConnectionErrors;
   readonly #counts = new Float64Array(
@@ -82,7 +82,7 @@ export class QueryCounters {
     this.errors = errors;
   }
 
-  /** Counts one answered query; `seconds` is the time from the decoded query to the answer's bytes. */
+  /** Counts one answered query; `seconds`: from the decoded query to the answer's bytes. */
   answered(
     query: Uint8Array,
     outcome: Outcome,
@@ -97,12 +97,12 @@ export class QueryCounters {
     this.#durationSum += seconds;
   }
 
-  /** The type that a query is counted by; for `forwarded`, whose query is gone by then. */
+  /** The type under which a query is counted; for `forwarded`, which no longer has the query. */
   typeOf(query: Uint8Array): number {
     return questionType(query);
   }
 
-  /** Counts one query that went to another name server, beside the outcome of its answer; it has no duration. */
+  /** Counts one query that was forwarded, in addition to the outcome of its answer; without a duration. */
   forwarded(
     type: number,
     forward: ForwardOutcome,
@@ -114,7 +114,7 @@ export class QueryCounters {
     this.#forwarded.set(forward, (this.#forwarded.get(forward) ?? 0) + 1);
   }
 
-  /** Counts one query for a name outside the zones that waited for an upstream; it has no duration. */
+  /** Counts one query for a name out of zone that waited for an upstream; without a duration. */
   relayed(
     type: number,
     outcome: Outcome,
@@ -131,27 +131,27 @@ export class QueryCounters {
     this.#counts[index] = this.#counts[index]! + 1;
   }
 
-  /** Counts one request that was refused by HTTP before it became a DNS query. */
+  /** Counts one HTTP request that was rejected before it became a DNS query. */
   rejected(status: number): void {
     this.#rejected.set(status, (this.#rejected.get(status) ?? 0) + 1);
   }
 
-  /** Counts one UDP query beyond the rate limit of its client. */
+  /** Counts one UDP query over the rate limit of its client. */
   rateLimited(action: RateLimitAction): void {
     this.#rateLimited.set(action, (this.#rateLimited.get(action) ?? 0) + 1);
   }
 
-  /** UDP queries beyond the rate limit, by what became of them. */
+  /** UDP queries over the rate limit, by outcome. */
   rateLimits(): ReadonlyMap<RateLimitAction, number> {
     return this.#rateLimited;
   }
 
-  /** Counts one message that came over plain DNS or TLS, is no query, and gets no answer. */
+  /** Counts one message over plain DNS or TLS that is not a query and gets no answer. */
   malformed(transport: Transport["name"]): void {
     this.#malformed.set(transport, (this.#malformed.get(transport) ?? 0) + 1);
   }
 
-  /** Messages that got no answer, by transport. */
+  /** Messages without an answer, by transport. */
   malformedMessages(): ReadonlyMap<Transport["name"], number> {
     return this.#malformed;
   }
@@ -167,12 +167,12 @@ export class QueryCounters {
     return this.#pushed.values();
   }
 
-  /** Queries that went to other name servers, by how that ended. */
+  /** Forwarded queries, by outcome. */
   forwards(): ReadonlyMap<ForwardOutcome, number> {
     return this.#forwarded;
   }
 
-  /** The series that have counted anything. */
+  /** The series with at least one count. */
   *queries(): Iterable<QueryCount> {
     for (const [index, count] of this.#counts.entries()) {
       if (count === 0) continue;
@@ -189,7 +189,7 @@ export class QueryCounters {
     }
   }
 
-  /** Refused requests by HTTP status. */
+  /** Rejected requests by HTTP status. */
   rejections(): ReadonlyMap<number, number> {
     return this.#rejected;
   }
@@ -200,7 +200,7 @@ export class QueryCounters {
   }
 }
 
-/** The type of the first question where it is below 256, else 0. */
+/** The type of the first question if it is below 256, else 0. */
 function questionType(query: Uint8Array): number {
   const nameEnd = readName(query, HEADER_BYTES);
   return nameEnd >= 0 && query[nameEnd] === 0 ? (query[nameEnd + 1] ?? 0) : 0;

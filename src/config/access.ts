@@ -27,6 +27,8 @@ const Scope = z
       .max(4)
       .optional(),
     addressRanges: z.array(AddressRangeText).min(1).max(1000).optional(),
+    /** Domains of CNAME targets. */
+    targets: z.array(ZoneName).max(1000).optional(),
   })
   .refine(({ view, clusters }) => view === undefined || clusters?.includes(view) !== false, {
     error: "must be one of clusters",

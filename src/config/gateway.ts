@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "../gateway/limits.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../gateway/limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
 import { EdgeClients } from "./clients.ts";
 import { Federation, SourceCluster } from "./federations.ts";
@@ -16,10 +16,10 @@ const PUBLIC_URL = "must be https://HOST or https://HOST:PORT, such as https://d
 
 const Lease = z
   .strictObject({
-    minimumSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.leastLeaseSeconds),
+    minimumSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.lease.minimumSeconds),
     /** Where a worker names none. */
-    defaultSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.leaseSeconds),
-    maximumSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.mostLeaseSeconds),
+    defaultSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.lease.defaultSeconds),
+    maximumSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.lease.maximumSeconds),
   })
   .refine(
     ({ minimumSeconds, defaultSeconds, maximumSeconds }) =>
@@ -30,11 +30,13 @@ const Lease = z
 /** Bounds that hold on every host. */
 export const gatewayLimits = {
   queryBytes: count(12, 65_535).default(65_535),
-  clusters: count(1, 10_000).default(DEFAULT_GATEWAY_LIMITS.mostClusters),
+  clusters: count(1, 10_000).default(DEFAULT_GATEWAY_LIMITS.clusters),
   /** One cluster's snapshot as JSON. */
-  snapshotCharacters: count(1024, 2 ** 29).default(DEFAULT_GATEWAY_LIMITS.mostSnapshotCharacters),
+  snapshotCharacters: count(1024, 2 ** 29).default(DEFAULT_GATEWAY_LIMITS.snapshotCharacters),
   /** One cluster's namespaces. */
-  namespaces: count(1, 60_000).default(DEFAULT_GATEWAY_LIMITS.mostNamespaces),
+  namespaces: count(1, 60_000).default(DEFAULT_GATEWAY_LIMITS.namespaces),
+  /** After how many seconds without it in the answers a push makes them stale. */
+  pushDelaySeconds: seconds(1, 3600).default(DEFAULT_GATEWAY_LIMITS.pushDelaySeconds),
   ...pushLimits,
 };
 
@@ -73,25 +75,3 @@ export const gatewaySettings = {
     .strictObject({ origins: z.union([z.literal("*"), z.array(z.url()).max(1000)]).default([]) })
     .prefault({}),
 };
-
-/** The bounds as the gateway takes them. */
-export function gatewayLimitsOf({
-  lease,
-  limits,
-}: {
-  readonly lease: z.infer<typeof Lease>;
-  readonly limits: {
-    readonly clusters: number;
-    readonly snapshotCharacters: number;
-    readonly namespaces: number;
-  };
-}): Partial<GatewayLimits> {
-  return {
-    leastLeaseSeconds: lease.minimumSeconds,
-    leaseSeconds: lease.defaultSeconds,
-    mostLeaseSeconds: lease.maximumSeconds,
-    mostClusters: limits.clusters,
-    mostSnapshotCharacters: limits.snapshotCharacters,
-    mostNamespaces: limits.namespaces,
-  };
-}

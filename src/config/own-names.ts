@@ -15,13 +15,12 @@ export function ownNames({
   nameServerAddresses,
   dns,
   ddr,
-}: Pick<ServeConfig, "nameServerAddresses" | "dns" | "ddr">): Pick<
-  ZoneOptions,
-  "nameServerAddresses" | "hosts"
+}: Pick<ServeConfig, "nameServerAddresses"> & Partial<Pick<ServeConfig, "dns" | "ddr">>): Required<
+  Pick<ZoneOptions, "nameServerAddresses" | "hosts">
 > {
   return {
-    nameServerAddresses: nameServerAddresses ?? publicAddresses(dns),
-    hosts: ddr.name === undefined ? [] : [{ name: ddr.name, addresses: ddr.addresses }],
+    nameServerAddresses: nameServerAddresses ?? (dns === undefined ? [] : publicAddresses(dns)),
+    hosts: ddr?.name === undefined ? [] : [{ name: ddr.name, addresses: ddr.addresses }],
   };
 }
 

@@ -1,9 +1,9 @@
-import { LRUCache } from "lru-cache";
 import type { AddressRange } from "../dns/address-range.ts";
 import { ExtendedError, ResponseCode } from "../dns/codes.ts";
 import { ClientRate } from "../limits/client-rate.ts";
 import { answerWith } from "../resolve/faults.ts";
 import type { Query } from "../resolve/query.ts";
+import { AudienceCaches } from "./audience-caches.ts";
 import { CachedAnswer, type TtlBounds, withRecursion } from "./cached-answer.ts";
 import { type ForwardClock, monotonicClock } from "./clock.ts";
 import { ForwardCounters, type ForwardResult } from "./forward-counters.ts";
@@ -17,6 +17,8 @@ import { cacheKey, upstreamQuery } from "./upstream-query.ts";
 export interface CacheSettings extends TtlBounds {
   /** Octets of all answers together, about. */
   readonly bytes: number;
+  /** How many audiences share them. Default: 1. */
+  readonly audiences?: number;
   /** How long an answer may be given after its TTL where no newer one can be had (RFC 8767); 0 for not at all. */
   readonly staleSeconds: number;
 }
@@ -73,7 +75,7 @@ export class Forwarder {
   readonly #background: (work: Promise<unknown>) => void;
   readonly #upstreams: UpstreamGroup;
   readonly #clients: ClientRate;
-  readonly #cache: LRUCache<string, CachedAnswer>;
+  readonly #caches: AudienceCaches;
   readonly #running = new Map<string, Promise<CachedAnswer>>();
   /** When each question that waits was asked. */
   readonly #inFlight = new Set<{ readonly askedAt: number }>();
@@ -86,10 +88,7 @@ export class Forwarder {
     this.#coalesce = dependencies.coalesce ?? true;
     this.#background = dependencies.background ?? (() => {});
     this.#clients = createClientLimit(settings.clients, () => clock.now());
-    this.#cache = new LRUCache({
-      maxSize: settings.cache.bytes,
-      sizeCalculation: ({ size }, key) => size + 2 * key.length,
-    });
+    this.#caches = new AudienceCaches(settings.cache.bytes, settings.cache.audiences ?? 1);
     const observer = {
       onChange: dependencies.onUpstreamChange ?? (() => {}),
       onExchange: (upstream: string, milliseconds: number, error: Error | undefined) =>
@@ -103,7 +102,7 @@ export class Forwarder {
 
   /** Answers that are kept, and the octets that they take, about. */
   get cached(): { readonly answers: number; readonly bytes: number } {
-    return { answers: this.#cache.size, bytes: this.#cache.calculatedSize };
+    return this.#caches.held;
   }
 
   /** The upstreams by name, and whether they are set aside because they failed. */
@@ -114,27 +113,33 @@ export class Forwarder {
   /**
    * Answers a query. The octets of `message` are only lent.
    * @param client the address of its socket
+   * @param audience the clients that may learn of each other's questions: the name of their access rule
    */
   answer(
     message: Uint8Array,
     query: Query,
     client: string | undefined,
+    audience: string,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const key = cacheKey(query);
+    const cache = this.#caches.of(audience);
+    const runningKey = `${audience}\n${key}`;
     const now = this.#clock.now();
-    const kept = this.#cache.get(key);
+    const kept = cache.get(key);
     if (kept?.isFreshAt(now)) return this.#give(message, query, kept, "hit");
     const stale = kept?.isStaleAt(now, this.#settings.cache.staleSeconds * 1000) ? kept : undefined;
     if (stale !== undefined && this.#hasJustFailed(stale, now))
       return this.#give(message, query, stale, "stale");
-    const running = this.#coalesce ? this.#running.get(key) : undefined;
+    const running = this.#coalesce ? this.#running.get(runningKey) : undefined;
     if (running === undefined) {
       const refused = this.#refuse(message, query, client);
       if (refused !== undefined)
         return stale === undefined ? refused() : this.#give(message, query, stale, "stale");
     }
     const result = running === undefined ? "miss" : "coalesced";
-    const asked = running ?? this.#ask(key, query);
+    const asked =
+      running ??
+      this.#ask(query, (answer, isSilence) => this.#keep(cache, key, answer, isSilence), runningKey);
     const own = message.slice();
     if (stale === undefined) return asked.then((answer) => this.#give(own, query, answer, result));
     return this.#orStale(asked, stale).then((answer) =>
@@ -180,19 +185,24 @@ export class Forwarder {
     return this.#inFlight.size >= queriesInFlight;
   }
 
-  #ask(key: string, query: Query): Promise<CachedAnswer> {
+  /** @param keep takes the answer; told whether nobody answered */
+  #ask(
+    query: Query,
+    keep: (answer: CachedAnswer, isSilence: boolean) => void,
+    runningKey: string,
+  ): Promise<CachedAnswer> {
     const place = { askedAt: this.#clock.now() };
     this.#inFlight.add(place);
     const asked = this.#upstreams.ask(upstreamQuery(query)).then((reply) => {
       this.#inFlight.delete(place);
-      this.#running.delete(key);
+      this.#running.delete(runningKey);
       const now = this.#clock.now();
       const { cache } = this.#settings;
       const answer = reply === undefined ? CachedAnswer.failed(now) : CachedAnswer.of(reply, cache, now);
-      this.#keep(key, answer, now, reply === undefined);
+      keep(answer, reply === undefined);
       return answer;
     });
-    this.#running.set(key, asked);
+    this.#running.set(runningKey, asked);
     this.#background(asked);
     return asked;
   }
@@ -203,12 +213,18 @@ export class Forwarder {
     return !failedCheck.isSilence || this.#upstreams.answeredAt <= failedCheck.at;
   }
 
-  #keep(key: string, answer: CachedAnswer, now: number, isSilence: boolean): void {
-    const before = this.#cache.peek(key);
+  #keep(
+    cache: ReturnType<AudienceCaches["of"]>,
+    key: string,
+    answer: CachedAnswer,
+    isSilence: boolean,
+  ): void {
+    const now = this.#clock.now();
+    const before = cache.peek(key);
     if (answer.isFailure && before?.isStaleAt(now, this.#settings.cache.staleSeconds * 1000))
       before.failedCheck = { at: now, isSilence };
-    else if (answer.isCacheable) this.#cache.set(key, answer);
-    else this.#cache.delete(key);
+    else if (answer.isCacheable) cache.set(key, answer);
+    else cache.delete(key);
   }
 
   /** What was asked for, or the stale answer where that takes too long or fails. What was asked for is kept all the same. */

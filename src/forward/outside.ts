@@ -50,15 +50,17 @@ export class Outside {
    * @param message the query, whose octets are only lent
    * @param given the gateway's answer, which has `beyond` or `leadsTo`
    * @param client the address of the client's socket, undefined where it is not known
+   * @param audience the name of the client's access rule
    */
   answer(
     message: Uint8Array,
     given: Answer,
     policy: OutsidePolicy,
     client: string | undefined,
+    audience: string,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     if (given.beyond === undefined)
-      return policy === "forward" ? this.#continue(message, given, client) : { answer: given };
+      return policy === "forward" ? this.#continue(message, given, client, audience) : { answer: given };
     const isKnown = given.beyond !== "unknown";
     if (policy !== "forward" && (policy === this.#given || !isKnown)) return { answer: given };
     const query = readForwardable(message);
@@ -66,7 +68,7 @@ export class Outside {
     const isAncestor = given.isAncestor === true;
     if (policy !== "forward") return { answer: answerOutOfZone(message, query, policy, isAncestor) };
     if (given.beyond === "hidden") return { answer: answerHidden(message, query, isAncestor) };
-    return this.#forward(message, query, given, isKnown, client);
+    return this.#forward(message, query, given, isKnown, client, audience);
   }
 
   #forward(
@@ -75,6 +77,7 @@ export class Outside {
     given: Answer,
     isKnown: boolean,
     client: string | undefined,
+    audience: string,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const local = this.#localZones.find(query.name);
     // Without an image nobody can say what our own names and the reverse names of our addresses have.
@@ -93,7 +96,7 @@ export class Outside {
         answer: answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.PROHIBITED),
       };
     }
-    return forwarder.answer(message, query, client);
+    return forwarder.answer(message, query, client, audience);
   }
 
   /** An alias of ours is answered together with what it leads to; where that is not to be had, alone. */
@@ -101,6 +104,7 @@ export class Outside {
     message: Uint8Array,
     given: Answer,
     client: string | undefined,
+    audience: string,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const query = readForwardable(message);
     if (query === undefined || given.leadsTo === undefined) return { answer: given };
@@ -116,7 +120,7 @@ export class Outside {
     const targetQuery = readForwardable(target);
     // What is ours is behind the alias already, as far as there is anything.
     if (targetQuery === undefined || this.#localZones.find(targetQuery.name)?.kind === "own") return alone;
-    const rest = this.#forward(target, targetQuery, given, true, client);
+    const rest = this.#forward(target, targetQuery, given, true, client, audience);
     return rest instanceof Promise ? rest.then(join) : join(rest);
   }
 

@@ -1,12 +1,32 @@
 /** Where the time comes from. */
 export interface Clock {
-  /** Unix milliseconds. */
+  /**
+   * Milliseconds. Leases, ages and deadlines run on it, so it should not jump; as long as nobody sets the wall clock it is Unix time,
+   * too.
+   */
   now(): number;
+  /** Unix milliseconds by the wall clock, which may be set to any time: for what leaves the process. Default: `now`. */
+  wall?(): number;
+  /** A clock that runs on while the program is started again. Undefined where the host has none. */
+  uptime?(): Uptime | undefined;
   /** Runs something once, later; gives back what stops it. */
   setTimer(milliseconds: number, run: () => void): () => void;
 }
 
-/** The host's clock. Its timers do not keep a process alive. */
+/** How long a machine has been running. */
+export interface Uptime {
+  /** Another one after each start of the machine. Times of different boots cannot be compared. */
+  readonly boot: string;
+  /** Milliseconds. */
+  readonly at: number;
+}
+
+/** What the wall clock shows at an instant of `clock`, in Unix milliseconds. */
+export function unixTime(clock: Clock, at: number): number {
+  return clock.wall === undefined ? at : at + clock.wall() - clock.now();
+}
+
+/** The wall clock, for hosts that have no other one: time stands still in an isolate of a Worker while it computes. Its timers do not keep a process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimer(milliseconds, run) {
@@ -17,7 +37,10 @@ export const systemClock: Clock = {
   },
 };
 
-/** The host's clock, with timers that keep a process alive: for what somebody waits for. */
+/**
+ * The wall clock, with timers that keep a process alive: for what somebody waits for. Right for Workers, and for functions that are frozen
+ * between requests, when other clocks stand still.
+ */
 export const waitingClock: Clock = {
   now: () => Date.now(),
   setTimer(milliseconds, run) {
@@ -25,3 +48,9 @@ export const waitingClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** A clock that goes on from the time at the program's start, whatever becomes of the wall clock. For processes that live. */
+export function createSteadyClock({ setTimer }: Pick<Clock, "setTimer"> = systemClock): Clock {
+  const origin = Math.round(Date.now() - performance.now());
+  return { now: () => Math.floor(origin + performance.now()), wall: () => Date.now(), setTimer };
+}

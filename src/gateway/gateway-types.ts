@@ -7,7 +7,7 @@ export interface Acknowledgement {
   readonly expiresAt: number;
 }
 
-/** One cluster, live or with its lease run out, for status pages, metrics and the JSON API. Times are Unix milliseconds. */
+/** One cluster, live or with its lease run out, for status pages, metrics and the JSON API. Times are those of the gateway's clock. */
 export interface ClusterStatus {
   readonly clusterId: string;
   readonly generation: number;
@@ -35,6 +35,8 @@ export interface ServingStatus {
    * Unix milliseconds.
    */
   readonly staleSince?: number;
+  /** Where answers say that they are stale: since when a change waits that the primary's answers should have, in Unix milliseconds. */
+  readonly behindSince?: number;
   /** Why a secondary could not take over the newest state of its primary: an older one is served, or none. */
   readonly transferError?: string;
 }

@@ -6,7 +6,7 @@ import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
 import { createMemoryRememberedStore, type RememberedStore } from "../store/remembered/remembered-store.ts";
 import type { SnapshotStore } from "../store/store.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, unixTime } from "./clock.ts";
 import type { ScopedGateway, ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
@@ -14,10 +14,12 @@ import { HeldCluster } from "./held-cluster.ts";
 import type { LeaseWatch } from "./lease-timer.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Precedence } from "./precedence.ts";
+import type { SettlePush } from "./push-backlog.ts";
 import { Pushes } from "./pushes.ts";
 import { ReverseMemory } from "./reverse-memory.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
+import { resumed } from "./stored-lease.ts";
 
 /** What a gateway is put together from. */
 export interface GatewayDependencies<Image extends ServedImage> {
@@ -44,6 +46,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   /** What the stores found damaged. */
   readonly damage: DamageCounters;
   readonly #store: SnapshotStore;
+  readonly #clock: Clock;
   readonly #serving: Serving<Image>;
   readonly #pushes: Pushes<Image>;
   #closed = false;
@@ -56,20 +59,22 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const { stages, clock, onEvent, watchLeases, scopes = [] } = dependencies;
     const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
     this.#store = dependencies.store;
+    this.#clock = clock;
     this.damage = dependencies.damage ?? new DamageCounters();
     this.#serving = new Serving({
       stages,
       clock,
       onEvent,
-      mostLapsed: limits.mostClusters,
+      mostLapsed: limits.clusters,
       scopes,
       remembered: precedence,
       reverse,
+      mostBehind: limits.pushDelaySeconds * 1000,
       watchLeases,
       onExpired: (expired) => this.#pushes.forget(expired),
     });
     const serving = this.#serving;
-    this.#pushes = new Pushes({ store: this.#store, precedence, limits, onEvent, serving });
+    this.#pushes = new Pushes({ store: this.#store, precedence, clock, limits, onEvent, serving });
   }
 
   /**
@@ -90,10 +95,16 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const remembered = dependencies.remembered ?? createMemoryRememberedStore();
     const records = await remembered.load();
     for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
-    const precedence = await Precedence.open({ store: remembered, records, stored, onEvent, now });
+    const precedence = await Precedence.open({
+      store: remembered,
+      records,
+      stored,
+      onEvent,
+      now: unixTime(clock, now),
+    });
     const reverse = ReverseMemory.from(remembered, records.values);
     const gateway = new Gateway({ ...dependencies, damage }, precedence, reverse);
-    const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, meta));
+    const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, resumed(meta, clock)));
     gateway.#serving.start(kept, now);
     return gateway;
   }
@@ -115,9 +126,22 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     return within;
   }
 
+  /** What the wall clock shows at an instant that this gateway gave, in Unix milliseconds. */
+  unixTime(at: number): number {
+    return unixTime(this.#clock, at);
+  }
+
   /** What is held of a cluster; undefined for one that is not live. */
   snapshotOf(clusterId: string): ClusterSnapshot | undefined {
     return this.#serving.clusters.live.get(clusterId)?.snapshot;
+  }
+
+  /**
+   * Notes that a whole push of a cluster arrived. Until it is settled it counts as missing in the answers, which say that they are stale
+   * once that takes too long.
+   */
+  arrived(clusterId: string): SettlePush {
+    return this.#serving.backlog.arrived(clusterId);
   }
 
   /**

@@ -1,11 +1,13 @@
 import { memoize } from "../merge/unchanged.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { ClusterMeta } from "../store/store.ts";
+import { type Clock, unixTime } from "./clock.ts";
 import type { Acknowledgement, ClusterStatus } from "./gateway-types.ts";
 
 /** A live cluster. */
 export class HeldCluster {
   readonly snapshot: ClusterSnapshot;
+  /** Its times are those of the gateway's clock. */
   meta: ClusterMeta;
   /** An upper bound on the snapshot's length as JSON; undefined until a delta makes it matter. */
   charactersAtMost: number | undefined;
@@ -16,9 +18,10 @@ export class HeldCluster {
     this.charactersAtMost = charactersAtMost;
   }
 
-  acknowledgement(): Acknowledgement {
+  /** What its worker is told, with times of the wall clock. */
+  acknowledgement(clock: Clock): Acknowledgement {
     const { generation, expiresAt } = this.meta;
-    return { clusterId: this.snapshot.clusterId, generation, expiresAt };
+    return { clusterId: this.snapshot.clusterId, generation, expiresAt: unixTime(clock, expiresAt) };
   }
 
   /** @param visible what exists of the snapshot for whoever the status is for */

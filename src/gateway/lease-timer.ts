@@ -1,5 +1,8 @@
 import type { Clock } from "./clock.ts";
 
+/** The longest delay that timers take, in milliseconds (HTML, "timer initialization steps"): with more they fire at once. */
+const LONGEST_DELAY = 2 ** 31 - 1;
+
 /** Sees to it that somebody looks at the leases when the next one runs out. */
 export interface LeaseWatch {
   /** The next lease expires at `at` (Unix milliseconds, Infinity for never); it may be too early to look, but not too late. */
@@ -24,7 +27,7 @@ export class LeaseTimer implements LeaseWatch {
     if (this.#set !== undefined && this.#set.at <= at) return;
     this.stop();
     if (at === Number.POSITIVE_INFINITY) return;
-    const delay = Math.max(0, at - this.#clock.now());
+    const delay = Math.min(Math.max(0, at - this.#clock.now()), LONGEST_DELAY);
     const cancel = this.#clock.setTimer(delay, () => {
       this.#set = undefined;
       this.#onDue();

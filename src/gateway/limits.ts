@@ -4,35 +4,38 @@ import type { HeldCluster } from "./held-cluster.ts";
 
 /** Bounds on what clusters may ask of a gateway. */
 export interface GatewayLimits {
-  readonly leastLeaseSeconds: number;
-  readonly mostLeaseSeconds: number;
-  /** The lease of a push that asks for none. */
-  readonly leaseSeconds: number;
-  readonly mostClusters: number;
+  /** Seconds; the default is that of a push without a lease. */
+  readonly lease: {
+    readonly minimumSeconds: number;
+    readonly defaultSeconds: number;
+    readonly maximumSeconds: number;
+  };
+  readonly clusters: number;
   /** Bound on one cluster's snapshot as JSON, in characters: deltas must not grow it without end. */
-  readonly mostSnapshotCharacters: number;
+  readonly snapshotCharacters: number;
+  /** After how many seconds answers say that they are stale where a push that arrived is not in them. */
+  readonly pushDelaySeconds: number;
   /** Bound on one cluster's namespaces: an image has room for 65,535, which one cluster must not fill. */
-  readonly mostNamespaces: number;
+  readonly namespaces: number;
 }
 
 /** What holds where nothing else is configured. */
 export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
-  leastLeaseSeconds: 5,
-  mostLeaseSeconds: 3600,
-  leaseSeconds: 60,
-  mostClusters: 1000,
-  mostSnapshotCharacters: 64 * 1024 * 1024,
+  lease: { minimumSeconds: 5, defaultSeconds: 60, maximumSeconds: 3600 },
+  clusters: 1000,
+  snapshotCharacters: 64 * 1024 * 1024,
+  pushDelaySeconds: 5,
   // The most that Kubernetes supports (Considerations for large clusters, scalability thresholds).
-  mostNamespaces: 10_000,
+  namespaces: 10_000,
 };
 
 /** @throws {PushRefused} TOO_MANY_NAMESPACES */
-export function checkNamespaces({ mostNamespaces }: GatewayLimits, { namespaces }: ClusterSnapshot): void {
+export function checkNamespaces(limits: GatewayLimits, { namespaces }: ClusterSnapshot): void {
   const count = Object.keys(namespaces).length;
-  if (count > mostNamespaces)
+  if (count > limits.namespaces)
     throw new PushRefused(
       "TOO_MANY_NAMESPACES",
-      `the snapshot has ${count} namespaces; the most is ${mostNamespaces}`,
+      `the snapshot has ${count} namespaces; the most is ${limits.namespaces}`,
     );
 }
 
@@ -40,13 +43,13 @@ export function checkNamespaces({ mostNamespaces }: GatewayLimits, { namespaces 
  * The length of a lease in milliseconds; the default where none is asked for.
  * @throws {PushRefused} LEASE_OUT_OF_RANGE
  */
-export function leaseMilliseconds(limits: GatewayLimits, leaseSeconds = limits.leaseSeconds): number {
-  const { leastLeaseSeconds, mostLeaseSeconds } = limits;
-  if (leaseSeconds >= leastLeaseSeconds && leaseSeconds <= mostLeaseSeconds)
+export function leaseMilliseconds({ lease }: GatewayLimits, leaseSeconds = lease.defaultSeconds): number {
+  const { minimumSeconds, maximumSeconds } = lease;
+  if (leaseSeconds >= minimumSeconds && leaseSeconds <= maximumSeconds)
     return Math.round(leaseSeconds * 1000);
   throw new PushRefused(
     "LEASE_OUT_OF_RANGE",
-    `a lease has ${leastLeaseSeconds} to ${mostLeaseSeconds} seconds, not ${leaseSeconds}`,
+    `a lease has ${minimumSeconds} to ${maximumSeconds} seconds, not ${leaseSeconds}`,
   );
 }
 
@@ -56,18 +59,18 @@ export function leaseMilliseconds(limits: GatewayLimits, leaseSeconds = limits.l
  * @throws {PushRefused} SNAPSHOT_TOO_LARGE
  */
 export function charactersAfter(
-  { mostSnapshotCharacters }: GatewayLimits,
+  { snapshotCharacters }: GatewayLimits,
   held: HeldCluster,
   patch: SnapshotPatch,
   snapshot: ClusterSnapshot,
 ): number {
   held.charactersAtMost ??= JSON.stringify(held.snapshot).length;
   const bound = held.charactersAtMost + JSON.stringify(patch).length;
-  const characters = bound <= mostSnapshotCharacters ? bound : JSON.stringify(snapshot).length;
-  if (characters <= mostSnapshotCharacters) return characters;
+  const characters = bound <= snapshotCharacters ? bound : JSON.stringify(snapshot).length;
+  if (characters <= snapshotCharacters) return characters;
   throw new PushRefused(
     "SNAPSHOT_TOO_LARGE",
-    `with this delta the snapshot would have ${characters} characters; the most is ${mostSnapshotCharacters}`,
+    `with this delta the snapshot would have ${characters} characters; the most is ${snapshotCharacters}`,
   );
 }
 

@@ -10,6 +10,8 @@ export class LiveClusters {
   readonly #mostLapsed: number;
   readonly #see: SnapshotFilter;
   #someLeft = false;
+  /** The highest generation of the clusters that left, or were forgotten. */
+  #forgotten = 0;
   #nextExpiry = Number.POSITIVE_INFINITY;
 
   /** @param see what exists of their snapshots */
@@ -18,7 +20,7 @@ export class LiveClusters {
     this.#see = see;
   }
 
-  /** When the next lease runs out, in Unix milliseconds. */
+  /** When the next lease runs out, by the gateway's clock. */
   get nextExpiry(): number {
     return this.#nextExpiry;
   }
@@ -38,9 +40,11 @@ export class LiveClusters {
     return this.live.has(clusterId) || this.#lapsed.has(clusterId);
   }
 
-  /** The last generation known of a cluster; 0 for none. */
+  /** The last generation known of a cluster; of one that is not known any more, an upper bound. 0 for none. */
   generationOf(clusterId: string): number {
-    return this.live.get(clusterId)?.meta.generation ?? this.#lapsed.get(clusterId)?.generation ?? 0;
+    const { generation = this.#forgotten } =
+      this.live.get(clusterId)?.meta ?? this.#lapsed.get(clusterId) ?? {};
+    return generation;
   }
 
   set(cluster: HeldCluster): void {
@@ -52,6 +56,7 @@ export class LiveClusters {
 
   /** Forgets a cluster that left on purpose; false where it was not known. */
   leave(clusterId: string): boolean {
+    this.#forgotten = Math.max(this.#forgotten, this.generationOf(clusterId));
     const lapsed = this.#lapsed.delete(clusterId);
     const known = this.live.delete(clusterId) || lapsed;
     this.#someLeft ||= known;
@@ -70,6 +75,7 @@ export class LiveClusters {
       this.#lapsed.set(clusterId, cluster.status(false, visible.get(clusterId)!));
       for (const oldest of this.#lapsed.keys()) {
         if (this.#lapsed.size <= this.#mostLapsed) break;
+        this.#forgotten = Math.max(this.#forgotten, this.generationOf(oldest));
         this.#lapsed.delete(oldest);
       }
     }
@@ -87,7 +93,7 @@ export class LiveClusters {
     return this.#see(ids.map((clusterId) => this.live.get(clusterId)!.snapshot));
   }
 
-  /** When a cluster's lease runs out, in Unix milliseconds; undefined for one that is not live. */
+  /** When a cluster's lease runs out, by the gateway's clock; undefined for one that is not live. */
   readonly expiresAt = (clusterId: string): number | undefined => this.live.get(clusterId)?.meta.expiresAt;
 
   /** Every cluster known, sorted by its id. */

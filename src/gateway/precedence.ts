@@ -6,7 +6,14 @@ import type { StoredCluster } from "../store/store.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import { FOUNDING_RECORD, Founding } from "./remembered/founding.ts";
 import { CLOCK_TOLERANCE, FIRST_SERVICE_EXPORT, judge } from "./remembered/judge.ts";
-import { isSameTime, type Rank, SeenCluster, type Served, servedKeys } from "./remembered/seen-cluster.ts";
+import {
+  isSameTime,
+  type Rank,
+  type Seen,
+  SeenCluster,
+  type Served,
+  servedKeys,
+} from "./remembered/seen-cluster.ts";
 
 export { FOUNDING } from "./remembered/founding.ts";
 export { CLOCK_TOLERANCE, FIRST_SERVICE_EXPORT } from "./remembered/judge.ts";
@@ -23,10 +30,14 @@ export interface PrecedenceParts {
   readonly now: number;
 }
 
-/** When a cluster is seen, in Unix milliseconds, and whether its lease ran until then. */
+/** How a cluster is seen. */
 export interface SeenAt {
+  /** Unix milliseconds by the wall clock, which may be set to any time. */
   readonly now: number;
+  /** Whether its lease ran until now. */
   readonly live: boolean;
+  /** Of the push that is seen. */
+  readonly generation: number;
 }
 
 /**
@@ -66,13 +77,13 @@ export class Precedence implements Remembered {
     if (this.#clusters.has(clusterId) || instant < FIRST_SERVICE_EXPORT) return;
     this.#set(
       clusterId,
-      new SeenCluster({ changedAt: 0, heardAt: instant, exports: new Map(), imports: new Map() }),
+      new SeenCluster({ generation: 0, heardAt: instant, exports: new Map(), imports: new Map() }),
     );
     await this.save(clusterId);
   }
 
   /** Takes over what a cluster serves from now on. `save` keeps it. */
-  see(snapshot: ClusterSnapshot, { now, live }: SeenAt): void {
+  see(snapshot: ClusterSnapshot, { now, live, generation }: SeenAt): void {
     const { clusterId } = snapshot;
     const known = this.#clusters.get(clusterId);
     const instant = this.#instant(now);
@@ -99,7 +110,8 @@ export class Precedence implements Remembered {
     const importedAt = isOn ? (this.#founding.at ?? instant) : instant;
     for (const key of servedKeys(snapshot.imports, snapshot.namespaces))
       imports.set(key, known?.imports.get(key) ?? importedAt);
-    this.#replace(clusterId, { exports, imports, now, instant }, snapshot);
+    this.#latest = Math.max(this.#latest, instant);
+    this.#replace(clusterId, { generation, heardAt: now, exports, imports }, snapshot);
   }
 
   /** Keeps what changed of a cluster. What cannot be kept is reported, and kept with the next change. */
@@ -131,21 +143,12 @@ export class Precedence implements Remembered {
     return now > this.#latest ? now : this.#latest + 1;
   }
 
-  #replace(
-    clusterId: string,
-    seen: { exports: Map<string, Rank>; imports: Map<string, number>; now: number; instant: number },
-    served: Served,
-  ): void {
-    const { exports, imports, now, instant } = seen;
+  #replace(clusterId: string, seen: Seen, served: Served): void {
     const known = this.#clusters.get(clusterId);
-    const isNew = known === undefined || !hasSame(known.exports, exports) || !hasSame(known.imports, imports);
-    if (!isNew) {
-      known.heardAt = now;
+    if (known !== undefined && hasSame(known.exports, seen.exports) && hasSame(known.imports, seen.imports)) {
+      known.heardAt = seen.heardAt;
       known.served = served;
-      return;
-    }
-    this.#latest = Math.max(this.#latest, instant);
-    this.#set(clusterId, new SeenCluster({ changedAt: now, heardAt: now, exports, imports }, served));
+    } else this.#set(clusterId, new SeenCluster(seen, served));
   }
 
   #set(clusterId: string, cluster: SeenCluster): void {
@@ -178,13 +181,14 @@ export class Precedence implements Remembered {
   }
 
   /** Takes over a cluster that goes on being answered from its stored snapshot. */
-  #adopt(snapshot: ClusterSnapshot, { pushedAt, renewedAt }: StoredCluster["meta"]): void {
+  #adopt(snapshot: ClusterSnapshot, meta: StoredCluster["meta"]): void {
+    const { generation, pushedAt, renewedAt } = meta;
     const { clusterId } = snapshot;
     const known = this.#clusters.get(clusterId);
     // The process died between the snapshot and the record.
-    if (known !== undefined && pushedAt > known.changedAt)
-      this.see(snapshot, { now: Math.max(pushedAt, known.heardAt), live: false });
-    else this.#complete(snapshot, pushedAt);
+    if (known !== undefined && generation > known.generation)
+      this.see(snapshot, { now: Math.max(pushedAt, known.heardAt), live: false, generation });
+    else this.#complete(snapshot, meta);
     const seen = this.#clusters.get(clusterId);
     if (seen !== undefined) seen.heardAt = Math.max(seen.heardAt, renewedAt);
   }
@@ -193,7 +197,10 @@ export class Precedence implements Remembered {
    * Ranks what is answered and has no rank. Where the whole record is lost, the cluster was there first, with its reported times. Where it is not,
    * the snapshot is an older one than the record is of, so that what the record lacks was withdrawn.
    */
-  #complete({ clusterId, exports, imports, namespaces }: ClusterSnapshot, pushedAt: number): void {
+  #complete(
+    { clusterId, exports, imports, namespaces }: ClusterSnapshot,
+    { generation, pushedAt }: StoredCluster["meta"],
+  ): void {
     const known = this.#clusters.get(clusterId);
     const instant = this.#instant(pushedAt);
     if (instant < FIRST_SERVICE_EXPORT) return;
@@ -209,8 +216,11 @@ export class Precedence implements Remembered {
     if (known !== undefined && ranks.size === known.exports.size && since.size === known.imports.size) return;
     if (known === undefined) this.#lost(SeenCluster.recordName(clusterId));
     else this.#latest = Math.max(this.#latest, instant);
-    const { changedAt = pushedAt, heardAt = pushedAt } = known ?? {};
-    this.#set(clusterId, new SeenCluster({ changedAt, heardAt, exports: ranks, imports: since }));
+    const last = known ?? { generation, heardAt: pushedAt };
+    this.#set(
+      clusterId,
+      new SeenCluster({ generation: last.generation, heardAt: last.heardAt, exports: ranks, imports: since }),
+    );
   }
 
   #lost(record: string): void {

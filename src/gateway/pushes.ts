@@ -1,6 +1,7 @@
 import { applyPatch, type SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { ClusterMeta, SnapshotStore } from "../store/store.ts";
+import { type Clock, unixTime } from "./clock.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import { type Acknowledgement, GenerationMismatch } from "./gateway-types.ts";
 import { HeldCluster } from "./held-cluster.ts";
@@ -11,14 +12,16 @@ import {
   leaseMilliseconds,
   PushRefused,
 } from "./limits.ts";
-import type { Precedence, SeenAt } from "./precedence.ts";
+import type { Precedence } from "./precedence.ts";
 import type { Serving } from "./serving.ts";
 import type { ServedImage } from "./stages.ts";
+import { toStored } from "./stored-lease.ts";
 
 /** What pushes are taken with. */
 export interface PushParts<Image extends ServedImage> {
   readonly store: SnapshotStore;
   readonly precedence: Precedence;
+  readonly clock: Clock;
   readonly limits: GatewayLimits;
   readonly onEvent: OnGatewayEvent;
   readonly serving: Serving<Image>;
@@ -40,7 +43,7 @@ export class Pushes<Image extends ServedImage> {
     snapshot: ClusterSnapshot,
     leaseSeconds?: number,
   ): Promise<Acknowledgement> {
-    const { limits, precedence, store } = this.#parts;
+    const { limits, precedence, store, clock } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
     if (snapshot.clusterId !== clusterId)
       throw new PushRefused(
@@ -53,9 +56,9 @@ export class Pushes<Image extends ServedImage> {
       try {
         const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease));
         const live = this.#parts.serving.clusters.live.has(clusterId);
-        await precedence.introduce(clusterId, now);
-        await store.keep(clusterId, { kind: "snapshot", snapshot, meta: cluster.meta });
-        await this.#hold(cluster, "snapshot", { now, live });
+        await precedence.introduce(clusterId, unixTime(clock, now));
+        await store.keep(clusterId, { kind: "snapshot", snapshot, meta: toStored(cluster.meta, clock) });
+        await this.#hold(cluster, "snapshot", live);
         return cluster;
       } finally {
         this.#arriving.delete(clusterId);
@@ -69,7 +72,7 @@ export class Pushes<Image extends ServedImage> {
     patch: SnapshotPatch,
     leaseSeconds?: number,
   ): Promise<Acknowledgement> {
-    const { limits, store } = this.#parts;
+    const { limits, store, clock } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
     return this.#change(clusterId, async (now) => {
       const held = this.#heldAt(clusterId, baseGeneration);
@@ -77,27 +80,27 @@ export class Pushes<Image extends ServedImage> {
       checkNamespaces(limits, snapshot);
       const characters = charactersAfter(limits, held, patch, snapshot);
       const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease), characters);
-      await store.keep(clusterId, { kind: "patch", patch, snapshot, meta: cluster.meta });
-      await this.#hold(cluster, "patch", { now, live: true });
+      await store.keep(clusterId, { kind: "patch", patch, snapshot, meta: toStored(cluster.meta, clock) });
+      await this.#hold(cluster, "patch", true);
       return cluster;
     });
   }
 
   async renew(clusterId: string, generation: number, leaseSeconds?: number): Promise<Acknowledgement> {
-    const { limits, precedence, store, serving } = this.#parts;
+    const { limits, precedence, store, serving, clock } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
     return this.#queue.run(clusterId, async () => {
       const now = serving.expireNow();
       const held = this.#heldAt(clusterId, generation);
       const meta = { ...held.meta, renewedAt: now, expiresAt: now + lease };
-      await store.keep(clusterId, { kind: "lease", meta });
+      await store.keep(clusterId, { kind: "lease", meta: toStored(meta, clock) });
       // Its lease may have run out while the renewal was being kept.
       if (serving.clusters.live.get(clusterId) !== held) throw new GenerationMismatch(undefined);
       held.meta = meta;
-      precedence.see(held.snapshot, { now, live: true });
-      await precedence.save(clusterId);
+      precedence.see(held.snapshot, { now: unixTime(clock, now), live: true, generation });
       serving.renew();
-      return held.acknowledgement();
+      await precedence.save(clusterId);
+      return held.acknowledgement(clock);
     });
   }
 
@@ -116,10 +119,10 @@ export class Pushes<Image extends ServedImage> {
 
   /** Forgets clusters whose lease ran out. */
   forget(expired: readonly HeldCluster[]): void {
-    const { precedence, store, onEvent, serving } = this.#parts;
+    const { precedence, store, onEvent, serving, clock } = this.#parts;
     for (const { snapshot, meta } of expired) {
       const { clusterId } = snapshot;
-      onEvent({ event: "lease-ran-out", clusterId, expiredAt: meta.expiresAt });
+      onEvent({ event: "lease-ran-out", clusterId, expiredAt: unixTime(clock, meta.expiresAt) });
       this.#queue
         .run(clusterId, async () => {
           // It may have pushed again before its turn.
@@ -137,21 +140,22 @@ export class Pushes<Image extends ServedImage> {
   }
 
   async #change(clusterId: string, change: (now: number) => Promise<HeldCluster>): Promise<Acknowledgement> {
-    const { serving } = this.#parts;
+    const { serving, clock } = this.#parts;
     const cluster = await this.#queue.run(clusterId, () => change(serving.expireNow()));
-    const acknowledgement = cluster.acknowledgement();
+    const acknowledgement = cluster.acknowledgement(clock);
     await serving.compile();
     return acknowledgement;
   }
 
   /** Serves what is kept. Rank and snapshot change in one step, so that nothing is compiled with one of them alone. */
-  async #hold(cluster: HeldCluster, kind: "snapshot" | "patch", at: SeenAt): Promise<void> {
-    const { precedence, serving, onEvent } = this.#parts;
-    const { clusterId } = cluster.snapshot;
-    precedence.see(cluster.snapshot, at);
+  async #hold(cluster: HeldCluster, kind: "snapshot" | "patch", live: boolean): Promise<void> {
+    const { precedence, serving, clock, onEvent } = this.#parts;
+    const { snapshot, meta } = cluster;
+    const { generation } = meta;
+    precedence.see(snapshot, { now: unixTime(clock, meta.pushedAt), live, generation });
     serving.set(cluster);
-    onEvent({ event: "pushed", clusterId, generation: cluster.meta.generation, kind });
-    await precedence.save(clusterId);
+    onEvent({ event: "pushed", clusterId: snapshot.clusterId, generation, kind });
+    await precedence.save(snapshot.clusterId);
   }
 
   #heldAt(clusterId: string, generation: number): HeldCluster {
@@ -160,9 +164,11 @@ export class Pushes<Image extends ServedImage> {
     return held;
   }
 
-  // Never below the clock: a gateway that lost its state must not take a delta for another state.
+  // Never below the clock: a gateway that lost its state must not take a delta for another state. Nor
+  // below the generation before, should the clock have been set back since.
   #nextMeta(clusterId: string, now: number, lease: number): ClusterMeta {
-    const generation = Math.max(this.#parts.serving.clusters.generationOf(clusterId) + 1, now);
+    const last = this.#parts.serving.clusters.generationOf(clusterId);
+    const generation = Math.max(last + 1, unixTime(this.#parts.clock, now));
     return { generation, pushedAt: now, renewedAt: now, expiresAt: now + lease };
   }
 
@@ -170,10 +176,10 @@ export class Pushes<Image extends ServedImage> {
     const { limits, serving } = this.#parts;
     const { live } = serving.clusters;
     if (live.has(clusterId)) return;
-    if (live.size + this.#arriving.size >= limits.mostClusters)
+    if (live.size + this.#arriving.size >= limits.clusters)
       throw new PushRefused(
         "TOO_MANY_CLUSTERS",
-        `the gateway holds its most of ${limits.mostClusters} clusters already`,
+        `the gateway holds its most of ${limits.clusters} clusters already`,
       );
     this.#arriving.add(clusterId);
   }

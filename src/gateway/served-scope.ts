@@ -40,6 +40,7 @@ export class ServedScope<Image extends ServedImage> {
   #compiled: Compiled | undefined;
   #served: ServedZone<Image> | undefined;
   #error: string | undefined;
+  #failedAt: number | undefined;
   /** Whether the served image knows every cluster that denying a name needs. */
   #ready = false;
   /** Who has which address, as of the newest compilation. */
@@ -75,6 +76,11 @@ export class ServedScope<Image extends ServedImage> {
   leave(clusterId: string): boolean {
     this.#reverse = withoutCluster(this.#reverse, clusterId);
     return this.clusters.leave(clusterId);
+  }
+
+  /** Since when what there is cannot be compiled, in Unix milliseconds; undefined where it could be. */
+  get failedAt(): number | undefined {
+    return this.#failedAt;
   }
 
   set(cluster: HeldCluster): void {
@@ -142,6 +148,7 @@ export class ServedScope<Image extends ServedImage> {
         findings: [...clusterset.findings, ...findings],
       };
       this.#error = undefined;
+      this.#failedAt = undefined;
       this.#compiled = from;
       onEvent({
         event: "compiled",
@@ -153,6 +160,7 @@ export class ServedScope<Image extends ServedImage> {
         milliseconds: clock.now() - startedAt,
       });
     } catch (error) {
+      this.#failedAt ??= startedAt;
       this.#error = error instanceof Error ? error.message : String(error);
       onEvent({ event: "compile-failed", ...named, error });
     }

@@ -11,6 +11,7 @@ import type { ScopedGateway } from "./doh-gateway.ts";
 import type { HeldCluster } from "./held-cluster.ts";
 import { LeaseTimer, type LeaseWatch } from "./lease-timer.ts";
 import type { LiveClusters } from "./live-clusters.ts";
+import { PushBacklog } from "./push-backlog.ts";
 import type { ReverseMemory } from "./reverse-memory.ts";
 import { type ScopeParts, ServedScope } from "./served-scope.ts";
 import type { ServedImage } from "./stages.ts";
@@ -20,6 +21,8 @@ export interface ServingParts<Image extends ServedImage> extends ScopeParts<Imag
   readonly scopes: readonly Visibility[];
   readonly remembered: Remembered;
   readonly reverse: ReverseMemory;
+  /** After how many milliseconds a change that is not in the answers makes them stale. */
+  readonly mostBehind: number;
   /** What calls `onDue` when the next lease runs out. Default: a timer of the clock. */
   readonly watchLeases: ((onDue: () => void) => LeaseWatch) | undefined;
   /** Told of clusters whose lease ran out, which have left the answers. */
@@ -34,6 +37,8 @@ export class Serving<Image extends ServedImage> {
   readonly everything: ScopedGateway<Image>;
   /** By `visibilityKey`, that of everything included. */
   readonly scopes: ReadonlyMap<string, ScopedGateway<Image>>;
+  /** The pushes that are not in the answers yet. */
+  readonly backlog: PushBacklog;
   readonly #parts: ServingParts<Image>;
   readonly #images: readonly ServedScope<Image>[];
   readonly #schedule: CompileSchedule;
@@ -43,6 +48,8 @@ export class Serving<Image extends ServedImage> {
   /** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
   constructor(parts: ServingParts<Image>) {
     this.#parts = parts;
+    const { clock, mostBehind } = parts;
+    this.backlog = new PushBacklog(clock, mostBehind, (clusterId) => this.clusters.live.has(clusterId));
     const images = new Map<string, ServedScope<Image>>();
     const scopes = new Map<string, ScopedGateway<Image>>();
     for (const scope of [EVERYTHING, ...parts.scopes]) {
@@ -129,6 +136,11 @@ export class Serving<Image extends ServedImage> {
   /** Answers from the image of a scope. Where the scope has a view, every client has that view, and no other cluster's view exists. */
   #answersIn({ view }: Visibility, image: ServedScope<Image>): ScopedGateway<Image> {
     const { stages } = this.#parts;
+    const behindSince = (now: number) => {
+      const failed = image.failedAt ?? Number.POSITIVE_INFINITY;
+      const since = this.backlog.behindSince(now);
+      return now - failed > this.#parts.mostBehind ? Math.min(failed, since ?? failed) : since;
+    };
     const current = (now?: number) => {
       this.expireNow(now);
       return image.served;
@@ -140,12 +152,13 @@ export class Serving<Image extends ServedImage> {
         const asked = { view: view ?? given, transport };
         if (served === undefined) return stages.notReady(query, asked);
         const { image: zones, leaseExpiry } = served;
-        return stages.resolve(query, { ...asked, image: zones, leaseExpiry, now, stale: false });
+        const stale = behindSince(now) !== undefined;
+        return stages.resolve(query, { ...asked, image: zones, leaseExpiry, now, stale });
       },
       hasCluster: (clusterId) => (view ?? clusterId) === clusterId && image.clusters.has(clusterId),
       status: () => {
-        this.expireNow();
-        return image.status();
+        const since = behindSince(this.expireNow());
+        return { ...image.status(), ...(since !== undefined && { behindSince: since }) };
       },
     };
   }

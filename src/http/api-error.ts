@@ -113,6 +113,7 @@ const ACCESS_STATUS: Readonly<Record<AccessRefusal, number>> = {
   UNKNOWN_ISSUER: 401,
   UNKNOWN_KEY: 401,
   TOKEN_REFUSED: 401,
+  TOKEN_TOO_LONG: 401,
   TOKEN_EXPIRED: 401,
   WRONG_AUDIENCE: 401,
   UNKNOWN_SUBJECT: 403,
@@ -125,7 +126,7 @@ const ACCESS_STATUS: Readonly<Record<AccessRefusal, number>> = {
 const WITHOUT_TOKEN: ReadonlySet<AccessRefusal> = new Set(["TOKEN_REQUIRED", "CERTIFICATE_REFUSED"]);
 
 /** The error that a client is told of; undefined for one that nobody foresaw. */
-function toApiError(error: unknown): ApiError | undefined {
+export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof AccessRefused) return accessError(error);
   if (error instanceof GenerationMismatch)

@@ -8,11 +8,13 @@ import type { AccessControl } from "../access/rules/admit.ts";
 import { readPathToken } from "../access/rules/path-token.ts";
 import { QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
+import type { ClientRate } from "../limits/client-rate.ts";
+import type { Load } from "../limits/load.ts";
 import type { Background } from "../transfer/secondary.ts";
 import { type AllowedOrigins, NO_ORIGIN, originsOf, preflight } from "./cross-origin.ts";
 import { CLUSTER_PATHS, createDnsPaths, type DnsPath } from "./doh/dns-paths.ts";
 import { createDnsRoute, LONGEST_MESSAGE } from "./doh/dns-route.ts";
-import { createEndpointAt, type PathPolicies } from "./doh/endpoints.ts";
+import { createEndpointAt, dnsPaths, type PathPolicies } from "./doh/endpoints.ts";
 import type { AppEnvironment } from "./environment.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { FetchRequest, toResponse } from "./fetch-exchange.ts";
@@ -24,6 +26,7 @@ import { notFoundPage } from "./pages/not-found-page.ts";
 import { pageResponse } from "./pages/page.ts";
 import { createPages } from "./pages/routes.ts";
 import { createRefuse, NOTHING_HERE } from "./refusal.ts";
+import { createRequestGate } from "./request-gate.ts";
 import { pathOf, ReroutedRequest } from "./request-path.ts";
 import { createRuleAnswers, type RuleAnswers, type RuleParts, type SharedParts } from "./rule-answers.ts";
 
@@ -57,7 +60,11 @@ export interface AppParts
   /** Default: none. */
   readonly allowedOrigins?: AllowedOrigins;
   /** The longest DNS query that is read, in bytes. Default and most: 65,535. */
-  readonly longestQuery?: number;
+  readonly queryBytes?: number;
+  /** The rate of requests of each client. Default: no limit. */
+  readonly rate?: ClientRate | undefined;
+  /** The load of the process, above which requests that can wait get 503. Default: none. */
+  readonly load?: Load | undefined;
   /** Told of every error that became a 500. */
   readonly onError?: (error: Error) => void;
 }
@@ -90,10 +97,15 @@ export function createApp(parts: AppParts): App {
   const { access, policies = REFUSE_ALL, allowedOrigins = NO_ORIGIN, counters = new QueryCounters() } = parts;
   const { accessCounters = new AccessCounters(), clientAddress = socketAddress } = parts;
   const { clock } = parts;
-  const longestQuery = Math.min(parts.longestQuery ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
+  const queryBytes = Math.min(parts.queryBytes ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
   // Whose rule is not known yet gets what everybody gets.
   const openOrigins = originsOf(allowedOrigins, access.rules.public !== undefined);
   const refuse = createRefuse(openOrigins, counters);
+  const gate = createRequestGate({
+    ...{ rate: parts.rate, load: parts.load, clientAddress, refuse },
+    counters: counters.limits,
+    dnsPaths: dnsPaths(policies),
+  });
   const endpointAt = createEndpointAt(policies);
   const shared: SharedParts = { ...parts, counters, clientAddress, endpointAt, allowedOrigins };
   const answersOf = new Map<AccessRule, RuleAnswers>(
@@ -101,7 +113,7 @@ export function createApp(parts: AppParts): App {
   );
 
   const answerJson = createJsonRoute({ clock });
-  const answerDns = createDnsRoute({ longestQuery, answerJson, limits: counters.limits });
+  const answerDns = createDnsRoute({ queryBytes, answerJson, limits: counters.limits });
   const resolveJson = createResolveRoute(answerJson);
   const dns = createDnsPaths({ endpointAt, policies, answerDns, resolveJson });
 
@@ -146,6 +158,8 @@ export function createApp(parts: AppParts): App {
   const exchangeOf =
     (at: DnsPath): Exchange =>
     (request, background) => {
+      const rejected = gate?.(request);
+      if (rejected !== undefined) return rejected;
       if (request.method === "OPTIONS") return preflight(request, at.methods, openOrigins);
       const admission = access.admit(request);
       return admission instanceof Promise
@@ -155,6 +169,7 @@ export function createApp(parts: AppParts): App {
 
   /** A path behind a token, which is any other path where the token is not known. */
   const answerByToken: Exchange = (request, background) =>
+    gate?.(request) ??
     andThen(access.admit(request), (admission) => {
       const url = admission.rule === undefined ? undefined : admission.path?.url;
       const at = url === undefined ? undefined : dns.at(pathOf(url));
@@ -220,13 +235,16 @@ export function createApp(parts: AppParts): App {
     background: Background | undefined,
   ): MaybePromise<Response> => {
     const path = pathOf(asked.url);
-    if (WITHOUT_RULE.test(path)) return hono.fetch(request, { client });
-    if (path === "/readyz") return fetchReadiness(asked, request, client, background);
-    const exchange = exchangeAt(path);
+    const hasOwnCredentials = WITHOUT_RULE.test(path);
+    const exchange = hasOwnCredentials || path === "/readyz" ? undefined : exchangeAt(path);
     if (exchange !== undefined)
       return andThen(exchange(asked, background), (response) =>
         toResponse(request.method === "HEAD" ? { ...response, body: null } : response),
       );
+    const rejected = gate?.(asked);
+    if (rejected !== undefined) return toResponse(rejected);
+    if (hasOwnCredentials) return hono.fetch(request, { client });
+    if (path === "/readyz") return fetchReadiness(asked, request, client, background);
     return andThen(access.admit(asked), (admission) => {
       if (admission.rule === undefined) return toResponse(reject(asked, admission));
       const answers = answersFor(admission);

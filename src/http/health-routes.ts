@@ -35,9 +35,7 @@ function describe(status: ServingStatus, now: number): string {
   const live = status.clusters.filter((cluster) => cluster.live).length;
   const counted = `${live} of ${status.clusters.length} clusters live`;
   if (!status.ready) return `not ready: ${whyNotReady(status, counted)}`;
-  const { services, staleSince } = status;
-  const stale = staleSince === undefined ? "" : `; ${describeStale(staleSince, now)}`;
-  return `ready: ${counted}, ${services} services${stale}`;
+  return [`ready: ${counted}, ${status.services} services`, ...describeStale(status, now)].join("; ");
 }
 
 function whyNotReady({ clusters, transferError }: ServingStatus, counted: string): string {

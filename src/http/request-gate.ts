@@ -1,11 +1,8 @@
-import type { Client } from "../access/client/client.ts";
 import { type ClientAddress, socketAddress } from "../access/client/client-address.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import type { Load } from "../limits/load.ts";
-import type { Background } from "../transfer/secondary.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
-import { FetchRequest, toResponse } from "./fetch-exchange.ts";
+import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import type { Refuse } from "./refusal.ts";
 import { pathOf } from "./request-path.ts";
 
@@ -29,19 +26,24 @@ export interface RequestGateParts {
 /** Says how the process is; what watches it must not be turned away. */
 const HEALTH = /^(?:https?:\/\/[^/]*)?\/(?:healthz|readyz)(?:\?|$)/;
 /**
- * What is done under overload, too: DNS, since refusing a query costs what answering it does, renewals, since names would leave the answers without
- * them, and what tells how things are.
+ * What is done under overload, too: DNS, since refusing a query costs what answering it does, and what tells how things are.
  */
-const NEVER_SHED = /^[^?#]*\/(?:dns-query|lease|healthz|readyz|metrics)(?:[?#]|$)/;
+const NEVER_SHED = /^[^?#]*\/(?:dns-query|healthz|readyz|metrics)(?:[?#]|$)/;
+/**
+ * What changes answers: without it names would leave them, or be out of date. It has bounds of its own (src/http/push/push-limits.ts), and
+ * is rejected without a credential before its body is read.
+ */
+const PUSH = /^(?:https?:\/\/[^/]*)?\/api\/v1\/clusters\/[^?#]/;
 
 const TOO_MANY = "this client sends too many requests: try again later";
-const BUSY = "the gateway is overloaded: DNS is answered, everything else must wait";
+const BUSY = "the gateway is overloaded: DNS is answered and pushes are taken, everything else must wait";
 
 /** The gate in front of all resources; undefined where it would let everything pass. */
 export function createRequestGate(parts: RequestGateParts): RequestGate | undefined {
   const { rate, clientAddress = socketAddress, load, counters, refuse } = parts;
   const dnsPaths = new Set(parts.dnsPaths);
-  const canWait = ({ url }: HttpRequest) => !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url));
+  const canWait = ({ method, url }: HttpRequest) =>
+    !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url)) && (isRead(method) || !PUSH.test(url));
   if (rate === undefined && load === undefined) return undefined;
   return (request) => {
     if (load?.isHigh && canWait(request)) {
@@ -55,24 +57,6 @@ export function createRequestGate(parts: RequestGateParts): RequestGate | undefi
   };
 }
 
-/** Puts the gate in front of an exchange. */
-export function behindGate(gate: RequestGate | undefined): (exchange: Exchange) => Exchange {
-  if (gate === undefined) return (exchange) => exchange;
-  return (exchange) => (request, background) => gate(request) ?? exchange(request, background);
-}
-
-/** Answers requests of the Fetch standard. */
-export type FetchHandler = (
-  request: Request,
-  client: Client,
-  background?: Background,
-) => Response | Promise<Response>;
-
-/** Puts the gate in front of an application. */
-export function fetchBehindGate(gate: RequestGate | undefined): (fetch: FetchHandler) => FetchHandler {
-  if (gate === undefined) return (fetch) => fetch;
-  return (fetch) => (request, client, background) => {
-    const refused = gate(new FetchRequest(request, client));
-    return refused === undefined ? fetch(request, client, background) : toResponse(refused);
-  };
+function isRead(method: string): boolean {
+  return method === "GET" || method === "HEAD";
 }

@@ -6,7 +6,7 @@ import { compareText } from "./order.ts";
 /** Where the addresses of a ClusterSetIP service can come from. */
 export type AddressSource = "ClusterSetIP" | "LoadBalancer" | "Endpoint";
 
-/** What outside askers get unless configured otherwise: the first source that has an address. */
+/** What clients outside get unless configured otherwise. */
 export const DEFAULT_OUTSIDE_ORDER: readonly AddressSource[] = ["ClusterSetIP", "LoadBalancer", "Endpoint"];
 
 // Another cluster's spec.ips are not in it: they need not route here (KEP-1645, ClusterSetIP).
@@ -25,9 +25,11 @@ const NONE: ClustersetAddresses = { source: "none", addresses: [], toldBy: [] };
 export const NO_ADDRESSES: ServiceAddresses = { outside: NONE, byCluster: new Map(), findings: [] };
 
 /**
- * Chooses the addresses of a ClusterSetIP service: for outside askers the first source of `order` that
- * has an IP address, as a whole; for each cluster of `viewers` its own ServiceImport's `spec.ips`, else
- * load-balancer addresses, else ready endpoints. `stands` says whose `spec.ips` count outside; `endpoints` is called only where they are needed.
+ * Chooses the addresses of a ClusterSetIP service: for outside clients the first source of `order` from which the oldest
+ * clusters with an address have one, so that a younger cluster adds addresses and replaces none; for each cluster of `viewers`
+ * its own ServiceImport's `spec.ips`, else load-balancer addresses or ready endpoints by the same rule. All addresses of the
+ * source count. `stands` says whose `spec.ips` count outside, `since` how old each cluster's part is (Unix milliseconds);
+ * `endpoints` is called only where they are needed.
  */
 export function chooseAddresses(
   service: { readonly namespace: string; readonly name: string },
@@ -84,11 +86,15 @@ export function chooseAddresses(
     );
     return ready;
   };
+  const ages = [...new Set(contributions.map(({ clusterId }) => ageOf(clusterId, since)))].sort(
+    compareNumbers,
+  );
   const firstOf = (sources: readonly AddressSource[]): ClustersetAddresses => {
-    for (const source of sources) {
-      const found = addressesOf(source);
-      if (found.addresses.length > 0) return found;
-    }
+    for (const age of ages)
+      for (const source of sources) {
+        const found = addressesOf(source);
+        if (found.toldBy.some((clusterId) => ageOf(clusterId, since) === age)) return found;
+      }
     return NONE;
   };
 
@@ -111,11 +117,9 @@ function withTellers(
 ): ClustersetAddresses {
   if (chosen.source !== "ClusterSetIP" || chosen.toldBy.length < 2) return chosen;
   const tellers = new Map<string, string[]>();
-  const sinceOf = (clusterId: string) => since.get(clusterId) ?? Number.POSITIVE_INFINITY;
-  const oldestFirst = [...chosen.toldBy].sort((left, right) => {
-    const [one, other] = [sinceOf(left), sinceOf(right)];
-    return one < other ? -1 : one > other ? 1 : compareText(left, right);
-  });
+  const oldestFirst = chosen.toldBy.toSorted(
+    (left, right) => compareNumbers(ageOf(left, since), ageOf(right, since)) || compareText(left, right),
+  );
   for (const clusterId of oldestFirst)
     for (const address of clusterSetIPs.get(clusterId)!.addresses) {
       const some = tellers.get(address);
@@ -123,6 +127,16 @@ function withTellers(
       else some.push(clusterId);
     }
   return { ...chosen, tellers };
+}
+
+/** Since when the part of a cluster counts; one without a time is the youngest. */
+function ageOf(clusterId: string, since: ReadonlyMap<string, number>): number {
+  return since.get(clusterId) ?? Number.POSITIVE_INFINITY;
+}
+
+/** Infinities included, whose difference is no number. */
+function compareNumbers(left: number, right: number): number {
+  return left === right ? 0 : left < right ? -1 : 1;
 }
 
 interface Told {

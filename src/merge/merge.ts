@@ -11,7 +11,7 @@ export type { AddressSource } from "./addresses.ts";
 
 /** How addresses for outside askers are chosen. */
 export interface MergeOptions {
-  /** The first source with an address wins. Default: ClusterSetIP, LoadBalancer, Endpoint. */
+  /** The first source from which the oldest export with an address has one counts. Default: ClusterSetIP, LoadBalancer, Endpoint. */
   readonly outsideOrder?: readonly AddressSource[];
   /** For which other clusters importers speak. Default: each for all. */
   readonly grants?: Grants;

@@ -20,6 +20,11 @@ export interface Visibility {
   readonly addressSources?: readonly VisibleAddressSource[] | undefined;
   /** Which addresses there are: `10.0.0.0/8`, `fd00::/8`. Absent: all. */
   readonly addressRanges?: readonly string[] | undefined;
+  /**
+   * The domains whose names exist as CNAME targets: host names of load balancers, targets of ExternalName Services. Absent: all where there are
+   * no `addressRanges`, else none, because nobody knows which addresses a host name will have.
+   */
+  readonly targets?: readonly string[] | undefined;
 }
 
 /** The visibility that hides nothing. */
@@ -27,13 +32,14 @@ export const EVERYTHING: Visibility = {};
 
 /** Text that is the same for visibilities in which the same exists; empty for the visibility that hides nothing. */
 export function visibilityKey(visibility: Visibility): string {
-  const { view, namespaces, clusters, addressSources, addressRanges } = visibility;
+  const { view, namespaces, clusters, addressSources, addressRanges, targets } = visibility;
   const parts = {
     ...(view !== undefined && { view }),
     ...(namespaces !== undefined && { namespaces: distinct(namespaces) }),
     ...(clusters !== undefined && { clusters: distinct(clusters) }),
     ...(addressSources !== undefined && { addressSources: distinct(addressSources) }),
     ...(addressRanges !== undefined && { addressRanges: distinct(addressRanges.map(canonicalRange)) }),
+    ...(targets !== undefined && { targets: distinct(targets.map(canonicalDomain)) }),
   };
   return Object.keys(parts).length === 0 ? "" : JSON.stringify(parts);
 }
@@ -59,6 +65,11 @@ export function checkVisibility({ view, clusters, addressRanges = [] }: Visibili
 function canonicalRange(text: string): string {
   const range = parseAddressRange(text);
   return range === undefined ? text : `${formatAddress(range.octets)}/${range.prefixBits}`;
+}
+
+/** In lower case, without a trailing dot. */
+export function canonicalDomain(text: string): string {
+  return text.toLowerCase().replace(/\.$/, "");
 }
 
 function distinct(list: readonly string[]): string[] {

@@ -9,25 +9,27 @@ import type {
   LocalService,
 } from "../snapshot/schema.ts";
 import { filterList, filterRecord, memoize } from "./unchanged.ts";
-import type { Visibility, VisibleAddressSource } from "./visibility.ts";
+import { canonicalDomain, type Visibility, type VisibleAddressSource } from "./visibility.ts";
 
-/** Takes away the addresses that do not exist. What loses none stays the object that it is, what loses the same stays equal by identity. */
+/** Takes away the addresses and CNAME targets that do not exist. What loses none stays the object that it is, what loses the same stays equal by identity. */
 export interface VisibleAddresses {
   exported(service: ExportedService): ExportedService;
   imported(service: ImportedService): ImportedService;
-  local(service: LocalService): LocalService;
+  /** Undefined for an ExternalName Service whose target does not exist. */
+  local(service: LocalService): LocalService | undefined;
   /** The address of a pod. */
   pod(address: string): boolean;
   zone(zone: ClusterZone): ClusterZone;
 }
 
 /**
- * The addresses that are visible; undefined where all do. That a source cluster tells of endpoints is no address: it stays.
+ * The addresses and CNAME targets that are visible; undefined where all are. That a source cluster tells of endpoints is no address: it stays.
  * @throws {RangeError} for a range that is none
  */
 export function createVisibleAddresses(visibility: Visibility): VisibleAddresses | undefined {
-  const { addressSources, addressRanges } = visibility;
-  if (addressSources === undefined && addressRanges === undefined) return undefined;
+  const { addressSources, addressRanges, targets = addressRanges && [] } = visibility;
+  if (addressSources === undefined && targets === undefined) return undefined;
+  const hidesAddresses = addressSources !== undefined || addressRanges !== undefined;
   const ranges = addressRanges && parseAddressRanges(addressRanges);
   const sources = addressSources && new Set<VisibleAddressSource>(addressSources);
   const comesFrom = (source: VisibleAddressSource) => sources?.has(source) ?? true;
@@ -36,6 +38,8 @@ export function createVisibleAddresses(visibility: Visibility): VisibleAddresses
     const octets = parseAddress(text);
     return octets !== undefined && ranges.some((range) => isInRange(octets, range));
   };
+  const domains = targets?.map(canonicalDomain);
+  const isTarget = (name: string) => domains === undefined || isInAny(canonicalDomain(name), domains);
   const has = (source: VisibleAddressSource) => (text: string) => comesFrom(source) && isInRanges(text);
 
   const group = memoize((endpoints: EndpointGroup): EndpointGroup => {
@@ -54,7 +58,9 @@ export function createVisibleAddresses(visibility: Visibility): VisibleAddresses
         clusterIPs: clusterIPs && filterList(clusterIPs, has("ClusterIP")),
         loadBalancer:
           loadBalancer &&
-          filterList(loadBalancer, ({ ip }) => (ip ? isBalancer(ip) : comesFrom("LoadBalancer"))),
+          filterList(loadBalancer, ({ ip, hostname = "" }) =>
+            ip ? isBalancer(ip) : comesFrom("LoadBalancer") && isTarget(hostname),
+          ),
         externalIPs: externalIPs && filterList(externalIPs, isBalancer),
         endpoints: groups(endpoints),
       });
@@ -66,15 +72,24 @@ export function createVisibleAddresses(visibility: Visibility): VisibleAddresses
       }),
     ),
     local: memoize((service) =>
-      unlessSame(service, {
-        clusterIPs: service.clusterIPs && filterList(service.clusterIPs, has("ClusterIP")),
-        endpoints: groups(service.endpoints),
-      }),
+      service.serviceType === "ExternalName" && !isTarget(service.externalName ?? "")
+        ? undefined
+        : unlessSame(service, {
+            clusterIPs: service.clusterIPs && filterList(service.clusterIPs, has("ClusterIP")),
+            endpoints: groups(service.endpoints),
+          }),
     ),
     pod: has("Endpoint"),
     // Names that spell any address would have those that do not exist, too.
-    zone: memoize((zone) => (zone.pods === "insecure" ? { ...zone, pods: "disabled" } : zone)),
+    zone: memoize((zone) =>
+      zone.pods === "insecure" && hidesAddresses ? { ...zone, pods: "disabled" } : zone,
+    ),
   };
+}
+
+/** Whether a name is that of a domain, or below. */
+function isInAny(name: string, domains: readonly string[]): boolean {
+  return domains.some((domain) => name === domain || name.endsWith(`.${domain}`));
 }
 
 /** The object with those parts, which is the object itself where it has them. */

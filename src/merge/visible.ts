@@ -45,7 +45,7 @@ function createPartVisibility(visibility: Visibility): (snapshot: ClusterSnapsho
   const select = <Value>(
     table: Record<string, Value>,
     namespaceOf: (key: string) => string,
-    see: ((value: Value) => Value) | undefined,
+    see: ((value: Value) => Value | undefined) | undefined,
   ) =>
     namespaces === undefined && see === undefined
       ? table
@@ -69,7 +69,7 @@ function createPartVisibility(visibility: Visibility): (snapshot: ClusterSnapsho
           : undefined,
       ),
       findings: filterRecord(findings, (finding) =>
-        // What a cluster says in words may name other clusters, and addresses.
+        // What a cluster says in words may name other clusters, addresses and host names.
         clusters === undefined &&
         addresses === undefined &&
         finding.namespace !== undefined &&

@@ -1,4 +1,4 @@
-/** What became of a query, for metrics and logs. */
+/** The outcome of a query, for metrics and logs. */
 export type Outcome =
   | "answer"
   | "nodata"
@@ -14,20 +14,20 @@ export interface Answer {
   /** The DNS message; the caller owns it. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly outcome: Outcome;
-  /** RFC 8484 section 5.1: the smallest TTL, or the negative TTL (RFC 2308); 0 where nothing may be cached. Seconds. */
+  /** RFC 8484 section 5.1: the smallest TTL, or the negative TTL (RFC 2308); 0 if caches must not keep the answer. Seconds. */
   readonly freshness: number;
-  /** Says that the name is in none of the zones that were answered from; absent otherwise. */
+  /** Present if the name is out of zone. */
   readonly beyond?: Beyond;
   /**
-   * Says of such a name that names below it are answered: it exists, and must not be denied (RFC 8020 section 2). Absent where that is not so.
+   * Present if such a name is an ancestor of names in the zones: it exists, and must not be denied (RFC 8020 section 2).
    */
   readonly isAncestor?: true;
-  /** The name in wire form, letters folded, that an alias at the end leads to and that is in no zone; absent otherwise. */
+  /** The target of the last CNAME record if it is out of zone, in wire form with letters folded; absent otherwise. */
   readonly leadsTo?: Uint8Array;
 }
 
 /**
- * Where a name is that was not found in a zone: outside all of them; in one that others see but the asker does not, which is nobody else's business;
- * or it cannot be said, because nothing is loaded.
+ * Why a name is out of zone: it is outside all zones; it is in a zone that exists only in other views, so upstreams must not see it;
+ * or nothing is loaded, so the zones are unknown.
  */
 export type Beyond = "outside" | "hidden" | "unknown";

@@ -8,23 +8,23 @@ import type { Query } from "./query.ts";
 import { encodeServiceBinding } from "./svcb.ts";
 import type { Transport } from "./transport.ts";
 
-/** Where one protocol of the designated resolver answers. */
+/** An endpoint of the designated resolver. */
 export type DesignatedEndpoint =
   | { readonly protocol: "https"; readonly port: number }
-  /** `view`: the cluster that everybody who asks there asks as; undefined for outside. */
+  /** `view`: the cluster whose view all its clients have; undefined for outside. */
   | { readonly protocol: "dot"; readonly port: number; readonly view: string | undefined };
 
-/** The encrypted resolver that clients of the others are told of. */
+/** The encrypted resolver that clients of plain DNS can discover. */
 export interface DesignatedResolver {
-  /** Its name, which its certificate holds, in text. */
+  /** Its name in text; its certificate has it. */
   readonly name: string;
-  /** Its addresses as 4 or 16 octets each; none where clients look the name up elsewhere. */
+  /** Its addresses of 4 or 16 bytes; empty if clients resolve the name elsewhere. */
   readonly addresses: readonly Uint8Array[];
   /** In the order of preference. */
   readonly endpoints: readonly DesignatedEndpoint[];
 }
 
-/** What an answer about designated resolvers depends on. */
+/** The context of an answer about designated resolvers. */
 export interface DesignationContext {
   readonly designated?: DesignatedResolver | undefined;
   readonly transport?: Transport | undefined;
@@ -35,7 +35,7 @@ const DNS_LABEL = [4, 95, 100, 110, 115];
 const RESOLVER_ARPA = parseZoneName("resolver.arpa");
 /** The mailbox of a locally served zone (RFC 6303 section 3). */
 const NOBODY = parseName("nobody.invalid");
-/** In seconds; what a certificate and the listeners are changes seldom, but when it does, clients should know soon. */
+/** In seconds. Certificates and listeners seldom change, but clients should notice a change soon. */
 const TTL = 300;
 const SOA_NUMBERS_BYTES = 20;
 const POINTER_BYTES = 2;
@@ -43,9 +43,9 @@ const SERIAL = 1;
 const DEFAULT_PORTS = { https: 443, dot: 853 } as const;
 
 /**
- * Answers what is asked about designated resolvers, and undefined for any other question: `_dns.<name>` of a configured one
- * (RFC 9462 section 5), and everything in resolver.arpa, which is served locally and never forwarded (sections 4, 6.1, 6.4). Other
- * names and types there are NODATA, and so is all of it where no resolver is designated.
+ * Answers queries for designated resolvers; undefined for any other question. These are `_dns.<name>` of a configured resolver
+ * (RFC 9462 section 5), and all names in resolver.arpa, which is served locally and never forwarded (sections 4, 6.1, 6.4). Other
+ * names and types in resolver.arpa are NODATA; without a designated resolver all of them are.
  */
 export function answerDesignation(
   message: Uint8Array,
@@ -96,7 +96,7 @@ function answerBindings(
   return end(writer, query, bindings.length > 0 ? "answer" : "nodata");
 }
 
-/** The addresses of the target (RFC 9462 section 4), as far as they fit. */
+/** Writes the addresses of the target (RFC 9462 section 4) that fit. */
 function writeTargetAddresses(
   writer: MessageWriter,
   { addresses }: DesignatedResolver,
@@ -111,7 +111,7 @@ function writeTargetAddresses(
   }
 }
 
-/** A client keeps its view: what it is told of answers as the same cluster sees the clusterset. */
+/** A client keeps its view: only endpoints with the same view are listed. */
 function bindingsFor(
   { addresses, endpoints }: DesignatedResolver,
   target: Uint8Array,
@@ -132,7 +132,7 @@ function bindingsFor(
   );
 }
 
-/** The SOA record of a locally served zone (RFC 6303 section 3). @returns how many records that are: 0 where it has no room */
+/** The SOA record of a locally served zone (RFC 6303 section 3). @returns the number of written records: 0 if it does not fit */
 function writeLocalSoa(writer: MessageWriter, apexAt: number): 0 | 1 {
   const octets = POINTER_BYTES + NOBODY.length + SOA_NUMBERS_BYTES;
   if (!writer.hasRoom(RECORD_HEADER_BYTES + octets)) return 0;
@@ -158,7 +158,7 @@ function isServiceOf(name: FoldedName, designated: DesignatedResolver): boolean 
   return startOfZone(name, serviceOf(designated)) === 0;
 }
 
-/** Whether `_dns.<name>` of a designated resolver is below a name. */
+/** Whether a name is an ancestor of `_dns.<name>` of a designated resolver. */
 export function isAboveDesignation(name: FoldedName, designated: DesignatedResolver): boolean {
   return isAboveZone(name, serviceOf(designated));
 }

@@ -5,7 +5,7 @@ import { answerDesignation, type DesignationContext } from "./designated-resolve
 import { type AnswerForm, beginAnswer } from "./message-writer.ts";
 import { isQuery, type Query, type QueryFault, readQuery } from "./query.ts";
 
-/** Answers a well-formed query without records: a refusal, or a failure; nobody may cache it. */
+/** Answers a well-formed query with an error and no records; caches must not keep the answer. */
 export function answerWith(
   message: Uint8Array,
   query: Query,
@@ -20,8 +20,8 @@ export function answerWith(
 }
 
 /**
- * Answers a name that is in no zone.
- * @param isAncestor whether names below it are answered: then it exists, and denying it would deny them too (RFC 8020 section 2)
+ * Answers a name out of zone.
+ * @param isAncestor whether it is an ancestor of names in the zones: then it exists, and NXDOMAIN would deny them, too (RFC 8020 section 2)
  */
 export function answerOutOfZone(
   message: Uint8Array,
@@ -38,7 +38,7 @@ export function answerOutOfZone(
 }
 
 /**
- * Answers a message that cannot be read as a query: its header alone, with the reason (RFC 1035 section 4.1.1), and an OPT record where it has
+ * Answers a malformed query: with its header, the error code (RFC 1035 section 4.1.1), and an OPT record if the query has
  * one (RFC 6891 section 6.1.1).
  */
 export function answerFault(message: Uint8Array, { code, edns }: QueryFault, form: AnswerForm = {}): Answer {
@@ -56,15 +56,15 @@ export function answerBadVersion(message: Uint8Array, query: Query, { transport 
 
 /**
  * Answers while no snapshot is loaded: SERVFAIL with an Extended DNS Error (RFC 8914, Not Ready), because
- * NXDOMAIN would say that the names do not exist. Undefined for octets that are no DNS query.
+ * NXDOMAIN would deny names that may exist. Undefined for bytes that are not a DNS query.
  */
-export function notReady(message: Uint8Array, asker: DesignationContext = {}): Answer | undefined {
+export function notReady(message: Uint8Array, context: DesignationContext = {}): Answer | undefined {
   if (!isQuery(message)) return undefined;
   const query = readQuery(message);
-  const { transport } = asker;
+  const { transport } = context;
   if ("code" in query) return answerFault(message, query, { transport });
-  if (query.edns !== undefined && query.edns.version !== 0) return answerBadVersion(message, query, asker);
-  const designation = answerDesignation(message, query, asker);
+  if (query.edns !== undefined && query.edns.version !== 0) return answerBadVersion(message, query, context);
+  const designation = answerDesignation(message, query, context);
   if (designation !== undefined) return designation;
   const answer = answerWith(message, query, ResponseCode.SERVFAIL, "servfail", ExtendedError.NOT_READY, {
     transport,

@@ -2,25 +2,25 @@ import { type FoldedName, isAboveZone, labelStart, startOfZone } from "../dns/fo
 import type { ImageZone, ZoneImage } from "../zone/image.ts";
 import { apexHash, hashLabel } from "../zone/name-hash.ts";
 
-/** The closest zone that a name is in and that exists for the view. */
+/** The closest zone of a name among the zones of the view. */
 export function findZone(image: ZoneImage, name: FoldedName, view: number): ImageZone | undefined {
   for (const zone of image.zones)
     if (startOfZone(name, zone) >= 0 && image.treeFor(zone, view) >= 0) return zone;
   return undefined;
 }
 
-/** Whether a name is in a zone of the image, in whatever view that zone exists. */
+/** Whether a name is in a zone of the image, in any view. */
 export function isInAnyZone(image: ZoneImage, name: FoldedName): boolean {
   return image.zones.some((zone) => startOfZone(name, zone) >= 0);
 }
 
-/** Whether a zone that exists for the view is below a name, which therefore exists (RFC 8020 section 2). */
+/** Whether a name is an ancestor of a zone of the view; then it exists (RFC 8020 section 2). */
 export function isAboveAnyZone(image: ZoneImage, name: FoldedName, view: number): boolean {
   for (const zone of image.zones) if (isAboveZone(name, zone) && image.treeFor(zone, view) >= 0) return true;
   return false;
 }
 
-/** The node of a name, its first `skip` labels left off. */
+/** The node of a name without its first `skip` labels. */
 export function findNode(
   image: ZoneImage,
   zone: ImageZone,

@@ -5,10 +5,10 @@ import type { MessageWriter } from "./message-writer.ts";
 import type { Query } from "./query.ts";
 import { writeSoa } from "./zone-records.ts";
 
-// HINFO "RFC8482" "" (RFC 8482 section 4.2): a refusal to list everything that resolvers understand.
+// HINFO "RFC8482" "" (RFC 8482 section 4.2): the answer to ANY that resolvers understand.
 const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);
 
-/** Answers type ANY at a name that has records; no alias is followed before, so it always has room. */
+/** Answers type ANY at a name with records. It never follows a CNAME chain, so it always has room. */
 export function minimalAny(writer: MessageWriter, query: Query, image: ZoneImage, owner: number): Answer {
   writer.writeRecordHeader(owner, RecordType.HINFO, image.negativeTtl, MINIMAL_ANY.length);
   writer.writeOctets(MINIMAL_ANY, 0, MINIMAL_ANY.length);
@@ -17,14 +17,14 @@ export function minimalAny(writer: MessageWriter, query: Query, image: ZoneImage
   return positive(writer, query);
 }
 
-/** Ends an answer that has records. */
+/** Ends an answer with records. */
 export function positive(writer: MessageWriter, query: Query): Answer {
   writer.writeOpt(query, ResponseCode.NOERROR, -1);
   const bytes = writer.finish(query, ResponseCode.NOERROR, true);
   return { bytes, outcome: "answer", freshness: writer.truncated ? 0 : writer.smallestTtl };
 }
 
-/** NODATA or NXDOMAIN, behind the aliases that led there, with the SOA that says how long it holds (RFC 2308). */
+/** Ends with NODATA or NXDOMAIN after the CNAME chain, with the SOA record that has the negative TTL (RFC 2308). */
 export function negative(
   writer: MessageWriter,
   query: Query,
@@ -36,7 +36,7 @@ export function negative(
   return finishNegative(writer, query, image, rcode);
 }
 
-/** Ends a negative answer whose SOA is written, unless it had no room. */
+/** Ends a negative answer; its SOA record is written if it fits. */
 export function finishNegative(writer: MessageWriter, query: Query, image: ZoneImage, rcode: number): Answer {
   writer.authorities = writer.truncated ? 0 : 1;
   writer.writeOpt(query, rcode, -1);

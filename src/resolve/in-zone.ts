@@ -17,13 +17,13 @@ import {
 } from "./record-writer.ts";
 import { writeNs, writeSoa } from "./zone-records.ts";
 
-/** Aliases that one answer follows at the most. */
+/** The most CNAME records in one answer. */
 const MOST_ALIASES = 8;
 const NO_NODES: readonly number[] = [];
 
 /**
- * Answers a name in our zones, following aliases (RFC 1034 section 4.3.2) as long as they lead to our zones. The answer to
- * what an alias leads to stands behind it (RFC 6604).
+ * Answers a name in our zones. Follows CNAME records (RFC 1034 section 4.3.2) while their targets are in our zones; the
+ * target's records and rcode follow in the same answer (RFC 6604).
  */
 export function answerInZone(
   message: Uint8Array,
@@ -37,7 +37,7 @@ export function answerInZone(
   let { name } = query;
   let zone = firstZone;
   let owner = HEADER_BYTES;
-  // Most answers follow none: a list for each would cost more than looking.
+  // Most answers have no CNAME record: a list for each would cost more than the search.
   let followed = NO_NODES;
   for (;;) {
     const apexAt = owner + name.bytes - zone.wire.length;
@@ -71,7 +71,7 @@ export function answerInZone(
     writeAnswerSet(writer, context, alias, owner, zone, undefined);
     if (writer.truncated) return positive(writer, query);
     owner = writer.position - read16(image.heap, alias + SET_HEADER_BYTES);
-    // The target is written whole and in the message.
+    // The target was written uncompressed into the message.
     name = readFoldedName(writer.bytes, owner)!;
     const next = findZone(image, name, view);
     if (next === undefined) {
@@ -102,8 +102,8 @@ function answerSet(
 }
 
 /**
- * The apex: SOA and NS (RFC 1034 section 4.2.1), with the name server's addresses where there are any; addresses where the gateway goes by the
- * zone's name.
+ * Answers the apex: SOA and NS (RFC 1034 section 4.2.1) with the name server's addresses, if any; and addresses, if the zone's name is also
+ * a host of the gateway.
  */
 function answerApex(
   writer: MessageWriter,

@@ -16,47 +16,47 @@ import {
 import type { Query } from "./query.ts";
 import { HTTPS, longestAnswerFor, type Transport } from "./transport.ts";
 
-/** Octets of a record before its data when the owner is a compression pointer. */
+/** Bytes of a record before its data if the owner is a compression pointer. */
 export const RECORD_HEADER_BYTES = 12;
 
 const OPCODE = 0x7800;
 const OPT_BYTES = 11;
 const KEEPALIVE_BYTES = 6;
-/** Octets of an Extended DNS Error without text. */
+/** Bytes of an Extended DNS Error without text. */
 const EXTENDED_ERROR_BYTES = 6;
 
-/** What an answer is beside its records. */
+/** The properties of an answer besides its records. */
 export interface AnswerForm {
-  /** How it travels. Default: over HTTPS. */
+  /** Its transport. Default: HTTPS. */
   readonly transport?: Transport | undefined;
-  /** Whether it says that something newer may exist that could not be had (RFC 8914 section 4.4). Default: false. */
+  /** Whether it is marked as stale: newer data may exist but could not be loaded (RFC 8914 section 4.4). Default: false. */
   readonly stale?: boolean | undefined;
 }
 
-/** What writing an answer needs of a query. One that cannot be read has no question: its header is all there is (RFC 1035 section 4.1.1). */
+/** The parts of a query that its answer needs. A malformed query has a header and no question (RFC 1035 section 4.1.1). */
 export type Answerable = Pick<Query, "id" | "flags" | "questionEnd" | "edns">;
 
 const PLAIN: AnswerForm = {};
 
-/** Writes one answer after the other into the same octets. */
+/** Writes answers, one after the other, into the same bytes. */
 class MessageWriter {
   readonly #words = new Uint32Array(Math.ceil(MAX_MESSAGE_BYTES / 4));
   readonly bytes = new Uint8Array(this.#words.buffer, 0, MAX_MESSAGE_BYTES);
   position = 0;
   transport = HTTPS;
-  /** Octets that records may fill; the rest is kept for the OPT record. */
+  /** Bytes for records; the rest of the message is reserved for the OPT record. */
   limit = 0;
-  /** Octets that address records may fill. */
+  /** Bytes for address records. */
   addressLimit = 0;
   answers = 0;
   authorities = 0;
   additionals = 0;
   truncated = false;
-  /** The smallest TTL written to the answer section; at most what a stale answer may be kept. */
+  /** The smallest TTL written to the answer section; for a stale answer at most its freshness. */
   smallestTtl = 0xffffffff;
   #stale = false;
 
-  /** Starts an answer: header space, and the question as it was asked (RFC 4343: case kept). */
+  /** Starts an answer: header space, and the question with its letters' case (RFC 4343). */
   begin(
     message: Uint8Array,
     query: Answerable,
@@ -82,9 +82,9 @@ class MessageWriter {
     this.#stale = stale;
   }
 
-  /** Whether so many octets have room; where they have none, the answer is marked as truncated. */
-  hasRoom(octets: number): boolean {
-    if (this.position + octets <= this.limit) return true;
+  /** Whether so many bytes fit; if not, the answer is marked as truncated. */
+  hasRoom(bytes: number): boolean {
+    if (this.position + bytes <= this.limit) return true;
     this.truncated = true;
     return false;
   }
@@ -119,7 +119,7 @@ class MessageWriter {
     this.position = position + RECORD_HEADER_BYTES;
   }
 
-  /** Writes the OPT record (RFC 6891 section 6.1) with what belongs into it, padding last (RFC 7830). */
+  /** Writes the OPT record (RFC 6891 section 6.1) with its options, padding last (RFC 7830). */
   writeOpt(query: Answerable, rcode: number, extendedError: number): void {
     const { edns } = query;
     if (edns === undefined) return;
@@ -166,7 +166,7 @@ class MessageWriter {
     this.write16(code);
   }
 
-  /** Writes the header and hands out a copy of the finished message. */
+  /** Writes the header and returns a copy of the finished message. */
   finish(query: Answerable, rcode: number, authoritative: boolean): Uint8Array<ArrayBuffer> {
     const end = this.position;
     const copied = query.flags & (OPCODE | HeaderFlag.RD | HeaderFlag.CD);
@@ -192,7 +192,7 @@ function setWord(bytes: Uint8Array, at: number, value: number): void {
   bytes[at + 1] = value;
 }
 
-/** Answers up to this size are cut from a slab: an ArrayBuffer for each would cost more than all the rest of an answer. */
+/** Answers up to this size are cut from a slab: an ArrayBuffer for each would cost more than the rest of the answer. */
 const SLAB_ANSWER_BYTES = 4096;
 const SLAB_BYTES = 1 << 16;
 let slab = new Uint32Array(SLAB_BYTES / 4);
@@ -214,7 +214,7 @@ function copyOut(words: Uint32Array<ArrayBuffer>, end: number): Uint8Array<Array
 
 const writer = new MessageWriter();
 
-/** Begins an answer. Its writer is used again for the next answer: nothing may wait before `finish`. */
+/** Begins an answer. The next answer uses the same writer: callers must not await anything before `finish`. */
 export function beginAnswer(message: Uint8Array, query: Answerable, form?: AnswerForm): MessageWriter {
   writer.begin(message, query, form);
   return writer;

@@ -11,7 +11,7 @@ import { type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 import type { Query } from "./query.ts";
 import { boundedTtl, type RecordContext } from "./record-writer.ts";
 
-/** The address that a pod's name spells, where such names exist without being listed (DNS-based service discovery 1.0.1, section 2.6). */
+/** Answers a pod's name with the address in the name, in namespaces where all such names exist (DNS-based service discovery 1.0.1, section 2.6). */
 export function answerPodName(
   writer: MessageWriter,
   query: Query,

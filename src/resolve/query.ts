@@ -2,19 +2,19 @@ import { CLASS_IN, EdnsOption, HEADER_BYTES, HeaderFlag, RecordType, ResponseCod
 import { type FoldedName, readFoldedName } from "../dns/folded-name.ts";
 import { optionEnd, readName, readRecord, readWord } from "../dns/wire-reader.ts";
 
-/** Octets of an OPT record without options: root owner, type, size, rcode and flags, RDLENGTH. */
+/** Bytes of an OPT record without options: root owner, type, size, rcode and flags, RDLENGTH. */
 const OPT_BYTES = 11;
-/** Octets of a question behind its name: type and class. */
+/** Bytes of a question after its name: type and class. */
 const QUESTION_TAIL_BYTES = 4;
-/** More records than this behind the question make a query malformed: nobody needs them. */
+/** More records than this after the question make a query malformed: no client needs them. */
 const MAX_ADDITIONAL = 16;
 
-/** What a query asks, read from the wire: a value that does not depend on the message it was read from. */
+/** A query read from the wire: a value, independent of the message that it was read from. */
 export interface Query {
   readonly id: number;
   /** The second word of the header. */
   readonly flags: number;
-  /** Octets of header and question together. */
+  /** Bytes of header and question together. */
   readonly questionEnd: number;
   readonly name: FoldedName;
   readonly type: number;
@@ -23,32 +23,32 @@ export interface Query {
   readonly edns: Edns | undefined;
 }
 
-/** What the OPT record of a query says. */
+/** The content of a query's OPT record. */
 export interface Edns {
-  /** Where its options lie in the message. */
+  /** The range of its options in the message. */
   readonly optionsStart: number;
   readonly optionsEnd: number;
   readonly version: number;
-  /** The longest answer in octets that the client takes over UDP (RFC 6891 section 6.2.3). */
+  /** The longest answer in bytes that the client accepts over UDP (RFC 6891 section 6.2.3). */
   readonly payloadBytes: number;
   /** The DNSSEC OK bit (RFC 3225). */
   readonly dnssecOk: boolean;
   /** Whether the client pads and wants padding (RFC 7830). */
   readonly padding: boolean;
-  /** Whether the client asks how long it may keep its connection (RFC 7828 section 3.2.1). */
+  /** Whether the client asks for the idle timeout of its connection (RFC 7828 section 3.2.1). */
   readonly keepalive: boolean;
 }
 
 /** A query that cannot be answered as asked. */
 export interface QueryFault {
   readonly code: typeof ResponseCode.FORMERR | typeof ResponseCode.NOTIMP;
-  /** What its OPT record says, as far as that can be read: the answer has one where the query does (RFC 6891 section 6.1.1). */
+  /** The readable part of its OPT record: the answer has an OPT record if the query has one (RFC 6891 section 6.1.1). */
   readonly edns: Edns | undefined;
 }
 
 /**
- * Reads the plain form that nearly every client sends: opcode QUERY, one question, nothing else but perhaps
- * one OPT of version 0. Undefined for anything unusual, which `readQuery` then judges; where both read a query, they agree.
+ * Reads the plain form that nearly every client sends: opcode QUERY, one question, at most one OPT
+ * of version 0, and nothing else. Undefined for any other form, which `readQuery` reads; if both can read a query, they agree.
  */
 export function readPlainQuery(message: Uint8Array): Query | undefined {
   const { length } = message;
@@ -72,7 +72,7 @@ export function readPlainQuery(message: Uint8Array): Query | undefined {
 }
 
 /**
- * Reads any query strictly: every count has to be true and every octet accounted for (RFC 1035 section 4,
+ * Reads any query strictly: all counts must be correct and no byte may be left over (RFC 1035 section 4,
  * RFC 6891 section 6.1, RFC 9619). The message has at least a header.
  */
 export function readQuery(message: Uint8Array): Query | QueryFault {
@@ -89,7 +89,7 @@ function readStrictly(message: Uint8Array): Query | undefined {
   if (readWord(message, 4) !== 1 || readWord(message, 6) !== 0 || readWord(message, 8) !== 0)
     return undefined;
   if (additional > MAX_ADDITIONAL) return undefined;
-  // A compression pointer has nothing to lead to there.
+  // A compression pointer has no valid target there.
   const name = readFoldedName(message, HEADER_BYTES);
   if (name === undefined) return undefined;
   const questionEnd = HEADER_BYTES + name.bytes + QUESTION_TAIL_BYTES;
@@ -109,7 +109,7 @@ function readStrictly(message: Uint8Array): Query | undefined {
   return queryOf(message, flags, name, edns);
 }
 
-/** What the OPT record says of a message that may be malformed anywhere: records are walked as its counts have it, as far as they can be read. */
+/** The content of the OPT record of a malformed message: reads records by the message's counts until one is malformed. */
 function findEdns(message: Uint8Array): Edns | undefined {
   let position: number = HEADER_BYTES;
   for (let left = readWord(message, 4); left > 0; left--) {
@@ -129,7 +129,7 @@ function findEdns(message: Uint8Array): Edns | undefined {
   return undefined;
 }
 
-/** The query of a message with its type and class behind the name. */
+/** Builds the query of a message whose type and class follow the name. */
 function queryOf(message: Uint8Array, flags: number, name: FoldedName, edns: Edns | undefined): Query {
   const nameEnd = HEADER_BYTES + name.bytes;
   return {
@@ -143,7 +143,7 @@ function queryOf(message: Uint8Array, flags: number, name: FoldedName, edns: Edn
   };
 }
 
-/** Reads the OPT record at `start`, which ends at `end`; undefined when its options are malformed, unless that is of no importance. */
+/** Reads the OPT record at `start`, which ends at `end`; undefined if its options are malformed, unless the caller tolerates that. */
 function readEdns(message: Uint8Array, start: number, end: number, isLenient = false): Edns | undefined {
   let padding = false;
   let keepalive = false;
@@ -174,7 +174,7 @@ export function isQuery(message: Uint8Array): boolean {
   return message.length >= HEADER_BYTES && (readWord(message, 2) & HeaderFlag.QR) === 0;
 }
 
-/** Whether the question's class is one that is answered: IN, or ANY (RFC 1035 section 3.2.5). */
+/** Whether the gateway answers the question's class: IN or ANY (RFC 1035 section 3.2.5). */
 export function isAnsweredClass(value: number): boolean {
   return value === CLASS_IN || value === 255;
 }

@@ -6,20 +6,20 @@ import { type AnswerForm, type MessageWriter, RECORD_HEADER_BYTES } from "./mess
 
 /** Priority (always 0) and weight and port of an SRV record. */
 const SRV_FIXED_BYTES = 6;
-/** The highest offset that a compression pointer can name (RFC 1035 section 4.1.4). */
+/** The highest target of a compression pointer (RFC 1035 section 4.1.4). */
 const MAX_POINTER = 0x3fff;
 
-/** What writing records needs besides the set: image, asked zone, leases, time. */
+/** The context for writing records: image, zone of the query, leases, time. */
 export interface RecordContext extends AnswerForm {
   readonly image: ZoneImage;
-  /** Unix milliseconds at which the first cluster of each lease group runs out. */
+  /** Unix milliseconds at which the first lease of each lease group expires. */
   readonly leaseExpiry: Float64Array;
   readonly now: number;
-  /** Picks the record that comes first where the order means nothing (RFC 1794). */
+  /** Selects the first record if the order has no meaning (RFC 1794). */
   readonly rotation: number;
 }
 
-/** A TTL in seconds that does not outlive the lease it rests on. */
+/** The TTL in seconds, bounded by the lease on which the record depends. */
 export function boundedTtl(context: RecordContext, ttlIndex: number, leaseGroup: number): number {
   const ttl = context.image.ttls[ttlIndex & ~KEEP_ORDER]!;
   if (leaseGroup === 0) return ttl;
@@ -33,8 +33,8 @@ function setTtl(context: RecordContext, set: number): number {
 }
 
 /**
- * Writes a set to the answer section, rotated unless its order says something. Addresses that do not fit are left out, which KEP-1645 allows;
- * any other set that does not fit is cut with TC (RFC 2181 section 9). A datagram holds whole sets only: what does not fit is left out with TC.
+ * Writes an RRset to the answer section, rotated unless its order matters. Addresses that do not fit are left out, as KEP-1645 allows;
+ * any other RRset that does not fit is cut, with TC (RFC 2181 section 9). A datagram has only whole RRsets: others are left out, with TC.
  */
 export function writeAnswerSet(
   writer: MessageWriter,
@@ -82,7 +82,7 @@ export function writeAnswerSet(
   if (ttl < writer.smallestTtl) writer.smallestTtl = ttl;
 }
 
-/** Which record of a set comes first: they take turns, unless their order says something. */
+/** The index of the first record: the records take turns, unless their order matters. */
 function firstRecord(context: RecordContext, set: number, count: number): number {
   return count > 1 && (context.image.heap[set + 2]! & KEEP_ORDER) === 0 ? context.rotation % count : 0;
 }
@@ -107,7 +107,7 @@ function writeAddresses(
   return Math.max(0, most);
 }
 
-/** Writes one SRV record, or none where the target is too long for this zone; false when the message is full. */
+/** Writes one SRV record, or none if the target is too long for this zone; false if the message is full. */
 function writeService(
   writer: MessageWriter,
   image: ZoneImage,
@@ -134,7 +134,7 @@ function writeService(
   return true;
 }
 
-/** Octets of a node's name below a zone. */
+/** The length in bytes of a node's name below a zone. */
 export function nameBytes(
   { heap, nodeLabel, nodeParent, trees }: ZoneImage,
   start: number,
@@ -160,7 +160,7 @@ export function writeName(
 }
 
 /**
- * Writes the addresses of SRV targets to the additional section, whole RRsets only, as long as they fit
+ * Writes the addresses of SRV targets to the additional section, only whole RRsets, while they fit
  * (RFC 2782; specification 2.3.2, 2.4.2).
  */
 export function writeTargetAddresses(
@@ -180,7 +180,7 @@ export function writeTargetAddresses(
   }
 }
 
-/** Writes a whole address set to the additional section; false when it does not fit. */
+/** Writes a whole address set to the additional section; false if it does not fit. */
 export function writeAdditionalSet(
   writer: MessageWriter,
   context: RecordContext,

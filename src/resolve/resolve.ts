@@ -14,13 +14,13 @@ import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from 
 import { boundedTtl, nameBytes, type RecordContext, writeName } from "./record-writer.ts";
 import { writeReverseSoa } from "./zone-records.ts";
 
-/** What a query is answered from. */
+/** The data and settings for answers. */
 export interface ResolveContext extends RecordContext {
-  /** The source cluster of the asker, or the view of a place (`localityView`); undefined for clients outside. */
+  /** The source cluster, or the view of a locality (`localityView`); undefined for clients outside. */
   readonly view: string | undefined;
-  /** What a name outside every zone gets. */
+  /** The policy for names out of zone. */
   readonly outside: "refuse" | "nxdomain";
-  /** The encrypted resolver that clients are told of. Default: none. */
+  /** The encrypted resolver that clients can discover. Default: none. */
   readonly designated?: DesignatedResolver | undefined;
 }
 
@@ -28,15 +28,15 @@ const UNDERSCORE = 0x5f;
 const address = new Uint8Array(16);
 
 /**
- * Answers a DNS query from an image. Pure but for octets that it reuses; synchronous.
- * Returns undefined for octets that are no DNS query at all (too short, or an answer), which HTTP calls 400.
+ * Answers a DNS query from an image. Synchronous, and pure except for a reused buffer.
+ * Returns undefined for bytes that are not a DNS query (too short, or an answer); over HTTP that is a 400.
  */
 export function resolve(message: Uint8Array, context: ResolveContext): Answer | undefined {
   const plain = readPlainQuery(message);
   return plain === undefined ? resolveStrictly(message, context) : answerQuery(message, plain, context);
 }
 
-/** Like `resolve`, always by the strict reader: for what is unusual, and to show that both readers agree. */
+/** Like `resolve`, always with the strict reader: for unusual queries, and for tests that compare both readers. */
 export function resolveStrictly(message: Uint8Array, context: ResolveContext): Answer | undefined {
   if (!isQuery(message)) return undefined;
   const query = readQuery(message);
@@ -73,7 +73,7 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
   }
   const isAncestor = isAboveAnswered(image, name, view, context.designated);
   return {
-    // A stale image may lack an address whose reverse name is ours by now.
+    // A newer image may have this address.
     ...answerOutOfZone(message, query, context.outside, isAncestor, context),
     beyond: isInAnyZone(image, name) ? "hidden" : "outside",
     ...(isAncestor && { isAncestor }),
@@ -81,8 +81,8 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
 }
 
 /**
- * Whether names below a name are answered. All that is above reverse names counts, since the next push may bring an address that
- * is below it.
+ * Whether a name is an ancestor of names that the gateway answers. All ancestors of reverse names count, since the next push may add
+ * an address below them.
  */
 function isAboveAnswered(
   image: ZoneImage,
@@ -97,7 +97,7 @@ function isAboveAnswered(
   );
 }
 
-/** PTR of an address that a service has. The name is a zone of its own: what is around it is not ours. */
+/** Answers the reverse name of a service's address. The name is a zone of its own, because the gateway does not own the zone around it. */
 function answerReverse(
   message: Uint8Array,
   query: Query,

@@ -3,7 +3,7 @@ import { optionEnd, readWord } from "../dns/wire-reader.ts";
 import { ANNOUNCED_PAYLOAD_BYTES } from "./limits.ts";
 import { isQuery, readQuery } from "./query.ts";
 
-/** The EDNS(0) option code of the source cluster where no other is configured: the first for local use (RFC 6891 section 9). */
+/** The default EDNS(0) option code of the source cluster: the first one for local use (RFC 6891 section 9). */
 export const SOURCE_CLUSTER_OPTION = 65001;
 
 /** Two labels and the dot between them. */
@@ -12,9 +12,9 @@ const OPTION_HEADER_BYTES = 4;
 const DNSSEC_OK = 0x8000;
 
 /**
- * The source cluster that a query names in an EDNS(0) option: the cluster id in ASCII, without a terminator. Undefined
- * where there is none, more than one, or anything about the message is odd; never throws. Whether the client may
- * speak for that cluster is for the caller to say.
+ * The source cluster in a query's EDNS(0) option: the cluster id in ASCII, without a terminator. Undefined
+ * if the query has none or several, or is malformed; never throws. The caller decides whether the client may
+ * name that cluster.
  */
 export function readSourceCluster(message: Uint8Array, optionCode: number): string | undefined {
   const query = isQuery(message) ? readQuery(message) : undefined;
@@ -32,10 +32,10 @@ export function readSourceCluster(message: Uint8Array, optionCode: number): stri
 }
 
 /**
- * A query's header and question with one OPT record of its own. It carries the source cluster, or none for undefined;
- * whatever the query had there is left out, because OPT is between two neighbours (RFC 6891 section 6.1.1) and an option of
- * a stranger must not travel under our name. The DNSSEC OK bit is kept.
- * @throws {RangeError} for a message that has no question
+ * A query's header and question with a new OPT record, which has the source cluster, if any. The query's own options are left
+ * out: OPT is hop by hop (RFC 6891 section 6.1.1), and the gateway must not vouch for a client's option.
+ * The DNSSEC OK bit is kept.
+ * @throws {RangeError} for a message without a question
  */
 export function withSourceCluster(
   message: Uint8Array,

@@ -1,4 +1,4 @@
-/** One way to reach a designated resolver (RFC 9461). */
+/** An SVCB record of a designated resolver (RFC 9461). */
 export interface ServiceBinding {
   /** Smaller ones are preferred; from 1 (RFC 9460 section 2.4.1). */
   readonly priority: number;
@@ -8,9 +8,9 @@ export interface ServiceBinding {
   readonly alpn: readonly string[];
   /** Undefined for the protocol's own port (RFC 9460 section 7.2). */
   readonly port: number | undefined;
-  /** The addresses of the target, 4 octets each (RFC 9460 section 7.3). */
+  /** The addresses of the target, 4 bytes each (RFC 9460 section 7.3). */
   readonly ipv4Hints: readonly Uint8Array[];
-  /** 16 octets each. */
+  /** 16 bytes each. */
   readonly ipv6Hints: readonly Uint8Array[];
   /** The URI template's path of DNS over HTTPS, in ASCII (RFC 9461 section 5); undefined for other protocols. */
   readonly dohPath: string | undefined;

@@ -1,21 +1,21 @@
 import { MAX_MESSAGE_BYTES, PLAIN_CLIENT_BYTES, SMALLEST_PAYLOAD_BYTES } from "./limits.ts";
 import type { Edns } from "./query.ts";
 
-/** How an answer goes back to the client, as far as that shapes the answer. */
+/** The properties of a transport that change the answer. */
 export interface Transport {
   readonly name: "https" | "udp" | "tcp" | "dot";
-  /** The longest answer in octets, whatever the client takes. */
+  /** The longest answer in bytes, even if the client accepts more. */
   readonly longestAnswer: number;
-  /** The longest answer with addresses for a client without an OPT record; the addresses beyond are left out. */
+  /** The longest answer with addresses for a client without an OPT record; further addresses are left out. */
   readonly longestPlainAnswer: number;
   /**
-   * Whether an answer is one datagram: bounded by what the client takes, and where a set does not fit it is left out whole, with TC, since
+   * Whether an answer is one datagram. Its size is bounded by the client's payload size, and an RRset that does not fit is left out whole, with TC:
    * the client asks again over TCP (RFC 2181 section 9, RFC 7766 section 5).
    */
   readonly isDatagram: boolean;
-  /** Whether padding hides anything (RFC 7830 section 6). */
+  /** Whether the transport is encrypted, so that padding is useful (RFC 7830 section 6). */
   readonly isEncrypted: boolean;
-  /** After how long without a query the connection is closed, in units of 100 ms (RFC 7828 section 3.1); undefined where that is not said. */
+  /** The idle timeout of the connection in units of 100 ms (RFC 7828 section 3.1); undefined if answers do not report it. */
   readonly keepaliveTimeout: number | undefined;
 }
 
@@ -29,7 +29,7 @@ export const HTTPS: Transport = {
   keepaliveTimeout: undefined,
 };
 
-/** DNS over UDP. @param payloadBytes the longest answer that is sent, from 512 */
+/** DNS over UDP. @param payloadBytes the longest answer, at least 512 */
 export function udpTransport(payloadBytes: number): Transport {
   return {
     name: "udp",
@@ -41,7 +41,7 @@ export function udpTransport(payloadBytes: number): Transport {
   };
 }
 
-/** DNS over TCP (RFC 7766) or TLS (RFC 7858). @param idleMilliseconds after which a connection without queries is closed */
+/** DNS over TCP (RFC 7766) or TLS (RFC 7858). @param idleMilliseconds the idle timeout of connections */
 export function streamTransport(name: "tcp" | "dot", idleMilliseconds: number): Transport {
   return {
     name,
@@ -53,7 +53,7 @@ export function streamTransport(name: "tcp" | "dot", idleMilliseconds: number): 
   };
 }
 
-/** The longest answer in octets to a query with this OPT record (RFC 6891 sections 6.2.3 to 6.2.5). */
+/** The longest answer in bytes to a query with this OPT record (RFC 6891 sections 6.2.3 to 6.2.5). */
 export function longestAnswerFor(transport: Transport, edns: Edns | undefined): number {
   if (!transport.isDatagram) return transport.longestAnswer;
   const taken = Math.max(edns?.payloadBytes ?? 0, SMALLEST_PAYLOAD_BYTES);

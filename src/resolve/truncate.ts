@@ -7,15 +7,15 @@ import { isQuery, type Query, type QueryFault, readQuery } from "./query.ts";
 import { longestAnswerFor, type Transport } from "./transport.ts";
 
 /**
- * Answers without records and with TC: the client asks again over TCP. Hardly longer than the query. Undefined for octets that are
- * no DNS query at all.
+ * Answers without records and with TC, so that the client asks again over TCP. Hardly longer than the query. Undefined for bytes that
+ * are not a DNS query.
  */
 export function answerTruncated(message: Uint8Array, transport: Transport): Uint8Array | undefined {
   if (!isQuery(message)) return undefined;
   return truncated(message, readQuery(message), transport);
 }
 
-/** An answer that was made without regard to the transport, or a truncated one in its place where it is too long. */
+/** Adapts an answer from elsewhere to the transport: replaces it with a truncated one if it is too long. */
 export function fitAnswer(message: Uint8Array, answer: Answer, transport: Transport): Answer {
   const { length } = answer.bytes;
   if (!transport.isDatagram && length <= transport.longestAnswer) return answer;

@@ -7,11 +7,11 @@ import { type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 const NAME_SERVER = Uint8Array.from([2, 110, 115, 3, 100, 110, 115]);
 const MAILBOX = Uint8Array.from([10, 104, 111, 115, 116, 109, 97, 115, 116, 101, 114]);
 
-/** Octets of the SOA and NS data with a compression pointer to the zone. */
+/** Bytes of the SOA and NS data with a compression pointer to the zone. */
 const POINTER_BYTES = 2;
 const SOA_DATA_BYTES = NAME_SERVER.length + POINTER_BYTES + MAILBOX.length + POINTER_BYTES + 20;
 
-/** Writes the SOA record (RFC 1035 section 3.3.13) of the zone whose name stands at `apexAt` in the message; false where it has no room. */
+/** Writes the SOA record (RFC 1035 section 3.3.13) of the zone whose name is at `apexAt` in the message; false if it does not fit. */
 export function writeSoa(writer: MessageWriter, image: ZoneImage, apexAt: number): boolean {
   if (!writer.hasRoom(RECORD_HEADER_BYTES + SOA_DATA_BYTES)) return false;
   writer.writeRecordHeader(apexAt, RecordType.SOA, image.negativeTtl, SOA_DATA_BYTES);
@@ -23,7 +23,7 @@ export function writeSoa(writer: MessageWriter, image: ZoneImage, apexAt: number
   return true;
 }
 
-/** Writes the NS record of the zone whose name stands at `apexAt`; returns where its target stands, or -1 where it has no room. */
+/** Writes the NS record of the zone whose name is at `apexAt`; returns the offset of its target, or -1 if it does not fit. */
 export function writeNs(writer: MessageWriter, image: ZoneImage, apexAt: number): number {
   if (!writer.hasRoom(RECORD_HEADER_BYTES + NAME_SERVER.length + POINTER_BYTES)) return -1;
   writer.writeRecordHeader(apexAt, RecordType.NS, image.negativeTtl, NAME_SERVER.length + POINTER_BYTES);
@@ -33,7 +33,7 @@ export function writeNs(writer: MessageWriter, image: ZoneImage, apexAt: number)
   return target;
 }
 
-/** The SOA of a reverse name that stands alone in its own zone, because the zone around it is not ours; false where it has no room. */
+/** Writes the SOA record of a reverse name, which is a zone of its own because the zone around it is not ours; false if it does not fit. */
 export function writeReverseSoa(
   writer: MessageWriter,
   image: ZoneImage,

@@ -10,6 +10,7 @@ const Meta = z.strictObject({
   pushedAt: z.number(),
   renewedAt: z.number(),
   expiresAt: z.number(),
+  uptime: z.strictObject({ boot: z.string(), at: z.number() }).optional(),
 });
 
 const SnapshotRecord = z.strictObject({ meta: Meta, snapshot: z.unknown() });

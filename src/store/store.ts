@@ -11,6 +11,8 @@ export interface ClusterMeta {
   readonly renewedAt: number;
   /** When the lease runs out. */
   readonly expiresAt: number;
+  /** The machine's uptime at `renewedAt`, in milliseconds, where it is known: the wall clock may be set before this is loaded. */
+  readonly uptime?: { readonly boot: string; readonly at: number } | undefined;
 }
 
 /** A cluster as it was last acknowledged. */

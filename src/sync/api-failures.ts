@@ -1,7 +1,7 @@
 import { type ApiResource, resourcePath } from "./api-resources.ts";
 import { SourceError } from "./object-source.ts";
 
-/** What went wrong while a resource was listed or watched, with the next step for whoever reads the log. */
+/** The error of a failed list or watch, with the next step for the reader of the log. */
 export function explainFailure(resource: ApiResource, cause: unknown): SourceError {
   const name = resource.group === "" ? resource.resource : `${resource.resource}.${resource.group}`;
   const text = describe(cause);

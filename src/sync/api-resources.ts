@@ -9,22 +9,22 @@ export interface ApiResource {
   readonly group: string;
   /** Plural name. */
   readonly resource: string;
-  /** Versions to read, best first. */
+  /** Versions to read, the preferred one first. */
   readonly versions: readonly string[];
-  /** Whether the resource is part of every Kubernetes, so that nothing need be discovered. */
+  /** Whether every Kubernetes has the resource, so that it needs no discovery. */
   readonly builtIn: boolean;
-  /** Whether only `metadata` is asked for. */
+  /** Whether the worker requests only `metadata`. */
   readonly metadataOnly: boolean;
-  /** Whether the worker does without when RBAC forbids it. */
+  /** Whether the worker continues without the resource if RBAC forbids it. */
   readonly optional: boolean;
-  /** Leaves out of an object what is not read, where objects are many and large. */
+  /** Removes unused fields from an object, for kinds with many or large objects. */
   readonly reduce?: (object: KubernetesObject) => KubernetesObject;
 }
 
 const BUILT_IN = { versions: ["v1"], builtIn: true, metadataOnly: false, optional: false };
 const CUSTOM = { builtIn: false, metadataOnly: false, optional: false };
 
-/** Everything that a snapshot is made of. */
+/** The resources that a snapshot uses. */
 export const API_RESOURCES: readonly ApiResource[] = [
   { kind: "Namespace", group: "", resource: "namespaces", ...BUILT_IN, metadataOnly: true },
   { kind: "Node", group: "", resource: "nodes", ...BUILT_IN, metadataOnly: true, optional: true },
@@ -54,7 +54,7 @@ function reducePod(object: KubernetesObject): KubernetesObject {
   const reduced: Pod = {
     apiVersion,
     kind,
-    // The informer tells changes by the resource version.
+    // The informer detects changes by the resource version.
     metadata: keep(metadata, ["name", "namespace", "resourceVersion", "deletionTimestamp"]),
     status: keep(status, ["phase", "podIP", "podIPs"]),
   };
@@ -66,16 +66,16 @@ export function resourcePath({ group, resource }: ApiResource, version: string):
   return group === "" ? `/api/${version}/${resource}` : `/apis/${group}/${version}/${resource}`;
 }
 
-/** What an API server serves. */
+/** The resources that an API server serves. */
 export interface Discovery {
-  /** The best served version by `<resource>.<group>`; absent where none is served. */
+  /** The best served version by `<resource>.<group>`; absent if none is served. */
   readonly versions: ReadonlyMap<string, string>;
   /**
-   * Whether absence means anything: an API server that is just starting does not serve CRDs yet, and
-   * says so by not being ready.
+   * Whether a missing resource really is not served: an API server that is starting does not serve CRDs
+   * yet, and is not ready.
    */
   readonly conclusive: boolean;
-  /** Whether the group is served that KEP-1645's examples use, and no implementation. */
+  /** Whether it serves the API group of KEP-1645's examples, which no implementation uses. */
   readonly misnamed: boolean;
 }
 
@@ -83,7 +83,7 @@ export interface Discovery {
 export const MISNAMED_GROUP = "multicluster.k8s.io";
 
 /**
- * Asks which versions of the custom resources are served.
+ * Finds the served versions of the custom resources.
  * @throws {ApiError} and the errors of undici.
  */
 export function discoverVersions(api: ApiServer, signal: AbortSignal): Promise<Discovery> {
@@ -119,7 +119,7 @@ async function listResources(read: (path: string) => Promise<unknown>, path: str
     const { resources } = (await read(path)) as { resources: { name: string }[] };
     return new Set(resources.map(({ name }) => name));
   } catch (error) {
-    // The list of groups and the groups themselves change at different moments.
+    // The list of groups and the groups themselves do not change at the same moment.
     if (error instanceof ApiError && error.statusCode === 404) return new Set();
     throw error;
   }
@@ -130,7 +130,7 @@ async function isReady(get: GetText): Promise<boolean> {
     await get("/readyz", "*/*");
     return true;
   } catch (error) {
-    // 401, 403 and 404: an API server that does not show its readiness to everyone.
+    // 401, 403 and 404: an API server that hides its readiness from this client.
     if (error instanceof ApiError) return [401, 403, 404].includes(error.statusCode);
     throw error;
   }

@@ -3,7 +3,7 @@ import { Agent, type Dispatcher, request } from "undici";
 import type { KubernetesObject } from "../extract/objects.ts";
 import { SourceError } from "./object-source.ts";
 
-/** An answer of the API server other than 200, or one that is none. `statusCode` as in the client's own errors. */
+/** An answer of the API server other than 200, or an unusable one. `statusCode` as in the client's own errors. */
 export class ApiError extends Error {
   readonly statusCode: number;
 
@@ -13,17 +13,17 @@ export class ApiError extends Error {
   }
 }
 
-/** Where the API server is and who asks. */
+/** The kubeconfig: the API server's address and the worker's credentials. */
 export interface KubeConfigOptions {
-  /** Path of a kubeconfig file; absent means KUBECONFIG, ~/.kube/config or the service account of the pod. */
+  /** Path of a kubeconfig file. Default: KUBECONFIG, ~/.kube/config or the service account of the pod. */
   readonly kubeconfig?: string;
-  /** Context of the kubeconfig; absent means its current one. */
+  /** Context of the kubeconfig. Default: its current one. */
   readonly context?: string;
 }
 
 /**
  * Loads a kubeconfig.
- * @throws {SourceError} `KUBECONFIG_INVALID` when it cannot be read or lacks the context.
+ * @throws {SourceError} `KUBECONFIG_INVALID` if it cannot be read or lacks the context.
  */
 export function loadKubeConfig({ kubeconfig, context }: KubeConfigOptions): KubeConfig {
   const config = new KubeConfig();
@@ -36,7 +36,7 @@ export function loadKubeConfig({ kubeconfig, context }: KubeConfigOptions): Kube
   }
   if (kubeconfig === undefined && config.getCurrentContext() === "loaded-context") {
     const message =
-      "no kubeconfig: there is neither KUBECONFIG nor ~/.kube/config, and this is no pod with a service account. Give one (--kubeconfig)";
+      "no kubeconfig: neither KUBECONFIG nor ~/.kube/config exists, and the worker does not run in a pod with a service account. Give one (--kubeconfig)";
     throw new SourceError("KUBECONFIG_INVALID", message, true);
   }
   if (context !== undefined) config.setCurrentContext(context);
@@ -50,17 +50,17 @@ export function loadKubeConfig({ kubeconfig, context }: KubeConfigOptions): Kube
 
 type RequestContext = Parameters<KubeConfig["applySecurityAuthentication"]>[0];
 
-/** One connection's worth of credentials, as the client computes them: headers, and TLS options in a dispatcher. */
+/** The credentials of one connection, from the Kubernetes client: headers, and TLS options in a dispatcher. */
 export interface Credentials {
   readonly headers: Record<string, string>;
   readonly dispatcher: Dispatcher;
 }
 
-/** Credentials as they are now; tokens and certificates may be others the next time. The caller closes the dispatcher. */
+/** The current credentials; tokens and certificates may change until the next call. The caller closes the dispatcher. */
 export async function readCredentials(config: KubeConfig): Promise<Credentials> {
   const headers: Record<string, string> = {};
   let dispatcher: Dispatcher | undefined;
-  // The part of the client's RequestContext that applySecurityAuthentication fills in.
+  // The part of the client's RequestContext that applySecurityAuthentication sets.
   const context = {
     setHeaderParam: (name: string, value: string) => {
       headers[name.toLowerCase()] = value.trim();
@@ -83,7 +83,7 @@ const PAGE_SIZE = 500;
 const REQUEST_TIMEOUT = 60_000;
 const MOST_BYTES = 256 * 1024 * 1024;
 
-/** Reads the body that a path answers with; `accept` is the media type asked for, JSON unless given. */
+/** Reads the body of a path; `accept` is the requested media type, by default JSON. */
 export type GetText = (path: string, accept?: string) => Promise<string>;
 
 /** Reads from an API server with the credentials of a kubeconfig. */
@@ -120,8 +120,8 @@ export class ApiServer {
   }
 
   /**
-   * Lists a whole resource, page by page. When the pages expire under way (410) the list starts over
-   * in one piece, so that the result is always of one moment.
+   * Lists a whole resource, page by page. If the pages expire during the list (410), it starts again
+   * without pages, so that the result always shows one moment.
    */
   list(path: string, accept: string, signal: AbortSignal): Promise<ObjectList> {
     return this.session(signal, async (get) => {
@@ -163,18 +163,18 @@ async function readText(body: Dispatcher.ResponseData["body"], path: string): Pr
   for await (const chunk of body) {
     chunks.push(chunk as Buffer);
     bytes += (chunk as Buffer).length;
-    if (bytes > MOST_BYTES) throw new ApiError(200, path, `an answer of more than ${MOST_BYTES} bytes`);
+    if (bytes > MOST_BYTES) throw new ApiError(200, path, `the answer has more than ${MOST_BYTES} bytes`);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
-// The API server explains itself in a Status object; proxies in front of it do not.
+// The API server explains errors in a Status object; proxies in front of it do not.
 function describeStatus(text: string): string {
   try {
     const { message } = JSON.parse(text) as { message?: unknown };
     if (typeof message === "string") return message;
   } catch {
-    // Not JSON: quoted as it is.
+    // Not JSON: the message quotes the body unchanged.
   }
   return text.slice(0, 200);
 }

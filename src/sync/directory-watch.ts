@@ -4,13 +4,13 @@ import { basename } from "node:path";
 
 interface Followed {
   readonly watcher: FSWatcher;
-  /** Tells a directory from another one that has taken its path. */
+  /** Distinguishes a directory from another one that replaced it at the same path. */
   readonly inode: string;
 }
 
 /**
- * Notifies of changes in directories, each watched on its own. Node's recursive watch (24, on Linux) watches every file by its inode, and
- * hears no more of one that another was renamed over.
+ * Notifies of changes in directories. Each directory has its own watch: Node's recursive watch (24, on Linux) follows every file by its inode,
+ * and misses all changes after another file was renamed over it.
  */
 export class DirectoryWatch {
   readonly #notify: () => void;
@@ -18,7 +18,7 @@ export class DirectoryWatch {
   #followed = new Map<string, Followed>();
   #kept = new Map<string, Followed>();
 
-  /** `failed` is called once, when the first directory cannot be watched. */
+  /** Calls `failed` once, if the first directory cannot be watched. */
   constructor(notify: () => void, failed: (error: unknown) => void) {
     this.#notify = notify;
     let said = false;
@@ -28,7 +28,7 @@ export class DirectoryWatch {
     };
   }
 
-  /** Watches a directory, or one name in it, until a whole round between two calls of `retire` leaves it out. */
+  /** Watches a directory, or one name in it, until a whole round between two calls of `retire` does not follow it. */
   async follow(directory: string, name?: string): Promise<void> {
     const key = JSON.stringify([directory, name]);
     try {
@@ -47,7 +47,7 @@ export class DirectoryWatch {
     }
   }
 
-  /** Ends the round: directories that were not followed in it are watched no more. */
+  /** Ends the round: stops watching directories that were not followed in it. */
   retire(): void {
     for (const [key, { watcher }] of this.#followed) if (!this.#kept.has(key)) watcher.close();
     this.#followed = this.#kept;
@@ -66,7 +66,7 @@ export class DirectoryWatch {
       if (this.#kept.get(key)?.watcher === watcher) this.#kept.delete(key);
     };
     const watcher = watch(directory, (event, changed) => {
-      // Also what a directory says last when it is moved or deleted. It may come back with the same inode.
+      // Also the last event of a directory that is moved or deleted. It may come back with the same inode.
       if (event === "rename" && changed === basename(directory)) drop();
       else if (name !== undefined && changed !== null && changed !== name) return;
       this.#notify();

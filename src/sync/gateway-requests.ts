@@ -7,26 +7,26 @@ import { describe } from "./api-failures.ts";
 
 const compress = promisify(gzip);
 
-/** What the gateway says of an accepted push or renewal. `expiresAt` is in Unix milliseconds. */
+/** The gateway's answer to an accepted push or renewal. `expiresAt` is in Unix milliseconds. */
 export interface Acknowledgement {
   readonly generation: number;
   readonly expiresAt: number;
 }
 
 /**
- * What to do after a failure: `resync` sends the full snapshot, `soon` tries again with a growing pause,
- * `person` needs somebody to change something, `content` needs that or another snapshot.
+ * The action after a failure: `resync` sends the full snapshot, `soon` retries with a growing pause,
+ * `person` needs a change by an operator, `content` needs that or another snapshot.
  */
 export type Remedy = "resync" | "soon" | "person" | "content";
 
-/** A gateway did not take what was sent. */
+/** A gateway rejected a request, or did not answer. */
 export class GatewayError extends Error {
-  /** HTTP status; undefined where there was no answer. */
+  /** HTTP status; undefined without an answer. */
   readonly status: number | undefined;
   /** The gateway's code, or `UNREACHABLE`. */
   readonly code: string;
   readonly remedy: Remedy;
-  /** Milliseconds that the gateway asks to wait. */
+  /** The gateway's Retry-After in milliseconds. */
   readonly retryAfter: number;
 
   constructor(
@@ -53,13 +53,13 @@ export class GatewayError extends Error {
   }
 }
 
-/** How a gateway is reached. */
+/** The address of a gateway, credentials and trust. */
 export interface GatewayOptions {
   /** Base URL of the gateway, without `/api/v1`. */
   readonly gateway: string;
-  /** The cluster's bearer token, or how to read it anew: a mounted Secret changes under a running worker. */
+  /** The cluster's bearer token, or a function that reads it again: a mounted Secret changes while the worker runs. */
   readonly token?: string | (() => string | Promise<string>) | undefined;
-  /** How to read the cluster's certificate and key in PEM anew, to show them to the gateway. */
+  /** Reads the cluster's client certificate and key in PEM again. */
   readonly clientCertificate?: (() => Promise<ClientCertificate>) | undefined;
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string;
@@ -75,7 +75,7 @@ export interface ClientCertificate {
 
 const MOST_ANSWER_BYTES = 64 * 1024;
 const COMPRESS_FROM_BYTES = 1024;
-// The gateway takes a body for an attack that grows more than 200 times when it is unpacked.
+// The gateway rejects a body that grows more than 200 times when it is decompressed.
 const MOST_RATIO = 150;
 
 /** The push API of one gateway, over kept-alive connections. */
@@ -85,11 +85,11 @@ export class GatewayRequests {
   readonly #options: GatewayOptions;
   readonly #origin: string;
   #pool: Pool;
-  /** What the connections of the pool show. */
+  /** The client certificate of the pool's connections. */
   #shown: ClientCertificate | undefined;
   readonly #path: string;
 
-  /** @throws {TypeError} when the gateway is no http or https URL. */
+  /** @throws {TypeError} if the gateway is not an http or https URL. */
   constructor(options: GatewayOptions) {
     const url = new URL(options.gateway);
     if (url.protocol !== "https:" && url.protocol !== "http:")
@@ -107,7 +107,7 @@ export class GatewayRequests {
     return this.#acknowledged("PUT", path, snapshot, signal);
   }
 
-  /** Sends what changed since an acknowledged generation. @throws {GatewayError} */
+  /** Sends the changes since an acknowledged generation. @throws {GatewayError} */
   patch(
     clusterId: string,
     baseGeneration: number,
@@ -119,7 +119,7 @@ export class GatewayRequests {
     return this.#acknowledged("PATCH", path, { baseGeneration, patch }, signal);
   }
 
-  /** Says that the cluster is alive and nothing changed. @throws {GatewayError} */
+  /** Renews the lease without a change. @throws {GatewayError} */
   renew(
     clusterId: string,
     generation: number,
@@ -130,7 +130,7 @@ export class GatewayRequests {
     return this.#acknowledged("POST", path, { generation }, signal);
   }
 
-  /** Takes the cluster out of the clusterset. @throws {GatewayError} */
+  /** Removes the cluster from the clusterset. @throws {GatewayError} */
   async leave(clusterId: string, signal: AbortSignal): Promise<void> {
     await this.#request("DELETE", clusterPath(clusterId), undefined, signal);
   }
@@ -150,7 +150,7 @@ export class GatewayRequests {
       const { generation, expiresAt } = JSON.parse(text) as Acknowledgement;
       if (Number.isInteger(generation) && typeof expiresAt === "number") return { generation, expiresAt };
     } catch {
-      // Told below, like an acknowledgement without a generation.
+      // Reported below, like an acknowledgement without a generation.
     }
     throw new GatewayError(
       `${this.name} answered 200 without an acknowledgement: is this a clusterset-doh gateway? ${text.slice(0, 200)}`,
@@ -215,7 +215,7 @@ export class GatewayRequests {
     });
   }
 
-  /** Connects anew where the certificate is another one; requests that run end on the connections that they have. */
+  /** Opens a new pool if the certificate changed; running requests finish on their connections. */
   async #showCertificate(): Promise<void> {
     const { clientCertificate } = this.#options;
     if (clientCertificate === undefined) return;
@@ -223,7 +223,7 @@ export class GatewayRequests {
     try {
       shown = await clientCertificate();
     } catch (cause) {
-      // The two files are not replaced in one step.
+      // The two files are not replaced atomically.
       if (this.#shown !== undefined) return;
       const message = `the client certificate for ${this.name} cannot be read: ${describe(cause)}`;
       throw new GatewayError(message, { code: "CERTIFICATE_UNREADABLE", remedy: "person", cause });
@@ -243,9 +243,9 @@ export class GatewayRequests {
       const message = `the token for ${this.name} cannot be read: ${describe(cause)}`;
       throw new GatewayError(message, { code: "TOKEN_UNREADABLE", remedy: "person", cause });
     }
-    // RFC 6750 section 2.1; anything else would also be no header field value.
+    // RFC 6750 section 2.1; other characters could also be invalid in a header field.
     if (/^[A-Za-z0-9._~+/-]+=*$/.test(text)) return text;
-    const message = `the token for ${this.name} is no bearer token (RFC 6750): it is empty or holds other characters than letters, digits and -._~+/=`;
+    const message = `the token for ${this.name} is not a bearer token (RFC 6750): it is empty or contains characters other than letters, digits and -._~+/=`;
     throw new GatewayError(message, { code: "TOKEN_MALFORMED", remedy: "person" });
   }
 }
@@ -302,7 +302,7 @@ function refusal(name: string, status: number, text: string, retryAfter: number)
     if (typeof error?.code === "string") code = error.code;
     if (typeof error?.message === "string") message = error.message;
   } catch {
-    // A proxy in front of the gateway: its text is quoted.
+    // From a proxy in front of the gateway: the message quotes its text.
   }
   const redirect = status >= 300 && status < 400;
   const [remedy, step] = redirect

@@ -2,13 +2,13 @@ import { KubeConfig, Watch } from "@kubernetes/client-node";
 import type { Dispatcher } from "undici";
 import { ApiError, readCredentials } from "./api-server.ts";
 
-/** What a watch reports besides its events. */
+/** Options and callbacks of a watch. */
 export interface InformerWatchOptions {
-  /** Media type to ask for. */
+  /** The requested media type. */
   readonly accept: string;
   /** Ends the watch for good. */
   readonly signal: AbortSignal;
-  /** Changes an object before the informer keeps it. */
+  /** Changes an object before the informer stores it. */
   readonly prepare: (object: object) => object;
   /** The API server accepted the watch or sent something over it. */
   readonly alive: () => void;
@@ -17,10 +17,12 @@ export interface InformerWatchOptions {
 }
 
 /**
- * The client's Watch, made safe for an informer that runs for months: bookmarks are asked for, so that a
- * quiet resource does not fall behind etcd's compaction; an error in the stream ends it; nothing starts
- * once stopped; failures that the client leaves as rejections are handed on. A connection that says
- * nothing for 30 seconds is given up by the client itself.
+ * The client's Watch, made safe for an informer that runs for months:
+ * - it requests bookmarks, so that a quiet resource does not fall behind etcd's compaction;
+ * - an error in the stream ends the watch;
+ * - nothing starts after the stop;
+ * - it forwards failures that the client leaves as rejections.
+ * The client itself closes a connection without data for 30 seconds.
  */
 export class InformerWatch extends Watch {
   readonly #options: InformerWatchOptions;
@@ -52,14 +54,14 @@ export class InformerWatch extends Watch {
     const take = (phase: string, object: unknown) => {
       if (ended || signal.aborted) return;
       if (phase === "ERROR") {
-        // The informer takes note of a 410 and lists anew. The API server then closes the stream, a proxy may not.
+        // The informer lists again after a 410. The API server then closes the stream; a proxy may not.
         const { code, message } = object as { code?: unknown; message?: unknown };
         if (code === 410) void callback(phase, object);
         end(code === 410 ? null : new ApiError(Number(code), path, String(message)));
         return;
       }
       alive();
-      // What is thrown here the client would take for a line that is no JSON, and pass over.
+      // The client would treat an exception from here as a line that is not JSON, and skip it.
       const hand = async () => callback(phase, phase === "BOOKMARK" ? object : prepare(object as object));
       hand().catch(end);
     };
@@ -75,7 +77,7 @@ export class InformerWatch extends Watch {
   }
 }
 
-/** Shares the credentials of a KubeConfig, and closes the connections that were made with them. */
+/** Shares the credentials of a KubeConfig, and closes the connections that use them. */
 class InformerConfig extends KubeConfig {
   readonly #shared: KubeConfig;
   readonly #accept: string;

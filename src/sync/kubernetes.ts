@@ -6,27 +6,27 @@ import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } 
 import { type BackoffLimits, backoffPause, Wakeup } from "./pacing.ts";
 import { ResourceFeed } from "./resource-feed.ts";
 
-/** Which API server is read, and how. */
+/** The API server and the options for reading it. */
 export interface KubernetesSourceOptions extends KubeConfigOptions {
   readonly logger: SyncLogger;
-  /** Whether the cluster id is known, so that no ClusterProperty is read. */
+  /** Whether the cluster id is configured, so that no ClusterProperty is read. */
   readonly clusterIdGiven: boolean;
   /** Whether pods are read, for the names of verified pods. Default false. */
   readonly pods?: boolean;
-  /** How often the served versions are looked at, besides when a resource is gone. Default 30,000. */
+  /** Milliseconds between two discoveries of the served versions; a missing resource starts one at once. Default 30,000. */
   readonly discoveryMilliseconds?: number;
-  /** How long a resource must be missing until its objects count as gone. Default 10,000. */
+  /** Milliseconds until the objects of a resource that is not served any more are removed. Default 10,000. */
   readonly goneAfterMilliseconds?: number;
-  /** Pauses after failures that may pass. Default 500 ms to 10 s. */
+  /** Pauses after transient failures. Default 500 ms to 10 s. */
   readonly backoff?: BackoffLimits;
-  /** Pauses after refusals that a person has to mend. Default 2 s to 60 s. */
+  /** Pauses after rejections that an operator must fix. Default 2 s to 60 s. */
   readonly slowBackoff?: BackoffLimits;
   /** Objects for each page of a list. Default 500. */
   readonly pageSize?: number;
 }
 
 const BACKOFF = { first: 500, most: 10_000 };
-// An API server that is just starting refuses what it will allow a moment later.
+// An API server that is starting rejects requests that it allows a moment later.
 const SLOW_BACKOFF = { first: 2_000, most: 60_000 };
 
 /** A cluster's objects from its API server, kept current. */
@@ -41,7 +41,7 @@ export class KubernetesSource implements ObjectSource {
   #saidNoExports = false;
   #saidMisnamed = false;
 
-  /** @throws {SourceError} when the kubeconfig cannot be used. */
+  /** @throws {SourceError} if the kubeconfig cannot be used. */
   constructor(options: KubernetesSourceOptions, listener: SourceListener) {
     this.#options = options;
     this.#listener = listener;
@@ -66,7 +66,7 @@ export class KubernetesSource implements ObjectSource {
     return this.#feeds.every(({ synced, listing }) => synced && !listing);
   }
 
-  /** When the resource that was confirmed longest ago was confirmed; those not served or not allowed do not count. */
+  /** The oldest confirmation of all resources; resources that are not served or not allowed do not count. */
   lastConfirmed(): number | undefined {
     if (!this.#feeds.every(({ synced }) => synced)) return undefined;
     const moments = this.#feeds.flatMap(({ confirmedAt }) => confirmedAt ?? []);
@@ -87,7 +87,7 @@ export class KubernetesSource implements ObjectSource {
         failures++;
         const error = new SourceError(
           "API_UNREACHABLE",
-          `the API server cannot be asked what it serves: ${describe(cause)}`,
+          `the discovery of the API server's resources failed: ${describe(cause)}`,
           false,
           cause,
         );
@@ -129,7 +129,7 @@ export class KubernetesSource implements ObjectSource {
         this.#absentSince.delete(feed);
         this.#options.logger.warn(
           { resource, group },
-          "no longer served by the API server: its objects are gone",
+          "the API server no longer serves it: its objects are removed",
         );
         feed.clear();
       }
@@ -143,9 +143,9 @@ export class KubernetesSource implements ObjectSource {
     this.#saidNoExports = !served;
   }
 
-  // An API server that restarts may answer for a moment as if CRDs did not exist.
+  // A restarting API server may briefly answer as if no CRDs existed.
   #isGone(feed: ResourceFeed): boolean {
-    const now = Date.now();
+    const now = performance.now();
     const since = this.#absentSince.get(feed) ?? now;
     this.#absentSince.set(feed, since);
     return now - since >= (this.#options.goneAfterMilliseconds ?? 10_000);

@@ -13,7 +13,7 @@ import { identifyObject } from "../extract/identity.ts";
 import { suggestKind } from "../extract/misspelt.ts";
 import type { KubernetesObject } from "../extract/objects.ts";
 
-/** A Kubernetes object with the place where it is written; lines and columns count from 1. */
+/** A Kubernetes object with its file, line and column; lines and columns count from 1. */
 export interface ManifestObject {
   readonly object: KubernetesObject;
   readonly file: string;
@@ -21,9 +21,9 @@ export interface ManifestObject {
   readonly column: number;
 }
 
-/** Something in the manifests that cannot be read or used. */
+/** A part of the manifests that cannot be read or used. */
 export interface ManifestProblem {
-  /** `BrokenFile` and `UnreadableFile` keep a whole file out, the others one object. */
+  /** `BrokenFile` and `UnreadableFile` concern a whole file, the others one object. */
   readonly code: "BrokenFile" | "UnreadableFile" | "NotAnObject" | "UnknownKind" | "DuplicateObject";
   readonly file: string;
   readonly line: number;
@@ -31,7 +31,7 @@ export interface ManifestProblem {
   readonly message: string;
 }
 
-/** What one file holds. Broken files have no objects. */
+/** The content of one file. A broken file has no objects. */
 export interface ManifestFile {
   readonly broken: boolean;
   readonly objects: readonly ManifestObject[];
@@ -39,9 +39,9 @@ export interface ManifestFile {
 }
 
 /**
- * Reads the text of a manifest file: YAML documents or JSON, `List` objects taken apart. Objects of kinds
- * that a snapshot is not made of are left out, with a problem where one of the right kind was probably meant. A syntax error anywhere breaks the whole file, so that
- * half an edit never counts.
+ * Reads the text of a manifest file: YAML documents or JSON, `List` objects as their items. Objects of kinds
+ * that a snapshot does not use are left out, with a problem if the kind is probably misspelt. A syntax error breaks the whole file, so that
+ * an unfinished edit never counts.
  */
 export function parseManifestFile(file: string, text: string): ManifestFile {
   const lines = new LineCounter();
@@ -91,7 +91,7 @@ export function parseManifestFile(file: string, text: string): ManifestFile {
     try {
       take(document.contents, () => document.toJS({ maxAliasCount: 100 }));
     } catch (cause) {
-      // toJS throws on aliases that lead nowhere or that multiply, and does not say where.
+      // toJS throws for YAML aliases without an anchor and for too many aliases, without a position.
       const message = cause instanceof Error ? cause.message : String(cause);
       const problem: ManifestProblem = {
         code: "BrokenFile",

@@ -5,19 +5,19 @@ import { ManifestDirectory, type ManifestProblem } from "./manifests.ts";
 import { type ObjectSource, SourceError, type SourceListener, type SyncLogger } from "./object-source.ts";
 import { Debounce, Wakeup } from "./pacing.ts";
 
-/** Where manifests are read and how changes are noticed. */
+/** The directory of manifests and the options for changes. */
 export interface ManifestSourceOptions {
   readonly directory: string;
-  /** Whether changes count until the signal aborts. */
+  /** Whether the source follows changes until the signal aborts. */
   readonly watch: boolean;
   readonly logger: SyncLogger;
-  /** How often the directory is looked at even where no change was notified. Default 5000. */
+  /** Milliseconds between two reads of the directory without a notification. Default 5000. */
   readonly pollMilliseconds?: number;
 }
 
 /**
- * A directory of manifests as a cluster's objects. Changes are noticed by the file system's notifications
- * and, since those do not reach network and container file systems, by looking now and then.
+ * A directory of manifests as a cluster's objects. The file system's notifications report changes; since network and container
+ * file systems may lack them, the source also reads the directory at intervals.
  */
 export class ManifestSource implements ObjectSource {
   complete = false;
@@ -34,7 +34,7 @@ export class ManifestSource implements ObjectSource {
     this.#manifests = new ManifestDirectory(options.directory);
   }
 
-  /** A directory is current as soon as it was read. */
+  /** A directory is current after each read. */
   lastConfirmed(now: number): number | undefined {
     return this.complete ? now : undefined;
   }
@@ -42,7 +42,7 @@ export class ManifestSource implements ObjectSource {
   async run(signal: AbortSignal): Promise<void> {
     const { watch: watching, pollMilliseconds = 5000 } = this.#options;
     const wakeup = new Wakeup();
-    // Editors write and rename several times for one save.
+    // An editor writes and renames several times for one save.
     const settle = new Debounce(() => wakeup.wake(), { quiet: 100, most: 1000 });
     const watcher = watching ? this.#createWatch(() => settle.touch()) : undefined;
     while (!signal.aborted) {

@@ -13,16 +13,16 @@ import {
 
 export type { ManifestObject, ManifestProblem } from "./manifest-file.ts";
 
-/** What a directory of manifests says. */
+/** The content of a directory of manifests. */
 export interface Manifests {
-  /** One object of each identity, by file and line; namespaces that objects imply included. */
+  /** One object of each identity, sorted by file and line, with the namespaces that objects imply. */
   readonly objects: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];
 }
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** Is called with a directory before it is read, or with one name in it that decides what is read. */
+/** A callback for each directory before it is read, or for one name in it on which the content depends. */
 export type Follow = (directory: string, name?: string) => Promise<void>;
 
 interface KnownFile extends ManifestFile {
@@ -31,14 +31,14 @@ interface KnownFile extends ManifestFile {
 
 /**
  * Reads every *.yaml, *.yml and *.json file under a directory. Hidden files and kustomization files are
- * passed over. What cannot be read is a problem with file, line and column, and costs nothing else.
- * @throws the error of node:fs when the directory itself cannot be read.
+ * skipped. An unreadable part becomes a problem with file, line and column; all other parts count.
+ * @throws the error of node:fs if the directory itself cannot be read.
  */
 export async function readManifests(directory: string): Promise<Manifests> {
   return new ManifestDirectory(directory).read();
 }
 
-/** A directory of manifests that is read again and again; files that did not change are not read again. */
+/** A directory of manifests for repeated reads; unchanged files are not read again. */
 export class ManifestDirectory {
   readonly #directory: string;
   #files = new Map<string, KnownFile>();
@@ -49,8 +49,8 @@ export class ManifestDirectory {
   }
 
   /**
-   * What the directory says now. The last good state of a file that is broken or unreadable keeps
-   * counting, next to its problems. Whoever watches what `follow` is called with notices every later change.
+   * The current content. For a broken or unreadable file the last good content
+   * counts, in addition to its problems. A watch on each argument of `follow` notices every later change.
    */
   async read(follow: Follow = async () => undefined): Promise<Manifests> {
     const files = new Map<string, KnownFile>();
@@ -83,7 +83,7 @@ export class ManifestDirectory {
       const { size } = await handle.stat();
       if (size > MOST_BYTES) throw new Error(`is larger than ${MOST_BYTES} bytes`);
       const text = await handle.readFile("utf8");
-      // Written to while it was read: what stood before counts until the writer is done.
+      // The file changed during the read: the previous content counts until the next read.
       if (before !== undefined && (await signatureOf(handle)) !== signature)
         return { ...before, signature: "" };
       const parsed = parseManifestFile(name, text);
@@ -104,7 +104,7 @@ async function signatureOf(handle: FileHandle): Promise<string> {
   return `${ino}-${size}-${mtimeNs}-${ctimeNs}`;
 }
 
-/** Follows the names by which a path is found: its own, and where it is a symbolic link that of its target. */
+/** Follows the names that a path depends on: its own, and for a symbolic link that of its target. */
 async function followPlace(path: string, follow: Follow): Promise<void> {
   await follow(dirname(path), basename(path));
   const real = await realpath(path).catch(() => path);
@@ -144,7 +144,7 @@ function isKustomization(name: string): boolean {
   return /^kustomization(?:\.ya?ml)?$/i.test(basename(name));
 }
 
-// As `kubectl apply` would have it: of two manifests of one object the later stands.
+// As with `kubectl apply`: of two manifests of one object the later one counts.
 function combine(
   files: readonly ManifestFile[],
   implyNamespace: (name: string) => KubernetesObject,
@@ -160,7 +160,7 @@ function combine(
     const before = objects.get(key);
     if (before !== undefined) {
       const { file, line, column } = before;
-      const message = `${kind} ${namespace === "" ? "" : `${namespace}/`}${name} is also in ${found.file}:${found.line}, which stands; delete one of the two`;
+      const message = `${kind} ${namespace === "" ? "" : `${namespace}/`}${name} is also in ${found.file}:${found.line}, which counts; delete one of the two`;
       problems.push({ code: "DuplicateObject", file, line, column, message });
     }
     objects.set(key, found);

@@ -1,16 +1,16 @@
 import type { KubernetesObject } from "../extract/objects.ts";
 
-/** Where a worker reports its progress; pino's loggers have this shape. */
+/** The worker's logger; pino's loggers implement it. */
 export interface SyncLogger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-/** A source cannot read something that it needs. */
+/** A source cannot read data that it needs. */
 export class SourceError extends Error {
   readonly code: string;
-  /** Whether it takes a person to mend it, so that trying again soon is of no use. */
+  /** Whether an operator must fix it, so that an early retry is useless. */
   readonly permanent: boolean;
 
   constructor(code: string, message: string, permanent: boolean, cause?: unknown) {
@@ -20,22 +20,22 @@ export class SourceError extends Error {
   }
 }
 
-/** What a source tells of. */
+/** The callbacks of a source. */
 export interface SourceListener {
   upsert(object: KubernetesObject): void;
   delete(object: KubernetesObject): void;
-  /** Objects were told of, or `complete` is another than before. */
+  /** Objects were reported, or `complete` changed. */
   changed(): void;
-  /** Something cannot be read; the source has logged it and goes on trying. */
+  /** A read failed; the source has logged it and retries. */
   failed(error: SourceError): void;
 }
 
-/** Where a cluster's objects come from. */
+/** A source of a cluster's objects. */
 export interface ObjectSource {
-  /** Whether what was told so far is a whole state of the cluster: false before everything was listed once, and while something is listed again. */
+  /** Whether the reported objects are a whole state of the cluster: false until all resources were listed once, and while one is listed again. */
   readonly complete: boolean;
-  /** When the source last knew that what it told is current, Unix milliseconds; undefined before the first time. */
+  /** When the source last confirmed that the reported objects are current, by `performance.now()`; undefined before the first time. */
   lastConfirmed(now: number): number | undefined;
-  /** Tells of the objects and their changes; resolves when the signal aborts. */
+  /** Reports the objects and their changes; resolves when the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }

@@ -26,12 +26,12 @@ export async function pause(milliseconds: number, signal: AbortSignal): Promise<
   }
 }
 
-/** Something to wait for that another part of the program sets off. */
+/** A signal that one part of the program waits for and another part sends. */
 export class Wakeup {
   #pending = false;
   #wake: (() => void) | undefined;
 
-  /** Ends the wait, or the next one if nobody waits. */
+  /** Ends the current wait, or the next one. */
   wake(): void {
     this.#pending = true;
     this.#wake?.();
@@ -75,17 +75,17 @@ export class NextTurn {
   }
 }
 
-/** How much may be spent: `burst` at once, `perSecond` in the long run. */
+/** The size of a budget: `burst` at once, `perSecond` on average. */
 export interface BudgetLimits {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-/** A budget that is spent one by one and fills up again with time. Moments are milliseconds that never go back. */
+/** A token bucket. Moments are milliseconds of a monotonic clock. */
 export class Budget {
   readonly #interval: number;
   readonly #ahead: number;
-  /** When everything that was spent is there again. */
+  /** When the bucket is full again. */
   #full = Number.NEGATIVE_INFINITY;
 
   constructor({ perSecond, burst }: BudgetLimits) {
@@ -93,7 +93,7 @@ export class Budget {
     this.#ahead = this.#interval * (burst - 1);
   }
 
-  /** Milliseconds until one may be spent; 0 for now. */
+  /** Milliseconds until the next token; 0 if one is available. */
   wait(now: number): number {
     return Math.max(0, this.#full - this.#ahead - now);
   }
@@ -103,15 +103,15 @@ export class Budget {
   }
 }
 
-/** How long changes are gathered, milliseconds. */
+/** Milliseconds for which changes are gathered. */
 export interface DebounceLimits {
-  /** Quiet that ends the gathering. */
+  /** The pause without changes that ends the gathering. */
   readonly quiet: number;
   /** The longest that a change waits. */
   readonly most: number;
 }
 
-/** Calls `action` once changes have been quiet for a while, or have waited long enough. */
+/** Calls `action` after a pause without changes, or after the longest wait. */
 export class Debounce {
   readonly #action: () => void;
   readonly #limits: DebounceLimits;
@@ -123,7 +123,7 @@ export class Debounce {
     this.#limits = limits;
   }
 
-  /** Something changed. */
+  /** Reports a change. */
   touch(): void {
     const now = performance.now();
     this.#since ??= now;
@@ -135,7 +135,7 @@ export class Debounce {
     }, wait);
   }
 
-  /** Forgets what is gathered. */
+  /** Drops the gathered changes. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#since = undefined;

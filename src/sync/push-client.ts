@@ -4,42 +4,41 @@ import { GatewayError, type GatewayOptions, GatewayRequests } from "./gateway-re
 import type { SyncLogger } from "./object-source.ts";
 import { type BackoffLimits, Budget, type BudgetLimits, backoffPause, pause, Wakeup } from "./pacing.ts";
 
-/** How one gateway is kept current. */
+/** Options for pushing to one gateway. */
 export interface PushClientOptions extends GatewayOptions {
-  /** How long the gateway answers from what it was told, in seconds. */
+  /** The lease in seconds: how long the gateway answers from the last push. */
   readonly leaseSeconds: number;
   readonly logger: SyncLogger;
-  /** Whether what was told last is known to be current, so that the lease may be renewed. */
+  /** Whether the last pushed state is known to be current, so that the lease may be renewed. */
   readonly isCurrent: () => boolean;
-  /** Pauses after failures that may pass. Default 500 ms to 15 s. */
+  /** Pauses after transient failures. Default 500 ms to 15 s. */
   readonly backoff?: BackoffLimits;
-  /** Pauses after refusals that a person has to mend. Default 10 s to 60 s. */
+  /** Pauses after rejections that an operator must fix. Default 10 s to 60 s. */
   readonly slowBackoff?: BackoffLimits;
-  /** How many requests it sends. Default 100 at once, 40 a second. */
+  /** The budget of requests. Default 100 at once, 40 a second. */
   readonly budget?: BudgetLimits;
 }
 
-/** The cluster's state now, the same object as before where nothing changed; undefined while the whole of it is unknown. */
+/** The cluster's state now, the same object as before if nothing changed; undefined while it is incomplete. */
 export type NewestSnapshot = () => ClusterSnapshot | undefined;
 
 interface Acknowledged {
   readonly snapshot: ClusterSnapshot;
   readonly generation: number;
-  /** When the lease was given, by this machine's clock. */
+  /** When the lease began, by this machine's clock. */
   readonly at: number;
 }
 
 const BACKOFF = { first: 500, most: 15_000 };
 const SLOW_BACKOFF = { first: 10_000, most: 60_000 };
 const ATTEMPTS_ONCE = 5;
-/** Gateways take 50 requests a second from a cluster unless configured otherwise (`limits.pushesPerSecond`). */
+/** Gateways accept 50 requests a second from a cluster by default (`limits.pushesPerSecond`). */
 const BUDGET = { perSecond: 40, burst: 100 };
 
 /**
- * Brings one gateway to the newest snapshot and keeps the cluster's lease there: the full snapshot
- * first, then deltas against what the gateway acknowledged, the full one again when it holds another
- * generation. A change is pushed at once; those that come while a push is in flight go together once it is
- * acknowledged.
+ * Pushes the newest snapshot to one gateway and keeps the cluster's lease there. The first push is the full
+ * snapshot; then it pushes deltas against the acknowledged state, and the full snapshot again if the gateway has
+ * another generation. It pushes a change at once; it combines changes during a push into the next one.
  */
 export class PushClient {
   readonly #options: PushClientOptions;
@@ -52,10 +51,10 @@ export class PushClient {
   #failures = 0;
   /** No attempt before this moment, by performance.now(). */
   #notBefore = 0;
-  /** A snapshot that the gateway refused as such, and from when on another one may be tried. */
+  /** A snapshot with rejected content, and the earliest time for another snapshot. */
   #refused: { readonly snapshot: ClusterSnapshot; readonly anotherFrom: number } | undefined;
 
-  /** @throws {TypeError} when the gateway is no http or https URL. */
+  /** @throws {TypeError} if the gateway is not an http or https URL. */
   constructor(options: PushClientOptions) {
     this.#options = options;
     this.#requests = new GatewayRequests(options);
@@ -64,16 +63,16 @@ export class PushClient {
     if (protocol === "http:" && options.token !== undefined && !/^(?:localhost|127\.|\[::1\])/.test(hostname))
       options.logger.warn(
         { gateway: this.#requests.name },
-        "the token goes to this gateway unencrypted; use https",
+        "the worker sends the token to this gateway unencrypted; use https",
       );
   }
 
-  /** There may be a newer state. */
+  /** Reports that a newer state may exist. */
   changed(): void {
     this.#wakeup.wake();
   }
 
-  /** Keeps the gateway current until the signal aborts. `newest` is called when a push could start, not for each change. */
+  /** Keeps the gateway current until the signal aborts. Calls `newest` when a push could start, not for each change. */
   async run(newest: NewestSnapshot, signal: AbortSignal): Promise<void> {
     this.#newest = newest;
     while (!signal.aborted) {
@@ -91,8 +90,8 @@ export class PushClient {
   }
 
   /**
-   * Brings the gateway to one snapshot.
-   * @throws {GatewayError} at once when the gateway refuses, else after five attempts.
+   * Pushes one snapshot to the gateway.
+   * @throws {GatewayError} at once if the gateway rejects it, else after five attempts.
    */
   async deliver(snapshot: ClusterSnapshot, signal: AbortSignal): Promise<void> {
     this.#wanted = snapshot;
@@ -110,7 +109,7 @@ export class PushClient {
     }
   }
 
-  /** Takes the cluster out of the clusterset at this gateway. @throws {GatewayError} */
+  /** Removes the cluster from the clusterset of this gateway. @throws {GatewayError} */
   async leave(signal: AbortSignal): Promise<void> {
     const clusterId = (this.#acknowledged?.snapshot ?? this.#wanted)?.clusterId;
     if (clusterId === undefined) return;
@@ -126,7 +125,7 @@ export class PushClient {
   #timeUntilDue(): number {
     const now = performance.now();
     const held = Math.max(0, this.#notBefore - now, this.#budget.wait(now));
-    // What changes during a pause is extracted once, at its end, unless another snapshot could end it.
+    // Changes during a pause are extracted once, at its end, unless another snapshot could end the pause.
     if (held > 0 && this.#refused === undefined) return held;
     this.#wanted = this.#newest() ?? this.#wanted;
     if (this.#wanted === undefined) return Number.POSITIVE_INFINITY;
@@ -138,7 +137,7 @@ export class PushClient {
     if (this.#acknowledged?.snapshot !== this.#wanted) return held;
     const renewal = this.#acknowledged.at + (this.#options.leaseSeconds * 1000) / 3;
     if (now < renewal) return Math.max(held, renewal - now);
-    // Due, but nobody knows whether the cluster still is as last pushed: looked at again when the source says so.
+    // The renewal is due, but the pushed state may be outdated: the source wakes this loop when it knows.
     return this.#options.isCurrent() ? held : 1000;
   }
 
@@ -147,7 +146,7 @@ export class PushClient {
     const { leaseSeconds, logger } = this.#options;
     const held = this.#acknowledged?.snapshot.clusterId === wanted.clusterId ? this.#acknowledged : undefined;
     const patch = held === undefined ? undefined : diffSnapshots(held.snapshot, wanted);
-    // The lease counts from when the gateway gave it, which is after this moment.
+    // The lease starts when the gateway accepts the request, which is after this moment.
     const at = performance.now();
     this.#budget.spend(at);
     const { generation } =
@@ -169,7 +168,7 @@ export class PushClient {
     this.#refused = undefined;
   }
 
-  /** Notes a failure and returns the pause that it asks for. */
+  /** Records a failure and returns the pause after it. */
   #failed(error: unknown): number {
     const { logger, backoff = BACKOFF, slowBackoff = SLOW_BACKOFF } = this.#options;
     const gateway = this.#requests.name;
@@ -177,7 +176,7 @@ export class PushClient {
     this.#failures++;
     const { code, status, remedy } = error;
     const fields = { gateway, code, status, failures: this.#failures };
-    // The full snapshot goes out at once, unless that is what was refused.
+    // The full snapshot follows at once, unless the gateway rejected just that.
     const resync = remedy === "resync" && this.#acknowledged !== undefined;
     if (remedy === "resync") this.#acknowledged = undefined;
     if (remedy === "person" || remedy === "content") logger.error(fields, error.message);

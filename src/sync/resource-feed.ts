@@ -10,22 +10,22 @@ import { type BackoffLimits, backoffPause, pause } from "./pacing.ts";
 const PARTIAL = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const FORGOTTEN_AFTER = 60_000;
 const REFUSALS_UNTIL_RELIST = 2;
-/** An API server that restarts refuses everyone until it has read its roles and service accounts. */
+/** A restarting API server rejects all clients until it has read its roles and service accounts. */
 const STARTING_FOR = 600_000;
 const FAILURES_WHILE_STARTING = 8;
-/** Statuses that say nothing about what was asked: who asks, or how busy the API server is. */
+/** Statuses that do not depend on the request: they concern credentials or the load of the API server. */
 const UNRELATED = new Set([401, 403, 429, 503]);
 
-/** What a feed needs from the source it belongs to. */
+/** The context of a feed, from its source. */
 export interface FeedContext {
   readonly api: ApiServer;
   readonly listener: SourceListener;
   readonly logger: SyncLogger;
-  /** Pauses after failures that may pass. */
+  /** Pauses after transient failures. */
   readonly backoff: BackoffLimits;
-  /** Pauses after refusals that a person has to mend. */
+  /** Pauses after rejections that an operator must fix. */
   readonly slowBackoff: BackoffLimits;
-  /** The API server says that it does not know the resource. */
+  /** The API server does not know the resource. */
   readonly rediscover: () => void;
 }
 
@@ -38,23 +38,23 @@ interface Run {
 
 /**
  * One resource of an API server, kept current by an informer of the Kubernetes client. The informer stops
- * at most errors, so it is started again, with a growing pause; objects stay told of until a complete
- * new list lacks them, whichever version of the API group it comes from.
+ * at most errors; the feed starts it again, with a growing pause. Objects stay reported until a complete
+ * new list lacks them, in any version of the API group.
  */
 export class ResourceFeed {
   readonly resource: ApiResource;
-  /** Whether the resource was listed once, or is known not to be there. */
+  /** Whether the resource was listed once, or is known not to be served. */
   synced = false;
-  /** Whether a list is under way. */
+  /** Whether a list is in progress. */
   listing = false;
-  /** When the API server last confirmed what was told, Unix milliseconds; undefined where nothing is served. */
+  /** When the API server last confirmed the reported objects, by `performance.now()`; undefined if nothing is served. */
   confirmedAt: number | undefined;
   readonly #context: FeedContext;
   readonly #told = new Map<string, KubernetesObject>();
   #run: Run | undefined;
   #failures = 0;
   #failedAt = 0;
-  /** Failures in a row that the API server answered with because of what it was asked. */
+  /** Consecutive failures that the request itself caused. */
   #refusals = 0;
 
   constructor(resource: ApiResource, context: FeedContext) {
@@ -62,19 +62,19 @@ export class ResourceFeed {
     this.#context = context;
   }
 
-  /** The version that is read; undefined where none is. */
+  /** The version that the feed reads; undefined if none. */
   get version(): string | undefined {
     return this.#run?.version;
   }
 
-  /** Reads a version from now on. What is told stays until it has been listed. */
+  /** Reads another version from now on. Reported objects stay until it has been listed. */
   serve(version: string): void {
     if (this.#run?.version === version) return;
     const { resource, group } = this.resource;
     if (this.#run !== undefined)
       this.#context.logger.info(
         { resource, group, from: this.#run.version, to: version },
-        "another version is served now",
+        "the API server now serves another version",
       );
     this.#failures = 0;
     this.#open(version);
@@ -120,7 +120,7 @@ export class ResourceFeed {
     this.#start(run);
   }
 
-  /** The resource is known not to be served: nothing of it exists. */
+  /** Reports that the resource is not served: it has no objects. */
   clear(): void {
     this.stop();
     this.confirmedAt = undefined;
@@ -131,7 +131,7 @@ export class ResourceFeed {
     if (changed) this.#context.listener.changed();
   }
 
-  /** Reads no more; what is told stays. */
+  /** Stops reading; reported objects stay. */
   stop(): void {
     const run = this.#run;
     this.#run = undefined;
@@ -190,14 +190,14 @@ export class ResourceFeed {
   }
 
   #confirm(run: Run): void {
-    if (this.#run === run) this.confirmedAt = Date.now();
+    if (this.#run === run) this.confirmedAt = performance.now();
   }
 
   #fail(run: Run, cause: unknown): void {
     if (this.#run !== run || run.restarting) return;
     const { listener, logger, rediscover, backoff, slowBackoff } = this.#context;
     const { resource, group, optional } = this.resource;
-    const now = Date.now();
+    const now = performance.now();
     this.#failures = now - this.#failedAt > FORGOTTEN_AFTER ? 1 : this.#failures + 1;
     this.#failedAt = now;
     const status = (cause as { statusCode?: unknown } | null | undefined)?.statusCode;
@@ -207,17 +207,17 @@ export class ResourceFeed {
     const starting =
       error.permanent &&
       this.#failures <= FAILURES_WHILE_STARTING &&
-      now - (this.confirmedAt ?? 0) < STARTING_FOR;
+      now - (this.confirmedAt ?? Number.NEGATIVE_INFINITY) < STARTING_FOR;
     const permanent = error.permanent && !starting;
     if (starting) {
       logger.warn(
         fields,
-        `refused, as by an API server that has just started; trying again. ${error.message}`,
+        `rejected, possibly because the API server has just started; trying again. ${error.message}`,
       );
       listener.failed(error);
     } else if (optional && error.code === "RBAC_FORBIDDEN") {
       if (this.#failures === 1 || this.#failures === FAILURES_WHILE_STARTING + 1)
-        logger.warn(fields, `${error.message}; going on without`);
+        logger.warn(fields, `${error.message}; continuing without it`);
       this.confirmedAt = undefined;
       this.synced = true;
       listener.changed();
@@ -235,7 +235,7 @@ export class ResourceFeed {
     const over = await pause(milliseconds, run.abort.signal);
     run.restarting = false;
     if (!over || this.#run !== run) return;
-    // A resource version that the API server does not know, as after a restored backup, fails for ever.
+    // A resource version that the API server does not know, for example after a restored backup, would always fail.
     if (this.#refusals < REFUSALS_UNTIL_RELIST) this.#start(run);
     else {
       this.#refusals = 0;
@@ -248,7 +248,7 @@ function objectKey({ metadata }: KubernetesObject): string {
   return `${String(metadata?.namespace ?? "")}/${String(metadata?.name ?? "")}`;
 }
 
-// Lists leave kind and apiVersion out, and field ownership is half of many objects.
+// Lists omit kind and apiVersion; field ownership is half of many objects.
 function trim(object: KubernetesObject, apiVersion: string, kind: string): KubernetesObject {
   const { managedFields: _, ...metadata } = (object.metadata ?? {}) as Record<string, unknown>;
   return { ...object, apiVersion, kind, metadata };

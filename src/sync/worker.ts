@@ -8,47 +8,47 @@ import { PushClient } from "./push-client.ts";
 
 export type { SyncLogger } from "./object-source.ts";
 
-/** Where a worker's objects come from. */
+/** The source of a worker's objects. */
 export type SyncSource =
   | { readonly kind: "kubernetes"; readonly kubeconfig?: string; readonly context?: string }
   | { readonly kind: "manifests"; readonly directory: string; readonly watch: boolean };
 
-/** What a sync worker does. */
+/** The options of a sync worker. */
 export interface SyncWorkerOptions {
   readonly source: SyncSource;
-  /** Absent means that the objects name it, see `chooseClusterId`. */
+  /** Default: from the objects, see `chooseClusterId`. */
   readonly clusterId?: string;
-  /** The cluster's own zone; absent means that none is served. */
+  /** The cluster's own zone. Default: none. */
   readonly clusterZone?: ClusterZone;
-  /** Base URLs; each gateway is kept current on its own. */
+  /** Base URLs; the gateways do not depend on each other. */
   readonly gateways: readonly string[];
-  /** The cluster's bearer token, or how to read it anew before each request; absent where a certificate does. */
+  /** The cluster's bearer token, or a function that reads it before each request; absent if a certificate is used. */
   readonly token?: string | (() => string | Promise<string>);
-  /** How to read the cluster's client certificate and key (PEM) anew before each request. */
+  /** Reads the cluster's client certificate and key (PEM) before each request. */
   readonly clientCertificate?: () => Promise<{ readonly cert: string; readonly key: string }>;
   /** PEM certificates to trust for the gateways instead of the system's. */
   readonly ca?: string;
-  /** Push one whole state and be done. */
+  /** Push one whole state, then end. */
   readonly once: boolean;
-  /** How long a gateway answers from what it was told. Default 60. */
+  /** The lease: how long a gateway answers from the last push, in seconds. Default 60. */
   readonly leaseSeconds?: number;
-  /** Take the cluster out of the clusterset on the way out. Default false: a restart leaves no gap. */
+  /** Remove the cluster from the clusterset at the end. Default false: a restart leaves no gap. */
   readonly leaveOnExit?: boolean;
-  /** How long leases are renewed although the API server no longer confirms the state. Default 900. */
+  /** How long the worker renews leases without an answer of the API server, in seconds. Default 900. */
   readonly staleAfterSeconds?: number;
   readonly signal: AbortSignal;
   readonly logger: SyncLogger;
-  /** Pauses between attempts at a gateway. */
+  /** Pauses between attempts to reach a gateway. */
   readonly backoff?: BackoffLimits;
 }
 
 const FAILURES_ONCE = 5;
 
 /**
- * Runs a sync worker until the signal aborts; with `once` until every gateway acknowledged one whole state.
- * @throws {SourceError} when the kubeconfig cannot be used.
- * @throws {TypeError} when a gateway is no http or https URL.
- * @throws with `once`: {SourceError}, {ClusterIdError} or {GatewayError}, for the first thing that cannot be done.
+ * Runs a sync worker until the signal aborts, or, with `once`, until every gateway acknowledged one whole state.
+ * @throws {SourceError} if the kubeconfig cannot be used.
+ * @throws {TypeError} if a gateway is not an http or https URL.
+ * @throws with `once`: {SourceError}, {ClusterIdError} or {GatewayError}, for the first failure.
  */
 export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
   const { signal, logger, clusterId, clusterZone, once } = options;
@@ -79,7 +79,7 @@ export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
       return undefined;
     }
   };
-  // Events that arrive together are looked at together.
+  // Events of one turn of the event loop are handled together.
   const changes = new NextTurn(() => {
     if (!once) for (const client of clients) client.changed();
     else {
@@ -142,12 +142,12 @@ function openSource(options: SyncWorkerOptions, listener: SourceListener): Objec
       );
 }
 
-/** Whether leases may be renewed; says in the log when that begins and ends to be doubtful. */
+/** Whether leases may be renewed; logs when that changes. */
 function watchFreshness(source: ObjectSource, options: SyncWorkerOptions): () => boolean {
   const stale = (options.staleAfterSeconds ?? 900) * 1000;
   let said = false;
   return () => {
-    const now = Date.now();
+    const now = performance.now();
     const confirmed = source.lastConfirmed(now);
     const age = confirmed === undefined ? Number.POSITIVE_INFINITY : now - confirmed;
     const current = age <= stale;

@@ -108,7 +108,8 @@ function byClock({ at, status, ...rest }: TransferState, asked: number): Transfe
     renewedAt: cluster.renewedAt + ahead,
     expiresAt: cluster.expiresAt + ahead,
   }));
-  return { ...rest, at: asked, status: { ...status, clusters } };
+  const behind = status.behindSince === undefined ? {} : { behindSince: status.behindSince + ahead };
+  return { ...rest, at: asked, status: { ...status, ...behind, clusters } };
 }
 
 /** A primary that did not give what it was asked for. */

@@ -136,7 +136,11 @@ export class Secondary implements DohGateway {
     const stale = this.#schedule.isStale(now);
     if (stale !== this.#saidStale) this.#sayStale(stale);
     const { image, leaseExpiry } = served;
-    return this.#stages.resolve(query, { image, leaseExpiry, view, now, transport, stale });
+    const isBehind = served.state.status.behindSince !== undefined;
+    return this.#stages.resolve(query, {
+      ...{ image, leaseExpiry, view, now, transport },
+      stale: stale || isBehind,
+    });
   }
 
   hasCluster(clusterId: string): boolean {

@@ -30,6 +30,9 @@ export const TransferStateResponse = z.object({
         imports: z.int(),
       }),
     ),
+    behindSince: time.optional().meta({
+      description: "Since when a change waits that the primary's answers should have: answers are stale.",
+    }),
     compileError: z.string().optional().meta({ description: "Why the primary still serves an older state." }),
   }),
 });
@@ -42,10 +45,15 @@ export function parseTransferState(value: unknown): TransferState {
     throw new Error(`the primary's state cannot be read: ${path.join(".") || "the body"}: ${message}`);
   }
   const { at, scope, status } = parsed.data;
-  const { imageHash, compileError, ...rest } = status;
+  const { imageHash, compileError, behindSince, ...rest } = status;
   return {
     at,
     ...(scope !== undefined && { scope }),
-    status: { ...rest, imageHash, ...(compileError !== undefined && { compileError }) },
+    status: {
+      ...rest,
+      imageHash,
+      ...(behindSince !== undefined && { behindSince }),
+      ...(compileError !== undefined && { compileError }),
+    },
   };
 }

@@ -28,10 +28,10 @@ export interface CompiledZones {
 
 /**
  * Compiles a clusterset into a ZoneImage: the clusterset zone with its aliases, the zones of single clusters, federation
- * zones. What cannot be a DNS record becomes a finding; everything beside it is compiled.
+ * zones. Data that DNS cannot hold becomes a finding; all other data is compiled.
  * @param history who had addresses before
- * @throws {NameError} when a zone name is malformed. @throws {RangeError} when two kinds claim one zone.
- * @throws {CapacityError} when a limit of the format is passed.
+ * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone.
+ * @throws {CapacityError} if the image would exceed a limit of the format.
  */
 export function compileZoneImage(
   clusterset: Clusterset,
@@ -79,14 +79,14 @@ export function compileZoneImage(
   return { image: ZoneImage.load(bytes), findings, reverse: builder.claims.history() };
 }
 
-/** Nothing but federation zones depends on a place. */
+/** Only federation zones depend on a locality. */
 function distinctLocalities({ federations, localities }: ZoneOptions): Locality[] {
   return federations.length === 0
     ? []
     : [...new Map(localities.map((place) => [localityView(place), place])).values()];
 }
 
-/** The names of the zones that a tree is, in text, the canonical one first. */
+/** The names of a tree's zones in text, the canonical one first. */
 function zonesOf({ zones }: ZonePlan, tree: number): string[] {
   return zones
     .filter((zone) => zone.tree === tree || zone.byView.some(([, own]) => own === tree))
@@ -112,7 +112,7 @@ function compileTree(clusterset: Clusterset, tree: TreePlan, scope: TreeScope, d
   }
 }
 
-/** Writes what a zone has whatever its services are; returns the node of its name server's name. */
+/** Writes the records that do not depend on services; returns the node of the name server's name. */
 function compileZoneItself(
   { image, apex }: TreeScope,
   tree: TreePlan,
@@ -139,7 +139,7 @@ function compileZoneItself(
   for (const { name, addresses } of hosts)
     for (const labels of labelsBelow(name, zones)) addAddresses(setsAt(labels).sets, addresses, ttl);
   for (const [node, sets] of records) builder.setRecords(node, sets);
-  // An empty zone still answers NODATA, not NXDOMAIN, at the name that all services hang below.
+  // An empty zone still answers NODATA, not NXDOMAIN, at the parent name of all services.
   nodes.child(apex, "svc", 0);
   return nameServer.node;
 }
@@ -153,7 +153,7 @@ function addAddresses(sets: RecordSets, addresses: readonly string[], ttl: numbe
   }
 }
 
-/** The labels of a name below each of the zones that it is in. */
+/** For each zone that contains the name: the labels below that zone. */
 function labelsBelow(name: string, zones: readonly string[]): string[][] {
   const host = canonicalZoneName(name);
   return zones

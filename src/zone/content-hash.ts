@@ -1,16 +1,16 @@
 import { HEADER_WORDS, Header } from "./layout.ts";
 
-/** Writes the hash of everything behind the header into the header. */
+/** Writes the hash of the content after the header into the header. */
 export function fillContentHash(image: Uint8Array<ArrayBuffer>): void {
   new Uint32Array(image.buffer, image.byteOffset, HEADER_WORDS).set(hashContent(image), Header.contentHash);
 }
 
-/** Whether the content still has the hash that the header names: a torn or altered image does not. */
+/** Whether the content has the hash in the header; a torn or altered image does not. */
 export function verifyContentHash(image: Uint8Array<ArrayBuffer>): boolean {
   return new ContentCheck(image).advance(image.length)!;
 }
 
-/** `verifyContentHash` in slices, where there is no time for the whole at once. */
+/** `verifyContentHash` in slices, for callers that must not block for the whole image. */
 export class ContentCheck {
   readonly #image: Uint8Array<ArrayBuffer>;
   readonly #hash: ContentHash;
@@ -20,7 +20,7 @@ export class ContentCheck {
     this.#hash = new ContentHash(image);
   }
 
-  /** Reads the next `octets`. @returns whether the hash is right, once all is read */
+  /** Reads the next `octets` bytes. @returns whether the hash matches, after the last slice; before it undefined */
   advance(octets: number): boolean | undefined {
     if (!this.#hash.advance(octets >> 2)) return undefined;
     const { buffer, byteOffset } = this.#image;
@@ -35,8 +35,8 @@ function hashContent(image: Uint8Array<ArrayBuffer>): Uint32Array {
   return hash.end();
 }
 
-// Four multiply-rotate lanes over 32-bit words, mixed at the end. It tells images apart and finds torn ones;
-// it does not defend against a forger, who could write the header as well.
+// Four multiply-rotate lanes over 32-bit words, mixed at the end. It distinguishes images and detects torn ones.
+// It does not detect forged images: a forger can write the header, too.
 class ContentHash {
   readonly #words: Int32Array;
   readonly #lanes = Int32Array.of(0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344);
@@ -46,7 +46,7 @@ class ContentHash {
     this.#words = new Int32Array(image.buffer, image.byteOffset, image.byteLength >> 2);
   }
 
-  /** Reads at least `most` words, as far as there are any. @returns whether all are read */
+  /** Reads about `most` words, fewer at the end. @returns whether all words are read */
   advance(most: number): boolean {
     const words = this.#words;
     const end = Math.min(words.length, this.#index + most);

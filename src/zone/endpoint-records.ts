@@ -9,14 +9,14 @@ export interface PlacedEndpoint {
   readonly octets: Uint8Array;
   readonly ports: readonly EndpointPort[];
   readonly toldBy: string;
-  /** None where it cannot have a name. */
+  /** Undefined if the endpoint cannot have a name. */
   readonly node: number | undefined;
   /** The number of the claim on its address, where it is one of the clusterset. */
   readonly claim?: number | undefined;
 }
 
 /**
- * The label that an endpoint is called by: its hostname, else its address (definition of hostname in both
+ * The label of an endpoint: its hostname, else its address (definition of hostname in both
  * specifications, section 2.1). A hostname that cannot be a label is a finding.
  */
 export function endpointLabel(
@@ -30,7 +30,7 @@ export function endpointLabel(
   scope.report(
     toldBy,
     "InvalidHostname",
-    `the hostname ${JSON.stringify(hostname)} cannot be a DNS label: its address is used instead`,
+    `the hostname ${JSON.stringify(hostname)} cannot be a DNS label: the name uses the address instead`,
   );
   return addressLabel(octets);
 }

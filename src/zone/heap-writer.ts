@@ -5,17 +5,17 @@ export class HeapWriter {
   #bytes = new Uint8Array(1 << 16);
   #length = 1;
 
-  /** Octets written so far: the offset of the next one. */
+  /** Bytes written so far: the offset of the next one. */
   get length(): number {
     return this.#length;
   }
 
-  /** The octets behind the heap; valid until the next write. */
+  /** The buffer of the heap; valid until the next write. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** The octets behind the heap with room for more; valid until the next write. */
+  /** The buffer of the heap with room for more bytes; valid until the next write. */
   get buffer(): Uint8Array<ArrayBuffer> {
     return this.#bytes;
   }
@@ -42,7 +42,7 @@ export class HeapWriter {
     this.#bytes[at + 1] = value;
   }
 
-  /** Writes a number of things, of which there are seldom many: one octet, or 255 and then two. */
+  /** Writes a count in one byte, or, from 255 on, as the byte 255 and a 16-bit number. */
   writeCount(value: number): void {
     if (value < LONG_COUNT) this.write8(value);
     else {

@@ -8,7 +8,7 @@ import { ReverseTable } from "./reverse-table.ts";
 
 const NO_VARIANTS: ReadonlyMap<number, RecordSets> = new Map();
 
-/** An image is full: a limit of the format would be passed. */
+/** An image is full: one more entry would exceed a limit of the format. */
 export class CapacityError extends Error {
   readonly code = "IMAGE_CAPACITY";
 }
@@ -26,13 +26,13 @@ export class ImageBuilder {
   readonly #ttls: number[] = [];
   readonly #trees: number;
 
-  /** @param trees how many trees of names the image has; the apex of tree n is node n. */
+  /** @param trees the number of trees of names in the image; the apex of tree n is node n. */
   constructor(trees: number) {
     this.#trees = trees;
     this.nodes = new NodeTable(this.heap, trees);
   }
 
-  /** The index + 1 of a namespace, to be given to the nodes that exist only where it does. */
+  /** The index + 1 of a namespace, for nodes that exist only if the namespace exists. */
   namespace(name: string): number {
     return this.#intern(this.#namespaces, name, name, "namespaces", 0xffff) + 1;
   }
@@ -61,7 +61,7 @@ export class ImageBuilder {
     return into.size - 1;
   }
 
-  /** Writes the record block of a node: what everybody gets, and what single views get instead. */
+  /** Writes the record block of a node: the sets of all views, and the sets that replace them in single views. */
   setRecords(node: number, sets: RecordSets, variants: ReadonlyMap<number, RecordSets> = NO_VARIANTS): void {
     this.nodes.setRecords(node, this.heap.length);
     sets.write(this.heap);

@@ -15,30 +15,30 @@ import { isLocalityView } from "./locality.ts";
 import { hashAddress, spread } from "./name-hash.ts";
 import { countEnd, listForView, read16, readCount } from "./record-block.ts";
 
-/** An image that cannot be loaded: foreign bytes, another format version, or cut off. */
+/** An image cannot be loaded: foreign bytes, another format version, or cut off. */
 export class ImageError extends Error {
   readonly code = "INVALID_IMAGE";
 }
 
-/** An image of another format version: made for another program. */
+/** An image has another format version: another version of the program wrote it. */
 export class ImageVersionError extends ImageError {}
 
-/** A zone that the image answers for. */
+/** A zone of the image. */
 export interface ImageZone extends ZoneName {
   readonly name: string;
-  /** The tree for askers without a view and for views without one of their own, or -1. */
+  /** The tree for queries without a view and for views without a tree of their own, or -1. */
   readonly tree: number;
-  /** Trees of single views, by view index; undefined where no view has one. */
+  /** Trees of single views, by view index; undefined if no view has one. */
   readonly treeByView: ReadonlyMap<number, number> | undefined;
 }
 
 /**
- * Everything that the gateway answers, as one immutable byte array: a hash table from names to RRsets
+ * All data of the gateway's answers as one immutable byte array: a hash table from names to RRsets
  * (byte layout in layout.ts).
  */
 export class ZoneImage {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Hex; equal for equal content, whatever the serial. */
+  /** Hex; equal for equal content, independent of the serial. */
   readonly contentHash: string;
   /** SOA serial (RFC 1035 section 3.3.13). */
   readonly serial: number;
@@ -51,9 +51,9 @@ export class ZoneImage {
   readonly ttls: readonly number[];
   readonly negativeTtl: number;
   readonly nodes: number;
-  /** How many trees there are: nodes below this number are their apexes. */
+  /** The number of trees; the nodes below this number are their apexes. */
   readonly trees: number;
-  /** Whether there are names of pods that exist without being listed, see `POD_NAMES`. */
+  /** Whether pod names exist that are not listed, see `POD_NAMES`. */
   readonly podNames: boolean;
   /** The node of `ns.dns`, the name server's name, in each tree. */
   readonly nameServers: readonly number[];
@@ -110,14 +110,14 @@ export class ZoneImage {
       const own = zones.find(
         (zone) => zone.tree === tree || [...(zone.treeByView?.values() ?? [])].includes(tree),
       );
-      if (own === undefined) throw new ImageError(`no zone leads to tree ${tree}`);
+      if (own === undefined) throw new ImageError(`tree ${tree} has no zone`);
       return own;
     });
     this.zones = zones.toSorted((one, other) => other.labels - one.labels);
   }
 
   /**
-   * Takes bytes as an image without copying them; `bytes` must start at a multiple of 4 in its buffer.
+   * Loads bytes as an image without copying them; `bytes` must start at a multiple of 4 in its buffer.
    * @throws {ImageError} for foreign bytes, another format version, or a length that does not fit.
    */
   static load(bytes: Uint8Array<ArrayBuffer>): ZoneImage {
@@ -138,21 +138,21 @@ export class ZoneImage {
   }
 
   /**
-   * The index of the view of a source cluster or a place. A cluster that the image does not know has the view of clusters that are not live, where
-   * there is one; -1 for everybody else.
+   * The index of the view of a source cluster or a locality. A cluster that the image does not know has the view of clusters that are not
+   * live, if the image has one; otherwise -1.
    */
   viewOf(clusterId: string | undefined): number {
     if (clusterId === undefined) return -1;
     return this.#viewIndex.get(clusterId) ?? (isLocalityView(clusterId) ? -1 : this.#absentView);
   }
 
-  /** The tree that a zone is for a view index, or -1 where the zone does not exist for it. */
+  /** The tree that a zone is for a view index, or -1 if the zone does not exist for it. */
   treeFor(zone: ImageZone, view: number): number {
     if (view < 0 || zone.treeByView === undefined) return zone.tree;
     return zone.treeByView.get(view) ?? zone.tree;
   }
 
-  /** The tree that a node stands in. */
+  /** The tree of a node. */
   treeOf(start: number): number {
     let node = start;
     while (node >= this.trees) node = this.nodeParent[node]!;
@@ -160,7 +160,7 @@ export class ZoneImage {
   }
 
   /**
-   * The node of a folded relative name (labels only, no root octet, from `start` to `end` in `name`) in a tree, or -1.
+   * The node of a folded relative name (labels only, no root label, from `start` to `end` in `name`) in a tree, or -1.
    * `hash` is that of the name, see name-hash.ts.
    */
   findNode(tree: number, name: Uint8Array, start: number, end: number, hash: number): number {
@@ -191,7 +191,7 @@ export class ZoneImage {
     return node === tree && position === end;
   }
 
-  /** Whether a node exists for a view: false when its namespace does not exist in the view's cluster. */
+  /** Whether a node exists for a view: false if its namespace does not exist in the view's cluster. */
   existsIn(node: number, view: number): boolean {
     if (view < 0) return true;
     const namespace = this.nodeNamespace[node]!;
@@ -206,7 +206,7 @@ export class ZoneImage {
     return block === 0 ? 0 : listForView(this.heap, block, view);
   }
 
-  /** The heap offset of the reverse target of an address for a view (asker, ttl, lease group, node), or 0. */
+  /** The heap offset of the reverse target of an address for a view (view, ttl, lease group, node), or 0. */
   findReverse(octets: Uint8Array, length: number, view: number): number {
     const { heap } = this;
     const slots = this.#reverseSlots;
@@ -221,7 +221,7 @@ export class ZoneImage {
     }
   }
 
-  /** The heap offsets of all reverse entries (length octet, address, targets). */
+  /** The heap offsets of all reverse entries (length byte, address, targets). */
   *reverseEntries(): Generator<number> {
     for (const entry of this.#reverseSlots) if (entry !== 0) yield entry;
   }

@@ -5,10 +5,10 @@
  *   header        HEADER_WORDS words, see `Header`
  *   slots         u32[], a power of two of them: node index + 1, or 0; linear probing from spread(hash)
  *   nodeParent    u32[nodes]: index of the parent; the first nodes are the apexes of the trees
- *   nodeLabel     u32[nodes]: offset in the heap of the label (length octet, octets, case kept)
+ *   nodeLabel     u32[nodes]: offset in the heap of the label (length byte, bytes, case kept)
  *   nodeRecords   u32[nodes]: offset in the heap of the node's record block; 0 for an empty non-terminal
  *   reverseSlots  u32[], a power of two of them: offset in the heap of a reverse entry, or 0
- *   nodeNamespace u16[nodes]: namespace index + 1, or 0 for names that belong to no namespace
+ *   nodeNamespace u16[nodes]: namespace index + 1, or 0 for names without a namespace
  *   lacking       u8[views][ceil(namespaces / 8)]: bit set where the view's cluster lacks the namespace
  *   tables        ASCII JSON: `ImageTables`
  *   heap          labels, record blocks, reverse entries; offset 0 is unused
@@ -19,23 +19,23 @@
  *   record block  setCount u8, sets; variantCount, variants (view u16, setCount u8, sets; by ascending view)
  *   set           type u16, ttl u8 (index into `ttls`; high bit: the order of records matters), leaseGroup u16,
  *                 count u16, data
- *   set data      A 4, AAAA 16, SRV 6 (port u16, target node u32) octets for each record;
+ *   set data      A 4, AAAA 16, SRV 6 (port u16, target node u32) bytes for each record;
  *                 other types: length u16 and RDATA for each
- *   reverse entry length u8 (4 or 16), octets, count, targets (asker u16, ttl u8, leaseGroup u16, node u32)
+ *   reverse entry length u8 (4 or 16), bytes, count, targets (asker u16, ttl u8, leaseGroup u16, node u32)
  *
- *   count         u8; where that is 255, the count is in the u16 behind it
+ *   count         u8; if it is 255, the count is in the u16 after it
  *
- * Multi-octet numbers in the heap are big-endian, as in DNS.
+ * Numbers of several bytes in the heap are big-endian, as in DNS.
  */
 
 /** "CDZI" read as a little-endian word. */
 export const IMAGE_MAGIC = 0x495a4443;
-/** An image of another version is refused when it is loaded. */
+/** Loading rejects an image of another version. */
 export const IMAGE_FORMAT_VERSION = 2;
 /** Words of the header. */
 export const HEADER_WORDS = 21;
 
-/** Word index of each header field; offsets and sizes are in octets, counts in entries. */
+/** Word index of each header field; offsets and sizes are in bytes, counts in entries. */
 export const Header = {
   magic: 0,
   version: 1,
@@ -58,31 +58,31 @@ export const Header = {
   trees: 20,
 } as const;
 
-/** A count whose number is in the two octets behind it. */
+/** The mark of a count whose number is in the next two bytes. */
 export const LONG_COUNT = 255;
 
-/** Octets of a set before its data. */
+/** Bytes of a set before its data. */
 export const SET_HEADER_BYTES = 7;
-/** Octets of one target of a reverse entry. */
+/** Bytes of one target of a reverse entry. */
 export const REVERSE_TARGET_BYTES = 9;
 
-/** Who a reverse target answers: everybody; one view is its index + 1, and goes before everybody. */
+/** The reverse target for all views; a target for one view has its index + 1, and wins. */
 export const ANY_ASKER = 0;
 
 /**
- * Type of an empty set at `<ns>.pod`: names of one label below it are addresses with dashes, which exist without
- * being listed. From the range for private use (RFC 6895 section 3.1).
+ * Type of an empty set at `<ns>.pod`: names of one label below it are addresses with dashes, which exist although
+ * the image does not list them. From the range for private use (RFC 6895 section 3.1).
  */
 export const POD_NAMES = 65280;
 
-/** The bit of a set's TTL octet that says that its records are not rotated. */
+/** The bit of a set's TTL byte that disables the rotation of its records. */
 export const KEEP_ORDER = 0x80;
 
-/** Which tree a zone name is, for whom. */
+/** The trees of a zone name. */
 export interface ZoneTable {
   /** Zone name in text with the trailing dot. */
   readonly name: string;
-  /** The tree for askers without a view and for views without one of their own; -1 where the zone does not exist for them. */
+  /** The tree for queries without a view and for views without a tree of their own; -1 if the zone does not exist for them. */
   readonly tree: number;
   /** Trees of single views, by view index. */
   readonly byView: readonly (readonly [view: number, tree: number])[];
@@ -92,13 +92,13 @@ export interface ZoneTable {
 export interface ImageTables {
   /** The first zone of a tree is its canonical one, which owns PTR targets. */
   readonly zones: readonly ZoneTable[];
-  /** Whether any name has the marker `POD_NAMES`. */
+  /** Whether a name has the marker `POD_NAMES`. */
   readonly podNames: boolean;
   /** The node of `ns.dns` in each tree. */
   readonly nameServers: readonly number[];
-  /** Cluster ids in the order of view indices; behind them places of clients outside, as `localityView` names them. */
+  /** Cluster ids in the order of view indices; then localities of clients outside, named by `localityView`. */
   readonly views: readonly string[];
-  /** Cluster ids that the records of each lease group rest on; group 0 rests on none. */
+  /** The cluster ids on which the records of each lease group depend; group 0 depends on none. */
   readonly leaseGroups: readonly (readonly string[])[];
   /** TTLs in seconds, by index. */
   readonly ttls: readonly number[];

@@ -21,9 +21,9 @@ const TYPE_NAMES: ReadonlyMap<number, string> = new Map(
 );
 
 /**
- * Every record that an image holds, as one asker sees it in one zone; leases are not applied. PTR records
- * come last. `zone` defaults to the canonical one, `view` (a cluster id) to an asker outside.
- * @throws {RangeError} when the image has no such zone or view.
+ * Every record of an image in one zone and one view; leases are not applied. PTR records
+ * come last. `zone` defaults to the canonical one, `view` (a cluster id) to outside.
+ * @throws {RangeError} if the image does not have the zone or the view.
  */
 export function* listRecords(
   image: ZoneImage,
@@ -34,9 +34,9 @@ export function* listRecords(
   if (listed === undefined) throw new RangeError(`the image has no zone ${zoneName}`);
   const viewIndex = image.viewOf(view);
   if (view !== undefined && viewIndex < 0)
-    throw new RangeError(`no cluster ${JSON.stringify(view)} is known`);
+    throw new RangeError(`the image does not know the cluster ${JSON.stringify(view)}`);
   const tree = image.treeFor(listed, viewIndex);
-  if (tree < 0) throw new RangeError(`${zoneName} exists in the views of clusters only: name one`);
+  if (tree < 0) throw new RangeError(`${zoneName} exists only in the views of clusters: name a cluster`);
   const server = `ns.dns.${zoneName}`;
   const { negativeTtl } = image;
   const { refresh, retry, expire } = SOA_TIMERS;

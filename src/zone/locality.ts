@@ -1,15 +1,15 @@
-/** Where a client outside every cluster is near to, in the words of nodes' labels (`topology.kubernetes.io/region` and `/zone`). */
+/** The region and zone of a client outside every cluster, with the values of nodes' labels (`topology.kubernetes.io/region` and `/zone`). */
 export interface Locality {
   readonly region: string;
   readonly zone?: string | undefined;
 }
 
-/** The name of the view that an image has for a place. No cluster id holds a colon. */
+/** The name of an image's view for a locality. A cluster id never contains a colon. */
 export function localityView({ region, zone }: Locality): string {
   return zone === undefined ? `region:${region}` : `zone:${region}/${zone}`;
 }
 
-/** Whether a view is that of a place. */
+/** Whether a view is that of a locality. */
 export function isLocalityView(view: string): boolean {
   return view.includes(":");
 }

@@ -4,7 +4,7 @@ import { apexHash, hashLabel, spread } from "./name-hash.ts";
 
 const FIRST_SLOTS = 1 << 10;
 
-/** The trees of names while an image is built: the first nodes are their apexes, every other has a parent and a label. */
+/** The trees of names while an image is built: the first nodes are their apexes; every other node has a parent and a label. */
 export class NodeTable {
   readonly #heap: HeapWriter;
   readonly #labels = new Map<string, number>();
@@ -18,7 +18,7 @@ export class NodeTable {
   #count: number;
   readonly #trees: number;
 
-  /** @param trees how many trees there are; the apex of tree n is node n. */
+  /** @param trees the number of trees; the apex of tree n is node n. */
   constructor(heap: HeapWriter, trees: number) {
     this.#heap = heap;
     this.#trees = trees;
@@ -31,12 +31,12 @@ export class NodeTable {
     return this.#count;
   }
 
-  /** Octets of the node's relative name on the wire, without the zone. */
+  /** The length in bytes of the node's relative name on the wire, without the zone. */
   nameBytes(node: number): number {
     return this.#nameBytes[node]!;
   }
 
-  /** The node for `label` below `parent`, added when it is new; the first spelling of a label is kept. */
+  /** The node for `label` below `parent`, added if it is new; the first spelling of a label is kept. */
   child(parent: number, label: string, namespace: number): number {
     const labelAt = this.#labelOffset(label);
     const bytes = this.#heap.buffer;
@@ -76,7 +76,7 @@ export class NodeTable {
     return this.#records[node] !== 0;
   }
 
-  /** Says where in the heap the node's record block starts. */
+  /** Sets the heap offset of the node's record block. */
   setRecords(node: number, block: number): void {
     this.#records[node] = block;
   }

@@ -1,6 +1,6 @@
 import type { Locality } from "./locality.ts";
 
-/** A federation (federated service discovery): its name, and the zones that its services are served in. */
+/** A federation (federated service discovery): its name and the zones of its services. */
 export interface FederationOptions {
   /** A label: the third of `<service>.<ns>.<federation>.svc.<zone>`. */
   readonly name: string;
@@ -10,7 +10,7 @@ export interface FederationOptions {
   readonly domain?: string;
 }
 
-/** A host in one of the zones: the gateway itself, where clients know it by such a name. */
+/** A host in one of the zones: the gateway itself, if its name is in a zone. */
 export interface HostOptions {
   readonly name: string;
   readonly addresses: readonly string[];
@@ -19,8 +19,8 @@ export interface HostOptions {
 /** Settings of a compilation. TTLs in seconds. */
 export interface ZoneOptions {
   /**
-   * Zone names in text; the first is canonical and owns PTR targets. Names below each of them answer alike,
-   * with SRV targets in the zone that was asked.
+   * Zone names in text; the first is canonical and owns PTR targets. All zones have the same names,
+   * with SRV targets in the zone of the query.
    */
   readonly zones: readonly string[];
   /** TTL of A, AAAA, SRV and PTR records. */
@@ -30,15 +30,15 @@ export interface ZoneOptions {
   /** SOA serial of this image. */
   readonly serial: number;
   readonly federations: readonly FederationOptions[];
-  /** Places of clients outside that federation zones keep an order of shards for. */
+  /** Localities of clients outside; federation zones keep an order of shards for each. */
   readonly localities: readonly Locality[];
-  /** Addresses of `ns.dns.<zone>`, the zone's name server; none where nobody asks it directly. */
+  /** Addresses of `ns.dns.<zone>`, the zone's name server; none if it has no plain DNS. */
   readonly nameServerAddresses: readonly string[];
-  /** Hosts that have address records beside the services; those in none of the zones are left out. */
+  /** Hosts that have address records in addition to the services; hosts out of zone are left out. */
   readonly hosts: readonly HostOptions[];
 }
 
-/** What is used where a setting is not given. */
+/** The defaults of the settings. */
 export const DEFAULT_ZONE_OPTIONS: ZoneOptions = {
   zones: ["clusterset.local."],
   ttl: 5,

@@ -3,19 +3,19 @@ import { RecordSets } from "./record-sets.ts";
 import { portLabels } from "./service-labels.ts";
 import type { ServiceScope } from "./tree-scope.ts";
 
-/** Where a port can be reached. */
+/** A port with its SRV target. */
 export interface PortTarget {
   readonly port: ServicePort | EndpointPort;
   /** The node of the SRV target; without one the port has a name, but no record. */
   readonly node: number | undefined;
-  /** The cluster whose snapshot told of it. */
+  /** The cluster that reported it. */
   readonly toldBy: string;
 }
 
 /**
- * Writes the SRV records of the named ports at `_<port>._<protocol>` below a service, and returns all of them,
+ * Writes the SRV records of the named ports at `_<port>._<protocol>` below a service, and returns all of them
  * for the service's own name. Unnamed ports have none.
- * @param views who has the records at the ports' names, by view index; default: everybody
+ * @param views the indexes of the views that have the records at the ports' names; default: all
  */
 export function writePortRecords(
   scope: ServiceScope,
@@ -27,7 +27,7 @@ export function writePortRecords(
   const { ttl } = scope.tree.image;
   const all = new RecordSets();
   const byNode = new Map<number, RecordSets>();
-  // Endpoints of one EndpointSlice share the objects of their ports.
+  // Endpoints of one EndpointSlice share their port objects.
   const judged = new Map<PortTarget["port"], NamedPort | undefined>();
   for (const { port, node, toldBy } of targets) {
     if (!judged.has(port)) judged.set(port, namePort(scope, serviceNode, port, toldBy, byNode));
@@ -45,7 +45,7 @@ export function writePortRecords(
   return all;
 }
 
-/** A port with the sets of its name `_<port>._<protocol>`; none where that name is too long. */
+/** A port with the sets of its name `_<port>._<protocol>`; undefined if that name is too long. */
 interface NamedPort {
   readonly number: number;
   readonly sets: RecordSets | undefined;

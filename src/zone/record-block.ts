@@ -1,7 +1,7 @@
 import { RecordType } from "../dns/codes.ts";
 import { LONG_COUNT, SET_HEADER_BYTES } from "./layout.ts";
 
-/** Octets of each record's data in a set of this type, or 0 where each carries its own length. */
+/** The size in bytes of each record's data in a set of this type, or 0 if each has its own length. */
 export function fixedDataBytes(type: number): number {
   switch (type) {
     case RecordType.A:
@@ -31,18 +31,18 @@ export function read32(bytes: Uint8Array, position: number): number {
   );
 }
 
-/** Reads a number of things. */
+/** Reads a count. */
 export function readCount(bytes: Uint8Array, position: number): number {
   const count = bytes[position]!;
   return count < LONG_COUNT ? count : read16(bytes, position + 1);
 }
 
-/** The offset just behind a number of things. */
+/** The offset after a count. */
 export function countEnd(bytes: Uint8Array, position: number): number {
   return position + (bytes[position]! < LONG_COUNT ? 1 : 3);
 }
 
-/** The offset just behind the set that starts at `set`. */
+/** The offset after the set at `set`. */
 export function setEnd(heap: Uint8Array, set: number): number {
   const fixed = fixedDataBytes(read16(heap, set));
   const count = read16(heap, set + 5);
@@ -52,7 +52,7 @@ export function setEnd(heap: Uint8Array, set: number): number {
   return position;
 }
 
-/** The offset of the set of `type` in the set list at `list` (its count octet), or 0 when it has none. */
+/** The offset of the set of `type` in the set list at `list` (its count byte), or 0 if it has none. */
 export function findSet(heap: Uint8Array, list: number, type: number): number {
   let set = list + 1;
   for (let left = heap[list]!; left > 0; left--) {
@@ -62,14 +62,14 @@ export function findSet(heap: Uint8Array, list: number, type: number): number {
   return 0;
 }
 
-/** The offset just behind the set list at `list`. */
+/** The offset after the set list at `list`. */
 export function listEnd(heap: Uint8Array, list: number): number {
   let position = list + 1;
   for (let left = heap[list]!; left > 0; left--) position = setEnd(heap, position);
   return position;
 }
 
-/** The set list of a record block for a view index, or for askers without one when `view` is -1. */
+/** The set list of a record block for a view index, or for queries without a view if `view` is -1. */
 export function listForView(heap: Uint8Array, block: number, view: number): number {
   if (view < 0) return block;
   let position = listEnd(heap, block);

@@ -2,15 +2,15 @@ import { RecordType } from "../dns/codes.ts";
 import type { HeapWriter } from "./heap-writer.ts";
 import { fixedDataBytes } from "./record-block.ts";
 
-/** The most records that one RRset holds. */
+/** The most records of one RRset. */
 export const MAX_SET_RECORDS = 0xffff;
-/** Records are compared one by one up to here; beyond, they are hashed. */
+/** Up to so many records are compared one by one; more records are hashed. */
 const MAX_COMPARED = 32;
 
-/** The records of one type, in the form that the image holds them in. */
+/** The records of one type, in the form of the image. */
 class RecordSet {
   readonly type: number;
-  /** Index of the TTL, with KEEP_ORDER where the order of records matters. */
+  /** Index of the TTL, with KEEP_ORDER if the order of records matters. */
   readonly ttl: number;
   readonly leaseGroup: number;
   readonly data: number[] = [];
@@ -23,7 +23,7 @@ class RecordSet {
     this.leaseGroup = leaseGroup;
   }
 
-  /** Adds a record unless it is there: equal octets are equal records (RFC 2181 section 5). */
+  /** Adds a record unless the set has it: equal bytes are equal records (RFC 2181 section 5). */
   add(record: ArrayLike<number>): void {
     if (this.count >= MAX_SET_RECORDS || this.#has(record)) return;
     for (let index = 0; index < record.length; index++) this.data.push(record[index]!);
@@ -43,7 +43,7 @@ class RecordSet {
     const { data } = this;
     const size = record.length;
     for (let start = 0; start < data.length; start += size) {
-      // Records of one set differ in their last octets first.
+      // Records of one set usually differ in their last bytes.
       let index = size - 1;
       while (index >= 0 && data[start + index] === record[index]) index--;
       if (index < 0) return true;
@@ -86,17 +86,17 @@ export class RecordSets {
     this.#set(RecordType.SRV, ttl, leaseGroup).add(record);
   }
 
-  /** Adds a record of a type that carries plain RDATA. */
+  /** Adds a record with plain RDATA. */
   addRdata(type: number, octets: Uint8Array, ttl: number, leaseGroup: number): void {
     this.#set(type, ttl, leaseGroup).add([octets.length >>> 8, octets.length & 255, ...octets]);
   }
 
-  /** Adds an empty set: something that resolve/ knows to do at this name. */
+  /** Adds an empty set: a mark for resolve/. */
   addMarker(type: number, ttl: number, leaseGroup: number): void {
     this.#set(type, ttl, leaseGroup);
   }
 
-  /** Adds everything that other sets hold. */
+  /** Adds all records of other sets. */
   addAll(other: RecordSets): void {
     for (const set of other.#sets) {
       const own = this.#set(set.type, set.ttl, set.leaseGroup);

@@ -10,14 +10,14 @@ const PROTOCOLS: ReadonlyMap<string, string> = new Map([
   ["SCTP", "_sctp"],
 ]);
 
-/** Whether text can be one label of a host name: RFC 1123 section 2.1, at most 63 octets. */
+/** Whether text can be one label of a host name: RFC 1123 section 2.1, at most 63 bytes. */
 export function isHostLabel(text: string): boolean {
   return text.length <= MAX_LABEL_BYTES && LABEL.test(text);
 }
 
 /**
- * The labels of a cluster id: one, or two joined by a dot (KEP-1645). A label value of Kubernetes can hold
- * underscores, too: a DNS label can as well, so they are kept. Undefined for anything else.
+ * The labels of a cluster id: one, or two joined by a dot (KEP-1645). A label value of Kubernetes may contain
+ * underscores; a DNS label may, too, so they are kept. Undefined for anything else.
  */
 export function clusterIdLabels(clusterId: string): readonly string[] | undefined {
   const labels = clusterId.split(".");
@@ -31,7 +31,7 @@ export function isObjectLabel(text: string): boolean {
   return isHostLabel(text) && text === text.toLowerCase();
 }
 
-/** The labels `_<port>._<protocol>` and the number of a port (specification 2.3.2), or why it has none. */
+/** The labels `_<port>._<protocol>` and the number of a port (specification 2.3.2), or the reason why it has none. */
 export type PortLabels =
   | {
       readonly kind: "named";
@@ -42,7 +42,7 @@ export type PortLabels =
   | { readonly kind: "unnamed" }
   | { readonly kind: "odd"; readonly reason: string; readonly message: string };
 
-/** Judges a port. Protocol defaults to TCP, as the API server would do for a Service. */
+/** Validates a port. The protocol defaults to TCP, as in the API server. */
 export function portLabels({ name, protocol, port }: ServicePort | EndpointPort): PortLabels {
   const shown = () => `port ${JSON.stringify(name)} (${protocol || "TCP"} ${port})`;
   if (port < 1 || port > 65535)
@@ -69,16 +69,16 @@ export function portLabels({ name, protocol, port }: ServicePort | EndpointPort)
 }
 
 /**
- * The label of an endpoint that has no hostname: its address with dashes, as CoreDNS writes it (an IPv6
- * address that ends in a dash gets a zero behind it).
+ * The label of an endpoint without a hostname: its address with dashes, as CoreDNS writes it (an IPv6
+ * address that would end in a dash gets a final zero).
  */
 export function addressLabel(octets: Uint8Array): string {
   return podLabels(octets).at(-1)!;
 }
 
 /**
- * The labels of a pod: its address with dashes, which for IPv6 may end in one as in CoreDNS, and then also with a
- * zero behind, since no host name ends in a dash (RFC 1123 section 2.1).
+ * The labels of a pod: its address with dashes. An IPv6 label that ends in a dash, as in CoreDNS, also exists with a
+ * final zero, since a host name must not end in a dash (RFC 1123 section 2.1).
  */
 export function podLabels(octets: Uint8Array): readonly string[] {
   const label = formatAddress(octets).replaceAll(/[.:]/g, "-");

@@ -4,31 +4,31 @@ import type { ZoneImage } from "./image.ts";
 import { SET_HEADER_BYTES } from "./layout.ts";
 import { findSet, fixedDataBytes, read16 } from "./record-block.ts";
 
-/** A service of the clusterset zone, as one asker sees it in an image. */
+/** A service of the clusterset zone in one view. */
 export interface ServiceListing {
   readonly namespace: string;
   readonly name: string;
-  /** Some of its addresses: IPv4 first, as they stand in the image. */
+  /** Some of its addresses: IPv4 first, in the order of the image. */
   readonly addresses: readonly string[];
   readonly addressCount: number;
   /** Its named ports that have SRV records: `_http._tcp`, with the first number. */
   readonly ports: readonly { readonly name: string; readonly number: number }[];
-  /** The clusters that its addresses rest on; empty where it has none. */
+  /** The clusters on which its addresses depend; empty if it has no address. */
   readonly clusters: readonly string[];
 }
 
 /** Which services are listed. */
 export interface ServiceSearch {
-  /** Words that all stand in `<service>.<namespace>`; case does not count. None for every service. */
+  /** Words that `<service>.<namespace>` must contain, without regard to case. Empty for all services. */
   readonly words: readonly string[];
-  /** A cluster id, undefined for askers outside. */
+  /** A cluster id; undefined for outside. */
   readonly view: string | undefined;
-  /** How many matches are left out before the first one. */
+  /** The number of matches to skip. */
   readonly offset: number;
   readonly most: number;
 }
 
-/** Addresses of a service that are listed one by one. */
+/** The most addresses of a service that are listed. */
 const MOST_ADDRESSES = 4;
 
 /** Services of an image by namespace and name, found in one pass over its nodes. */
@@ -44,7 +44,7 @@ const indexes = new WeakMap<ZoneImage, ServiceIndex>();
 
 /**
  * The services of the clusterset zone that match a search, and how many there are in all. Leases are not applied. The first
- * call for an image looks at every node of it, later ones at the services' names.
+ * call for an image reads all its nodes; later calls read the services' names.
  */
 export function listServices(
   image: ZoneImage,
@@ -66,13 +66,13 @@ export function listServices(
   return { total, services };
 }
 
-/** What a node of the clusterset's tree is, from its apex downwards: each step is one more label. */
+/** The kind of a node in the clusterset's tree, by its path from the apex. */
 const Step = { none: 0, apex: 1, svc: 2, namespace: 3, service: 4, protocol: 5, port: 6 } as const;
 
 function buildIndex(image: ZoneImage): ServiceIndex {
   const { nodeParent, nodes, trees } = image;
   const steps = new Uint8Array(nodes);
-  // The clusterset's tree is the first one, and a parent stands before its children.
+  // The clusterset's tree is the first one, and a parent comes before its children.
   steps[0] = Step.apex;
   const found: { readonly node: number; readonly namespace: string; readonly name: string }[] = [];
   const ports = new Map<number, number[]>();

@@ -7,36 +7,36 @@ import type { RecordSets } from "./record-sets.ts";
 import { claimOf } from "./reverse-order.ts";
 import type { ReverseTarget } from "./reverse-table.ts";
 
-/** What is needed to compile zones, the same for all of them. */
+/** The context that all zones of an image share. */
 export interface ImageScope {
   readonly builder: ImageBuilder;
   /** View index by cluster id. */
   readonly views: ReadonlyMap<string, number>;
-  /** View indices behind those of clusters, for clients outside whose place is known. */
+  /** The views of clients outside with a locality; their indices follow those of clusters. */
   readonly localities: readonly (readonly [view: number, origin: Origin])[];
   /** TTL index of records. */
   readonly ttl: number;
   readonly findings: ClusterFinding[];
 }
 
-/** One tree of names, and how long the zones are that lead to it. */
+/** One tree of names with the lengths of its zones. */
 export interface TreeScope {
   readonly image: ImageScope;
   /** The node of its apex. */
   readonly apex: number;
-  /** Octets of its shortest zone and of its canonical one. */
+  /** The lengths in bytes of its shortest zone and of its canonical one. */
   readonly shortestZoneBytes: number;
   readonly canonicalZoneBytes: number;
 }
 
-/** The object that names are compiled for, as findings name it. */
+/** The object whose names are compiled; findings name it. */
 export interface Subject {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Compiles the names of one service in one tree; everything odd about it becomes a finding. */
+/** Compiles the names of one service in one tree; data that cannot be served becomes a finding. */
 export class ServiceScope {
   readonly tree: TreeScope;
   readonly #subject: Subject;
@@ -52,7 +52,7 @@ export class ServiceScope {
     this.#namespaceIndex = namespaceIndex;
   }
 
-  /** The node of `labels` (leftmost first) below `parent`; undefined, with a finding, where the name is too long. */
+  /** The node of `labels` (leftmost first) below `parent`; undefined, with a finding, if the name is too long. */
   name(parent: number, labels: readonly string[], clusterId: string): number | undefined {
     const { shortestZoneBytes, image } = this.tree;
     const { nodes } = image.builder;
@@ -68,7 +68,7 @@ export class ServiceScope {
     return labels.reduceRight((node, label) => nodes.child(node, label, this.#namespaceIndex), parent);
   }
 
-  /** The octets of an address, or undefined with a finding. */
+  /** The bytes of an address, or undefined with a finding. */
   address(text: string, clusterId: string): Uint8Array | undefined {
     const octets = usableAddress(text);
     if (octets === undefined)
@@ -80,7 +80,7 @@ export class ServiceScope {
     return octets;
   }
 
-  /** Writes the sets of a node unless there are none. A name that an earlier object has stays that object's. */
+  /** Writes the sets of a node, if any. The name of an earlier object stays that object's. */
   write(node: number, sets: RecordSets, toldBy: string, variants?: ReadonlyMap<number, RecordSets>): void {
     if (sets.isEmpty && (variants === undefined || variants.size === 0)) return;
     const { builder } = this.tree.image;
@@ -89,7 +89,7 @@ export class ServiceScope {
       this.report(
         toldBy,
         "NameClash",
-        `${builder.nodes.describe(node)} (below the zone) belongs to an older object: it keeps it, and this one is not served there`,
+        `${builder.nodes.describe(node)} (below the zone) belongs to an older object: this object is not served there`,
       );
   }
 

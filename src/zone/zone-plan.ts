@@ -4,21 +4,21 @@ import type { FederationZone } from "./kinds/federation.ts";
 import type { ZoneTable } from "./layout.ts";
 import type { ZoneOptions } from "./options.ts";
 
-/** What grows in a tree of names. */
+/** The content of a tree of names. */
 export type TreePlan =
   | { readonly kind: "clusterset" }
   | { readonly kind: "cluster-local"; readonly zone: LocalZone }
   | { readonly kind: "federation"; readonly zones: FederationZone[] };
 
-/** Which zones an image has, and which trees they lead to: tree 0 is the clusterset's. */
+/** The zones of an image with their trees: tree 0 is the clusterset's. */
 export interface ZonePlan {
   readonly trees: readonly TreePlan[];
   readonly zones: readonly ZoneTable[];
 }
 
 /**
- * Plans the zones. A cluster's own zone that cannot be served (no name, or a name that is taken) is a finding.
- * @throws {NameError} when a configured zone is no name. @throws {RangeError} when two kinds claim one zone.
+ * Plans the zones. A cluster's own zone that cannot be served (its name is invalid or taken) is a finding.
+ * @throws {NameError} if a configured zone is not a name. @throws {RangeError} if two kinds claim one zone.
  */
 export function planZones(
   clusterset: Clusterset,
@@ -64,7 +64,7 @@ export function planZones(
 
 /**
  * A zone's name in lower case with the trailing dot.
- * @throws {NameError} where it is no name
+ * @throws {NameError} if it is not a name
  */
 export function canonicalZoneName(zone: string): string {
   return formatName(foldName(parseName(zone)));
@@ -91,6 +91,6 @@ function readLocalName(
   } catch (error) {
     return report((error as Error).message);
   }
-  if (name === ".") return report("the root cannot be a cluster's zone");
+  if (name === ".") return report("a cluster's zone cannot be the root");
   return (zones.get(name)?.tree ?? -1) >= 0 ? report(`${name} is a zone of the gateway`) : name;
 }

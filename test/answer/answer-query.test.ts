@@ -24,7 +24,7 @@ function answerOf(size: number): Answer {
   return { bytes: new Uint8Array(packet), outcome: "answer", freshness: 5 };
 }
 
-/** What a listener has of its own. */
+/** The settings of a listener. */
 interface Place {
   readonly view?: string;
   readonly outsideZones?: OutsidePolicy;
@@ -32,7 +32,7 @@ interface Place {
 
 interface Planted {
   readonly stubs?: QueryParts["stubs"];
-  /** Whether the answer is there at once. */
+  /** Whether the answer is synchronous. */
   readonly isCached?: boolean;
 }
 
@@ -41,6 +41,7 @@ function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array,
   const seen: (OutsidePolicy | string | undefined)[] = [];
   const counters = new QueryCounters();
   const answerQuery = createAnswerQuery({
+    audience: "public",
     gateway: {
       answer: () => ({
         bytes: new Uint8Array(12),
@@ -74,7 +75,7 @@ function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array,
   return { handle, seen, counters };
 }
 
-describe("a listener asked for a name outside the zones", () => {
+describe("a listener with a query for a name out of zone", () => {
   it.each<[string, OutsidePolicy, OutsidePolicy]>([
     ["denies it by its policy", "nxdomain", "nxdomain"],
     ["forwards it by its policy", "forward", "forward"],
@@ -88,14 +89,14 @@ describe("a listener asked for a name outside the zones", () => {
     ]);
   });
 
-  it("has what an alias of ours leads to looked up", async () => {
+  it("looks up the target of one of our CNAME records", async () => {
     const late = answerOf(1);
     const { handle, seen } = handlerOf(late, undefined, Uint8Array.of(1, 97, 0));
     expect(await handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp)).toEqual(late);
     expect(seen).toHaveLength(2);
   });
 
-  it("is none the worse where its cluster is not known: such names are everybody's", async () => {
+  it("answers also if its cluster is unknown: names out of zone do not depend on the view", async () => {
     const late = answerOf(1);
     for (const view of ["cluster-a", "nobody"]) {
       const { handle, seen } = handlerOf(late, "outside");
@@ -104,7 +105,7 @@ describe("a listener asked for a name outside the zones", () => {
     }
   });
 
-  it("keeps what is above a registered federation from being denied", async () => {
+  it("does not deny ancestors of a registered federation", async () => {
     const denial = { ...answerOf(0), outcome: "nxdomain" } as const;
     const kept = { ...denial, outcome: "nodata" } as const;
     const stubs = { size: 1, forward: () => undefined, keepAncestor: () => kept };
@@ -114,7 +115,7 @@ describe("a listener asked for a name outside the zones", () => {
     }
   });
 
-  it("asks nobody for a name of its zones", async () => {
+  it("asks no upstream for a name in its zones", async () => {
     const { handle, seen } = handlerOf(answerOf(1), undefined);
     expect(await handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp)).toMatchObject({
       outcome: "refused",
@@ -122,7 +123,7 @@ describe("a listener asked for a name outside the zones", () => {
     expect(seen).toEqual([]);
   });
 
-  it("truncates what fits into no datagram, and sends it whole over TCP (RFC 2181 section 9)", async () => {
+  it("truncates an answer that does not fit into a datagram, and sends it whole over TCP (RFC 2181 section 9)", async () => {
     const late = answerOf(20);
     const { handle } = handlerOf(late, "outside");
     const short = await handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp);
@@ -137,7 +138,7 @@ describe("the duration histogram", () => {
     counters.durations().buckets.reduce((sum, count) => sum + count, 0);
 
   it.each([HTTPS, udp, tcp, streamTransport("dot", 1000)])(
-    "has a forwarded answer that was cached, over $name",
+    "counts a forwarded answer from the cache, over $name",
     async (transport) => {
       const world = handlerOf(answerOf(1), "outside", undefined, { isCached: true });
       await world.handle(asked, "192.0.2.7", { outsideZones: "forward" }, transport);
@@ -145,7 +146,7 @@ describe("the duration histogram", () => {
     },
   );
 
-  it("has none that waited for another name server", async () => {
+  it("does not count an answer that waited for another name server", async () => {
     const world = handlerOf(answerOf(1), "outside");
     await world.handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp);
     expect(countOf(world)).toBe(0);

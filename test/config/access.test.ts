@@ -88,6 +88,7 @@ describe("rules", () => {
       clusters: ["west", "east"],
       addressSources: ["LoadBalancer"],
       addressRanges: ["10.0.0.0/8"],
+      targets: ["elb.example.net", "Example.ORG."],
     };
     const { access } = read({
       tls: { clientCaFile: "ca.crt" },

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createOutOfZone, fetchUpstreams } from "../../src/assembly/out-of-zone.ts";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
 import { upstreamName } from "../../src/config/forward.ts";
 import { UsageError } from "../../src/config/usage-error.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
-import { createOutside, fetchUpstreams } from "../../src/hosts/settings/outside.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -30,12 +30,14 @@ function complaint(text: string): string {
   throw new Error("the config file was taken");
 }
 
+const parts = { upstreams: [], log: () => {} };
+
 describe("settings of forwarding", () => {
   it("have defaults that do nothing", () => {
     const config = read("");
     expect(config).toMatchObject({ outsideZones: "refuse", paths: [], forward: { upstreams: [] } });
-    expect(createOutside(config, { upstreams: [] }).outside).toBeUndefined();
-    expect(createOutside({ ...config, outsideZones: "nxdomain" }, { upstreams: [] }).outside).toBeUndefined();
+    expect(createOutOfZone(config, parts).outside).toBeUndefined();
+    expect(createOutOfZone({ ...config, outsideZones: "nxdomain" }, parts).outside).toBeUndefined();
   });
 
   it("name upstreams in short and in full, with paths of files counted from the config file", () => {
@@ -76,7 +78,7 @@ paths:
   - { path: /dns-query, outsideZones: refuse }
 forward: { upstreams: [192.0.2.53] }
 `);
-    const { outside, policies } = createOutside(config, { upstreams: [] });
+    const { outside, policies } = createOutOfZone(config, parts);
     expect(outside?.forwarder).toBeDefined();
     expect([policies.default, ...policies.byPath]).toEqual([
       "nxdomain",
@@ -86,12 +88,12 @@ forward: { upstreams: [192.0.2.53] }
   });
 
   it("make forwarding possible where only another listener forwards", () => {
-    const config = read("forward: { upstreams: [192.0.2.53] }");
-    expect(createOutside(config, { upstreams: [], listeners: ["refuse"] }).outside).toBeUndefined();
-    expect(
-      createOutside(config, { upstreams: [], listeners: ["nxdomain"] }).outside?.forwarder,
-    ).toBeUndefined();
-    expect(createOutside(config, { upstreams: [], listeners: ["forward"] }).outside?.forwarder).toBeDefined();
+    const listening = (outsideZones: string) =>
+      read(`forward: { upstreams: [192.0.2.53] }
+dns: { listen: [{ address: "127.0.0.1:53", outsideZones: ${outsideZones} }] }`);
+    expect(createOutOfZone(listening("refuse"), parts).outside).toBeUndefined();
+    expect(createOutOfZone(listening("nxdomain"), parts).outside?.forwarder).toBeUndefined();
+    expect(createOutOfZone(listening("forward"), parts).outside?.forwarder).toBeDefined();
   });
 
   it.each<readonly [string, string]>([

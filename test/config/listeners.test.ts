@@ -6,7 +6,7 @@ import { namesInCertificate } from "../../src/config/listeners.ts";
 import { ownNames } from "../../src/config/own-names.ts";
 import { UsageError } from "../../src/config/usage-error.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";
-import { designatedResolver } from "../../src/hosts/node/listeners/designation.ts";
+import { designatedResolver } from "../../src/hosts/node/gateway/designation.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -16,6 +16,7 @@ import { dohCases, shortQueryCases } from "./cases/doh.ts";
 import { federations, federationTable } from "./cases/federation.ts";
 import { httpWorld, WHO, WHO_BY_VIEW } from "./cases/http-world.ts";
 import { jsonCases } from "./cases/json.ts";
+import { longTokens } from "./cases/long-tokens.ts";
 import { PUBLIC_URL, pageCases } from "./cases/pages.ts";
 import { PUSH_BOUNDS, pushLimitCases, pushRefusalCases } from "./cases/push-refusals.ts";
 import { pushScenarios } from "./cases/push-scenarios.ts";
@@ -40,6 +41,8 @@ const TOKENS = [
   })),
 ];
 
+const LONG_TOKENS = await longTokens();
+
 /** What the tables need: the zones and federations of all of them, who may push, who may ask as whom. */
 const SETTINGS: HostSettings = {
   zones: [...clustersetTable.zones!],
@@ -48,7 +51,7 @@ const SETTINGS: HostSettings = {
   lease: { minimumSeconds: 1 },
   publicUrl: PUBLIC_URL,
   cors: { origins: "*" },
-  push: { credentials: credentialsOf(TOKENS) },
+  push: { credentials: [...credentialsOf(TOKENS), LONG_TOKENS.credential] },
 };
 
 const RESTRICTED = await restrictedRules();
@@ -101,6 +104,7 @@ export function describeHost(host: HostUnderTest): void {
       beforeEach(leave);
       afterAll(leave);
       httpTable("refuses", pushRefusalCases, fetch);
+      httpTable("long tokens", LONG_TOKENS.cases, fetch);
       it.each(titled(pushScenarios))("%s", (_, scenario) => scenario.run(pushApi(fetch)));
     });
 

@@ -16,10 +16,15 @@ export type Step =
 export function stepsOf(page: string, until?: string): Step[] {
   const text = textOf(page).split(until === undefined ? "\0" : `\n${until}\n`)[0]!;
   return [...text.matchAll(/^```(yaml|sh)\n(.*?)^```/gms)].flatMap(([, language, block]) => {
-    if (language === "sh") return commandsIn(block!).map(stepOf);
+    if (language === "sh") return stepsIn(block!);
     const path = /^# (\S+\.yaml)\n/.exec(block!)?.[1];
     return path === undefined ? [] : [{ kind: "file", path, text: block! } as const];
   });
+}
+
+/** The commands of a block of shell code. */
+export function stepsIn(block: string): Step[] {
+  return commandsIn(block).map(stepOf);
 }
 
 /** Whole commands: loops over several lines, and lines that end with a backslash, are one. */

@@ -24,7 +24,12 @@ const codes = new Set(
   ),
 );
 const events = new Set(
-  sources.flatMap((text) => [...text.matchAll(/\bevent: "([a-z-]+)"(?! \|)/g)].map(([, event]) => event!)),
+  sources.flatMap((text) =>
+    [
+      ...text.matchAll(/\bevent: "([a-z-]+)"(?! \|)/g),
+      ...text.matchAll(/\blog(?:Json)?\(\s*"(?:debug|info|warn|error)",\s*"([a-z-]+)"/g),
+    ].map(([, event]) => event!),
+  ),
 );
 const named = new Set([...page.matchAll(/`([A-Za-z][\w-]*)`/g)].map(([, name]) => name!));
 

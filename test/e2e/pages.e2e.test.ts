@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { stepsOf } from "../docs/steps.ts";
+import { stepsIn, stepsOf } from "../docs/steps.ts";
 import { checkout, cliPath, type Finished, runProgram } from "./cli.ts";
 import { temporaryFolder } from "./servers/folders.ts";
 import { freePort } from "./servers/ports.ts";
@@ -9,26 +9,40 @@ import { ServerProcess } from "./servers/process.ts";
 import { ensureTools } from "./servers/tools.ts";
 import { waitFor } from "./servers/wait.ts";
 
-/** Ports that pages name, each to be replaced by one that is free. */
+/** The ports in the pages; each is replaced by a free one. */
 const PORTS = ["8443", "9443", "9444"];
 
 interface Page {
   readonly page: string;
-  /** The folder that the page has its reader make and enter. */
+  /** The folder that the page's reader makes and enters. */
   readonly enters?: string;
-  /** A heading from which on other tests run the commands. */
+  /** Commands that the page's reader has run before. */
+  readonly before?: string;
+  /** The heading from which on other tests run the commands. */
   readonly until?: string;
 }
 
+/** A gateway with the config file gateway.yaml, to which cluster-a has pushed. */
+const RUNNING_GATEWAY = `
+printf 'listen: localhost:8443\\nstateDirectory: state\\npush:\\n  credentials: [{ clusterId: cluster-a, tokenFile: cluster-a.token }]\\n' > gateway.yaml
+clusterset-doh token > cluster-a.token
+clusterset-doh serve --config gateway.yaml &
+clusterset-doh sync --once --lease 3600 --manifests examples/cluster-a --cluster-id cluster-a --gateway https://localhost:8443 --ca-file state/tls/self-signed.crt --token-file cluster-a.token
+`;
+
 const pages: readonly Page[] = [
   { page: "docs/tutorials/three-clusters.md", enters: "three-clusters" },
+  { page: "docs/how-to/back-up.md", before: RUNNING_GATEWAY },
+  { page: "docs/how-to/certificates.md" },
   { page: "docs/how-to/federation.md" },
   { page: "docs/how-to/location.md", until: "## On a Worker" },
+  { page: "docs/how-to/rotate.md", before: "clusterset-doh token > cluster-a.token" },
+  { page: "docs/how-to/upgrade.md", before: RUNNING_GATEWAY },
   { page: "docs/reference/names-and-records.md" },
   { page: "docs/reference/command-line.md" },
 ];
 
-describe.each(pages)("$page", async ({ page, enters = ".", until }) => {
+describe.each(pages)("$page", async ({ page, enters = ".", before = "", until }) => {
   await ensureTools();
   const parent = temporaryFolder("page");
   const folder = join(parent, enters);
@@ -37,7 +51,7 @@ describe.each(pages)("$page", async ({ page, enters = ".", until }) => {
   const jobs: ServerProcess[] = [];
   let functions = "";
 
-  // As in the checkout, with the command on the PATH.
+  // The folder is like the checkout, with the command on the PATH.
   mkdirSync(folder, { recursive: true });
   symlinkSync(join(checkout, "examples"), join(parent, "examples"));
   const program = join(parent, "clusterset-doh");
@@ -47,7 +61,7 @@ describe.each(pages)("$page", async ({ page, enters = ".", until }) => {
       .replaceAll("npx clusterset-doh", "clusterset-doh")
       .replaceAll(/\b(?:8443|9443|9444)\b/g, (port) => ports.get(port)!);
   const scripted = (line: string) => {
-    // Without --listen a gateway takes the default port, which may be taken.
+    // Without --listen a gateway uses the default port, which may be in use.
     const command = placed(line).replace(
       /(serve) (?!--config)/,
       `$1 --listen localhost:${ports.get("8443")} `,
@@ -81,7 +95,7 @@ describe.each(pages)("$page", async ({ page, enters = ".", until }) => {
     });
   }
 
-  for (const step of stepsOf(page, until)) {
+  for (const step of [...stepsIn(before), ...stepsOf(page, until)]) {
     if (step.kind === "file")
       test(`the file ${step.path}`, () => {
         expect(existsSync(join(folder, step.path))).toBe(false);

@@ -98,7 +98,7 @@ describe.each([
         if (resource === "nodes") {
           // Optional: the places of nodes are missing, and nothing else.
           await waitFor("what is said", () =>
-            refusals().some(({ msg }) => msg.endsWith("; going on without")),
+            refusals().some(({ msg }) => msg.endsWith("; continuing without it")),
           );
           await untilEqual("services", () => told.services!.ask(gateway), told.services!.before);
           await untilEqual("exports", async () => (await gateway.http("/readyz")).status, 200);

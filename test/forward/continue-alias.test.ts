@@ -39,7 +39,7 @@ function ask(
   const outside = new Outside({ given: "refuse", localZones, forwarder });
   const message = queryFor(NAME, withEdns, type);
   const given = resolve(message, world(target))!;
-  return { given, asked, answered: outside.answer(message, given, policy, "192.0.2.77") };
+  return { given, asked, answered: outside.answer(message, given, policy, "192.0.2.77", "public") };
 }
 
 describe("an alias that leads outside", () => {
@@ -123,7 +123,7 @@ describe("an alias that leads outside", () => {
       { flags: 0x0110, additionals: [optRecord([], { flag_do: true })] },
       "AAAA",
     );
-    await outside.answer(message, resolve(message, world(TARGET))!, "forward", undefined);
+    await outside.answer(message, resolve(message, world(TARGET))!, "forward", undefined, "public");
     expect(decoded(asked[0]!.query)).toMatchObject({
       flag_cd: true,
       questions: [{ type: "AAAA" }],

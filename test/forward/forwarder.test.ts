@@ -24,6 +24,7 @@ import {
 const NAME = "www.example.com";
 const QUERY = queryFor(NAME, withEdns);
 const HOUR = 3_600_000;
+const CLIENT = "192.0.2.77";
 
 const addresses = ({ answer }: OutsideAnswer) =>
   decoded(answer.bytes).answers?.map((record) => "data" in record && record.data);
@@ -116,6 +117,46 @@ describe("the cache", () => {
     await ask(queryFor(NAME, {}, "AAAA"));
     expect(asked).toHaveLength(3);
     atOnce(ask(queryFor("WWW.example.com", { id: 3 })));
+  });
+});
+
+describe("audiences", () => {
+  it("do not learn of each other's questions: not by age, TTL, errors or time", async () => {
+    const { ask, asked, clock } = fakeForwarder(
+      { one: addressFor("192.0.2.1", 300) },
+      { cache: { audiences: 2 } },
+    );
+    await ask(QUERY, CLIENT, "laptops");
+    await clock.advance(12_000);
+    const first = await ask(QUERY, CLIENT, "phones");
+    expect(asked).toHaveLength(2);
+    expect(first.origin).toMatchObject({ ageSeconds: 0, isStale: false });
+    expect(decoded(first.answer.bytes).answers).toMatchObject([{ ttl: 300 }]);
+    expect(atOnce(ask(QUERY, CLIENT, "laptops")).origin).toMatchObject({ ageSeconds: 12 });
+  });
+
+  it("do not wait for each other's queries", async () => {
+    const { ask, asked } = fakeForwarder({ one: addressOf("192.0.2.1") });
+    await Promise.all([
+      ask(QUERY, CLIENT, "laptops"),
+      ask(QUERY, CLIENT, "phones"),
+      ask(QUERY, CLIENT, "phones"),
+    ]);
+    expect(asked).toHaveLength(2);
+  });
+
+  it("have equal shares of the cache: one that fills its own takes nothing from another", async () => {
+    const { ask, forwarder } = fakeForwarder(
+      { one: addressFor("192.0.2.1", 3600) },
+      { cache: { bytes: 10_000, audiences: 2 } },
+    );
+    await ask(QUERY, CLIENT, "laptops");
+    const { bytes } = forwarder.cached;
+    for (let index = 0; index < 50; index++)
+      await ask(queryFor(`name-${index}.example.com`), CLIENT, "phones");
+    atOnce(ask(QUERY, CLIENT, "laptops"));
+    expect(forwarder.cached.bytes).toBeLessThanOrEqual(5000 + bytes);
+    expect(ask(queryFor("name-0.example.com"), CLIENT, "phones")).toBeInstanceOf(Promise);
   });
 });
 

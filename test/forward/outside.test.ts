@@ -22,7 +22,7 @@ function outsideOf(
   });
   const outside = new Outside({ given: "refuse", localZones, forwarder, ...changes });
   const answer = (message: Uint8Array, policy: OutsidePolicy = "forward", given: Answer = GIVEN) =>
-    outside.answer(message, given, policy, CLIENT);
+    outside.answer(message, given, policy, CLIENT, "public");
   return { outside, answer, asked, counted };
 }
 
@@ -262,7 +262,7 @@ describe("clients that may use upstreams", () => {
     [undefined, false],
   ])("%s: %s", (client, expected) => {
     const { outside, counted } = outsideOf({ clients });
-    const said = outside.answer(queryFor("www.example.com", withEdns), GIVEN, "forward", client);
+    const said = outside.answer(queryFor("www.example.com", withEdns), GIVEN, "forward", client, "public");
     if (expected) return expect(said).toBeInstanceOf(Promise);
     const { answer } = atOnce(said);
     expect(answer.outcome).toBe("refused");

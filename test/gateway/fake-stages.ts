@@ -66,9 +66,9 @@ export class FakeStages implements GatewayStages<TextImage> {
 
   resolve(
     _query: Uint8Array,
-    { image, leaseExpiry }: { image: TextImage; leaseExpiry: Float64Array },
+    { image, leaseExpiry, stale }: { image: TextImage; leaseExpiry: Float64Array; stale: boolean },
   ): Answer {
-    return answerOf(`${image.text} | ${[...leaseExpiry].slice(1).join(" ")}`);
+    return answerOf(`${image.text}${stale ? " stale" : ""} | ${[...leaseExpiry].slice(1).join(" ")}`);
   }
 
   notReady(): Answer {

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { usableAddress } from "../../src/dns/address.ts";
 import { formatReverseName } from "../../src/dns/reverse.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/limits.ts";
 import { FOUNDING } from "../../src/gateway/precedence.ts";
 import { createMerger } from "../../src/merge/merge.ts";
 import { notReady } from "../../src/resolve/faults.ts";
@@ -39,19 +40,23 @@ async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnown: bool
     clock,
     stages: {
       createMerger: () => createMerger({ grants: new Map([["north", "*" as const]]) }),
-      compile: (clusterset) =>
-        compileZoneImage(clusterset, {
-          serial: 1,
-          ttl: 30,
-          federations: [{ name: "fed", zone: "federation" }],
-        }),
+      compile: (clusterset, _, history) =>
+        compileZoneImage(
+          clusterset,
+          {
+            serial: 1,
+            ttl: 30,
+            federations: [{ name: "fed", zone: "federation" }],
+          },
+          history,
+        ),
       resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
       notReady,
     },
     onEvent: (event) => {
       if (event.event === "compile-failed") throw event.error;
     },
-    limits: { mostLeaseSeconds: LEASE },
+    limits: { lease: { ...DEFAULT_GATEWAY_LIMITS.lease, maximumSeconds: LEASE } },
   });
   const push = async (snapshot: ClusterSnapshot, lease: number) => {
     const pushing = gateway.replace(snapshot.clusterId, snapshot, lease);

@@ -100,7 +100,7 @@ describe("replace", () => {
   });
 
   test("a cluster has so many namespaces at most, by snapshot and by delta: an image has room for 65,535 of all", async () => {
-    const { gateway, done, served } = await openGateway({ limits: { mostNamespaces: 1 } });
+    const { gateway, done, served } = await openGateway({ limits: { namespaces: 1 } });
     const two = { ...regional("west", "two"), namespaces: { a: {}, b: {} } };
     await expect(done(gateway.replace("west", two))).rejects.toMatchObject({ code: "TOO_MANY_NAMESPACES" });
     const { generation } = await done(gateway.replace("west", { ...two, namespaces: { a: {} } }));
@@ -111,7 +111,7 @@ describe("replace", () => {
   });
 
   test("refuses more clusters than the bound, at once too, and has room again when one leaves", async () => {
-    const { gateway, done, served } = await openGateway({ limits: { mostClusters: 2 } });
+    const { gateway, done, served } = await openGateway({ limits: { clusters: 2 } });
     const pushes = ["a", "b", "c"].map((id) => gateway.replace(id, regional(id, "x")));
     const results = await done(Promise.allSettled(pushes));
     expect(results.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
@@ -154,7 +154,7 @@ describe("patch", () => {
   });
 
   test("may not grow a snapshot beyond the bound, however many there are", async () => {
-    const { gateway, done } = await openGateway({ limits: { mostSnapshotCharacters: 1000 } });
+    const { gateway, done } = await openGateway({ limits: { snapshotCharacters: 1000 } });
     let { generation } = await done(gateway.replace("west", regional("west", "a")));
     // Changing the same field again and again is fine: only what the snapshot holds counts.
     for (let round = 0; round < 50; round++)

@@ -63,7 +63,7 @@ export async function openReverseWorld(
       clock,
       stages: realStages(),
       scopes,
-      limits: { mostLeaseSeconds: 100 * DAY },
+      limits: { lease: { minimumSeconds: 1, defaultSeconds: 60, maximumSeconds: 100 * DAY } },
       onEvent: (event) => {
         if (event.event === "compile-failed") throw event.error;
       },

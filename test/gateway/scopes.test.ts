@@ -4,6 +4,7 @@ import { usableAddress } from "../../src/dns/address.ts";
 import { formatReverseName } from "../../src/dns/reverse.ts";
 import type { ScopedGateway } from "../../src/gateway/doh-gateway.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/limits.ts";
 import { createMerger } from "../../src/merge/merge.ts";
 import type { Visibility } from "../../src/merge/visibility.ts";
 import { notReady } from "../../src/resolve/faults.ts";
@@ -38,14 +39,18 @@ async function open(scopes: readonly Visibility[] = []) {
     scopes,
     stages: {
       createMerger: () => createMerger({ grants: GRANTS }),
-      compile: (clusterset, now) =>
-        compileZoneImage(clusterset, {
-          serial: Math.floor(now / 1000),
-          ttl: 30,
-          zones: ["clusterset.local", "corp.example"],
-          federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
-          localities: [PLACE],
-        }),
+      compile: (clusterset, now, history) =>
+        compileZoneImage(
+          clusterset,
+          {
+            serial: Math.floor(now / 1000),
+            ttl: 30,
+            zones: ["clusterset.local", "corp.example"],
+            federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
+            localities: [PLACE],
+          },
+          history,
+        ),
       resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
       notReady,
     },
@@ -53,7 +58,7 @@ async function open(scopes: readonly Visibility[] = []) {
       if (event.event === "compile-failed") throw event.error;
       if (event.event === "compiled" && event.scope !== undefined) compiled++;
     },
-    limits: { mostLeaseSeconds: 2 * DAY },
+    limits: { lease: { ...DEFAULT_GATEWAY_LIMITS.lease, maximumSeconds: 2 * DAY } },
   });
   /** Has something done, with all that is due at this moment. */
   const done = async <Result>(promise: Promise<Result>): Promise<Result> => {

@@ -67,7 +67,7 @@ describe("check", () => {
     expect(err).toEqual([`1 cluster, 1 service, ${out.length} records, 0 problems, 0 findings, 0 conflicts`]);
   });
 
-  it("prints the zones that are asked for; the first owns PTR targets", async () => {
+  it("prints the requested zones; the first owns PTR targets", async () => {
     const inputs = [manifests("cluster-a", service(HTTP) + IMPORT)];
     const { out } = await run(inputs, { zone: ["one.example", "two.example"] });
     expect(out).toContain("web.shop.svc.one.example.\t5\tIN\tA\t10.42.42.42");
@@ -77,13 +77,13 @@ describe("check", () => {
     ]);
   });
 
-  it("tells findings with file and line and exits with 1", async () => {
+  it("prints findings with file and line and exits with 1", async () => {
     const { code, err } = await run([manifests("cluster-a", service(HTTP) + ORPHAN)]);
     expect(code).toBe(1);
     expect(err[0]).toMatch(/^finding: cluster-a\/all\.yaml:13:1: ServiceExport shop\/orphan: NoService: /);
   });
 
-  it("tells conflicts and fails for them only when it is strict", async () => {
+  it("prints conflicts and fails for them only with --strict", async () => {
     const inputs = [
       manifests("cluster-a", service(HTTP)),
       manifests("cluster-b", service("{ name: http, port: 8080 }").replace("2026-01-01", "2026-02-01")),
@@ -96,7 +96,7 @@ describe("check", () => {
     expect((await run(inputs, { strict: true })).code).toBe(1);
   });
 
-  it("tells broken manifests with file, line and column and exits with 1", async () => {
+  it("prints errors in manifests with file, line and column and exits with 1", async () => {
     const input = manifests("cluster-a", service(HTTP));
     manifests("cluster-a", "kind: [", "broken.yaml");
     const { code, err } = await run([input]);
@@ -104,7 +104,7 @@ describe("check", () => {
     expect(err[0]).toMatch(/^problem: cluster-a\/broken\.yaml:1:\d+: /);
   });
 
-  it("names the kind and API group that a misspelt object was meant to have, and exits with 1", async () => {
+  it("suggests the kind and API group of a misspelt object, and exits with 1", async () => {
     const misnamed = service(HTTP).replace("multicluster.x-k8s.io/v1beta1", "multicluster.k8s.io/v1alpha1");
     const { code, err } = await run([manifests("cluster-a", misnamed)]);
     expect(code).toBe(1);
@@ -113,7 +113,7 @@ describe("check", () => {
     );
   });
 
-  it("gives all of it as JSON", async () => {
+  it("prints everything as JSON", async () => {
     const { code, out, err } = await run([manifests("cluster-a", service(HTTP) + ORPHAN)], {
       format: "json",
     });
@@ -131,7 +131,7 @@ describe("check", () => {
     });
   });
 
-  it("takes a snapshot, and names its cluster as told", async () => {
+  it("reads a snapshot, and --cluster-id overrides its cluster", async () => {
     const file = join(folder, "snapshot.json");
     const empty = {
       formatVersion: 1,
@@ -147,7 +147,7 @@ describe("check", () => {
     expect(JSON.parse(out.join("")).clusters).toEqual(["cluster-z"]);
   });
 
-  it("prints what one cluster sees", async () => {
+  it("prints the view of one cluster", async () => {
     const inputs = [manifests("cluster-a", service(HTTP) + IMPORT), manifests("cluster-b", service(HTTP))];
     const addresses = async (view: string) =>
       (await run(inputs, { view })).out
@@ -158,7 +158,7 @@ describe("check", () => {
   });
 });
 
-describe("what a cluster imports for others", () => {
+describe("imports of other clusters' endpoints", () => {
   const HUB = `
 apiVersion: multicluster.x-k8s.io/v1beta1
 kind: ServiceImport
@@ -186,7 +186,7 @@ endpoints: [{ addresses: [10.0.0.1], hostname: db-0 }]
       .map((line) => line.split("\t")[4]);
   const reasons = (err: string[]) => err.filter((line) => line.includes("SourceClusterNotGranted"));
 
-  it("is left out without a grant, as serve leaves it out, with the findings of serve", async () => {
+  it("are left out without a grant, as in serve, with the same findings", async () => {
     const { code, out, err } = await run([manifests("hub", HUB)]);
     expect(code).toBe(1);
     expect(addressesOf(out, "db")).toEqual([]);
@@ -197,7 +197,7 @@ endpoints: [{ addresses: [10.0.0.1], hostname: db-0 }]
     ]);
   });
 
-  it.each([["hub=*"], ["hub=east"], ["hub=west,east"]])("counts with --speaks-for %s", async (grant) => {
+  it.each([["hub=*"], ["hub=east"], ["hub=west,east"]])("count with --speaks-for %s", async (grant) => {
     const { code, out, err } = await run([manifests("hub", HUB)], { speaksFor: [grant] });
     expect(reasons(err)).toEqual([]);
     expect(code).toBe(0);
@@ -205,7 +205,7 @@ endpoints: [{ addresses: [10.0.0.1], hostname: db-0 }]
     expect(addressesOf(out, "web")).toEqual(["10.42.42.42"]);
   });
 
-  it("counts as far as the grants go, those of several flags together", async () => {
+  it("count for the clusters of all flags together", async () => {
     const inputs = [manifests("hub", HUB)];
     expect(addressesOf((await run(inputs, { speaksFor: ["hub=west"] })).out, "db")).toEqual([]);
     const { out } = await run(inputs, { speaksFor: ["hub=west", "hub=east"] });
@@ -231,7 +231,7 @@ describe("zones of single clusters", () => {
   const both = () => [manifests("cluster-a", service(HTTP) + ALIAS), manifests("cluster-b", service(HTTP))];
   const comments = (out: string[]) => out.filter((line) => line.startsWith(";"));
 
-  it("come after the clusterset zone, each under a comment that names it", async () => {
+  it("come after the clusterset zone, each after a comment with its name", async () => {
     const { out, err } = await run(both(), { clusterZone: LOCAL });
     expect(comments(out)).toEqual([
       "; cluster.local. of the cluster cluster-a",
@@ -247,11 +247,11 @@ describe("zones of single clusters", () => {
     expect(err.at(-1)).toContain(` ${out.length - 2} records`);
   });
 
-  it("are not there unless asked for", async () => {
+  it("are not printed by default", async () => {
     expect((await run(both())).out.join("\n")).not.toContain(LOCAL);
   });
 
-  it("alone: the zone that --view and --zone name", async () => {
+  it("are printed alone with --view and --zone", async () => {
     const { out } = await run(both(), { clusterZone: LOCAL, zone: [LOCAL], view: "cluster-b" });
     expect(comments(out)).toEqual(["; cluster.local. of the cluster cluster-b"]);
     expect(out.join("\n")).not.toContain("clusterset.local");
@@ -261,12 +261,12 @@ describe("zones of single clusters", () => {
     ["disabled", []],
     ["insecure", []],
     ["verified", ["10-0-0-1.shop.pod.cluster.local.\t5\tIN\tA\t10.0.0.1"]],
-  ] as const)("--pods %s lists the names that exist as such", async (pods, expected) => {
+  ] as const)("--pods %s lists exactly the pod names that exist", async (pods, expected) => {
     const { out } = await run(both(), { clusterZone: LOCAL, pods });
     expect(out.filter((line) => /\.pod\..*\tA\t/.test(line))).toEqual(expected);
   });
 
-  it("a zone whose name is taken is a finding, and the others are listed", async () => {
+  it("with a taken name are a finding, and the others are listed", async () => {
     const { code, out, err } = await run(both(), { clusterZone: "clusterset.local" });
     expect(code).toBe(1);
     expect(err[0]).toMatch(/^finding: cluster-a: ClusterZone clusterset\.local: InvalidZone: /);
@@ -274,7 +274,7 @@ describe("zones of single clusters", () => {
     expect(out).toContain("web.shop.svc.clusterset.local.\t5\tIN\tA\t192.0.2.1");
   });
 
-  it("a snapshot says itself which zone it has", async () => {
+  it("of a snapshot come from the snapshot", async () => {
     const [input] = await readCheckInputs([both()[0]!], undefined, { name: LOCAL, pods: "disabled" });
     const file = join(folder, "snapshot.json");
     writeFileSync(file, JSON.stringify(input!.snapshot));
@@ -300,10 +300,10 @@ describe("federation zones", () => {
     for (const zone of zones) expect(out).toContain(`web.shop.prod.svc.${zone}\t5\tIN\tA\t192.0.2.1`);
   });
 
-  it("are listed as the view sees them, and alone where --zone names them", async () => {
+  it("are listed in the view, and alone if --zone names them", async () => {
     const flags = { federation: ["prod"], view: "cluster-a", zone: ["federation"] };
     const { out } = await run(inputs(), flags);
-    expect(out[0]).toBe("; federation., a federation zone, as the cluster cluster-a sees it");
+    expect(out[0]).toBe("; federation., a federation zone, for the cluster cluster-a");
     expect(out).toContain("web.shop.prod.svc.federation.\t5\tIN\tA\t10.96.0.1");
     expect(out.join("\n")).not.toContain("clusterset.local");
   });
@@ -311,20 +311,20 @@ describe("federation zones", () => {
 
 describe("inputs that cannot be checked", () => {
   it.each<[string, () => string[], Partial<CheckFlags>, RegExp]>([
-    ["a folder that is not there", () => [join(folder, "none")], {}, /ENOENT/],
+    ["a missing folder", () => [join(folder, "none")], {}, /ENOENT/],
     ["a folder without manifests", () => [manifests("empty", "", "notes.txt")], {}, /it has no manifest/],
     [
-      "a snapshot that is none",
+      "an invalid snapshot",
       () => [join(manifests("a", '{"formatVersion":2}', "s.json"), "s.json")],
       {},
       /formatVersion/,
     ],
-    ["a file that is no JSON", () => [join(manifests("a", "{", "s.json"), "s.json")], {}, /s\.json: /],
+    ["a file that is not JSON", () => [join(manifests("a", "{", "s.json"), "s.json")], {}, /s\.json: /],
     [
       "two inputs of one cluster",
       () => [manifests("a", service(HTTP)), manifests("x/a", service(HTTP))],
       {},
-      /two of the inputs are of the cluster "a"/,
+      /two inputs have the cluster id "a"/,
     ],
     [
       "one id for two inputs",
@@ -333,7 +333,7 @@ describe("inputs that cannot be checked", () => {
       /--cluster-id names one cluster/,
     ],
     [
-      "a grant of no cluster",
+      "a grant for an unknown cluster",
       () => [manifests("a", service(HTTP))],
       { speaksFor: ["z=*"] },
       /--speaks-for z: "z" is not one of the clusters: a/,
@@ -347,7 +347,7 @@ describe("inputs that cannot be checked", () => {
       ],
     ),
     [
-      "a view of no cluster",
+      "the view of an unknown cluster",
       () => [manifests("a", service(HTTP))],
       { view: "z" },
       /--view "z" is not one of/,
@@ -358,7 +358,12 @@ describe("inputs that cannot be checked", () => {
       { federation: ["prod=clusterset.local"] },
       /clusterset\.local\. is claimed by federation prod/,
     ],
-    ["a folder whose name is no cluster id", () => [manifests("Not_One", service(HTTP))], {}, /--cluster-id/],
+    [
+      "a folder whose name is not a cluster id",
+      () => [manifests("Not_One", service(HTTP))],
+      {},
+      /--cluster-id/,
+    ],
   ])("%s", async (_, inputs, flags, expected) => {
     const checked = run(inputs(), flags);
     await expect(checked).rejects.toThrow(expected);

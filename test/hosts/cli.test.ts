@@ -33,13 +33,13 @@ async function run(args: string[]) {
   return { status, stdout: out.join("\n"), stderr: err.join("\n") };
 }
 
-/** Runs a command as a process, to its end. */
+/** Runs a command as a process until it ends. */
 const spawnProgram = (args: string[], nodeArgs: string[] = []) =>
   spawnSync(process.execPath, [...nodeArgs, bin, ...args], { cwd: folder, encoding: "utf8" });
 
 type LogLine = Record<string, unknown>;
 
-/** A command that runs on, with its log; `until` waits for an event in it. */
+/** A long-running command with its log; `until` waits for an event in the log. */
 function start(args: string[]) {
   const child = spawn(process.execPath, [bin, ...args], { cwd: folder });
   children.push(child);
@@ -122,7 +122,7 @@ describe("the command line", () => {
       /not a host name/,
     ],
     [["check", "none"], /none: ENOENT/],
-  ])("%j says what is wrong and exits with 2", async (args, expected) => {
+  ])("%j explains the error and exits with 2", async (args, expected) => {
     const { status, stderr } = await run(args);
     expect(stderr).toMatch(expected);
     expect(stderr).not.toContain("    at ");
@@ -139,7 +139,7 @@ describe("the command line", () => {
     expect(piped.stderr).not.toContain("    at ");
   });
 
-  it("makes tokens that differ, with their digests", async () => {
+  it("makes different tokens with their digests", async () => {
     const first = await run(["token"]);
     expect(first.stdout).toMatch(/^[\w-]{43}$/);
     const digest = createHash("sha256").update(first.stdout).digest("hex");
@@ -147,7 +147,7 @@ describe("the command line", () => {
     expect((await run(["token"])).stdout).not.toBe(first.stdout);
   });
 
-  it("makes tokens that can stand in a host name: labels of at least 128 bits", async () => {
+  it("makes tokens for host names: labels of at least 128 bits", async () => {
     const first = await run(["token", "--host-name"]);
     const token = first.stdout.trim();
     expect(token).toMatch(/^[a-z2-7]{26,63}$/);
@@ -155,7 +155,7 @@ describe("the command line", () => {
     expect((await run(["token", "--host-name"])).stdout).not.toBe(first.stdout);
   });
 
-  it("does not listen beyond loopback unless somebody says who may ask", async () => {
+  it("does not listen beyond loopback without access rules", async () => {
     const { status, stderr } = await run(["serve", "--listen", "0.0.0.0:0"]);
     expect([status, stderr]).toEqual([2, expect.stringContaining("--public")]);
   });
@@ -167,14 +167,14 @@ describe("an old Node", () => {
     `data:text/javascript,if(!process.env.AGAIN)Object.defineProperty(process.versions,"node",{value:"${version}"});process.env.AGAIN="1"`,
   ];
 
-  it.each(["20.20.2", "22.18.0"])("%s hands over to the checkout's own", (version) => {
+  it.each(["20.20.2", "22.18.0"])("%s starts the checkout's own Node", (version) => {
     const { status, stdout } = spawnProgram(["--version"], pretend(version));
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect(status).toBe(0);
     expect(spawnProgram(["bogus"], pretend(version)).status).toBe(2);
   });
 
-  it("is told what to do where there is no other", () => {
+  it("gets a message with the required version if there is no other", () => {
     const alone = join(folder, "bin");
     mkdirSync(alone);
     writeFileSync(join(folder, "package.json"), '{"type":"module"}');
@@ -223,7 +223,7 @@ describe("serve", () => {
     expect(status).toBe(2);
   });
 
-  it("says which port is taken", async () => {
+  it("names a port that is in use", async () => {
     const first = start(["serve", "--listen", "127.0.0.1:0", "--state-dir", "state"]);
     const { url } = await first.until("listening");
     const { host } = new URL(String(url));
@@ -244,7 +244,7 @@ describe("serve", () => {
 });
 
 describe("serve and sync", () => {
-  it("answer what manifests say, after a restart too", async () => {
+  it("answer from manifests, also after a restart", async () => {
     const directory = join(folder, "cluster-a");
     mkdirSync(directory);
     writeFileSync(

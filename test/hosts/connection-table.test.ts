@@ -31,14 +31,19 @@ const closed = () => new Promise<void>((resolve) => setImmediate(resolve));
 /** What both servers have: plain DNS and DNS over TLS, and HTTP. */
 const tables = {
   "DNS over TCP and TLS": () => {
-    const bounds = { connections: 10, connectionsPerClient: 2, idleTimeout: 1000, kind: "dot" as const };
+    const bounds = { connections: 10, connectionsPerClient: 2, idleSeconds: 1, kind: "dot" as const };
     const connections = new Connections({ ...bounds, counters: new LimitCounters() });
     return { admit: (socket: Socket) => connections.admit(socket), end: () => connections.destroyAll() };
   },
   HTTP: () => {
     const clients = { networks: { of: (address: string) => address }, most: 2, rate: { take: () => 0 } };
     const counters = new LimitCounters();
-    const held = new HeldConnections({ most: 10, idleTimeout: 1000, clients: clients as never, counters });
+    const held = new HeldConnections({
+      connections: 10,
+      idleSeconds: 1,
+      clients: clients as never,
+      counters,
+    });
     const end = () => {
       for (const { socket } of held.all()) socket.destroy();
     };

@@ -45,11 +45,11 @@ describe("a zone file", () => {
     );
     expect(out).toContain(`tickets.shop.prod.svc.${ZONE}\t60\tIN\tCNAME\ttickets-1.elb.example.`);
     for (const line of out) expect(line).toMatch(/^\S+\t\d+\tIN\t(?:SOA|NS|A|AAAA|CNAME)\t\S/);
-    // Nothing that only clusters can reach.
+    // No addresses that only clusters can reach.
     expect(out.join("\n")).not.toMatch(/\t10\./);
   });
 
-  it("takes name servers and a TTL", async () => {
+  it("has the given name servers and TTL", async () => {
     const { out } = await run({ nameServer: ["ns1.example.org", "NS2.example.org."], ttl: 300 });
     expect(out[0]).toContain("\tSOA\tns1.example.org. hostmaster.");
     expect(out.slice(1, 3)).toEqual(["ns1", "ns2"].map((host) => `${ZONE}\t5\tIN\tNS\t${host}.example.org.`));
@@ -58,7 +58,7 @@ describe("a zone file", () => {
 });
 
 describe("DNSEndpoint objects", () => {
-  it("one for each service, in the shape that ExternalDNS reads", async () => {
+  it("are one for each service, in ExternalDNS's format", async () => {
     const objects = await runObjects();
     expect(objects.map(({ metadata }) => metadata.name)).toEqual(["api.shop.prod", "tickets.shop.prod"]);
     const [api, tickets] = objects;
@@ -81,7 +81,7 @@ describe("DNSEndpoint objects", () => {
     });
   });
 
-  it("have the zone file's records, each once", async () => {
+  it("have each record of the zone file once", async () => {
     const { out } = await run();
     const expected = out.slice(2).map((line) => {
       const [name, ttl, , type, rdata] = line.split("\t") as [string, string, string, string, string];
@@ -96,7 +96,7 @@ describe("DNSEndpoint objects", () => {
     expect(found.length).toBeGreaterThan(8);
   });
 
-  it("names that look like other services' stay with their own", () => {
+  it("keep names that look like another service's in their own service's object", () => {
     const record = (name: string) => ({ name: `${name}.x.example.`, ttl: 5, type: "A", rdata: "192.0.2.1" });
     const objects = describeDnsEndpoints(
       [record("web.svc.svc.svc"), record("svc.web.svc.svc.svc"), record("a.eu.web.svc.svc.svc.svc")],
@@ -109,7 +109,7 @@ describe("DNSEndpoint objects", () => {
   });
 });
 
-describe("what is wrong with the inputs", () => {
+describe("problems of the inputs", () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "clusterset-doh-export-"));
@@ -117,7 +117,7 @@ describe("what is wrong with the inputs", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it("findings and conflicts are told, and keep nothing from being exported", async () => {
+  it("findings and conflicts are printed, and do not stop the export", async () => {
     const { code, err } = await run();
     expect(code).toBe(0);
     expect(err[0]).toMatch(/^finding: .*partner\.yaml:\d+:\d+: .*InvalidServiceType/);
@@ -125,12 +125,12 @@ describe("what is wrong with the inputs", () => {
     expect(err.at(-1)).toMatch(/^2 clusters, \d+ records$/);
   });
 
-  it("with --strict they do", async () => {
+  it("findings and conflicts stop the export with --strict", async () => {
     const { code, out, err } = await run({ strict: true });
     expect({ code, out, last: err.at(-1) }).toEqual({ code: 1, out: [], last: "nothing is exported" });
   });
 
-  it("a broken manifest keeps everything from being exported: a provider would delete what it does not see", async () => {
+  it("a broken manifest stops the export: a provider would delete the missing records", async () => {
     const broken = join(folder, "cluster-c");
     writeFileSync(join(broken, "a.yaml"), "kind: [");
     const { code, out, err } = await run({}, [...examples, broken]);
@@ -139,15 +139,15 @@ describe("what is wrong with the inputs", () => {
   });
 
   it.each<[string, Partial<ExportFlags>, RegExp]>([
-    ["a federation that is no label", { federation: "a.b" }, /--federation and --domain: its name /],
-    ["a domain that is no name", { domain: "a b" }, /its domain must be a domain name/],
+    ["a federation that is not a label", { federation: "a.b" }, /--federation and --domain: its name /],
+    ["a domain that is not a name", { domain: "a b" }, /its domain must be a domain name/],
     ["the clusterset zone as the domain", { domain: "clusterset.local" }, /claimed by federation prod/],
     [
       "name servers for objects",
       { format: "dnsendpoint", nameServer: ["ns.example"] },
       /--name-server is for/,
     ],
-    ["a name server that is no name", { nameServer: ["a b"] }, /--name-server "a b" is not a host name/],
+    ["a name server that is not a name", { nameServer: ["a b"] }, /--name-server "a b" is not a host name/],
   ])("%s", async (_, flags, expected) => {
     await expect(run(flags)).rejects.toThrow(expected);
     await expect(run(flags)).rejects.toThrow(UsageError);

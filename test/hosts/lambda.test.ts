@@ -2,8 +2,9 @@ import type { LambdaEvent } from "hono/aws-lambda";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../../src/access/client/client.ts";
 import { createLambdaHandler, type LambdaHandler } from "../../src/hosts/lambda/lambda-handler.ts";
-import { createSecondaryHost, type SecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
+import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";
 import { readSecondarySettings } from "../../src/hosts/secondary/settings.ts";
+import type { Background } from "../../src/transfer/secondary.ts";
 import { NAME, RECORD } from "../conformance/cases/doh.ts";
 import { httpWorld } from "../conformance/cases/http-world.ts";
 import { credentialsOf } from "../conformance/host-under-test.ts";
@@ -26,7 +27,7 @@ describe("recorded events", () => {
       push: { credentials: credentialsOf(TOKENS) },
     });
     handler = createLambdaHandler(
-      createSecondaryHost(readSecondarySettings(primary.environment), "0.0.0", () => {}),
+      await createSecondaryHost(readSecondarySettings(primary.environment), "0.0.0", () => {}),
     );
     const template = recordedEvent("http-api-post");
     // By way of the function: it hands pushes on.
@@ -90,7 +91,7 @@ describe("recorded events", () => {
 });
 
 describe("the client's address", () => {
-  const seen: Client[] = [];
+  const seen: (Partial<Client> | undefined)[] = [];
   const handler = createLambdaHandler({
     fetch: async (_, client) => {
       seen.push(client);
@@ -125,8 +126,8 @@ describe("the client's address", () => {
 
 describe("what goes on behind a response", () => {
   const event = recordedEvent("http-api-get");
-  const leaving = (work: Promise<void>): SecondaryHost => ({
-    fetch: async (_, __, background) => {
+  const leaving = (work: Promise<void>) => ({
+    fetch: async (_: Request, __?: Partial<Client>, background?: Background) => {
       background?.(work);
       return new Response("ok");
     },
@@ -156,7 +157,7 @@ describe("what goes on behind a response", () => {
 
 it("answers while the primary cannot be reached: SERVFAIL, not ready, 502 for pushes", async () => {
   const handler = createLambdaHandler(
-    createSecondaryHost(
+    await createSecondaryHost(
       readSecondarySettings({ CLUSTERSET_PRIMARY_URL: "http://127.0.0.1:1", CLUSTERSET_TRANSFER_TOKEN: "t" }),
       "0.0.0",
       () => {},

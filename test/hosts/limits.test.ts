@@ -142,7 +142,7 @@ describe("hosts that see requests only", () => {
   const client = (clientAddress: string) => ({ address: clientAddress, certificate: "none" as const });
 
   it("limit what each client asks of a secondary", async () => {
-    const secondary = createSecondaryHost(readSecondarySettings(environment(SLOW)), "0", () => {});
+    const secondary = await createSecondaryHost(readSecondarySettings(environment(SLOW)), "0", () => {});
     const request = () =>
       new Request("https://doh.example/dns-query", {
         method: "POST",

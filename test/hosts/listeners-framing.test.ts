@@ -4,7 +4,7 @@ import { frameMessage, MessageFramer, MessageTooLong } from "../../src/hosts/nod
 
 const octets = (maxLength: number) => fc.uint8Array({ maxLength });
 
-/** Cuts octets into parts of these sizes; the last part is what is left. */
+/** Cuts bytes into parts of these sizes; the last part is the rest. */
 function cut(whole: Buffer, sizes: readonly number[]): Buffer[] {
   const parts: Buffer[] = [];
   let at = 0;
@@ -21,8 +21,8 @@ function readAll(framer: MessageFramer): number[][] {
   return found;
 }
 
-describe("messages behind their length (RFC 7766 section 8)", () => {
-  it("are the same however the network cuts them", () => {
+describe("messages after their length (RFC 7766 section 8)", () => {
+  it("are the same in any division into segments", () => {
     fc.assert(
       fc.property(fc.array(octets(40), { maxLength: 8 }), fc.array(fc.nat(12)), (messages, sizes) => {
         const framer = new MessageFramer(40);
@@ -36,7 +36,7 @@ describe("messages behind their length (RFC 7766 section 8)", () => {
     );
   });
 
-  it("wait until they are whole", () => {
+  it("are returned only when they are complete", () => {
     const framer = new MessageFramer(100);
     const whole = frameMessage(Uint8Array.from({ length: 100 }, (_, index) => index));
     for (const octet of whole.subarray(0, -1)) {
@@ -47,13 +47,13 @@ describe("messages behind their length (RFC 7766 section 8)", () => {
     expect(framer.next()).toHaveLength(100);
   });
 
-  it("may be as long as 65,535 octets", () => {
+  it("may have 65,535 bytes", () => {
     const framer = new MessageFramer(65_535);
     framer.push(frameMessage(new Uint8Array(65_535)));
     expect(framer.next()).toHaveLength(65_535);
   });
 
-  it("are refused by their length alone", () => {
+  it("are rejected by their length alone", () => {
     const framer = new MessageFramer(512);
     framer.push(Buffer.from([2]));
     expect(framer.next()).toBeUndefined();

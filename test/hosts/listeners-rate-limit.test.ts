@@ -17,7 +17,7 @@ const answers = (count: number) => new Array<string>(count).fill("answer");
 const LIMIT = { answersPerSecond: 10, burst: 3, slip: 0 };
 
 describe("response rate limiting", () => {
-  it("lets a burst through, then as many answers as time allows", () => {
+  it("allows a burst, then a rate of answers", () => {
     const { take, pass } = start(LIMIT);
     expect(take("192.0.2.1", 5)).toEqual([...answers(3), "drop", "drop"]);
     pass(100);
@@ -43,7 +43,7 @@ describe("response rate limiting", () => {
     [1, ["truncate", "truncate", "truncate", "truncate"]],
     [2, ["drop", "truncate", "drop", "truncate"]],
     [3, ["drop", "drop", "truncate", "drop"]],
-  ])("with slip %i what is beyond the limit gets %j", (slip, expected) => {
+  ])("with slip %i queries over the limit get %j", (slip, expected) => {
     const { take } = start({ ...LIMIT, slip });
     take("192.0.2.1", 3);
     expect(take("192.0.2.1", 4)).toEqual(expected);
@@ -58,12 +58,12 @@ describe("response rate limiting", () => {
     "::1",
     "fd00::1",
     "fe80::1%eth0",
-  ])("%s is near, and not limited unless told", (address) => {
+  ])("%s is local, and by default not limited", (address) => {
     expect(start(LIMIT).take(address, 10)).toEqual(answers(10));
     expect(start({ ...LIMIT, exempt: [] }).take(address, 4)).toEqual([...answers(3), "drop"]);
   });
 
-  it("tells addresses that take turns apart", () => {
+  it("counts alternating addresses separately", () => {
     const { take } = start({ ...LIMIT, exempt: ["192.0.2.7"] });
     for (let turn = 0; turn < 3; turn++) {
       expect(take("192.0.2.7")).toEqual(["answer"]);

@@ -36,12 +36,12 @@ afterEach(async () => {
   limits = new LimitCounters();
 });
 
-/** A message with an ID and one octet that says what the handler does with it. */
+/** A message with an ID and one byte that selects the handler's action. */
 const ask = (id: number, what: "answer" | "wait" | "none" | "fail" | "large" = "answer"): Uint8Array =>
   Uint8Array.of(id >> 8, id, what.charCodeAt(0));
 const idOf = (message: Buffer | undefined) => message?.readUInt16BE(0);
 
-/** What waits is answered when the test says so. */
+/** Tests decide when pending queries are answered. */
 class Handler {
   readonly waiting = new Map<number, () => void>();
   handled = 0;
@@ -69,7 +69,7 @@ class Handler {
     }
   };
 
-  /** Answers what waits, once it has come. */
+  /** Answers pending queries after they have arrived. */
   async release(id: number): Promise<void> {
     await this.until(() => this.waiting.has(id));
     this.waiting.get(id)!();
@@ -83,20 +83,25 @@ class Handler {
 interface Bounds {
   readonly connections?: number;
   readonly connectionsPerClient?: number;
-  readonly idleTimeout?: number;
-  readonly mostInFlight?: number;
+  readonly idleSeconds?: number;
+  readonly queriesPerConnection?: number;
 }
 
 function partsOf(handler: Handler, bounds: Bounds) {
-  const { connections = 100, connectionsPerClient = 100, idleTimeout = 60_000, mostInFlight = 100 } = bounds;
+  const {
+    connections = 100,
+    connectionsPerClient = 100,
+    idleSeconds = 60,
+    queriesPerConnection = 100,
+  } = bounds;
   return {
     answer: handler.handle,
-    longestQuery: 512,
-    mostInFlight,
+    queryBytes: 512,
+    queriesPerConnection,
     connections: new Connections({
       connections,
       connectionsPerClient,
-      idleTimeout,
+      idleSeconds,
       counters: limits,
       kind: "dns",
     }),
@@ -120,13 +125,13 @@ async function start(bounds: Bounds = {}) {
   return { handler, bound, connect };
 }
 
-async function startTls(bounds: Bounds & { handshakeTimeout?: number } = {}) {
+async function startTls(bounds: Bounds & { handshakeSeconds?: number } = {}) {
   const handler = new Handler();
-  const { handshakeTimeout = 10_000 } = bounds;
+  const { handshakeSeconds = 10 } = bounds;
   const bound: TlsBound = await listenTls("127.0.0.1", 0, {
     ...partsOf(handler, bounds),
     tls,
-    handshakeTimeout,
+    handshakeSeconds,
   });
   running.push(bound);
   const connect = async (options: object = {}) => {
@@ -138,7 +143,7 @@ async function startTls(bounds: Bounds & { handshakeTimeout?: number } = {}) {
 }
 
 describe("a connection (RFC 7766 section 6.2.1)", () => {
-  it("takes one query after the other", async () => {
+  it("answers one query after the other", async () => {
     const { connect } = await start();
     const client = await connect();
     for (const id of [1, 2, 65_535]) expect(idOf(await client.ask(ask(id)))).toBe(id);
@@ -151,7 +156,7 @@ describe("a connection (RFC 7766 section 6.2.1)", () => {
     for (let id = 0; id < 1000; id++) expect(idOf(await client.next())).toBe(id);
   });
 
-  it("takes a query octet by octet", async () => {
+  it("reads a query byte by byte", async () => {
     const { connect } = await start();
     const client = await connect();
     client.socket.setNoDelay();
@@ -159,7 +164,7 @@ describe("a connection (RFC 7766 section 6.2.1)", () => {
     expect(idOf(await client.next())).toBe(7);
   });
 
-  it("answers out of order: who waits holds nobody up (section 6.2.1.1)", async () => {
+  it("answers out of order: a pending query does not delay others (section 6.2.1.1)", async () => {
     const { handler, connect } = await start();
     const client = await connect();
     client.send(ask(1, "wait"), ask(2), ask(3, "wait"), ask(4));
@@ -170,8 +175,8 @@ describe("a connection (RFC 7766 section 6.2.1)", () => {
     expect(idOf(await client.next())).toBe(1);
   });
 
-  it("leaves queries unread while too many wait", async () => {
-    const { handler, connect } = await start({ mostInFlight: 2 });
+  it("leaves queries unread while too many are pending", async () => {
+    const { handler, connect } = await start({ queriesPerConnection: 2 });
     const client = await connect();
     client.send(ask(1, "wait"), ask(2, "wait"), ask(3, "wait"), ask(4));
     await handler.until(() => handler.handled > 0);
@@ -185,7 +190,7 @@ describe("a connection (RFC 7766 section 6.2.1)", () => {
     expect(hits()).toHaveProperty(["dns.queriesPerConnection"]);
   });
 
-  it("gives all answers to a client that closed its half, then closes", async () => {
+  it("sends all answers to a client that closed its half, then closes", async () => {
     const { handler, connect } = await start();
     const client = await connect();
     client.send(ask(1), ask(2, "wait"), ask(3));
@@ -197,9 +202,9 @@ describe("a connection (RFC 7766 section 6.2.1)", () => {
   });
 
   it.each([
-    ["what is no query", [ask(1, "none")]],
-    ["a query longer than is read", [new Uint8Array(513)]],
-  ])("ends with %s", async (_, messages) => {
+    ["bytes that are not a query", [ask(1, "none")]],
+    ["a query over the longest length", [new Uint8Array(513)]],
+  ])("ends after %s", async (_, messages) => {
     const { connect } = await start();
     const client = await connect();
     client.send(...messages);
@@ -207,7 +212,7 @@ describe("a connection (RFC 7766 section 6.2.1)", () => {
     expect(errors).toEqual([]);
   });
 
-  it("ends, alone, where answering fails", async () => {
+  it("ends, and no other does, if answering fails", async () => {
     const { connect } = await start();
     const [client, other] = [await connect(), await connect()];
     client.send(ask(1, "fail"));
@@ -217,15 +222,15 @@ describe("a connection (RFC 7766 section 6.2.1)", () => {
   });
 });
 
-describe("who holds a connection without use is dropped (RFC 7766 section 6.2.3)", () => {
-  it("asks nothing", async () => {
-    const { connect } = await start({ idleTimeout: 100 });
+describe("an unused connection is closed (RFC 7766 section 6.2.3)", () => {
+  it("closes one without queries", async () => {
+    const { connect } = await start({ idleSeconds: 0.1 });
     expect(await (await connect()).next()).toBeUndefined();
     expect(hits()).toEqual({ "dns.idleSeconds": 1 });
   });
 
-  it("sends a query that never ends, octet by octet", async () => {
-    const { connect } = await start({ idleTimeout: 300 });
+  it("closes one whose query never ends, byte by byte", async () => {
+    const { connect } = await start({ idleSeconds: 0.3 });
     const client = await connect();
     client.socket.setNoDelay();
     client.socket.write(Buffer.from([1, 0]));
@@ -234,11 +239,11 @@ describe("who holds a connection without use is dropped (RFC 7766 section 6.2.3)
     clearInterval(drip);
   });
 
-  it("asks and takes no answers: it is not read from either", async () => {
-    const { handler, connect } = await start({ idleTimeout: 1000 });
+  it("stops reading from, and closes, one whose client does not read answers", async () => {
+    const { handler, connect } = await start({ idleSeconds: 1 });
     const client = await connect();
     client.socket.pause();
-    // 20 MB of queries for 2.4 GB of answers; what the kernel holds of either is some megabytes.
+    // 20 MB of queries for 2.4 GB of answers; the kernel's buffers hold some megabytes.
     const query = Buffer.concat([ask(1, "large"), Buffer.alloc(500)]);
     for (let sent = 0; sent < 40; sent++) client.send(...new Array<Buffer>(1000).fill(query));
     await handler.until(() => handler.handled > 10);
@@ -248,7 +253,7 @@ describe("who holds a connection without use is dropped (RFC 7766 section 6.2.3)
       await wait(50);
     }
     expect(unsent).toBeGreaterThan(5_000_000);
-    // A paused socket is told of its end only when it writes.
+    // A paused socket detects its end only when it writes.
     await new Promise<void>((resolve) => {
       client.socket.once("error", () => resolve());
       client.socket.once("close", () => resolve());
@@ -256,9 +261,9 @@ describe("who holds a connection without use is dropped (RFC 7766 section 6.2.3)
     expect(handler.handled).toBeLessThan(2500);
   });
 
-  it("who asks in time stays", async () => {
+  it("keeps one with queries in time", async () => {
     const pass = stopClock();
-    const { connect } = await start({ idleTimeout: 1000 });
+    const { connect } = await start({ idleSeconds: 1 });
     const [active, idle] = [await connect(), await connect()];
     expect(idOf(await idle.ask(ask(1)))).toBe(1);
     pass(900);
@@ -270,7 +275,7 @@ describe("who holds a connection without use is dropped (RFC 7766 section 6.2.3)
 });
 
 describe("connections are bounded (RFC 7766 section 6.2.2)", () => {
-  it("one more takes the place of the one that is idle for longest", async () => {
+  it("a new connection replaces the longest idle one", async () => {
     const { handler, connect } = await start({ connections: 3 });
     const [busy, idle, active] = [await connect(), await connect(), await connect()];
     busy.send(ask(1, "wait"));
@@ -285,7 +290,7 @@ describe("connections are bounded (RFC 7766 section 6.2.2)", () => {
     expect(idOf(await busy.next())).toBe(1);
   });
 
-  it("who waits for an answer is not driven out", async () => {
+  it("a connection with pending queries is not closed", async () => {
     const { handler, connect } = await start({ connections: 1 });
     const busy = await connect();
     busy.send(ask(1, "wait"));
@@ -295,7 +300,7 @@ describe("connections are bounded (RFC 7766 section 6.2.2)", () => {
     expect(idOf(await busy.next())).toBe(1);
   });
 
-  it("of one client too, whose place is free again when it closes", async () => {
+  it("the bound per client counts only open connections", async () => {
     const { connect } = await start({ connectionsPerClient: 1 });
     const first = await connect("127.0.0.1");
     expect(idOf(await first.ask(ask(1)))).toBe(1);
@@ -311,7 +316,7 @@ describe("connections are bounded (RFC 7766 section 6.2.2)", () => {
 });
 
 describe("stopping", () => {
-  it("lets an answer that is on its way leave, closes what is idle, and takes nobody in", async () => {
+  it("sends pending answers, closes idle connections, and accepts no new ones", async () => {
     const { handler, bound, connect } = await start();
     const [busy, idle] = [await connect(), await connect()];
     busy.send(ask(1, "wait"));
@@ -325,7 +330,7 @@ describe("stopping", () => {
     await stopped;
   });
 
-  it("cuts off what is left after the grace", async () => {
+  it("closes the remaining connections after the grace period", async () => {
     const { handler, bound, connect } = await start();
     const busy = await connect();
     busy.send(ask(1, "wait"));
@@ -341,7 +346,7 @@ describe("TLS (RFC 7858)", () => {
     ["TLS 1.2", { maxVersion: "TLSv1.2" }, "dot"],
     ["dot among others", { ALPNProtocols: ["other", "dot"] }, "dot"],
     ["no ALPN", { ALPNProtocols: undefined }, false],
-  ])("takes %s", async (_, options, protocol) => {
+  ])("accepts %s", async (_, options, protocol) => {
     const { connect } = await startTls();
     const client = await connect(options);
     expect((client.socket as unknown as { alpnProtocol: unknown }).alpnProtocol).toBe(protocol);
@@ -352,17 +357,17 @@ describe("TLS (RFC 7858)", () => {
   it.each([
     ["another protocol", { ALPNProtocols: ["h2"] }],
     ["TLS 1.1", { minVersion: "TLSv1.1", maxVersion: "TLSv1.1" }],
-  ])("refuses %s", async (_, options) => {
+  ])("rejects %s", async (_, options) => {
     const { connect } = await startTls();
     await expect(connect(options)).rejects.toThrow(/alert|protocol/i);
     expect(idOf(await (await connect()).ask(ask(1)))).toBe(1);
   });
 
   it.each([
-    ["speaks no TLS", Buffer.from("GET / HTTP/1.1\r\n\r\n"), {}],
-    ["says nothing", Buffer.alloc(0), { "limits.handshakeSeconds": 1 }],
-  ])("drops who %s", async (_, bytes, counted) => {
-    const { bound, connect } = await startTls({ handshakeTimeout: 200 });
+    ["does not use TLS", Buffer.from("GET / HTTP/1.1\r\n\r\n"), {}],
+    ["sends nothing", Buffer.alloc(0), { "limits.handshakeSeconds": 1 }],
+  ])("closes a connection that %s", async (_, bytes, counted) => {
+    const { bound, connect } = await startTls({ handshakeSeconds: 0.2 });
     const socket = connectTcp(bound.port, "127.0.0.1");
     socket.on("error", () => {});
     socket.resume();
@@ -372,12 +377,12 @@ describe("TLS (RFC 7858)", () => {
     expect(hits()).toEqual(counted);
   });
 
-  it("drops who is idle", async () => {
-    const { connect } = await startTls({ idleTimeout: 100 });
+  it("closes an idle connection", async () => {
+    const { connect } = await startTls({ idleSeconds: 0.1 });
     expect(await (await connect()).next()).toBeUndefined();
   });
 
-  it("takes another certificate for new connections", async () => {
+  it("uses a replaced certificate for new connections", async () => {
     const { bound, connect } = await startTls();
     const before = await connect();
     const next = await keepSelfSigned(join(folder, "next"), "localhost", Date.now());

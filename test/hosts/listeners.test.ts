@@ -42,7 +42,7 @@ afterEach(async () => {
   await gateways.close();
 });
 
-/** A gateway with both clusters pushed; `east` has headless services with 400 and with 200 endpoints too. */
+/** A gateway with both clusters pushed; `east` also has headless services with 400 and with 200 endpoints. */
 async function start(config: object): Promise<RunningGateway> {
   const gateway = await gateways.start(folder, { ...CREDENTIALS, ...config });
   const [east, west] = twoClusters();
@@ -79,7 +79,7 @@ const addressesIn = (bytes: Buffer | undefined) =>
 const ANY_PORT = { dns: { listen: ["127.0.0.1:0"] }, dot: { listen: ["127.0.0.1:0"] } };
 
 describe("a gateway that listens for plain DNS and DNS over TLS", () => {
-  it("gives the same answers as over HTTPS", async () => {
+  it("has the same answers as over HTTPS", async () => {
     const gateway = await start(ANY_PORT);
     const query = encodeQuery(WEB, "A", false, 4711);
     const port = portOf(gateway, "dns");
@@ -95,7 +95,7 @@ describe("a gateway that listens for plain DNS and DNS over TLS", () => {
     }
   });
 
-  it("truncates over UDP what it gives whole over TCP (RFC 7766 section 5)", async () => {
+  it("truncates answers over UDP that are whole over TCP (RFC 7766 section 5)", async () => {
     const port = portOf(await start(ANY_PORT), "dns");
     for (const edns of [false, true]) {
       const query = encodeQuery(BIG, "A", edns);
@@ -106,7 +106,7 @@ describe("a gateway that listens for plain DNS and DNS over TLS", () => {
     }
   });
 
-  it("sends as much over UDP as the config says, and as the client takes", async () => {
+  it("limits answers over UDP by the config and by the client's payload size", async () => {
     const gateway = await start({ dns: { listen: ["127.0.0.1:0"], payloadBytes: 4096 } });
     const [edns, plain] = [true, false].map((one) => encodeQuery(WIDE, "A", one));
     expect(addressesIn(await askUdp(portOf(gateway, "dns"), edns!))).toHaveLength(200);
@@ -147,16 +147,16 @@ describe("a gateway that listens for plain DNS and DNS over TLS", () => {
       );
   });
 
-  it("listens on every address that is given, and answers from the one that was asked", async () => {
+  it("listens on every configured address, and answers from the address of the query", async () => {
     const gateway = await start({ dns: { listen: ["127.0.0.1:0", "127.0.0.2:0"] } });
-    // These clients take datagrams from the address that they asked, and no others.
+    // These clients accept datagrams only from the queried address.
     for (const [index, host] of ["127.0.0.1", "127.0.0.2"].entries())
       expect(
         addressesIn(await askUdp(portOf(gateway, "dns", index), encodeQuery(WEB, "A"), host)),
       ).toHaveLength(2);
   });
 
-  it("listens on both addresses of localhost, and on every address, where there are both", async () => {
+  it("listens on both addresses of localhost, and on all addresses, if the machine has IPv4 and IPv6", async () => {
     const gateway = await start({ access: { public: true }, dns: { listen: ["localhost:0", ":0"] } });
     const hasIPv6 = Object.values(networkInterfaces()).some((list) =>
       list?.some(({ address }) => address === "::1"),
@@ -170,7 +170,7 @@ describe("a gateway that listens for plain DNS and DNS over TLS", () => {
 });
 
 describe("malformed messages", () => {
-  it("over UDP get FORMERR, or nothing where they are no queries: no two servers talk for ever", async () => {
+  it("over UDP get FORMERR, and other bytes get no answer: two servers never answer each other", async () => {
     const gateway = await start(ANY_PORT);
     const port = portOf(gateway, "dns");
     const answer = encodeQuery(WEB, "A", false, 2);
@@ -184,7 +184,7 @@ describe("malformed messages", () => {
     expect(metrics).toContain('clusterset_doh_malformed_messages_total{transport="udp"} 3');
   });
 
-  it("over TCP get FORMERR; what is no query ends the connection", async () => {
+  it("over TCP get FORMERR, and other bytes end the connection", async () => {
     const gateway = await start(ANY_PORT);
     const client = await tcp(portOf(gateway, "dns"));
     expect(decode((await client.ask(encodeQuery(WEB, "A").subarray(0, 20)))!).rcode).toBe("FORMERR");
@@ -194,7 +194,7 @@ describe("malformed messages", () => {
   });
 });
 
-describe("who asks", () => {
+describe("the view", () => {
   const optionOf = (clusterId: string) => {
     const query = encodeQuery(WEB, "A");
     const option = Buffer.from([0xfd, 0xe9, 0, clusterId.length, ...Buffer.from(clusterId)]);
@@ -202,7 +202,7 @@ describe("who asks", () => {
     return Uint8Array.from([...query, ...option]);
   };
 
-  it("is the cluster of the listener, whatever the EDNS option says", async () => {
+  it("is the listener's cluster, independent of the EDNS option", async () => {
     const gateway = await start({
       dns: { listen: ["127.0.0.1:0", { address: "127.0.0.1:0", view: "east" }] },
       dot: { listen: [{ address: "127.0.0.1:0", view: "west" }] },
@@ -218,7 +218,7 @@ describe("who asks", () => {
     expect(addressesIn(await (await dot(gateway)).ask(encodeQuery(WEB, "A")))).toEqual(["10.201.0.1"]);
   });
 
-  it("is the cluster of the EDNS option, from addresses that may speak for it", async () => {
+  it("is the cluster of the EDNS option from addresses that may name it", async () => {
     const gateway = await start({
       ...ANY_PORT,
       sourceCluster: { trusted: [{ clusterId: "west", addresses: ["127.0.0.0/8"] }] },
@@ -227,7 +227,7 @@ describe("who asks", () => {
     expect(addressesIn(await askUdp(portOf(gateway, "dns"), optionOf("east")))).toHaveLength(2);
   });
 
-  it("SERVFAIL with Not Ready for a cluster that never pushed: its names are not known (RFC 8914)", async () => {
+  it("is SERVFAIL with Not Ready for a cluster that never pushed: its names are unknown (RFC 8914)", async () => {
     const gateway = await start({ dns: { listen: [{ address: "127.0.0.1:0", view: "north" }] } });
     const answer = await askUdp(portOf(gateway, "dns"), encodeQuery(WEB, "A"));
     expect(decode(answer).rcode).toBe("SERVFAIL");
@@ -236,7 +236,7 @@ describe("who asks", () => {
 });
 
 describe("the rate limit", () => {
-  it("truncates or drops over UDP what is beyond it, and leaves TCP alone", async () => {
+  it("truncates or drops queries over UDP, and does not affect TCP", async () => {
     const rateLimit = { answersPerSecond: 1, burst: 2, slip: 2, exempt: [] };
     const gateway = await start({ dns: { ...ANY_PORT.dns, rateLimit } });
     const port = portOf(gateway, "dns");
@@ -263,7 +263,7 @@ describe("the rate limit", () => {
 });
 
 describe("queries below a stub zone", () => {
-  it("go to its name servers, and their answers come back as they fit", async () => {
+  it("go to its name servers, and their answers are fitted to the transport", async () => {
     const authority = await makeAuthority("federation control plane");
     const name = "myservice.myns.myfederation.svc.federation";
     const addresses = Array.from({ length: 100 }, (_, index) => `192.0.2.${index}`);
@@ -280,7 +280,7 @@ describe("queries below a stub zone", () => {
     const port = portOf(gateway, "dns");
     const query = encodeQuery(name, "A", true, 77);
     const client = await tcp(port);
-    // The one that waits for another name server holds nobody up.
+    // The forwarded query does not delay the others.
     client.send(query, encodeQuery(WEB, "A", true, 78));
     const both = [await client.next(), await client.next()];
     expect(both.map((answer) => [answer!.readUInt16BE(0), decode(answer!).answer.length])).toEqual([
@@ -300,7 +300,7 @@ describe("designated resolvers (RFC 9462)", () => {
   const DDR = { ddr: { name: "dns.example.org", addresses: ["127.0.0.1"] } };
   const svcb = encodeQuery("_dns.resolver.arpa", "UNKNOWN_64");
 
-  it("are told over every transport, with the ports that are listened on", async () => {
+  it("are answered over every transport, with the listeners' ports", async () => {
     const gateway = await start({ ...ANY_PORT, ...DDR });
     const port = portOf(gateway, "dns");
     for (const answer of [
@@ -316,7 +316,7 @@ describe("designated resolvers (RFC 9462)", () => {
     }
   });
 
-  it("have their addresses where their name is in a zone of the gateway", async () => {
+  it("have their addresses if their name is in a zone of the gateway", async () => {
     const ddr = { name: "gw.test.clusterset.local", addresses: ["127.0.0.1"] };
     const gateway = await start({ ...ANY_PORT, ddr, nameServerAddresses: ["192.0.2.53"] });
     const port = portOf(gateway, "dns");
@@ -331,14 +331,14 @@ describe("designated resolvers (RFC 9462)", () => {
     );
   });
 
-  it("are in the self-signed certificate, with the addresses that clients know", async () => {
+  it("are in the self-signed certificate, with the addresses of the listeners", async () => {
     const gateway = await start({ ...DDR, dns: { listen: ["127.0.0.3:0"] } });
     const { subjectAltName } = new X509Certificate(readFileSync(gateway.certificateFile!));
     expect(subjectAltName).toContain("DNS:dns.example.org");
     expect(subjectAltName).toContain("IP Address:127.0.0.3");
   });
 
-  it("need a certificate for the name", async () => {
+  it("require a certificate for the name", async () => {
     const made = await keepSelfSigned(join(folder, "own"), "other.example", Date.now());
     const tls = { certificateFile: made.certificateFile, keyFile: join(folder, "own/tls/self-signed.key") };
     await expect(gateways.start(folder, { ...DDR, tls })).rejects.toThrow(
@@ -348,8 +348,8 @@ describe("designated resolvers (RFC 9462)", () => {
   });
 });
 
-describe("what cannot be listened on", () => {
-  it.each(["dns", "dot"] as const)("is told, and nothing is left open: %s", async (kind) => {
+describe("an address on which it cannot listen", () => {
+  it.each(["dns", "dot"] as const)("is an error, and nothing stays open: %s", async (kind) => {
     const taken = createServer();
     taken.listen(0, "127.0.0.1");
     await once(taken, "listening");
@@ -357,14 +357,14 @@ describe("what cannot be listened on", () => {
     const config = { ...ANY_PORT, [kind]: { listen: ["127.0.0.1:0", `127.0.0.1:${port}`] } };
     const message = `${kind}.listen: 127.0.0.1:${port} is taken: stop the program that listens there, or choose another --${kind} HOST:PORT`;
     await expect(gateways.start(folder, config)).rejects.toThrow(message);
-    // The state folder is free again too.
+    // The state folder is free again, too.
     await expect(gateways.start(folder, config)).rejects.toThrow(message);
     taken.close();
     await once(taken, "close");
     expect((await gateways.start(folder, config)).listeners).toHaveLength(3);
   });
 
-  it("is told for UDP too", async () => {
+  it("is an error for UDP, too", async () => {
     const taken = createSocket("udp4").bind(0, "127.0.0.1");
     await once(taken, "listening");
     const { port } = taken.address();
@@ -374,7 +374,7 @@ describe("what cannot be listened on", () => {
     taken.close();
   });
 
-  it("is told of a port that needs a capability", () => {
+  it("is an error with the next step for a port that needs a capability", () => {
     const denied = Object.assign(new Error("denied"), { code: "EACCES" });
     expect(listenFailure(denied, { host: undefined, port: 53 }, "--dns").message).toMatch(
       /^port 53 is not allowed: .*CAP_NET_BIND_SERVICE/,
@@ -384,7 +384,7 @@ describe("what cannot be listened on", () => {
     );
   });
 
-  it("is told of an address that the machine does not have", async () => {
+  it("is an error with the next step for an address that the machine does not have", async () => {
     await expect(
       gateways.start(folder, { access: { public: true }, dns: { listen: ["192.0.2.1:0"] } }),
     ).rejects.toThrow(

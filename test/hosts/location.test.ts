@@ -90,7 +90,7 @@ describe("a gateway on Node behind a proxy", () => {
 
   it("hands places on to a secondary, which reads header fields by itself", async () => {
     const gateway = await start(["127.0.0.1"], { tls: false, transfer: { credentials: [{ tokenSha256 }] } });
-    const secondary = createSecondaryHost(
+    const secondary = await createSecondaryHost(
       readSecondarySettings({
         CLUSTERSET_PRIMARY_URL: gateway.url,
         CLUSTERSET_TRANSFER_TOKEN: "test",

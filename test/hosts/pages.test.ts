@@ -5,7 +5,7 @@ import { Gateways, send } from "./gateways.ts";
 const gateways = new Gateways();
 afterEach(() => gateways.close());
 
-it("the pages are on unless they are switched off; what clients ask is not among them", async () => {
+it("the pages are on by default; DNS answers do not depend on them", async () => {
   const on = await gateways.start(gateways.folder(), { publicUrl: "https://doh.example.org/" });
   const off = await gateways.start(gateways.folder(), { pages: { enabled: false } });
   for (const path of [
@@ -26,14 +26,14 @@ it("the pages are on unless they are switched off; what clients ask is not among
   expect(policy.bytes.toString()).toContain("https://doh.example.org/resolve?name=");
 });
 
-it("the self-signed certificate is offered as it is served; another one is not", async () => {
+it("offers the served certificate if it is self-signed, and no other", async () => {
   const gateway = await gateways.start(gateways.folder(), {});
   const { bytes, headers } = await send(gateway, "/setup/certificate/certificate.crt");
   expect(bytes.toString()).toMatch(/^-----BEGIN CERTIFICATE-----/);
   expect(headers["content-disposition"]).toBe('attachment; filename="certificate.crt"');
 });
 
-it("a client's test is seen by HTTP/2 and HTTP/1.1 alike", async () => {
+it("a client's test works with HTTP/2 and HTTP/1.1", async () => {
   const gateway = await gateways.start(gateways.folder(), { zones: ["clusterset.test"] });
   for (const http2 of [true, false]) {
     const page = (await send(gateway, "/setup/test")).bytes.toString();

@@ -37,7 +37,7 @@ beforeAll(async () => {
       credentials: authorityOf([{ clusterId: "cluster-a", tokenSha256: sha256("token-a") }]),
       trusted: [{ clusterId: "cluster-b", addresses: ["127.0.0.1/32"] }],
     },
-    longestQuery: 512,
+    queryBytes: 512,
     onError: (error) => errors.push(error),
   });
   const exchanges = {

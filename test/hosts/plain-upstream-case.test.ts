@@ -26,7 +26,7 @@ async function upstreamOf(says: { udp?: Say; tcp?: Say }) {
   return { server, upstream: createPlainUpstream("plain", endpoint, { randomizeCase: true }) };
 }
 
-/** Says an address, with the owner's name spelled as it was asked, uncompressed. */
+/** Answers with an address and the owner name in the query's case, uncompressed. */
 const withAddress =
   (data: string): Say =>
   (asked) => {
@@ -42,7 +42,7 @@ const lowerCase =
   };
 
 describe("letters in random case (draft-vixie-dnsext-dns0x20)", () => {
-  it("differ from query to query; who asks sees its own spelling, in every record of that name", async () => {
+  it("differ from query to query; the client gets its own case, in every record of that name", async () => {
     const { server, upstream } = await upstreamOf({ udp: withAddress("192.0.2.1") });
     for (let count = 0; count < 8; count++) {
       const answer = decoded(await upstream.exchange(query, patient()));
@@ -58,7 +58,7 @@ describe("letters in random case (draft-vixie-dnsext-dns0x20)", () => {
     expect(server.tcp).toEqual([]);
   });
 
-  it("that an answer over UDP has lost are asked for again over TCP, where nobody can forge one from afar", async () => {
+  it("that differ in an answer over UDP cause a query over TCP, where forging is hard", async () => {
     const { server, upstream } = await upstreamOf({
       udp: lowerCase(withAddress("192.0.2.66")),
       tcp: lowerCase(withAddress("192.0.2.1")),
@@ -69,7 +69,7 @@ describe("letters in random case (draft-vixie-dnsext-dns0x20)", () => {
   });
 });
 
-describe("spelling", () => {
+describe("the case of a name", () => {
   const label = fc.uint8Array({ minLength: 1, maxLength: 20 });
   const names = fc.array(label, { maxLength: 8 });
   const queryOf = (labels: readonly Uint8Array[]) =>
@@ -94,7 +94,7 @@ describe("spelling", () => {
       1,
     ]);
 
-  it("is the only thing that changes, whatever octets a name has", () => {
+  it("is the only change, for any bytes of a name", () => {
     fc.assert(
       fc.property(names, (labels) => {
         const before = queryOf(labels);
@@ -104,7 +104,7 @@ describe("spelling", () => {
           const isLetter = at >= 12 && /[A-Za-z]/.test(String.fromCharCode(octet));
           if (octet !== after[at]) expect([isLetter, octet ^ 0x20]).toEqual([true, after[at]]);
         }
-        // A length never counts as a letter: the question stays the same one but for case.
+        // A length byte is never a letter: the question differs only in case.
         after[2] = 0x81;
         expect(readUpstreamAnswer(before, after)).toBeDefined();
         restoreCase(before, after);
@@ -114,7 +114,7 @@ describe("spelling", () => {
     );
   });
 
-  it("is restored where names are whole, and other names stay", () => {
+  it("is restored in uncompressed names, and other names do not change", () => {
     const asked = queryFor("www.example.com");
     const answer = answerTo(asked, {
       answers: [

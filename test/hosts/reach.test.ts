@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { reachOf } from "../../src/hosts/node/gateway/reach.ts";
 import type { ListeningPlace } from "../../src/hosts/node/listeners/listeners.ts";
-import { reachOf } from "../../src/hosts/node/reach.ts";
 
 const config = { outsideZones: "refuse" as const, ddr: { addresses: ["192.0.2.1"] } };
 const place = (kind: "dns" | "dot", address: string, view?: string): ListeningPlace => ({

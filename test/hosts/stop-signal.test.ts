@@ -11,7 +11,7 @@ const program = `
   console.log("started " + process.pid);
 `;
 
-/** Starts the program below a shell that hands no signal on, as npm does; resolves when it runs. */
+/** Starts the program in a shell that forwards no signals, like npm; resolves when it runs. */
 async function startBelowShell(environment: Record<string, string>) {
   const shell = spawn("sh", ["-c", '"$0" --input-type=module -e "$1"; true', process.execPath, program], {
     env: { ...process.env, ...environment },
@@ -26,7 +26,7 @@ async function startBelowShell(environment: Record<string, string>) {
 }
 
 describe("stopSignal", () => {
-  it("is aborted when the shell of an npm script is gone, which hands SIGTERM on to nobody", async () => {
+  it("is aborted when the shell of an npm script ends without forwarding SIGTERM", async () => {
     const { shell, printed } = await startBelowShell({ npm_lifecycle_event: "start" });
     shell.kill("SIGTERM");
     await once(shell.stdout, "end");

@@ -38,7 +38,7 @@ const addressesIn = (bytes: Uint8Array) =>
   decoded(bytes).answers?.map((record) => "data" in record && record.data);
 
 describe("plain DNS", () => {
-  it("goes over UDP with IDs and source ports that nobody can guess (RFC 5452 section 9.2)", async () => {
+  it("uses UDP with random IDs and source ports (RFC 5452 section 9.2)", async () => {
     const { server, upstream } = await plain({ udp: withAddress("192.0.2.1") });
     for (let count = 0; count < 12; count++) {
       const answer = await upstream.exchange(query, patient());
@@ -50,7 +50,7 @@ describe("plain DNS", () => {
     expect(server.udp.every((one) => one.subarray(2).equals(query.subarray(2)))).toBe(true);
   });
 
-  it("fails one exchange, and nothing else, where reading its answer throws", async () => {
+  it("fails only the one exchange whose answer throws", async () => {
     const { server } = await plain({ udp: withAddress("192.0.2.1") });
     const endpoint = { address: "127.0.0.1", port: server.port };
     const broken = () => {
@@ -60,7 +60,7 @@ describe("plain DNS", () => {
     expect(decoded(await exchangeUdp(endpoint, query, () => true, patient())).answers).toHaveLength(1);
   });
 
-  it("goes on to TCP where the answer was truncated (RFC 7766 section 5)", async () => {
+  it("uses TCP after a truncated answer (RFC 7766 section 5)", async () => {
     const { server, upstream } = await plain({
       udp: (asked) => answerTo(asked, { flags: 0x8780 }),
       tcp: withAddress("192.0.2.2"),
@@ -69,7 +69,7 @@ describe("plain DNS", () => {
     expect([server.udp.length, server.tcp.length]).toEqual([1, 1]);
   });
 
-  it("passes over datagrams that are no answer to the query", async () => {
+  it("ignores datagrams that do not answer the query", async () => {
     const { upstream } = await plain({
       udp: (asked) => {
         const [forged, other] = [
@@ -83,7 +83,7 @@ describe("plain DNS", () => {
     expect(addressesIn(await upstream.exchange(query, patient()))).toEqual(["192.0.2.3"]);
   });
 
-  it("sends a datagram that got lost again", async () => {
+  it("sends a lost datagram again", async () => {
     let datagrams = 0;
     const { upstream } = await plain({
       udp: (asked) => (++datagrams === 1 ? undefined : withAddress("192.0.2.4")(asked)),
@@ -92,15 +92,15 @@ describe("plain DNS", () => {
   });
 
   it.each<[string, { udp?: Say; tcp?: Say }]>([
-    ["nobody answers", {}],
+    ["no server answers", {}],
     ["TCP never answers after a truncated answer", { udp: (asked) => answerTo(asked, { flags: 0x8780 }) }],
-  ])("ends with the signal where %s", async (_, says) => {
+  ])("ends with the signal if %s", async (_, says) => {
     const { upstream } = await plain(says);
     await expect(upstream.exchange(query, AbortSignal.timeout(100))).rejects.toThrow();
     await expect(upstream.exchange(query, AbortSignal.abort(new Error("late")))).rejects.toThrow("late");
   });
 
-  it("fails where TCP brings the answer to another question, or ends early", async () => {
+  it("fails if TCP has the answer to another question, or ends early", async () => {
     const truncated: Say = (asked) => answerTo(asked, { flags: 0x8780 });
     const other = await plain({ udp: truncated, tcp: () => answerTo(queryFor("x.example")) });
     await expect(other.upstream.exchange(query, patient())).rejects.toThrow(/not for this query/);
@@ -108,7 +108,7 @@ describe("plain DNS", () => {
     await expect(early.upstream.exchange(query, patient())).rejects.toThrow();
   });
 
-  it("fails at once where nobody listens", async () => {
+  it("fails at once if no server listens", async () => {
     const { server, upstream } = await plain({});
     await server.close();
     servers.splice(0);
@@ -151,7 +151,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
   const answering = async (request: Request) =>
     message(answerTo(new Uint8Array(await request.arrayBuffer())));
 
-  it("posts the query with the token of that origin, and reads it again when it changes", async () => {
+  it("posts the query with the token of that origin, and reads the token again when it changes", async () => {
     const tokenFile = join(folder, "cluster-a.token");
     writeFileSync(tokenFile, "first\n");
     const connector = await UpstreamConnector.load([{ origin: origin(), caFile, tokenFile }]);
@@ -168,7 +168,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     upstream.close();
   });
 
-  it("sends no other origin the token, nor trusts it by that certificate", async () => {
+  it("does not send the token to another origin, nor trust it by that certificate", async () => {
     const tokenFile = join(folder, "cluster-a.token");
     writeFileSync(tokenFile, "secret\n");
     const listed = { origin: "https://127.0.0.1:1", caFile, tokenFile };
@@ -199,7 +199,7 @@ describe("DNS over HTTPS (RFC 8484)", () => {
     upstream.close();
   });
 
-  it("ends with the signal where nobody answers, or where a server accepts and is silent", async () => {
+  it("ends with the signal if no server answers, or a server accepts and is silent", async () => {
     const connector = await UpstreamConnector.load([{ origin: origin(), caFile }]);
     const upstream = connector.connect(`${origin()}/dns-query`);
     respond = () => new Promise(() => {});

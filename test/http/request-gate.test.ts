@@ -4,8 +4,10 @@ import { createClientAddress } from "../../src/access/client/client-address.ts";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { FetchRequest } from "../../src/http/fetch-exchange.ts";
 import { createRefuse } from "../../src/http/refusal.ts";
-import { behindGate, createRequestGate, fetchBehindGate } from "../../src/http/request-gate.ts";
+import { createRequestGate } from "../../src/http/request-gate.ts";
 import { ClientRate } from "../../src/limits/client-rate.ts";
+import { FakeGateway } from "./fake-gateway.ts";
+import { openApp } from "./open-app.ts";
 
 const NETWORK = { exempt: [], ipv4PrefixBits: 32, ipv6PrefixBits: 64, mostClients: 100 };
 
@@ -22,8 +24,8 @@ function open(given: { perSecond?: number; burst?: number; isHigh?: boolean; pro
     refuse: createRefuse("*", counters),
     dnsPaths: ["/everything"],
   });
-  const pass = (url: string, address: string, headers: Record<string, string> = {}) =>
-    gate!(new FetchRequest(new Request(url, { headers }), { address: address }));
+  const pass = (url: string, address: string, headers: Record<string, string> = {}, method = "GET") =>
+    gate!(new FetchRequest(new Request(url, { headers, method }), { address: address }));
   return { gate, pass, clock, load, counters };
 }
 
@@ -77,54 +79,71 @@ describe("requests of one client", () => {
   });
 
   it("pass where there is nothing to be counted: then there is no gate at all", () => {
-    const exchange = () => ({ status: 200, headers: {}, body: null });
-    const fetch = () => new Response();
-    const gate = createRequestGate({
-      counters: new QueryCounters().limits,
-      refuse: createRefuse("*", new QueryCounters()),
-    });
-    expect([gate, behindGate(gate)(exchange), fetchBehindGate(gate)(fetch)]).toEqual([
-      undefined,
-      exchange,
-      fetch,
-    ]);
+    const counters = new QueryCounters();
+    const gate = createRequestGate({ counters: counters.limits, refuse: createRefuse("*", counters) });
+    expect(gate).toBeUndefined();
   });
 });
 
 describe("under overload", () => {
-  it.each<[string, boolean]>([
+  it.each<[string, boolean, string?]>([
     ["/", true],
     ["/setup", true],
     ["/resolve?name=web.shop.svc.clusterset.test", true],
     ["/clusters/west/resolve?name=web.shop.svc.clusterset.test", true],
+    ["/api/v1/clusters/west", true],
+    ["/api/v1/clusters/west", true, "HEAD"],
+    ["/api/v1/clusters/west", false, "DELETE"],
+    ["/api/v1/clusters/west/snapshot", false, "PUT"],
+    ["/api/v1/clusters/west/snapshot?leaseSeconds=60", false, "PATCH"],
+    ["/api/v1/clusters/west/lease", false, "POST"],
+    ["/federations/api/v1/clusters/west/lease", true, "POST"],
+    ["/federations/west?x=/api/v1/clusters/west", true, "POST"],
     ["/api/v1/clusters/west/snapshot", true],
     ["/api/v1/clusters/west/snapshot?leaseSeconds=5#/dns-query", true],
     ["/api/v1/clusters/west/snapshot?x=/dns-query", true],
     ["/api/v1/transfer/state", true],
-    ["/api/v1/clusters/west/lease", false],
     ["/dns-query?dns=AAAB", false],
     ["/clusters/west/dns-query", false],
     ["/everything?dns=AAAB", false],
     ["/healthz", false],
     ["/readyz", false],
     ["/metrics", false],
-  ])("%s has to wait: %s", (path, waits) => {
+  ])("%s has to wait: %s %s", (path, waits, method) => {
     const { pass, load, counters } = open({ isHigh: true });
-    const refused = pass(`https://doh.example${path}`, ONE);
+    const refused = pass(`https://doh.example${path}`, ONE, {}, method);
     expect(refused?.status).toBe(waits ? 503 : undefined);
     if (waits) expect(refused).toMatchObject({ headers: { "retry-after": "5" } });
     expect(counters.limits.counts().get("limits.loopDelayMilliseconds")).toBe(waits ? 1 : 0);
     load.isHigh = false;
-    expect(pass(`https://doh.example${path}`, ONE)).toBeUndefined();
+    expect(pass(`https://doh.example${path}`, ONE, {}, method)).toBeUndefined();
   });
 });
 
-it("a gate stands in front of an application and of an exchange", async () => {
-  const { gate } = open({ perSecond: 1, burst: 1 });
+describe("an application", () => {
+  const limited = () =>
+    openApp({
+      gateway: new FakeGateway(),
+      clock: () => 0,
+      zones: [],
+      version: "0",
+      rate: new ClientRate({ ...NETWORK, perSecond: 1, burst: 1 }, () => 0),
+    });
   const client: Client = { address: ONE, certificate: "none" };
-  const fetch = fetchBehindGate(gate)(() => new Response("inside"));
-  expect(await (await fetch(new Request(QUERY), client)).text()).toBe("inside");
-  expect((await fetch(new Request(QUERY), client)).status).toBe(429);
-  const exchange = behindGate(gate)(() => ({ status: 200, headers: {}, body: null }));
-  expect(await exchange(new FetchRequest(new Request(QUERY), client))).toMatchObject({ status: 429 });
+
+  it.each(["/dns-query?dns=AAAB", "/tokens/known/dns-query", "/", "/metrics", "/api/v1/clusters/west"])(
+    "counts each request for %s once",
+    async (path) => {
+      const app = limited();
+      expect((await app.request(path, {}, client)).status).not.toBe(429);
+      expect((await app.request(path, {}, client)).status).toBe(429);
+    },
+  );
+
+  it("limits requests that pass by the objects of the Fetch standard", async () => {
+    const app = limited();
+    const answer = app.exchangeAt("/dns-query")!;
+    const ask = async () => (await answer(new FetchRequest(new Request(QUERY), client))).status;
+    expect([await ask(), await ask()]).toEqual([400, 429]);
+  });
 });

@@ -46,6 +46,50 @@ describe("KEP-1645 ClusterSetIP, for askers outside", () => {
     });
   });
 
+  it.each<[string, ClusterSnapshot, string, string[]]>([
+    [
+      "spec.ips",
+      member("a", ["172.16.0.66"], { exportedAt: "2025-01-01T00:00:00Z" }),
+      "Endpoint",
+      ["10.0.0.1"],
+    ],
+    [
+      "a load balancer",
+      exporting("a", { exportedAt: "2025-01-01T00:00:00Z", loadBalancer: [{ ip: "192.0.2.66" }] }),
+      "Endpoint",
+      ["10.0.0.1"],
+    ],
+    [
+      "an endpoint, which joins",
+      exporting("a", { exportedAt: "2025-01-01T00:00:00Z", endpoints: endpoints({ address: "10.9.0.1" }) }),
+      "Endpoint",
+      ["10.0.0.1", "10.9.0.1"],
+    ],
+  ])("a younger export replaces no address of an older one: %s", (_, younger, source, addresses) => {
+    const older = exporting("b", { exportedAt: "2024-01-01T00:00:00Z", endpoints: pod });
+    expect(outside([younger, older])).toMatchObject({ source, addresses: expect.arrayContaining(addresses) });
+    expect(outside([younger, older]).addresses).toHaveLength(addresses.length);
+    const inside = web(mergeClusterset([younger, older, snapshot("c", { namespaces: { shop: {} } })]));
+    expect((inside.byCluster.get("c") ?? inside.outside).source).toBe(source);
+  });
+
+  it("of exports of one time the source that comes first counts", () => {
+    const world = [
+      exporting("a", { endpoints: pod }),
+      exporting("b", { loadBalancer: [{ ip: "192.0.2.1" }] }),
+    ];
+    expect(outside(world)).toMatchObject({ source: "LoadBalancer", addresses: ["192.0.2.1"] });
+  });
+
+  it("the oldest export with an address decides: one that has none leaves it to the next", () => {
+    const world = [
+      exporting("a", { exportedAt: "2024-01-01T00:00:00Z" }),
+      exporting("b", { exportedAt: "2025-01-01T00:00:00Z", loadBalancer: [{ ip: "192.0.2.1" }] }),
+      exporting("c", { exportedAt: "2026-01-01T00:00:00Z", endpoints: pod }),
+    ];
+    expect(outside(world)).toMatchObject({ source: "LoadBalancer", addresses: ["192.0.2.1"], toldBy: ["b"] });
+  });
+
   it("else ready endpoints of every exporter, a headless one included", () => {
     const world = [
       exporting("a", { endpoints: pod }),

@@ -12,6 +12,7 @@ describe("the key of a scope", () => {
       { addressRanges: ["FD00:0::/8", "10.0.0.1"] },
       { addressRanges: ["10.0.0.1/32", "fd00::/8"] },
     ],
+    ["how a domain is written", { targets: ["B.example.", "a"] }, { targets: ["a", "b.example"] }],
   ])("does not tell %s", (_, one, other) => {
     expect(visibilityKey(one)).toBe(visibilityKey(other));
   });
@@ -28,6 +29,9 @@ describe("the key of a scope", () => {
       { addressSources: [] },
       { addressRanges: ["10.0.0.0/8"] },
       { addressRanges: [] },
+      { targets: [] },
+      { targets: ["a"] },
+      { addressRanges: ["10.0.0.0/8"], targets: ["a"] },
       { clusters: ["a,b"] },
       { clusters: ["a", "b"] },
     ];

@@ -173,7 +173,7 @@ describe("address ranges", () => {
     expect(addressesOf(see({ addressRanges: ["10.0.0.0/8"] }, west))).toEqual({
       clusterSetIP: ["10.3.0.1"],
       clusterIP: ["10.96.0.1", "10.96.0.1"],
-      balancers: ["10.2.0.1", "lb.example"],
+      balancers: ["10.2.0.1"],
       endpoints: ALL.endpoints,
       pods: ["shop/10.1.0.1", "secret/10.1.0.2"],
       zone: "disabled",
@@ -181,7 +181,6 @@ describe("address ranges", () => {
     expect(addressesOf(see({ addressRanges: ["fd00::/8"] }, west))).toEqual({
       ...NONE,
       clusterIP: ["fd96::1"],
-      balancers: ["lb.example"],
       pods: ["shop/fd01::1"],
     });
   });
@@ -191,6 +190,64 @@ describe("address ranges", () => {
     const [hub] = see(scope, importing("hub", { endpoints: { west: at("192.0.2.1") } }));
     const groups = hub!.imports["shop/web"]!.endpoints.west!;
     expect(Object.values(groups).map(({ members }) => members)).toEqual([{}]);
+  });
+});
+
+describe("CNAME targets", () => {
+  const alias = (externalName?: string): LocalService => ({
+    ...{
+      createdAt: "2026-01-01T00:00:00Z",
+      serviceType: "ExternalName",
+      headless: false,
+      ports: [],
+      endpoints: {},
+    },
+    ...(externalName !== undefined && { externalName }),
+  });
+  const world = snapshot("west", {
+    exports: {
+      "shop/web": exported({
+        loadBalancer: [
+          { hostname: "LB.eu.example." },
+          { hostname: "lb.notexample" },
+          { hostname: "10.0.0.1" },
+        ],
+      }),
+    },
+    services: { "shop/in": alias("db.example"), "shop/out": alias("db.internal"), "shop/none": alias() },
+    clusterZone: { name: "cluster.local", pods: "insecure" },
+  });
+  const targetsOf = (scope: Visibility) => {
+    const [seen] = see(scope, world);
+    return [
+      seen!.exports["shop/web"]!.loadBalancer!.map(({ hostname }) => hostname),
+      Object.keys(seen!.services),
+    ];
+  };
+
+  it.each<[string, Visibility]>([
+    ["address ranges alone", { addressRanges: ["0.0.0.0/0", "::/0"] }],
+    ["no domain", { targets: [] }],
+  ])("do not exist with %s", (_, scope) => {
+    expect(targetsOf(scope)).toEqual([[], []]);
+  });
+
+  it.each<[string, Visibility]>([
+    ["and address ranges", { addressRanges: ["10.0.0.0/8"], targets: ["Example."] }],
+    ["alone", { targets: ["example"] }],
+  ])("exist in the listed domains %s, whole labels only", (_, scope) => {
+    expect(targetsOf(scope)).toEqual([["LB.eu.example."], ["shop/in"]]);
+  });
+
+  it("exist where only the sources of addresses are restricted, unless load balancers are hidden", () => {
+    expect(targetsOf({ addressSources: ["ClusterSetIP"] })).toEqual([
+      [],
+      ["shop/in", "shop/out", "shop/none"],
+    ]);
+  });
+
+  it("that are hidden leave addresses of pods as they are", () => {
+    expect(see({ targets: [] }, world)[0]!.clusterZone).toEqual({ name: "cluster.local", pods: "insecure" });
   });
 });
 

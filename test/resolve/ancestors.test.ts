@@ -16,7 +16,7 @@ const world = {
 } as const;
 const designated = { name: "dns.gateway.example", addresses: [], endpoints: [] };
 
-describe("RFC 8020: a name above one that is answered is not denied", () => {
+describe("RFC 8020: an ancestor of a name in the zones is not denied", () => {
   it.each([
     ".",
     "local",
@@ -41,12 +41,12 @@ describe("RFC 8020: a name above one that is answered is not denied", () => {
     expect(extendedErrors(resolve(encodeQuery(name, "A"), world)!.bytes)).toEqual([20]);
   });
 
-  it("nor one between two of our zones", () => {
+  it("a name between two of our zones is not denied", () => {
     expect(ask(world, "west.clusterset.local", "A")).toMatchObject({ rcode: "NOERROR", authoritative: true });
     expect(ask(world, "east.clusterset.local", "A")).toMatchObject({ rcode: "NXDOMAIN" });
   });
 
-  it("nor one above the name of the designated resolver", () => {
+  it("an ancestor of the designated resolver's name is not denied", () => {
     for (const name of ["gateway.example", "dns.gateway.example"]) {
       expect(ask({ ...world, designated }, name, "A")).toMatchObject({ rcode: "NOERROR", answer: [] });
       expect(ask(world, name, "A").rcode).toBe("NXDOMAIN");
@@ -58,12 +58,12 @@ describe("RFC 8020: a name above one that is answered is not denied", () => {
     (name) => expect(ask(world, name, "A").rcode).toBe("NXDOMAIN"),
   );
 
-  it("refuses them where it refuses what is out of zone", () => {
+  it("they are REFUSED if names out of zone are", () => {
     expect(ask({ ...world, outside: "refuse" }, "local", "A").rcode).toBe("REFUSED");
   });
 });
 
-describe("what is above reverse names", () => {
+describe("ancestors of reverse names", () => {
   it.each([
     ["arpa", true],
     ["in-addr.arpa", true],
@@ -80,7 +80,7 @@ describe("what is above reverse names", () => {
     ["xin-addr.arpa", false],
     ["example", false],
     [".", false],
-  ])("%s: %s", (name, expected) => {
+  ])("%s is one: %s", (name, expected) => {
     const wire = parseName(name);
     expect(isAboveReverseNames(wire, wire.length)).toBe(expected);
   });

@@ -16,7 +16,7 @@ export interface Decoded {
   readonly additional: readonly string[];
 }
 
-/** The clusterset of these snapshots, compiled and ready to be asked. */
+/** The clusterset of these snapshots, compiled and ready for queries. */
 export function compileWorld(
   snapshots: readonly ClusterSnapshot[],
   options: Partial<ZoneOptions> = {},
@@ -60,7 +60,7 @@ export function encodeQuery(name: string, type: string, edns = true, id = 0): Ui
   );
 }
 
-/** Asks and decodes. */
+/** Sends a query and decodes the answer. */
 export function ask(context: ResolveContext, name: string, type: string, edns = true): Decoded {
   const answer = resolve(encodeQuery(name, type, edns), context);
   if (answer === undefined) throw new Error("no answer");
@@ -113,7 +113,7 @@ function showData(record: Exclude<dnsPacket.Answer, { type: "OPT" }>): string {
   }
 }
 
-/** The owner name of the first question, as it stands in the message. */
+/** The owner name of the first question, as in the message. */
 export function echoedName(bytes: Uint8Array): string {
   return formatName(bytes, 12);
 }

@@ -9,7 +9,7 @@ import { encodeQuery } from "./ask.ts";
 const world = compileTable(clusterLocalTable);
 const CLUSTER_IP = "1.0.3.10.in-addr.arpa";
 
-describe("an answer says where its name was not found", () => {
+describe("an answer says why its name is out of zone", () => {
   it.each([
     ["www.example.com", "east", "outside"],
     ["local", "east", "outside"],
@@ -21,10 +21,10 @@ describe("an answer says where its name was not found", () => {
     ["nothing.svc.cluster.local", "east", undefined],
     ["nothing.clusterset.local", undefined, undefined],
     [CLUSTER_IP, "east", undefined],
-    // An address that nobody else may know of, asked for by somebody else.
+    // The address of a cluster's own Service, in another view.
     [CLUSTER_IP, undefined, "outside"],
     ["9.9.9.10.in-addr.arpa", "east", "outside"],
-  ])("%s for %s: %s", (name, view, expected) => {
+  ])("%s in the view %s: %s", (name, view, expected) => {
     for (const outside of ["refuse", "nxdomain"] as const)
       expect(resolve(encodeQuery(name, "PTR"), { ...world, view, outside })?.beyond).toBe(expected);
   });
@@ -35,16 +35,16 @@ describe("an answer says where its name was not found", () => {
     ["hop.default.svc.cluster.local", "east", undefined],
     ["lost.default.svc.cluster.local", "east", undefined],
     ["kubernetes.default.svc.cluster.local", "east", undefined],
-  ])("or where its alias leads to: %s for %s: %s", (name, view, expected) => {
+  ])("the CNAME target out of zone of %s in the view %s is %s", (name, view, expected) => {
     const leadsTo = resolve(encodeQuery(name, "A"), { ...world, view })?.leadsTo;
     expect(leadsTo && formatName(leadsTo)).toBe(expected && `${expected}.`);
   });
 
-  it("or that it cannot be said yet", () => {
+  it("the reason is unknown before an image is loaded", () => {
     expect(notReady(encodeQuery("www.example.com", "A"))?.beyond).toBe("unknown");
   });
 
-  it.each(["AXFR", "IXFR"])("but not of what is refused for another reason: %s", (type) => {
+  it.each(["AXFR", "IXFR"])("%s is REFUSED without such a reason", (type) => {
     expect(resolve(encodeQuery("www.example.com", type), world)?.beyond).toBeUndefined();
   });
 });

@@ -16,14 +16,14 @@ describe(clusterLocalTable.title, () => {
     checkCompiled(clusterLocalTable, world, entry);
   });
 
-  it("does not exist for a cluster that nobody knows", () => {
+  it("does not exist for an unknown cluster", () => {
     expect(ask({ ...world, view: "nobody" }, kubernetes, "A")).toMatchObject({
       rcode: "REFUSED",
       answer: [],
     });
   });
 
-  it("wins in reverse in its own view (multicluster specification 2.3.3, Limitations)", () => {
+  it("has the reverse names in its own view (multicluster specification 2.3.3, Limitations)", () => {
     const exported = { ...east, services: { "shop/web": local({ clusterIPs: ["10.200.0.1"] }) } };
     const context = compileWorld([exported]);
     const name = "1.0.200.10.in-addr.arpa";
@@ -49,7 +49,7 @@ describe(clusterLocalTable.title, () => {
   it.each([
     ["the older alias keeps the name", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z", "one.example"],
     ["the older alias keeps the name", "2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z", "two.example"],
-  ])("clashing names: %s (%s, %s)", (_, first, second, target) => {
+  ])("if two names clash, %s (%s, %s)", (_, first, second, target) => {
     const clashing = {
       ...east,
       services: {
@@ -67,7 +67,7 @@ describe(clusterLocalTable.title, () => {
     ]);
   });
 
-  it("clashing names: a hostname below a headless service is a name as well", () => {
+  it("a hostname below a headless service can clash with another name", () => {
     const clashing = {
       ...east,
       services: {
@@ -91,7 +91,7 @@ describe(clusterLocalTable.title, () => {
     ["InvalidAddress", local({ clusterIPs: ["10.0.0.300"] })],
     ["NoNamespace", local(), "gone/odd"],
   ] as const)(
-    "%s is a finding, and its neighbours answer",
+    "%s yields a finding, and other Services are still answered",
     (reason, service, key: string = "default/odd") => {
       const odd = { ...east, services: { ...services, [key]: service } };
       const { findings } = compileZoneImage(mergeClusterset([odd]));
@@ -101,7 +101,7 @@ describe(clusterLocalTable.title, () => {
     },
   );
 
-  it.each([["clusterset.local"], ["."], ["a..b"]])("a zone named %j is a finding", (name) => {
+  it.each([["clusterset.local"], ["."], ["a..b"]])("a zone named %j yields a finding", (name) => {
     const odd = { ...east, clusterZone: { name, pods: "disabled" as const } };
     expect(compileZoneImage(mergeClusterset([odd])).findings.map(({ reason }) => reason)).toEqual([
       "InvalidZone",

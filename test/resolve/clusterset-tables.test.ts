@@ -17,7 +17,7 @@ describe(clustersetTable.title, () => {
     checkCompiled(clustersetTable, world, entry);
   });
 
-  it("RFC 2782: a service that nobody has an address for has names, but no SRV records", () => {
+  it("RFC 2782: a service without an address has names, but no SRV records", () => {
     const bare = compileWorld([exporting("east", { ports: [port("https", 443)] })], options);
     for (const [name, type] of [
       [web, "A"],
@@ -38,7 +38,7 @@ describe(clustersetTable.title, () => {
     expect(new Set(firsts).size).toBe(4);
   });
 
-  it("gives the name server's addresses where there are any (RFC 1034 4.2.1)", () => {
+  it("adds the name server's addresses, if any, to NS answers (RFC 1034 4.2.1)", () => {
     const served = compileWorld(twoClusters(), {
       ...options,
       nameServerAddresses: ["192.0.2.53", "2001:db8::53"],

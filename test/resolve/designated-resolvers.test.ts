@@ -46,7 +46,7 @@ const askBindings = (name: string, context = world) =>
   bindings(resolve(encodeQuery(name, "UNKNOWN_64"), context)!.bytes);
 
 describe("SVCB at _dns.resolver.arpa", () => {
-  it("tells of the encrypted resolvers (RFC 9462 section 4, RFC 9461 sections 4 and 5), with their addresses", () => {
+  it("lists the encrypted resolvers (RFC 9462 section 4, RFC 9461 sections 4 and 5), with their addresses", () => {
     expect(askBindings("_dns.resolver.arpa")).toEqual({
       answers: [`_dns.resolver.arpa 300 SVCB ${DOH}`, `_dns.resolver.arpa 300 SVCB ${DOT}`],
       additionals: [
@@ -59,14 +59,14 @@ describe("SVCB at _dns.resolver.arpa", () => {
     });
   });
 
-  it("folds case and is the same by both readers", () => {
+  it("ignores case and is the same with both readers", () => {
     const query = encodeQuery("_DNS.Resolver.ARPA", "UNKNOWN_64");
     expect(resolve(query, world)).toEqual(resolveStrictly(query, world));
     expect(bindings(resolve(query, world)!.bytes).answers).toHaveLength(2);
     expect(resolve(query, world)!.freshness).toBe(300);
   });
 
-  it("leaves ports out that are the protocols' own (RFC 9461 section 4.2), and hints where no addresses are known", () => {
+  it("omits default ports (RFC 9461 section 4.2), and hints without known addresses", () => {
     const plain: DesignatedResolver = {
       name: "dns.example.org",
       addresses: [],
@@ -84,7 +84,7 @@ describe("SVCB at _dns.resolver.arpa", () => {
     });
   });
 
-  it("keeps the view: a cluster is told of where it is answered as the same cluster", () => {
+  it("keeps the view: a cluster finds only endpoints with its own view", () => {
     const of = (view: string) => askBindings("_dns.resolver.arpa", { ...world, view }).answers;
     const path = "dohpath=/clusters/west/dns-query{?dns}";
     expect(of("west")).toEqual([
@@ -94,7 +94,7 @@ describe("SVCB at _dns.resolver.arpa", () => {
     expect(of("east")).toHaveLength(1);
   });
 
-  it("is there before any cluster has pushed", () => {
+  it("is answered before the first push", () => {
     const query = encodeQuery("_dns.resolver.arpa", "UNKNOWN_64");
     expect(bindings(notReady(query, { designated })!.bytes).answers).toHaveLength(2);
     expect(notReady(encodeQuery("web.shop.svc.clusterset.local", "A"), { designated })!.outcome).toBe(
@@ -114,14 +114,14 @@ describe("SVCB at _dns.resolver.arpa", () => {
 });
 
 describe("SVCB at the name of the resolver (RFC 9462 section 5)", () => {
-  it("is the same", () => {
+  it("equals the one at _dns.resolver.arpa", () => {
     expect(askBindings("_dns.dns.example.org").answers).toEqual([
       `_dns.dns.example.org 300 SVCB ${DOH}`,
       `_dns.dns.example.org 300 SVCB ${DOT}`,
     ]);
   });
 
-  it("is there for a name in one of our own zones", () => {
+  it("is answered for a name in one of our own zones", () => {
     const own = { ...world, designated: { ...designated, name: "doh.clusterset.local" } };
     expect(askBindings("_dns.doh.clusterset.local", own).answers).toHaveLength(2);
     expect(ask(own, "_dns.web.clusterset.local", "A").rcode).toBe("NXDOMAIN");
@@ -136,7 +136,7 @@ describe("SVCB at the name of the resolver (RFC 9462 section 5)", () => {
   });
 
   it.each(["dns.example.org", "_dns.example.org", "x._dns.dns.example.org", "_dns.dns.example.org.test"])(
-    "%s is outside every zone",
+    "%s is out of zone",
     (name) => {
       expect(ask(world, name, "A").rcode).toBe("REFUSED");
     },
@@ -154,7 +154,7 @@ describe("resolver.arpa is served locally (RFC 9462 sections 4, 6.1 and 6.4): NO
     ["www.resolver.arpa", "A"],
     ["_dns._dns.resolver.arpa", "UNKNOWN_64"],
     ["_8443._dns.resolver.arpa", "UNKNOWN_64"],
-  ])("%s %s", (name, type) => {
+  ])("%s %s is NODATA", (name, type) => {
     for (const context of [world, { ...world, designated: undefined, outside: "nxdomain" as const }])
       expect(ask(context, name, type)).toEqual({
         rcode: "NOERROR",
@@ -166,7 +166,7 @@ describe("resolver.arpa is served locally (RFC 9462 sections 4, 6.1 and 6.4): NO
       });
   });
 
-  it("where no resolver is designated, its SVCB record too (RFC 9462 section 4)", () => {
+  it("without a designated resolver its SVCB record is NODATA, too (RFC 9462 section 4)", () => {
     const without = { ...world, designated: undefined };
     expect(ask(without, "_dns.resolver.arpa", "UNKNOWN_64")).toMatchObject({
       rcode: "NOERROR",
@@ -177,7 +177,7 @@ describe("resolver.arpa is served locally (RFC 9462 sections 4, 6.1 and 6.4): NO
     expect(ask(nothingForView, "_dns.resolver.arpa", "UNKNOWN_64").authority).toEqual([LOCAL_SOA]);
   });
 
-  it("the SOA is there for who asks for it (RFC 6303 section 3)", () => {
+  it("answers queries for its SOA record (RFC 6303 section 3)", () => {
     expect(ask(world, "resolver.arpa", "SOA")).toMatchObject({ answer: [LOCAL_SOA], authority: [] });
   });
 
@@ -185,7 +185,7 @@ describe("resolver.arpa is served locally (RFC 9462 sections 4, 6.1 and 6.4): NO
     expect(ask(world, name, "A").rcode).toBe("REFUSED");
   });
 
-  it("a label that only contains its octets is not in it", () => {
+  it("a label that only contains its bytes is not in it", () => {
     const octets = [...Buffer.from("x"), 8, ...Buffer.from("resolver"), 4, ...Buffer.from("arpa")];
     const header = [0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     const query = Uint8Array.from([...header, octets.length, ...octets, 0, 0, 1, 0, 1]);

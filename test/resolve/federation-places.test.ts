@@ -16,7 +16,7 @@ const places = [
   { region: "eu", zone: "eu-2" },
   { region: "us", zone: "eu-2" },
   { region: "asia" },
-  // As often as rules name it.
+  // Twice, as rules may name a locality twice.
   { region: "eu" },
 ];
 const options = { federations, serial: federationTable.serial };
@@ -26,23 +26,23 @@ const BAR = "104.32.64.130";
 const BAZ = "108.120.45.12";
 const FOO = "104.32.64.128";
 const QUX = "198.51.100.9";
-/** The order of the shards where nothing is known of the asker. */
+/** The order of the shards for a client without a locality. */
 const ANYWHERE = [BAR, BAZ, FOO, QUX];
 
-/** The addresses that a client in a place gets, in their order. */
+/** The addresses for a client in a locality, in their order. */
 function addressesIn(context: ResolveContext, name: string, place: Locality): string[] {
   return ask({ ...context, view: localityView(place) }, name, "A").answer.map((text) => text.split(" ")[3]!);
 }
 const addresses = (name: string, place: Locality) => addressesIn(world, name, place);
 
-describe("a client outside whose place is known (federated service discovery)", () => {
+describe("a client outside with a locality (federated service discovery)", () => {
   it.each([
     ["Objective: same region, then any", service, { region: "eu" }, [BAZ, FOO, QUX, BAR]],
     ["Objective: the only shard of the region, then any", service, { region: "us" }, [BAR, BAZ, FOO, QUX]],
     ["Objective: same zone, same region, any", service, { region: "eu", zone: "eu-2" }, [BAZ, FOO, QUX, BAR]],
     ["Objective: a zone counts in its region only", service, { region: "us", zone: "eu-2" }, ANYWHERE],
-    ["Objective: any shard where the region has none", service, { region: "asia" }, ANYWHERE],
-    ["Objective: any shard in a place that is not configured", service, { region: "africa" }, ANYWHERE],
+    ["Objective: any shard if the region has none", service, { region: "asia" }, ANYWHERE],
+    ["Objective: any shard for a locality that is not configured", service, { region: "africa" }, ANYWHERE],
     [
       "External Clients: the registered domain too",
       `myservice.myns.${EXTERNAL}`,
@@ -78,7 +78,7 @@ describe("a client outside whose place is known (federated service discovery)", 
       for (const address of addresses(service, place)) expect(address).not.toMatch(/^10\./);
   });
 
-  it("a shard whose lease runs out bounds the TTL, then leaves", () => {
+  it("removes a shard whose lease expired, and bounds the TTL until then", () => {
     const leaseExpiry = Float64Array.from(world.image.leaseGroups, (group) =>
       group.includes("baz") ? 2500 : Number.POSITIVE_INFINITY,
     );
@@ -90,7 +90,7 @@ describe("a client outside whose place is known (federated service discovery)", 
     expect(addressesIn(after, service, { region: "eu", zone: "eu-2" })).toEqual([FOO, QUX, BAR]);
   });
 
-  it("sees the zones of the clusterset as everybody outside, and no cluster's own", () => {
+  it("has the clusterset zones of all clients outside, and no cluster's own zone", () => {
     const outside = { ...world, view: undefined };
     for (const name of ["myns.svc.clusterset.local", "dns-version.clusterset.local", "svc.cluster.local"])
       for (const type of ["A", "TXT", "SOA"])
@@ -98,12 +98,12 @@ describe("a client outside whose place is known (federated service discovery)", 
   });
 });
 
-describe("places", () => {
-  it.each(titledRows(federationTable))("change nothing for who has none: %s", (_, entry) => {
+describe("localities", () => {
+  it.each(titledRows(federationTable))("change nothing for a client without one: %s", (_, entry) => {
     checkCompiled(federationTable, world, entry);
   });
 
-  it("cost an image nothing where there are none, or no federation", () => {
+  it("cost an image nothing without configured ones or without a federation", () => {
     const without = compileTable(federationTable).image;
     expect(compileWorld(federationTable.snapshots, { ...options, localities: [] }).image.bytes).toEqual(
       without.bytes,

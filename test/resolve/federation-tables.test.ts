@@ -21,15 +21,15 @@ describe(federationTable.title, () => {
       expect(ask({ ...foos, rotation }, service, "A")).toEqual(ask(foos, service, "A"));
   });
 
-  it("a load balancer's host name beside addresses is a finding", () => {
+  it("a load balancer's host name next to addresses yields a finding", () => {
     const { findings } = compileZoneImage(mergeClusterset([foo, bar]), { federations });
     expect(new Set(findings.map(({ reason, name }) => `${reason} ${name}`))).toEqual(
       new Set(["HostNameLeftOut mixed"]),
     );
   });
 
-  it("a shard that has a cluster IP for its own clients keeps its endpoints, while its external addresses are left out", () => {
-    // Headless for all, since the older export is; the younger one is not, and says so as a conflict.
+  it("a shard with a cluster IP keeps its endpoints, and its external addresses are left out", () => {
+    // Headless, since the older export is; the younger one is not, which is a conflict.
     const headless = snapshot("east", {
       namespaces: { myns: {} },
       exports: { "myns/pets": exported({ headless: true, endpoints: endpoints({ address: "10.1.0.1" }) }) },
@@ -55,7 +55,7 @@ describe(federationTable.title, () => {
     expect(new Set(addressesFor("east"))).toEqual(new Set(["10.1.0.1", "10.2.0.1", "192.0.2.1"]));
   });
 
-  it("a shard whose lease runs out leaves, and bounds the TTL until then", () => {
+  it("removes a shard whose lease expired, and bounds the TTL until then", () => {
     const { image } = world;
     const leaseExpiry = Float64Array.from(image.leaseGroups, (group) =>
       group.includes("bar") ? 2500 : Number.POSITIVE_INFINITY,
@@ -77,7 +77,7 @@ describe("configuration", () => {
   it.each([
     [[{ name: "one", zone: "clusterset.local" }]],
     [[{ name: "one", zone: "federation", domain: "federation" }]],
-  ])("refuses one zone for two kinds: %j", (claimed) => {
+  ])("rejects one zone for two kinds: %j", (claimed) => {
     expect(() => compileZoneImage(mergeClusterset([foo]), { federations: claimed })).toThrow("claimed");
   });
 });

@@ -2,7 +2,7 @@ import type { ClusterSnapshot, LocalService } from "../../src/snapshot/schema.ts
 import { endpoints, exported, port, snapshot } from "../merge/fixtures.ts";
 
 const LABEL = "x".repeat(60);
-/** Aliases that lead to each other, each with a long name; the last one leads to `chained`, the other chain to nowhere. */
+/** A CNAME chain with long names that ends at `chained`, and another one whose target does not exist. */
 export const CHAIN_LENGTH = 5;
 export const chainName = (index: number, kind: "found" | "lost") =>
   `${LABEL}.${LABEL}.${kind}-${index}.default.svc.cluster.local`;
@@ -10,7 +10,7 @@ export const chainName = (index: number, kind: "found" | "lost") =>
 /** The sizes of the headless services `shop/sized-<size>`. */
 export const SIZES = [1, 2, 14, 27, 28, 29, 58, 59, 73, 74, 83, 84, 400, 3000] as const;
 
-/** One cluster with answers of every size: many addresses, many SRV records, long chains of aliases. */
+/** One cluster with answers of every size: many addresses, many SRV records, long CNAME chains. */
 export function largeWorld(): ClusterSnapshot[] {
   const members = (size: number) =>
     Array.from({ length: size }, (_, index) => ({ address: `10.3.${index >> 8}.${index & 255}` }));

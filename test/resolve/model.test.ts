@@ -9,7 +9,7 @@ import { modelAnswer, modelRecords } from "./model.ts";
 const ZONE = "clusterset.local";
 const TYPES = ["A", "AAAA", "SRV", "TXT", "MX"];
 
-/** Names worth asking: all that exist, what lies above and below them, and near misses. */
+/** Names for queries: all that exist, names above and below them, and near misses. */
 function interestingNames(names: readonly string[]): string[] {
   const asked = new Set<string>([ZONE, `svc.${ZONE}`, `nothing.${ZONE}`, `ns.dns.${ZONE}`, `dns.${ZONE}`]);
   for (const name of names) {
@@ -52,7 +52,7 @@ describe("resolve agrees with the slow model", () => {
     expect(compared).toBeGreaterThan(10_000);
   });
 
-  it("adds to an SRV answer just the addresses of its targets (RFC 2782)", () => {
+  it("adds exactly the addresses of its targets to an SRV answer (RFC 2782)", () => {
     fc.assert(
       fc.property(arbitraryWorld, (snapshots) => {
         const context = compileWorld(snapshots);
@@ -75,7 +75,7 @@ describe("resolve agrees with the slow model", () => {
 });
 
 describe("the plain reader and the strict reader", () => {
-  it("give the same octets for whatever the plain one takes", () => {
+  it("give the same bytes for every query that the plain reader accepts", () => {
     const context = compileWorld([]);
     const label = fc.string({ minLength: 1, maxLength: 12 });
     const name = fc
@@ -100,7 +100,7 @@ describe("the plain reader and the strict reader", () => {
     );
   });
 
-  it("give the same octets for mutated queries, keep the ID, and never throw", () => {
+  it("give the same bytes for mutated queries, keep the ID, and never throw", () => {
     const context = compileWorld([]);
     const change = fc.tuple(fc.nat(60), fc.nat(255));
     fc.assert(

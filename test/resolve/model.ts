@@ -2,14 +2,14 @@ import { formatAddress, parseAddress } from "../../src/dns/address.ts";
 import type { Clusterset, ClustersetService } from "../../src/merge/clusterset.ts";
 
 /**
- * The specification written down the slow, obvious way: every record of a clusterset as text, and answers found
- * by looking through all of them. It shares no code with zone/ and resolve/ but the reading of addresses.
+ * The specification in a slow and simple form: every record of a clusterset as text, and answers by a search
+ * through all of them. It shares only the parsing of addresses with zone/ and resolve/.
  */
 export interface ModelRecord {
   readonly name: string;
   readonly type: string;
   readonly rdata: string;
-  /** Namespace that a view's cluster must have. */
+  /** The namespace that a view's cluster must have. */
   readonly namespace: string | undefined;
 }
 
@@ -23,7 +23,7 @@ function usable(text: string): Uint8Array | undefined {
   return formatAddress(octets).startsWith("::ffff:") ? undefined : octets;
 }
 
-/** All records of one zone for one view, PTR records aside. */
+/** All records of one zone for one view, without PTR records. */
 export function modelRecords(clusterset: Clusterset, zone: string, view: string | undefined): ModelRecord[] {
   const records: ModelRecord[] = [
     { name: `dns-version.${zone}`, type: "TXT", rdata: '"1.0.0"', namespace: undefined },
@@ -66,7 +66,7 @@ function clusterSetIP(service: ClustersetService, own: string, view: string | un
   }
   const hasAddress = (texts: readonly string[]) => texts.some((text) => usable(text) !== undefined);
   if (!hasAddress(service.outside.addresses) && !hasAddress(addresses)) {
-    // RFC 2782: a target must have an address. The names exist all the same.
+    // RFC 2782: a target must have an address. The names exist in any case.
     for (const name of [own, ...service.ports.flatMap((port) => portPrefix(port)?.concat(".", own) ?? [])])
       add(name, "none", "");
     return;
@@ -102,7 +102,7 @@ function headless(service: ClustersetService, own: string, add: Add): void {
   }
 }
 
-/** What the model answers: rcode and the records of the answer section, sorted, letters folded. */
+/** The model's answer: rcode and the records of the answer section, sorted, letters folded. */
 export function modelAnswer(
   records: readonly ModelRecord[],
   zone: string,

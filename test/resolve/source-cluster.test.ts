@@ -35,13 +35,13 @@ function withOptions(...options: readonly (readonly [code: number, content: stri
 describe("readSourceCluster", () => {
   it.each([
     ["one label", "cluster-a"],
-    ["two labels, as a cluster id may have", "foo.eu-west"],
-    ["127 octets", `${"a".repeat(63)}.${"b".repeat(63)}`],
+    ["two labels", "foo.eu-west"],
+    ["127 bytes", `${"a".repeat(63)}.${"b".repeat(63)}`],
   ])("reads %s", (_, clusterId) => {
     expect(readSourceCluster(withOptions([CODE, clusterId]), CODE)).toBe(clusterId);
   });
 
-  it("reads it among other options, and under the code that is configured only", () => {
+  it("finds it among other options, and only under the configured code", () => {
     const query = withOptions([10, "01234567"], [CODE, "cluster-a"], [65002, "cluster-b"], [12, ""]);
     expect(readSourceCluster(query, CODE)).toBe("cluster-a");
     expect(readSourceCluster(query, 65002)).toBe("cluster-b");
@@ -54,18 +54,18 @@ describe("readSourceCluster", () => {
     ["an empty option", withOptions([CODE, ""])],
     ["a terminator", withOptions([CODE, "cluster-a\0"])],
     ["upper case", withOptions([CODE, "Cluster-a"])],
-    ["octets beyond ASCII", withOptions([CODE, Uint8Array.of(0xc3, 0xa4)])],
-    ["128 octets", withOptions([CODE, "a".repeat(128)])],
+    ["bytes outside ASCII", withOptions([CODE, Uint8Array.of(0xc3, 0xa4)])],
+    ["128 bytes", withOptions([CODE, "a".repeat(128)])],
     ["the option twice", withOptions([CODE, "cluster-a"], [CODE, "cluster-a"])],
     ["a message that is cut off", withOptions([CODE, "cluster-a"]).slice(0, -1)],
-    ["octets left over", Uint8Array.from([...withOptions([CODE, "cluster-a"]), 0])],
+    ["extra bytes at the end", Uint8Array.from([...withOptions([CODE, "cluster-a"]), 0])],
     ["an option that is longer than the record", longerOption(withOptions([CODE, "cluster-a"]))],
     ["nothing", new Uint8Array()],
-  ])("takes %s for none", (_, message) => {
+  ])("ignores %s", (_, message) => {
     expect(readSourceCluster(message, CODE)).toBeUndefined();
   });
 
-  it("never throws, and gives a cluster id or nothing", () => {
+  it("never throws, and returns a cluster id or undefined", () => {
     const whole = withOptions([CODE, "cluster-a"]);
     const damaged = fc
       .array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { maxLength: 6 })
@@ -85,7 +85,7 @@ describe("readSourceCluster", () => {
 describe("withSourceCluster", () => {
   const clusterId = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?$/);
 
-  it("adds what is read back, whatever the query carried (round trip)", () => {
+  it("adds an option that can be read back, to any query (round trip)", () => {
     const before = fc.constantFrom(
       encodeQuery(NAME, "A", false),
       encodeQuery(NAME, "SRV", true),
@@ -107,16 +107,16 @@ describe("withSourceCluster", () => {
     expect(Buffer.from(sent.subarray(19)).toString("hex")).toBe(
       "00" + // root
         "0029" + // OPT
-        "04d0" + // 1232 octets
+        "04d0" + // 1232 bytes
         "00000000" + // rcode, version, flags
-        "000d" + // 13 octets of options
+        "000d" + // 13 bytes of options
         "fde9" + // 65001
-        "0009" + // 9 octets
+        "0009" + // 9 bytes
         "636c75737465722d61", // cluster-a
     );
   });
 
-  it("leaves a forged option out where there is no source cluster", () => {
+  it("removes a forged option if there is no source cluster", () => {
     const sent = withSourceCluster(withOptions([CODE, "forged"]), CODE, undefined);
     expect(readSourceCluster(sent, CODE)).toBeUndefined();
     expect(Buffer.from(sent).includes("forged")).toBe(false);
@@ -129,7 +129,7 @@ describe("withSourceCluster", () => {
   });
 
   it.each([new Uint8Array(), new Uint8Array(12), encodeQuery(NAME, "A").slice(0, 20)])(
-    "refuses a message without a question",
+    "rejects a message without a question",
     (message) => {
       expect(() => withSourceCluster(message, CODE, "a")).toThrow(RangeError);
     },

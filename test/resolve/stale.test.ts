@@ -16,7 +16,7 @@ function asked(context: ResolveContext, name: string, type: string, edns = true)
   return resolve(encodeQuery(name, type, edns), context)!;
 }
 
-describe("answers from a stale image say so (RFC 8914 sections 4.4 and 4.20)", () => {
+describe("answers from a stale image have an Extended DNS Error (RFC 8914 sections 4.4 and 4.20)", () => {
   const outside: ResolveContext = { ...stale, outside: "nxdomain" };
   it.each([
     ["records", stale, `web.shop.svc.${ZONE}`, "A", [3]],
@@ -29,13 +29,13 @@ describe("answers from a stale image say so (RFC 8914 sections 4.4 and 4.20)", (
     ["a reverse name's NODATA", stale, "1.0.1.10.in-addr.arpa", "A", [3]],
     ["a reverse name's SOA", stale, "1.0.1.10.in-addr.arpa", "SOA", [3]],
     ["an address that a newer image may have", stale, "9.9.1.10.in-addr.arpa", "PTR", [20, 3]],
-    ["the same as NXDOMAIN", outside, "9.9.1.10.in-addr.arpa", "PTR", [20, 19]],
-    ["what no image changes: AXFR", stale, ZONE, "AXFR", [21]],
-  ])("%s", (_, context, name, type, codes) => {
+    ["the same with NXDOMAIN out of zone", outside, "9.9.1.10.in-addr.arpa", "PTR", [20, 19]],
+    ["AXFR, which does not depend on the image", stale, ZONE, "AXFR", [21]],
+  ])("%s: the code is right", (_, context, name, type, codes) => {
     expect(extendedErrors(asked(context, name, type).bytes)).toEqual(codes);
   });
 
-  it("but not to who sent no OPT record (RFC 6891 section 6.1.1)", () => {
+  it("not if the query has no OPT record (RFC 6891 section 6.1.1)", () => {
     expect(asked(stale, `web.shop.svc.${ZONE}`, "A", false).bytes).toEqual(
       asked(fresh, `web.shop.svc.${ZONE}`, "A", false).bytes,
     );
@@ -51,13 +51,13 @@ describe("answers from a stale image say so (RFC 8914 sections 4.4 and 4.20)", (
     for (const edns of [true, false]) expect(asked(stale, name, type, edns).freshness).toBe(1);
   });
 
-  it("not for longer than a lease", () => {
+  it("caches keep a stale answer no longer than its lease", () => {
     const leaseExpiry = new Float64Array(fresh.leaseExpiry.length).fill(0);
     expect(asked({ ...stale, leaseExpiry }, `web.shop.svc.${ZONE}`, "A").freshness).toBe(0);
   });
 });
 
-it("whatever is asked, stale differs from fresh in nothing but that, and both readers agree", () => {
+it("stale answers differ from fresh ones only in that error, for any query and both readers", () => {
   fc.assert(
     fc.property(
       arbitraryWorld,
@@ -67,7 +67,7 @@ it("whatever is asked, stale differs from fresh in nothing but that, and both re
         const context = compileWorld(world);
         const names = world.flatMap(({ exports }) => Object.keys(exports).map((key) => key.split("/")));
         for (const [namespace, service] of [...names, ["shop", "nothing"]]) {
-          // A label of 64 octets makes another message than one would think.
+          // A label of 64 bytes would change the meaning of the message.
           if (service!.length > 63) continue;
           const query = encodeQuery(`${service}.${namespace}.svc.${ZONE}`, type, edns);
           const answer = resolve(query, { ...context, stale: true })!;
@@ -81,7 +81,7 @@ it("whatever is asked, stale differs from fresh in nothing but that, and both re
   );
 });
 
-it("there is room for saying so where an answer fills a message", () => {
+it("the error fits even if the answer fills the message", () => {
   const members = Array.from({ length: 5000 }, (_, index) => ({
     address: `10.1.${index >> 8}.${index & 255}`,
   }));

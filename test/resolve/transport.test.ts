@@ -9,7 +9,7 @@ import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { compileWorld, type Decoded, decode, encodeQuery } from "./ask.ts";
 import { CHAIN_LENGTH, chainName, largeWorld, SIZES } from "./large-world.ts";
 
-/** So long that the SOA of a reverse name, which holds it twice, does not fit everywhere. */
+/** So long that the SOA of a reverse name, which contains it twice, does not always fit. */
 const LONG_ZONE = `${"z".repeat(63)}.${"z".repeat(63)}.${"z".repeat(60)}.test`;
 const TCP = streamTransport("tcp", 30_000);
 const DOT = streamTransport("dot", 30_000);
@@ -37,7 +37,7 @@ function answerOver(transport: Transport, name: string, type: string, options: O
   return { bytes, ...decode(bytes) };
 }
 
-/** The codes of the options in the answer's OPT record, with their octets; undefined where there is no OPT. */
+/** The codes and bytes of the options in the answer's OPT record; undefined without an OPT record. */
 function optionsOf(bytes: Uint8Array): Record<number, number[]> | undefined {
   const { additionals = [] } = dnsPacket.decode(Buffer.from(bytes));
   const opt = additionals.find((record) => record.type === "OPT");
@@ -49,13 +49,13 @@ function optionsOf(bytes: Uint8Array): Record<number, number[]> | undefined {
 
 describe("over UDP an answer is at most as long as", () => {
   it.each<readonly [string, number | undefined, number, fits: number, tooLong: number]>([
-    ["512 octets without EDNS (RFC 1035 section 4.2.1)", undefined, 1232, 28, 29],
-    ["512 octets for a payload size below (RFC 6891 section 6.2.5)", 100, 1232, 28, 29],
-    ["512 octets for a payload size of 0", 0, 1232, 28, 29],
+    ["512 bytes without EDNS (RFC 1035 section 4.2.1)", undefined, 1232, 28, 29],
+    ["512 bytes for a smaller payload size (RFC 6891 section 6.2.5)", 100, 1232, 28, 29],
+    ["512 bytes for a payload size of 0", 0, 1232, 28, 29],
     ["the client's payload size (RFC 6891 section 6.2.3)", 1000, 1232, 58, 59],
-    ["our own bound where the client takes more (RFC 6891 section 6.2.5)", 65_535, 1232, 73, 74],
-    ["another bound of ours", 4096, 1400, 83, 84],
-    ["512 octets as the lowest bound of ours", 4096, 512, 28, 29],
+    ["our own bound if the client accepts more (RFC 6891 section 6.2.5)", 65_535, 1232, 73, 74],
+    ["a configured bound", 4096, 1400, 83, 84],
+    ["512 bytes with the smallest configured bound", 4096, 512, 28, 29],
   ])("%s", (_, payload, bound, fits, tooLong) => {
     const transport = udpTransport(bound);
     const options = payload === undefined ? {} : { payload };
@@ -80,7 +80,7 @@ describe("a truncated answer over UDP (RFC 2181 section 9)", () => {
     });
   });
 
-  it("keeps the aliases that fit", () => {
+  it("keeps the CNAME records that fit", () => {
     const { answer, truncated } = answerOver(UDP, chainName(0, "found"), "A");
     expect(answer.map((record) => record.split(" ")[2])).toEqual(["CNAME", "CNAME"]);
     expect(truncated).toBe(true);
@@ -88,7 +88,7 @@ describe("a truncated answer over UDP (RFC 2181 section 9)", () => {
     expect(whole.answer).toHaveLength(CHAIN_LENGTH + 1);
   });
 
-  it("says so where the SOA of a negative answer has no room (RFC 2308 section 3)", () => {
+  it("has TC if the SOA of a negative answer does not fit (RFC 2308 section 3)", () => {
     const name = chainName(CHAIN_LENGTH - 2, "lost");
     expect(answerOver(UDP, name, "A", { payload: 512 })).toMatchObject({
       rcode: "NXDOMAIN",
@@ -102,7 +102,7 @@ describe("a truncated answer over UDP (RFC 2181 section 9)", () => {
     expect(resolve(queryWith(sized(400), "A", {}), { ...world, transport: UDP })!.freshness).toBe(0);
   });
 
-  it("is none where only additional records are left out", () => {
+  it("does not have TC if only additional records are left out", () => {
     const { answer, additional, truncated } = answerOver(UDP, `_http._tcp.${sized(14)}`, "SRV", {
       payload: 1232,
     });
@@ -112,28 +112,28 @@ describe("a truncated answer over UDP (RFC 2181 section 9)", () => {
 });
 
 describe("over TCP and TLS", () => {
-  it("clients without EDNS get all addresses, since none of them is curl", () => {
+  it("clients without EDNS get all addresses, since curl does not use them", () => {
     expect(answerOver(HTTPS, sized(400), "A").answer.length).toBeLessThan(400);
     for (const transport of [TCP, DOT])
       expect(answerOver(transport, sized(400), "A").answer).toHaveLength(400);
   });
 
-  it("the payload size does not count (RFC 6891 section 6.2.3)", () => {
+  it("the payload size has no effect (RFC 6891 section 6.2.3)", () => {
     expect(answerOver(TCP, sized(400), "A", { payload: 512 }).answer).toHaveLength(400);
   });
 
-  it("a client that asks is told the idle timeout in units of 100 ms (RFC 7828 section 3.1)", () => {
+  it("a client that asks gets the idle timeout in units of 100 ms (RFC 7828 section 3.1)", () => {
     const keepalive = { payload: 1232, codes: [11] };
     expect(optionsOf(answerOver(TCP, sized(1), "A", keepalive).bytes)).toEqual({ 11: [1, 44] });
     expect(optionsOf(answerOver(DOT, "example.com", "A", keepalive).bytes)).toMatchObject({ 11: [1, 44] });
-    // At the limit its octets are kept free.
+    // At the limit its bytes are reserved.
     expect(answerOver(TCP, sized(3000), "A", keepalive).bytes.length).toBeLessThanOrEqual(65_535);
   });
 
   it.each([
     ["UDP (RFC 7828 section 3.2.1)", UDP],
     ["HTTPS", HTTPS],
-  ])("over %s it is not", (_, transport) => {
+  ])("over %s a client does not get it", (_, transport) => {
     expect(optionsOf(answerOver(transport, sized(1), "A", { payload: 1232, codes: [11] }).bytes)).toEqual({});
   });
 });
@@ -152,12 +152,12 @@ describe("padding (RFC 7830 section 6, RFC 8467)", () => {
 });
 
 describe("padding near the longest message", () => {
-  it("ends where the message does, which is no multiple of a block (RFC 8484 section 6)", () => {
+  it("stops at the longest message, which is not a multiple of a block (RFC 8484 section 6)", () => {
     const addresses = Array.from({ length: 4200 }, (_, index) => ({
       address: `10.3.${index >> 8}.${index & 255}`,
     }));
     const crowd = exported({ headless: true, endpoints: endpoints(...addresses) });
-    // Zones of different lengths leave room for 0 to 15 octets of padding.
+    // Zones of different lengths leave room for 0 to 15 bytes of padding.
     const zones = Array.from({ length: 16 }, (_, index) => `${"z".repeat(index + 1)}.test`);
     const crowded = compileWorld(
       [snapshot("east", { namespaces: { shop: {} }, exports: { "shop/crowd": crowd } })],
@@ -176,7 +176,7 @@ describe("padding near the longest message", () => {
   });
 });
 
-it("what is refused heeds the transport too", () => {
+it("REFUSED answers respect the transport, too", () => {
   const query = queryWith("example.com", "A", { payload: 1232, codes: [12] });
   for (const bytes of [
     resolve(query, { ...world, transport: UDP })!.bytes,
@@ -185,18 +185,18 @@ it("what is refused heeds the transport too", () => {
     expect(Object.keys(optionsOf(bytes)!)).toEqual(["15"]);
 });
 
-describe("answers that were made for another transport", () => {
+describe("answers from another transport", () => {
   const query = queryWith(sized(400), "A", { payload: 1232 });
   const large = resolve(query, { ...world, transport: HTTPS })!;
 
-  it("are truncated where they do not fit", () => {
+  it("are truncated if they do not fit", () => {
     const fitted = fitAnswer(query, large, UDP);
     expect(decode(fitted.bytes)).toMatchObject({ truncated: true, answer: [], rcode: "NOERROR" });
     expect(fitted).toMatchObject({ freshness: 0, outcome: "answer" });
     expect(fitted.bytes.length).toBe(query.length);
   });
 
-  it("stay as they are where they do", () => {
+  it("do not change if they fit", () => {
     expect(fitAnswer(query, large, DOT)).toBe(large);
     const small = resolve(queryWith(sized(1), "A", {}), world)!;
     expect(fitAnswer(queryWith(sized(1), "A", {}), small, UDP)).toBe(small);
@@ -209,7 +209,7 @@ describe("answers that were made for another transport", () => {
   });
 });
 
-it("a truncated answer of its own has the question and OPT, and nothing else", () => {
+it("a truncated answer has only the question and OPT", () => {
   const query = queryWith("example.com", "A", { payload: 1232 });
   expect(decode(answerTruncated(query, UDP)!)).toMatchObject({
     truncated: true,
@@ -221,7 +221,7 @@ it("a truncated answer of its own has the question and OPT, and nothing else", (
   expect(answerTruncated(Uint8Array.of(0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0), UDP)).toBeUndefined();
 });
 
-describe("whatever is asked over UDP", () => {
+describe("for any query over UDP", () => {
   const names = [
     ...SIZES.flatMap((size) => [sized(size), `_http._tcp.${sized(size)}`]),
     ...Array.from({ length: CHAIN_LENGTH }, (_, index) => [
@@ -281,7 +281,7 @@ function sameRecords(one: readonly string[], other: readonly string[]): boolean 
   return one.length === other.length && one.every((record, index) => record === other[index]);
 }
 
-/** Every RRset of the answer is as it is over TCP. */
+/** Checks that every RRset of the answer is the same over TCP. */
 function expectWholeSets(seen: Decoded, whole: Decoded): void {
   const setOf = (record: string) =>
     record

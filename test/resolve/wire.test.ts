@@ -42,12 +42,12 @@ function withOpt(...records: number[][]): Uint8Array {
   return Uint8Array.from([...query, ...records.flat()]);
 }
 
-describe("messages that are no queries", () => {
+describe("messages that are not queries", () => {
   it.each([
     ["nothing", new Uint8Array(0)],
-    ["11 octets", new Uint8Array(11)],
+    ["11 bytes", new Uint8Array(11)],
     ["an answer", Uint8Array.of(0, 0, 0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0)],
-  ])("%s is no query", (_, bytes) => {
+  ])("%s gets no answer", (_, bytes) => {
     expect(resolve(bytes, world)).toBeUndefined();
     expect(notReady(bytes)).toBeUndefined();
   });
@@ -69,17 +69,17 @@ describe("malformed queries get FORMERR (RFC 1035 section 4.1.1)", () => {
     ["an answer section", set({ 7: 1 })],
     ["forged counts", set({ 6: 255, 7: 255, 8: 255, 9: 255, 10: 255, 11: 255 })],
     ["an additional record that is not there", set({ 11: 1 })],
-    ["octets behind the question", Uint8Array.from([...base, 0])],
+    ["bytes after the question", Uint8Array.from([...base, 0])],
     ["cut inside the name", base.subarray(0, 20)],
     ["cut inside the type", base.subarray(0, base.length - 3)],
     ["a compression pointer in the question", set({ 12: 0xc0, 13: 12 })],
-    ["a label type that was withdrawn (RFC 6891 section 5)", set({ 12: 0x41 })],
+    ["a withdrawn label type (RFC 6891 section 5)", set({ 12: 0x41 })],
     ["a header alone", base.subarray(0, 12)],
     [
-      "an owner name whose pointer leads forwards (RFC 1035 section 4.1.4)",
+      "an owner name whose pointer points forwards (RFC 1035 section 4.1.4)",
       withOpt([0xc0, 60, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0]),
     ],
-    ["an owner name whose pointer leads to itself", withOpt([0xc0, 47, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0])],
+    ["an owner name whose pointer points to itself", withOpt([0xc0, 47, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0])],
     ["OPT below a name", withOpt([1, 97, ...opt()])],
     ["OPT as the question's type", encodeQuery(NAME, "OPT", false)],
   ])("%s", (_, query) => {
@@ -97,8 +97,8 @@ describe("malformed queries get FORMERR (RFC 1035 section 4.1.1)", () => {
       Uint8Array.from([...base.subarray(0, 7), 1, 0, 0, 0, 1, ...base.subarray(12), ...A_RECORD, ...opt()]),
     ],
     ["no question", Uint8Array.from([...base.subarray(0, 5), 0, 0, 0, 0, 0, 0, 1, ...opt()])],
-    ["octets behind OPT", Uint8Array.from([...withOpt(opt()), 0])],
-  ])("with OPT where the query has it (RFC 6891 section 6.1.1): %s", (_, query) => {
+    ["bytes after OPT", Uint8Array.from([...withOpt(opt()), 0])],
+  ])("with OPT if the query has it (RFC 6891 section 6.1.1): %s", (_, query) => {
     const bytes = answered(query);
     expect(header(bytes)).toMatchObject({ rcode: 1, counts: [0, 0, 0, 1] });
     expect([...bytes.subarray(12, 15)]).toEqual([0, 0, 41]);
@@ -110,7 +110,7 @@ describe("malformed queries get FORMERR (RFC 1035 section 4.1.1)", () => {
     ["NOTIMP", 4, Uint8Array.from(withOpt(opt(0, 0x8000, PADDED)), (octet, at) => (at === 2 ? 0x28 : octet))],
     ["BADVERS", 0, withOpt(opt(1, 0x8000, PADDED))],
   ])(
-    "%s is padded where the query is, on encrypted transports alone, and has the DO bit (RFC 8467 section 4.1)",
+    "%s is padded if the query is, only on encrypted transports, and has the DO bit (RFC 8467 section 4.1)",
     (_, rcode, query) => {
       for (const transport of [HTTPS, streamTransport("dot", 1000)]) {
         const { bytes } = resolve(query, { ...world, transport })!;
@@ -126,7 +126,7 @@ describe("malformed queries get FORMERR (RFC 1035 section 4.1.1)", () => {
     },
   );
 
-  it("a name of 256 octets", () => {
+  it("a name of 256 bytes gets it, and one of 255 does not", () => {
     const labels = Array.from({ length: 4 }, () => [62, ...new Array<number>(62).fill(97)]).flat();
     const head = [0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     const fits = Uint8Array.from([...head, ...labels, 1, 97, 0, 0, 1, 0, 1]);
@@ -136,7 +136,7 @@ describe("malformed queries get FORMERR (RFC 1035 section 4.1.1)", () => {
   });
 });
 
-describe("what is not done", () => {
+describe("unsupported operations, types and classes", () => {
   it.each([1, 2, 4, 5, 6, 15])(
     "opcode %i is NOTIMP (RFC 1035 section 4.1.1), UPDATE (RFC 2136) too",
     (opcode) => {
@@ -154,12 +154,12 @@ describe("what is not done", () => {
     },
   );
 
-  it.each(["AXFR", "IXFR"])("%s is refused (RFC 5936)", (type) => {
+  it.each(["AXFR", "IXFR"])("%s is REFUSED (RFC 5936)", (type) => {
     const { rcode, answer } = ask(world, "clusterset.local", type);
     expect({ rcode, answer }).toEqual({ rcode: "REFUSED", answer: [] });
   });
 
-  it("class CH is refused, class ANY is answered", () => {
+  it("class CH is REFUSED, class ANY is answered", () => {
     const query = encodeQuery(NAME, "A", false);
     query[query.length - 1] = 3;
     expect(header(answered(query)).rcode).toBe(5);
@@ -173,7 +173,7 @@ describe("what is not done", () => {
     "xclusterset.local",
     "clusterset.local.example",
     "8.8.8.8.in-addr.arpa",
-  ])("%s is outside every zone", (name) => {
+  ])("%s is out of zone", (name) => {
     expect(ask(world, name, "A")).toMatchObject({ rcode: "REFUSED", authoritative: false, authority: [] });
     expect(ask({ ...world, outside: "nxdomain" }, name, "A")).toMatchObject({
       rcode: "NXDOMAIN",
@@ -181,8 +181,8 @@ describe("what is not done", () => {
     });
   });
 
-  it("a label that contains the zone's octets is not the zone", () => {
-    // One label of 18 octets that ends as `\x0aclusterset` does, then `local`.
+  it("a label that contains the zone's bytes is not in the zone", () => {
+    // One label of 18 bytes that ends as `\x0aclusterset` does, then `local`.
     const octets = [...Buffer.from("aaaaaaa"), 10, ...Buffer.from("clusterset")];
     const query = Uint8Array.from([
       0,
@@ -231,13 +231,13 @@ describe("EDNS", () => {
     expect(bytes[bytes.length - 4]).toBe(0x80);
   });
 
-  it("accepts options it does not know, and ignores them (RFC 6891 section 6.1.2)", () => {
+  it("ignores unknown options (RFC 6891 section 6.1.2)", () => {
     const cookie = [0, 10, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8];
     const subnet = [0, 8, 0, 4, 0, 1, 0, 0];
     expect(decode(answered(withOpt(opt(0, 0, [...cookie, ...subnet])))).answer).toHaveLength(2);
   });
 
-  it("pads to 468 octets what asks padded (RFC 8467 section 4.1), and nothing else", () => {
+  it("pads the answers to padded queries, and no others, to 468 bytes (RFC 8467 section 4.1)", () => {
     const padded = answered(withOpt(opt(0, 0, [0, 12, 0, 0])));
     expect(padded.length % 468).toBe(0);
     expect(dnsPacket.decode(Buffer.from(padded)).answers).toHaveLength(2);
@@ -247,12 +247,12 @@ describe("EDNS", () => {
   it.each([
     ["not authoritative", encodeQuery("example.com", "A"), 20],
     ["no transfers", encodeQuery("clusterset.local", "AXFR"), 21],
-  ])("says why: %s (RFC 8914)", (_, query, code) => {
+  ])("has the Extended DNS Error for: %s (RFC 8914)", (_, query, code) => {
     const bytes = answered(query);
     expect([...bytes.subarray(-6)]).toEqual([0, 15, 0, 2, 0, code]);
   });
 
-  it("is SERVFAIL with Not Ready while nothing is synced, without records", () => {
+  it("is SERVFAIL with Not Ready and without records before the first push", () => {
     const bytes = notReady(encodeQuery(NAME, "A", true, 77))!.bytes;
     expect(header(bytes)).toMatchObject({ id: 77, rcode: 2, counts: [1, 0, 0, 1] });
     expect([...bytes.subarray(-6)]).toEqual([0, 15, 0, 2, 0, 14]);
@@ -274,7 +274,7 @@ describe("the header", () => {
     expect(header(answered(query)).flags).toBe(0x8400);
   });
 
-  it("echoes the case of the question and finds the name in any (RFC 4343)", () => {
+  it("echoes the case of the question and ignores it in the look-up (RFC 4343)", () => {
     const bytes = answered(encodeQuery("WeB.sHoP.SVC.clusterSET.LOCAL", "A"));
     expect(echoedName(bytes)).toBe("WeB.sHoP.SVC.clusterSET.LOCAL.");
     expect(header(bytes).counts).toEqual([1, 2, 0, 1]);
@@ -297,7 +297,7 @@ describe("large answers", () => {
     ]);
   const big = "big.shop.svc.clusterset.local";
 
-  it("gives clients without EDNS as many addresses as curl reads, a different part each time", () => {
+  it("has as many addresses as curl reads for clients without EDNS, a different part each time", () => {
     const context = many(400);
     const bytes = resolve(encodeQuery(big, "A", false), context)!.bytes;
     expect(bytes.length).toBeLessThan(3000);
@@ -309,11 +309,11 @@ describe("large answers", () => {
     expect(ask(context, big, "A", false).truncated).toBe(false);
   });
 
-  it("gives clients with EDNS all of them", () => {
+  it("has all addresses for clients with EDNS", () => {
     expect(ask(many(400), big, "A").answer).toHaveLength(400);
   });
 
-  it("never exceeds 65,535 octets (RFC 8484 section 6); an SRV set that is cut says so", () => {
+  it("never exceeds 65,535 bytes (RFC 8484 section 6); a cut SRV RRset has TC", () => {
     const context = many(5000);
     const addresses = resolve(encodeQuery(big, "A"), context)!;
     expect(addresses.bytes.length).toBeLessThanOrEqual(65535);
@@ -325,7 +325,7 @@ describe("large answers", () => {
     expect(decode(services.bytes)).toMatchObject({ truncated: true, additional: [] });
   });
 
-  it("leaves additional addresses out as whole RRsets when they do not fit", () => {
+  it("leaves out additional addresses that do not fit as whole RRsets", () => {
     const { answer, additional, truncated } = ask(many(600), `_http._tcp.${big}`, "SRV");
     expect({ answers: answer.length, truncated }).toEqual({ answers: 600, truncated: false });
     expect(additional.length).toBeLessThan(600);
@@ -342,7 +342,7 @@ describe("time", () => {
     ),
   });
 
-  it("bounds TTL and freshness by the lease of the clusters that an answer rests on, only of those", () => {
+  it("bounds TTL and freshness only by the leases of the clusters on which an answer depends", () => {
     const soon = expiring("west", 2900);
     expect(ask(soon, "db-0.west.db.shop.svc.clusterset.local", "A").answer).toEqual([
       "db-0.west.db.shop.svc.clusterset.local 2 A 10.2.0.1",
@@ -357,7 +357,7 @@ describe("time", () => {
     expect(ask(soon, "dns-version.clusterset.local", "TXT").answer[0]).toContain(" 28800 TXT ");
   });
 
-  it("says how long an answer is fresh (RFC 8484 section 5.1)", () => {
+  it("sets an answer's freshness to its smallest TTL (RFC 8484 section 5.1)", () => {
     const freshness = (name: string, type: string) => resolve(encodeQuery(name, type), world)!.freshness;
     expect(freshness(NAME, "A")).toBe(5);
     expect(freshness("dns-version.clusterset.local", "TXT")).toBe(28800);

@@ -5,7 +5,7 @@ import { describeScore, type MutantResult, percentOf, scoreOf } from "../../scri
 
 const mutant = (status: string, statusReason?: string) => ({ status, statusReason }) as MutantResult;
 
-test("a mutant that the clock ended counts for neither side, one that looped is killed", () => {
+test("a mutant that timed out counts for neither side, and one that looped is killed", () => {
   const score = scoreOf([
     mutant("Killed"),
     mutant("Killed"),
@@ -21,7 +21,7 @@ test("a mutant that the clock ended counts for neither side, one that looped is 
   expect(describeScore("dns", score)).toBe("dns         60.0 %   3 killed, 2 survived, 2 timed out");
 });
 
-test("a folder without mutants has nothing to miss", () => {
+test("a folder without mutants has a score of 100 %", () => {
   expect(percentOf(scoreOf([]))).toBe(100);
 });
 

@@ -11,7 +11,7 @@ interface Watcher {
   readonly response: ServerResponse;
 }
 
-/** An API server that lists in pages and watches, restarts, compacts, forbids and forgets as it is asked to. */
+/** A test API server with paged lists and watches; tests make it restart, compact, forbid and lose resources. */
 export class ApiServerDouble {
   /** Objects by collection path without the version, then by `<namespace>/<name>`. */
   readonly #objects = new Map<string, Map<string, Stored>>();
@@ -19,7 +19,7 @@ export class ApiServerDouble {
   readonly #watchers = new Set<Watcher>();
   /** Served versions by API group. */
   readonly served = new Map<string, string[]>([["multicluster.x-k8s.io", ["v1alpha1", "v1beta1"]]]);
-  /** Statuses that a path (of a list or watch, without query) answers with instead. */
+  /** Error statuses by path (of a list or watch, without query). */
   readonly refuse = new Map<string, number>();
   /** The same for watches alone. */
   readonly refuseWatches = new Map<string, number>();
@@ -28,7 +28,7 @@ export class ApiServerDouble {
   compacted = 0;
   /** Every request, as `path?query`. */
   readonly seen: string[] = [];
-  /** Is asked before each page of a list; a promise holds the page back. */
+  /** Called before each page of a list; a promise delays the page. */
   beforePage: (url: URL) => Promise<void> | void = () => undefined;
   #version = 1;
   #server: Server | undefined;
@@ -90,7 +90,7 @@ export class ApiServerDouble {
     });
   }
 
-  /** Changes that no watch tells of and no watch may ask for: what etcd's compaction leaves. */
+  /** Drops the past events, as etcd's compaction does: no watch can request them. */
   compact(change: () => void): void {
     for (const { response } of this.#watchers) response.end();
     this.#watchers.clear();

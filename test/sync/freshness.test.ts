@@ -68,13 +68,13 @@ const reaches = (gateway: GatewayDouble, number: number) =>
 const watched = () =>
   until(() => expect([SLICES, SERVICES].map((path) => api.watchers(path))).toEqual([1, 1]));
 
-test("a change is pushed without waiting for a time, however often other objects change", async () => {
+test("a change is pushed without a timer, also while other objects change often", async () => {
   const gateway = gateways[0]!;
   change(0);
   start();
   await reaches(gateway, 0);
   await watched();
-  // From here on no timer runs.
+  // From here on no timer fires.
   vi.useFakeTimers({ toFake: ["setTimeout", "setInterval"] });
   for (let number = 1; number <= 5; number++) {
     change(number);
@@ -87,7 +87,7 @@ test("a change is pushed without waiting for a time, however often other objects
   expect(gateway.verbs).toEqual(["PUT snapshot", ...Array(5).fill("PATCH snapshot")]);
 });
 
-test("the objects of the first lists go in one push", async () => {
+test("the first push has the objects of all first lists", async () => {
   for (let index = 0; index < 1200; index++) {
     api.put(SERVICES, service(`shop/s${index}`));
     api.put(EXPORTS, serviceExport(`shop/s${index}`));
@@ -120,7 +120,7 @@ test("thousands of changes while a push is in flight are extracted once", async 
   expect(extracted.mock.calls.length).toBeLessThan(5);
 });
 
-test("a gateway that is slow to acknowledge delays no other", async () => {
+test("a gateway that is slow to acknowledge does not delay another", async () => {
   gateways.push(await new GatewayDouble().start());
   const [slow, quick] = gateways as [GatewayDouble, GatewayDouble];
   change(0);

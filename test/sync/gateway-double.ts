@@ -14,19 +14,19 @@ export interface SeenRequest {
   readonly body: unknown;
 }
 
-/** What happens to a request instead of being taken: a status with an error, or a dropped connection. */
+/** The failure of a request: an error status, or a dropped connection. */
 export type Fault =
   | { readonly status: number; readonly code?: string; readonly headers?: Record<string, string> }
   | "drop"
   | "drop after taking it";
 
-/** A small gateway that speaks the push protocol, keeps what it is told, and fails as it is asked to. */
+/** A small gateway with the push protocol that keeps all requests, and fails as tests ask. */
 export class GatewayDouble {
   readonly seen: SeenRequest[] = [];
   readonly held = new Map<string, { generation: number; snapshot: ClusterSnapshot }>();
-  /** Asked before each request. */
+  /** Called before each request. */
   fault: (request: SeenRequest) => Fault | undefined = () => undefined;
-  /** What every answer waits for. */
+  /** Every answer waits for this promise. */
   answersAfter: Promise<unknown> = Promise.resolve();
   #server: Server | undefined;
   #port = 0;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
 import { KubernetesSource, type KubernetesSourceOptions } from "../../src/sync/kubernetes.ts";
@@ -23,7 +23,7 @@ let source: KubernetesSource;
 let assembler: SnapshotAssembler;
 let told: KubernetesObject[];
 let errors: SourceError[];
-/** Exports in each snapshot that the source would have let through, without repetitions. */
+/** The exports in each snapshot of the source, without repetitions. */
 let pushed: string[];
 
 beforeEach(async () => {
@@ -104,7 +104,7 @@ const allWatched = () =>
 
 const pages = (path: string) => api.seen.filter((url) => url.startsWith(path) && !url.includes("watch="));
 
-test("lists page by page, says nothing before everything is there, then follows the watches", async () => {
+test("lists page by page, reports nothing before all lists are complete, then follows the watches", async () => {
   await start();
   await becomes("abcde");
   expect(pushed).toEqual(["abcde"]);
@@ -122,7 +122,7 @@ test("lists page by page, says nothing before everything is there, then follows 
   expect(errors).toEqual([]);
 });
 
-test("pods are read only where they are asked for, and little of them is kept", async () => {
+test("reads pods only if configured, and keeps few of their fields", async () => {
   const status = { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }], conditions: [] };
   const whole = { ...pod("shop/a-0", status, { uid: "u" }), spec: { containers: [{ name: "c" }] } };
   api.put("/api/pods", whole);
@@ -152,7 +152,7 @@ test("pods are read only where they are asked for, and little of them is kept", 
   await until(() => expect(assembler.snapshot().pods).toEqual({ "shop/10.0.0.1": {} }));
 });
 
-test("bookmarks are asked for and the watch goes on from them", async () => {
+test("requests bookmarks and resumes the watch from them", async () => {
   await start();
   await becomes("abcde");
   await allWatched();
@@ -163,7 +163,7 @@ test("bookmarks are asked for and the watch goes on from them", async () => {
   await until(() => expect(api.seen.some((url) => goesOn.test(url))).toBe(true));
 });
 
-test("no snapshot while one resource is still being listed", async () => {
+test("yields no snapshot while one resource is still being listed", async () => {
   const held = Promise.withResolvers<void>();
   api.beforePage = (url) =>
     url.pathname.endsWith("/services") && url.searchParams.has("continue") ? held.promise : undefined;
@@ -176,7 +176,7 @@ test("no snapshot while one resource is still being listed", async () => {
   expect(pushed).toEqual(["abcde"]);
 });
 
-test("pages that expire under way start the list over, in one piece", async () => {
+test("lists again without pages if the pages expire", async () => {
   let once = true;
   api.beforePage = (url) => {
     if (!once || !url.pathname.endsWith("/serviceexports") || !url.searchParams.has("continue")) return;
@@ -189,7 +189,7 @@ test("pages that expire under way start the list over, in one piece", async () =
 });
 
 test.each(["end", "destroy"] as const)(
-  "a watch that is closed (%s) is opened again where it was",
+  "a closed watch (%s) is opened again at the last resource version",
   async (how) => {
     await start();
     await becomes("abcde");
@@ -201,7 +201,7 @@ test.each(["end", "destroy"] as const)(
   },
 );
 
-test("410 Gone: listed anew, deletions in between included, and nothing half-way is let through", async () => {
+test("after 410 Gone it lists again, notices deletions, and yields no partial snapshot", async () => {
   await start();
   await becomes("abcde");
   await allWatched();
@@ -215,7 +215,7 @@ test("410 Gone: listed anew, deletions in between included, and nothing half-way
   expect(pushed.every((names) => names.length >= 3)).toBe(true);
 });
 
-test("410 in the middle of a stream that stays open", async () => {
+test("lists again after a 410 in a stream that stays open", async () => {
   await start();
   await becomes("abcde");
   await allWatched();
@@ -228,7 +228,7 @@ test("410 in the middle of a stream that stays open", async () => {
   await becomes("bcde");
 });
 
-test("an API server that restarts: the state stays, then follows", async () => {
+test("keeps the state while the API server restarts, then follows it", async () => {
   await start();
   await becomes("abcde");
   await allWatched();
@@ -236,7 +236,7 @@ test("an API server that restarts: the state stays, then follows", async () => {
   await until(() => expect(errors.some(({ code }) => code === "API_UNREACHABLE")).toBe(true));
   expect(exports()).toBe("abcde");
   const confirmed = source.lastConfirmed()!;
-  // While it starts it serves no CRDs, and is not ready.
+  // During its start it serves no CRDs, and is not ready.
   const versions = api.served.get("multicluster.x-k8s.io")!;
   api.served.delete("multicluster.x-k8s.io");
   api.ready = false;
@@ -253,7 +253,15 @@ test("an API server that restarts: the state stays, then follows", async () => {
   await until(() => expect(source.lastConfirmed()!).toBeGreaterThan(confirmed));
 });
 
-test("a resource version from the future, as after a restored backup, ends in a new list", async () => {
+test("a change of the wall clock does not affect the time of the last confirmation", async () => {
+  vi.spyOn(Date, "now").mockReturnValue(Date.now() + 86_400_000);
+  onTestFinished(() => void vi.restoreAllMocks());
+  await start();
+  await becomes("abcde");
+  expect(source.lastConfirmed()).toBeLessThanOrEqual(performance.now());
+});
+
+test("lists again if the API server does not know the resource version, as after a restored backup", async () => {
   await start();
   await becomes("abcde");
   await allWatched();
@@ -266,7 +274,7 @@ test("a resource version from the future, as after a restored backup, ends in a 
   expect(assembler.snapshot().findings).not.toHaveProperty([lost]);
 });
 
-test("a version that stops being served: the other one takes over, without a gap", async () => {
+test("reads another version without a gap if one is no longer served", async () => {
   api.served.set("multicluster.x-k8s.io", ["v1alpha1"]);
   await start();
   await becomes("abcde");
@@ -280,7 +288,7 @@ test("a version that stops being served: the other one takes over, without a gap
   expect(api.watchers(EXPORTS)).toBe(1);
 });
 
-test("CRDs that appear later are noticed, and those that are gone for a while take their objects along", async () => {
+test("notices new CRDs, and removes the objects of deleted CRDs after a while", async () => {
   const versions = api.served.get("multicluster.x-k8s.io")!;
   api.served.clear();
   await start();
@@ -293,7 +301,7 @@ test("CRDs that appear later are noticed, and those that are gone for a while ta
   expect(pushed).toEqual(["", "abcde", ""]);
 });
 
-test("the API group of KEP-1645's examples is not read, and the log names the right one, once", async () => {
+test("ignores the API group of KEP-1645's examples, and logs the right one once", async () => {
   api.served.set("multicluster.k8s.io", ["v1alpha1"]);
   api.put("/apis/multicluster.k8s.io/serviceexports", serviceExport("shop/z"));
   await start({ discoveryMilliseconds: 5 });
@@ -303,7 +311,7 @@ test("the API group of KEP-1645's examples is not read, and the log names the ri
   expect(lines).toEqual([expect.stringMatching(/^warn: .*multicluster\.x-k8s\.io/)]);
 });
 
-test("GKE's API group counts as well", async () => {
+test("reads GKE's API group, too", async () => {
   api.served.clear();
   api.served.set("net.gke.io", ["v1"]);
   api.put("/apis/net.gke.io/serviceexports", serviceExport("shop/b", {}, {}, "net.gke.io/v1"));
@@ -312,7 +320,7 @@ test("GKE's API group counts as well", async () => {
 });
 
 test.each(["/api/v1/services", "/apis/multicluster.x-k8s.io/v1beta1/serviceexports"])(
-  "403 for %s names the missing RBAC rule, says nothing half, and recovers",
+  "after 403 for %s it logs the missing RBAC rule, yields no partial snapshot, and recovers",
   async (path) => {
     api.refuse.set(path, 403);
     await start();
@@ -328,7 +336,7 @@ test.each(["/api/v1/services", "/apis/multicluster.x-k8s.io/v1beta1/serviceexpor
 );
 
 test.each(["/api/v1/services", "/api/v1/nodes"])(
-  "403 for %s by an API server that has just restarted passes soon, and nothing is lost meanwhile",
+  "403 for %s from a restarted API server passes soon, and no change is lost",
   async (path) => {
     api.put("/api/nodes", node("n1", { "topology.kubernetes.io/region": "eu" }));
     const never = { first: 3_600_000, most: 3_600_000 };
@@ -347,7 +355,7 @@ test.each(["/api/v1/services", "/api/v1/nodes"])(
   },
 );
 
-test("403 for a watch alone: what was listed counts, later changes wait, and the log says what is missing", async () => {
+test("after 403 for a watch only, the list counts, later changes wait, and the log has the missing rule", async () => {
   const services = "/api/v1/services";
   api.refuseWatches.set(services, 403);
   await start();
@@ -364,7 +372,7 @@ test("403 for a watch alone: what was listed counts, later changes wait, and the
   await becomes("cde");
 });
 
-test("nodes are optional: without them there is no topology", async () => {
+test("works without nodes, but without a topology", async () => {
   api.put("/api/nodes", node("n1", { "topology.kubernetes.io/region": "eu" }));
   api.refuse.set("/api/v1/nodes", 403);
   await start();
@@ -376,13 +384,13 @@ test("nodes are optional: without them there is no topology", async () => {
   await until(() => expect(assembler.snapshot().topology).toEqual({ region: "eu" }));
 });
 
-test("401 says what to renew", async () => {
+test("logs after 401 which credentials to renew", async () => {
   for (const path of ["/apis", "/api/v1/namespaces"]) api.refuse.set(path, 401);
   await start();
   await until(() => expect(errors.map(({ code }) => code)).toContain("API_UNAUTHENTICATED"));
 });
 
-test("stopped in the middle of a list, nothing is asked any more", async () => {
+test("sends no request after a stop in the middle of a list", async () => {
   const held = Promise.withResolvers<void>();
   api.beforePage = () => held.promise;
   await start();
@@ -396,6 +404,6 @@ test("stopped in the middle of a list, nothing is asked any more", async () => {
   expect(source.complete).toBe(false);
 });
 
-test("a context that the kubeconfig lacks is named, with those it has", async () => {
+test("an unknown context of the kubeconfig is an error with the known ones", async () => {
   await expect(start({ context: "prod" })).rejects.toThrow(/"prod"; its contexts are: x/);
 });

@@ -1,6 +1,6 @@
 import type { SyncLogger } from "../../src/sync/object-source.ts";
 
-/** A logger that keeps what it is told, as `level: message`. */
+/** A logger that keeps its lines as `level: message`. */
 export class KeptLogs implements SyncLogger {
   readonly lines: string[] = [];
   info(_: object, message: string): void {

@@ -29,7 +29,7 @@ metadata: { name: ${name}, namespace: shop }
 `;
 
 describe("files", () => {
-  test("every document of every file under the directory, with its place", async () => {
+  test("yields every document of every file under the directory with its file, line and column", async () => {
     await mkdir(join(folder, "deep/er"), { recursive: true });
     await write("b.yaml", `# a comment\n${service("web")}---\n---\n${exported("web")}`);
     await write("deep/er/c.yml", service("db"));
@@ -66,7 +66,7 @@ describe("files", () => {
     ]);
   });
 
-  test("namespaces are implied by the objects in them", async () => {
+  test("adds the namespaces of objects", async () => {
     await write("a.yaml", service("web"));
     const { objects } = await readManifests(folder);
     expect(objects.at(-1)).toMatchObject({
@@ -75,7 +75,7 @@ describe("files", () => {
     });
   });
 
-  test("links are followed, each directory once", async () => {
+  test("follows symbolic links, each directory once", async () => {
     await mkdir(join(folder, "real"));
     await write("real/a.yaml", service("web"));
     await symlink(join(folder, "real"), join(folder, "again"));
@@ -92,7 +92,7 @@ describe("files", () => {
     ["the same key twice", "kind: Service\nkind: Service\n", "a.yaml", 2],
     ["an alias to nothing", "apiVersion: v1\nkind: Service\nmetadata: *gone\n", "a.yaml", 3],
     ["cut-off JSON", '{\n  "kind": "Service",\n', "a.json", 3],
-  ])("%s breaks that file alone, with line and column", async (_, text, name, line) => {
+  ])("%s breaks only that file, and the problem has line and column", async (_, text, name, line) => {
     await write(name, text);
     await write("good.yaml", service("db"));
     const { objects, problems } = await readManifests(folder);
@@ -100,7 +100,7 @@ describe("files", () => {
     expect(objects.map(({ object }) => object.metadata?.name)).toEqual(["db", "shop"]);
   });
 
-  test("aliases that multiply are refused", () => {
+  test("rejects exponential YAML aliases", () => {
     const lines = ["a0: &a0 [x, x]"];
     for (let level = 1; level < 40; level++)
       lines.push(`a${level}: &a${level} [*a${level - 1}, *a${level - 1}]`);
@@ -112,7 +112,7 @@ describe("files", () => {
   });
 
   test.each(["just text", "- a\n- list\n", "values: only\n", '{"apiVersion":"v1"}'])(
-    "%j is no Kubernetes object",
+    "%j is not a Kubernetes object",
     (text) => {
       expect(parseManifestFile("a.yaml", `# first\n${text}`)).toMatchObject({
         broken: false,
@@ -121,7 +121,7 @@ describe("files", () => {
     },
   );
 
-  test("a misspelt kind and an unknown API group are problems that name the right ones", async () => {
+  test("a misspelt kind and an unknown API group are problems that suggest the right ones", async () => {
     const list = (apiVersion: string, kind: string) =>
       `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: { name: web, namespace: shop }\n`;
     await write(
@@ -140,7 +140,7 @@ describe("files", () => {
     ]);
   });
 
-  test("of two manifests of one object the later stands, and both places are told", async () => {
+  test("of two manifests of one object the later one counts, and the problem names both files", async () => {
     await write("a.yaml", service("web", 80));
     await write("b.yaml", service("web", 8080));
     const { objects, problems } = await readManifests(folder);
@@ -198,8 +198,8 @@ describe("watching", () => {
 
   test.each([
     ["notifications", 60_000],
-    ["looking now and then", 20],
-  ])("changes are noticed by %s: new, renamed over, in a new directory, deleted", async (_, poll) => {
+    ["reads at intervals", 20],
+  ])("notices new, replaced, moved and deleted files by %s", async (_, poll) => {
     await write("a.yaml", service("web") + "---\n" + exported("web"));
     start(poll);
     await becomes(["shop/web"]);
@@ -218,7 +218,7 @@ describe("watching", () => {
   const both = (name: string) => `${service(name)}---\n${exported(name)}`;
   const NEVER = 600_000;
 
-  test("files that are replaced by a rename are noticed each time, as editors save", async () => {
+  test("notices each replacement of a file by a rename, as editors do", async () => {
     await write("a.yaml", both("first"));
     start(NEVER);
     await becomes(["shop/first"]);
@@ -231,7 +231,7 @@ describe("watching", () => {
     await becomes(["shop/fifth"]);
   });
 
-  test("each swap of the ..data link of a mounted ConfigMap is noticed", async () => {
+  test("notices each swap of the ..data link of a mounted ConfigMap", async () => {
     const mount = async (version: string, name: string) => {
       await mkdir(join(folder, `..${version}/deep`), { recursive: true });
       await write(`..${version}/a.yaml`, both(name));
@@ -254,7 +254,7 @@ describe("watching", () => {
     }
   });
 
-  test("directories that appear later are watched, also when one takes the place of another", async () => {
+  test("watches new directories, also if one replaces another", async () => {
     await write("a.yaml", both("web"));
     start(NEVER);
     await becomes(["shop/web"]);
@@ -278,32 +278,29 @@ describe("watching", () => {
     await becomes(["shop/again", "shop/web"]);
   });
 
-  test.each(["a directory", "a symbolic link"])(
-    "%s that is swapped as a whole is noticed each time",
-    async (kind) => {
-      const [current, releases] = [join(folder, "current"), join(folder, "releases")];
-      const publish = async (name: string) => {
-        await mkdir(join(releases, name), { recursive: true });
-        await write(`releases/${name}/a.yaml`, both(name));
-        if (kind === "a directory") {
-          await rename(current, join(releases, `${name}-before`)).catch(() => undefined);
-          await rename(join(releases, name), current);
-        } else {
-          await symlink(join(releases, name), join(folder, "next"));
-          await rename(join(folder, "next"), current);
-        }
-      };
-      await publish("first");
-      start(NEVER, current);
-      await becomes(["shop/first"]);
-      for (const name of ["second", "third"]) {
-        await publish(name);
-        await becomes([`shop/${name}`]);
+  test.each(["a directory", "a symbolic link"])("notices each replacement of %s", async (kind) => {
+    const [current, releases] = [join(folder, "current"), join(folder, "releases")];
+    const publish = async (name: string) => {
+      await mkdir(join(releases, name), { recursive: true });
+      await write(`releases/${name}/a.yaml`, both(name));
+      if (kind === "a directory") {
+        await rename(current, join(releases, `${name}-before`)).catch(() => undefined);
+        await rename(join(releases, name), current);
+      } else {
+        await symlink(join(releases, name), join(folder, "next"));
+        await rename(join(folder, "next"), current);
       }
-    },
-  );
+    };
+    await publish("first");
+    start(NEVER, current);
+    await becomes(["shop/first"]);
+    for (const name of ["second", "third"]) {
+      await publish(name);
+      await becomes([`shop/${name}`]);
+    }
+  });
 
-  test("a file behind a symbolic link to elsewhere is noticed when it is replaced", async () => {
+  test("notices the replacement of the target of a symbolic link", async () => {
     await mkdir(join(folder, "elsewhere"));
     await write("elsewhere/a.yaml", both("first"));
     await mkdir(join(folder, "manifests"));
@@ -317,7 +314,7 @@ describe("watching", () => {
     }
   });
 
-  test("the last good state of a file that breaks keeps counting, until it is mended or gone", async () => {
+  test("the last good content of a broken file counts until the file is fixed or deleted", async () => {
     await write("a.yaml", service("web") + "---\n" + exported("web"));
     start(20);
     await becomes(["shop/web"]);
@@ -330,7 +327,7 @@ describe("watching", () => {
     await becomes([]);
   });
 
-  test("a directory that cannot be read for a while keeps what was told", async () => {
+  test("keeps the state of a directory that cannot be read for a while", async () => {
     await write("a.yaml", service("web") + "---\n" + exported("web"));
     start(20);
     await becomes(["shop/web"]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Budget, NextTurn } from "../../src/sync/pacing.ts";
 
-test("a budget allows its burst at once, then one each interval, and fills up again to its burst", () => {
+test("a budget allows its burst at once, then one per interval, and refills up to its burst", () => {
   const budget = new Budget({ perSecond: 10, burst: 3 });
   const spend = (now: number) => {
     const wait = budget.wait(now);
@@ -13,7 +13,7 @@ test("a budget allows its burst at once, then one each interval, and fills up ag
   expect([9000, 9000, 9000, 9000].map(spend)).toEqual([0, 0, 0, 100]);
 });
 
-test("calls of one turn of the event loop are one action in the next", async () => {
+test("calls in one turn of the event loop cause one action in the next", async () => {
   let actions = 0;
   const turn = new NextTurn(() => actions++);
   turn.call();

@@ -52,7 +52,7 @@ function start(more: Partial<PushClientOptions> = {}) {
       newest = snapshot;
       client.changed();
     },
-    /** How often the newest snapshot was extracted. */
+    /** The number of extractions. */
     extracted: () => extracted,
   };
 }
@@ -83,7 +83,7 @@ function snapshot(endpoints: number, clusterId = "east"): ClusterSnapshot {
 const holds = (wanted: ClusterSnapshot) =>
   until(() => expect(gateway.held.get(wanted.clusterId)?.snapshot).toEqual(wanted));
 
-test("the full snapshot first, compressed, then deltas in proportion to the change", async () => {
+test("pushes the full snapshot first, compressed, then deltas in proportion to the change", async () => {
   const client = start({ gateway: `${gateway.url}/` });
   client.offer(snapshot(100));
   await holds(snapshot(100));
@@ -107,7 +107,7 @@ test("the full snapshot first, compressed, then deltas in proportion to the chan
   });
 });
 
-test("what changes while a push is in flight goes together once that is acknowledged, and is extracted once", async () => {
+test("combines changes during a push into one push and one extraction", async () => {
   const acknowledged = Promise.withResolvers<void>();
   gateway.answersAfter = acknowledged.promise;
   const client = start();
@@ -125,18 +125,18 @@ test("what changes while a push is in flight goes together once that is acknowle
   expect(client.extracted()).toBeLessThan(before + 4);
 });
 
-test("changes without end are pushed no faster than the budget allows", async () => {
+test("pushes endless changes no faster than the budget", async () => {
   const client = start({ budget: { perSecond: 20, burst: 3 } });
   const started = performance.now();
   for (let endpoints = 1; gateway.seen.length < 6; endpoints++) {
     client.offer(snapshot(endpoints));
     await new Promise(setImmediate);
   }
-  // Three at once, then one each 50 ms.
+  // Three at once, then one every 50 ms.
   expect(performance.now() - started).toBeGreaterThan(145);
 });
 
-test("a gateway under a path", async () => {
+test("reaches a gateway under a path", async () => {
   gateway.fault = ({ path }) =>
     path.startsWith("/edge/api/v1/clusters/east/") ? undefined : { status: 500 };
   const client = start({ gateway: `${gateway.url}/edge` });
@@ -146,7 +146,7 @@ test("a gateway under a path", async () => {
   );
 });
 
-test("409 is answered with the full snapshot at once", async () => {
+test("sends the full snapshot at once after 409", async () => {
   const client = start({ backoff: { first: 60_000, most: 60_000 } });
   client.offer(snapshot(1));
   await holds(snapshot(1));
@@ -156,7 +156,7 @@ test("409 is answered with the full snapshot at once", async () => {
   expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "PUT snapshot"]);
 });
 
-test("a delta that was taken without an answer leads to a full snapshot, not to a lost change", async () => {
+test("sends a full snapshot after a delta without an answer, and loses no change", async () => {
   const client = start();
   client.offer(snapshot(1));
   await holds(snapshot(1));
@@ -169,7 +169,7 @@ test("a delta that was taken without an answer leads to a full snapshot, not to 
   await holds(snapshot(2));
 });
 
-test("the lease is renewed when nothing changes; 409 on it sends the full snapshot", async () => {
+test("renews the lease without changes, and sends the full snapshot if the renewal gets 409", async () => {
   const client = start({ leaseSeconds: 0.06 });
   client.offer(snapshot(1));
   await until(() => expect(gateway.verbs.filter((verb) => verb === "POST lease").length).toBeGreaterThan(2));
@@ -178,7 +178,7 @@ test("the lease is renewed when nothing changes; 409 on it sends the full snapsh
   await holds(snapshot(1));
 });
 
-test("the lease is left to run out while nobody knows whether the state is current", async () => {
+test("lets the lease expire while the source cannot confirm the state", async () => {
   let current = false;
   let asked = 0;
   const client = start({
@@ -198,7 +198,7 @@ test("the lease is left to run out while nobody knows whether the state is curre
   await until(() => expect(gateway.verbs).toContain("POST lease"));
 });
 
-test("a gateway that is down for a while gets the newest state, once", async () => {
+test("pushes the newest state once after a gateway was down for a while", async () => {
   await gateway.stop();
   const client = start();
   client.offer(snapshot(1));
@@ -216,7 +216,7 @@ test.each([
   [503, undefined],
   [500, undefined],
   [429, { "retry-after": "0" }],
-])("%i passes", async (status, headers) => {
+])("retries after the transient status %i", async (status, headers) => {
   let left = 3;
   gateway.fault = () => (left-- > 0 ? { status, ...(headers ? { headers } : {}) } : undefined);
   start().offer(snapshot(1));
@@ -231,7 +231,7 @@ test.each([
   [302, "redirects are not followed"],
   [422, "correct its object"],
   [413, "export less"],
-])("%i is told with the next step, and tried again until it is mended", async (status, step) => {
+])("logs the next step for %i, and retries until an operator has fixed it", async (status, step) => {
   let left = 2;
   gateway.fault = () => (left-- > 0 ? { status, code: "WHY" } : undefined);
   start().offer(snapshot(1));
@@ -240,7 +240,7 @@ test.each([
   expect(logs.lines.join()).not.toContain("secret-1");
 });
 
-test("after 422 another snapshot is tried at once", async () => {
+test("sends another snapshot at once after 422", async () => {
   gateway.fault = ({ bytes }) => (bytes < 600 ? { status: 422 } : undefined);
   const client = start({ slowBackoff: { first: 60_000, most: 60_000 } });
   client.offer(snapshot(1));
@@ -250,7 +250,7 @@ test("after 422 another snapshot is tried at once", async () => {
   await holds(snapshot(50));
 });
 
-test("snapshots that differ and are all refused are tried with the pauses of the short backoff", async () => {
+test("pauses by the short backoff between different snapshots that are all rejected", async () => {
   gateway.fault = () => ({ status: 422 });
   const pause = 40;
   const slowBackoff = { first: 60_000, most: 60_000 };
@@ -264,7 +264,7 @@ test("snapshots that differ and are all refused are tried with the pauses of the
   expect(gateway.seen.length).toBeLessThanOrEqual(1 + (performance.now() - started) / (pause / 2));
 });
 
-test("the token is read anew for each request", async () => {
+test("reads the token again for each request", async () => {
   let token = "old";
   gateway.fault = ({ headers }) => (headers.authorization === "Bearer new" ? undefined : { status: 401 });
   start({ token: () => `${token}\n` }).offer(snapshot(1));
@@ -273,7 +273,7 @@ test("the token is read anew for each request", async () => {
   await holds(snapshot(1));
 });
 
-test("another cluster id starts with a full snapshot", async () => {
+test("sends a full snapshot for another cluster id", async () => {
   const client = start();
   client.offer(snapshot(1));
   await holds(snapshot(1));
@@ -281,7 +281,7 @@ test("another cluster id starts with a full snapshot", async () => {
   await holds(snapshot(1, "west"));
 });
 
-test("deliver: tries again what may pass, gives up with the reason, refuses at once", async () => {
+test("deliver retries transient failures, gives up with the reason, and fails at once for others", async () => {
   let left = 4;
   gateway.fault = () => (left-- > 0 ? "drop" : undefined);
   const client = open();
@@ -297,7 +297,7 @@ test("deliver: tries again what may pass, gives up with the reason, refuses at o
   await client.close();
 });
 
-test("a 200 that is no acknowledgement is not taken for one", async () => {
+test("a 200 without an acknowledgement is an error", async () => {
   gateway.fault = () => ({ status: 200 });
   const client = open();
   await expect(client.deliver(snapshot(1), stop.signal)).rejects.toMatchObject({
@@ -306,7 +306,7 @@ test("a 200 that is no acknowledgement is not taken for one", async () => {
   await client.close();
 });
 
-test("leave takes the cluster out", async () => {
+test("leave removes the cluster", async () => {
   const client = open();
   await client.deliver(snapshot(1), stop.signal);
   await client.leave(stop.signal);
@@ -314,14 +314,17 @@ test("leave takes the cluster out", async () => {
   await client.close();
 });
 
-test.each(["", "two words", "line\nbreak"])("token %j is refused before it is sent", async (token) => {
-  const client = open({ token });
-  await expect(client.deliver(snapshot(1), stop.signal)).rejects.toMatchObject({ code: "TOKEN_MALFORMED" });
-  expect(gateway.seen).toEqual([]);
-  await client.close();
-});
+test.each(["", "two words", "line\nbreak"])(
+  "the invalid token %j is an error before any request",
+  async (token) => {
+    const client = open({ token });
+    await expect(client.deliver(snapshot(1), stop.signal)).rejects.toMatchObject({ code: "TOKEN_MALFORMED" });
+    expect(gateway.seen).toEqual([]);
+    await client.close();
+  },
+);
 
-test("TLS is checked against the given CA", async () => {
+test("verifies TLS with the given CA", async () => {
   const { cert, private: key } = await generate([{ name: "commonName", value: "gateway" }], {
     extensions: [{ name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] }],
   });

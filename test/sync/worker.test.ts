@@ -61,12 +61,12 @@ const portAt = (gateway: GatewayDouble) =>
   gateway.held.get("east")?.snapshot.exports["shop/web"]?.ports[0]?.port;
 const reaches = (gateway: GatewayDouble, port: number) => until(() => expect(portAt(gateway)).toBe(port));
 
-test("once: done when every gateway has acknowledged; the cluster stays", async () => {
+test("once: ends when every gateway has acknowledged; the cluster stays", async () => {
   await work({ once: true });
   expect(gateways.map(portAt)).toEqual([80, 80]);
 });
 
-test("once: with a zone of its own the cluster's Services and pods are pushed too", async () => {
+test("once: pushes the cluster's Services and pods if the cluster has its own zone", async () => {
   await writeFile(
     join(folder, "pod.yaml"),
     "apiVersion: v1\nkind: Pod\nmetadata: { name: web-0, namespace: shop }\nstatus: { podIP: 10.0.0.1 }\n",
@@ -89,32 +89,32 @@ test.each<[string, RegExp, () => Partial<SyncWorkerOptions>]>([
     () => ({ source: { kind: "manifests", directory: `${folder}/none`, watch: false } }),
   ],
   [
-    "a gateway that is not there",
+    "an unreachable gateway",
     /cannot be reached: .*ECONNREFUSED/,
     () => ({ gateways: ["http://127.0.0.1:1"] }),
   ],
-  ["a gateway that is no URL", /Invalid URL/, () => ({ gateways: ["here"] })],
+  ["a gateway that is not a URL", /Invalid URL/, () => ({ gateways: ["here"] })],
   [
-    "a kubeconfig that is not there",
+    "a missing kubeconfig",
     /kubeconfig .* cannot be read/,
     () => ({ source: { kind: "kubernetes", kubeconfig: "/none" } }),
   ],
-])("once with %s is an error that says so", async (_, message, more) => {
+])("once: %s is an error with the reason", async (_, message, more) => {
   await expect(work({ once: true, ...more() })).rejects.toThrow(message);
 });
 
-test("once: one gateway that refuses is an error although the other acknowledged", async () => {
+test("once: a rejection by one gateway is an error although the other acknowledged", async () => {
   gateways[1]!.fault = () => ({ status: 403, code: "OTHER_CLUSTER" });
   await expect(work({ once: true })).rejects.toMatchObject({ code: "OTHER_CLUSTER" });
   expect(portAt(gateways[0]!)).toBe(80);
 });
 
-test("once: the signal ends it", async () => {
+test("once: the signal ends the worker", async () => {
   stop.abort();
   await expect(work({ once: true })).rejects.toThrow(/stopped before/);
 });
 
-test("changes reach every gateway; one that is down blocks no other and catches up", async () => {
+test("changes reach every gateway; one that is down does not block the others, and catches up", async () => {
   const [up, down] = gateways as [GatewayDouble, GatewayDouble];
   await down.stop();
   running = work();
@@ -127,7 +127,7 @@ test("changes reach every gateway; one that is down blocks no other and catches 
   expect(down.verbs[0]).toBe("PUT snapshot");
 });
 
-test("stopped, the cluster stays by its lease; it leaves only if asked to", async () => {
+test("after a stop the cluster stays until its lease expires; it leaves at once only if configured", async () => {
   running = work();
   await Promise.all(gateways.map((gateway) => reaches(gateway, 80)));
   stop.abort();

@@ -68,9 +68,12 @@ describe("a state", () => {
         renewedAt: cluster.renewedAt + apart,
         expiresAt: cluster.expiresAt + apart,
       };
-      const body = { at: 500_000 + apart, status: { ...status, clusters: [shifted] } };
+      const body = {
+        at: 500_000 + apart,
+        status: { ...status, clusters: [shifted], behindSince: 400_000 + apart },
+      };
       const { source } = sourceOf(() => Response.json(body));
-      expect(await source.state(0)).toEqual({ at: 500_000, status });
+      expect(await source.state(0)).toEqual({ at: 500_000, status: { ...status, behindSince: 400_000 } });
     },
   );
 

@@ -16,6 +16,8 @@ const NAMESPACES = ["default", "shop", "shop-b"];
 const RANGES = ["10.0.0.0/8", "192.0.2.0/24", "fd00::/8", "2001:db8::/32"];
 const IN_RANGES = ["10.0.0.1", "10.0.0.2", "10.1.0.1", "192.0.2.7", "fd00::1", "2001:db8::2"];
 const OUT_OF_RANGES = ["172.16.0.9", "9.255.255.255", "2001:db9::7", "11.0.0.0", "not-an-address"];
+const TARGETS = ["lb.example.com"];
+const HIDDEN_TARGETS = ["hidden.example.com", "notlb.example.com", "10.0.0.1", ""];
 const SOURCES: readonly VisibleAddressSource[] = ["ClusterSetIP", "ClusterIP", "LoadBalancer", "Endpoint"];
 const HIDDEN_SOURCES = ["north", "NORTH", "far", "", "east.eu"];
 
@@ -26,6 +28,7 @@ export const arbitraryScope: fc.Arbitrary<Visibility> = fc
     clusters: fc.option(fc.constant([...VISIBLE_CLUSTERS, "not-there"]), { nil: undefined }),
     addressSources: fc.option(fc.subarray([...SOURCES]), { nil: undefined }),
     addressRanges: fc.option(fc.constant(RANGES), { nil: undefined }),
+    targets: fc.option(fc.constantFrom(TARGETS, []), { nil: undefined }),
   })
   .filter((scope) => Object.values(scope).some((part) => part !== undefined));
 
@@ -54,7 +57,7 @@ export function arbitraryPartlyHidden(clusterId: string, scope: Visibility): fc.
 /** A cluster that has nothing but what exists in the scope. */
 function fitting(
   made: ClusterSnapshot,
-  { clusters, addressSources, addressRanges }: Visibility,
+  { clusters, addressSources, addressRanges, targets = addressRanges && [] }: Visibility,
 ): ClusterSnapshot {
   const has = (source: VisibleAddressSource) => addressSources?.includes(source) ?? true;
   const address = (text: string) =>
@@ -68,7 +71,7 @@ function fitting(
     }));
   const source = (text: string) =>
     clusters === undefined || clusters.includes(text.toLowerCase()) ? text : made.clusterId;
-  const isPartly = clusters !== undefined || addressSources !== undefined || addressRanges !== undefined;
+  const isPartly = clusters !== undefined || addressSources !== undefined || targets !== undefined;
   const spellsAny = addressSources !== undefined || addressRanges !== undefined;
   return {
     ...made,
@@ -76,10 +79,13 @@ function fitting(
       ...exported,
       ...(has("ClusterIP") && clusterIPs !== undefined && { clusterIPs: clusterIPs.map(address) }),
       ...(has("LoadBalancer") && {
-        loadBalancer: (loadBalancer ?? []).map(({ ip, hostname }) => ({
-          ...(ip !== undefined && { ip: address(ip) }),
-          ...(hostname !== undefined && { hostname }),
-        })),
+        loadBalancer: (loadBalancer ?? []).flatMap(({ ip, hostname }) => {
+          if (!ip && targets?.includes(hostname ?? "") === false) return [];
+          return {
+            ...(ip !== undefined && { ip: address(ip) }),
+            ...(hostname !== undefined && { hostname }),
+          };
+        }),
         externalIPs: (externalIPs ?? []).map(address),
       }),
       endpoints: groups(exported.endpoints),
@@ -99,6 +105,9 @@ function fitting(
     ),
     services: mapValues(made.services, ({ clusterIPs, ...local }) => ({
       ...local,
+      ...(targets !== undefined &&
+        local.serviceType === "ExternalName" &&
+        (targets.length === 0 ? { serviceType: "ClusterIP" as const } : { externalName: targets[0]! })),
       ...(has("ClusterIP") && clusterIPs !== undefined && { clusterIPs: clusterIPs.map(address) }),
       endpoints: groups(local.endpoints),
     })),
@@ -125,9 +134,12 @@ function between(
   let full = visible;
   if (scope.addressRanges !== undefined || scope.addressSources !== undefined)
     full = withHiddenAddresses(full, scope, way);
+  if (scope.addressRanges !== undefined || scope.targets !== undefined) full = withHiddenTargets(full, way);
   if (scope.clusters !== undefined) full = withHiddenSources(full, hidden, way);
   if (scope.namespaces !== undefined) full = withHiddenNamespaces(full, hidden);
-  if (scope.clusters !== undefined || scope.addressRanges !== undefined || scope.addressSources !== undefined)
+  if (
+    Object.keys(scope).some((part) => part !== "namespaces" && scope[part as keyof Visibility] !== undefined)
+  )
     full = { ...full, findings: hidden.findings };
   return full;
 }
@@ -207,6 +219,33 @@ function withHiddenAddresses(
     },
     ...(visible.clusterZone?.pods === "disabled" &&
       way === 0 && { clusterZone: { ...visible.clusterZone, pods: "insecure" } }),
+  };
+}
+
+/** With load balancers and ExternalName Services that have host names which do not exist. */
+function withHiddenTargets(visible: ClusterSnapshot, way: number): ClusterSnapshot {
+  const hidden = (turn: number) => HIDDEN_TARGETS[(turn + way) % HIDDEN_TARGETS.length]!;
+  const alias = (turn: number): LocalService => ({
+    createdAt: "2020-01-01T00:00:00Z",
+    serviceType: "ExternalName",
+    headless: false,
+    ports: [],
+    externalName: hidden(turn),
+    ...(turn === 2 && { ownedName: "web.owned" }),
+    endpoints: {},
+  });
+  let turn = way;
+  return {
+    ...visible,
+    exports: mapValues(visible.exports, (exported): ExportedService => {
+      turn++;
+      const more = [{ hostname: hidden(turn) }, { ip: "", hostname: hidden(turn + 1) }];
+      return { ...exported, loadBalancer: [more[0]!, ...(exported.loadBalancer ?? []), more[1]!] };
+    }),
+    services: {
+      ...Object.fromEntries([0, 1, 2].map((one) => [`shop/hidden-${one}`, alias(one)])),
+      ...visible.services,
+    },
   };
 }
 

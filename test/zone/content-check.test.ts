@@ -14,12 +14,15 @@ function check(image: Uint8Array<ArrayBuffer>, slice: number): boolean {
   throw new Error("the check does not end");
 }
 
-it.each([4, 20, 64, 1000, 4096, 1 << 20])("slices of %d octets find what the whole check finds", (slice) => {
-  expect(verifyContentHash(bytes)).toBe(true);
-  expect(check(bytes, slice)).toBe(true);
-  for (let at = 84; at < bytes.length; at += 101) {
-    const torn = bytes.slice();
-    torn[at]! ^= 0x10;
-    expect([at, verifyContentHash(torn), check(torn, slice)]).toEqual([at, false, false]);
-  }
-});
+it.each([4, 20, 64, 1000, 4096, 1 << 20])(
+  "slices of %d bytes have the result of the whole check",
+  (slice) => {
+    expect(verifyContentHash(bytes)).toBe(true);
+    expect(check(bytes, slice)).toBe(true);
+    for (let at = 84; at < bytes.length; at += 101) {
+      const torn = bytes.slice();
+      torn[at]! ^= 0x10;
+      expect([at, verifyContentHash(torn), check(torn, slice)]).toEqual([at, false, false]);
+    }
+  },
+);

@@ -16,7 +16,7 @@ const compile = (...args: Parameters<typeof mergeClusterset>) =>
 
 const compiled = new WeakMap<readonly ClusterSnapshot[], ReturnType<typeof compileWorld>>();
 
-/** The image of these snapshots as one view sees it, compiled once for all of them. */
+/** The image of these snapshots in one view, compiled once for all views. */
 function compileOnce(snapshots: readonly ClusterSnapshot[], view: string): ReturnType<typeof compileWorld> {
   const context = compiled.get(snapshots) ?? compileWorld(snapshots);
   compiled.set(snapshots, context);
@@ -41,7 +41,7 @@ describe("a compiled image", () => {
     );
   });
 
-  it("has a place for each of 300 views", () => {
+  it("holds the records of each of 300 views", () => {
     const clusters = Array.from({ length: 300 }, (_, index) => `c${index}`);
     const addressOf = (index: number) => `10.${index >> 8}.${index & 255}.1`;
     const snapshots = clusters.map((clusterId, index) =>
@@ -108,7 +108,7 @@ describe("a compiled image", () => {
 
   it.each([
     ["nothing", () => new Uint8Array(0), "too few"],
-    ["foreign octets", () => new Uint8Array(200), "not a zone image"],
+    ["foreign bytes", () => new Uint8Array(200), "not a zone image"],
     ["a cut image", () => compile([]).bytes.slice(0, 120), "should have"],
     ["another version", () => withWord(1, 99), "format version 99"],
     ["a misaligned one", () => new Uint8Array(new ArrayBuffer(204), 2, 200), "multiple of 4"],
@@ -122,7 +122,7 @@ describe("a compiled image", () => {
     return bytes;
   }
 
-  it("refuses zones that are no names", () => {
+  it("rejects zones with invalid names", () => {
     const clusterset = mergeClusterset([]);
     expect(() => compileZoneImage(clusterset, { zones: [`${"x".repeat(64)}.test`] })).toThrow("64 bytes");
     expect(() => compileZoneImage(clusterset, { zones: [] })).toThrow("at least one zone");
@@ -132,7 +132,7 @@ describe("a compiled image", () => {
   });
 });
 
-describe("what DNS cannot hold becomes a finding, and its neighbours answer (issue: one bad object)", () => {
+describe("one bad object: data that DNS cannot hold becomes a finding, and other services are still answered", () => {
   const web = "web.shop.svc.clusterset.local";
   const port = (name: string, number: number, protocol = "TCP") => ({ name, protocol, port: number });
   const cases: readonly [reason: string, Parameters<typeof exported>[0], serviceName?: string][] = [
@@ -153,7 +153,7 @@ describe("what DNS cannot hold becomes a finding, and its neighbours answer (iss
       "n".repeat(63),
     ],
   ];
-  it.each(cases)("%s: %j", (reason, parts, name = "odd") => {
+  it.each(cases)("reports %s for %j", (reason, parts, name = "odd") => {
     const namespace = reason === "NameTooLong" ? "m".repeat(63) : "shop";
     const clusterId = reason === "NameTooLong" ? `${"c".repeat(40)}.${"d".repeat(40)}` : "east";
     const world = snapshot(clusterId, {
@@ -171,7 +171,7 @@ describe("what DNS cannot hold becomes a finding, and its neighbours answer (iss
     expect(ask(context, `_http._tcp.${web}`, "SRV").answer).toHaveLength(1);
   });
 
-  it("serves an endpoint by its address where its hostname cannot be a label", () => {
+  it("names an endpoint by its address if its hostname cannot be a label", () => {
     const world = [
       snapshot("east", {
         exports: {
@@ -187,7 +187,7 @@ describe("what DNS cannot hold becomes a finding, and its neighbours answer (iss
     expect(ask(context, "a.b.east.db.shop.svc.clusterset.local", "A").rcode).toBe("NXDOMAIN");
   });
 
-  it("keeps names that fit one zone out of answers in a zone where they do not", () => {
+  it("answers names only in the zones in which they are short enough", () => {
     const long = `${"z".repeat(63)}.${"y".repeat(63)}.test.`;
     const host = "h".repeat(63);
     const world = [
@@ -226,7 +226,7 @@ describe("a zone file", () => {
     expect(lines).toContain("web.shop.svc.clusterset.test.\t5\tIN\tA\t10.201.0.1");
     expect(lines).toContain("1.0.201.10.in-addr.arpa.\t5\tIN\tPTR\tweb.shop.svc.clusterset.test.");
     expect(lines.join("\n")).not.toContain("ops.svc");
-    expect(() => [...listRecords(image, { view: "north" })]).toThrow('no cluster "north"');
+    expect(() => [...listRecords(image, { view: "north" })]).toThrow('does not know the cluster "north"');
     expect(() => [...listRecords(image, { zone: "other.test." })]).toThrow("no zone other.test.");
   });
 });

@@ -5,7 +5,7 @@ import { ReverseTable } from "../../src/zone/reverse-table.ts";
 
 const address = (index: number) => Uint8Array.of(10, 0, index >> 8, index & 255);
 
-test("duplicates collapse in sets of any size, in the order in which records came (RFC 2181 section 5)", () => {
+test("sets of any size drop duplicates and keep the order of records (RFC 2181 section 5)", () => {
   for (const size of [1, 31, 32, 33, 300]) {
     const sets = new RecordSets();
     for (let round = 0; round < 2; round++)
@@ -18,7 +18,7 @@ test("duplicates collapse in sets of any size, in the order in which records cam
   }
 });
 
-test("an address keeps its first target for each asker, however many addresses there are", () => {
+test("an address keeps its first target in each view, for any number of addresses", () => {
   const table = new ReverseTable();
   const addresses = Array.from({ length: 3000 }, (_, index) => address(index));
   for (const node of [1, 2])

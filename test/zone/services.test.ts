@@ -30,7 +30,7 @@ function servicesOf(image: ReturnType<typeof compile>, view: string | undefined)
 }
 
 describe("the services of an image", () => {
-  it("are those that have records, with their addresses and ports, for every asker", () => {
+  it("are those with records, with their addresses and ports, in every view", () => {
     fc.assert(
       fc.property(arbitraryWorld, fc.nat(4), (snapshots, pick) => {
         const view = [undefined, ...snapshots.map(({ clusterId }) => clusterId)][
@@ -55,7 +55,7 @@ describe("the services of an image", () => {
     );
   });
 
-  it("come page by page, each once, in one order", () => {
+  it("are listed page by page, each once, in a fixed order", () => {
     fc.assert(
       fc.property(arbitraryWorld, fc.integer({ min: 1, max: 5 }), (snapshots, most) => {
         const image = compile(snapshots);
@@ -70,7 +70,7 @@ describe("the services of an image", () => {
     );
   });
 
-  it("are found by words in any case, and counted before they are cut", () => {
+  it("are found by words in any case, and all matches are counted", () => {
     const image = compile(twoClusters());
     const names = (words: string[], most = 100) => {
       const { total, services } = listServices(image, { ...ALL, words, most });

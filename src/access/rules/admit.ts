@@ -129,17 +129,19 @@ class RuleTable {
   }
 
   #byToken(authorization: string): MaybePromise<Admission> {
-    const token = bearerToken(authorization);
-    if (token === undefined) return this.#unknownToken();
-    const holders = this.#bearer.holdersOf(token);
-    if (!(holders instanceof Promise)) return this.#firstOf(holders);
-    return holders.then(
-      (late) => this.#firstOf(late),
-      (error) => {
-        if (error instanceof AccessRefused) return this.#unknownToken(error);
-        throw error;
-      },
-    );
+    const refuse = (error: unknown): Admission => {
+      if (error instanceof AccessRefused) return this.#unknownToken(error);
+      throw error;
+    };
+    try {
+      const token = bearerToken(authorization);
+      if (token === undefined) return this.#unknownToken();
+      const holders = this.#bearer.holdersOf(token);
+      if (!(holders instanceof Promise)) return this.#firstOf(holders);
+      return holders.then((late) => this.#firstOf(late), refuse);
+    } catch (error) {
+      return refuse(error);
+    }
   }
 
   #firstOf(holders: ReadonlySet<Admitted> | undefined): Admission {

@@ -6,7 +6,7 @@ import { whySetBack } from "./judge.ts";
 const PREFIX = "exports@";
 
 const SeenRecord = z.strictObject({
-  changedAt: z.number(),
+  generation: z.number(),
   heardAt: z.number(),
   /** By `<namespace>/<name>`: the reported creation time, and the instant that counts. */
   exports: z.record(z.string(), z.tuple([z.string(), z.number()])),
@@ -24,8 +24,8 @@ export interface Rank {
 
 /** What the gateway saw of a cluster last. Times are Unix milliseconds. */
 export interface Seen {
-  /** When the push came that changed something here. */
-  readonly changedAt: number;
+  /** Of the push that last changed something here. */
+  readonly generation: number;
   /** When the cluster was last seen with these exports and imports. */
   heardAt: number;
   readonly exports: ReadonlyMap<string, Rank>;
@@ -37,7 +37,7 @@ export type Served = Pick<ClusterSnapshot, "exports" | "imports" | "namespaces">
 
 /** A cluster as the gateway remembers it, whether it is live or not. */
 export class SeenCluster implements Seen {
-  readonly changedAt: number;
+  readonly generation: number;
   heardAt: number;
   readonly exports: ReadonlyMap<string, Rank>;
   readonly imports: ReadonlyMap<string, number>;
@@ -46,8 +46,8 @@ export class SeenCluster implements Seen {
   /** The parts of the snapshot that it was seen with: the same objects hold nothing new. */
   served: Served | undefined;
 
-  constructor({ changedAt, heardAt, exports, imports }: Seen, served?: Served) {
-    this.changedAt = changedAt;
+  constructor({ generation, heardAt, exports, imports }: Seen, served?: Served) {
+    this.generation = generation;
     this.heardAt = heardAt;
     this.exports = exports;
     this.imports = imports;
@@ -76,12 +76,12 @@ export class SeenCluster implements Seen {
   }
 
   toRecord(): z.infer<typeof SeenRecord> {
-    const { changedAt, heardAt, exports, imports } = this;
+    const { generation, heardAt, exports, imports } = this;
     const ranks = Array.from(exports, ([key, { reported, counts }]): [string, [string, number]] => [
       key,
       [reported, counts],
     ]);
-    return { changedAt, heardAt, exports: Object.fromEntries(ranks), imports: Object.fromEntries(imports) };
+    return { generation, heardAt, exports: Object.fromEntries(ranks), imports: Object.fromEntries(imports) };
   }
 
   /** The latest time in it. */

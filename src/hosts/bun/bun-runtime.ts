@@ -33,7 +33,7 @@ export const bunRuntime: FetchRuntime = {
       hostname,
       port,
       ...(tls !== undefined && { tls: { cert: tls.cert, key: tls.key } }),
-      idleTimeout: Math.min(LONGEST_IDLE, Math.ceil(limits.idleTimeout / 1000)),
+      idleTimeout: Math.min(LONGEST_IDLE, limits.idleSeconds),
       maxRequestBodySize: MOST_BODY_BYTES,
       fetch: (request) => respond(request, server.requestIP(request)?.address),
     });

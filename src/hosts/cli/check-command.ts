@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import type { Output } from "../commands/output.ts";
 import { clusterZoneOptions, repeat, speaksForOption } from "./flags.ts";
 
-/** `clusterset-doh check`; `setExitCode` takes what it found. */
+/** `clusterset-doh check`; passes its exit code to `setExitCode`. */
 export function checkCommand(output: Output, setExitCode: (code: number) => void): Command {
   const command = new Command("check")
     .description("prints the records that manifests or snapshots result in")

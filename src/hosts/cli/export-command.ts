@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import type { Output } from "../commands/output.ts";
 import { repeat, seconds, speaksForOption } from "./flags.ts";
 
-/** `clusterset-doh export`; `setExitCode` takes how it ended. */
+/** `clusterset-doh export`; passes its exit code to `setExitCode`. */
 export function exportCommand(output: Output, setExitCode: (code: number) => void): Command {
   return new Command("export")
     .description("prints a federation's zone for external clients, for a DNS provider")

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 
-/** Takes the values of a flag that may be given again and again. */
+/** Collects the values of a repeatable flag. */
 export function repeat(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
@@ -11,7 +11,7 @@ export function seconds(value: string): number {
   throw new InvalidArgumentError("It must be a whole number of seconds.");
 }
 
-/** `--cluster-zone` and `--pods`: the zone that a cluster serves to itself. */
+/** `--cluster-zone` and `--pods`: a cluster's own zone. */
 export function clusterZoneOptions(): Option[] {
   const name = new Option(
     "--cluster-zone <zone>",
@@ -24,7 +24,7 @@ export function clusterZoneOptions(): Option[] {
   return [name, pods.choices(["disabled", "insecure", "verified"])];
 }
 
-/** `--speaks-for`, which grants what `push.credentials[].speaksFor` grants. */
+/** `--speaks-for`, with the same grants as `push.credentials[].speaksFor`. */
 export function speaksForOption(): Option {
   const option = new Option(
     "--speaks-for <cluster=clusters>",
@@ -33,7 +33,7 @@ export function speaksForOption(): Option {
   return option.argParser(repeat);
 }
 
-/** `--log-level`, which every command that runs on has. */
+/** `--log-level`, of every long-running command. */
 export function logLevel(): Option {
   const option = new Option("--log-level <level>", "how much is logged, as JSON lines on stderr");
   return option.choices(["debug", "info", "warn", "error"]);

@@ -14,9 +14,9 @@ const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
 /**
- * Runs the command line; resolves with the exit code once the command has ended. Commands load what they
- * need when they are called.
- * @param startServer what `serve` listens with; default: Node's server
+ * Runs the command line; resolves with the exit code after the command has ended. Each command loads its modules
+ * when it is called.
+ * @param startServer starts the server of `serve`; default: Node's server
  */
 export async function run(
   argv: readonly string[],
@@ -62,7 +62,7 @@ export async function run(
   }
 }
 
-/** Errors with a code say all there is to say; the others are mistakes of this program. */
+/** Errors with a code have a complete message; other errors are bugs and need their stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return "code" in error ? error.message : (error.stack ?? error.message);

@@ -3,11 +3,11 @@ import { run } from "./program.ts";
 
 /**
  * Runs the command line as this process, and sets its exit code.
- * @param args the arguments behind the program's name
- * @param startServer what `serve` listens with; default: Node's server
+ * @param args the arguments after the program's name
+ * @param startServer starts the server of `serve`; default: Node's server
  */
 export async function runProcess(args: readonly string[], startServer?: StartServer): Promise<void> {
-  // `check … | head` closes stdout early: that is no error.
+  // `check … | head` closes stdout early, which is not an error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit();
     throw error;

@@ -14,17 +14,17 @@ import { type ManifestObject, readManifests } from "../../sync/manifests.ts";
 /** One cluster to check. */
 export interface CheckInput {
   readonly snapshot: ClusterSnapshot;
-  /** What is wrong with the manifests themselves, with file, line and column. */
+  /** Problems of the manifests themselves, with file, line and column. */
   readonly problems: readonly string[];
-  /** `file:line:column` of the object that a finding is about, where it came from a manifest. */
+  /** `file:line:column` of the finding's object, if it is from a manifest. */
   readonly locate: (finding: ClusterFinding) => string | undefined;
 }
 
 /**
- * Reads folders of manifests, and files with one snapshot as JSON each. Manifests may name their cluster, by
- * a ClusterProperty for one; else it is called `clusterId`, else like its folder. `clusterZone` is the zone that
- * clusters of manifests have; a snapshot says itself what it has.
- * @throws {UsageError} where an input cannot be read, or is no snapshot
+ * Reads folders of manifests, and files with one snapshot each as JSON. The cluster id of manifests is `clusterId`, else
+ * from the manifests (for example a ClusterProperty), else the folder's name. `clusterZone` is the own zone of
+ * clusters from manifests; a snapshot contains its own.
+ * @throws {UsageError} if an input cannot be read or is not a snapshot
  */
 export async function readCheckInputs(
   inputs: readonly string[],
@@ -51,7 +51,7 @@ async function readCheckInput(
     }
     const { objects, problems } = await readManifests(input);
     if (objects.length === 0 && problems.length === 0)
-      throw new UsageError("it has no manifest (*.yaml, *.yml, *.json) of a kind that counts");
+      throw new UsageError("it has no manifest (*.yaml, *.yml, *.json) of a kind that the worker reads");
     return {
       snapshot: extractNamed(
         objects.map(({ object }) => object),

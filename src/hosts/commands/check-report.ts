@@ -6,11 +6,11 @@ import type { ListedRecord } from "../../zone/listing.ts";
 import { type ListedZone, listZones, type ZoneSelection } from "./listed-zones.ts";
 import { readGrants } from "./speaks-for-flag.ts";
 
-/** What the gateway would serve, and what it would say against it. */
+/** The zones that the gateway would serve, with all problems. */
 export interface CheckReport {
   readonly clusters: readonly string[];
   readonly services: number;
-  /** Of the clusterset zone, under each of its names. */
+  /** The clusterset zone, once for each of its names. */
   readonly records: readonly ListedRecord[];
   /** The other zones: of federations, and of single clusters. */
   readonly zones: readonly ListedZone[];
@@ -19,8 +19,8 @@ export interface CheckReport {
 }
 
 /**
- * The clusterset that snapshots make, by the rules of the gateway. `speaksFor` are values of `--speaks-for`.
- * @throws {UsageError} where two of them are of one cluster, or a grant cannot be read
+ * Merges snapshots into a clusterset by the rules of the gateway. `speaksFor` are values of `--speaks-for`.
+ * @throws {UsageError} if two snapshots are of one cluster, or a grant is invalid
  */
 export function mergeInputs(
   snapshots: readonly ClusterSnapshot[],
@@ -28,14 +28,13 @@ export function mergeInputs(
 ): Clusterset {
   const clusters = snapshots.map(({ clusterId }) => clusterId);
   const twice = clusters.find((clusterId, index) => clusters.indexOf(clusterId) !== index);
-  if (twice !== undefined)
-    throw new UsageError(`two of the inputs are of the cluster ${JSON.stringify(twice)}`);
+  if (twice !== undefined) throw new UsageError(`two inputs have the cluster id ${JSON.stringify(twice)}`);
   return mergeClusterset(snapshots, { grants: readGrants(speaksFor, clusters) });
 }
 
 /**
- * Takes snapshots through merge and compilation, as the gateway does.
- * @throws {UsageError} where two snapshots are of one cluster, `view` or a grant is of none, or a zone cannot be served
+ * Merges and compiles snapshots like the gateway.
+ * @throws {UsageError} if two snapshots are of one cluster, `view` or a grant names an unknown cluster, or a zone cannot be served
  */
 export function checkSnapshots(
   snapshots: readonly ClusterSnapshot[],
@@ -49,7 +48,7 @@ export function checkSnapshots(
       `--view ${JSON.stringify(selection.view)} is not one of the clusters: ${clusters.join(", ")}`,
     );
   const { zones, findings } = listZones(clusterset, selection);
-  // PTR records are the same under each name of the clusterset zone.
+  // All names of the clusterset zone have the same PTR records.
   const records = new Map<string, ListedRecord>();
   for (const { kind, records: listed } of zones)
     if (kind === "clusterset")

@@ -21,9 +21,9 @@ export interface CheckFlags extends ClusterZoneFlags {
 }
 
 /**
- * Prints the records that the inputs would be served as. The exit code: 0 when all that is exported is
- * served; 1 when there are problems or findings, or, with `--strict`, conflicts.
- * @throws {UsageError} where an input cannot be read at all; the command line makes that 2
+ * Prints the records that the gateway would serve for the inputs. The exit code is 0 if all exports are
+ * served; 1 for problems or findings, or, with `--strict`, conflicts.
+ * @throws {UsageError} if an input cannot be read; the command line then exits with 2
  */
 export async function check(inputs: readonly string[], flags: CheckFlags, output: Output): Promise<0 | 1> {
   const read = await readCheckInputs(inputs, flags.clusterId, readClusterZone(flags));
@@ -66,5 +66,5 @@ export async function check(inputs: readonly string[], flags: CheckFlags, output
 
 function describeZone({ kind, zone, view }: ListedZone): string {
   if (kind === "cluster-local") return `; ${zone} of the cluster ${view}`;
-  return `; ${zone}, a federation zone, as ${view === undefined ? "outside" : `the cluster ${view}`} sees it`;
+  return `; ${zone}, a federation zone, for ${view === undefined ? "clients outside" : `the cluster ${view}`}`;
 }

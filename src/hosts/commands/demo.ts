@@ -17,14 +17,14 @@ export interface DemoFlags {
 }
 
 const CLUSTERS = ["cluster-a", "cluster-b"] as const;
-/** Browsers and macOS keep `.local` to themselves, so the demo has another name for the same zone. */
+/** Browsers and macOS use `.local` for multicast DNS, so the demo has an alias zone. */
 const ALIAS = "clusterset.test";
 const FIRST_PUSH_TIMEOUT = 30_000;
 
 /**
  * Runs a gateway and a sync worker for each of the two example clusters until the signal is aborted, and
- * prints lines to paste once both clusters have pushed.
- * @throws {UsageError} where the address is taken, or the state folder in use
+ * prints lines to paste after both clusters have pushed.
+ * @throws {UsageError} if the address or the state folder is in use
  */
 export async function demo(
   flags: DemoFlags,
@@ -71,7 +71,7 @@ export async function demo(
   }
 }
 
-/** The lines that the demo prints: what runs, and how to ask it. */
+/** The output of the demo: the running parts, and example queries. */
 export function describeDemo(url: string, certificateFile: string): string[] {
   const { hostname, port } = new URL(url);
   const host = hostname === "localhost" ? "127.0.0.1" : hostname.replace(/^\[|\]$/g, "");
@@ -89,7 +89,7 @@ export function describeDemo(url: string, certificateFile: string): string[] {
     "JSON:",
     `  ${curl} '${url}/resolve?name=${web}&type=A'`,
     `  ${curl} '${url}/resolve?name=_postgres._tcp.db.shop.svc.${ALIAS}&type=SRV'`,
-    "as cluster-a sees it:",
+    "in the view of cluster-a:",
     `  ${curl} '${url}/clusters/cluster-a/resolve?name=${web}&type=A'`,
     "DNS messages (RFC 8484), GET and POST:",
     `  ${curl} -H 'accept: ${message}' '${url}/dns-query?dns=${query.toString("base64url")}' | od -An -c`,
@@ -98,7 +98,7 @@ export function describeDemo(url: string, certificateFile: string): string[] {
     `  dig +https @${host} -p ${port} ${web} A`,
     "a browser (it asks whether to trust the self-signed certificate):",
     `  ${url}/resolve?name=${web}&type=A`,
-    "its pages, to look names up, and to set clients up:",
+    "the gateway's pages, for look-ups and for setting up clients:",
     `  ${url}/`,
     `  ${url}/setup`,
     "",
@@ -111,7 +111,7 @@ async function untilPushed(gateway: RunningGateway, signal: AbortSignal): Promis
   while (!signal.aborted) {
     if (gateway.readiness().liveClusters === CLUSTERS.length) return true;
     if (Date.now() > deadline)
-      throw new Error("the example clusters did not push within 30 s; --log-level info shows what they do");
+      throw new Error("the example clusters did not push within 30 s; --log-level info shows why");
     await wait(50, undefined, { signal }).catch(() => {});
   }
   return false;

@@ -1,12 +1,12 @@
 import type { ClusterFinding, Clusterset } from "../../merge/clusterset.ts";
 import type { CheckInput } from "./check-input.ts";
 
-/** Where the object that a finding is about is written: `file:line:column`, undefined for snapshots. */
+/** The position of a finding's object, `file:line:column`; undefined for snapshots. */
 export function locateFinding(inputs: readonly CheckInput[], finding: ClusterFinding): string | undefined {
   return inputs.find(({ snapshot }) => snapshot.clusterId === finding.clusterId)?.locate(finding);
 }
 
-/** Problems, findings and conflicts, a line each. */
+/** Problems, findings and conflicts, one line each. */
 export function describeObjections(
   inputs: readonly CheckInput[],
   findings: readonly ClusterFinding[],

@@ -1,7 +1,7 @@
 import type { ClustersetService } from "../../merge/clusterset.ts";
 import type { ListedRecord } from "../../zone/listing.ts";
 
-/** A record set in ExternalDNS's words; names and targets without the trailing dot, which its CRD source refuses. */
+/** An RRset in ExternalDNS's terms; names and targets have no trailing dot, which its CRD source rejects. */
 export interface Endpoint {
   readonly dnsName: string;
   readonly recordType: string;
@@ -9,7 +9,7 @@ export interface Endpoint {
   readonly targets: readonly string[];
 }
 
-/** ExternalDNS's custom resource (externaldns.k8s.io/v1alpha1), as `--source=crd` reads it. */
+/** ExternalDNS's custom resource (externaldns.k8s.io/v1alpha1), the input of `--source=crd`. */
 export interface DnsEndpoint {
   readonly apiVersion: "externaldns.k8s.io/v1alpha1";
   readonly kind: "DNSEndpoint";
@@ -17,15 +17,15 @@ export interface DnsEndpoint {
   readonly spec: { readonly endpoints: readonly Endpoint[] };
 }
 
-/** Types that ExternalDNS manages unless told otherwise; a federation's external zone has no others. */
+/** The types that ExternalDNS manages by default; a federation's external zone has no others. */
 const MANAGED = new Set(["A", "AAAA", "CNAME"]);
-/** Labels of a cluster id before the service's name, at most. */
+/** The most labels of a cluster id before the service's name. */
 const MOST_CLUSTER_LABELS = 2;
 
 /**
  * The records of a federation's external zone as one object for each service, named
- * `<service>.<namespace>.<federation>`: small ones, so that a change touches one of them, and a service that goes
- * takes its object along.
+ * `<service>.<namespace>.<federation>`: a change then affects only one small object, and a deleted service
+ * removes its object.
  */
 export function describeDnsEndpoints(
   records: readonly ListedRecord[],

@@ -1,12 +1,12 @@
 import type { Logger } from "../node/logger.ts";
 
-/** How long `stop` may take before the process ends without it, in milliseconds. */
+/** The longest time for `stop` in milliseconds; then the process ends without it. */
 const STOP_TIMEOUT = 10_000;
 
 /**
- * Ends the process after an error that nothing caught: what a process holds in memory cannot be trusted then, and a process manager
- * starts it anew. It logs the error, lets `stop` answer what is in flight, and exits with 1.
- * @returns a function that takes the handler away again
+ * Ends the process after an uncaught error: its memory cannot be trusted any more, and a process manager
+ * restarts it. It logs the error, lets `stop` finish requests in flight, and exits with 1.
+ * @returns a function that removes the handler
  */
 export function endOnUncaught(logger: Logger, stop: () => Promise<void> = async () => {}): () => void {
   let isEnding = false;

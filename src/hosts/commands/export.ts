@@ -13,7 +13,7 @@ import type { Output } from "./output.ts";
 /** Flags of `export`. */
 export interface ExportFlags {
   readonly federation: string;
-  /** The registered domain, which external clients ask below. */
+  /** The registered domain; names for external clients are below it. */
   readonly domain: string;
   readonly format: "zone" | "dnsendpoint";
   readonly clusterId?: string | undefined;
@@ -28,10 +28,10 @@ export interface ExportFlags {
 
 /**
  * Prints a federation's zone for external clients (federated service discovery, External Clients), for a
- * programmable DNS provider. Where a manifest cannot be read nothing is printed, since a provider would
- * take what is missing for what is gone; with `--strict` findings and conflicts do that too. The exit code is
- * 1 then, else 0.
- * @throws {UsageError} where an input cannot be read at all; the command line makes that 2
+ * programmable DNS provider. If a manifest cannot be read it prints nothing, since the provider would
+ * delete the missing records; with `--strict` findings and conflicts have the same effect. The exit code is
+ * then 1, else 0.
+ * @throws {UsageError} if an input cannot be read; the command line then exits with 2
  */
 export async function exportFederation(
   inputs: readonly string[],
@@ -53,7 +53,7 @@ export async function exportFederation(
   const { image, findings } = compileZones(clusterset, {
     federations: [federation],
     ttl: flags.ttl,
-    // It grows from one export to the next (RFC 1982).
+    // The serial grows with each export (RFC 1982).
     serial: Math.floor(now / 1000) % 2 ** 32,
   });
   const all = [...clusterset.findings, ...findings];
@@ -75,7 +75,7 @@ export async function exportFederation(
   return 0;
 }
 
-/** The records with other name servers at the apex; as they are where none are given. */
+/** The records with these name servers at the apex; unchanged if none are given. */
 function withNameServers(
   records: readonly ListedRecord[],
   zone: string,

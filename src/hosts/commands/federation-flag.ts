@@ -3,8 +3,8 @@ import { UsageError } from "../../config/usage-error.ts";
 import type { FederationOptions } from "../../zone/options.ts";
 
 /**
- * Reads `--federation NAME[=ZONE[,DOMAIN]]`: without a zone it is `federation`, an empty one is none.
- * @throws {UsageError} for what is no federation
+ * Reads `--federation NAME[=ZONE[,DOMAIN]]`. The default of ZONE is `federation`; an empty one means no zone.
+ * @throws {UsageError} for an invalid federation
  */
 export function readFederationFlag(text: string): FederationOptions {
   const [, name, zone, domain] = /^([^=]*)(?:=([^,]*)(?:,(.*))?)?$/s.exec(text) ?? [];
@@ -16,8 +16,8 @@ export function readFederationFlag(text: string): FederationOptions {
 }
 
 /**
- * A federation from what was typed; `flag` is what an error starts with.
- * @throws {UsageError} for what is no federation
+ * A federation from flags; error messages start with `flag`.
+ * @throws {UsageError} for an invalid federation
  */
 export function readFederation(flag: string, given: object): FederationOptions {
   const checked = Federation.safeParse(given);

@@ -6,24 +6,24 @@ import type { ZoneImage } from "../../zone/image.ts";
 import { type ListedRecord, listRecords } from "../../zone/listing.ts";
 import type { FederationOptions, ZoneOptions } from "../../zone/options.ts";
 
-/** A zone with its records, as one asker sees it. */
+/** A zone with its records in one view. */
 export interface ListedZone {
   readonly kind: "clusterset" | "federation" | "cluster-local";
   /** With the trailing dot. */
   readonly zone: string;
-  /** The asker, where it is a cluster. */
+  /** The cluster of the view; undefined for outside. */
   readonly view?: string | undefined;
   readonly records: readonly ListedRecord[];
 }
 
-/** Which zones are compiled, and which of them are listed. */
+/** The zones to compile, and those to list. */
 export interface ZoneSelection {
   /**
-   * Zones to list. Names of no other kind of zone are the clusterset zone's. Where it names a zone of another
-   * kind only the named ones are listed, else all of those too.
+   * The zones to list. A name of no other kind of zone is a name of the clusterset zone. If a name is of another
+   * kind, only the named zones are listed; else all zones of the other kinds are listed, too.
    */
   readonly zones: readonly string[];
-  /** The cluster id of the asker, undefined for outside: outside the zones of all clusters are listed. */
+  /** The cluster id of the view; undefined for outside, which lists the own zones of all clusters. */
   readonly view: string | undefined;
   readonly federations: readonly FederationOptions[];
 }
@@ -31,7 +31,7 @@ export interface ZoneSelection {
 const DEFAULT_ZONES = ["clusterset.local"];
 
 /**
- * Compiles a clusterset as the gateway does and lists its zones: the clusterset's, then the federations',
+ * Compiles a clusterset like the gateway and lists its zones: the clusterset's, then the federations',
  * then those of single clusters.
  * @throws {UsageError} for zone names that cannot be served
  */
@@ -73,7 +73,7 @@ export function listZones(
 }
 
 /**
- * `compileZoneImage`, with zone names as something that was typed.
+ * `compileZoneImage` with usage errors for zone names.
  * @throws {UsageError} for zone names that cannot be served
  */
 export function compileZones(clusterset: Clusterset, options: Partial<ZoneOptions>) {
@@ -85,7 +85,7 @@ export function compileZones(clusterset: Clusterset, options: Partial<ZoneOption
   }
 }
 
-/** A zone's name in lower case with the trailing dot; undefined for what is no name. */
+/** A zone's name in lower case with the trailing dot; undefined for an invalid name. */
 export function canonicalZone(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   try {
@@ -95,7 +95,7 @@ export function canonicalZone(text: string | undefined): string | undefined {
   }
 }
 
-// A cluster's zone whose name is taken is a finding and in no view.
+// A cluster's zone with a taken name is a finding and exists in no view.
 function isServed(image: ZoneImage, name: string, clusterId: string): boolean {
   const zone = image.zones.find((one) => one.name === name);
   return zone?.treeByView?.has(image.viewOf(clusterId)) === true;

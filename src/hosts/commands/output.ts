@@ -1,4 +1,4 @@
-/** Where a command prints whole lines: `out` what was asked for, `err` what is said about it. */
+/** The output of a command in whole lines: `out` for results, `err` for messages. */
 export interface Output {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;

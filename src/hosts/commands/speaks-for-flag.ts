@@ -2,7 +2,7 @@ import { grantsOf, SpeaksFor } from "../../config/push-credentials.ts";
 import { UsageError } from "../../config/usage-error.ts";
 import type { Grants } from "../../merge/grants.ts";
 
-/** What an entry of `push.credentials` grants to `serve`. */
+/** The grants of an entry of `push.credentials` for `serve`. */
 interface Grant {
   readonly clusterId: string;
   readonly speaksFor: "*" | string[];
@@ -16,8 +16,8 @@ function readGrant(text: string): Grant {
 }
 
 /**
- * The grants of `--speaks-for CLUSTER=*` and `--speaks-for CLUSTER=CLUSTER,…` together.
- * @throws {UsageError} for what is no grant, or for a cluster that is none of `clusters`
+ * The grants of all `--speaks-for CLUSTER=*` and `--speaks-for CLUSTER=CLUSTER,…`.
+ * @throws {UsageError} for an invalid grant, or for a cluster that is not in `clusters`
  */
 export function readGrants(flags: readonly string[] | undefined, clusters: readonly string[]): Grants {
   const grants = (flags ?? []).map(readGrant);

@@ -1,6 +1,6 @@
 const PARENT_CHECK_MILLISECONDS = 500;
 
-/** A signal that is aborted by SIGTERM and SIGINT, which ask for a clean stop. */
+/** A signal that SIGTERM and SIGINT abort, for a clean stop. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   const stop = () => controller.abort();
@@ -10,8 +10,8 @@ export function stopSignal(): AbortSignal {
   return controller.signal;
 }
 
-// npm runs a script through a shell, and shells such as dash end on SIGTERM without handing it on: the command
-// would go on unseen, and keep its port.
+// npm runs a script through a shell, and shells such as dash end on SIGTERM without forwarding it: the command
+// would keep running unnoticed, and keep its port.
 function stopWithParent(controller: AbortController): void {
   const parent = process.ppid;
   const timer = setInterval(() => {

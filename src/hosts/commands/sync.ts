@@ -5,7 +5,7 @@ import { readCertificates, readIdentity, type TlsIdentity } from "../node/tls.ts
 import { readToken } from "../node/token-file.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
 
-/** Seconds. Watches on which nothing happens are confirmed about every 30 seconds. */
+/** Seconds. A watch without events is confirmed about every 30 seconds. */
 const LEAST_STALE_AFTER = 60;
 
 /** Flags of `sync`. */
@@ -28,7 +28,7 @@ export interface SyncFlags extends ClusterZoneFlags {
 
 /**
  * Runs a sync worker until the signal is aborted, or until it has pushed once.
- * @throws {UsageError} where the flags do not allow it
+ * @throws {UsageError} if the flags are invalid
  */
 export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal): Promise<void> {
   const { manifests, kubeconfig, context, clusterId, lease, staleAfter, tokenFile } = flags;
@@ -36,13 +36,13 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     throw new UsageError("--manifests reads no API server: leave out --kubeconfig and --context");
   if (staleAfter !== undefined && staleAfter < LEAST_STALE_AFTER)
     throw new UsageError(
-      `--stale-after must be at least ${LEAST_STALE_AFTER}: that long a quiet API server may be silent`,
+      `--stale-after must be at least ${LEAST_STALE_AFTER} seconds: a quiet API server may be silent for so long`,
     );
   const clusterZone = readClusterZone(flags);
   const gateways = flags.gateway.map(readGatewayUrl);
   const ca = flags.caFile === undefined ? undefined : await readCertificates(flags.caFile);
   const identity = readIdentityFlags(flags);
-  // What is missing is told at once.
+  // Missing credentials are an error at the start.
   if (tokenFile !== undefined) await readToken(tokenFile);
   await identity?.();
   await runSyncWorker({
@@ -57,7 +57,7 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     ...(clusterId !== undefined && { clusterId }),
     ...(clusterZone !== undefined && { clusterZone }),
     gateways,
-    // Read anew for each request: a mounted Secret changes under a running worker.
+    // Read for each request: a mounted Secret changes while the worker runs.
     ...(tokenFile !== undefined && { token: () => readToken(tokenFile) }),
     ...(identity !== undefined && { clientCertificate: identity }),
     ...(lease !== undefined && { leaseSeconds: lease }),
@@ -69,7 +69,7 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   });
 }
 
-/** How the client certificate is read; undefined without one. @throws {UsageError} where the gateways could not know the worker */
+/** Reads the client certificate; undefined without one. @throws {UsageError} if the worker has no credential */
 function readIdentityFlags(flags: SyncFlags): (() => Promise<TlsIdentity>) | undefined {
   const { tokenFile, clientCertFile: certificate, clientKeyFile: key } = flags;
   if ((certificate === undefined) !== (key === undefined))

@@ -1,4 +1,6 @@
 /** `deno run -A src/hosts/deno/secondary.ts`: a secondary on Deno. docs/how-to/deploy/other-hosts.md has its environment variables. */
+import { logJson } from "../../assembly/log.ts";
+import { createSteadyClock, waitingClock } from "../../gateway/clock.ts";
 import { VERSION } from "../node/version.ts";
 import { createSecondaryHost } from "../secondary/secondary-host.ts";
 import { readSecondarySettings } from "../secondary/settings.ts";
@@ -8,11 +10,16 @@ declare const Deno: {
     handler: (
       request: Request,
       origin: { readonly remoteAddr: { readonly hostname?: string } },
-    ) => Promise<Response>,
+    ) => Response | Promise<Response>,
   ): unknown;
 };
 
-const secondary = createSecondaryHost(readSecondarySettings(process.env), VERSION);
+const secondary = await createSecondaryHost(
+  readSecondarySettings(process.env),
+  VERSION,
+  logJson,
+  createSteadyClock(waitingClock),
+);
 
 Deno.serve((request, { remoteAddr }) =>
   secondary.fetch(request, { address: remoteAddr.hostname, certificate: "none" }),

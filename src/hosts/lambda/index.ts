@@ -4,4 +4,6 @@ import { createSecondaryHost } from "../secondary/secondary-host.ts";
 import { readSecondarySettings } from "../secondary/settings.ts";
 import { createLambdaHandler } from "./lambda-handler.ts";
 
-export const handler = createLambdaHandler(createSecondaryHost(readSecondarySettings(process.env), VERSION));
+export const handler = createLambdaHandler(
+  await createSecondaryHost(readSecondarySettings(process.env), VERSION),
+);

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { type APIGatewayProxyResult, handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
+import type { App } from "../../http/app.ts";
 import { DEFAULT_REFRESH_POLICY } from "../../transfer/refresh-policy.ts";
-import type { SecondaryHost } from "../secondary/secondary-host.ts";
 import { clientAddressOf, type LambdaRequestContext } from "./client-address.ts";
 
 /** Answers events of API Gateway (HTTP and REST APIs), function URLs and application load balancers. */
@@ -12,7 +12,7 @@ interface LambdaEnvironment {
 }
 
 /** The Lambda function of a secondary. */
-export function createLambdaHandler(secondary: SecondaryHost): LambdaHandler {
+export function createLambdaHandler(secondary: Pick<App, "fetch">): LambdaHandler {
   const app = new Hono<LambdaEnvironment>();
   app.all("*", async ({ req, env }) => {
     const clientAddress = clientAddressOf(env.requestContext, req.raw.headers);

@@ -1,28 +1,35 @@
+import { join } from "node:path";
 import { createClientAddress } from "../../access/client/client-address.ts";
-import { visibilitiesOf } from "../../access/rules/access-rule.ts";
+import { ClientTests } from "../../answer/client-tests.ts";
 import { QueryCounters } from "../../answer/query-counters.ts";
+import { assemble } from "../../assembly/assemble.ts";
+import { logStore } from "../../assembly/log.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/listen-address.ts";
+import { grantsOf } from "../../config/push-credentials.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
-import { serverLimitsOf } from "../../config/server-limits.ts";
-import { dnsPaths } from "../../http/doh/endpoints.ts";
-import { createRefuse } from "../../http/refusal.ts";
+import { UsageError } from "../../config/usage-error.ts";
+import { createStubRoutes } from "../../http/federations/stub-routes.ts";
+import { AccessCounters } from "../../http/metrics/access-counters.ts";
+import { createPrometheusMetrics } from "../../http/metrics/prometheus.ts";
 import { ConnectionErrors } from "../../limits/connection-errors.ts";
-import { visibilityKey } from "../../merge/visibility.ts";
-import type { DesignatedResolver } from "../../resolve/designated-resolvers.ts";
-import { protect } from "../settings/protect.ts";
-import { createHttpSide } from "./gateway/http-side.ts";
+import { DamageCounters } from "../../store/damage-counters.ts";
+import { openFileStore } from "../../store/file-store.ts";
+import { createMirroredStore } from "../../store/remembered/mirrored-store.ts";
+import { openTextFolder } from "../../store/remembered/text-folder.ts";
+import { type OnStoreWarning, StoreError } from "../../store/store-error.ts";
+import { createListenerAnswers } from "./gateway/answer-listener.ts";
+import { Closers } from "./gateway/closers.ts";
 import { loadAccess } from "./gateway/load-access.ts";
-import { openGateway } from "./gateway/open-gateway.ts";
+import { createProtection } from "./gateway/protection.ts";
+import { Reachability } from "./gateway/reach.ts";
 import { startRefreshers } from "./gateway/refreshers.ts";
-import { startListening } from "./gateway/start-listening.ts";
-import { designatedResolver } from "./listeners/designation.ts";
-import type { ListeningPlace } from "./listeners/listeners.ts";
-import type { Logger } from "./logger.ts";
-import { openOutside } from "./outside-host.ts";
-import { reachOf } from "./reach.ts";
-import { type NodeServer, type StartServer, startNodeServer } from "./server/node-server.ts";
-import { openStubZones } from "./stub-host.ts";
+import { openStubZones } from "./gateway/stub-zones.ts";
+import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
+import { type Logger, logTo } from "./logger.ts";
+import { nodeClock } from "./node-clock.ts";
+import { type StartServer, startNodeServer } from "./server/node-server.ts";
 import { openTlsSource } from "./tls-source.ts";
+import { openUpstreams } from "./upstreams/configured-upstreams.ts";
 import { UpstreamConnector } from "./upstreams/connect.ts";
 import { VERSION } from "./version.ts";
 
@@ -43,109 +50,139 @@ export interface RunningGateway {
 }
 
 /**
- * Starts the gateway on Node, or on a runtime that has Node's modules: store, gateway, HTTP application, server.
- * @throws {UsageError} where the configuration or its files do not allow it
+ * Starts the gateway on Node, or on a runtime that has Node's modules.
+ * @throws {UsageError} where the configuration or its files do not allow it; then nothing is left open
  */
 export async function startGateway(
   config: ServeConfig,
   logger: Logger,
   startServer: StartServer = startNodeServer,
 ): Promise<RunningGateway> {
+  const closers = new Closers();
+  try {
+    return await startParts(config, logger, startServer, closers);
+  } catch (error) {
+    await closers.close(0);
+    throw error instanceof StoreError ? new UsageError(`${config.stateDirectory}: ${error.message}`) : error;
+  }
+}
+
+async function startParts(
+  config: ServeConfig,
+  logger: Logger,
+  startServer: StartServer,
+  closers: Closers,
+): Promise<RunningGateway> {
+  const { limits, stateDirectory } = config;
+  const log = logTo(logger);
+  const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
+
+  // Files and the state folder, which this process locks.
   const listen = parseListenAddress(config.listen);
   const tls = await openTlsSource(config, listen.host);
-  let served = tls?.tls;
-  const certificate = () => (tls?.selfSignedFile === undefined ? undefined : served?.cert);
-  const access = await loadAccess(config, logger, createClientAddress(config.clients));
-  const { admission } = access;
-  const upstreams = await UpstreamConnector.load(config.stub.upstreams);
-  const listening = [...config.dns.listen, ...config.dot.listen];
-  const policiesOfListeners = listening.flatMap(({ outsideZones }) => outsideZones ?? []);
-  const outside = await openOutside(config, logger, policiesOfListeners);
-  let designated: DesignatedResolver | undefined;
-  const scopes = visibilitiesOf(admission.rules);
-  const gateway = await openGateway({ config, logger, scopes, designated: () => designated });
-  let server: NodeServer | undefined;
-  try {
-    // The store has locked the state folder by now.
-    const stubs = await openStubZones(config, upstreams, logger);
-    const errors = new ConnectionErrors((source, error) =>
-      logger.debug({ event: "connection-error", source, err: error }, "a connection failed"),
-    );
-    const counters = new QueryCounters(errors);
-    const onError = (error: unknown) =>
-      logger.error({ event: "request-failed", err: error }, "a request failed");
-    let places: readonly ListeningPlace[] = [];
-    const parts = { config, gateway, access, admission, outside, counters, stubs, logger };
-    const http = createHttpSide({
-      ...parts,
-      reach: ({ visibility }) => {
-        const same = places.filter(({ rule: name }) => {
-          const rule = name === undefined ? admission.rules.public : admission.rules.of(name);
-          return rule !== undefined && visibilityKey(rule.visibility) === visibilityKey(visibility);
-        });
-        return reachOf(config, same, certificate());
-      },
-      onError,
-    });
-    const refuse = createRefuse(config.cors.origins, counters);
-    const start = protect(startServer, { config, counters, refuse, dnsPaths: dnsPaths(outside.policies) });
-    const https = await start({
-      listen,
-      tls: tls?.tls,
-      fetch: (request, client) => http.app.fetch(request, client),
-      exchanges: { at: (path) => http.app.exchangeAt(path), failed: http.app.failed },
-      onError,
-      limits: serverLimitsOf(config.limits),
-    });
-    server = https;
-    const listeners = await startListening({ ...parts, http, tls: tls?.tls });
-    places = listeners.places;
-    // Others would be told of a place where they see something else.
-    const open = places.filter(({ rule }) => rule === undefined);
-    designated = designatedResolver(config.ddr, open, https.address.port);
-    const stopRefreshers = startRefreshers(
+  const access = closers.add(await loadAccess(config, logger, createClientAddress(config.clients)));
+  const { admission, pushing, secondaries } = access;
+  const connector = await UpstreamConnector.load(config.stub.upstreams);
+  const forwarding = closers.add(await openUpstreams(config.forward));
+  const damage = new DamageCounters();
+  const logDamage = logStore(log);
+  const onWarning: OnStoreWarning = (warning) => {
+    damage.count(warning);
+    logDamage(warning);
+  };
+  const store = closers.add(await openFileStore(join(stateDirectory, "snapshots"), { onWarning }));
+  const remembered = createMirroredStore([
+    await openTextFolder(join(stateDirectory, "precedence")),
+    await openTextFolder(join(stateDirectory, "precedence-copy")),
+  ]);
+  const stubs = closers.add(await openStubZones(config, connector, logger));
+
+  // What is counted, and who is turned away before anything else.
+  const errors = new ConnectionErrors((source, err) =>
+    log("debug", "connection-error", "a connection failed", { source, err }),
+  );
+  const counters = new QueryCounters(errors);
+  const accessCounters = new AccessCounters();
+  const clientTests = new ClientTests();
+  const { protection, load } = closers.add(createProtection(config, counters));
+
+  // The gateway.
+  const reachability = new Reachability(config, admission.rules, tls);
+  const assembly = await assemble(config, {
+    ...{ version: VERSION, clock: nodeClock, log, access: admission, load },
+    ...{ counters, accessCounters, clientTests, metrics: createPrometheusMetrics },
+    clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
+    upstreams: forwarding.upstreams,
+    stubs,
+    stubRoutes: createStubRoutes({
+      ...{ stubs, counters: counters.limits, onError },
+      isForPushing: (identity) => pushing.isOfHolder(identity),
+      isForAsking: (identity) => admission.isOfRule(identity),
+      onChange: (change, federation) =>
+        log("info", `federation-${change}`, `federation ${federation} ${change}`, { federation }),
+    }),
+    images: {
+      ...{ store, damage, remembered, authority: pushing, grants: grantsOf(config.push.credentials) },
+      transfer: config.transfer.credentials.length > 0 ? secondaries : undefined,
+    },
+    reach: reachability.of,
+    designated: reachability.designated,
+  });
+  closers.add(assembly);
+
+  // The listeners.
+  const { app } = assembly;
+  const https = closers.addServer(
+    await startServer({
+      ...{ listen, tls: tls?.tls, protection, onError },
+      fetch: (request, client) => app.fetch(request, client),
+      exchanges: { at: app.exchangeAt, failed: app.failed },
+      limits,
+    }),
+  );
+  const rules = admission.rules;
+  const answerAt = createListenerAnswers({
+    ...{ config, assembly, rules, stubs, counters, accessCounters, clientTests },
+  });
+  const listeners = closers.addServer(
+    await startListeners({ config, answerAt, counters, tls: tls?.tls, logger }),
+  );
+  reachability.listens(https.address.port, listeners.places);
+
+  // Files that may change meanwhile.
+  closers.add(
+    startRefreshers(
       [
         async () => {
           const renewed = await tls?.refresh();
           if (renewed === undefined) return;
           https.renew(renewed);
           listeners.renew(renewed);
-          served = renewed;
-          logger.info({ event: "certificate-renewed" }, "a replaced certificate is in use");
+          log("info", "certificate-renewed", "a replaced certificate is in use");
         },
         async () => {
           if (await access.refresh())
-            logger.info({ event: "tokens-renewed" }, "replaced tokens, passwords or keys are in use");
+            log("info", "tokens-renewed", "replaced tokens, passwords or keys are in use");
         },
-        () => upstreams.refresh(),
-        () => outside.refresh(),
+        () => connector.refresh(),
+        () => forwarding.refresh(),
       ],
       logger,
-    );
-    const isEvery = listen.host === undefined || listen.host === "0.0.0.0" || listen.host === "::";
-    const host = formatListenAddress(isEvery ? "localhost" : listen.host, https.address.port);
-    const url = `${tls === undefined ? "http" : "https"}://${host}`;
-    logger.info({ event: "listening", url, zones: config.zones, version: VERSION }, `listening on ${url}`);
-    return {
-      url,
-      certificateFile: tls?.selfSignedFile,
-      readiness: () => {
-        const { ready, clusters } = gateway.status();
-        return { ready, liveClusters: clusters.filter((cluster) => cluster.live).length };
-      },
-      listeners: places,
-      stop: async () => {
-        stopRefreshers();
-        await Promise.all([listeners.stop(STOP_GRACE), https.stop(STOP_GRACE)]);
-        await stubs.close();
-        outside.close();
-        await access.close();
-        await gateway.close();
-      },
-    };
-  } catch (error) {
-    await server?.stop(0);
-    await gateway.close();
-    throw error;
-  }
+    ),
+  );
+
+  const isEvery = listen.host === undefined || listen.host === "0.0.0.0" || listen.host === "::";
+  const host = formatListenAddress(isEvery ? "localhost" : listen.host, https.address.port);
+  const url = `${tls === undefined ? "http" : "https"}://${host}`;
+  log("info", "listening", `listening on ${url}`, { url, zones: config.zones, version: VERSION });
+  return {
+    url,
+    certificateFile: tls?.selfSignedFile,
+    readiness: () => {
+      const { ready, clusters } = assembly.status();
+      return { ready, liveClusters: clusters.filter((cluster) => cluster.live).length };
+    },
+    listeners: listeners.places,
+    stop: () => closers.close(STOP_GRACE),
+  };
 }

@@ -1,4 +1,5 @@
 import { destination, type Logger, pino, stdTimeFunctions } from "pino";
+import type { Log } from "../../assembly/log.ts";
 
 export type { Logger } from "pino";
 
@@ -13,4 +14,9 @@ export function createLogger(command: string, level: string): Logger {
     },
     destination({ fd: 2, sync: true }),
   );
+}
+
+/** The log of an assembly as lines of this logger. */
+export function logTo(logger: Logger): Log {
+  return (level, event, message, fields) => logger[level]({ event, ...fields }, message);
 }

@@ -8,12 +8,12 @@ import type { RuleCredentials } from "../../access/rules/admit-settings.ts";
 import { isHostToken } from "../../access/rules/host-token.ts";
 import { isPathToken } from "../../access/rules/path-token.ts";
 import { type KnownKinds, knownKinds } from "../../access/rules/rejections.ts";
+import { hostNamesOf, withoutUndefined } from "../../assembly/edge-access.ts";
 import { type AskingRule, publicScope } from "../../config/access.ts";
 import { whoseTokens } from "../../config/issuer.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
 import type { TokenOrFile } from "../../config/token.ts";
 import { UsageError } from "../../config/usage-error.ts";
-import { hostNamesOf, withoutUndefined } from "../settings/edge-admission.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 import { readToken } from "./token-file.ts";
 

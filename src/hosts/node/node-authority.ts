@@ -48,15 +48,17 @@ async function loadAuthority(
   const issuers = new Map<object, IssuerKeys>();
   for (const { oidc } of credentials)
     if (oidc !== undefined) issuers.set(oidc, await IssuerKeys.load(oidc, onFailure));
-  let read = "";
+  /** The hashes that were read last; undefined before the first time. */
+  let read: string | undefined;
   let current = createAuthority({});
 
   const refresh = async (): Promise<boolean> => {
     const list = await Promise.all(credentials.map(readCredential));
-    const changed = [list.map(({ tokenSha256 }) => tokenSha256).join() !== read];
+    const hashes = list.map(({ tokenSha256 }) => tokenSha256).join();
+    const changed = [hashes !== read];
     for (const keys of issuers.values()) changed.push(await keys.refresh());
     if (!changed.includes(true)) return false;
-    read = list.map(({ tokenSha256 }) => tokenSha256).join();
+    read = hashes;
     current = createAuthority(authoritySettings(list, setting, (oidc) => issuers.get(oidc)!.source));
     return true;
   };

@@ -5,6 +5,7 @@ import { isCertificateFor, keepSelfSigned, readCertificates, readIdentity, type 
 
 /** Where a server's certificate, and those of the authorities that it trusts clients by, come from, now and later. */
 export interface TlsSource {
+  /** What is served: that of the start, until `refresh` finds another. */
   readonly tls: ServerTls;
   /** The certificate's file where it is self-signed, for clients to trust. */
   readonly selfSignedFile: string | undefined;
@@ -39,7 +40,9 @@ export async function openTlsSource(
   const first = await read();
   let served: ServerTls = first;
   return {
-    tls: first,
+    get tls() {
+      return served;
+    },
     selfSignedFile: first.certificateFile,
     refresh: async () => {
       const next = await read();

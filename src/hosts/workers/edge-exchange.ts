@@ -1,10 +1,9 @@
 import type { Client } from "../../access/client/client.ts";
+import type { App } from "../../http/app.ts";
 import type { HttpResponse } from "../../http/exchange.ts";
 import { FetchRequest } from "../../http/fetch-exchange.ts";
-import { fetchBehindGate } from "../../http/request-gate.ts";
 import { pathOf } from "../../http/request-path.ts";
 import { locationOf } from "./cf-location.ts";
-import type { EdgeGateway } from "./edge-gateway.ts";
 
 /** A request as Cloudflare hands it to a Worker. */
 export type EdgeRequest = Request<unknown, IncomingRequestCfProperties>;
@@ -33,19 +32,18 @@ export class EdgeClient implements Client {
  * (docs/explanation/benchmarks.md).
  */
 export function answerAtEdge(
-  { app, gate }: EdgeGateway,
+  app: App,
   request: EdgeRequest,
   context: ExecutionContext,
 ): Response | Promise<Response> {
   const asked = new FetchRequest(request, new EdgeClient(request));
   const background = (work: Promise<void>) => context.waitUntil(work);
   const exchange = app.exchangeAt(pathOf(asked.url));
-  if (exchange === undefined)
-    return fetchBehindGate(gate)(app.fetch)(request, new EdgeClient(request), background);
+  if (exchange === undefined) return app.fetch(request, new EdgeClient(request), background);
   // The runtime takes the length of a response to HEAD from nothing but the field.
   const toResponse = request.method === "HEAD" ? withAllFields : withFewFields;
   try {
-    const answered = gate?.(asked) ?? exchange(asked, background);
+    const answered = exchange(asked, background);
     if (!(answered instanceof Promise)) return toResponse(answered);
     return answered.then(toResponse, (error) => toResponse(app.failed(asked, error)));
   } catch (error) {

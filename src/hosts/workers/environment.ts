@@ -1,11 +1,6 @@
-import type { PushAuthority } from "../../access/authority.ts";
-import { createClientAddress } from "../../access/client/client-address.ts";
-import type { AccessControl } from "../../access/rules/admit.ts";
+import { createEdgeAccess, type EdgeIdentities } from "../../assembly/edge-access.ts";
+import { logJson } from "../../assembly/log.ts";
 import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../../config/edge-config.ts";
-import { createEdgeAuthority, grantsOf } from "../../config/push-credentials.ts";
-import type { Grants } from "../../merge/grants.ts";
-import { describeError, logJson } from "../logging/json-log.ts";
-import { createEdgeAdmission } from "../settings/edge-admission.ts";
 
 /** What wrangler.toml binds, and the secrets. */
 export interface Environment {
@@ -19,37 +14,13 @@ export interface Environment {
 }
 
 /** The settings of a Worker, read once for each isolate. */
-export interface WorkerSettings {
+export interface WorkerSettings extends EdgeIdentities {
   readonly config: EdgeConfig;
-  readonly authority: PushAuthority;
-  readonly grants: Grants;
-  readonly canPush: boolean;
-  readonly access: AccessControl;
 }
 
 /** @throws {UsageError} naming each key that is wrong */
 export function readSettings(environment: Environment): WorkerSettings {
-  const list = readAllPushCredentials(environment);
+  const credentials = readAllPushCredentials(environment);
   const config = readEdgeConfig(environment.CONFIG);
-  const canPush = list.length > 0;
-  const keys = {
-    onFailure: (url: string, error: unknown) =>
-      logJson(
-        "warn",
-        "keys-unavailable",
-        `the keys of an issuer could not be fetched: ${describeError(error)}`,
-        { url },
-      ),
-  };
-  return {
-    config,
-    authority: createEdgeAuthority(list, keys),
-    grants: grantsOf(list),
-    canPush,
-    access: createEdgeAdmission({
-      access: config.access,
-      clientAddress: createClientAddress(config.clients),
-      ...{ canPush, keys },
-    }),
-  };
+  return { config, ...createEdgeAccess(config, credentials, logJson) };
 }

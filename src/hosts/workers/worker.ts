@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
-import { describeError, logJson } from "../logging/json-log.ts";
+import { describeError, logJson } from "../../assembly/log.ts";
+import type { App } from "../../http/app.ts";
 import { answerAtEdge } from "./edge-exchange.ts";
-import { createEdgeGateway, type EdgeGateway } from "./edge-gateway.ts";
+import { createEdgeGateway } from "./edge-gateway.ts";
 import { type Environment, readSettings } from "./environment.ts";
-import { logFailure } from "./event-log.ts";
 import { rehearse } from "./rehearsal.ts";
 import { cloudflareSurroundings } from "./surroundings.ts";
 
@@ -15,12 +15,14 @@ export { ClustersetObject } from "./clusterset-object.ts";
  */
 const gateway = await startGateway();
 
-async function startGateway(): Promise<EdgeGateway | { readonly failure: unknown }> {
+async function startGateway(): Promise<{ readonly app: App } | { readonly failure: unknown }> {
   try {
     const environment = env as Environment;
     const settings = readSettings(environment);
-    await rehearse(settings).catch((error) => logFailure("rehearsal-failed", "the start went on", error));
-    return createEdgeGateway(settings, cloudflareSurroundings(environment));
+    await rehearse(settings).catch((err) =>
+      logJson("error", "rehearsal-failed", "the start went on", { err }),
+    );
+    return { app: await createEdgeGateway(settings, cloudflareSurroundings(environment)) };
   } catch (failure) {
     return { failure };
   }
@@ -32,6 +34,6 @@ export default {
       logJson("error", "not-configured", describeError(gateway.failure));
       return new Response("this gateway is not configured; its log has the reason\n", { status: 500 });
     }
-    return answerAtEdge(gateway, request, context);
+    return answerAtEdge(gateway.app, request, context);
   },
 } satisfies ExportedHandler<Environment>;

@@ -6,15 +6,15 @@ for (const [value, character] of [
 ].entries())
   VALUES[character.charCodeAt(0)] = value;
 
-/** How many base64url characters `bytes` octets take, without padding. */
+/** The number of base64url characters for `bytes` bytes, without padding. */
 export function base64urlLength(bytes: number): number {
   return Math.ceil((bytes * 4) / 3);
 }
 
 /**
- * Decodes base64url (RFC 4648 section 5) into `target` from its start. RFC 8484 section 4.1.1 sends
- * no padding; correct padding is taken all the same, because encoders add it unasked.
- * @returns the number of octets, or -1 where `text` is not base64url. `target` must be large enough.
+ * Decodes base64url (RFC 4648 section 5) into `target` from its start. RFC 8484 section 4.1.1 allows
+ * no padding; correct padding is accepted, too, because many encoders add it.
+ * @returns the number of bytes, or -1 if `text` is not base64url. `target` must be large enough.
  */
 export function decodeBase64url(text: string, target: Uint8Array): number {
   let end = text.length;
@@ -25,8 +25,8 @@ export function decodeBase64url(text: string, target: Uint8Array): number {
   if (end % 4 === 1) return -1;
   let size = 0;
   let index = 0;
-  // Looking at every character's validity once, at the end, is what makes this cheap: `seen` catches
-  // codes beyond ASCII, which the masked index hides, and `invalid` every other stranger.
+  // One check of all characters at the end keeps this cheap: `seen` detects characters outside
+  // ASCII, which the masked index hides, and `invalid` all other characters.
   let seen = 0;
   let invalid = 0;
   const whole = end - (end % 4);

@@ -4,22 +4,22 @@ import type { RuleAnswers } from "../rule-answers.ts";
 import { DNS_METHODS, type DnsRoute } from "./dns-route.ts";
 import { dnsPaths, type EndpointAt, type PathPolicies } from "./endpoints.ts";
 
-/** What of DNS or JSON is at a path. */
+/** The DNS resource or JSON form of a path. */
 export interface DnsPath {
   /** The Allow field. */
   readonly methods: string;
   answer(request: HttpRequest, answers: RuleAnswers): HttpResponse | Promise<HttpResponse>;
 }
 
-/** Where DNS and JSON are answered. */
+/** The paths of DNS and JSON. */
 export interface DnsPaths {
-  /** By path, those of clusters apart. */
+  /** By path, without those of clusters. */
   readonly plain: ReadonlyMap<string, DnsPath>;
-  /** Undefined for paths of something else. */
+  /** Undefined for other paths. */
   at(path: string): DnsPath | undefined;
 }
 
-/** What the paths work with. */
+/** The parts of the paths. */
 export interface DnsPathsParts {
   readonly endpointAt: EndpointAt;
   readonly policies: PathPolicies;
@@ -29,7 +29,7 @@ export interface DnsPathsParts {
 
 const OF_CLUSTER = /^\/clusters\/([^/]+)\/(dns-query|resolve)$/;
 
-/** Those of clusters, as Hono writes them. */
+/** The path patterns of clusters, in Hono's syntax. */
 export const CLUSTER_PATHS = ["/clusters/:clusterId/dns-query", "/clusters/:clusterId/resolve"];
 
 /** The DNS resources with their JSON forms, for clients in general and in the view of one cluster. */

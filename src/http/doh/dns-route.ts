@@ -10,16 +10,16 @@ import { rawParameter } from "../url-parameter.ts";
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
 import { PlainHeaders } from "./plain-headers.ts";
 
-/** The longest DNS message there is (RFC 8484 section 6). */
+/** The longest possible DNS message in bytes (RFC 8484 section 6). */
 export const LONGEST_MESSAGE = 65535;
 
 /** The methods of a DNS resource. */
 export const DNS_METHODS = "GET, HEAD, POST, OPTIONS";
 
-/** What the DNS route works with. */
+/** The parts of the DNS route. */
 export interface DnsRouteParts {
-  /** The longest query that is read, in octets; at most `LONGEST_MESSAGE`. */
-  readonly longestQuery: number;
+  /** The longest accepted query in bytes; at most `LONGEST_MESSAGE`. */
+  readonly queryBytes: number;
   readonly limits: LimitCounters;
   readonly answerJson: JsonRoute;
 }
@@ -32,12 +32,12 @@ export type DnsRoute = (
 ) => HttpResponse | Promise<HttpResponse>;
 
 /**
- * The DNS resource. This is the hot path: GET is answered without a promise (but for credentials and stub zones), and the URL is never parsed. No ETag: RFC 8484 section 5.3 finds it larger than what it saves.
+ * The DNS resource. This is the hot path: a GET needs no promise (except for credentials and stub zones) and no parsed URL. It has no ETag, which costs more than it saves (RFC 8484 section 5.3).
  */
 export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
-  const { longestQuery, limits, answerJson } = parts;
-  const longestParameter = base64urlLength(longestQuery) + 2;
-  const decoded = new Uint8Array(longestQuery + 3);
+  const { queryBytes, limits, answerJson } = parts;
+  const longestParameter = base64urlLength(queryBytes) + 2;
+  const decoded = new Uint8Array(queryBytes + 3);
   const headersOf = (isPrivate: boolean, anyOrigin: boolean) => ({
     plain: new PlainHeaders(undefined, isPrivate, anyOrigin),
     varying: new PlainHeaders(varyByCredential(undefined), isPrivate, anyOrigin),
@@ -102,7 +102,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     }
     const refused = refuseAccept(request, answers);
     if (refused !== undefined) return refused;
-    // Clients that encode anything encode the padding; RFC 3986 section 6.2.2.2 allows it for every character.
+    // Some clients encode the padding; RFC 3986 section 6.2.2.2 allows that for every character.
     if (text.includes("%")) {
       const plain = percentDecoded(text);
       if (plain === undefined)
@@ -114,9 +114,9 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       text = plain;
     }
     const size = text.length > longestParameter ? longestParameter : decodeBase64url(text, decoded);
-    if (size > longestQuery) {
+    if (size > queryBytes) {
       limits.hit("limits.queryBytes");
-      return refuse(request, 414, `the parameter dns is longer than a query of ${longestQuery} bytes`);
+      return refuse(request, 414, `the parameter dns is longer than a query of ${queryBytes} bytes`);
     }
     if (size < 0)
       return refuse(request, 400, "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)");
@@ -132,16 +132,16 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       });
     const coding = request.header("content-encoding")?.toLowerCase() ?? "";
     if (coding !== "" && coding !== "identity")
-      return refuse(request, 415, "the body of a POST must have no Content-Encoding", {
+      return refuse(request, 415, "the body of a POST must not have a Content-Encoding", {
         "accept-encoding": "identity",
       });
     const refused = refuseAccept(request, answers);
     if (refused !== undefined) return refused;
-    return request.body(longestQuery).then(
+    return request.body(queryBytes).then(
       (query) => {
         if (query !== undefined) return answer(request, query, answers, endpoint);
         limits.hit("limits.queryBytes");
-        return refuse(request, 413, `the body is longer than ${longestQuery} bytes`);
+        return refuse(request, 413, `the body is longer than ${queryBytes} bytes`);
       },
       () => refuse(request, 400, "the body ended before it was complete"),
     );
@@ -164,7 +164,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   };
 }
 
-/** Undefined where the percent-encoding is malformed. */
+/** Undefined if the percent-encoding is malformed. */
 function percentDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);

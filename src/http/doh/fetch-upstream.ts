@@ -20,7 +20,7 @@ export function createFetchUpstream(
         method: "POST",
         headers: { "content-type": DNS_MESSAGE, accept: DNS_MESSAGE },
         body: query as Uint8Array<ArrayBuffer>,
-        // A redirect could lead queries elsewhere; not every host knows "error".
+        // A redirect could send queries elsewhere; not every host supports "error".
         redirect: "manual",
         signal,
       });
@@ -33,7 +33,7 @@ export function createFetchUpstream(
       }
       return readAll(response);
     },
-    // Connections are the host's.
+    // The host manages the connections.
     close: () => {},
   };
 }

@@ -1,11 +1,11 @@
 import { DNS_MESSAGE } from "../media-type.ts";
 
-/** How many header objects are kept: lengths and lifetimes are few where a zone is asked. */
+/** The number of cached header objects: the answers of a zone have few lengths and lifetimes. */
 const MOST_KEPT = 4096;
 
 /**
- * The header fields of answers that any origin may read, or none. Most answers have the same few lengths and
- * lifetimes, and a new object for each is the larger part of what header fields cost, so they are kept.
+ * The header fields of answers that any origin may read, or none. Most answers have the same few lengths and lifetimes.
+ * A new object for each answer would be most of the cost of header fields, so the objects are cached.
  */
 export class PlainHeaders {
   readonly #others: Readonly<Record<string, string>>;
@@ -13,8 +13,8 @@ export class PlainHeaders {
   readonly #kept = new Map<number, Readonly<Record<string, string>>>();
 
   /**
-   * @param vary the Vary field, where there is one
-   * @param isPrivate whether only the client's own cache may keep the answers
+   * @param vary the Vary field, if any
+   * @param isPrivate whether only the client's own cache may store the answers
    * @param anyOrigin whether scripts of every origin may read the answers
    */
   constructor(vary: string | undefined, isPrivate: boolean, anyOrigin: boolean) {
@@ -28,7 +28,7 @@ export class PlainHeaders {
     };
   }
 
-  /** The fields of an answer of `length` octets that is fresh for `freshness` seconds. Not to be changed. */
+  /** The fields of an answer of `length` bytes with a freshness in seconds. Callers must not change them. */
   of(length: number, freshness: number): Record<string, string> {
     const key = freshness * 0x10000 + length;
     const known = this.#kept.get(key);

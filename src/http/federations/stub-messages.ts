@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { parseNameserver } from "../../forward/nameserver.ts";
 
-/** Name servers of one federation at the most. */
+/** The most name servers of one federation. */
 export const MOST_NAMESERVERS = 16;
 
 /** A federation's name: one label of a DNS name, in lower case (RFC 1123). */

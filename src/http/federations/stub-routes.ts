@@ -11,15 +11,15 @@ import { takeJsonBody } from "../push/push-body.ts";
 import { DEFAULT_PUSH_LIMITS } from "../push/push-limits.ts";
 import { FederationName, StubRequest } from "./stub-messages.ts";
 
-/** What the routes of stub zones are put together from. */
+/** The parts of the routes of stub zones. */
 export interface StubRoutesDependencies {
   readonly stubs: StubZones;
-  /** Whether a certificate lets its holder push, and so do nothing else. Default: none does. */
+  /** Whether a certificate is for pushing, and so for nothing else. Default: no certificate is. */
   readonly isForPushing?: (identity: CertificateIdentity) => boolean;
-  /** Whether a certificate lets its holder ask, and so do nothing else. Default: none does. */
+  /** Whether a certificate is for queries, and so for nothing else. Default: no certificate is. */
   readonly isForAsking?: (identity: CertificateIdentity) => boolean;
   readonly counters?: LimitCounters;
-  /** Is told of every error that became a 500, and of every change. */
+  /** Logs every error that became a 500, and every change. */
   readonly onError?: (error: unknown) => void;
   readonly onChange?: (change: "registered" | "removed", name: string) => void;
 }
@@ -37,7 +37,7 @@ const LIMITS = {
 
 /**
  * `POST`, `GET` and `DELETE` of `/federations/{name}`, and the list at `/federations` (federated service discovery, Initial
- * Setup; docs/how-to/federation.md), for clients with a TLS certificate that the host trusts. To be mounted at `/federations`.
+ * Setup; docs/how-to/federation.md), for clients with a TLS certificate that the host trusts. Mount them at `/federations`.
  */
 export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<AppEnvironment> {
   const { stubs, counters, onError, onChange } = dependencies;
@@ -99,7 +99,7 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
   return routes;
 }
 
-/** @throws {ApiError} 403 where the client did not show a certificate, or one that is not trusted, or that of a cluster. */
+/** @throws {ApiError} 403 if the client has no certificate, an untrusted one, or that of a cluster. */
 function requireCertificate(
   context: StubContext,
   { isForPushing, isForAsking }: Pick<StubRoutesDependencies, "isForPushing" | "isForAsking">,
@@ -132,7 +132,7 @@ function requireCertificate(
       throw new ApiError(
         403,
         "CERTIFICATE_REQUIRED",
-        "federations are for clients with a TLS certificate of the authority in tls.clientCaFile",
+        "only clients with a TLS certificate of the authority in tls.clientCaFile may use federations",
       );
   }
 }

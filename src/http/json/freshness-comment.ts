@@ -3,10 +3,10 @@ import type { Answered } from "../../answer/answer-query.ts";
 import type { AnswerOrigin } from "../../forward/outside-answer.ts";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
 
-/** Clusters that are named one by one; more than that are summed up. */
+/** The most clusters that the comment names; others are summarized. */
 const NAMED_CLUSTERS = 5;
 
-/** Says in words whom an answer is for, where it comes from, and how fresh it is. */
+/** Describes the view of an answer, its source and its age. */
 export function describeAnswered(answered: Answered, status: () => ServingStatus, now: number): string {
   const { origin, isForwarded } = answered;
   if (isForwarded) return origin === undefined ? describeForwarded(answered.view) : describeOrigin(origin);
@@ -15,15 +15,15 @@ export function describeAnswered(answered: Answered, status: () => ServingStatus
 }
 
 /**
- * Says in words whom an answer is for and how fresh the knowledge behind it is:
- * `seen from outside; 1 of 2 clusters live; cluster-a last seen 3 s ago; cluster-b silent for 95 s, withdrawn`. A stale answer
- * says so first.
+ * Describes the view of an answer and the age of its data:
+ * `seen from outside; 1 of 2 clusters live; cluster-a last seen 3 s ago; cluster-b silent for 95 s, withdrawn`. For a stale answer
+ * that comes first.
  */
 function describeFreshness(status: ServingStatus, view: View, now: number): string {
   const clusters = status.clusters.toSorted((one, other) => one.renewedAt - other.renewedAt);
   const live = clusters.filter((cluster) => cluster.live).length;
   const parts = [
-    ...(status.staleSince === undefined ? [] : [describeStale(status.staleSince, now)]),
+    ...describeStale(status, now),
     describeView(view),
     `${live} of ${clusters.length} ${clusters.length === 1 ? "cluster" : "clusters"} live`,
   ];
@@ -39,12 +39,16 @@ function describeFreshness(status: ServingStatus, view: View, now: number): stri
   return parts.join("; ");
 }
 
-/** `stale: the primary last answered 12 s ago`. */
-export function describeStale(since: number, now: number): string {
-  return `stale: the primary last answered ${Math.max(0, Math.round((now - since) / 1000))} s ago`;
+/** `stale: the primary last answered 12 s ago`, `stale: a change waits for 12 s`; empty where answers are not stale. */
+export function describeStale({ staleSince, behindSince }: ServingStatus, now: number): string[] {
+  const seconds = (since: number) => Math.max(0, Math.round((now - since) / 1000));
+  return [
+    ...(staleSince === undefined ? [] : [`stale: the primary last answered ${seconds(staleSince)} s ago`]),
+    ...(behindSince === undefined ? [] : [`stale: a change waits for ${seconds(behindSince)} s`]),
+  ];
 }
 
-/** The same of an answer that came through a stub zone: how fresh it is the name server knows. */
+/** The same for an answer from a stub zone, whose age only the name server knows. */
 function describeForwarded(view: View): string {
   const said = "answered by a name server of the federation";
   return view.cluster === undefined ? said : `${describeView(view)}; ${said}`;
@@ -56,7 +60,7 @@ function describeView({ cluster = "outside", locality, isByLocation }: View): st
   return `seen from ${cluster}${near}${isByLocation === true ? " (by location)" : ""}`;
 }
 
-/** The same of a name outside the zones: `forwarded to dns.example.net; cached 12 s ago`, `forwarded, but no upstream answered`. */
+/** The same for a name out of zone: `forwarded to dns.example.net; cached 12 s ago`, `forwarded, but no upstream answered`. */
 function describeOrigin({ upstream, ageSeconds, isStale }: AnswerOrigin): string {
   if (upstream === undefined) return "forwarded, but no upstream answered";
   const cached = ageSeconds > 0 || isStale ? `; cached ${ageSeconds} s ago` : "";

@@ -26,13 +26,13 @@ export interface JsonAnswer {
   readonly Comment: string;
 }
 
-/** An Extended DNS Error (RFC 8914 section 2); `text` is empty where there is none. */
+/** An Extended DNS Error (RFC 8914 section 2); `text` may be empty. */
 export interface ExtendedDnsError {
   readonly code: number;
   readonly text: string;
 }
 
-/** An answer in words. */
+/** A decoded answer with its text forms. */
 export interface ReadAnswer {
   readonly json: JsonAnswer;
   readonly isAuthoritative: boolean;
@@ -43,8 +43,8 @@ export interface ReadAnswer {
 const AUTHENTIC = 0x0020;
 
 /**
- * Reads an answer in wire format. `comment` is joined by the Extended DNS Errors (RFC 8914).
- * @throws {MessageError} where the answer is malformed, as one that came from elsewhere can be
+ * Reads an answer in wire format. The Extended DNS Errors (RFC 8914) are added to `comment`.
+ * @throws {MessageError} if the answer is malformed, which answers of other name servers can be
  */
 export function readAnswer(answer: Uint8Array, comment: string): ReadAnswer {
   if (answer.length < HEADER_BYTES) throw new MessageError("a message has a header of 12 bytes");
@@ -79,7 +79,7 @@ export function readAnswer(answer: Uint8Array, comment: string): ReadAnswer {
   };
 }
 
-/** `readAnswer`, for those who want the JSON alone. @throws {MessageError} */
+/** `readAnswer` with only the JSON. @throws {MessageError} */
 export function renderJsonAnswer(answer: Uint8Array, comment: string): JsonAnswer {
   return readAnswer(answer, comment).json;
 }

@@ -2,25 +2,25 @@ import { toType } from "dns-packet/types.js";
 import { NameError, parseName } from "../../dns/name.ts";
 import { parameter } from "../url-parameter.ts";
 
-/** A question that was asked by URL parameters, ready to be answered. */
+/** A question from URL parameters. */
 export interface JsonQuestion {
-  /** The DNS query in wire format: ID 0, RD set, as caches like it (RFC 8484 section 4.1). */
+  /** The DNS query in wire format, with ID 0, which is best for caches (RFC 8484 section 4.1), and RD. */
   readonly query: Uint8Array<ArrayBuffer>;
-  /** The value of `ct`, the content type that Google's form asks for by parameter. */
+  /** The value of `ct`, the parameter for the content type in Google's form. */
   readonly contentType: string | undefined;
 }
 
-/** Parameters that are no question; `message` is for the person who typed them. */
+/** The parameters are not a question; `message` is for the person who typed them. */
 export class JsonQuestionError extends Error {
   readonly code = "INVALID_QUESTION";
 }
 
-/** Types that dns-packet does not know by name but people type. */
+/** Type names that people use and dns-packet does not know. */
 const MORE_TYPES: Readonly<Record<string, number>> = { HTTPS: 65, SVCB: 64, "*": 255 };
 
 /**
  * Reads `name`, `type`, `cd`, `do` and `ct` (the forms of Google's and Cloudflare's JSON APIs).
- * @throws {JsonQuestionError} where one of them is malformed
+ * @throws {JsonQuestionError} if one of them is malformed
  */
 export function readJsonQuestion(url: string): JsonQuestion {
   const name = readParameter(url, "name");
@@ -86,7 +86,7 @@ function encodeQuery(
   const afterName = 12 + name.length;
   view.setUint16(afterName, type);
   view.setUint16(afterName + 2, 1);
-  // JSON has no packet size to keep to, so the OPT record (RFC 6891) allows the largest answer.
+  // JSON has no packet size, so the OPT record (RFC 6891) allows the largest answer.
   view.setUint16(10, 1);
   view.setUint16(afterName + 5, 41);
   view.setUint16(afterName + 7, 65535);

@@ -8,13 +8,13 @@ import { describeAnswered } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "./json-question.ts";
 
-/** What the JSON route works with. */
+/** The parts of the JSON route. */
 export interface JsonRouteParts {
   /** Unix milliseconds. */
   readonly clock: () => number;
 }
 
-/** Answers a GET with `?name=`: JSON, or wire format where `ct` or Accept asks for it. */
+/** Answers a GET with `?name=`: JSON, or wire format if `ct` or Accept requests it. */
 export type JsonRoute = (
   request: HttpRequest,
   answers: RuleAnswers,

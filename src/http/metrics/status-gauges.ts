@@ -26,6 +26,11 @@ export const STATUS_GAUGES: readonly StatusGauge[] = [
   ofGateway("clusterset_doh_image_bytes", "Size of the zone image.", ({ imageBytes }) => imageBytes),
   ofGateway("clusterset_doh_services", "Services in the zone image.", ({ services }) => services),
   ofGateway(
+    "clusterset_doh_behind_seconds",
+    "Time for which a change waits that answers should have, while they say that they are stale; else 0.",
+    ({ behindSince }, now) => (behindSince === undefined ? 0 : (now - behindSince) / 1000),
+  ),
+  ofGateway(
     "clusterset_doh_stale_seconds",
     "Time since the primary last answered, while answers say that they are stale; else 0.",
     (status, now) => {

@@ -5,21 +5,21 @@ import { CLIENT_TEST_SCRIPT } from "./client-test-script.ts";
 import type { Html, Page } from "./page.ts";
 import { duration } from "./words.ts";
 
-/** What the test page works with. */
+/** The parts of the test page. */
 export interface ClientTestParts {
-  /** Undefined where a host cannot tell what its other parts were asked. */
+  /** Undefined on hosts that do not see the queries of all their parts. */
   readonly tests: ClientTests | undefined;
   /** Unix milliseconds. */
   readonly clock: () => number;
 }
 
-/** What is known of a test, for the page's script. */
+/** The state of a test, for the page's script. */
 export interface ClientTestResult {
   readonly seen: boolean;
   readonly message: string;
 }
 
-/** What is known of the test with that token; undefined for a text that is no token, or on a host that cannot tell. */
+/** The state of the test with that token; undefined for a text that is not a token, or on a host that does not see all queries. */
 export function clientTestResult(
   { tests, clock }: ClientTestParts,
   token: string | null,
@@ -38,8 +38,8 @@ function describeSighting({ at, view }: Sighting, now: number): string {
 }
 
 /**
- * "Does my client work?": the page has an image at a name of its own in the zone. A client that is set up asks this gateway for
- * it; whether one did, the link says, or the script. `example` is a query in base64url.
+ * "Does my client work?": the page has an image at a new name in the zone. A client that uses this gateway queries it for that name.
+ * The link, or the script, shows whether the query arrived. `example` is a query in base64url.
  */
 export function clientTestPage(
   parts: ClientTestParts,

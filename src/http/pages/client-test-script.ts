@@ -1,6 +1,6 @@
 /**
- * The script of the test page, which does what the page's link does without one: it asks the gateway by fetch, gives the browser
- * time to look the test's name up, and asks the gateway whether it did.
+ * The script of the test page, which replaces the page's link: it queries the gateway by fetch, gives the browser
+ * time to look up the test's name, and asks the gateway whether that query arrived.
  */
 export const CLIENT_TEST_SCRIPT = `
 const box = document.getElementById("client-test");

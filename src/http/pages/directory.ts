@@ -4,40 +4,40 @@ import { listServices, type ServiceListing } from "../../zone/services.ts";
 
 /** A part of a list. */
 export interface ListPart<Entry> {
-  /** How many entries the whole list has. */
+  /** The number of entries of the whole list. */
   readonly total: number;
   readonly entries: readonly Entry[];
 }
 
-/** Says in a sentence, for people, why a list cannot be had here. */
+/** A sentence for people: why this host does not have the list. */
 export interface Missing {
   readonly missing: string;
 }
 
-/** Which part of a list is asked for. */
+/** The requested part of a list. */
 export interface ListRange {
   readonly offset: number;
   readonly most: number;
 }
 
-/** Which services are asked for. */
+/** The requested services. */
 export interface ServicesAsked extends ListRange {
-  /** Words that all stand in `<service>.<namespace>`. */
+  /** Words that `<service>.<namespace>` must contain. */
   readonly words: readonly string[];
-  /** A cluster id, undefined for askers outside. */
+  /** A cluster id; undefined for outside. */
   readonly view: string | undefined;
 }
 
 type Part<Entry> = ListPart<Entry> | Missing;
 
-/** What the pages show beside answers, part by part. Hosts differ in what they know of it. */
+/** The lists on the pages. Not every host has all of them. */
 export interface Directory {
   services(asked: ServicesAsked): Part<ServiceListing> | Promise<Part<ServiceListing>>;
   conflicts(range: ListRange): Part<Conflict> | Promise<Part<Conflict>>;
   findings(range: ListRange): Part<ClusterFinding> | Promise<Part<ClusterFinding>>;
 }
 
-/** What a host answers from. Conflicts and findings are there where the image was compiled. */
+/** The data of a host's answers. Only the host that compiled the image has conflicts and findings. */
 export interface ListedImage {
   readonly image: ZoneImage;
   readonly conflicts?: readonly Conflict[];
@@ -47,7 +47,7 @@ export interface ListedImage {
 const NOTHING_SERVED = "Nothing is known yet: no cluster has pushed, or every lease has expired.";
 const ELSEWHERE = "are known to the primary, which compiles the image: look at its page.";
 
-/** The directory of what is served at the time of the call; `served` gives undefined while nothing is. */
+/** The directory of the currently served data; `served` returns undefined while there is none. */
 export function createDirectory(served: () => ListedImage | undefined): Directory {
   const part = <Entry>(list: readonly Entry[] | undefined, what: string, range: ListRange): Part<Entry> =>
     list === undefined

@@ -13,23 +13,23 @@ import {
 import type { Html, Page } from "./page.ts";
 import { counted } from "./words.ts";
 
-/** What the pages of lists show. */
+/** The content of the list pages. */
 export interface ListPageParts {
   readonly gateway: Pick<DohGateway, "status">;
   readonly directory: Directory;
   /** Unix milliseconds. */
   readonly clock: () => number;
-  /** The zone that names are shown in. */
+  /** The zone of the shown names. */
   readonly zone: string;
 }
 
 /** Entries on one page. */
 const PAGE_ENTRIES = 50;
-/** What is read of a search. */
+/** The most characters of a search. */
 const LONGEST_SEARCH = 255;
 const MOST_WORDS = 8;
 
-/** `/services`: all of them, or those that a search finds. */
+/** `/services`: all services, or the matches of a search. */
 export async function servicesPage({ directory, zone }: ListPageParts, url: URL): Promise<Page> {
   const search = (url.searchParams.get("q") ?? "").slice(0, LONGEST_SEARCH);
   const range = pageOf(url);
@@ -46,7 +46,7 @@ ${pager(part, range, `/services?q=${encodeURIComponent(search)}&`)}`,
   };
 }
 
-/** The form that finds services; it leads to `/services`. */
+/** The search form for services; it opens `/services`. */
 export function searchForm(search: string): Html {
   return html`<form action="/services" method="get" role="search" aria-label="Find a service">
 <div class="wide"><label for="q">Service or namespace</label>
@@ -55,7 +55,7 @@ export function searchForm(search: string): Html {
 </form>`;
 }
 
-/** The words of a search; a whole name of the zone is its service and namespace. */
+/** The words of a search; a full name in the zone becomes its service and namespace. */
 function searchWords(search: string, zone: string): readonly string[] {
   const text = search.trim().toLowerCase().replace(/\.$/, "");
   const suffix = `.svc.${zone}`;
@@ -65,7 +65,7 @@ function searchWords(search: string, zone: string): readonly string[] {
     .slice(0, MOST_WORDS);
 }
 
-/** `/clusters`: each with the age of its snapshot and its lease. */
+/** `/clusters`: each cluster with the age of its snapshot and its lease. */
 export function clustersPage({ gateway, clock }: ListPageParts, url: URL): Page {
   const range = pageOf(url);
   const status = gateway.status();
@@ -81,7 +81,7 @@ ${pager({ total: status.clusters.length, entries: clusters }, range, "/clusters?
   };
 }
 
-/** `/conflicts`: on what clusters disagree, and what is not served. */
+/** `/conflicts`: the conflicts between clusters, and the findings. */
 export async function conflictsPage({ directory }: ListPageParts, url: URL): Promise<Page> {
   const range = pageOf(url);
   const [conflicts, findings] = await Promise.all([directory.conflicts(range), directory.findings(range)]);
@@ -97,7 +97,7 @@ export async function conflictsPage({ directory }: ListPageParts, url: URL): Pro
 ${countOf(conflicts, "conflict")}
 ${partOf(conflicts, "No conflict: all clusters agree.", conflictList)}
 <h2>Findings</h2>
-<p class="hint">Objects that are not served, or not as they are written.</p>
+<p class="hint">Objects that are not served, or are served differently from their specification.</p>
 ${countOf(findings, "finding")}
 ${partOf(findings, "No finding: everything exported is served.", findingList)}
 ${pager(longer, range, "/conflicts?")}`,

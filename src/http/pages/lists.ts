@@ -6,7 +6,7 @@ import type { ListPart, Missing } from "./directory.ts";
 import type { Html } from "./page.ts";
 import { counted, duration } from "./words.ts";
 
-/** Clusters with how fresh each is, those that need a look first. */
+/** Clusters with their age; those with problems come first. */
 export function clusterList(clusters: readonly ClusterStatus[], now: number): Html {
   return html`<ul class="list">${clusters.map(
     (cluster) => html`<li><p class="entry"><code>${cluster.clusterId}</code> ${
@@ -22,16 +22,16 @@ export function clusterList(clusters: readonly ClusterStatus[], now: number): Ht
   )}</ul>`;
 }
 
-/** Clusters whose lease ran out come first, then those that were heard longest ago. */
+/** Clusters with an expired lease come first, then those that were last seen longest ago. */
 export function byNeed(clusters: readonly ClusterStatus[]): readonly ClusterStatus[] {
   return clusters.toSorted(
     (one, other) => Number(one.live) - Number(other.live) || one.renewedAt - other.renewedAt,
   );
 }
 
-/** Whether queries are answered, and from what, in a sentence or two. */
+/** One or two sentences: whether the gateway answers queries, and from which data. */
 export function servingSentence(
-  { ready, clusters, staleSince, ...status }: ServingStatus,
+  { ready, clusters, staleSince, behindSince, ...status }: ServingStatus,
   now: number,
 ): Html {
   const live = clusters.filter((cluster) => cluster.live).length;
@@ -44,10 +44,11 @@ export function servingSentence(
         : html`<span class="bad">Not answering:</span> every lease has expired. Look at the logs of the workers.`
   }</p>
 ${staleSince === undefined ? "" : html`<p class="note">Stale: the primary last answered ${duration(now - staleSince)} ago.</p>`}
-${error === undefined ? "" : html`<p class="note">The newest state cannot be served, so an older one is: ${error}</p>`}`;
+${behindSince === undefined ? "" : html`<p class="note">Stale: a change waits for ${duration(now - behindSince)}.</p>`}
+${error === undefined ? "" : html`<p class="note">The gateway cannot serve the newest state, and serves an older one: ${error}</p>`}`;
 }
 
-/** Services with their names in a zone; each name leads to its look-up. */
+/** Services with their names in a zone; each name links to its look-up. */
 export function serviceList(services: readonly ServiceListing[], zone: string): Html {
   return html`<ul class="list">${services.map((service) => {
     const name = `${service.name}.${service.namespace}.svc.${zone}`;
@@ -68,7 +69,7 @@ function typeOf({ addresses }: ServiceListing): string {
   return addresses[0]?.includes(":") ? "AAAA" : "A";
 }
 
-/** Properties on which clusters disagree, in KEP-1645's words, and what follows. */
+/** Properties on which clusters disagree, in KEP-1645's words, and the consequences. */
 export function conflictList(conflicts: readonly Conflict[]): Html {
   return html`<ul class="list">${conflicts.map(
     ({
@@ -81,7 +82,7 @@ export function conflictList(conflicts: readonly Conflict[]): Html {
   )}</ul>`;
 }
 
-/** Objects that are not served, or not as they are written, and why. */
+/** Objects that are not served, or are served differently from their specification, with the reasons. */
 export function findingList(findings: readonly ClusterFinding[]): Html {
   return html`<ul class="list">${findings.map(
     ({
@@ -96,7 +97,7 @@ export function findingList(findings: readonly ClusterFinding[]): Html {
   )}</ul>`;
 }
 
-/** A part of a list, or why it is not here. */
+/** A part of a list, or the reason why this host does not have it. */
 export function partOf<Entry>(
   part: ListPart<Entry> | Missing,
   none: string,

@@ -11,21 +11,21 @@ export interface TypedQuestion {
   readonly view: string;
 }
 
-/** Types that services have, and those that browsers ask for. */
+/** Record types of services, and types that browsers query. */
 const TYPES = ["A", "AAAA", "SRV", "PTR", "TXT", "CNAME", "NS", "SOA", "HTTPS", "ANY"];
-/** With more clusters than that, a cluster's id is typed. */
+/** With more clusters the form has a text field instead of a list. */
 const MOST_CHOICES = 50;
-/** What is read of a typed text: names have at most 255 octets, four characters each. */
+/** The most characters of a typed text: a name has at most 255 bytes, of four characters each. */
 const LONGEST_TEXT = 1024;
 
-/** The question in a URL's `name`, `type` and `view`; undefined where there is no name. */
+/** The question in a URL's `name`, `type` and `view`; undefined without a name. */
 export function readTypedQuestion(url: URL): TypedQuestion | undefined {
   const read = (name: string) => (url.searchParams.get(name) ?? "").trim().slice(0, LONGEST_TEXT);
   const name = read("name");
   return name === "" ? undefined : { name, type: read("type") || "A", view: read("view") };
 }
 
-/** The same question as the JSON form asks it: an address becomes its reverse name (RFC 1035 section 3.5). */
+/** The same question in the JSON form: an address becomes its reverse name (RFC 1035 section 3.5). */
 export function toJsonQuestion({ name, type }: TypedQuestion): string {
   const address = parseAddress(name);
   return address === undefined
@@ -33,7 +33,7 @@ export function toJsonQuestion({ name, type }: TypedQuestion): string {
     : `name=${formatReverseName(address)}&type=PTR`;
 }
 
-/** The form: works without a script, and keeps what was typed. `fault` says what was wrong with it. */
+/** The form. It works without a script, and keeps the typed values. `fault` is their error. */
 export function lookUpForm(
   typed: TypedQuestion | undefined,
   clusters: readonly string[],
@@ -44,12 +44,12 @@ export function lookUpForm(
   const types = TYPES.includes(type) ? TYPES : [...TYPES, type];
   const view = typed?.view ?? "";
   const views = view === "" || clusters.includes(view) ? clusters : [...clusters, view];
-  return html`<form action="/#answer" method="get" role="search" aria-label="Look a name up">
+  return html`<form action="/#answer" method="get" role="search" aria-label="Look up a name">
 <div class="wide"><label for="name">Name, or an IP address</label>
 <input id="name" name="name" required maxlength="${LONGEST_TEXT}" value="${typed?.name ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="name-hint${fault === undefined ? "" : " fault"}"${fault === undefined ? "" : html` aria-invalid="true"`}></div>
 <div><label for="type">Type</label>
 <select id="type" name="type">${types.map((one) => option(one, one, one === type))}</select></div>
-<div><label for="view">Asked from</label>
+<div><label for="view">View</label>
 ${
   views.length > MOST_CHOICES
     ? html`<input id="view" name="view" value="${view}" placeholder="outside, or a cluster id" autocapitalize="none" spellcheck="false">`

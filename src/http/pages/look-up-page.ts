@@ -20,13 +20,13 @@ import type { Html, Page } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
 import { counted } from "./words.ts";
 
-/** What `/` is made from. */
+/** The parts of `/`. */
 export type LookUpPageParts = PageParts & ListPageParts;
 
-/** Entries of each list on this page; the lists' own pages have more. */
+/** The number of entries of each list here; the lists' own pages have more. */
 const FEW = 10;
 
-/** `/`: a look-up with its result, and what there is to look up. */
+/** `/`: a look-up with its result, and lists of names. */
 export async function lookUpPage(parts: LookUpPageParts, request: HttpRequest): Promise<Page> {
   const { gateway, directory, clock, zone, zones } = parts;
   const status = gateway.status();
@@ -48,7 +48,7 @@ export async function lookUpPage(parts: LookUpPageParts, request: HttpRequest): 
     title: typed === undefined ? "Look up" : `${typed.name.slice(0, 100)} ${typed.type.slice(0, 20)}`,
     at: "/",
     status: fault === undefined ? 200 : 400,
-    body: html`<h1>Look a name up</h1>
+    body: html`<h1>Look up a name</h1>
 <p>Services of the clusterset have names in ${zones.map(
       (name, index) => html`${index === 0 ? "" : " and "}<code>${name}</code>`,
     )}. <a href="/setup">Set up a client</a> to use them.</p>
@@ -75,7 +75,7 @@ function more(total: number, shown: number, path: string, nouns: string): Html |
   return total > shown ? html`<p><a href="${path}">All ${total} ${nouns}</a></p>` : "";
 }
 
-/** Asks as the JSON form does; a question that cannot be asked is a fault to be shown beside it. */
+/** Asks like the JSON form; an invalid question becomes an error next to the form. */
 async function lookUp(
   { answerQuery, endpointAt, gateway, clock }: LookUpPageParts,
   typed: TypedQuestion,

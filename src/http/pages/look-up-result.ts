@@ -12,14 +12,14 @@ import {
   nameOfType,
 } from "./words.ts";
 
-/** A question and its answer, to be shown. */
+/** A question and its answer. */
 export interface LookedUp {
   readonly query: Uint8Array;
   readonly answer: Uint8Array;
   readonly read: ReadAnswer;
-  /** How long caches may keep the answer, in seconds. */
+  /** The freshness of the answer in seconds. */
   readonly freshness: number;
-  /** Who asks and how fresh the answer is, in words. */
+  /** The view and the age of the answer as text. */
   readonly comment: string;
   /** `/clusters/<cluster id>` for a cluster's view, else empty. */
   readonly path: string;
@@ -27,11 +27,11 @@ export interface LookedUp {
   readonly search: string;
 }
 
-/** Records and characters that are shown of a large answer. */
+/** The most records and characters that the page shows. */
 const MOST_RECORDS = 100;
 const MOST_CHARACTERS = 6000;
 
-/** An answer: in a sentence, its records, its wire and JSON forms side by side, and what its parts mean. */
+/** An answer: a sentence, its records, its wire and JSON forms side by side, and the meaning of its parts. */
 export function lookUpResult(looked: LookedUp): Html {
   const { json, isAuthoritative, extendedErrors } = looked.read;
   const asked = json.Question[0] ?? { name: ".", type: 0 };

@@ -10,12 +10,12 @@ export interface MessagePart {
   readonly end: number;
 }
 
-/** Octets of one message that are shown. */
+/** The most bytes of a message that the page shows. */
 const MOST_SHOWN = 1024;
 
 const SECTIONS = ["Question", "Answer", "Authority", "Additional"] as const;
 
-/** Where header and sections of a message lie; a message that is malformed, from there on, is one part. */
+/** The ranges of a message's header and sections; from a malformed position on, the rest is one part. */
 export function splitMessage(message: Uint8Array): readonly MessagePart[] {
   if (message.length < HEADER_BYTES) return [{ title: "Message", start: 0, end: message.length }];
   const parts: MessagePart[] = [{ title: "Header", start: 0, end: HEADER_BYTES }];
@@ -36,10 +36,10 @@ function skipQuestion(message: Uint8Array, at: number): number {
   return end < 0 || end + 4 > message.length ? -1 : end + 4;
 }
 
-/** Octets in a line of hex: few enough for a telephone's width. */
+/** Bytes in a line of hex: few enough for a phone's width. */
 const LINE_OCTETS = 8;
 
-/** Octets in hex and as ASCII, with their offsets in the message. */
+/** Bytes in hex and as ASCII, with their offsets in the message. */
 export function hexLines(message: Uint8Array, start: number, end: number): string {
   const lines: string[] = [];
   for (let at = start; at < end; at += LINE_OCTETS) {
@@ -53,7 +53,7 @@ export function hexLines(message: Uint8Array, start: number, end: number): strin
   return lines.join("\n");
 }
 
-/** Octets in base64url without padding (RFC 4648 section 5), as `?dns=` takes them. */
+/** Bytes in base64url without padding (RFC 4648 section 5), as in `?dns=`. */
 export function toBase64url(octets: Uint8Array): string {
   const base64 = btoa(octets.reduce((text, octet) => text + String.fromCharCode(octet), ""));
   return base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");

@@ -5,31 +5,31 @@ import type { EndpointAt } from "../doh/endpoints.ts";
 import type { SetupRequest } from "../setup/setup-facts.ts";
 import type { Directory } from "./directory.ts";
 
-/** How clients reach the gateway, beside its URL. */
+/** The addresses of the gateway other than its URL. */
 export interface Reach extends Pick<SetupRequest, "addresses" | "outside" | "dns" | "dot"> {
-  /** The self-signed certificate in PEM, where there is one. */
+  /** The self-signed certificate in PEM, if any. */
   readonly certificate?: string | undefined;
 }
 
-/** What a host says of itself, for the pages. */
+/** The facts about a host that the pages show. */
 export interface PageSettings {
   readonly directory: Directory;
-  /** `https://HOST[:PORT]`; unless given, a page takes the address that it was asked by. */
+  /** `https://HOST[:PORT]`; default: the address of the request. */
   readonly publicUrl?: string | undefined;
-  /** How else clients reach the gateway; asked for anew for each page. */
+  /** The other addresses of the gateway; called for each page. */
   readonly reach?: () => Reach;
 }
 
-/** What the pages are made from. */
+/** The parts of the pages. */
 export interface PageParts extends PageSettings {
   readonly gateway: DohGateway;
   readonly answerQuery: AnswerQuery;
   readonly endpointAt: EndpointAt;
-  /** Undefined where a host cannot tell what its other parts were asked. */
+  /** Undefined on hosts that do not see the queries of all their parts. */
   readonly clientTests: ClientTests | undefined;
   /** Unix milliseconds. */
   readonly clock: () => number;
-  /** The first is the one that names are shown in. */
+  /** The pages show names in the first one. */
   readonly zones: readonly string[];
   readonly version: string;
 }

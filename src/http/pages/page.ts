@@ -4,16 +4,16 @@ import { STYLE } from "./style.ts";
 /** A piece of HTML whose values are escaped. */
 export type Html = ReturnType<typeof html>;
 
-/** A page, without what all pages have. */
+/** The parts of one page that differ between pages. */
 export interface Page {
   readonly title: string;
-  /** The path of the menu's entry that it is. */
+  /** The path of its entry in the menu. */
   readonly at?: string;
   readonly body: Html;
   readonly status?: number;
   /** The text of its script. */
   readonly script?: string;
-  /** Where its images may come from, and what its script may ask. */
+  /** The allowed sources of its images and of its script's requests. */
   readonly images?: readonly string[];
   readonly connections?: readonly string[];
 }
@@ -27,9 +27,9 @@ const MENU: readonly (readonly [path: string, text: string])[] = [
 ];
 
 /**
- * The response of a page. It holds what a cluster's people named their services, hence: escaped throughout, no script but the
- * one whose hash the policy names, nothing from elsewhere, no frame, no referrer, and no cache that others read.
- * @param prefix what stands before every path of this gateway for who asks: `/tokens/<token>`
+ * The response of a page. Its data comes from clusters, so it is untrusted and may be confidential: all values are escaped, only the
+ * script with the hash in the policy runs, and nothing is loaded from elsewhere. No frame, no referrer, no shared cache.
+ * @param prefix the path prefix of the client: `/tokens/<token>`
  */
 export async function pageResponse(page: Page, version: string, prefix = ""): Promise<Response> {
   const { title, at, body, status = 200, script } = page;
@@ -79,7 +79,7 @@ ${script === undefined ? "" : html`<script>${raw(script)}</script>`}
   });
 }
 
-/** Paths in attributes are of our templates alone: whatever others named is escaped, quotes included. */
+/** Adds the prefix to the paths in attributes. Only our templates contain such attributes: in values quotes are escaped. */
 function withPrefix(document: string, prefix: string): string {
   if (prefix === "") return document;
   return document.replace(/( (?:href|action|data-result)=")\//g, (_, attribute) => `${attribute}${prefix}/`);

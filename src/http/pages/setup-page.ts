@@ -5,17 +5,17 @@ import type { SetupFacts } from "../setup/setup-facts.ts";
 import type { SetupFile } from "../setup/setup-file.ts";
 import type { Html, Page } from "./page.ts";
 
-/** The name of the gateway's certificate among the files, where clients have to be given it. */
+/** The file name of the gateway's certificate, for clients that need it. */
 export const CERTIFICATE_FILE = "certificate.crt";
 
-/** What the page is about, beside the facts. */
+/** The content of the page in addition to the facts. */
 export interface SetupPageParts {
   readonly zones: readonly string[];
-  /** Whether the public address is that of this request, since none is set. */
+  /** Whether the shown address is that of the request, because no public address is configured. */
   readonly isGuessed: boolean;
 }
 
-/** `/setup`: how each client is made to ask this gateway for a zone. */
+/** `/setup`: how to make each client query this gateway for a zone. */
 export async function setupPage(facts: SetupFacts, { zones, isGuessed }: SetupPageParts): Promise<Page> {
   const { zone, resource, origin } = facts;
   const groups = await Promise.all(
@@ -46,7 +46,7 @@ ${clients}`,
 ${
   facts.isSelfSigned
     ? html`<h2>The certificate</h2>
-<p>This gateway's certificate is self-signed. Clients must trust it: <a href="${fileUrl("certificate", CERTIFICATE_FILE, zone)}">${CERTIFICATE_FILE}</a>. Compare it with the gateway's file (tls/self-signed.crt in its state folder), since whoever stands between you and the gateway could put another one here.</p>`
+<p>This gateway's certificate is self-signed. Clients must trust it: <a href="${fileUrl("certificate", CERTIFICATE_FILE, zone)}">${CERTIFICATE_FILE}</a>. Compare it with the gateway's file (tls/self-signed.crt in its state folder): an attacker between you and the gateway could replace it here.</p>`
     : ""
 }`,
   };
@@ -78,7 +78,7 @@ ${files.map((file) => fileView(file, fileUrl(id, file.fileName, facts.zone)))}
 </div></details>`;
 }
 
-/** A sentence in which backticks stand around what is typed. */
+/** A sentence with code between backticks. */
 function withCode(sentence: string): Html[] {
   return sentence
     .split("`")

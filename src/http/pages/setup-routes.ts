@@ -82,14 +82,14 @@ export function createSetupRoutes(): Hono<AppEnvironment> {
   return routes;
 }
 
-/** The error for a file that is not there: a page for browsers. */
+/** The error for a missing file: a page for browsers. */
 function missing(c: SetupContext, { version }: PageParts, text: string): Response | Promise<Response> {
   return prefersHtml(c.req.header("accept") ?? null)
     ? pageResponse(notFoundPage(text), version, c.env.urlToken?.prefix)
     : plain(c, text);
 }
 
-/** @throws {SetupError} for a zone that is not served, or an address that nothing can be set up for */
+/** @throws {SetupError} for a zone that is not served, or an address that clients cannot use */
 async function readFacts(c: SetupContext, parts: PageParts): Promise<SetupFacts> {
   const { zones, publicUrl } = parts;
   const zone = (c.req.query("zone") ?? zones[0]!).replace(/\.$/, "").toLowerCase();
@@ -123,7 +123,7 @@ async function pageOf(
   return pageResponse(page, parts.version, c.env.urlToken?.prefix);
 }
 
-/** Services that are looked at for one with an address. */
+/** The most services that are searched for one with an address. */
 const MOST_LOOKED_AT = 20;
 
 async function exampleIn({ directory }: PageParts, zone: string): Promise<SetupRequest["example"]> {
@@ -154,7 +154,7 @@ function download({ fileName, contentType, text }: SetupFile): Response {
     headers: {
       "content-type": contentType,
       "content-disposition": `attachment; filename="${fileName}"`,
-      // Its text depends on the Host field, which a stranger can choose.
+      // Its text depends on the Host field, which the sender of the request chooses.
       "cache-control": "private, no-cache",
       "x-content-type-options": "nosniff",
     },

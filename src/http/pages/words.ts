@@ -14,14 +14,14 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** What a response code is called (IANA DNS Parameters). */
+/** The name of a response code (IANA DNS Parameters). */
 export function nameOfCode(code: number): string {
   return CODE_NAMES.get(code) ?? `RCODE ${code}`;
 }
 
 const CODE_NAMES = new Map<number, string>(Object.entries(ResponseCode).map(([name, code]) => [code, name]));
 
-/** What an answer says, in a sentence. */
+/** A sentence that describes an answer. */
 export function describeOutcome(code: number, answers: number, type: string): string {
   switch (code) {
     case ResponseCode.NOERROR:
@@ -43,13 +43,13 @@ export function describeOutcome(code: number, answers: number, type: string): st
   }
 }
 
-/** What an Extended DNS Error means here (RFC 8914 section 4). */
+/** The meaning of an Extended DNS Error (RFC 8914 section 4). */
 export function describeExtendedError(code: number): string {
   return EXTENDED_ERRORS.get(code) ?? "see RFC 8914 and IANA's list of Extended DNS Error Codes";
 }
 
 const EXTENDED_ERRORS = new Map<number, string>([
-  [ExtendedError.OTHER, "another reason, in the text beside it"],
+  [ExtendedError.OTHER, "another reason, see the text"],
   [ExtendedError.STALE_ANSWER, "stale: a newer answer may exist, but the gateway could not get it"],
   [ExtendedError.NOT_READY, "not ready: no cluster has pushed yet, or every lease has expired"],
   [
@@ -62,7 +62,7 @@ const EXTENDED_ERRORS = new Map<number, string>([
   [23, "a name server could not be reached"],
 ]);
 
-/** The flags of an answer's header, each with what it means as it stands. */
+/** The flags of an answer's header, each with the meaning of its value. */
 export function describeFlags(flags: {
   readonly AA: boolean;
   readonly TC: boolean;
@@ -78,15 +78,15 @@ export function describeFlags(flags: {
         ? "set: authoritative, from a zone of this gateway"
         : "not set: not from a zone of this gateway",
     ],
-    ["TC", flags.TC ? "set: the answer had no room for all records" : "not set: nothing was left out"],
+    ["TC", flags.TC ? "set: some records did not fit" : "not set: the answer is complete"],
     ["RD", flags.RD ? "set: the query requested recursion" : "not set: the query requested no recursion"],
-    ["RA", flags.RA ? "set: the gateway forwards other names" : "not set: this answer took no recursion"],
+    ["RA", flags.RA ? "set: the gateway forwards other names" : "not set: the answer needed no recursion"],
     ["AD", flags.AD ? "set: validated by DNSSEC" : "not set: not validated by DNSSEC"],
     ["CD", flags.CD ? "set: the query requested no validation" : "not set"],
   ];
 }
 
-/** What an RR type is called; `TYPE<number>` for those that are rare here (RFC 3597 section 5). */
+/** The name of an RR type; `TYPE<number>` for rare ones (RFC 3597 section 5). */
 export function nameOfType(type: number): string {
   return TYPE_NAMES.get(type) ?? `TYPE${type}`;
 }

@@ -2,11 +2,11 @@ import { type Context, Hono } from "hono";
 import type { PushAuthority } from "../../access/authority.ts";
 import { type Clock, systemClock } from "../../gateway/clock.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
-import type { GatewayStatus } from "../../gateway/gateway-types.ts";
+import type { SettlePush } from "../../gateway/push-backlog.ts";
 import type { ServedImage } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { parseInSteps } from "../../snapshot/parse.ts";
-import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "../api-error.ts";
+import { ApiError, apiRoute, jsonResponse, methodNotAllowed, toApiError } from "../api-error.ts";
 import type { AppEnvironment } from "../environment.ts";
 import { inTurns } from "./in-turns.ts";
 import { PushAdmission } from "./push-admission.ts";
@@ -17,7 +17,7 @@ import { LeaseRequest, parseMessage, parsePatchRequest } from "./push-messages.t
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
   Gateway<ServedImage>,
-  "replace" | "patch" | "renew" | "leave" | "snapshotOf" | "status"
+  "arrived" | "replace" | "patch" | "renew" | "leave" | "snapshotOf" | "status" | "unixTime"
 >;
 
 /** What the push routes are put together from. */
@@ -45,13 +45,6 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };
   const leaseLimits = { ...limits, pushSentBytes: MOST_LEASE_BYTES, pushBytes: MOST_LEASE_BYTES };
   const admission = new PushAdmission(limits);
-  const reading = (clusterId: string): BodyReading => ({
-    limits,
-    setTimer,
-    account: admission.open(clusterId),
-    work: (values) => admission.work(clusterId, values),
-    turn: (account, task) => admission.turn(account, task),
-  });
 
   const route = (handle: (context: PushContext, clusterId: string) => Promise<Response>) =>
     apiRoute({ counters, onError }, async (context: PushContext) => {
@@ -61,32 +54,54 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       return handle(context, clusterId);
     });
 
+  /** A snapshot or a delta. From the end of its body until it is answered from, it waits; also where the gateway could not take it. */
+  const change = (
+    handle: (context: PushContext, clusterId: string, reading: BodyReading) => Promise<Response>,
+  ) =>
+    route((context, clusterId) =>
+      admission.run(clusterId, async () => {
+        let settle: SettlePush | undefined;
+        const reading: BodyReading = {
+          limits,
+          setTimer,
+          account: admission.open(clusterId),
+          work: (values) => {
+            admission.work(clusterId, values);
+            settle = gateway.arrived(clusterId);
+          },
+          turn: (account, task) => admission.turn(account, task),
+        };
+        try {
+          const response = await handle(context, clusterId, reading);
+          settle?.(true);
+          return response;
+        } catch (error) {
+          const isOurs = (toApiError(error)?.status ?? 500) >= 500;
+          if (isOurs) settle ??= gateway.arrived(clusterId);
+          settle?.(!isOurs);
+          throw error;
+        }
+      }),
+    );
+
   const routes = new Hono<AppEnvironment>();
   routes.put(
     "/:clusterId/snapshot",
-    route((context, clusterId) =>
-      admission.run(clusterId, async () => {
-        const lease = leaseSeconds(context);
-        const snapshot = await takeJsonBody(context.req.raw, reading(clusterId), (value) =>
-          inTurns(parseInSteps(value, { consume: true, before: gateway.snapshotOf(clusterId) })),
-        );
-        return jsonResponse(200, await gateway.replace(clusterId, snapshot, lease));
-      }),
-    ),
+    change(async (context, clusterId, reading) => {
+      const lease = leaseSeconds(context);
+      const snapshot = await takeJsonBody(context.req.raw, reading, (value) =>
+        inTurns(parseInSteps(value, { consume: true, before: gateway.snapshotOf(clusterId) })),
+      );
+      return jsonResponse(200, await gateway.replace(clusterId, snapshot, lease));
+    }),
   );
   routes.patch(
     "/:clusterId/snapshot",
-    route((context, clusterId) =>
-      admission.run(clusterId, async () => {
-        const lease = leaseSeconds(context);
-        const { baseGeneration, patch } = await takeJsonBody(
-          context.req.raw,
-          reading(clusterId),
-          parsePatchRequest,
-        );
-        return jsonResponse(200, await gateway.patch(clusterId, baseGeneration, patch, lease));
-      }),
-    ),
+    change(async (context, clusterId, reading) => {
+      const lease = leaseSeconds(context);
+      const { baseGeneration, patch } = await takeJsonBody(context.req.raw, reading, parsePatchRequest);
+      return jsonResponse(200, await gateway.patch(clusterId, baseGeneration, patch, lease));
+    }),
   );
   routes.post(
     "/:clusterId/lease",
@@ -101,13 +116,14 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   routes.delete(
     "/:clusterId",
     route(async (_, clusterId) => {
-      await gateway.leave(clusterId);
+      const settle = gateway.arrived(clusterId);
+      await gateway.leave(clusterId).finally(() => settle(true));
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
     }),
   );
   routes.get(
     "/:clusterId",
-    route(async (_, clusterId) => jsonResponse(200, describeCluster(gateway.status(), clusterId))),
+    route(async (_, clusterId) => jsonResponse(200, describeCluster(gateway, clusterId))),
   );
   const others = (answer: (context: PushContext) => Response) => apiRoute({ counters, onError }, answer);
   routes.all("/:clusterId/snapshot", others(methodNotAllowed("PUT, PATCH")));
@@ -131,12 +147,16 @@ function leaseSeconds(context: PushContext): number | undefined {
 }
 
 /** @throws {ApiError} 404 for a cluster that is not known. */
-function describeCluster(status: GatewayStatus, clusterId: string): unknown {
+function describeCluster(gateway: PushGateway, clusterId: string): unknown {
+  const status = gateway.status();
   const cluster = status.clusters.find((one) => one.clusterId === clusterId);
   if (cluster === undefined)
     throw new ApiError(404, "UNKNOWN_CLUSTER", `cluster "${clusterId}" has not pushed, or has left`);
   return {
     ...cluster,
+    pushedAt: gateway.unixTime(cluster.pushedAt),
+    renewedAt: gateway.unixTime(cluster.renewedAt),
+    expiresAt: gateway.unixTime(cluster.expiresAt),
     conflicts: status.conflicts.filter(
       ({ winner, disagree }) => winner === clusterId || disagree.includes(clusterId),
     ),

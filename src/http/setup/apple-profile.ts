@@ -5,8 +5,8 @@ import type { SetupFacts } from "./setup-facts.ts";
 import { type SetupFile, textFile } from "./setup-file.ts";
 
 /**
- * A configuration profile with a DNSSettings payload (Apple, Device Management): names of the zone are asked at the gateway,
- * all others where they were. A profile of the same gateway and zone replaces the one before, by its UUIDs.
+ * A configuration profile with a DNSSettings payload (Apple, Device Management): queries for the zone go to the gateway,
+ * all others to the previous resolver. A profile for the same gateway and zone has the same UUIDs, so it replaces the previous one.
  */
 export async function appleProfile(facts: SetupFacts): Promise<SetupFile> {
   const { zone, resource, addresses } = facts;

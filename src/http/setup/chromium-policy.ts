@@ -3,8 +3,8 @@ import type { SetupFacts } from "./setup-facts.ts";
 import { jsonFile, type SetupFile } from "./setup-file.ts";
 
 /**
- * A managed policy of Chromium, Chrome and Edge. `secure`, because `automatic` uses a server only after it gave an address for
- * www.gstatic.com, and falls back to the system's resolver for whatever the server refuses.
+ * A managed policy of Chromium, Chrome and Edge. `secure`, because `automatic` uses a server only after it has resolved
+ * www.gstatic.com, and falls back to the system's resolver for all names that the server refuses.
  */
 export function chromiumPolicy({ resource }: SetupFacts): SetupFile {
   return jsonFile("clusterset-doh.json", {

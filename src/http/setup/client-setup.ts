@@ -1,27 +1,27 @@
 import type { SetupFacts } from "./setup-facts.ts";
 import type { SetupFile } from "./setup-file.ts";
 
-/** How one client is set up. */
+/** The instructions for one client. */
 export interface ClientSetup {
-  /** For links within a page. */
+  /** The anchor for links on a page. */
   readonly id: string;
   readonly title: string;
-  /** In a sentence or two: what has to be switched on before this client can use the gateway. Undefined where it can. */
+  /** One or two sentences: the setting that this client needs before it can use the gateway. Undefined if it needs none. */
   readonly lacks?: (facts: SetupFacts) => string | undefined;
-  /** What a person does with the files, a sentence or two each. */
+  /** The steps with the files, one or two sentences each. */
   readonly steps: (facts: SetupFacts) => readonly string[];
   readonly files: readonly ((facts: SetupFacts) => SetupFile | Promise<SetupFile>)[];
 }
 
-/** What stands in a file for an address that is not known here. */
+/** The placeholder in a file for an unknown address. */
 const UNKNOWN_ADDRESS = "GATEWAY_ADDRESS";
 
-/** The address that a client reaches the gateway by, at a port of its own where that listens on one address only. */
+/** The address of the gateway for a client: that of the port's listener, if it listens on only one address. */
 export function gatewayAddress(facts: SetupFacts, at?: { readonly address: string | undefined }): string {
   return at?.address ?? facts.addresses[0] ?? UNKNOWN_ADDRESS;
 }
 
-/** The step that files with `gatewayAddress` need; none where the address is known. */
+/** The step that files with `gatewayAddress` need; none if the address is known. */
 export function addressStep(facts: SetupFacts, at?: { readonly address: string | undefined }): string[] {
   return gatewayAddress(facts, at) === UNKNOWN_ADDRESS
     ? [`Replace \`${UNKNOWN_ADDRESS}\` by the IP address of ${facts.host}.`]
@@ -35,18 +35,18 @@ export function lacksAlias({ zone }: SetupFacts): string | undefined {
     : undefined;
 }
 
-/** How the certificate comes to a client that keeps trusted ones in one place. */
+/** The step for clients with one store of trusted certificates. */
 export function trustStep({ isSelfSigned }: SetupFacts): string[] {
   return isSelfSigned
     ? ["The gateway's certificate is self-signed: make this client trust `certificate.crt` (below) first."]
     : [];
 }
 
-/** What a client that asks the gateway for every name sees of the other names. */
+/** A note about other names, for a client that sends all queries to the gateway. */
 export function otherNamesStep({ outside, zone }: SetupFacts): string[] {
   return outside === "forward"
     ? []
     : [
-        `This gateway answers its own zones only, and this client sends it every name: with this file it resolves ${zone} and nothing else. Set \`outsideZones\` to \`forward\`, or use the file in a profile or machine of its own.`,
+        `This gateway answers its own zones only, and this client sends it every name: with this file it resolves ${zone} and nothing else. Set \`outsideZones\` to \`forward\`, or use the file in a separate profile or on a separate machine.`,
       ];
 }

@@ -11,7 +11,7 @@ import { systemdResolved } from "./systemd-resolved.ts";
 import { unbound } from "./unbound.ts";
 import { windows } from "./windows-script.ts";
 
-/** Clients of one kind, in the order in which the page shows them. */
+/** Clients of one kind, in the order of the page. */
 export interface ClientGroup {
   readonly title: string;
   readonly clients: readonly ClientSetup[];

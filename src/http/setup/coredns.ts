@@ -8,7 +8,7 @@ export function corefile(facts: SetupFacts): SetupFile {
   return textFile("Corefile", serverBlock(facts, `https://${place(gatewayAddress(facts), facts.port, 443)}`));
 }
 
-/** The same by DNS over TLS, or by plain DNS where that is all there is, for every CoreDNS. */
+/** The same by DNS over TLS, or by plain DNS if DNS over TLS is off, for every CoreDNS. */
 export function corefileOfListener(facts: SetupFacts): SetupFile {
   const { overTls, address, port } = listenerOf(facts);
   const upstream = overTls ? `tls://${place(address, port, 853)}` : `dns://${place(address, port, 53)}`;
@@ -20,7 +20,7 @@ export function corednsCustom(facts: SetupFacts): SetupFile {
   return configMap(facts, "coredns-custom", "clusterset-doh.server", []);
 }
 
-/** A kustomize patch of kubeadm's ConfigMap: its Corefile is one text, so that a patch replaces the whole of it. */
+/** A kustomize patch of kubeadm's ConfigMap: its Corefile is one value, so a patch replaces all of it. */
 export function corednsPatch(facts: SetupFacts): SetupFile {
   return configMap(facts, "coredns", "Corefile", KUBEADM_COREFILE);
 }
@@ -30,7 +30,7 @@ export const coredns: ClientSetup = {
   title: "CoreDNS by DNS over HTTPS (1.14.5 and newer)",
   lacks: lacksPath,
   steps: (facts) => [
-    "Add the server block to the Corefile, beside the existing ones. CoreDNS queries the path `/dns-query`, so as a client outside the clusters.",
+    "Add the server block to the Corefile, after the existing ones. CoreDNS queries the path `/dns-query`, and so is a client outside the clusters.",
     ...addressStep(facts),
     ...trust(facts),
   ],
@@ -42,7 +42,7 @@ export const corednsOfListener: ClientSetup = {
   title: "CoreDNS, any version",
   lacks: lacksListener,
   steps: (facts) => [
-    "Add the server block to the Corefile, beside the existing ones.",
+    "Add the server block to the Corefile, after the existing ones.",
     ...addressStep(facts, facts.dot ?? facts.dns),
     ...(listenerOf(facts).overTls ? trust(facts) : []),
   ],
@@ -59,7 +59,7 @@ export const corednsOnKubernetes: ClientSetup = {
     "Then `kubectl -n kube-system rollout restart deployment coredns`.",
     ...(lacksListener(facts) !== undefined
       ? [
-          "The block needs CoreDNS 1.14.5 or newer. With DNS over TLS or plain DNS switched on at the gateway (`--dot`, `--dns`) this page offers one for any CoreDNS.",
+          "The block needs CoreDNS 1.14.5 or newer. If the gateway has DNS over TLS or plain DNS enabled (`--dot`, `--dns`) this page has one for any CoreDNS.",
         ]
       : []),
     ...addressStep(facts, facts.dot ?? facts.dns),
@@ -130,7 +130,7 @@ function serverBlock({ zone, host, isSelfSigned }: SetupFacts, upstream: string)
   ];
 }
 
-/** CoreDNS asks at `/dns-query`, wherever it is told to. */
+/** CoreDNS always uses the path `/dns-query`. */
 function lacksPath({ prefix }: SetupFacts): string | undefined {
   return prefix === ""
     ? undefined

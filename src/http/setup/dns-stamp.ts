@@ -7,13 +7,13 @@ const NO_FILTER = 4;
 
 /**
  * The DNS stamp of a DoH server (draft-denis-dns-stamps): protocol, properties (64 bits, little-endian), address, hashes of
- * certificates, host, path. There is no hash: the client checks the certificate as a browser does.
+ * certificates, host, path. It has no hash: the client verifies the certificate like a browser.
  */
 export function dnsStamp({ host, port, addresses, prefix }: SetupFacts): string {
   const octets = [
     DOH,
     ...[NO_LOGS | NO_FILTER, 0, 0, 0, 0, 0, 0, 0],
-    // Without the port: it stands behind the host, and dnscrypt-proxy refuses it here.
+    // Without the port, which follows the host; dnscrypt-proxy rejects it here.
     ...prefixed(inUrl(addresses[0] ?? "")),
     ...prefixed(""),
     ...prefixed(`${inUrl(host)}${port === 443 ? "" : `:${port}`}`),
@@ -23,7 +23,7 @@ export function dnsStamp({ host, port, addresses, prefix }: SetupFacts): string 
   return `sdns://${base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;
 }
 
-/** Text with its length before it: at most 127 octets of a hash list's entry, 255 of everything else. */
+/** Text with its length before it: at most 127 bytes for an entry of a hash list, else 255. */
 function prefixed(text: string): number[] {
   const octets = [...new TextEncoder().encode(text)];
   return [octets.length, ...octets];

@@ -4,10 +4,10 @@ import { lacksPlainDns, place } from "./listener.ts";
 import type { SetupFacts } from "./setup-facts.ts";
 import { type SetupFile, textFile } from "./setup-file.ts";
 
-/** The name that the gateway has in dnscrypt-proxy's configuration. */
+/** The gateway's name in dnscrypt-proxy's configuration. */
 const SERVER = "clusterset-doh";
 
-/** What dnscrypt-proxy's configuration needs to ask the gateway by DNS over HTTPS, by its stamp. */
+/** Lines for dnscrypt-proxy's configuration: the gateway by its stamp, for DNS over HTTPS. */
 export function dnscryptProxyServer(facts: SetupFacts): SetupFile {
   return textFile("dnscrypt-proxy.toml", [
     `# For dnscrypt-proxy.toml: ${facts.resource}`,
@@ -18,7 +18,7 @@ export function dnscryptProxyServer(facts: SetupFacts): SetupFile {
   ]);
 }
 
-/** A forwarding rule, which sends the zone alone to the gateway: to its plain DNS, since dnscrypt-proxy forwards by no other. */
+/** A forwarding rule that sends only the zone to the gateway, by plain DNS: dnscrypt-proxy cannot forward by another protocol. */
 export function dnscryptProxyForwarding(facts: SetupFacts): SetupFile {
   const { zone, dns } = facts;
   return textFile("forwarding-rules.txt", [

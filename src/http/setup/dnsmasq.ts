@@ -3,7 +3,7 @@ import { lacksPlainDns } from "./listener.ts";
 import type { SetupFacts } from "./setup-facts.ts";
 import { type SetupFile, textFile } from "./setup-file.ts";
 
-/** Forwards the zone to the gateway's plain DNS, and lets private addresses through. */
+/** Forwards the zone to the gateway's plain DNS, and allows private addresses. */
 export function dnsmasqConf(facts: SetupFacts): SetupFile {
   const { zone, dns } = facts;
   const port = dns?.port ?? 53;

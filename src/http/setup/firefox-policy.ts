@@ -3,9 +3,9 @@ import type { SetupFacts } from "./setup-facts.ts";
 import { jsonFile, type SetupFile } from "./setup-file.ts";
 
 /**
- * Enterprise policies of Firefox. Names that the gateway does not know are asked of the system's resolver, as `Fallback` says.
- * The preferences are what that needs: services have private addresses (RFC 1918), and the gateway need not know
- * example.com, which Firefox asks it for before it trusts it.
+ * Enterprise policies of Firefox. For names that the gateway does not know Firefox asks the system's resolver (`Fallback`).
+ * That needs the preferences: services have private addresses (RFC 1918), and the gateway need not know
+ * example.com, which Firefox queries before it trusts a server.
  */
 export function firefoxPolicy({ resource }: SetupFacts): SetupFile {
   const preference = (value: boolean | string) => ({ Value: value, Status: "default" });
@@ -26,7 +26,7 @@ export const firefox: ClientSetup = {
   lacks: (facts) =>
     lacksAlias(facts) ??
     (facts.isSelfSigned
-      ? "Firefox accepts no self-signed certificate for DNS over HTTPS, not even a trusted one: give the gateway a certificate of an authority that Firefox trusts (settings `tls.certificateFile` and `tls.keyFile`)."
+      ? "Firefox does not accept a self-signed certificate for DNS over HTTPS, even if it is trusted: give the gateway a certificate of an authority that Firefox trusts (settings `tls.certificateFile` and `tls.keyFile`)."
       : undefined),
   steps: (facts) => [
     "Linux: put the file into `/etc/firefox/policies`. Windows: into a folder named `distribution` beside `firefox.exe`. macOS: into `Firefox.app/Contents/Resources/distribution`. `about:policies` shows the result.",

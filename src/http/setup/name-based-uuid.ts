@@ -3,7 +3,7 @@ const URL_NAMESPACE = [
   0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8,
 ];
 
-/** The UUID, version 5, of a URL (RFC 9562 section 5.5), in upper case as Apple writes them. */
+/** The UUID, version 5, of a URL (RFC 9562 section 5.5), in upper case, as in Apple's profiles. */
 export async function nameBasedUuid(url: string): Promise<string> {
   const name = Uint8Array.of(...URL_NAMESPACE, ...new TextEncoder().encode(url));
   const octets = new Uint8Array(await crypto.subtle.digest("SHA-1", name)).slice(0, 16);

@@ -1,50 +1,50 @@
 import { formatAddress, parseAddress, usableAddress } from "../../dns/address.ts";
 import { foldName, NameError, parseName } from "../../dns/name.ts";
 
-/** What a name outside every zone gets from the gateway. */
+/** The gateway's policy for names out of zone. */
 export type OutsidePolicy = "refuse" | "nxdomain" | "forward";
 
-/** A port that answers DNS without HTTP. */
+/** A listener for DNS without HTTP. */
 export interface DnsPort {
-  /** Where it listens, where that is one address; undefined for every address of the gateway. */
+  /** Its address if it listens on only one; undefined for all addresses of the gateway. */
   readonly address: string | undefined;
   readonly port: number;
 }
 
-/** What setup files are made from. Every text is checked by `readSetupFacts`: host, zone and names cannot break out of a line of a file. */
+/** The facts in setup files. `readSetupFacts` validates every text: host, zone and names cannot break out of a line of a file. */
 export interface SetupFacts {
   /** The zone, in lower case, without the trailing dot. */
   readonly zone: string;
   /** `https://HOST[:PORT]`. */
   readonly origin: string;
-  /** What stands before every path for who asks: `/tokens/<token>`; empty for nothing. */
+  /** The path prefix of the client: `/tokens/<token>`, or empty. */
   readonly prefix: string;
   /** The DNS resource (RFC 8484): `<origin><prefix>/dns-query`. */
   readonly resource: string;
   /** A name or an address, IPv6 without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Addresses of `host`, where they are known. */
+  /** The known addresses of `host`. */
   readonly addresses: readonly string[];
-  /** A name of the zone to try, and the type that it has. */
+  /** An example name in the zone, and the type of its records. */
   readonly example: { readonly name: string; readonly type: string };
   readonly outside: OutsidePolicy;
-  /** Plain DNS over UDP and TCP, where it is on. */
+  /** Plain DNS over UDP and TCP, if it is on. */
   readonly dns: DnsPort | undefined;
-  /** DNS over TLS, where it is on. */
+  /** DNS over TLS, if it is on. */
   readonly dot: DnsPort | undefined;
-  /** Whether clients have to be given the certificate. */
+  /** Whether clients need the certificate's file. */
   readonly isSelfSigned: boolean;
 }
 
-/** What setup files are asked for with: unchecked. */
+/** The unchecked facts. */
 export interface SetupRequest {
   /** The gateway's public address, or that of the request. */
   readonly url: string;
-  /** What stands before every path for who asks. Default: nothing. */
+  /** The path prefix of the client. Default: empty. */
   readonly prefix?: string | undefined;
   readonly zone: string;
-  /** Default: the name that every zone has. */
+  /** Default: a name that every zone has. */
   readonly example?: { readonly name: string; readonly type: string } | undefined;
   readonly addresses?: readonly string[] | undefined;
   readonly outside?: OutsidePolicy | undefined;
@@ -53,7 +53,7 @@ export interface SetupRequest {
   readonly isSelfSigned?: boolean | undefined;
 }
 
-/** Something that no setup file can be made from; `message` says what to do. */
+/** Setup files cannot contain these facts; `message` says what to do. */
 export class SetupError extends Error {
   readonly code = "INVALID_SETUP";
 }
@@ -62,7 +62,7 @@ const PREFIX = /^(?:\/tokens\/[A-Za-z0-9\-._~]{1,200})?$/;
 const NAME =
   /^(?=.{1,253}$)[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?)*$/;
 
-/** @throws {SetupError} for a URL that is not `https://HOST[:PORT]`, or names with characters that a setup file cannot hold */
+/** @throws {SetupError} for a URL that is not `https://HOST[:PORT]`, or names with characters that a setup file cannot contain */
 export function readSetupFacts(asked: SetupRequest): SetupFacts {
   const { host, port, origin } = readOrigin(asked.url);
   const zone = readName(asked.zone, "the zone");
@@ -93,7 +93,7 @@ export function isAddress(host: string): boolean {
   return parseAddress(host) !== undefined;
 }
 
-/** A host as URLs write it: IPv6 in brackets. */
+/** A host in URL syntax: IPv6 in brackets. */
 export function inUrl(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
@@ -107,7 +107,7 @@ function readOrigin(text: string): Pick<SetupFacts, "host" | "port" | "origin"> 
   }
   if (url.protocol !== "https:")
     throw new SetupError(
-      "DNS over HTTPS needs an https address, and this request came by another one: set publicUrl to the gateway's https address",
+      "DNS over HTTPS needs an https address, and this request used another one: set publicUrl to the gateway's https address",
     );
   if (url.username !== "" || url.password !== "")
     throw new SetupError("a public address must not contain a password");
@@ -123,7 +123,7 @@ function readName(text: string, what: string): string {
   try {
     foldName(parseName(name));
   } catch (error) {
-    if (error instanceof NameError) throw new SetupError(`${what} is no name: ${error.message}`);
+    if (error instanceof NameError) throw new SetupError(`${what} is not a name: ${error.message}`);
     throw error;
   }
   if (!NAME.test(name))

@@ -1,6 +1,6 @@
-/** A file that sets a client up. */
+/** A configuration file for a client. */
 export interface SetupFile {
-  /** The name that the client, or the person who copies it, expects. */
+  /** The file name that the client or its user expects. */
   readonly fileName: string;
   readonly contentType: string;
   readonly text: string;
@@ -8,7 +8,7 @@ export interface SetupFile {
 
 export const PLAIN_TEXT = "text/plain; charset=utf-8";
 
-/** A file of lines; the last one ends too. */
+/** A text file; its last line has a line end, too. */
 export function textFile(fileName: string, lines: readonly string[], contentType = PLAIN_TEXT): SetupFile {
   return { fileName, contentType, text: `${lines.join("\n")}\n` };
 }

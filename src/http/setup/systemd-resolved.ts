@@ -3,7 +3,7 @@ import { lacksListener, listenerOf } from "./listener.ts";
 import { inUrl, type SetupFacts } from "./setup-facts.ts";
 import { type SetupFile, textFile } from "./setup-file.ts";
 
-/** A drop-in of resolved.conf(5): names of the zone (a routing domain, `~`) go to the gateway, by DNS over TLS where it is on. */
+/** A drop-in of resolved.conf(5): names of the zone (a routing domain, `~`) go to the gateway, by DNS over TLS if it is on. */
 export function resolvedConf(facts: SetupFacts): SetupFile {
   const { server, overTls } = resolver(facts);
   return textFile("clusterset-doh.conf", [
@@ -11,7 +11,7 @@ export function resolvedConf(facts: SetupFacts): SetupFile {
     `DNS=${server}`,
     `Domains=~${facts.zone}`,
     `DNSOverTLS=${overTls ? "yes" : "no"}`,
-    // The zone is not signed.
+    // The zone has no DNSSEC signatures.
     "DNSSEC=no",
   ]);
 }
@@ -34,7 +34,7 @@ export const systemdResolved: ClientSetup = {
   steps: (facts) => [
     "Permanently: put the file into `/etc/systemd/resolved.conf.d`, then `systemctl restart systemd-resolved`. `resolvectl status` shows it.",
     "Temporarily: run the lines with the name of a link, such as a VPN's, in place of `LINK`.",
-    // resolved.conf(5), Domains=: they stand beside those of links.
+    // resolved.conf(5), Domains=: global servers are used in addition to those of links.
     "If no link has servers of its own, systemd-resolved sends all other names to these servers, too.",
     ...addressStep(facts, facts.dot ?? facts.dns),
     ...(facts.dot === undefined ? [] : trustStep(facts)),

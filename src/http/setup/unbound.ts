@@ -3,7 +3,7 @@ import { lacksListener, listenerOf } from "./listener.ts";
 import { isAddress, type SetupFacts } from "./setup-facts.ts";
 import { type SetupFile, textFile } from "./setup-file.ts";
 
-/** Forwards the zone to the gateway by DNS over TLS, or by plain DNS where that is all there is. */
+/** Forwards the zone to the gateway by DNS over TLS, or by plain DNS if DNS over TLS is off. */
 export function unboundConf(facts: SetupFacts): SetupFile {
   const { zone, host, isSelfSigned } = facts;
   const { overTls, address, port } = listenerOf(facts);
@@ -13,7 +13,7 @@ export function unboundConf(facts: SetupFacts): SetupFile {
     "    # The zone is not signed, and services have private addresses.",
     `    domain-insecure: "${zone}"`,
     `    private-domain: "${zone}"`,
-    // unbound answers these itself unless told not to (RFC 6761).
+    // unbound answers these zones itself by default (RFC 6761).
     ...(BUILT_IN.has(top) ? [`    local-zone: "${top}." nodefault`] : []),
     ...(overTls
       ? [`    tls-cert-bundle: "${isSelfSigned ? "/etc/unbound/certificate.crt" : SYSTEM_BUNDLE}"`]
@@ -26,9 +26,9 @@ export function unboundConf(facts: SetupFacts): SetupFile {
   ]);
 }
 
-/** Top-level domains that unbound denies by itself. */
+/** Top-level domains that unbound denies by default. */
 const BUILT_IN = new Set(["test", "invalid", "onion", "localhost"]);
-/** Where Debian, Ubuntu and Alpine keep the authorities that they trust. */
+/** The file of trusted authorities on Debian, Ubuntu and Alpine. */
 const SYSTEM_BUNDLE = "/etc/ssl/certs/ca-certificates.crt";
 
 export const unbound: ClientSetup = {
@@ -38,7 +38,7 @@ export const unbound: ClientSetup = {
   steps: (facts) => [
     "Put the file into `/etc/unbound/unbound.conf.d`, check it with `unbound-checkconf`, reload unbound.",
     ...(listenerOf(facts).overTls && isAddress(facts.host)
-      ? ["The certificate must contain the address behind `#`."]
+      ? ["The certificate must contain the address after `#`."]
       : []),
     ...(listenerOf(facts).overTls && facts.isSelfSigned
       ? [

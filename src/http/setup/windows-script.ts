@@ -4,7 +4,7 @@ import { type SetupFile, textFile } from "./setup-file.ts";
 
 /**
  * A PowerShell script: a rule of the Name Resolution Policy Table sends names of the zone to the gateway's addresses, and a DoH
- * template makes Windows ask those by DNS over HTTPS.
+ * template makes Windows query those by DNS over HTTPS.
  */
 export function windowsScript(facts: SetupFacts): SetupFile {
   const { zone, resource, host, addresses } = facts;

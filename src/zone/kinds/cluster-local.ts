@@ -12,7 +12,7 @@ import { ServiceScope, type TreeScope } from "../tree-scope.ts";
 /** Version of the DNS-based service discovery schema (specification section 1). */
 export const CLUSTER_LOCAL_DNS_VERSION = "1.0.1";
 
-/** Who a cluster's own zone is compiled for: its reverse names answer its own view only. */
+/** The context of a cluster's own zone: its reverse names exist only in its own view. */
 interface LocalScope {
   readonly tree: TreeScope;
   readonly zone: LocalZone;
@@ -21,8 +21,8 @@ interface LocalScope {
 }
 
 /**
- * Writes the zone that a cluster serves to itself (DNS-based service discovery 1.0.1). Where two objects claim one
- * name, the older one has it.
+ * Writes a cluster's own zone (DNS-based service discovery 1.0.1). If two objects claim one
+ * name, the older one wins.
  */
 export function compileClusterLocal(tree: TreeScope, zone: LocalZone): void {
   const { builder, views } = tree.image;
@@ -39,13 +39,13 @@ export function compileClusterLocal(tree: TreeScope, zone: LocalZone): void {
       Date.parse(one.createdAt) - Date.parse(other.createdAt) || (key < otherKey ? -1 : 1),
   );
   const placed = oldestFirst.flatMap(([key, service]) => placeService(scope, key, service) ?? []);
-  // Whoever may write EndpointSlices must not get hold of the reverse name of somebody's cluster IP.
+  // Cluster IPs first: an author of EndpointSlices must not take the reverse name of another Service's cluster IP.
   for (const one of placed) if (one.hasClusterIPs) pointToClusterIPs(scope, one);
   for (const one of placed) compileLocalService(scope, one);
   if (zone.zone.pods !== "disabled") compilePods(scope);
 }
 
-/** A Service whose name can be served. */
+/** A Service with a valid name. */
 interface PlacedService {
   readonly scope: ServiceScope;
   readonly service: LocalService;
@@ -119,7 +119,7 @@ function compileClusterIP(
     const octets = scope.address(text, toldBy);
     if (octets !== undefined) sets.addAddress(octets, scope.tree.image.ttl, leaseGroup);
   }
-  // An SRV target must have an address (RFC 2782): before the Service has one, the names exist without records.
+  // An SRV target must have an address (RFC 2782). Until the Service has one, the names exist without records.
   const target = sets.isEmpty ? undefined : node;
   sets.addAll(
     writePortRecords(
@@ -132,7 +132,7 @@ function compileClusterIP(
   scope.write(node, sets, toldBy);
 }
 
-/** Section 2.4: every ready endpoint; none at all is NXDOMAIN. */
+/** Section 2.4: every ready endpoint; NXDOMAIN if there is none. */
 function compileHeadless(
   scope: ServiceScope,
   toldBy: string,
@@ -158,7 +158,7 @@ function compileHeadless(
   scope.write(node, own, toldBy);
 }
 
-/** Section 2.5, and the multi-label CNAME proposal: an alias at the Service's name, or at the dotted name that it owns. */
+/** Section 2.5, and the multi-label CNAME proposal: a CNAME record at the Service's name, or at the dotted name that it owns. */
 function compileExternalName(
   scope: ServiceScope,
   toldBy: string,
@@ -172,7 +172,7 @@ function compileExternalName(
     scope.report(
       toldBy,
       "InvalidName",
-      `${JSON.stringify(ownedName)} cannot be labels of a DNS name: the alias is not served`,
+      `${JSON.stringify(ownedName)} cannot be labels of a DNS name: the CNAME record is not served`,
     );
     return;
   }
@@ -183,7 +183,7 @@ function compileExternalName(
     scope.report(
       toldBy,
       "InvalidExternalName",
-      `the external name is not a DNS name (${(error as Error).message}): the alias is not served`,
+      `the external name is not a DNS name (${(error as Error).message}): the CNAME record is not served`,
     );
     return;
   }

@@ -47,7 +47,7 @@ function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, no
     const view = views.get(clusterId);
     if (view !== undefined) variants.set(view, addressSets(scope, service, node, addresses, view + 1));
   }
-  // An SRV target must have an address (RFC 2782): for whom there is none, the names exist without records.
+  // An SRV target must have an address (RFC 2782). In a view without one, the names exist without records.
   const having = [...variants].flatMap(([view, sets]) => (sets.isEmpty ? [] : view));
   const target = outside.isEmpty && having.length === 0 ? undefined : node;
   const services = writePortRecords(
@@ -77,7 +77,7 @@ function addressSets(
     const octets = scope.address(text, given.toldBy[0] ?? "");
     if (octets === undefined) continue;
     sets.addAddress(octets, ttl, group);
-    // Specification 2.3.3 speaks of clusterset IPs: load balancers and pods have reverse names of their own.
+    // Specification 2.3.3 covers clusterset IPs only: load balancers and pods have reverse names of their own.
     if (given.source !== "ClusterSetIP") continue;
     const reporters = given.tellers?.get(text) ?? given.toldBy;
     const since = service.since.get(reporters[0]!) ?? Number.POSITIVE_INFINITY;
@@ -87,7 +87,7 @@ function addressSets(
   return sets;
 }
 
-/** Specification 2.4: a headless service. Without a ready endpoint it has no names at all, so that the answer is NXDOMAIN. */
+/** Specification 2.4: a headless service. Without a ready endpoint it has no names, so the answer is NXDOMAIN. */
 function compileHeadless(scope: ServiceScope, service: ClustersetService, serviceNode: () => number): void {
   const endpoints: PlacedEndpoint[] = [];
   const labelsOf = new Map<string, readonly string[] | undefined>();

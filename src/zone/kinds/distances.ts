@@ -1,17 +1,17 @@
 import type { Clusterset } from "../../merge/clusterset.ts";
 
-/** Where a cluster's nodes are, as its snapshot tells. */
+/** The region and zones of a cluster's nodes, from its snapshot. */
 export interface ClusterLocality {
   readonly region: string | undefined;
   readonly zones: readonly string[];
 }
 
-/** Where an asker is: in a source cluster, or outside with a place that is known. */
+/** The origin of a query: a source cluster, or a locality outside. */
 export interface Origin extends ClusterLocality {
   readonly clusterId: string | undefined;
 }
 
-/** Orders clusters by how near they are to an asker. */
+/** Orders clusters by their distance from the origin of a query. */
 export class Distances {
   readonly #localities: ReadonlyMap<string, ClusterLocality>;
 
@@ -21,18 +21,18 @@ export class Distances {
     );
   }
 
-  /** Where a cluster is; nowhere in particular for one that says nothing. */
+  /** The region and zones of a cluster; empty if its snapshot has no topology. */
   localityOf(clusterId: string): ClusterLocality {
     return this.#localities.get(clusterId) ?? { region: undefined, zones: [] };
   }
 
-  /** Where an asker in a source cluster is. */
+  /** The origin of queries from a source cluster. */
   originOf(clusterId: string): Origin {
     return { clusterId, ...this.localityOf(clusterId) };
   }
 
   /**
-   * How far a cluster (or an endpoint in `zone`) is from an asker: 0 the same cluster, 1 the same zone,
+   * The distance of a cluster (or an endpoint in `zone`) from an origin: 0 the same cluster, 1 the same zone,
    * 2 the same region, 3 anywhere (federated service discovery, Objective).
    */
   distance(here: Origin, clusterId: string, zone?: string): 0 | 1 | 2 | 3 {

@@ -11,7 +11,7 @@ interface OfferBase {
   readonly zone: string | undefined;
 }
 
-/** One way to reach a shard. */
+/** An address or host name of a shard. */
 export type Offer =
   | (OfferBase & { readonly kind: "clusterIP" | "external"; readonly octets: Uint8Array })
   | (OfferBase & {
@@ -21,7 +21,7 @@ export type Offer =
     })
   | (OfferBase & { readonly kind: "name"; readonly target: string });
 
-/** Every way to reach a service's shards that its clients may be told of. Odd addresses and names become findings. */
+/** All addresses and host names of a service's shards for a kind of clients. Invalid ones become findings. */
 export function offersOf(
   scope: ServiceScope,
   service: ClustersetService,
@@ -60,9 +60,9 @@ export function offersOf(
 }
 
 /**
- * The offers for an asker, nearest first: the source cluster's own cluster IPs (its external addresses only where it has
- * none), then what reaches the other shards from outside. Without a source cluster every shard is another one; nothing is
- * known of where an asker without an origin is.
+ * The offers for an origin, nearest first: the source cluster's own cluster IPs (its external addresses only if it has
+ * none), then the external addresses of the other shards. Without a source cluster every shard counts as another one;
+ * without an origin all distances are equal.
  */
 export function orderOffers(
   offers: readonly Offer[],

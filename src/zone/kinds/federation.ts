@@ -9,18 +9,18 @@ import { ServiceScope, type TreeScope } from "../tree-scope.ts";
 import type { Distances, Origin } from "./distances.ts";
 import { type Offer, offersOf, orderOffers } from "./federation-offers.ts";
 
-/** A federation zone: who it is for decides which addresses it has. */
+/** A federation zone; the kind of its clients decides which addresses it has. */
 export interface FederationZone {
   /** The federation's name, a label. */
   readonly federation: string;
-  /** Internal clients get their own cluster's addresses first; external ones load balancers only, in one order but for places. */
+  /** Internal clients get their own cluster's addresses first; external ones only load balancers, ordered by locality alone. */
   readonly clients: "internal" | "external";
 }
 
 /**
  * Writes a service's names in a federation zone (federated service discovery):
  * `<service>.<ns>.<federation>.svc.<zone>` has every shard; `<cluster>.` before it has one; `<region>.` or
- * `<topology zone>.<region>.` between `svc` and the zone has the shards that are there.
+ * `<topology zone>.<region>.` between `svc` and the zone has the shards in that region or zone.
  */
 export function compileFederatedService(
   tree: TreeScope,
@@ -33,7 +33,7 @@ export function compileFederatedService(
   const scope = new ServiceScope(tree, { kind: "Service", namespace, name }, 0);
   const offers = offersOf(scope, service, clients);
   if (offers.length === 0) return;
-  const writer: NameWriter = { scope, askers: askersOf(tree, clients, distances), distances };
+  const writer: NameWriter = { scope, origins: originsOf(tree, clients, distances), distances };
   const own = [name, namespace, federation, "svc"];
   writeName(writer, tree.apex, own, offers);
   for (const clusterId of new Set(offers.map((offer) => offer.clusterId))) {
@@ -48,16 +48,16 @@ export function compileFederatedService(
 
 interface NameWriter {
   readonly scope: ServiceScope;
-  /** Who gets an order of his own, by view index. */
-  readonly askers: readonly (readonly [view: number, origin: Origin])[];
+  /** The views with an order of their own. */
+  readonly origins: readonly (readonly [view: number, origin: Origin])[];
   readonly distances: Distances;
 }
 
-function askersOf(
+function originsOf(
   { image }: TreeScope,
   clients: FederationZone["clients"],
   distances: Distances,
-): NameWriter["askers"] {
+): NameWriter["origins"] {
   const clusters = clients === "internal" ? [...image.views] : [];
   return [
     ...clusters.map(([clusterId, view]) => [view, distances.originOf(clusterId)] as const),
@@ -73,7 +73,7 @@ function writePlaces(writer: NameWriter, own: readonly string[], offers: readonl
       scope.report(
         offer.toldBy,
         "InvalidTopology",
-        `${labels.join(".")} cannot be labels of a DNS name: the service has no names there`,
+        `${labels.join(".")} cannot be labels of a DNS name: the service has no names in that region or zone`,
       );
       return;
     }
@@ -102,7 +102,7 @@ function writeHosts(writer: NameWriter, shardNode: number, offers: readonly Offe
 }
 
 function writeName(
-  { scope, askers, distances }: NameWriter,
+  { scope, origins, distances }: NameWriter,
   parent: number,
   labels: readonly string[],
   offers: readonly Offer[],
@@ -111,7 +111,7 @@ function writeName(
   if (node === undefined) return undefined;
   const anybody = orderOffers(offers, undefined, distances);
   const variants = new Map<number, RecordSets>();
-  for (const [view, origin] of askers) {
+  for (const [view, origin] of origins) {
     const own = orderOffers(offers, origin, distances);
     if (own.length !== anybody.length || own.some((offer, index) => offer !== anybody[index]))
       variants.set(view, recordSets(scope, own));
@@ -120,7 +120,7 @@ function writeName(
   return node;
 }
 
-/** Addresses in their order; where there is none, the alias to the first load balancer's host name. */
+/** Addresses in their order; without any, a CNAME record to the first load balancer's host name. */
 function recordSets(scope: ServiceScope, offers: readonly Offer[]): RecordSets {
   const { builder, ttl } = scope.tree.image;
   const sets = new RecordSets();
@@ -136,7 +136,7 @@ function recordSets(scope: ServiceScope, offers: readonly Offer[]): RecordSets {
     scope.report(
       toldBy,
       "HostNameLeftOut",
-      `the load balancer's host name ${target} has no place beside other addresses or another alias (RFC 1034 section 3.6.2): it answers at the names of its shard only`,
+      `the load balancer's host name ${target} cannot be a CNAME record next to other records (RFC 1034 section 3.6.2): only the names of its shard have it`,
     );
   return sets;
 }

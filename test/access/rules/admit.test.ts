@@ -287,6 +287,15 @@ describe("a token of an issuer", () => {
   });
 });
 
+describe("a bearer token of more than 16,384 characters", () => {
+  it.each([
+    [16_384, "UNKNOWN_TOKEN"],
+    [16_385, "TOKEN_TOO_LONG"],
+  ])("has %i: %s", async (length, code) => {
+    expect(told(await authority().admit(bearer("a".repeat(length))))).toEqual([401, code, "unknown"]);
+  });
+});
+
 describe("the challenge of a 401 (RFC 9110 section 11.6.1)", () => {
   const BEARER = 'Bearer realm="clusterset-doh"';
   const BASIC = 'Basic realm="clusterset-doh", charset="UTF-8"';

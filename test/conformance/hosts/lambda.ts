@@ -20,7 +20,7 @@ function lambdaHost(name: string, recorded: string): HostUnderTest {
     async start(settings) {
       const primary = await startPrimary(settings);
       const handler = createLambdaHandler(
-        createSecondaryHost(readSecondarySettings(primary.environment), "0.0.0", () => {}),
+        await createSecondaryHost(readSecondarySettings(primary.environment), "0.0.0", () => {}),
       );
       const template = recordedEvent(recorded);
       return {

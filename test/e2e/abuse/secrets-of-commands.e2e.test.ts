@@ -124,7 +124,7 @@ test("a secondary whose primary cannot be reached tells of no secret", async () 
     await client.http("/resolve?name=clusterset.local", { headers }),
     await client.http(path, { method: "PUT", headers, body: "{}" }),
   ];
-  await eventually(() => secondary.log()).toContain("forward-failed");
+  await eventually(() => secondary.log()).toContain("push-not-forwarded");
   await secondary.stop();
   expect(answers.map(({ status }) => status)).toContain(502);
   for (const { text } of answers) expect(canaries.foundIn("an answer", text)).toEqual([]);

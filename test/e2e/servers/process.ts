@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describeError } from "../../../src/hosts/logging/json-log.ts";
+import { describeError } from "../../../src/assembly/log.ts";
 import { waitFor } from "./wait.ts";
 
 /** What to start, and how to tell that it serves. */

@@ -9,7 +9,7 @@ const decode = (text: string): number[] | undefined => {
 };
 
 describe("base64url (RFC 4648 section 5)", () => {
-  it("decodes what Node encodes, padded or not", () => {
+  it("decodes Node's encoding, with and without padding", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         const text = Buffer.from(bytes).toString("base64url");
@@ -21,7 +21,7 @@ describe("base64url (RFC 4648 section 5)", () => {
     );
   });
 
-  it("takes nothing that has a character outside the alphabet", () => {
+  it("rejects characters outside the alphabet", () => {
     const stranger = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code));
     fc.assert(
       fc.property(fc.base64String(), stranger, fc.nat(), (text, character, at) => {
@@ -44,7 +44,7 @@ describe("base64url (RFC 4648 section 5)", () => {
     ["====", "padding alone"],
     ["AAA\u0141", "a letter whose low bits look like an A"],
     ["AAA\uff21", "the same beyond Latin"],
-  ])("refuses %j: %s", (text) => {
+  ])("rejects %j: %s", (text) => {
     expect(decode(text)).toBeUndefined();
   });
 });

@@ -25,26 +25,26 @@ describe("the DNS resource", () => {
   it.each(titled(dohCases))("%s", (_, entry) => checkCase(app.fetch, entry));
 
   it.each(titled(shortQueryCases))("%s", async (_, entry) => {
-    const small = openApp({ gateway, clock: () => NOW, zones: [], version: "0", longestQuery: 512 });
+    const small = openApp({ gateway, clock: () => NOW, zones: [], version: "0", queryBytes: 512 });
     await checkCase(small.fetch, entry);
   });
 });
 
 describe("GET (RFC 8484 section 4.1)", () => {
-  it("asks the gateway for the query in ?dns=, and declares the answer's length", async () => {
+  it("answers the query in ?dns= with its Content-Length", async () => {
     const response = await get(`/dns-query?dns=${base64url(query(NAME))}`, { accept: DNS });
     const { byteLength } = await response.arrayBuffer();
     expect(response.headers.get("content-length")).toBe(String(byteLength));
     expect(gateway.asked).toEqual([{ query: query(NAME), view: undefined }]);
   });
 
-  it("asks nothing where it refuses", async () => {
+  it("does not query the gateway for a rejected request", async () => {
     for (const accept of ["text/html", "application/dns-json"])
       await get(`/dns-query?dns=${base64url(query(NAME))}`, { accept });
     expect(gateway.asked).toEqual([]);
   });
 
-  it("takes padding, encoded or not, other parameters, and the first of two", async () => {
+  it("accepts padding, also percent-encoded, and other parameters, and uses the first of two", async () => {
     const text = base64url(query("a.bc", "A"));
     expect(text.length % 4).toBe(2);
     const searches = [`?dns=${text}==`, `?dns=${text}%3D%3D`, `?x=1&dns=${text}&y`, `?dns=${text}&dns=AAAA`];
@@ -56,7 +56,7 @@ describe("GET (RFC 8484 section 4.1)", () => {
     expect((await get(`/dns-query?dns=${base64url(sized(100_000))}`)).status).toBe(414);
   });
 
-  it("explains a refusal", async () => {
+  it("explains a rejection", async () => {
     expect((await (await get("/dns-query?dns=%zz")).text()).length).toBeGreaterThan(20);
   });
 
@@ -67,7 +67,7 @@ describe("GET (RFC 8484 section 4.1)", () => {
     expect(response.headers.get("cache-control")).toBe("no-store");
   });
 
-  it("does not let one query's bytes into the next", async () => {
+  it("keeps the bytes of two queries apart", async () => {
     await get(`/dns-query?dns=${base64url(query("a-much-longer-name.shop.svc.clusterset.test"))}`);
     await get(`/dns-query?dns=${base64url(query("a.b"))}`);
     expect(gateway.asked[1]?.query).toEqual(query("a.b"));
@@ -98,7 +98,7 @@ describe("POST (RFC 8484 section 4.1)", () => {
     expect(gateway.asked[0]?.query).toEqual(query(NAME));
   });
 
-  it("answers a body that is declared to be longer than 65,535 octets with 413 (RFC 8484 section 4.2.1)", async () => {
+  it("answers a Content-Length over 65,535 bytes with 413 (RFC 8484 section 4.2.1)", async () => {
     expect((await post(query(NAME), { "content-length": "65536" })).status).toBe(413);
     expect((await post(query(NAME), { "content-length": "nonsense" })).status).toBe(413);
   });
@@ -116,7 +116,7 @@ describe("POST (RFC 8484 section 4.1)", () => {
     expect(pulled).toBeLessThan(10);
   });
 
-  it("answers a body that breaks off with 400", async () => {
+  it("answers an incomplete body with 400", async () => {
     const body = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.error(new Error("gone")),
     });
@@ -126,7 +126,7 @@ describe("POST (RFC 8484 section 4.1)", () => {
 });
 
 describe("views by path", () => {
-  it("answers as the cluster in the path sees it", async () => {
+  it("answers in the view of the cluster in the path", async () => {
     const response = await get(`/clusters/cluster-a/dns-query?dns=${base64url(query(NAME))}`);
     expect(response.status).toBe(200);
     await post(query(NAME), {}, "/clusters/cluster-b/dns-query");
@@ -135,7 +135,7 @@ describe("views by path", () => {
 });
 
 describe("counting", () => {
-  it("counts queries by view, outcome and type, and refusals by status", async () => {
+  it("counts queries by view, outcome and type, and rejections by status", async () => {
     await get(`/dns-query?dns=${base64url(query(NAME, "AAAA"))}`);
     await post(query(NAME, "NAPTR"), {}, "/clusters/cluster-a/dns-query");
     await get("/resolve?name=web.shop.svc.clusterset.test&type=HTTPS");
@@ -153,7 +153,7 @@ describe("counting", () => {
 });
 
 describe("an error of the gateway", () => {
-  it("becomes a 500 that keeps its words to the log", async () => {
+  it("becomes a 500 whose message is only in the log", async () => {
     const errors: Error[] = [];
     const failing = openApp({
       gateway: Object.assign(new FakeGateway(), {

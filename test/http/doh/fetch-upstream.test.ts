@@ -12,7 +12,7 @@ const body = (bytes: Uint8Array, headers: Record<string, string> = { "content-ty
   new Response(new Uint8Array(bytes), { status, headers });
 
 describe("DNS over HTTPS by fetch (RFC 8484 section 4.1)", () => {
-  it("posts the query as it is, and follows no redirect", async () => {
+  it("posts the query unchanged, and follows no redirect", async () => {
     const signal = new AbortController().signal;
     const sent: [string, RequestInit][] = [];
     const one = upstream(async (url, request) => {
@@ -44,13 +44,13 @@ describe("DNS over HTTPS by fetch (RFC 8484 section 4.1)", () => {
     ["another type", () => body(QUERY, { "content-type": "text/html" }), "HTTP 200 with text/html"],
     ["no type", () => new Response(null), "HTTP 200 with "],
     ["more than a DNS message", () => body(new Uint8Array(65_536)), "longer than a DNS message"],
-  ])("takes no answer with %s", async (_, respond, message) => {
+  ])("rejects an answer with %s", async (_, respond, message) => {
     await expect(
       upstream(async () => respond()).exchange(QUERY, new AbortController().signal),
     ).rejects.toThrow(message);
   });
 
-  it("takes the longest one", async () => {
+  it("accepts the longest answer", async () => {
     const one = upstream(async () => body(new Uint8Array(65_535)));
     expect(await one.exchange(QUERY, new AbortController().signal)).toHaveLength(65_535);
   });

@@ -58,7 +58,7 @@ function appOf(
   return { app, get, ask, json, asked, clock, counters, forwarder };
 }
 
-describe("a name outside the zones", () => {
+describe("a name out of zone", () => {
   it("may be read by pages of other origins, unless the client's address is what admits it to upstreams", async () => {
     const readers = async (clients?: readonly string[]) => {
       const { ask, get } = appOf({}, undefined, {}, clients);
@@ -73,7 +73,7 @@ describe("a name outside the zones", () => {
     expect(await readers(["192.0.2.0/24"])).toEqual([null, null, "*"]);
   });
 
-  it("is forwarded; HTTP caches may keep it as long as its TTL is (RFC 8484 section 5.1)", async () => {
+  it("is forwarded; HTTP caches may store it for its TTL (RFC 8484 section 5.1)", async () => {
     const { ask, clock } = appOf();
     const { response, packet } = await ask(NAME);
     expect(packet).toMatchObject({
@@ -88,7 +88,7 @@ describe("a name outside the zones", () => {
     expect(later.response.headers.get("cache-control")).toBe("max-age=18");
   });
 
-  it("is forwarded by POST, too, and what is in the zones is not", async () => {
+  it("is forwarded after a POST, too, unlike names in the zones", async () => {
     const { app, asked, ask } = appOf();
     const post = await app.request("/dns-query", {
       method: "POST",
@@ -101,7 +101,7 @@ describe("a name outside the zones", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("whose upstream fails is SERVFAIL, which nobody may keep", async () => {
+  it("is SERVFAIL, which caches must not store, if its upstream fails", async () => {
     const { ask } = appOf({}, { dead });
     const { response, packet } = await ask(NAME);
     expect([response.status, packet.rcode, response.headers.get("cache-control")]).toEqual([
@@ -111,7 +111,7 @@ describe("a name outside the zones", () => {
     ]);
   });
 
-  it("is counted like any other", async () => {
+  it("is counted like any other name", async () => {
     const { ask, counters } = appOf();
     await ask(NAME);
     await ask(NAME);
@@ -144,7 +144,7 @@ describe("the policy is the path's", () => {
     expect((await ask(OURS, path)).packet.rcode).toBe("NOERROR");
   });
 
-  it("in JSON as well, also on paths that were added", async () => {
+  it("holds for JSON, also on configured paths", async () => {
     const { json } = appOf(policies);
     expect(await json(NAME)).toMatchObject({ Status: 3 });
     expect(await json(NAME, "/dns-query")).toMatchObject({ Status: 5 });
@@ -152,14 +152,14 @@ describe("the policy is the path's", () => {
     expect(await json(NAME, "/clusters/cluster-a/resolve")).toMatchObject({ Status: 3 });
   });
 
-  it("other paths are none", async () => {
+  it("does not exist for other paths", async () => {
     const { get } = appOf(policies);
     expect((await get("/everything/else")).status).toBe(404);
   });
 });
 
 describe("the Comment of JSON", () => {
-  it("says who answered, and how long ago", async () => {
+  it("names the upstream and the age of the answer", async () => {
     const { json, clock } = appOf({}, { "dns.example.net": saysInTurn(addressOf("192.0.2.1"), dead) });
     expect((await json(NAME)).Comment).toBe("forwarded to dns.example.net");
     await clock.advance(12_400);
@@ -170,19 +170,19 @@ describe("the Comment of JSON", () => {
     );
   });
 
-  it("says that nobody answered", async () => {
+  it("says that no upstream answered", async () => {
     expect((await appOf({}, { dead }).json(NAME)).Comment).toBe(
       "Extended DNS Error 23; forwarded, but no upstream answered",
     );
   });
 
-  it("of names that are not forwarded is that of any other", async () => {
+  it("is the usual one for names that are not forwarded", async () => {
     expect((await appOf({ default: "refuse" }).json(NAME)).Comment).toContain("seen from outside");
   });
 });
 
-describe("a client that asks too much", () => {
-  it("gets 429 with Retry-After (RFC 6585 section 4), but everything in the zones", async () => {
+describe("a client over the limit on forwarded names", () => {
+  it("gets 429 with Retry-After (RFC 6585 section 4), and still gets names in the zones", async () => {
     const { get, ask, json, counters } = appOf({}, undefined, {
       clients: { queriesPerSecond: 0.5, burst: 1 },
     });
@@ -199,7 +199,7 @@ describe("a client that asks too much", () => {
   });
 });
 
-it("metrics say what became of queries, and how upstreams do", async () => {
+it("metrics show the outcomes of queries and the health of upstreams", async () => {
   const { ask, forwarder, counters, clock } = appOf(
     {},
     { "dead:53": dead, "one:53": addressOf("192.0.2.1") },

@@ -16,7 +16,7 @@ test("answers that differ in length or freshness never share header fields", () 
         });
 });
 
-test("the fields of equal answers are one object, which cannot be changed", () => {
+test("equal answers share one immutable object of fields", () => {
   const headers = new PlainHeaders(undefined, true, false);
   const fields = headers.of(100, 5);
   expect(headers.of(100, 5)).toBe(fields);
@@ -26,7 +26,7 @@ test("the fields of equal answers are one object, which cannot be changed", () =
   expect(Object.isFrozen(fields)).toBe(true);
 });
 
-test("what is kept is bounded, and stays right when it is full", () => {
+test("the cache is bounded, and correct when it is full", () => {
   const headers = new PlainHeaders(undefined, false, true);
   const first = headers.of(12, 1);
   for (let length = 100; length < 5100; length++) headers.of(length, 5);

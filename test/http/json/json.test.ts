@@ -21,14 +21,14 @@ const asked = () => decode(Buffer.from(gateway.asked.at(-1)!.query));
 describe("the JSON form", () => {
   it.each(titled(jsonCases))("%s", (_, entry) => checkCase(app.fetch, entry));
 
-  it("says whom an answer is for and how fresh the knowledge behind it is", async () => {
+  it("describes the view and the age of an answer", async () => {
     expect(await (await get(`/resolve?name=${NAME}&type=A`)).json()).toMatchObject({
       Comment:
         "seen from outside; 2 of 2 clusters live; cluster-b last seen 5 s ago; cluster-a last seen 3 s ago",
     });
   });
 
-  it("asks as the cluster in the path", async () => {
+  it("has the view of the cluster in the path", async () => {
     await get(`/clusters/cluster-a/resolve?name=${NAME}`);
     expect(gateway.asked[0]?.view).toBe("cluster-a");
   });
@@ -70,7 +70,7 @@ describe("the JSON form", () => {
     expect(answer.Additional?.map((record) => record.data)).toEqual(["10.1.0.2"]);
   });
 
-  it("tells the response code and the Extended DNS Error (RFC 8914)", async () => {
+  it("has the response code and the Extended DNS Error (RFC 8914)", async () => {
     gateway.reply = {
       rcode: 2,
       freshness: 0,
@@ -96,7 +96,7 @@ describe("the JSON form", () => {
     });
   });
 
-  it("says which clusters are silent, oldest first, and sums up many", async () => {
+  it("names silent clusters, oldest first, and summarizes many", async () => {
     gateway.state = {
       ...gateway.state,
       clusters: [
@@ -116,7 +116,7 @@ describe("the JSON form", () => {
 });
 
 describe("parameters", () => {
-  it("sets CD and DO, RD and ID 0, and a payload size that JSON can hold", async () => {
+  it("sets CD, DO, RD, ID 0 and the largest payload size", async () => {
     await get(`/resolve?name=${NAME}&cd=1&do=true`);
     expect(asked()).toMatchObject({ id: 0, flag_cd: true, flag_rd: true });
     expect(asked().additionals).toMatchObject([
@@ -127,7 +127,7 @@ describe("parameters", () => {
     expect(asked().additionals).toMatchObject([{ type: "OPT", flag_do: false }]);
   });
 
-  it("that are malformed ask nothing", async () => {
+  it("cause no query if they are malformed", async () => {
     for (const search of ["", "?name=a..example", "?name=a.example&type=BOGUS"])
       await get(`/resolve${search}`);
     expect(gateway.asked).toEqual([]);

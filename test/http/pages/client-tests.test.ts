@@ -13,7 +13,7 @@ const result = async (world: PagesWorld, token: string) =>
   (await world.fetch(`/setup/test?zone=${ZONE}&token=${token}`, { accept: "application/json" })).json();
 
 describe("the test of a client", () => {
-  it("says that no query came, then that one did, and from whom", async () => {
+  it("shows that no query arrived, then that one did, with its view", async () => {
     const world = await pagesWorld(twoClusters());
     const { html } = await world.page("/setup/test");
     const token = tokenOf(html);
@@ -36,7 +36,7 @@ describe("the test of a client", () => {
     expect(text).not.toContain("start another test");
   });
 
-  it("does not change what is answered: the name does not exist", async () => {
+  it("does not change the answer: the name does not exist", async () => {
     const world = await pagesWorld(twoClusters());
     const token = tokenOf((await world.page("/setup/test")).html);
     const response = await world.fetch(`/resolve?name=client-test-${token}.dns.${ZONE}`);
@@ -44,14 +44,14 @@ describe("the test of a client", () => {
     expect(await result(world, token)).toMatchObject({ seen: true });
   });
 
-  it("is seen while nothing is known yet, too", async () => {
+  it("works before the first push", async () => {
     const world = await pagesWorld([]);
     const token = tokenOf((await world.page("/setup/test")).html);
     await ask(world, `client-test-${token}.dns.${ZONE}`);
     expect(await result(world, token)).toMatchObject({ seen: true });
   });
 
-  it("makes the browser load the name, and lets the script ask the gateway alone", async () => {
+  it("makes the browser load the name, and its script may query only the gateway", async () => {
     const world = await pagesWorld(twoClusters(), { publicUrl: "https://doh.example.org" });
     const { headers, html } = await world.page("/setup/test");
     const policy = headers.get("content-security-policy")!;
@@ -59,7 +59,7 @@ describe("the test of a client", () => {
     expect(policy).toContain("connect-src 'self' https://doh.example.org;");
   });
 
-  it("is a new one each time", async () => {
+  it("has a new name each time", async () => {
     const world = await pagesWorld(twoClusters());
     const tokens = await Promise.all(
       [1, 2, 3].map(async () => tokenOf((await world.page("/setup/test")).html)),
@@ -67,14 +67,14 @@ describe("the test of a client", () => {
     expect(new Set(tokens).size).toBe(3);
   });
 
-  it.each(["", "short", "G".repeat(20), "0".repeat(21)])("knows no test %j", async (token) => {
+  it.each(["", "short", "G".repeat(20), "0".repeat(21)])("has no test with the token %j", async (token) => {
     const world = await pagesWorld(twoClusters());
     const response = await world.fetch(`/setup/test?token=${token}`, { accept: "application/json" });
     expect(response.status).toBe(404);
     expect((await world.page(`/setup/test?token=${token}`)).html).toContain("client-test-");
   });
 
-  it("tells where a host cannot tell", async () => {
+  it("explains on which hosts it does not work", async () => {
     const world = await pagesWorld(twoClusters(), { canSeeTests: false });
     const { text, html } = await world.page("/setup/test");
     expect(text).toContain("many places that do not share their queries");
@@ -82,7 +82,7 @@ describe("the test of a client", () => {
   });
 });
 
-describe("what is remembered", () => {
+describe("the record of queries", () => {
   const TOKEN = "0123456789abcdef0123";
   it("ends after two minutes, and is bounded", () => {
     const tests = new ClientTests();
@@ -96,7 +96,7 @@ describe("what is remembered", () => {
     expect(tests.sightingOf("3e7".padStart(20, "0"), NOW)).toBeDefined();
   });
 
-  it("is no other name, whatever is asked", () => {
+  it("contains no other names, for any query", () => {
     const tests = new ClientTests();
     for (const name of [
       "client-test-.dns.x",

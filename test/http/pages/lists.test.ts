@@ -34,7 +34,7 @@ describe("/", () => {
     expect(text.indexOf("clusterset.test")).toBeLessThan(text.indexOf("clusterset.local"));
   });
 
-  it("tells a cluster that fell silent from one that lives", async () => {
+  it("distinguishes a silent cluster from a live one", async () => {
     const world = await pagesWorld(twoClusters());
     const renewed = world.gateway.renew("west", world.gateway.status().clusters[1]!.generation, 600);
     await world.clock.advance(0);
@@ -47,7 +47,7 @@ describe("/", () => {
     expect(text.indexOf("east")).toBeLessThan(text.indexOf("west"));
   });
 
-  it("stays small with 10,000 services, and says how many there are", async () => {
+  it("is small with 10,000 services, and shows their number", async () => {
     const world = await pagesWorld([crowd(10_000)]);
     const first = await world.page("/");
     expect(first.html.length).toBeLessThan(60_000);
@@ -59,7 +59,7 @@ describe("/", () => {
     expect(list.text).toContain("Page 200 of 200");
   });
 
-  it("names what is not known here, and who knows it", async () => {
+  it("names lists that only the primary has", async () => {
     const world = await pagesWorld(twoClusters());
     const { image } = world.gateway.current(world.clock.now())!;
     const secondary = await pagesWorld(twoClusters(), {
@@ -75,7 +75,7 @@ describe("/", () => {
 });
 
 describe("/services", () => {
-  it("finds by words, by a whole name, and keeps the search over its pages", async () => {
+  it("searches by words or a full name, and keeps the search on all pages", async () => {
     const world = await pagesWorld([crowd(120), snapshot("west", { namespaces: { ops: {} } })]);
     expect((await world.page("/services?q=service-00007")).text).toContain("1 service.");
     expect((await world.page("/services?q=SHOP+service-0000")).text).toContain("10 services.");
@@ -94,7 +94,7 @@ describe("/services", () => {
     expect((await world.page("/services?q=shop&page=99")).links).toContain("/services?q=shop&page=3");
   });
 
-  it("tells what a service has: addresses, ports, clusters", async () => {
+  it("shows a service's addresses, ports and clusters", async () => {
     const { text } = await (await pagesWorld(twoClusters())).page("/services");
     expect(text).toContain(
       "10.200.0.1, 10.201.0.1, fd00::c8:1 · https (tcp) 443 · dns (udp) 53 · from east, west",
@@ -106,7 +106,7 @@ describe("/services", () => {
 });
 
 describe("/conflicts", () => {
-  it("says them in words", async () => {
+  it("describes them", async () => {
     const disagreeing = twoClusters().map((cluster, index) => ({
       ...cluster,
       exports: {
@@ -123,7 +123,7 @@ describe("/conflicts", () => {
     );
   });
 
-  it("says that there is none", async () => {
+  it("says if there are none", async () => {
     const { text } = await (await pagesWorld([snapshot("east")])).page("/conflicts");
     expect(text).toContain("No conflict: all clusters agree.");
     expect(text).toContain("No finding: everything exported is served.");

@@ -23,7 +23,7 @@ const hexOf = (html: string, label: string) =>
   );
 
 describe("a look-up", () => {
-  it("says what there is, for whom, and how fresh it is", async () => {
+  it("shows the answer, its view and its age", async () => {
     const { status, text } = await world.page(`/?name=${WEB}&type=A`);
     expect(status).toBe(200);
     expect(text).toContain("The name exists: 2 records.");
@@ -31,7 +31,7 @@ describe("a look-up", () => {
     expect(text).toMatch(/10\.200\.0\.1 A 5 s Answer web\.shop\.svc\.clusterset\.test\./);
   });
 
-  it("shows wire and JSON forms that are the gateway's own", async () => {
+  it("shows the wire and JSON forms of the gateway's answer", async () => {
     const { html, text, links } = await world.page(`/?name=${WEB}&type=AAAA`);
     const json = JSON.parse(
       /aria-label="The answer in JSON">([^<]*)</.exec(html)![1]!.replaceAll("&quot;", '"'),
@@ -48,7 +48,7 @@ describe("a look-up", () => {
     expect(decode(message).answers).toMatchObject([{ data: "fd00::c8:1" }]);
   });
 
-  it("asks as the cluster that is chosen, and keeps what was typed", async () => {
+  it("has the view of the chosen cluster, and keeps the typed values", async () => {
     const { text, html, links } = await world.page(`/?name=${WEB}&type=A&view=west`);
     expect(text).toContain("Seen from west");
     expect(text).toContain("10.201.0.1");
@@ -59,9 +59,9 @@ describe("a look-up", () => {
   });
 
   it.each([
-    ["a name that is none", "nothing.shop.svc.clusterset.test", "A", "The name does not exist (NXDOMAIN)"],
-    ["a type that is none", WEB, "TXT", "has no TXT records (NODATA)"],
-    ["a name outside", "example.org", "A", "out of the zones of this gateway"],
+    ["a missing name", "nothing.shop.svc.clusterset.test", "A", "The name does not exist (NXDOMAIN)"],
+    ["a missing type", WEB, "TXT", "has no TXT records (NODATA)"],
+    ["a name out of zone", "example.org", "A", "out of the zones of this gateway"],
     ["a number as type", WEB, "65280", "has no TYPE65280 records"],
     ["an address", "10.200.0.1", "A", "web.shop.svc.clusterset.local."],
   ])("explains %s", async (_, name, type, said) => {
@@ -71,10 +71,10 @@ describe("a look-up", () => {
   });
 
   it.each([
-    ["a name that is malformed", "name=a..b&type=A", "empty label"],
-    ["a type that is malformed", `name=${WEB}&type=BOGUS`, "parameter type"],
-    ["a cluster that is none", `name=${WEB}&view=nowhere`, 'no cluster "nowhere"'],
-  ])("says beside the form what is wrong with %s", async (_, search, said) => {
+    ["a malformed name", "name=a..b&type=A", "empty label"],
+    ["a malformed type", `name=${WEB}&type=BOGUS`, "parameter type"],
+    ["an unknown cluster", `name=${WEB}&view=nowhere`, 'no cluster "nowhere"'],
+  ])("shows the error next to the form for %s", async (_, search, said) => {
     const { status, text, html } = await world.page(`/?${search}`);
     expect(status).toBe(400);
     expect(text).toContain(said);
@@ -82,7 +82,7 @@ describe("a look-up", () => {
     expect(html).toContain('aria-invalid="true"');
   });
 
-  it("says that it cannot answer yet, and why", async () => {
+  it("explains why it cannot answer yet", async () => {
     const empty = await pagesWorld([]);
     const { status, text } = await empty.page(`/?name=${WEB}`);
     expect(status).toBe(200);
@@ -92,7 +92,7 @@ describe("a look-up", () => {
     expect(text).toContain("no cache may keep this answer");
   });
 
-  it("takes no text of strangers for markup, whatever is typed", async () => {
+  it("escapes any typed text", async () => {
     const markup = fc.stringMatching(/^[<>"'&a-z=/ ]{1,40}$/);
     await fc.assert(
       fc.asyncProperty(markup, markup, markup, async (name, type, view) => {
@@ -100,7 +100,7 @@ describe("a look-up", () => {
         const plain = (await world.page("/")).html;
         const found = (await world.page("/?name=b&type=a&view=")).html;
         const tags = (of: string) => [...of.matchAll(/<\/?([a-z0-9]+)/g)].map(([, tag]) => tag);
-        // What a look-up has by itself, beside the notice that something typed is wrong.
+        // The parts of a result, besides the error about the typed values.
         const known = new Set([...tags(plain), ...tags(found), "table", "tr", "th", "td", "thead", "tbody"]);
         for (const tag of tags(html)) expect(known).toContain(tag);
         expect(html.match(/<form /g)).toHaveLength(plain.match(/<form /g)!.length);

@@ -15,8 +15,8 @@ beforeAll(async () => {
   world = await pagesWorld(twoClusters());
 });
 
-describe("a path where there is nothing", () => {
-  it("is a page with links that work, for a browser", async () => {
+describe("an unknown path", () => {
+  it("is a page with working links for a browser", async () => {
     const { status, text, links } = await readPage(await world.fetch("/nothing", BROWSER));
     expect(status).toBe(404);
     expect(text).toContain("Nothing exists at this address.");
@@ -25,12 +25,12 @@ describe("a path where there is nothing", () => {
     for (const path of paths) expect((await world.fetch(path)).status, path).toBe(200);
   });
 
-  it("shows nothing of the request", async () => {
+  it("shows no part of the request", async () => {
     const { html } = await readPage(await world.fetch("/tokens/secret-token?name=web", BROWSER));
     expect(html).not.toContain("secret-token");
   });
 
-  it("has links behind the token of the path", async () => {
+  it("has links with the token of the path", async () => {
     const { ask } = await accessWorld();
     const response = await ask("/nothing", { prefix: "/tokens/phone" }, { headers: BROWSER });
     expect(response.status).toBe(404);
@@ -49,13 +49,13 @@ describe("a path where there is nothing", () => {
     );
   });
 
-  it("is text for a browser where there are no pages", async () => {
+  it("is text for a browser if pages are off", async () => {
     const app = openApp({ gateway: new FakeGateway(), clock: () => NOW, zones: [], version: "0" });
     const response = await app.request("/nothing", { headers: BROWSER });
     expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   });
 
-  it("is counted as a rejected request, page or not", async () => {
+  it("is counted as a rejected request in both forms", async () => {
     const counters = new QueryCounters();
     const pages = { directory: createDirectory(() => undefined) };
     const zones = ["clusterset.test"];
@@ -69,7 +69,7 @@ describe("a path where there is nothing", () => {
   });
 });
 
-describe("a file of /setup that there is not", () => {
+describe("a missing file of /setup", () => {
   it.each([
     ["/setup/curl/other.sh", "This file does not exist"],
     ["/setup/other/file", "This file does not exist"],

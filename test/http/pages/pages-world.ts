@@ -1,7 +1,7 @@
 import { ClientTests } from "../../../src/answer/client-tests.ts";
+import { createStages } from "../../../src/assembly/stages.ts";
 import { ServeConfig } from "../../../src/config/serve-config.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
-import { createStages } from "../../../src/hosts/settings/stages.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import type { PageSettings } from "../../../src/http/pages/page-parts.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
@@ -10,7 +10,7 @@ import { FakeClock } from "../../gateway/fake-clock.ts";
 import { openApp } from "../open-app.ts";
 import { type ReadPage, readPage } from "./read-page.ts";
 
-/** A gateway with pages, whose clock stands still unless it is told. */
+/** A gateway with pages and a stopped clock. */
 export interface PagesWorld {
   readonly clock: FakeClock;
   readonly gateway: Awaited<ReturnType<typeof openGateway>>;
@@ -21,23 +21,23 @@ export interface PagesWorld {
 interface WorldSettings {
   readonly zones?: readonly string[];
   readonly origin?: string;
-  /** Whether the gateway can tell what it was asked. */
+  /** Whether the gateway records the queries of client tests. */
   readonly canSeeTests?: boolean;
 }
 
-/** The address that requests come by. */
+/** The address of the requests. */
 export const ORIGIN = "https://doh.example:8443";
 
 async function openGateway(clock: FakeClock, zones: readonly string[]) {
   return Gateway.open({
     store: createMemoryStore(),
-    stages: createStages({ ...ServeConfig.parse({}), federations: [], zones }),
+    stages: createStages({ ...ServeConfig.parse({}), federations: [], zones: [...zones] }),
     clock,
     onEvent: () => {},
   });
 }
 
-/** Pushes the snapshots and opens the pages; `settings` win over those of a gateway that knows everything. */
+/** Pushes the snapshots and opens the pages; `settings` override those of a gateway with all parts. */
 export async function pagesWorld(
   snapshots: readonly ClusterSnapshot[],
   settings: Partial<PageSettings> & WorldSettings = {},

@@ -1,18 +1,18 @@
 import { expect } from "vitest";
 
-/** A page as a reader sees it, for checks that hold for every page. */
+/** The text of a page, for checks of all pages. */
 export interface ReadPage {
   readonly status: number;
   readonly headers: Headers;
   readonly html: string;
-  /** The text without tags, with spaces in one. */
+  /** The text without tags, with single spaces. */
   readonly text: string;
   readonly ids: readonly string[];
   /** `href` and `src` values, unescaped. */
   readonly links: readonly string[];
 }
 
-/** Reads a page and holds it against what is true of all of them: it is whole, escaped, and within its policy. */
+/** Reads a page and checks what holds for all pages: it is complete, escaped, and within its policy. */
 export async function readPage(response: Response): Promise<ReadPage> {
   const html = await response.text();
   const page = {
@@ -55,7 +55,7 @@ async function expectPolicy({ headers, html }: ReadPage): Promise<void> {
     expect(allowed).toHaveLength(blocks.length);
     for (const text of blocks) expect(allowed).toContain(`'sha256-${await sha256(text)}'`);
   }
-  // No other way to a script or a style: the policy would stop it, and the page would not be what it seems.
+  // No other script or style: the policy would block it.
   expect(html).not.toMatch(/<script |<style |<link (?!rel="icon")| on[a-z]+=| style="/);
 }
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
 const withoutZone = (link: string) => link.replace(/\?.*$/, "");
 
 describe("/setup", () => {
-  it("is made for the alias zone unless told, and for the gateway's public address", async () => {
+  it("shows the alias zone by default, and the gateway's public address", async () => {
     const { text, links, html } = await world.page("/setup");
     expect(text).toContain("Set up a client for clusterset.test");
     expect(text).toContain("https://doh.example.org/dns-query{?dns}");
@@ -36,14 +36,14 @@ describe("/setup", () => {
     );
   });
 
-  it("links to every file that it shows, and each is the same text", async () => {
+  it("links to every file that it shows, with the same text", async () => {
     const { html, links } = await world.page("/setup");
     const files = links.filter((link) => /^\/setup\/[^/]+\/[^/]+\?/.test(link));
     const shown = CLIENT_GROUPS.flatMap(({ clients }) => clients)
-      // Firefox does not take the self-signed certificate.
+      // Firefox does not accept the self-signed certificate.
       .filter(({ id }) => id !== "firefox")
       .reduce((count, { files: made }) => count + made.length, 0);
-    // The certificate is a link alone.
+    // The certificate is only a link.
     expect(files).toHaveLength(shown + 1);
     for (const link of files) {
       const response = await world.fetch(link);
@@ -64,14 +64,14 @@ describe("/setup", () => {
     }
   });
 
-  it("takes the address of the request where none is set, and says so", async () => {
+  it("uses the address of the request if none is configured, and says so", async () => {
     const guessing = await pagesWorld(twoClusters());
     const { text } = await guessing.page("/setup");
     expect(text).toContain(`${ORIGIN}/dns-query`);
     expect(text).toContain("set publicUrl");
   });
 
-  it("makes no files for an address that DNS over HTTPS cannot have, and says what to do", async () => {
+  it("rejects an address that DNS over HTTPS cannot have, and says what to do", async () => {
     const clear = await pagesWorld(twoClusters(), { origin: "http://doh.example" });
     const { status, text } = await clear.page("/setup");
     expect(status).toBe(404);
@@ -84,7 +84,7 @@ describe("/setup", () => {
     expect((await behindProxy.page("/setup")).text).toContain("https://doh.example/dns-query");
   });
 
-  it("believes no Host field that breaks out of a file", async () => {
+  it("rejects a Host field that breaks out of a file", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.webUrl({ validSchemes: ["https"], withFragments: true, withQueryParameters: true }),
@@ -102,13 +102,13 @@ describe("/setup", () => {
     );
   });
 
-  it("shows a name that there is, in the zone that is chosen", async () => {
+  it("shows an existing name in the chosen zone", async () => {
     expect((await world.page("/setup")).text).toContain("@192.0.2.1 log.ops.svc.clusterset.test A");
     const empty = await pagesWorld([snapshot("east")], everything);
     expect((await empty.page("/setup")).text).toContain("@192.0.2.1 dns-version.clusterset.test TXT");
   });
 
-  it("gives the self-signed certificate, and tells where there is none", async () => {
+  it("offers the self-signed certificate, and explains if there is none", async () => {
     const response = await world.fetch("/setup/certificate/certificate.crt");
     expect(await response.text()).toBe(everything.reach().certificate);
     const other = await pagesWorld([]);

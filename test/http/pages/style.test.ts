@@ -30,19 +30,19 @@ describe.each([
   ["dark", colours(dark)],
 ])("the %s colours", (_, scheme) => {
   it.each(["text", "soft", "link", "good", "bad"])(
-    "--%s can be read on both backgrounds (WCAG 2.2, 1.4.3)",
+    "--%s has enough contrast on both backgrounds (WCAG 2.2, 1.4.3)",
     (name) => {
       for (const background of ["page", "box"])
         expect(contrast(scheme[name]!, scheme[background]!), background).toBeGreaterThanOrEqual(4.5);
     },
   );
 
-  it("a button's text and a field's border can be seen (1.4.3, 1.4.11)", () => {
+  it("a button's text and a field's border have enough contrast (1.4.3, 1.4.11)", () => {
     expect(contrast(scheme.page!, scheme.link!)).toBeGreaterThanOrEqual(4.5);
     expect(contrast(scheme.soft!, scheme.page!)).toBeGreaterThanOrEqual(3);
   });
 });
 
-it("the black and white of the comparison are 21 to 1", () => {
+it("black on white has a contrast of 21 to 1", () => {
   expect(contrast("#000", "#ffffff")).toBeCloseTo(21);
 });

@@ -29,12 +29,14 @@ export async function openPushApi(
     onEvent: () => {},
   });
   const gateway: PushGateway = {
+    arrived: (clusterId) => real.arrived(clusterId),
     replace: (...push) => real.replace(...push),
     patch: (...push) => real.patch(...push),
     renew: (...push) => real.renew(...push),
     leave: (clusterId) => real.leave(clusterId),
     snapshotOf: (clusterId) => real.snapshotOf(clusterId),
     status: () => real.status(),
+    unixTime: (at) => real.unixTime(at),
     ...given.gateway,
   };
   const errors: unknown[] = [];

@@ -1,6 +1,6 @@
 import { readSetupFacts, type SetupFacts, type SetupRequest } from "../../../src/http/setup/setup-facts.ts";
 
-/** Facts of a gateway that has everything; `changes` wins. */
+/** Facts of a gateway with all listeners; `changes` override them. */
 export function facts(changes: Partial<SetupRequest> = {}): SetupFacts {
   return readSetupFacts({
     url: "https://doh.example.org",

@@ -1,7 +1,7 @@
-/** What a property list holds. */
+/** A value of a property list. */
 export type PropertyList = string | number | boolean | PropertyList[] | { [key: string]: PropertyList };
 
-/** Reads an XML property list (Apple, plist(5)) strictly: whatever is not expected at its place is an error. */
+/** Reads an XML property list (Apple, plist(5)) strictly: an unexpected element is an error. */
 export function parsePropertyList(xml: string): PropertyList {
   const tokens = [...xml.matchAll(/<[^>]*>|[^<]+/g)].map(([token]) => token);
   let at = 0;
@@ -47,7 +47,7 @@ export function parsePropertyList(xml: string): PropertyList {
         return dictionary;
       }
       default:
-        throw new Error(`${token} is no value`);
+        throw new Error(`${token} is not a value`);
     }
   };
   take('<?xml version="1.0" encoding="UTF-8"?>');

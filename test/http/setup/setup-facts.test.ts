@@ -17,7 +17,7 @@ describe("the facts", () => {
     ["https://192.0.2.1:8443", "https://192.0.2.1:8443", "192.0.2.1", 8443],
     ["https://[2001:DB8::1]:8443", "https://[2001:db8::1]:8443", "2001:db8::1", 8443],
     ["https://localhost:8443", "https://localhost:8443", "localhost", 8443],
-  ])("%s is %s", (url, origin, host, port) => {
+  ])("%s has the origin %s", (url, origin, host, port) => {
     expect(facts({ url })).toMatchObject({ origin, host, port, resource: `${origin}/dns-query` });
   });
 
@@ -25,28 +25,28 @@ describe("the facts", () => {
     ["http, which DNS over HTTPS cannot use", { url: "http://doh.example.org" }, /publicUrl/],
     ["no URL", { url: "doh.example.org" }, /publicUrl/],
     ["credentials", { url: "https://user:secret@doh.example.org" }, /password/],
-    ["a host with characters that files cannot hold", { url: "https://a'b.example" }, /host/],
+    ["a host with characters that files cannot contain", { url: "https://a'b.example" }, /host/],
     ["a zone with a line break", { zone: "a\nb.test" }, /zone/],
     ["a zone with a quote", { zone: 'a".test' }, /zone/],
     ["a zone with an escape", { zone: "a\\034.test" }, /zone/],
     ["the root", { zone: "." }, /zone/],
     ["an example with a space", { example: { name: "a b.test", type: "A" } }, /example/],
-    ["an example of a type that is none", { example: { name: "a.test", type: "A; rm" } }, /type/],
-    ["an address that is none", { addresses: ["192.0.2.1; rm"] }, /IP address/],
-    ["a port that is none", { dns: { address: undefined, port: 0 } }, /port/],
-  ] as const)("refuse %s", (_, changes, message) => {
+    ["an example with an invalid type", { example: { name: "a.test", type: "A; rm" } }, /type/],
+    ["an invalid address", { addresses: ["192.0.2.1; rm"] }, /IP address/],
+    ["an invalid port", { dns: { address: undefined, port: 0 } }, /port/],
+  ] as const)("reject %s", (_, changes, message) => {
     expect(() => facts(changes as Partial<SetupRequest>)).toThrow(SetupError);
     expect(() => facts(changes as Partial<SetupRequest>)).toThrow(message);
   });
 
-  it("know the addresses of a host that is one, and of localhost", () => {
+  it("have the addresses of a host that is an address, and of localhost", () => {
     expect(facts({ url: "https://[2001:db8::1]", addresses: [] }).addresses).toEqual(["2001:db8::1"]);
     expect(facts({ url: "https://localhost:8443", addresses: [] }).addresses).toEqual(["127.0.0.1", "::1"]);
     expect(facts({ addresses: ["2001:DB8::1"] }).addresses).toEqual(["2001:db8::1"]);
   });
 });
 
-// Mostly names, so that many get through.
+// Mostly names, so that many are valid.
 const hostile = fc.oneof(
   { arbitrary: fc.domain(), weight: 8 },
   { arbitrary: fc.string({ unit: "binary", maxLength: 60 }), weight: 1 },
@@ -54,8 +54,8 @@ const hostile = fc.oneof(
   { arbitrary: fc.webUrl(), weight: 1 },
 );
 
-describe("no text of strangers adds to a file", () => {
-  it("whatever host, zone and example are asked for: they are refused, or stand in the places that they have", async () => {
+describe("untrusted text cannot add to a file", () => {
+  it("any host, zone and example is either rejected or appears only in its place", async () => {
     const lines = (await filesOf(facts())).map(({ text }) => text.split("\n").length);
     await fc.assert(
       fc.asyncProperty(hostile, hostile, hostile, async (host, zone, name) => {
@@ -79,7 +79,7 @@ describe("no text of strangers adds to a file", () => {
         for (const [index, file] of files.entries()) {
           expect(file.fileName).toMatch(/^[-\w.]+$/);
           expect(file.text).toMatch(/^[\n\x20-\x7e]+$/);
-          // A host that is an address, or a zone in .test, changes single lines by design.
+          // A host that is an address, or a zone in .test, changes single lines on purpose.
           expect(Math.abs(file.text.split("\n").length - lines[index]!)).toBeLessThanOrEqual(2);
         }
       }),

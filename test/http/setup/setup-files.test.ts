@@ -25,12 +25,12 @@ import { parsePropertyList } from "./property-list.ts";
 import { readStamp } from "./stamp.ts";
 
 const lines = ({ text }: { text: string }) => text.trimEnd().split("\n");
-/** Facts that `readSetupFacts` would never let through. */
+/** Facts that `readSetupFacts` would reject. */
 const unchecked = (changes: object) => ({ ...facts(), ...changes });
 const UUID = expect.stringMatching(/^[0-9A-F]{8}-[0-9A-F]{4}-5[0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12}$/);
 
 describe("Apple", () => {
-  it("a profile asks the gateway for the zone alone (DeviceManagement, DNSSettings)", async () => {
+  it("a profile sends only queries for the zone to the gateway (DeviceManagement, DNSSettings)", async () => {
     const { fileName, contentType, text } = await appleProfile(facts());
     expect({ fileName, contentType }).toEqual({
       fileName: "clusterset.test.mobileconfig",
@@ -57,7 +57,7 @@ describe("Apple", () => {
     });
   });
 
-  it("has UUIDs that gateway and zone make, and nothing else", async () => {
+  it("has UUIDs that depend only on gateway and zone", async () => {
     const uuids = async (...[changes]: Parameters<typeof facts>) =>
       [
         ...(await appleProfile(facts(changes))).text.matchAll(/[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}/g),
@@ -69,12 +69,12 @@ describe("Apple", () => {
       expect(other.filter((uuid) => first.includes(uuid))).toEqual([]);
   });
 
-  it("names UUIDs by RFC 9562 section 5.5", async () => {
+  it("has name-based UUIDs by RFC 9562 section 5.5", async () => {
     // python3 -c "import uuid; print(uuid.uuid5(uuid.NAMESPACE_URL, 'https://www.example.org'))"
     expect(await nameBasedUuid("https://www.example.org")).toBe("0E9844C5-7C3F-51F6-8283-56D38944329A");
   });
 
-  it("keeps any text as text", async () => {
+  it("escapes any text", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "grapheme-ascii" }), async (zone) => {
         const list = parsePropertyList((await appleProfile(unchecked({ zone }))).text);
@@ -100,11 +100,11 @@ describe("Windows", () => {
     );
   });
 
-  it("finds the addresses of a name that it does not know the addresses of", () => {
+  it("looks up the addresses of a name if they are unknown", () => {
     expect(windowsScript(facts({ addresses: [] })).text).toContain("Resolve-DnsName -Name $Gateway");
   });
 
-  it("keeps any text within its quotes, typographic ones too (about_Quoting_Rules)", () => {
+  it("escapes any text in quotes, typographic ones, too (about_Quoting_Rules)", () => {
     const quotes = /['\u2018\u2019\u201a\u201b]/g;
     fc.assert(
       fc.property(
@@ -112,7 +112,7 @@ describe("Windows", () => {
         (zone) => {
           const line = lines(windowsScript(unchecked({ zone })))[3]!;
           const inner = /^\$Namespace = '(.*)'$/.exec(line)![1]!;
-          // Every quote within stands twice, so that none ends the string.
+          // Every quote in the text is doubled, so that none ends the string.
           expect(inner.replace(/(['\u2018\u2019\u201a\u201b])\1/g, "").match(quotes)).toBeNull();
           expect(inner.replace(/(['\u2018\u2019\u201a\u201b])\1/g, "$1")).toBe(`.${zone}`);
         },
@@ -129,7 +129,7 @@ describe("browsers", () => {
     });
   });
 
-  it("Firefox's policy falls back, and takes private addresses", () => {
+  it("Firefox's policy falls back, and allows private addresses", () => {
     const { fileName, text } = firefoxPolicy(facts());
     expect(fileName).toBe("policies.json");
     expect(JSON.parse(text)).toEqual({
@@ -148,7 +148,7 @@ describe("browsers", () => {
     });
   });
 
-  it("any text stays a text", () => {
+  it("escapes any text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (resource) => {
         expect(JSON.parse(firefoxPolicy(unchecked({ resource })).text)).toMatchObject({
@@ -183,7 +183,7 @@ describe("DNS stamps (draft-denis-dns-stamps)", () => {
     });
   });
 
-  it("stand in dnscrypt-proxy's configuration", () => {
+  it("are in dnscrypt-proxy's configuration", () => {
     const { text } = dnscryptProxyServer(facts());
     expect(text).toContain("server_names = ['clusterset-doh']\n");
     expect(readStamp(/^stamp = '(.*)'$/m.exec(text)![1]!).host).toBe("doh.example.org");
@@ -210,7 +210,7 @@ describe("resolvers", () => {
     expect(corefileOfListener(facts({ dot: undefined })).text).toContain("    forward . dns://192.0.2.1\n");
   });
 
-  it("its ConfigMaps hold the same block, kubeadm's before its own", () => {
+  it("its ConfigMaps have the same block, before kubeadm's own", () => {
     for (const [file, key] of [
       [corednsCustom, "clusterset-doh.server"],
       [corednsPatch, "Corefile"],
@@ -223,7 +223,7 @@ describe("resolvers", () => {
     expect(parse(corednsPatch(facts()).text).data.Corefile).toContain("\n.:53 {\n");
   });
 
-  it("unbound forwards it by DNS over TLS, and does not deny .test by itself (RFC 6761)", () => {
+  it("unbound forwards it by DNS over TLS, and does not deny .test (RFC 6761)", () => {
     expect(lines(unboundConf(facts())).map((line) => line.trim())).toEqual([
       "server:",
       "# The zone is not signed, and services have private addresses.",
@@ -257,7 +257,7 @@ describe("resolvers", () => {
     expect(lines(dnscryptProxyForwarding(at8053))).toEqual(["clusterset.test 192.0.2.1:8053"]);
   });
 
-  it("systemd-resolved routes the zone, by DNS over TLS where it can", () => {
+  it("systemd-resolved routes the zone, by DNS over TLS if it is on", () => {
     expect(lines(resolvedConf(facts()))).toEqual([
       "[Resolve]",
       "DNS=192.0.2.1:853#doh.example.org",
@@ -274,7 +274,7 @@ describe("resolvers", () => {
 });
 
 describe("command lines", () => {
-  it("curl and dig ask for the example", () => {
+  it("curl and dig query the example", () => {
     expect(lines(curlLines(facts({ url: "https://doh.example.org:8443", isSelfSigned: true })))).toEqual([
       "curl --cacert certificate.crt -v --doh-url 'https://doh.example.org:8443/dns-query' 'http://web.shop.svc.clusterset.test/'",
       "curl --cacert certificate.crt -sS 'https://doh.example.org:8443/resolve?name=web.shop.svc.clusterset.test&type=A'",
@@ -288,34 +288,30 @@ describe("command lines", () => {
   });
 });
 
-describe("what has to be switched on first", () => {
+describe("clients that need a setting first", () => {
   const lacking = (changes: Parameters<typeof facts>[0]) =>
     CLIENT_GROUPS.flatMap(({ clients }) => clients)
       .filter(({ lacks }) => lacks?.(facts(changes)) !== undefined)
       .map(({ id }) => id);
 
   it.each([
-    ["everything is on", { outside: "forward" }, []],
-    ["names outside are refused", {}, ["dnscrypt-proxy"]],
+    ["all settings are on", { outside: "forward" }, []],
+    ["names out of zone are REFUSED", {}, ["dnscrypt-proxy"]],
     [
-      "there is no listener",
+      "no listener is on",
       { dns: undefined, dot: undefined, outside: "nxdomain" },
       ["systemd-resolved", "coredns-dns", "unbound", "dnsmasq", "dnscrypt-proxy-rules"],
     ],
+    ["only DNS over TLS is on", { dns: undefined, outside: "forward" }, ["dnsmasq", "dnscrypt-proxy-rules"]],
     [
-      "there is DNS over TLS alone",
-      { dns: undefined, outside: "forward" },
-      ["dnsmasq", "dnscrypt-proxy-rules"],
-    ],
-    [
-      "the zone ends in .local, which browsers keep to themselves (RFC 6762)",
+      "the zone ends in .local, which browsers do not query (RFC 6762)",
       { zone: "clusterset.local", outside: "forward" },
       ["apple", "chromium", "firefox"],
     ],
     ["the certificate is self-signed", { isSelfSigned: true, outside: "forward" }, ["firefox"]],
-  ] as const)("%s", (_, changes, expected) => expect(lacking(changes)).toEqual(expected));
+  ] as const)("are listed if %s", (_, changes, expected) => expect(lacking(changes)).toEqual(expected));
 
-  it("is said with what to do", () => {
+  it("have a sentence that says what to do", () => {
     for (const { clients } of CLIENT_GROUPS)
       for (const { lacks, steps } of clients) {
         const poor = facts({ zone: "clusterset.local", dns: undefined, dot: undefined, addresses: [] });
@@ -325,7 +321,7 @@ describe("what has to be switched on first", () => {
       }
   });
 
-  it("an address that is not known is a word to replace, and a step says so", () => {
+  it("an unknown address is a placeholder, and a step says so", () => {
     for (const { clients } of CLIENT_GROUPS)
       for (const { files, steps } of clients)
         for (const make of files) {

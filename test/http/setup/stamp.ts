@@ -1,4 +1,4 @@
-/** A DNS stamp of a DoH server, read. */
+/** A parsed DNS stamp of a DoH server. */
 export interface Stamp {
   readonly protocol: number;
   readonly properties: bigint;
@@ -8,7 +8,7 @@ export interface Stamp {
   readonly path: string;
 }
 
-/** Reads a stamp by draft-denis-dns-stamps; octets left over are an error. */
+/** Parses a stamp by draft-denis-dns-stamps; extra bytes are an error. */
 export function readStamp(stamp: string): Stamp {
   const encoded = /^sdns:\/\/([\w-]+)$/.exec(stamp)![1]!;
   const octets = Buffer.from(encoded, "base64url");

@@ -6,8 +6,8 @@ const INTERVAL = 10_000;
 /** Looks at files again; what fails leaves in force what was read last. */
 export type Refresher = () => Promise<void>;
 
-/** Calls all of them again and again, each whatever becomes of the others. @returns what stops that */
-export function startRefreshers(refreshers: readonly Refresher[], logger: Logger): () => void {
+/** Calls all of them again and again, each whatever becomes of the others. */
+export function startRefreshers(refreshers: readonly Refresher[], logger: Logger): { close(): void } {
   const timer = setInterval(() => {
     for (const refresh of refreshers)
       refresh().catch((error) =>
@@ -17,5 +17,5 @@ export function startRefreshers(refreshers: readonly Refresher[], logger: Logger
         ),
       );
   }, INTERVAL).unref();
-  return () => clearInterval(timer);
+  return { close: () => clearInterval(timer) };
 }

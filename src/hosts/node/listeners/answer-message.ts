@@ -4,16 +4,16 @@ import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Answer } from "../../../resolve/answer.ts";
 
 /**
- * Answers one message of plain DNS or DNS over TLS; undefined for bytes that are no query.
- * @param query whose bytes are only lent
- * @param clientAddress as the socket has it
+ * Answers one message of plain DNS or DNS over TLS; undefined for bytes that are not a query.
+ * @param query the caller may reuse its bytes after the call
+ * @param clientAddress the socket's remote address
  */
 export type AnswerMessage = (
   query: Uint8Array,
   clientAddress: string,
 ) => Answer | undefined | Promise<Answer | undefined>;
 
-/** Answers what comes in at a listener by one of its transports. */
+/** Answers the queries of a listener over one of its transports. */
 export function createAnswerMessage(
   answerQuery: AnswerQuery,
   endpoint: Endpoint,
@@ -31,7 +31,7 @@ export function createAnswerMessage(
   };
 }
 
-/** A client of whom its socket is all that is known. */
+/** A client of which only the socket is known. */
 class SocketRequest implements ClientRequest {
   readonly client: { readonly address: string };
 

@@ -2,30 +2,30 @@ import { parseListenAddress } from "../../../config/listen-address.ts";
 import { UsageError } from "../../../config/usage-error.ts";
 import { listenFailure, NoSuchAddress } from "../listen-failure.ts";
 
-/** Something that listens. */
+/** An open listener. */
 export interface Bound {
   readonly port: number;
-  /** Stops accepting; resolves when what was accepted has ended, at the latest after `grace` milliseconds. */
+  /** Stops accepting; resolves when all connections have ended, after `grace` milliseconds at the latest. */
   close(grace: number): Promise<void>;
 }
 
-/** Starts to listen on one address. @throws what the network says of it */
+/** Starts to listen on one address. @throws the network's error */
 export type OpenBound = (host: string, port: number) => Promise<Bound>;
 
 interface Place {
   readonly host: string;
-  /** Whether a machine may be without. */
+  /** Whether a machine may lack the address family. */
   readonly isOptional: boolean;
 }
 
-/** Any free port has to be free for UDP and TCP, and on every address. */
+/** The most attempts for port 0: the port must be free for UDP and TCP on every address. */
 const MOST_ATTEMPTS = 20;
 
 /**
- * Listens on every address that `HOST:PORT` stands for, each with all of `opens`, and all on the same port.
- * @param kind the setting that the address is from
- * @returns what listens, and the port
- * @throws {UsageError} where a place cannot be listened on; then nothing is left open
+ * Listens on every address of `HOST:PORT`, each with all of `opens`, and all on the same port.
+ * @param kind the setting that contains the address
+ * @returns the listeners and the port
+ * @throws {UsageError} if it cannot listen on an address; then all are closed again
  */
 export async function bindAll(
   address: string,
@@ -45,7 +45,7 @@ export async function bindAll(
   }
 }
 
-/** Every address is one socket for IPv4 and one for IPv6, so that clients are seen with their own address. */
+/** "All addresses" means one socket for IPv4 and one for IPv6, so that clients have their own addresses. */
 function placesOf(host: string | undefined): Place[] {
   if (host === "localhost")
     return [

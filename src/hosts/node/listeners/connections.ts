@@ -7,11 +7,11 @@ import type { StreamConnection } from "./stream-connection.ts";
 export interface ConnectionLimits {
   readonly connections: number;
   readonly connectionsPerClient: number;
-  /** A connection that did nothing useful for so long is closed. Milliseconds. */
-  readonly idleTimeout: number;
-  /** Counts what is refused or closed by these bounds. */
+  /** A connection without queries and answers is closed after so many seconds. */
+  readonly idleSeconds: number;
+  /** Counts connections that these bounds reject or close. */
   readonly counters: LimitCounters;
-  /** As they are configured. */
+  /** The configured bounds. */
   readonly kind: "dns" | "dot";
 }
 
@@ -26,8 +26,8 @@ interface Held extends TableEntry {
 const SWEEP_INTERVAL = 1000;
 
 /**
- * The connections of all listeners of one kind. Where there is no place for one more, the one that has been idle for longest goes
- * (RFC 7766 section 6.2.2): strangers who hold connections open keep nobody out.
+ * The connections of all listeners of one kind. At the limit the longest idle connection is closed
+ * (RFC 7766 section 6.2.2), so idle connections do not keep other clients out.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
@@ -39,10 +39,10 @@ export class Connections {
     this.#limits = limits;
   }
 
-  /** Takes in a connection that was just accepted, or cuts it off. */
+  /** Admits a new connection, or closes it. */
   admit(socket: Socket): void {
     const client = socket.remoteAddress;
-    // It has gone already.
+    // The client has disconnected already.
     if (client === undefined) return void socket.destroy();
     const count = this.#perClient.get(client) ?? 0;
     const { counters, kind, connections, connectionsPerClient } = this.#limits;
@@ -58,12 +58,12 @@ export class Connections {
     const held: Held = { key: keyOf(socket), socket, client, admittedAt, connection: undefined };
     this.#held.add(held);
     this.#perClient.set(client, count + 1);
-    const interval = Math.min(SWEEP_INTERVAL, Math.ceil(this.#limits.idleTimeout / 2));
+    const interval = Math.min(SWEEP_INTERVAL, Math.ceil(this.#limits.idleSeconds * 500));
     this.#sweeper ??= setInterval(() => this.#sweep(), interval).unref();
     socket.once("close", () => this.#release(held));
   }
 
-  /** Notes that an admitted connection speaks DNS now. */
+  /** Records that an admitted connection has finished its handshake. */
   started(socket: Socket, connection: StreamConnection): void {
     const held = this.#held.of(socket);
     if (held === undefined) {
@@ -73,25 +73,25 @@ export class Connections {
     held.connection = connection;
   }
 
-  /** Lets answers that are on their way leave, and closes what is idle. */
+  /** Closes idle connections, and the others after their pending answers. */
   finishAll(): void {
     for (const { socket, connection } of this.#held.values())
       if (connection === undefined) socket.destroy();
       else connection.finish();
   }
 
-  /** Cuts off what is left. */
+  /** Closes all remaining connections at once. */
   destroyAll(): void {
     for (const { socket } of this.#held.values()) socket.destroy();
   }
 
   #sweep(): void {
-    const since = performance.now() - this.#limits.idleTimeout;
+    const since = performance.now() - this.#limits.idleSeconds * 1000;
     for (const { socket, connection, admittedAt } of this.#held.values()) {
       if (connection?.isBusy === true || (connection?.activeAt ?? admittedAt) > since) continue;
       if (connection !== undefined) this.#limits.counters.hit(`${this.#limits.kind}.idleSeconds`);
       connection?.destroy();
-      // A TLS connection may have ended without the TCP connection below it, where its client went unseen.
+      // A TLS connection may have ended without its TCP connection, if the client disappeared.
       socket.destroy();
     }
   }

@@ -1,22 +1,22 @@
-/** A message that is longer than is read. */
+/** A message exceeds the longest accepted length. */
 export class MessageTooLong extends Error {
   readonly code = "MESSAGE_TOO_LONG";
 }
 
 const LENGTH_BYTES = 2;
 
-/** Cuts a stream into DNS messages, each behind its length in two octets (RFC 1035 section 4.2.2, RFC 7766 section 8). */
+/** Cuts a stream into DNS messages, each after its length in two bytes (RFC 1035 section 4.2.2, RFC 7766 section 8). */
 export class MessageFramer {
   readonly #longest: number;
   readonly #parts: Buffer[] = [];
   #held = 0;
 
-  /** @param longest the longest message that is read, in octets */
+  /** @param longest the longest accepted message in bytes */
   constructor(longest: number) {
     this.#longest = longest;
   }
 
-  /** Takes up octets that arrived. */
+  /** Adds received bytes. */
   push(part: Buffer): void {
     if (part.length === 0) return;
     this.#parts.push(part);
@@ -24,8 +24,8 @@ export class MessageFramer {
   }
 
   /**
-   * The next whole message; undefined where there is none yet. Its octets are lent until the next call.
-   * @throws {MessageTooLong} as soon as the length says so
+   * The next whole message; undefined if it is incomplete. Its bytes are valid until the next call.
+   * @throws {MessageTooLong} as soon as the length is known
    */
   next(): Buffer | undefined {
     const length = this.#peekLength();
@@ -34,7 +34,7 @@ export class MessageFramer {
       throw new MessageTooLong(`a message of ${length} bytes; at most ${this.#longest} are allowed`);
     const end = LENGTH_BYTES + length;
     if (this.#held < end) return undefined;
-    // Only here, once for each message: who sends octet by octet must not have all of them copied each time.
+    // Joined only here, once for each message: a client that sends single bytes must not cause a copy for each.
     const whole = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts);
     const rest = whole.subarray(end);
     this.#parts.splice(0, this.#parts.length, ...(rest.length > 0 ? [rest] : []));
@@ -50,7 +50,7 @@ export class MessageFramer {
   }
 }
 
-/** A message with its length in front, in one piece, so that it leaves in one segment (RFC 7766 section 8). */
+/** A message with its length in one buffer, so that both are sent in one segment (RFC 7766 section 8). */
 export function frameMessage(message: Uint8Array): Buffer {
   const framed = Buffer.allocUnsafe(LENGTH_BYTES + message.length);
   framed.writeUInt16BE(message.length);

@@ -12,39 +12,39 @@ import { ResponseRateLimit } from "./rate-limit.ts";
 import { listenTcp, listenTls, type TlsBound } from "./stream.ts";
 import { listenUdp } from "./udp.ts";
 
-/** What the listeners are started with. */
+/** The parts of the listeners. */
 export interface ListenerParts {
   readonly config: Pick<ServeConfig, "dns" | "dot" | "limits">;
   /** Answers queries of a listener, over each of its transports. */
   readonly answerAt: (place: ListenPlace, transport: Transport) => AnswerMessage;
   readonly counters: QueryCounters;
-  /** Undefined without TLS, and then without DNS over TLS. */
+  /** Undefined without TLS; then DNS over TLS is off. */
   readonly tls: ServerTls | undefined;
   readonly logger: Logger;
 }
 
-/** A place that is listened on. */
+/** An address with a listener. */
 export interface ListeningPlace {
   readonly kind: "dns" | "dot";
-  /** As it was configured; with the port that was taken where any was asked for. */
+  /** As configured; port 0 is replaced by the actual port. */
   readonly address: string;
   readonly port: number;
   readonly view: string | undefined;
   readonly rule?: string | undefined;
 }
 
-/** Listeners that run. */
+/** The running listeners. */
 export interface Listeners {
   readonly places: readonly ListeningPlace[];
-  /** Takes another certificate for new connections. */
+  /** Uses another certificate for new connections. */
   renew(tls: ServerTls): void;
-  /** Stops accepting, lets answers that are on their way leave, and cuts off what is left after `grace` milliseconds. */
+  /** Stops accepting, sends pending answers, and closes the remaining connections after `grace` milliseconds. */
   stop(grace: number): Promise<void>;
 }
 
 /**
- * Listens for plain DNS over UDP and TCP, and for DNS over TLS, wherever the config says so.
- * @throws {UsageError} where a place cannot be listened on; then nothing is left open
+ * Listens for plain DNS over UDP and TCP, and for DNS over TLS, on all addresses of the config.
+ * @throws {UsageError} if it cannot listen on an address; then all are closed again
  */
 export async function startListeners(parts: ListenerParts): Promise<Listeners> {
   const { dns, dot } = parts.config;
@@ -85,7 +85,7 @@ export async function startListeners(parts: ListenerParts): Promise<Listeners> {
   };
 }
 
-/** TCP first: where any free port is asked for, one that is free for TCP is mostly so for UDP. */
+/** TCP first: with port 0, a port that is free for TCP is usually free for UDP. */
 function openDns(
   parts: ListenerParts,
   place: ListenPlace,
@@ -97,8 +97,8 @@ function openDns(
   const onError = errorLog(parts.logger);
   const overTcp = {
     answer: answerAt(place, streamTransport("tcp", dns.idleSeconds * 1000)),
-    longestQuery: config.limits.queryBytes,
-    mostInFlight: dns.queriesPerConnection,
+    queryBytes: config.limits.queryBytes,
+    queriesPerConnection: dns.queriesPerConnection,
     connections,
     onError,
     errors: counters.errors,
@@ -123,12 +123,12 @@ function openDot(
   return async (host, port) => {
     const bound = await listenTls(host, port, {
       answer: answerAt(place, streamTransport("dot", dot.idleSeconds * 1000)),
-      longestQuery: limits.queryBytes,
-      mostInFlight: dot.queriesPerConnection,
+      queryBytes: limits.queryBytes,
+      queriesPerConnection: dot.queriesPerConnection,
       ...streamCounts("dot", parts.counters),
       connections,
       errors: parts.counters.errors,
-      handshakeTimeout: limits.handshakeSeconds * 1000,
+      handshakeSeconds: limits.handshakeSeconds,
       onSlowHandshake: () => parts.counters.limits.hit("limits.handshakeSeconds"),
       tls: tls!,
       onError: errorLog(parts.logger),
@@ -143,10 +143,10 @@ function connectionLimits(
   { connections, connectionsPerClient, idleSeconds }: Dns | Dot,
   { limits: counters }: QueryCounters,
 ): ConnectionLimits {
-  return { connections, connectionsPerClient, idleTimeout: idleSeconds * 1000, counters, kind };
+  return { connections, connectionsPerClient, idleSeconds, counters, kind };
 }
 
-/** Counts what streams of one kind are refused for. */
+/** Counts rejected streams of one kind by reason. */
 function streamCounts(kind: "dns" | "dot", { limits }: QueryCounters) {
   return {
     onTooLong: () => limits.hit("limits.queryBytes"),

@@ -3,25 +3,25 @@ import type { Answer } from "../../../resolve/answer.ts";
 import type { AnswerMessage } from "./answer-message.ts";
 import { frameMessage, MessageFramer, MessageTooLong } from "./framing.ts";
 
-/** What a connection over TCP or TLS works with. */
+/** The parts of a connection over TCP or TLS. */
 export interface StreamParts {
   readonly answer: AnswerMessage;
-  /** The longest query in octets. */
-  readonly longestQuery: number;
-  /** Queries that may wait for other name servers at the same time; the next ones stay unread until then. */
-  readonly mostInFlight: number;
+  /** The longest query in bytes. */
+  readonly queryBytes: number;
+  /** The most queries that wait for other name servers at the same time; further queries stay unread until then. */
+  readonly queriesPerConnection: number;
   readonly onError: (error: Error) => void;
-  /** Told of a connection that ends because a query was too long, and of one from which no more is read for now. */
+  /** Counts connections that end because a query was too long, and pauses in reading. */
   readonly onTooLong: () => void;
   readonly onFull: () => void;
 }
 
 /**
- * One connection (RFC 7766): any number of queries, one after the other or many at once, each answered as soon as its answer is
- * there. Who does not take answers is not read from any more.
+ * One connection (RFC 7766): any number of queries, one after the other or many at once, each answered as soon as
+ * possible. The gateway stops reading from a client that does not read its answers.
  */
 export class StreamConnection {
-  /** When it last did something useful, a query or an answer that was taken; by `performance.now()`. */
+  /** The last query or sent answer, by `performance.now()`. */
   activeAt: number;
   readonly #socket: Socket;
   readonly #clientAddress: string;
@@ -31,12 +31,12 @@ export class StreamConnection {
   #isBlocked = false;
   #hasEnded = false;
 
-  /** @param socket which allows to be half open */
+  /** @param socket with `allowHalfOpen` */
   constructor(socket: Socket, parts: StreamParts) {
     this.#socket = socket;
     this.#parts = parts;
     this.#clientAddress = socket.remoteAddress ?? "";
-    this.#framer = new MessageFramer(parts.longestQuery);
+    this.#framer = new MessageFramer(parts.queryBytes);
     this.activeAt = performance.now();
     socket.on("data", (part) => this.#answerAll(part as Buffer));
     socket.on("drain", () => {
@@ -50,17 +50,17 @@ export class StreamConnection {
     });
   }
 
-  /** Whether queries wait for their answers. */
+  /** Whether queries are pending. */
   get isBusy(): boolean {
     return this.#inFlight > 0;
   }
 
-  /** Cuts it off. */
+  /** Closes it at once. */
   destroy(): void {
     this.#socket.destroy();
   }
 
-  /** Lets answers that are on their way leave, then closes it. */
+  /** Closes it after its pending answers. */
   finish(): void {
     this.#hasEnded = true;
     this.#socket.pause();
@@ -69,25 +69,25 @@ export class StreamConnection {
 
   #answerAll(part?: Buffer): void {
     const socket = this.#socket;
-    // Answers to queries that came together leave together.
+    // Answers to queries of one segment are sent together.
     socket.cork();
     try {
       if (part !== undefined) this.#framer.push(part);
-      while (!this.#isBlocked && this.#inFlight < this.#parts.mostInFlight && !socket.destroyed) {
+      while (!this.#isBlocked && this.#inFlight < this.#parts.queriesPerConnection && !socket.destroyed) {
         const query = this.#framer.next();
         if (query === undefined) break;
         this.activeAt = performance.now();
         this.#answer(query);
       }
     } catch (error) {
-      // Where the next message starts cannot be told any more.
+      // The start of the next message is unknown.
       if (error instanceof MessageTooLong) this.#parts.onTooLong();
       else this.#parts.onError(error as Error);
       socket.destroy();
     }
     socket.uncork();
     if (socket.destroyed) return;
-    if (this.#isBlocked || this.#inFlight >= this.#parts.mostInFlight) socket.pause();
+    if (this.#isBlocked || this.#inFlight >= this.#parts.queriesPerConnection) socket.pause();
     else if (socket.isPaused() && !this.#hasEnded) socket.resume();
     this.#endWhenDone();
   }
@@ -99,7 +99,7 @@ export class StreamConnection {
       this.#write(answered);
       return;
     }
-    if (++this.#inFlight === this.#parts.mostInFlight) this.#parts.onFull();
+    if (++this.#inFlight === this.#parts.queriesPerConnection) this.#parts.onFull();
     answered
       .then(
         (answer) => this.#write(answer),
@@ -115,7 +115,7 @@ export class StreamConnection {
   }
 
   #write(answer: Answer | undefined): void {
-    // What is no query says that this is no client of ours.
+    // A client that sends other bytes than queries is not a DNS client.
     if (answer === undefined) this.#socket.destroy();
     else if (this.#socket.writable && !this.#socket.write(frameMessage(answer.bytes))) this.#isBlocked = true;
   }

@@ -6,26 +6,26 @@ import type { Bound } from "./bind.ts";
 import type { Connections } from "./connections.ts";
 import { StreamConnection, type StreamParts } from "./stream-connection.ts";
 
-/** What a TCP listener works with. */
+/** The parts of a TCP listener. */
 export interface StreamListenerParts extends StreamParts {
   readonly connections: Connections;
   readonly errors: ConnectionErrors;
 }
 
-/** What a TLS listener works with. */
+/** The parts of a TLS listener. */
 export interface TlsListenerParts extends StreamListenerParts {
   readonly tls: ServerTls;
-  /** Bound on the TLS handshake, in milliseconds. */
-  readonly handshakeTimeout: number;
+  /** The longest TLS handshake. */
+  readonly handshakeSeconds: number;
   readonly onSlowHandshake: () => void;
 }
 
-/** A TLS listener, whose certificate may change. */
+/** A TLS listener with a replaceable certificate. */
 export interface TlsBound extends Bound {
   renew(tls: ServerTls): void;
 }
 
-/** Answers DNS over TCP (RFC 7766). @throws what the network says of the address */
+/** Answers DNS over TCP (RFC 7766). @throws the network's error */
 export function listenTcp(host: string, port: number, parts: StreamListenerParts): Promise<Bound> {
   const { connections } = parts;
   const server = createServer({ allowHalfOpen: true, noDelay: true });
@@ -38,16 +38,16 @@ export function listenTcp(host: string, port: number, parts: StreamListenerParts
 }
 
 /**
- * Answers DNS over TLS (RFC 7858) by TLS 1.2 and 1.3. Clients that offer protocols have to offer `dot` (RFC 7301); those that offer none are
- * taken. No client is asked for a certificate.
- * @throws what the network says of the address
+ * Answers DNS over TLS (RFC 7858) with TLS 1.2 and 1.3. A client that uses ALPN must offer `dot` (RFC 7301); a client without ALPN is
+ * accepted. It requests no client certificates.
+ * @throws the network's error
  */
 export async function listenTls(host: string, port: number, parts: TlsListenerParts): Promise<TlsBound> {
   const { connections } = parts;
   const server = createTlsServer({
     ...secureContext(parts.tls),
     ALPNProtocols: ["dot"],
-    handshakeTimeout: parts.handshakeTimeout,
+    handshakeTimeout: parts.handshakeSeconds * 1000,
     allowHalfOpen: true,
     noDelay: true,
   });
@@ -73,7 +73,7 @@ export async function listenTls(host: string, port: number, parts: TlsListenerPa
 
 function listen(server: Server, parts: StreamListenerParts, host: string, port: number): Promise<Bound> {
   const { connections, errors } = parts;
-  // Such as no file descriptors for one more connection: those that are there go on.
+  // For example, out of file descriptors: existing connections continue.
   server.on("error", errors.listeners.server);
   return new Promise((resolve, reject) => {
     server.once("error", reject);

@@ -7,7 +7,7 @@ import type { AnswerMessage } from "./answer-message.ts";
 import type { Bound } from "./bind.ts";
 import type { ResponseRateLimit } from "./rate-limit.ts";
 
-/** What a UDP listener works with. */
+/** The parts of a UDP listener. */
 export interface UdpParts {
   readonly answer: AnswerMessage;
   readonly transport: Transport;
@@ -16,12 +16,12 @@ export interface UdpParts {
   readonly onError: (error: Error) => void;
 }
 
-/** Datagrams that wait to be read, in octets: a burst that comes while the gateway compiles is not lost. */
+/** The receive buffer in bytes: it holds a burst that arrives while the gateway compiles. */
 const RECEIVE_BUFFER_BYTES = 1 << 20;
 
 /**
- * Answers DNS over UDP (RFC 1035 section 4.2.1) from the address that was asked, since each one has a socket of its own.
- * @throws what the network says of the address
+ * Answers DNS over UDP (RFC 1035 section 4.2.1). Each address has its own socket, so the source of an answer is the destination of the query.
+ * @throws the network's error
  */
 export function listenUdp(host: string, port: number, parts: UdpParts): Promise<Bound> {
   const family = isIPv6(host) ? "udp6" : "udp4";
@@ -52,7 +52,7 @@ export function listenUdp(host: string, port: number, parts: UdpParts): Promise<
 }
 
 function answerDatagram(socket: Socket, query: Buffer, client: RemoteInfo, parts: UdpParts): void {
-  // Port 0 is nobody's: there is no way back.
+  // Port 0 cannot receive an answer.
   if (client.port === 0) return;
   const verdict = parts.rateLimit.take(client.address);
   if (verdict !== "answer") {
@@ -78,12 +78,12 @@ function send(
   try {
     socket.send(answer, port, address);
   } catch (error) {
-    // The socket was closed while another name server was asked.
+    // The socket was closed while a forwarded query was pending.
     if ((error as NodeJS.ErrnoException).code !== "ERR_SOCKET_DGRAM_NOT_RUNNING") onError(error as Error);
   }
 }
 
-/** Node looks every address up before it sends, and clients are addresses already. */
+/** Replaces Node's look-up before each datagram: the destination is already an address. */
 function noLookup(
   address: string,
   _options: unknown,

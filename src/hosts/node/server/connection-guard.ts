@@ -41,8 +41,8 @@ export class ConnectionGuard {
     this.#finished = function (this: ServerHttp2Stream) {
       unfinished.delete(this);
     };
-    const { connections: most, idleTimeout } = limits;
-    this.#held = new HeldConnections({ most, idleTimeout, ...protection });
+    const { connections, idleSeconds } = limits;
+    this.#held = new HeldConnections({ connections, idleSeconds, ...protection });
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_INTERVAL).unref();
   }
 
@@ -158,8 +158,10 @@ export class ConnectionGuard {
   }
 
   #sweep(): void {
-    const { requestTimeout, responseTimeout, idleTimeout, handshakeTimeout } = this.#limits;
-    const unseen = handshakeTimeout + requestTimeout + idleTimeout;
+    const { handshakeSeconds, requestSeconds, responseSeconds, idleSeconds } = this.#limits;
+    const requestTimeout = requestSeconds * 1000;
+    const idleTimeout = idleSeconds * 1000;
+    const unseen = handshakeSeconds * 1000 + requestTimeout + idleTimeout;
     const { counters } = this.#protection;
     const now = performance.now();
     for (const [stream, began] of this.#unfinished) {
@@ -170,7 +172,7 @@ export class ConnectionGuard {
       this.#probe(stream.session as ServerHttp2Session);
       stream.destroy();
     }
-    for (const exchange of this.#exchanges.takeBefore(now - responseTimeout)) {
+    for (const exchange of this.#exchanges.takeBefore(now - responseSeconds * 1000)) {
       counters.hit("limits.responseSeconds");
       if ("rstCode" in exchange) exchange.close(NGHTTP2_CANCEL);
       exchange.destroy();

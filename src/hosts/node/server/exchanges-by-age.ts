@@ -17,8 +17,8 @@ interface Place {
 type Placed = NodeExchange & { [PLACE]?: Place | undefined };
 
 /**
- * Exchanges that are not over, in the order in which they began. A list through the exchanges themselves: in a Map, which lives long while its entries do
- * not, they would survive until a full collection.
+ * Requests in progress, in the order in which they began. The list goes through the exchanges themselves: in a Map, a query costs 32.4 µs of CPU time
+ * instead of 28.7 (docs/explanation/benchmarks.md), since V8 keeps what a long-lived Map points to until a full collection.
  */
 export class ExchangesByAge {
   #oldest: Place | undefined;

@@ -40,12 +40,13 @@ const UNMET_EXPECTATION = refusal(417, "the gateway supports no expectation but 
 /** A server of Node with its limits, which does not listen yet: HTTP/2 and HTTP/1.1 over TLS, or HTTP/1.1 in clear. */
 export function createGuardedServer(parts: GuardedServerParts): HttpServer | Http2SecureServer {
   const { tls, limits, guard, protection } = parts;
+  const requestTimeout = limits.requestSeconds * 1000;
   // Node looks for slow HTTP/1.1 requests only once in an interval.
   const http1 = {
-    headersTimeout: limits.requestTimeout,
-    requestTimeout: limits.requestTimeout,
-    keepAliveTimeout: limits.idleTimeout,
-    connectionsCheckingInterval: Math.min(2000, limits.requestTimeout),
+    headersTimeout: requestTimeout,
+    requestTimeout,
+    keepAliveTimeout: limits.idleSeconds * 1000,
+    connectionsCheckingInterval: Math.min(2000, requestTimeout),
     maxHeaderSize: limits.headerBytes,
     noDelay: true,
   };
@@ -59,7 +60,7 @@ export function createGuardedServer(parts: GuardedServerParts): HttpServer | Htt
           // Anybody may ask; what needs a certificate looks whether there is one.
           requestCert: tls.clientCa !== undefined,
           rejectUnauthorized: false,
-          handshakeTimeout: limits.handshakeTimeout,
+          handshakeTimeout: limits.handshakeSeconds * 1000,
           maxSessionInvalidFrames: 100,
           maxSessionRejectedStreams: 100,
           // What is beyond these Node resets without a word; what is beyond ours is refused, and counted.

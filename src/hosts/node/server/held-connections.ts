@@ -25,8 +25,8 @@ export interface HeldConnection extends TableEntry {
 /** What admitting works with. */
 export interface HeldConnectionsParts {
   /** All connections together. */
-  readonly most: number;
-  readonly idleTimeout: number;
+  readonly connections: number;
+  readonly idleSeconds: number;
   readonly clients: ClientConnections | undefined;
   readonly counters: LimitCounters;
 }
@@ -52,7 +52,7 @@ export class HeldConnections {
 
   /** Takes in a connection that was just accepted; undefined where it was cut off. */
   admit(socket: Socket): HeldConnection | undefined {
-    const { most, clients, counters } = this.#parts;
+    const { connections, clients, counters } = this.#parts;
     const address = socket.remoteAddress;
     // It has gone already.
     if (address === undefined) return void socket.destroy();
@@ -65,11 +65,11 @@ export class HeldConnections {
       return void socket.destroy();
     }
     const siblings = client === undefined ? undefined : (this.#ofClients.get(client) ?? new Set());
-    if (siblings !== undefined && clients!.most > 0 && siblings.size >= clients!.most) {
+    if (siblings !== undefined && clients!.connections > 0 && siblings.size >= clients!.connections) {
       counters.hit("clients.connections");
       if (!this.#dropIdlest(siblings)) return void socket.destroy();
     }
-    if (this.#held.size >= most) {
+    if (this.#held.size >= connections) {
       counters.hit("limits.connections");
       if (!this.#dropIdlest(this.#held.values())) return void socket.destroy();
     }
@@ -91,7 +91,7 @@ export class HeldConnections {
     this.#held.add(held);
     if (client !== undefined) this.#ofClients.set(client, siblings!.add(held));
     socket.once("close", () => {
-      const { idleTimeout } = this.#parts;
+      const idleTimeout = this.#parts.idleSeconds * 1000;
       if (held.open === 0 && held.hasAsked && performance.now() - held.activeAt >= idleTimeout)
         counters.hit("limits.idleSeconds");
       this.#release(held);

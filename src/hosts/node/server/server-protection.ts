@@ -8,7 +8,7 @@ import type { RequestsInFlight } from "../../../limits/load.ts";
 export interface ClientConnections {
   readonly networks: ClientNetworks;
   /** At the same time; 0 for any number. */
-  readonly most: number;
+  readonly connections: number;
   /** New ones. */
   readonly rate: ClientRate;
 }

@@ -4,13 +4,13 @@ import { FOLD } from "../../../dns/name.ts";
 import { readName, readRecord } from "../../../dns/wire-reader.ts";
 
 const CASE_BIT = 0x20;
-/** Random octets that are not used yet, from `randomUsed` on: getting many at once costs as much as getting one. */
+/** Random bytes, unused from `randomUsed` on: many at once cost as much as one. */
 const random = new Uint8Array(4096);
 let randomUsed = random.length;
 
 /**
- * Puts letters of the question's name in random case, in place. Names are compared without case but echoed as they were asked, so each
- * letter is a bit more that who forges an answer has to guess (draft-vixie-dnsext-dns0x20).
+ * Randomizes the case of the letters in the question's name, in place. Servers ignore case but echo the name unchanged, so each
+ * letter is one more bit that a forger of answers must guess (draft-vixie-dnsext-dns0x20).
  */
 export function randomizeCase(query: Uint8Array): void {
   if (randomUsed + MAX_NAME_BYTES > random.length) {
@@ -22,14 +22,14 @@ export function randomizeCase(query: Uint8Array): void {
   });
 }
 
-/** Whether the question's name is spelled alike in both messages, which have the same question but for case. */
+/** Whether the question's name has the same case in both messages; their questions are otherwise equal. */
 export function hasSameCase(query: Uint8Array, answer: Uint8Array): boolean {
   const end = HEADER_BYTES + nameLength(query);
   for (let at = HEADER_BYTES; at < end; at++) if (query[at] !== answer[at]) return false;
   return true;
 }
 
-/** Gives the question's name, and records with that name, the spelling of the query back, in place. The answer has the same question but for case. */
+/** Restores the query's case in the question's name and in records with that name, in place. The questions are otherwise equal. */
 export function restoreCase(query: Uint8Array, answer: Uint8Array): void {
   const name = query.subarray(HEADER_BYTES, HEADER_BYTES + nameLength(query));
   answer.set(name, HEADER_BYTES);

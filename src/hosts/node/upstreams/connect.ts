@@ -15,8 +15,8 @@ interface Access {
 }
 
 /**
- * Opens the way to name servers. Certificates and tokens belong to an origin of the config: whoever registers a stub
- * zone cannot have a token sent elsewhere.
+ * Connects to name servers. Certificates and tokens belong to an origin of the config, so a registered stub
+ * zone cannot send a token elsewhere.
  */
 export class UpstreamConnector {
   readonly #configured: Configured;
@@ -37,14 +37,14 @@ export class UpstreamConnector {
     return connector;
   }
 
-  /** Reads the token files again. @throws {UsageError} naming the one that cannot be read */
+  /** Reads the token files again. @throws {UsageError} naming the unreadable one */
   async refresh(): Promise<void> {
     for (const { origin, tokenFile } of this.#configured)
       if (tokenFile !== undefined)
         this.#access.get(new URL(origin).origin)!.token = await readToken(tokenFile);
   }
 
-  /** @throws {UsageError} for a name server that was registered and is none */
+  /** @throws {UsageError} for an invalid name server */
   connect(nameserver: string): Upstream {
     const place = parseNameserver(nameserver);
     if (place === undefined) throw new UsageError(`${JSON.stringify(nameserver)} is not a name server`);

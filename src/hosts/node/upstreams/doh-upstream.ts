@@ -3,19 +3,19 @@ import { type Dispatcher, Pool } from "undici";
 import type { Upstream } from "../../../forward/upstream.ts";
 import { DNS_MESSAGE, essence } from "../../../http/media-type.ts";
 
-/** What one DNS resource is reached with. */
+/** The options for one DNS resource. */
 export interface DohAccess {
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string | undefined;
-  /** The bearer token that says which cluster asks; undefined for none. */
+  /** The bearer token of the cluster; undefined for none. */
   readonly token: () => string | undefined;
-  /** Addresses of the URL's host; undefined where the system looks them up. */
+  /** Addresses of the URL's host; undefined if the system looks them up. */
   readonly addresses?: readonly string[] | undefined;
 }
 
 const MOST_ANSWER_BYTES = 65_535;
 const CONNECTIONS = 8;
-/** How long a connection may take to be made, in milliseconds. */
+/** The longest time for a new connection in milliseconds. */
 const CONNECT_TIMEOUT = 5000;
 
 /** A name server behind DNS over HTTPS (RFC 8484): POST over kept-alive connections. */
@@ -58,7 +58,7 @@ export function createDohUpstream(nameserver: string, url: URL, access: DohAcces
   };
 }
 
-/** Finds a host's addresses without asking anybody. */
+/** Returns a host's known addresses without a look-up. */
 function lookupIn(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_host, { all }, done) => {
@@ -67,7 +67,7 @@ function lookupIn(addresses: readonly string[]): LookupFunction {
   };
 }
 
-/** Rejects when a signal is aborted: undici heeds it only once it is connected. */
+/** Rejects when a signal is aborted: undici respects it only after it has connected. */
 function abortOf(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });

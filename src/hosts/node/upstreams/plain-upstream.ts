@@ -7,13 +7,13 @@ import { hasSameCase, randomizeCase, restoreCase } from "./case-randomization.ts
 import { exchangeTcp } from "./tcp-exchange.ts";
 import { type DnsEndpoint, exchangeUdp } from "./udp-exchange.ts";
 
-/** How a name server is asked. */
+/** Options for queries to a name server. */
 export interface PlainUpstreamOptions {
-  /** Letters of the name in random case; an answer over UDP that lost it is asked for again over TCP. Default: false. */
+  /** Randomizes the case of the name; if an answer over UDP has another case, the query is repeated over TCP. Default: false. */
   readonly randomizeCase?: boolean;
 }
 
-/** A name server for plain DNS: UDP, and TCP where the answer was truncated (RFC 7766 section 5). */
+/** A name server for plain DNS: UDP, and TCP after a truncated answer (RFC 7766 section 5). */
 export function createPlainUpstream(
   nameserver: string,
   endpoint: DnsEndpoint,
@@ -35,7 +35,7 @@ export function createPlainUpstream(
       if (options.randomizeCase === true) restoreCase(query, relayed);
       return relayed;
     },
-    // Every exchange has sockets of its own.
+    // Every exchange has its own sockets.
     close: () => {},
   };
 }

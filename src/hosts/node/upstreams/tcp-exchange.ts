@@ -2,8 +2,8 @@ import { connect } from "node:net";
 import type { DnsEndpoint } from "./udp-exchange.ts";
 
 /**
- * Asks over a TCP connection of its own (RFC 7766).
- * @throws the signal's reason, or what the network says
+ * Sends a query over a new TCP connection (RFC 7766).
+ * @throws the signal's reason, or the network's error
  */
 export function exchangeTcp(
   { address, port }: DnsEndpoint,

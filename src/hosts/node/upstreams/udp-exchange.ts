@@ -1,7 +1,7 @@
 import { createSocket } from "node:dgram";
 import { isIPv6 } from "node:net";
 
-/** A datagram is sent again after this many milliseconds, as resolvers do: UDP loses some. */
+/** A datagram is sent again after this many milliseconds, as by resolvers: UDP loses some. */
 const RESEND_INTERVAL = 500;
 
 /** A name server for plain DNS. */
@@ -11,9 +11,9 @@ export interface DnsEndpoint {
 }
 
 /**
- * Sends a datagram from a fresh socket (a random port, RFC 5452 section 9.2) until one comes back that is `wanted`; others
- * are forgeries or late, and are passed over.
- * @throws the signal's reason, or what the network says
+ * Sends a datagram from a new socket (a random port, RFC 5452 section 9.2) until a `wanted` one arrives; others
+ * are forged or late, and are ignored.
+ * @throws the signal's reason, or the network's error
  */
 export function exchangeUdp(
   { address, port }: DnsEndpoint,
@@ -29,7 +29,7 @@ export function exchangeUdp(
       clearInterval(resend);
       signal.removeEventListener("abort", onAbort);
       socket.removeAllListeners();
-      // An error that was on its way when the answer came.
+      // An error that arrived after the answer.
       socket.on("error", () => {});
       socket.close();
       settle();
@@ -38,14 +38,14 @@ export function exchangeUdp(
     signal.addEventListener("abort", onAbort, { once: true });
     socket.on("error", (error) => end(() => reject(error)));
     socket.on("message", (answer) => {
-      // What is thrown in a listener would end the process; here it ends this exchange alone.
+      // An exception in a listener would end the process; here it ends only this exchange.
       try {
         if (wanted(answer)) end(() => resolve(answer));
       } catch (error) {
         end(() => reject(error));
       }
     });
-    // A connected socket takes datagrams of this address only, and is told when nobody listens there.
+    // A connected socket receives datagrams from this address only, and an error if nothing listens there.
     socket.connect(port, address, () => {
       socket.send(query);
       resend = setInterval(() => socket.send(query), RESEND_INTERVAL);

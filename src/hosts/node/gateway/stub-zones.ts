@@ -1,9 +1,9 @@
-import { stubZoneNames } from "../../config/federations.ts";
-import type { ServeConfig } from "../../config/serve-config.ts";
-import { StubZones } from "../../forward/stub-zones.ts";
-import type { Logger } from "./logger.ts";
+import { stubZoneNames } from "../../../config/federations.ts";
+import type { ServeConfig } from "../../../config/serve-config.ts";
+import { StubZones } from "../../../forward/stub-zones.ts";
+import type { Logger } from "../logger.ts";
+import type { UpstreamConnector } from "../upstreams/connect.ts";
 import { createStubFile } from "./stub-file.ts";
-import type { UpstreamConnector } from "./upstreams/connect.ts";
 
 /**
  * Opens the stub zones that are registered in the state folder.

@@ -1,17 +1,57 @@
 import { type Context, Hono } from "hono";
-import { ApiError, apiRoute } from "../../http/api-error.ts";
-import type { AppEnvironment } from "../../http/environment.ts";
+import type { PushAuthority } from "../access/authority.ts";
+import { ApiError, apiRoute } from "../http/api-error.ts";
+import type { AppEnvironment } from "../http/environment.ts";
+import { describeError, type Log } from "./log.ts";
+
+/** Sends a request of the push API to the primary. @throws {ApiError} for a request that is not sent; anything else where the primary did not answer */
+export type SendPush = (request: Request) => Promise<Response>;
 
 /** What forwarding works with. */
-export interface PushForwarderOptions {
+export interface PushForwardParts {
+  readonly send: SendPush;
+  /** Rejects pushes before they are sent. Default: the primary alone checks credentials. */
+  readonly authority?: PushAuthority;
+  /** The error for a primary that did not answer; clients retry after 5 seconds. */
+  readonly unreachable: { readonly status: number; readonly code: string; readonly message: string };
+  /** Called after each change that the primary took. */
+  readonly onChange: () => void;
+  readonly log: Log;
+}
+
+const RETRY = { headers: { "retry-after": "5" } };
+/** The methods that change a snapshot; POST renews a lease. */
+const CHANGES = new Set(["PUT", "PATCH", "DELETE"]);
+
+/** The push API in front of a primary, to be mounted at `/api/v1/clusters`: the primary answers every request that is sent to it. */
+export function createPushForward(parts: PushForwardParts): Hono<AppEnvironment> {
+  const { send, authority, unreachable, onChange, log } = parts;
+  const route = apiRoute({}, async ({ req }: Context<AppEnvironment>) => {
+    const clusterId = req.param("clusterId") ?? "";
+    await authority?.authorize(req.header("authorization"), undefined, clusterId);
+    const { method } = req.raw;
+    const response = await send(req.raw).catch((err) => {
+      if (err instanceof ApiError) throw err;
+      log("error", "push-not-forwarded", describeError(err), { clusterId, err });
+      throw new ApiError(unreachable.status, unreachable.code, unreachable.message, RETRY);
+    });
+    if (response.ok && CHANGES.has(method)) onChange();
+    return response;
+  });
+  const routes = new Hono<AppEnvironment>();
+  routes.all("/:clusterId{[^/]+}/*", route);
+  routes.all("/:clusterId", route);
+  return routes;
+}
+
+/** A primary that is reached over HTTP. */
+export interface HttpPrimary {
   /** The gateway that takes pushes; a path before `/api/v1` may follow. */
   readonly primaryUrl: string;
-  /** The longest body that is handed on, in octets. */
+  /** The longest body that is sent, in bytes. */
   readonly sentBytes: number;
   /** Default: the host's. */
   readonly fetch?: (url: string, request: RequestInit) => Promise<Response>;
-  /** Is told of every request that the primary did not answer. */
-  readonly onError?: (error: unknown) => void;
 }
 
 /** How long the primary may take, in milliseconds. */
@@ -29,17 +69,11 @@ const RESPONSE_FIELDS = [
   "www-authenticate",
 ];
 
-/**
- * Hands requests to the push API on to the primary, which checks their credentials: here only their length is bounded.
- * To be mounted at `/api/v1/clusters`.
- */
-export function createPushForwarder(options: PushForwarderOptions): Hono<AppEnvironment> {
-  const { primaryUrl, sentBytes, onError, fetch = globalThis.fetch } = options;
+/** Sends pushes over HTTP, and bounds their length: the primary checks everything else. */
+export function sendOverHttp({ primaryUrl, sentBytes, fetch = globalThis.fetch }: HttpPrimary): SendPush {
   const { origin, pathname } = new URL(primaryUrl);
   const base = `${origin}${pathname.replace(/\/+$/, "")}`;
-
-  const forward = apiRoute({}, async ({ req }: Context): Promise<Response> => {
-    const { method, headers, body, url } = req.raw;
+  return async ({ method, headers, body, url }) => {
     if (!(Number(headers.get("content-length") ?? 0) <= sentBytes)) throw tooLong(sentBytes);
     const { pathname: path, search } = new URL(url);
     const counted = new CountedBody(body, sentBytes);
@@ -60,17 +94,9 @@ export function createPushForwarder(options: PushForwarderOptions): Hono<AppEnvi
         headers: pick(response.headers, RESPONSE_FIELDS),
       });
     } catch (error) {
-      if (counted.isTooLong) throw tooLong(sentBytes);
-      onError?.(error);
-      throw new ApiError(502, "PRIMARY_UNREACHABLE", "the primary did not answer this push", {
-        headers: { "retry-after": "5" },
-      });
+      throw counted.isTooLong ? tooLong(sentBytes) : error;
     }
-  });
-
-  const routes = new Hono<AppEnvironment>();
-  routes.all("*", forward);
-  return routes;
+  };
 }
 
 /** A body that ends with an error when it gets longer than it may. */

@@ -1,11 +1,11 @@
 import { canonical, type Ddr } from "../../../config/listeners.ts";
 import { parseAddress } from "../../../dns/address.ts";
 import type { DesignatedEndpoint, DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
-import type { ListeningPlace } from "./listeners.ts";
+import type { ListeningPlace } from "../listeners/listeners.ts";
 
 /**
- * The encrypted resolver that clients are told of (RFC 9462); undefined without a name.
- * @param listeningPort where the gateway listens for HTTPS
+ * The encrypted resolver that clients can discover (RFC 9462); undefined without a name.
+ * @param listeningPort the gateway's port for HTTPS
  */
 export function designatedResolver(
   { name, addresses, httpsPort, dotPort }: Ddr,

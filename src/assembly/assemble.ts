@@ -1,0 +1,80 @@
+import { createClientAddress } from "../access/client/client-address.ts";
+import type { AccessRule } from "../access/rules/access-rule.ts";
+import { QueryCounters } from "../answer/query-counters.ts";
+import { clientRequests } from "../config/clients.ts";
+import { locationSettings } from "../config/location.ts";
+import type { DohGateway } from "../gateway/doh-gateway.ts";
+import type { ServingStatus } from "../gateway/gateway-types.ts";
+import { type App, createApp } from "../http/app.ts";
+import { AccessCounters } from "../http/metrics/access-counters.ts";
+import { createDirectory } from "../http/pages/directory.ts";
+import { ClientRate } from "../limits/client-rate.ts";
+import { createOutOfZone, type OutOfZone } from "./out-of-zone.ts";
+import type { Answers, GatewayConfig, Platform } from "./platform.ts";
+import { openPrimary } from "./primary.ts";
+import { openSecondary } from "./secondary.ts";
+import { createStages } from "./stages.ts";
+
+/** A gateway that is put together, and not yet listening. */
+export interface Assembly {
+  readonly app: App;
+  readonly outOfZone: OutOfZone;
+  /** The gateway as the clients of a rule see it, for listeners other than HTTP. */
+  gatewayOf(rule: AccessRule): DohGateway;
+  status(): ServingStatus;
+  close(): Promise<void>;
+}
+
+/**
+ * Puts a gateway together, the same way on every host.
+ * @throws {StoreError} for a store that cannot be loaded
+ */
+export async function assemble(config: GatewayConfig, platform: Platform): Promise<Assembly> {
+  const { access, clock, log, version, images } = platform;
+  const { counters = new QueryCounters(), accessCounters = new AccessCounters() } = platform;
+  const outOfZone = createOutOfZone(config, platform);
+  const stages = createStages(config, { ...platform, ...("store" in images && { grants: images.grants }) });
+  const answers: Answers =
+    "store" in images
+      ? await openPrimary({ config, stages, rules: access.rules, counters, clock, log }, images)
+      : openSecondary({ config, stages, rules: access.rules, clock, log }, images);
+  const { gateway, pushRoutes, transferRoutes } = answers;
+  const { reach = () => ({ outside: config.outsideZones }) } = platform;
+  const { requestsPerSecond } = config.clients;
+  const app = createApp({
+    ...{ access, gateway, counters, accessCounters, version, pushRoutes },
+    ...(transferRoutes && { transferRoutes }),
+    ...(platform.stubRoutes && { stubRoutes: platform.stubRoutes }),
+    ...{ stubs: platform.stubs, clientTests: platform.clientTests },
+    ...outOfZone,
+    clock: clock.now,
+    zones: config.zones,
+    within: (rule) => {
+      const { listed, ...source } = answers.of(rule);
+      if (!config.pages.enabled) return source;
+      const directory = createDirectory(listed);
+      return { ...source, pages: { directory, publicUrl: config.publicUrl, reach: () => reach(rule) } };
+    },
+    views: {
+      credentials: platform.clusterTokens,
+      optionCode: config.sourceCluster.option,
+      trusted: config.sourceCluster.trusted,
+      location: locationSettings(config.location),
+    },
+    clientAddress: createClientAddress(config.clients),
+    rate: requestsPerSecond === 0 ? undefined : new ClientRate(clientRequests(config.clients)),
+    load: platform.load,
+    allowedOrigins: config.cors.origins,
+    queryBytes: config.limits.queryBytes,
+    metrics: platform.metrics?.(
+      ...([gateway, counters, clock.now, outOfZone.outside?.forwarder, accessCounters] as const),
+    ),
+    onError: (err) => log("error", "request-failed", "a request failed", { err }),
+  });
+  return {
+    ...{ app, outOfZone },
+    gatewayOf: (rule) => answers.of(rule).gateway,
+    status: () => gateway.status(),
+    close: () => answers.close(),
+  };
+}

@@ -1,0 +1,74 @@
+import type { PushAuthority } from "../access/authority.ts";
+import { createClientAddress } from "../access/client/client-address.ts";
+import { createAccessRules } from "../access/rules/access-rule.ts";
+import { type AccessControl, createAdmit } from "../access/rules/admit.ts";
+import type { RuleCredentials } from "../access/rules/admit-settings.ts";
+import { knownKinds } from "../access/rules/rejections.ts";
+import { type EdgeAccess, publicScope } from "../config/access.ts";
+import type { EdgeConfig } from "../config/edge-config.ts";
+import { type KeysAccess, keySourceOf, whoseTokens } from "../config/issuer.ts";
+import { createEdgeAuthority, type EdgePushCredential, grantsOf } from "../config/push-credentials.ts";
+import type { Grants } from "../merge/grants.ts";
+import { type Log, logKeys } from "./log.ts";
+
+/** Names of hosts as tokens are looked for before them. */
+export function hostNamesOf({ hostNames }: Pick<EdgeAccess, "hostNames">): string[] {
+  return hostNames.map((name) => name.replace(/\.$/, "").toLowerCase());
+}
+
+/** Everybody who is known to a host without files: clusters that push, and clients. */
+export interface EdgeIdentities {
+  readonly authority: PushAuthority;
+  readonly grants: Grants;
+  /** Undefined where no cluster may push. */
+  readonly clusterTokens: PushAuthority | undefined;
+  readonly access: AccessControl;
+}
+
+/** Reads the credentials of a host without files from its settings. */
+export function createEdgeAccess(
+  { access, clients }: Pick<EdgeConfig, "access" | "clients">,
+  pushing: readonly EdgePushCredential[],
+  log: Log,
+): EdgeIdentities {
+  const keys = { onFailure: logKeys(log) };
+  const authority = createEdgeAuthority(pushing, keys);
+  const rules = createAccessRules(publicScope(access), access.rules);
+  const credentials = edgeCredentials(access, keys);
+  const admit = createAdmit({
+    ...{ rules, credentials, clientAddress: createClientAddress(clients) },
+    hostNames: hostNamesOf(access),
+    publicHasTokens: pushing.length > 0,
+  });
+  return {
+    ...{ authority, grants: grantsOf(pushing) },
+    clusterTokens: pushing.length > 0 ? authority : undefined,
+    access: { rules, kinds: knownKinds(credentials), admit },
+  };
+}
+
+/** The credentials of rules on a host without files. */
+function edgeCredentials({ rules }: EdgeAccess, access: KeysAccess): RuleCredentials[] {
+  const hashes = (tokens: readonly { readonly tokenSha256: string }[] | undefined) =>
+    tokens?.map(({ tokenSha256 }) => tokenSha256);
+  return rules.map((rule) => {
+    const given = {
+      bearer: hashes(rule.bearer),
+      basic: rule.basic,
+      pathTokens: hashes(rule.pathTokens),
+      hostTokens: hashes(rule.hostTokens),
+      oidc: rule.oidc?.map((issued) => ({ ...whoseTokens(issued), keys: keySourceOf(issued, access)! })),
+      addresses: rule.addresses,
+    };
+    return { name: rule.name, ...withoutUndefined(given) };
+  });
+}
+
+/** What is given of an object. */
+export function withoutUndefined<Given extends object>(
+  given: Given,
+): { [Key in keyof Given]?: Exclude<Given[Key], undefined> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof Given]?: Exclude<Given[Key], undefined>;
+  };
+}

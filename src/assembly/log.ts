@@ -1,0 +1,87 @@
+import type { OnUpstreamChange } from "../forward/upstream-health.ts";
+import { levelOf, type OnGatewayEvent } from "../gateway/gateway-events.ts";
+import type { OnStoreWarning } from "../store/store-error.ts";
+import type { OnTransferEvent } from "../transfer/transfer-events.ts";
+
+/** What an entry of the log has beside its message. */
+export interface LogFields {
+  /** The error that the entry is about. */
+  readonly err?: unknown;
+  readonly [name: string]: unknown;
+}
+
+/** Takes one entry. No secret may be in it. */
+export type Log = (
+  level: "debug" | "info" | "warn" | "error",
+  event: string,
+  message: string,
+  fields?: LogFields,
+) => void;
+
+/** Writes a line of JSON, which the log services of serverless hosts parse. */
+export const logJson: Log = (level, event, message, { err, ...fields } = {}) => {
+  const error =
+    err === undefined ? undefined : err instanceof Error ? (err.stack ?? err.message) : String(err);
+  const time = new Date().toISOString();
+  console[level](JSON.stringify({ level, time, event, message, ...fields, error }));
+};
+
+/** What an error says, with its cause: `fetch failed` alone helps nobody. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+/** Logs pushes, leases and compilations of a primary. */
+export function logGateway(log: Log): OnGatewayEvent {
+  return (happened) => {
+    const { event, ...fields } = happened;
+    if ("error" in fields) {
+      const { error, ...rest } = fields;
+      log("error", event, describeError(error), { ...rest, err: error });
+    } else if (happened.event === "lease-ran-out") {
+      log("warn", event, `the lease of ${happened.clusterId} expired: its names leave the answers`, fields);
+    } else {
+      log(levelOf(happened), event, event.replaceAll("-", " "), fields);
+    }
+  };
+}
+
+/** Logs what a store found damaged. */
+export function logStore(log: Log): OnStoreWarning {
+  return ({ message, ...fields }) => log("warn", "store-damage", message, { ...fields });
+}
+
+/** Logs the transfers of a secondary. */
+export function logTransfers(log: Log): OnTransferEvent {
+  return ({ event, ...fields }) => {
+    if ("error" in fields) {
+      const { error, ...rest } = fields;
+      log("error", event, describeError(error), rest);
+    } else if (event === "stale") {
+      log("warn", event, "the primary does not answer: answers say that they are stale", fields);
+    } else {
+      log("info", event, event.replaceAll("-", " "), fields);
+    }
+  };
+}
+
+/** Logs which upstreams answer. */
+export function logUpstreams(log: Log): OnUpstreamChange {
+  return (upstream, error) => {
+    if (error === undefined) log("info", "upstream-answers", `${upstream} answers again`, { upstream });
+    else
+      log("warn", "upstream-failed", `${upstream} did not answer: ${describeError(error)}`, {
+        upstream,
+        reason: error.message,
+      });
+  };
+}
+
+/** Logs that the keys of an issuer could not be fetched. */
+export function logKeys(log: Log): (url: string, error: unknown) => void {
+  return (url, err) =>
+    log("warn", "keys-unavailable", `the keys of an issuer could not be fetched: ${describeError(err)}`, {
+      ...{ url, err },
+    });
+}

@@ -1,0 +1,77 @@
+import { publicScope } from "../config/access.ts";
+import { FEDERATION_ZONE, federationOptions, stubZoneNames } from "../config/federations.ts";
+import { type EdgeForward, forwardsAnywhere, givenPolicy, upstreamName } from "../config/forward.ts";
+import { parseAddressRange } from "../dns/address-range.ts";
+import { Forwarder } from "../forward/forwarder.ts";
+import { LocalZones } from "../forward/locally-served.ts";
+import { parseNameserver } from "../forward/nameserver.ts";
+import { Outside } from "../forward/outside.ts";
+import { padded, type Upstream } from "../forward/upstream.ts";
+import type { PathPolicies } from "../http/doh/endpoints.ts";
+import { createFetchUpstream } from "../http/doh/fetch-upstream.ts";
+import { logUpstreams } from "./log.ts";
+import type { GatewayConfig, Platform } from "./platform.ts";
+
+/** The settings about names out of zone, and about the zones. */
+export type OutOfZoneConfig = Pick<
+  GatewayConfig,
+  "outsideZones" | "paths" | "forward" | "zones" | "federations" | "access" | "stub" | "dns" | "dot"
+>;
+
+/** The answers to names out of zone, for `createApp`. */
+export interface OutOfZone {
+  /** Undefined where the gateway's own answer is all there is. */
+  readonly outside: Outside | undefined;
+  readonly policies: PathPolicies;
+}
+
+/** Puts together what answers names out of zone. */
+export function createOutOfZone(
+  config: OutOfZoneConfig,
+  { upstreams, log, coalesce, background }: Pick<Platform, "upstreams" | "log" | "coalesce" | "background">,
+): OutOfZone {
+  const { outsideZones, paths, forward, zones, federations, access, stub, dns, dot } = config;
+  const policies = {
+    default: outsideZones,
+    byPath: new Map(paths.map((path) => [path.path, path.outsideZones])),
+  };
+  const listening = [...(dns?.listen ?? []), ...(dot?.listen ?? [])];
+  const ofListeners = listening.flatMap((listener) => listener.outsideZones ?? []);
+  const forwards = forwardsAnywhere(config, ofListeners);
+  const given = givenPolicy(outsideZones);
+  const others = [...policies.byPath.values(), ...ofListeners].filter((policy) => policy !== given);
+  if (!forwards && others.length === 0) return { outside: undefined, policies };
+  const { cache, clients, locallyServed } = forward;
+  const served = federationOptions(federations).flatMap(({ zone, domain }) => [zone, domain]);
+  const stubZones = stub === undefined ? [FEDERATION_ZONE] : stubZoneNames(stub, federations);
+  const own = [...zones, ...stubZones, ...served].filter((zone) => zone !== undefined);
+  const forwarder = forwards
+    ? new Forwarder({
+        ...{ upstreams, onUpstreamChange: logUpstreams(log) },
+        ...(coalesce !== undefined && { coalesce }),
+        ...(background !== undefined && { background }),
+        settings: {
+          limits: forward,
+          cache: { ...cache, audiences: access.rules.length + (publicScope(access) === undefined ? 0 : 1) },
+          clients: { ...clients, exempt: clients.exempt.map(readRange) },
+        },
+      })
+    : undefined;
+  const localZones = new LocalZones({ own, ...locallyServed });
+  return {
+    outside: new Outside({ given, localZones, forwarder, clients: clients.allowed?.map(readRange) }),
+    policies,
+  };
+}
+
+/** The upstreams of a host that has `fetch` and nothing else. */
+export function fetchUpstreams({ upstreams }: EdgeForward): Upstream[] {
+  return upstreams.flatMap((upstream) => {
+    const place = parseNameserver(upstream.server);
+    return place?.kind === "https" ? padded(createFetchUpstream(upstreamName(upstream), place.url)) : [];
+  });
+}
+
+function readRange(text: string) {
+  return parseAddressRange(text)!;
+}

@@ -1,0 +1,96 @@
+import type { Authority, PushAuthority } from "../access/authority.ts";
+import type { AccessRule } from "../access/rules/access-rule.ts";
+import type { AccessControl } from "../access/rules/admit.ts";
+import type { ClientTests } from "../answer/client-tests.ts";
+import type { QueryCounters } from "../answer/query-counters.ts";
+import type { Access } from "../config/access.ts";
+import type { EdgeConfig } from "../config/edge-config.ts";
+import type { ServeConfig } from "../config/serve-config.ts";
+import type { ForwarderDependencies } from "../forward/forwarder.ts";
+import type { Upstream } from "../forward/upstream.ts";
+import type { Clock } from "../gateway/clock.ts";
+import type { GatewayDependencies } from "../gateway/gateway.ts";
+import type { AppParts } from "../http/app.ts";
+import type { AccessCounters } from "../http/metrics/access-counters.ts";
+import type { createPrometheusMetrics } from "../http/metrics/prometheus.ts";
+import type { ListedImage } from "../http/pages/directory.ts";
+import type { Reach } from "../http/pages/page-parts.ts";
+import type { RuleParts } from "../http/rule-answers.ts";
+import type { Load } from "../limits/load.ts";
+import type { Grants } from "../merge/grants.ts";
+import type { Visibility } from "../merge/visibility.ts";
+import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
+import type { TransferSource } from "../transfer/transfer-state.ts";
+import type { ZoneImage } from "../zone/image.ts";
+import type { Log } from "./log.ts";
+import type { PushForwardParts } from "./push-forward.ts";
+
+/** The settings of an assembly. Every host has them; only hosts with listeners have those that may be absent. */
+export type GatewayConfig = Omit<EdgeConfig, "access" | "limits"> & {
+  readonly access: Pick<Access, "public"> & { readonly rules: readonly unknown[] };
+  readonly limits: Omit<EdgeConfig["limits"], "allSnapshotCharacters">;
+} & Partial<Pick<ServeConfig, "dns" | "dot" | "ddr" | "stub">>;
+
+/** What a host gives to an assembly: that in which hosts differ, and nothing else. */
+export interface Platform
+  extends Pick<AppParts, "stubs" | "stubRoutes">,
+    Pick<ForwarderDependencies, "coalesce" | "background"> {
+  /** The version of this software. */
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly access: AccessControl;
+  /** Tokens of clusters that push, which decide the view of a public query. Default: they decide nothing. */
+  readonly clusterTokens?: PushAuthority | undefined;
+  /** Connections to `forward.upstreams`, in their order. */
+  readonly upstreams: readonly Upstream[];
+  /** Where the images come from: compiled here from pushes, or transferred from a primary. */
+  readonly images: PrimaryParts | SecondaryParts;
+  /** Default: counters that nobody else reads. */
+  readonly counters?: QueryCounters;
+  readonly accessCounters?: AccessCounters;
+  /** Absent where a host cannot know the queries of its other instances. */
+  readonly clientTests?: ClientTests;
+  /** Makes the metrics of the process. Default: there are none, but those of secondaries. */
+  readonly metrics?: typeof createPrometheusMetrics;
+  /** The load of the process. Default: it is never high. */
+  readonly load?: Load;
+  /** How the clients of a rule reach the gateway, for its pages. Default: over HTTPS only. */
+  readonly reach?: (rule: AccessRule) => Reach;
+  /** The designated resolver; asked for with every query about it. Default: none. */
+  readonly designated?: () => DesignatedResolver | undefined;
+}
+
+/** A primary: takes pushes, stores snapshots, compiles images. */
+export interface PrimaryParts
+  extends Pick<GatewayDependencies<ZoneImage>, "store" | "damage" | "remembered" | "watchLeases"> {
+  /** Rejects pushes without a credential of the cluster. */
+  readonly authority: PushAuthority;
+  /** For whom clusters speak. Default: each for all. */
+  readonly grants?: Grants;
+  /** Whose tokens may transfer images; `public` where only the host's own code reaches these routes. Default: no routes. */
+  readonly transfer?: Authority | "public" | undefined;
+}
+
+/** A secondary: answers from the images of a primary, and forwards pushes to it. */
+export interface SecondaryParts {
+  /** Where the images of what is visible come from. */
+  readonly sourceOf: (visibility: Visibility) => TransferSource;
+  readonly pushes: Omit<PushForwardParts, "log" | "onChange">;
+  /** Whether `/metrics` shows the state of the secondary. */
+  readonly hasMetrics: boolean;
+}
+
+/** What answers the clients of a rule. */
+export interface RuleSource extends Pick<RuleParts, "gateway" | "prepare" | "metrics"> {
+  /** The image that is served at the time of the call, for the pages. */
+  readonly listed: () => ListedImage | undefined;
+}
+
+/** What answers: a primary or a secondary. */
+export interface Answers
+  extends Pick<AppParts, "gateway" | "transferRoutes">,
+    Required<Pick<AppParts, "pushRoutes">> {
+  of(rule: AccessRule): RuleSource;
+  close(): Promise<void>;
+}

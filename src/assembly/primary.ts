@@ -1,0 +1,58 @@
+import { type AccessRules, visibilitiesOf } from "../access/rules/access-rule.ts";
+import type { QueryCounters } from "../answer/query-counters.ts";
+import type { Clock } from "../gateway/clock.ts";
+import { Gateway } from "../gateway/gateway.ts";
+import type { GatewayStages } from "../gateway/stages.ts";
+import { createPushRoutes } from "../http/push/push-routes.ts";
+import { createTransferRoutes } from "../http/transfer-routes.ts";
+import type { ZoneImage } from "../zone/image.ts";
+import { type Log, logGateway } from "./log.ts";
+import type { Answers, GatewayConfig, PrimaryParts } from "./platform.ts";
+
+/** What a primary shares with the other parts of an assembly. */
+export interface PrimarySurroundings {
+  readonly config: Pick<GatewayConfig, "lease" | "limits">;
+  readonly stages: GatewayStages<ZoneImage>;
+  readonly rules: AccessRules;
+  readonly counters?: QueryCounters;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Opens a primary over its store: everything that was stored and is live is answered at once.
+ * @throws {StoreError} for a store that cannot be loaded
+ */
+export async function openPrimary(
+  { config, stages, rules, counters, clock, log }: PrimarySurroundings,
+  { store, damage, remembered, watchLeases, authority, transfer }: PrimaryParts,
+): Promise<Answers> {
+  const gateway = await Gateway.open({
+    ...{ store, stages, clock },
+    ...(damage && { damage }),
+    ...(remembered && { remembered }),
+    ...(watchLeases && { watchLeases }),
+    onEvent: logGateway(log),
+    limits: { ...config.limits, lease: config.lease },
+    scopes: visibilitiesOf(rules),
+  });
+  const onError = (err: unknown) => log("error", "request-failed", "a request failed", { err });
+  return {
+    gateway,
+    of: ({ visibility }) => {
+      const within = gateway.within(visibility);
+      return { gateway: within, listed: () => within.current(clock.now()) };
+    },
+    pushRoutes: createPushRoutes({
+      ...{ gateway, authority, onError, limits: config.limits },
+      ...(counters && { counters: counters.limits }),
+    }),
+    ...(transfer && {
+      transferRoutes: createTransferRoutes({
+        ...{ gateway, onError, clock: clock.now },
+        ...(transfer !== "public" && { authority: transfer }),
+      }),
+    }),
+    close: () => gateway.close(),
+  };
+}

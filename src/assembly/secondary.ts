@@ -1,0 +1,67 @@
+import type { AccessRule, AccessRules } from "../access/rules/access-rule.ts";
+import { isStated } from "../config/access.ts";
+import type { Clock } from "../gateway/clock.ts";
+import type { GatewayStages } from "../gateway/stages.ts";
+import { createStatusMetrics } from "../http/metrics/status-metrics.ts";
+import { visibilityKey } from "../merge/visibility.ts";
+import { Secondary } from "../transfer/secondary.ts";
+import type { ZoneImage } from "../zone/image.ts";
+import { type Log, logTransfers } from "./log.ts";
+import type { Answers, GatewayConfig, SecondaryParts } from "./platform.ts";
+import { createPushForward } from "./push-forward.ts";
+
+/** What a secondary shares with the other parts of an assembly. */
+export interface SecondarySurroundings {
+  readonly config: Pick<GatewayConfig, "access">;
+  readonly stages: GatewayStages<ZoneImage>;
+  readonly rules: AccessRules;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** No client is admitted, so nothing is ready. */
+const NOBODY: Answers["gateway"] = {
+  status: () => ({ ready: false, imageHash: undefined, imageBytes: 0, services: 0, clusters: [] }),
+};
+
+const ACCESS_NOT_STATED =
+  "the configuration does not say who may query, so every client may: set access.public or access.rules in CONFIG (docs/how-to/access.md)";
+
+/** Opens a secondary: each rule is answered from an image that has only what its clients may see. The primary is asked when a query needs it. */
+export function openSecondary(
+  { config, stages, rules, clock, log }: SecondarySurroundings,
+  { sourceOf, pushes, hasMetrics }: SecondaryParts,
+): Answers {
+  if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
+  const secondaries = new Map<string, Secondary>();
+  const secondaryOf = ({ visibility: scope }: AccessRule): Secondary => {
+    const key = visibilityKey(scope);
+    const secondary =
+      secondaries.get(key) ??
+      new Secondary({ source: sourceOf(scope), stages, scope, onEvent: logTransfers(log), clock });
+    secondaries.set(key, secondary);
+    return secondary;
+  };
+  // The readiness for everybody is that of the first rule, since there may be no rule that sees everything.
+  const [first] = rules.all;
+  return {
+    gateway: first === undefined ? NOBODY : secondaryOf(first),
+    of: (rule) => {
+      const secondary = secondaryOf(rule);
+      return {
+        gateway: secondary,
+        prepare: (background) => secondary.freshen(clock.now(), background),
+        // A secondary knows services, but neither conflicts nor findings.
+        listed: () => secondary.image && { image: secondary.image },
+        ...(hasMetrics && { metrics: createStatusMetrics(secondary, clock.now) }),
+      };
+    },
+    pushRoutes: createPushForward({
+      ...{ ...pushes, log },
+      onChange: () => {
+        for (const secondary of secondaries.values()) secondary.expire(clock.now());
+      },
+    }),
+    close: async () => {},
+  };
+}

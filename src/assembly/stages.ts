@@ -1,0 +1,73 @@
+import { federationOptions } from "../config/federations.ts";
+import { givenPolicy } from "../config/forward.ts";
+import { locationLocalities } from "../config/location.ts";
+import { ownNames } from "../config/own-names.ts";
+import type { GatewayStages } from "../gateway/stages.ts";
+import type { Grants } from "../merge/grants.ts";
+import { createMerger } from "../merge/merge.ts";
+import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
+import { notReady } from "../resolve/faults.ts";
+import { resolve } from "../resolve/resolve.ts";
+import { compileZoneImage } from "../zone/compile.ts";
+import type { ZoneImage } from "../zone/image.ts";
+import type { GatewayConfig } from "./platform.ts";
+
+/** The settings that the stages read. */
+export type StageConfig = Pick<
+  GatewayConfig,
+  | "zones"
+  | "federations"
+  | "ttlSeconds"
+  | "negativeTtlSeconds"
+  | "outsideOrder"
+  | "outsideZones"
+  | "location"
+  | "nameServerAddresses"
+  | "dns"
+  | "ddr"
+>;
+
+/** What the stages need beside settings. */
+export interface StageParts {
+  /** For whom clusters that push speak. Default: each for all, where there is only one source of snapshots. */
+  readonly grants?: Grants | undefined;
+  /** The designated resolver; asked for with every query about it. Default: none. */
+  readonly designated?: () => DesignatedResolver | undefined;
+}
+
+const MOST_ROTATION = 0x3fffffff;
+
+/** The pure stages with their settings applied, for the gateway to join. */
+export function createStages(
+  config: StageConfig,
+  { grants, designated = () => undefined }: StageParts = {},
+): GatewayStages<ZoneImage> {
+  const { zones, ttlSeconds: ttl, negativeTtlSeconds: negativeTtl, outsideOrder, outsideZones } = config;
+  const options = {
+    ...{ zones, ttl, negativeTtl, ...ownNames(config) },
+    federations: federationOptions(config.federations),
+    localities: locationLocalities(config.location),
+  };
+  let rotation = 0;
+  return {
+    createMerger: () => createMerger({ outsideOrder, ...(grants !== undefined && { grants }) }),
+    // The serial is the time in seconds: it grows over restarts too (RFC 1982).
+    compile: (clusterset, now, history) =>
+      compileZoneImage(clusterset, { ...options, serial: Math.floor(now / 1000) % 2 ** 32 }, history),
+    resolve: (query, { image, leaseExpiry, view, now, transport, stale }) => {
+      rotation = (rotation + 1) & MOST_ROTATION;
+      return resolve(query, {
+        image,
+        leaseExpiry,
+        view,
+        now,
+        rotation,
+        transport,
+        stale,
+        outside: givenPolicy(outsideZones),
+        designated: designated(),
+      });
+    },
+    notReady: (query, context) => notReady(query, { ...context, designated: designated() }),
+  };
+}

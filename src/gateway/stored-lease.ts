@@ -1,0 +1,36 @@
+import type { ClusterMeta } from "../store/store.ts";
+import { type Clock, unixTime } from "./clock.ts";
+
+/** What is stored of a cluster whose times are those of `clock`: Unix times, for the process that loads it has another clock. */
+export function toStored(meta: ClusterMeta, clock: Clock): ClusterMeta {
+  const uptime = clock.uptime?.();
+  return {
+    generation: meta.generation,
+    pushedAt: unixTime(clock, meta.pushedAt),
+    renewedAt: unixTime(clock, meta.renewedAt),
+    expiresAt: unixTime(clock, meta.expiresAt),
+    ...(uptime !== undefined && { uptime: { ...uptime, at: uptime.at - (clock.now() - meta.renewedAt) } }),
+  };
+}
+
+/**
+ * A cluster's meta as it goes on in a process that loads it, in times of `clock`. The lease has what was left of it, and never more than its
+ * whole length, whatever the wall clock showed then and shows now.
+ */
+export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
+  const { generation, pushedAt, expiresAt } = stored;
+  const renewedAt = clock.now() - elapsedSince(stored, clock);
+  return {
+    generation,
+    pushedAt: renewedAt - Math.max(0, stored.renewedAt - pushedAt),
+    renewedAt,
+    expiresAt: renewedAt + Math.max(0, expiresAt - stored.renewedAt),
+  };
+}
+
+/** Milliseconds since a lease was renewed: by the machine's uptime where it runs since then, else by the wall clock. */
+function elapsedSince({ renewedAt, uptime }: ClusterMeta, clock: Clock): number {
+  const now = clock.uptime?.();
+  if (uptime !== undefined && now?.boot === uptime.boot && now.at >= uptime.at) return now.at - uptime.at;
+  return Math.max(0, unixTime(clock, clock.now()) - renewedAt);
+}

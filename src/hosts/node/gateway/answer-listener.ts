@@ -1,0 +1,54 @@
+import { socketAddress } from "../../../access/client/client-address.ts";
+import { type AccessRules, hidesAnything } from "../../../access/rules/access-rule.ts";
+import { createViewReader } from "../../../access/view/view.ts";
+import { createAnswerQuery } from "../../../answer/answer-query.ts";
+import type { ClientTests } from "../../../answer/client-tests.ts";
+import type { QueryCounters } from "../../../answer/query-counters.ts";
+import type { Assembly } from "../../../assembly/assemble.ts";
+import type { ServeConfig } from "../../../config/serve-config.ts";
+import type { StubZones } from "../../../forward/stub-zones.ts";
+import type { AccessCounters } from "../../../http/metrics/access-counters.ts";
+import { createAnswerMessage } from "../listeners/answer-message.ts";
+import type { ListenerParts } from "../listeners/listeners.ts";
+import { nodeClock } from "../node-clock.ts";
+
+/** What listeners for plain DNS and DNS over TLS answer with. */
+export interface ListenerAnswerParts {
+  readonly config: Pick<ServeConfig, "sourceCluster" | "outsideZones">;
+  readonly assembly: Pick<Assembly, "gatewayOf" | "outOfZone">;
+  readonly rules: AccessRules;
+  readonly stubs: StubZones;
+  readonly counters: QueryCounters;
+  readonly accessCounters: AccessCounters;
+  readonly clientTests: ClientTests;
+}
+
+/** Answers queries of listeners: their clients have the access rule that the listener names, or the public one. */
+export function createListenerAnswers(parts: ListenerAnswerParts): ListenerParts["answerAt"] {
+  const { config, assembly, rules, stubs, counters, accessCounters, clientTests } = parts;
+  const { option, trusted } = config.sourceCluster;
+  return (place, transport) => {
+    // The settings were checked: where there is no public rule, the listener has one.
+    const rule = place.rule === undefined ? rules.public! : rules.of(place.rule);
+    const gateway = assembly.gatewayOf(rule);
+    const answerQuery = createAnswerQuery({
+      ...{ gateway, counters, clientTests, audience: rule.name },
+      cluster: rule.visibility.view,
+      views: createViewReader({ optionCode: option, trusted }, (id) => gateway.hasCluster(id)),
+      stubs: hidesAnything(rule) ? undefined : stubs,
+      outside: assembly.outOfZone.outside,
+      clientAddress: socketAddress,
+      clock: nodeClock.now,
+    });
+    const endpoint = {
+      transport,
+      cluster: place.view,
+      outsideZones: place.outsideZones ?? config.outsideZones,
+    };
+    const answer = createAnswerMessage(answerQuery, endpoint, counters);
+    return (query, clientAddress) => {
+      accessCounters.admitted(rule.name);
+      return answer(query, clientAddress);
+    };
+  };
+}

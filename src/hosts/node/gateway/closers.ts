@@ -1,0 +1,32 @@
+/** Something that is closed when the gateway stops. */
+interface Closable {
+  close(): unknown;
+}
+
+/** Something that listens. */
+interface Stoppable {
+  /** @param grace milliseconds for what is in progress */
+  stop(grace: number): Promise<void>;
+}
+
+/** What was opened for a gateway, to be closed when it stops, or could not start: listeners first, then the other parts, the latest first. */
+export class Closers {
+  readonly #parts: Closable[] = [];
+  readonly #servers: Stoppable[] = [];
+
+  add<Part extends Closable>(part: Part): Part {
+    this.#parts.push(part);
+    return part;
+  }
+
+  addServer<Server extends Stoppable>(server: Server): Server {
+    this.#servers.push(server);
+    return server;
+  }
+
+  /** @param grace how long requests in progress may take to finish, in milliseconds */
+  async close(grace: number): Promise<void> {
+    await Promise.all(this.#servers.splice(0).map((server) => server.stop(grace)));
+    for (const part of this.#parts.splice(0).reverse()) await part.close();
+  }
+}

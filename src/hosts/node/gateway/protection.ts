@@ -1,0 +1,37 @@
+import type { QueryCounters } from "../../../answer/query-counters.ts";
+import { clientConnections, socketNetworks } from "../../../config/clients.ts";
+import type { ServeConfig } from "../../../config/serve-config.ts";
+import { ClientNetworks } from "../../../limits/client-networks.ts";
+import { ClientRate } from "../../../limits/client-rate.ts";
+import { anyLoad, type Load, LoopDelay, RequestsInFlight } from "../../../limits/load.ts";
+import type { ServerProtection } from "../server/server-protection.ts";
+
+/** The limits on connections, and the load of the process. */
+export interface Protection {
+  readonly protection: ServerProtection;
+  readonly load: Load;
+  /** Stops measuring. */
+  close(): void;
+}
+
+/** Measures the load of this process from now on, and counts the connections of clients. */
+export function createProtection(
+  { clients, limits }: Pick<ServeConfig, "clients" | "limits">,
+  counters: QueryCounters,
+): Protection {
+  const requests = new RequestsInFlight(limits.requestsInFlight);
+  const delay = limits.loopDelayMilliseconds === 0 ? undefined : new LoopDelay(limits.loopDelayMilliseconds);
+  const end = delay?.start();
+  return {
+    protection: {
+      ...{ requests, counters: counters.limits, errors: counters.errors },
+      clients: {
+        networks: new ClientNetworks(socketNetworks(clients)),
+        connections: clients.connections,
+        rate: new ClientRate(clientConnections(clients)),
+      },
+    },
+    load: anyLoad(delay === undefined ? [requests] : [requests, delay]),
+    close: () => end?.(),
+  };
+}

@@ -1,0 +1,78 @@
+import type { AccessRule, AccessRules } from "../../../access/rules/access-rule.ts";
+import { parseListenAddress } from "../../../config/listen-address.ts";
+import type { ServeConfig } from "../../../config/serve-config.ts";
+import type { Reach } from "../../../http/pages/page-parts.ts";
+import type { DnsPort } from "../../../http/setup/setup-facts.ts";
+import { visibilityKey } from "../../../merge/visibility.ts";
+import type { DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
+import type { ListeningPlace } from "../listeners/listeners.ts";
+import type { TlsSource } from "../tls-source.ts";
+import { designatedResolver } from "./designation.ts";
+
+/** Where clients reach a gateway, for its pages and for designated resolvers (RFC 9462). Ports are known once it listens. */
+export class Reachability {
+  readonly #config: Pick<ServeConfig, "outsideZones" | "ddr">;
+  readonly #rules: AccessRules;
+  readonly #tls: TlsSource | undefined;
+  #places: readonly ListeningPlace[] = [];
+  #designated: DesignatedResolver | undefined;
+
+  constructor(
+    config: Pick<ServeConfig, "outsideZones" | "ddr">,
+    rules: AccessRules,
+    tls: TlsSource | undefined,
+  ) {
+    this.#config = config;
+    this.#rules = rules;
+    this.#tls = tls;
+  }
+
+  /** @param httpsPort where the gateway listens for HTTPS */
+  listens(httpsPort: number, places: readonly ListeningPlace[]): void {
+    this.#places = places;
+    // A listener with a rule answers from another visibility, so other clients are not told of it.
+    const open = places.filter(({ rule }) => rule === undefined);
+    this.#designated = designatedResolver(this.#config.ddr, open, httpsPort);
+  }
+
+  readonly designated = (): DesignatedResolver | undefined => this.#designated;
+
+  /** How the clients of a rule reach the gateway: listeners that answer them the same. */
+  readonly of = ({ visibility }: AccessRule): Reach => {
+    const same = this.#places.filter(({ rule: name }) => {
+      const rule = name === undefined ? this.#rules.public : this.#rules.of(name);
+      return rule !== undefined && visibilityKey(rule.visibility) === visibilityKey(visibility);
+    });
+    return reachOf(
+      this.#config,
+      same,
+      this.#tls?.selfSignedFile === undefined ? undefined : this.#tls.tls.cert,
+    );
+  };
+}
+
+/**
+ * How clients outside every cluster reach the gateway, for its pages.
+ * @param certificate the self-signed one in PEM, where there is one
+ */
+export function reachOf(
+  { outsideZones, ddr }: Pick<ServeConfig, "outsideZones" | "ddr">,
+  places: readonly ListeningPlace[],
+  certificate: string | undefined,
+): Reach {
+  return {
+    outside: outsideZones,
+    certificate,
+    addresses: ddr.addresses,
+    dns: portOf(places, "dns"),
+    dot: portOf(places, "dot"),
+  };
+}
+
+function portOf(places: readonly ListeningPlace[], kind: ListeningPlace["kind"]): DnsPort | undefined {
+  const place = places.find((one) => one.kind === kind && one.view === undefined);
+  if (place === undefined) return undefined;
+  const { host } = parseListenAddress(place.address);
+  const isEvery = host === undefined || host === "0.0.0.0" || host === "::";
+  return { address: isEvery ? undefined : host === "localhost" ? "127.0.0.1" : host, port: place.port };
+}
