@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { RememberedStore } from "../store/remembered/remembered-store.ts";
-import { claimant, type ReverseClaim, type ReverseHistory } from "../zone/reverse-order.ts";
+import { claimant, NO_HISTORY, type ReverseClaim, type ReverseHistory } from "../zone/reverse-order.ts";
 
 type Orders = ReadonlyMap<string, readonly ReverseClaim[]>;
 
@@ -36,7 +36,7 @@ export class ReverseMemory {
 
   /** What the first image is compiled with. @param restored the clusters whose snapshots were loaded */
   history(restored: ReadonlySet<string>): ReverseHistory {
-    return { orders: this.#orders, claimsOn: () => [], restored };
+    return { ...NO_HISTORY, orders: this.#orders, restored };
   }
 
   /** Takes over the orders that count from now on; `kept` has them written. */

@@ -9,6 +9,7 @@ import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { GatewayStatus } from "./gateway-types.ts";
 import { type HeldCluster, leaseExpiry } from "./held-cluster.ts";
 import { LiveClusters } from "./live-clusters.ts";
+import { reportedIn } from "./reported-addresses.ts";
 import { withoutCluster } from "./reverse-memory.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
 
@@ -135,7 +136,7 @@ export class ServedScope<Image extends ServedImage> {
         image: compiled,
         findings,
         reverse = this.#reverse,
-      } = stages.compile(clusterset, startedAt, this.#reverse);
+      } = stages.compile(clusterset, startedAt, { ...this.#reverse, reports: reportedIn(from.snapshots) });
       this.#reverse = reverse;
       const before = this.#served?.image;
       const changed = before?.contentHash !== compiled.contentHash;

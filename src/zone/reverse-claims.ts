@@ -1,6 +1,8 @@
 import { formatAddress } from "../dns/address.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
 import {
+  type AddressKey,
+  addressKey,
   type CurrentClaim,
   claimant,
   LOST,
@@ -19,7 +21,6 @@ export interface Claimed {
   readonly since: number;
 }
 
-const HEX = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
 /** Addresses that one finding lists. */
 const MOST_LISTED = 5;
 
@@ -46,14 +47,15 @@ export class ReverseClaims {
    * @returns a finding for each claim of another cluster that came later
    */
   settle(history: ReverseHistory, live: ReadonlySet<string>): ClusterFinding[] {
-    const isLive = (clusterId: string) => live.has(clusterId);
+    const staysOn = (key: AddressKey) => (claim: ReverseClaim) =>
+      !live.has(claimant(claim)) || history.reports(claim, key);
     const orders = new Map<string, readonly ReverseClaim[]>();
     for (const contested of this.#table.contested()) {
       const { octets, contenders } = contested;
-      const key = keyOf(octets);
+      const key = addressKey(octets);
       const current = contenders.flatMap(({ claim }) => this.#currentOf(claim));
       const known = history.orders.get(key) ?? knownOf(history, octets, current);
-      const order = orderClaims(known, current, isLive);
+      const order = orderClaims(known, current, staysOn(key));
       orders.set(key, order);
       this.#decide(contested, order);
     }
@@ -61,7 +63,7 @@ export class ReverseClaims {
     for (const [key, known] of history.orders) {
       if (orders.has(key)) continue;
       const claim = this.#table.claimOn(octetsOf(key));
-      const order = orderClaims(known, claim === 0 ? [] : this.#currentOf(claim), isLive);
+      const order = orderClaims(known, claim === 0 ? [] : this.#currentOf(claim), staysOn(key));
       if (isNeeded(order, claim === 0 ? [] : this.#claimed[claim - 1]!.claims)) orders.set(key, order);
     }
     this.#orders = orders;
@@ -74,6 +76,7 @@ export class ReverseClaims {
       orders: this.#orders,
       claimsOn: (octets) => this.#claimed[this.#table.claimOn(octets) - 1]?.claims ?? [],
       restored: new Set(),
+      reports: () => false,
     };
   }
 
@@ -130,12 +133,6 @@ function knownOf(
 function isNeeded(order: readonly ReverseClaim[], current: readonly ReverseClaim[]): boolean {
   if (current.length > 0) return order.some((claim) => !current.includes(claim));
   return new Set(order.map(claimant)).size > 1;
-}
-
-function keyOf(octets: Uint8Array): string {
-  let key = "";
-  for (const octet of octets) key += HEX[octet]!;
-  return key;
 }
 
 function octetsOf(key: string): Uint8Array {

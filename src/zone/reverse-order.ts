@@ -4,6 +4,18 @@ export type ReverseClaim = string;
 /** Stands for whoever came first where that was lost. It is no cluster's. */
 export const LOST: ReverseClaim = "";
 
+/** An address as hexadecimal digits. */
+export type AddressKey = string;
+
+const HEX = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
+
+/** The key of an address. */
+export function addressKey(octets: Uint8Array): AddressKey {
+  let key = "";
+  for (const octet of octets) key += HEX[octet]!;
+  return key;
+}
+
 /** A claim that a cluster makes now. */
 export interface CurrentClaim {
   readonly claim: ReverseClaim;
@@ -13,16 +25,23 @@ export interface CurrentClaim {
 
 /** What is known of the claims on addresses before an image is compiled. */
 export interface ReverseHistory {
-  /** By address as hexadecimal digits, where several claims were made: all of them, first come first. */
-  readonly orders: ReadonlyMap<string, readonly ReverseClaim[]>;
+  /** Where several claims were made on an address: all of them, first come first. */
+  readonly orders: ReadonlyMap<AddressKey, readonly ReverseClaim[]>;
   /** The claims on an address that were answered from before, where nobody else made one. */
   readonly claimsOn: (octets: Uint8Array) => readonly ReverseClaim[];
   /** Clusters whose snapshots were loaded and not compiled yet: nothing but `orders` knows which of their claims came first. */
   readonly restored: ReadonlySet<string>;
+  /** Whether a cluster reports the address now, answered from or not. */
+  readonly reports: (claim: ReverseClaim, address: AddressKey) => boolean;
 }
 
 /** Before anything was claimed. */
-export const NO_HISTORY: ReverseHistory = { orders: new Map(), claimsOn: () => [], restored: new Set() };
+export const NO_HISTORY: ReverseHistory = {
+  orders: new Map(),
+  claimsOn: () => [],
+  restored: new Set(),
+  reports: () => false,
+};
 
 /** The claim of a cluster for a service. */
 export function claimOf(cluster: string, namespace: string, name: string): ReverseClaim {
@@ -49,7 +68,8 @@ export function splitClaim(claim: ReverseClaim): {
  * The claims on one address, first come first; the reverse name is that of the first one that is made now. What is kept of `known`:
  *
  * - claims that are made now;
- * - claims of clusters that are not live, as long as they are before one that is: an outage gives nothing up.
+ * - claims that `stays` keeps, as long as they are before one that is made now: those of clusters that are not live, since an outage gives
+ *   nothing up, and of clusters that report the address although another cluster keeps it out of the answers.
  *
  * A cluster that reports the address for another service than before keeps its place. Claims that are new come last: the oldest first, then
  * by name.
@@ -58,7 +78,7 @@ export function splitClaim(claim: ReverseClaim): {
 export function orderClaims(
   known: readonly ReverseClaim[],
   current: readonly CurrentClaim[],
-  isLive: (clusterId: string) => boolean,
+  stays: (claim: ReverseClaim) => boolean,
 ): readonly ReverseClaim[] {
   if (isSame(known, current)) return known;
   const now = new Map<ReverseClaim, number>();
@@ -68,9 +88,7 @@ export function orderClaims(
   for (const [index, claim] of known.entries())
     if (!places.has(claimant(claim))) places.set(claimant(claim), index);
   const isContested = new Set(Array.from(now.keys(), claimant)).size > 1;
-  const kept = known.filter(
-    (claim) => now.has(claim) || (claim === LOST ? isContested : !isLive(claimant(claim))),
-  );
+  const kept = known.filter((claim) => now.has(claim) || (claim === LOST ? isContested : stays(claim)));
   const before = new Set(known);
   const fresh = [...now]
     .filter(([claim]) => !before.has(claim))
@@ -104,6 +122,6 @@ export function orderRestored(
   restored: ReadonlySet<string>,
 ): readonly ReverseClaim[] {
   const loaded = current.filter(({ claim }) => restored.has(claimant(claim)));
-  const order = orderClaims([], loaded, () => true);
+  const order = orderClaims([], loaded, () => false);
   return new Set(order.map(claimant)).size > 1 ? [LOST, ...order] : order;
 }
