@@ -32,6 +32,7 @@ export const FINDING_REASONS = [
   "NoServiceName",
   "NoSourceCluster",
   "OwnerNotExporting",
+  "ReverseNameTaken",
   "SourceClusterNotGranted",
   "TooMany",
   "UnknownImportType",
