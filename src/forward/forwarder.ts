@@ -1,65 +1,21 @@
-import type { AddressRange } from "../dns/address-range.ts";
 import { ExtendedError, ResponseCode } from "../dns/codes.ts";
 import { ClientRate } from "../limits/client-rate.ts";
 import { answerWith } from "../resolve/faults.ts";
 import type { Query } from "../resolve/query.ts";
 import { AudienceCaches } from "./audience-caches.ts";
-import { CachedAnswer, type TtlBounds, withRecursion } from "./cached-answer.ts";
+import { CachedAnswer, withRecursion } from "./cached-answer.ts";
 import { type ForwardClock, monotonicClock } from "./clock.ts";
 import { ForwardCounters, type ForwardResult } from "./forward-counters.ts";
+import type {
+  ClientLimits,
+  ForwarderDependencies,
+  ForwarderSettings,
+  ScrubSettings,
+} from "./forwarder-dependencies.ts";
 import type { OutsideAnswer } from "./outside-answer.ts";
-import type { Upstream } from "./upstream.ts";
-import { UpstreamGroup, type UpstreamLimits } from "./upstream-group.ts";
-import type { OnUpstreamChange } from "./upstream-health.ts";
+import { scrubAnswer } from "./scrub/scrub-answer.ts";
+import { UpstreamGroup, type UpstreamReply } from "./upstream-group.ts";
 import { cacheKey, upstreamQuery } from "./upstream-query.ts";
-
-/** How answers of upstreams are kept. */
-export interface CacheSettings extends TtlBounds {
-  /** Octets of all answers together, about. */
-  readonly bytes: number;
-  /** How many audiences share them. Default: 1. */
-  readonly audiences?: number;
-  /** How long an answer may be given after its TTL where no newer one can be had (RFC 8767); 0 for not at all. */
-  readonly staleSeconds: number;
-}
-
-/** How much one client may ask of upstreams. */
-export interface ClientLimits {
-  /** Questions that are not in the cache; 0 for any number. */
-  readonly queriesPerSecond: number;
-  /** Such questions at once after a pause. */
-  readonly burst: number;
-  /** Addresses without a limit, such as a proxy's. */
-  readonly exempt: readonly AddressRange[];
-}
-
-/** Bounds and settings of forwarding. */
-export interface ForwarderSettings {
-  readonly limits: UpstreamLimits & {
-    /** Questions that wait for upstreams at the same time. */
-    readonly queriesInFlight: number;
-  };
-  readonly cache: CacheSettings;
-  readonly clients: ClientLimits;
-}
-
-/** What a forwarder is put together from. */
-export interface ForwarderDependencies {
-  /** In the order of preference. */
-  readonly upstreams: readonly Upstream[];
-  readonly settings: ForwarderSettings;
-  readonly counters?: ForwardCounters;
-  /** Told when an upstream stops answering (with the error), and when it answers again. */
-  readonly onUpstreamChange?: OnUpstreamChange;
-  readonly clock?: ForwardClock;
-  /**
-   * Whether a query may wait for the exchange that another one has started. Not where a request cannot wait for what belongs to
-   * another one, as in a Worker outside of Durable Objects. Default: true.
-   */
-  readonly coalesce?: boolean;
-  /** Takes what goes on when its query has its answer already. Default: it just goes on, as in a process that lives. */
-  readonly background?: (work: Promise<unknown>) => void;
-}
 
 /** After this time a client that waits gets a stale answer, in milliseconds (RFC 8767 section 5, client response timer). */
 const CLIENT_RESPONSE_MILLISECONDS = 1800;
@@ -75,6 +31,7 @@ export class Forwarder {
   readonly #background: (work: Promise<unknown>) => void;
   readonly #upstreams: UpstreamGroup;
   readonly #clients: ClientRate;
+  readonly #scrubbing: ScrubSettings;
   readonly #caches: AudienceCaches;
   readonly #running = new Map<string, Promise<CachedAnswer>>();
   /** When each question that waits was asked. */
@@ -84,6 +41,7 @@ export class Forwarder {
     const { settings, counters = new ForwardCounters(), clock = monotonicClock } = dependencies;
     this.counters = counters;
     this.#settings = settings;
+    this.#scrubbing = dependencies.scrubbing;
     this.#clock = clock;
     this.#coalesce = dependencies.coalesce ?? true;
     this.#background = dependencies.background ?? (() => {});
@@ -114,14 +72,16 @@ export class Forwarder {
    * Answers a query. The octets of `message` are only lent.
    * @param client the address of its socket
    * @param audience the clients that may learn of each other's questions: the name of their access rule
+   * @param isOwnTarget whether the name is the target of a CNAME record of ours, which may have private addresses
    */
   answer(
     message: Uint8Array,
     query: Query,
     client: string | undefined,
     audience: string,
+    isOwnTarget = false,
   ): OutsideAnswer | Promise<OutsideAnswer> {
-    const key = cacheKey(query);
+    const key = isOwnTarget ? `${cacheKey(query)}target` : cacheKey(query);
     const cache = this.#caches.of(audience);
     const runningKey = `${audience}\n${key}`;
     const now = this.#clock.now();
@@ -139,7 +99,12 @@ export class Forwarder {
     const result = running === undefined ? "miss" : "coalesced";
     const asked =
       running ??
-      this.#ask(query, (answer, isSilence) => this.#keep(cache, key, answer, isSilence), runningKey);
+      this.#ask(
+        query,
+        isOwnTarget,
+        (answer, isSilence) => this.#keep(cache, key, answer, isSilence),
+        runningKey,
+      );
     const own = message.slice();
     if (stale === undefined) return asked.then((answer) => this.#give(own, query, answer, result));
     return this.#orStale(asked, stale).then((answer) =>
@@ -188,16 +153,18 @@ export class Forwarder {
   /** @param keep takes the answer; told whether nobody answered */
   #ask(
     query: Query,
+    isOwnTarget: boolean,
     keep: (answer: CachedAnswer, isSilence: boolean) => void,
     runningKey: string,
   ): Promise<CachedAnswer> {
     const place = { askedAt: this.#clock.now() };
     this.#inFlight.add(place);
-    const asked = this.#upstreams.ask(upstreamQuery(query)).then((reply) => {
+    const asked = this.#upstreams.ask(upstreamQuery(query)).then((given) => {
       this.#inFlight.delete(place);
       this.#running.delete(runningKey);
       const now = this.#clock.now();
       const { cache } = this.#settings;
+      const reply = given && this.#scrub(given, isOwnTarget);
       const answer = reply === undefined ? CachedAnswer.failed(now) : CachedAnswer.of(reply, cache, now);
       keep(answer, reply === undefined);
       return answer;
@@ -205,6 +172,19 @@ export class Forwarder {
     this.#running.set(runningKey, asked);
     this.#background(asked);
     return asked;
+  }
+
+  /** What of an answer is believed; undefined where that does not fit into a message. */
+  #scrub({ answer, upstream }: UpstreamReply, isOwnTarget: boolean): UpstreamReply | undefined {
+    const { isOurs, privateAddresses, trustedUpstreams } = this.#scrubbing;
+    const isPrivate =
+      isOwnTarget || trustedUpstreams.has(upstream)
+        ? () => false
+        : (octets: Uint8Array) => privateAddresses.isPrivate(octets);
+    const isTrusted = (name: string) => privateAddresses.isTrusted(name);
+    const scrubbed = scrubAnswer(answer, { isOurs, isPrivate, isTrusted });
+    for (const [reason, count] of scrubbed?.dropped ?? []) this.counters.dropped(reason, count);
+    return scrubbed && { answer: scrubbed.answer, upstream };
   }
 
   /** Whether it is too early to ask for something newer. An upstream that answers others by now may be asked at once. */

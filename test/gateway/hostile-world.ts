@@ -39,10 +39,10 @@ export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnow
     clock,
     stages: {
       createMerger: () => createMerger({ grants: new Map([["north", "*" as const]]) }),
-      compile: (clusterset) => {
+      compile: (clusterset, _, history) => {
         compiled = clusterset;
         const federations = [{ name: "fed", zone: "federation" }];
-        return compileZoneImage(clusterset, { serial: 1, ttl: 30, federations });
+        return compileZoneImage(clusterset, { serial: 1, ttl: 30, federations }, history);
       },
       resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
       notReady,
