@@ -102,7 +102,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
       onEvent,
       now: unixTime(clock, now),
     });
-    const reverse = ReverseMemory.from(remembered, records.values);
+    const reverse = ReverseMemory.from(remembered, records.values, onEvent);
     const gateway = new Gateway({ ...dependencies, damage }, precedence, reverse);
     const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, resumed(meta, clock)));
     gateway.#serving.start(kept, now);
