@@ -25,7 +25,7 @@ export interface PrimarySurroundings {
  */
 export async function openPrimary(
   { config, stages, rules, counters, clock, log }: PrimarySurroundings,
-  { store, damage, remembered, watchLeases, authority, transfer }: PrimaryParts,
+  { store, damage, remembered, watchLeases, authority, transfer, transferKey }: PrimaryParts,
 ): Promise<Answers> {
   const gateway = await Gateway.open({
     ...{ store, stages, clock },
@@ -49,7 +49,7 @@ export async function openPrimary(
     }),
     ...(transfer && {
       transferRoutes: createTransferRoutes({
-        ...{ gateway, onError, clock: clock.now },
+        ...{ gateway, onError, clock: clock.now, key: transferKey },
         ...(transfer !== "public" && { authority: transfer }),
       }),
     }),
