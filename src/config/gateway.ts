@@ -1,12 +1,14 @@
 import * as z from "zod";
 import { DEFAULT_GATEWAY_LIMITS } from "../gateway/limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
+import { EdgeAudit } from "./audit.ts";
 import { EdgeClients } from "./clients.ts";
 import { Federation, SourceCluster } from "./federations.ts";
 import { OutsideZones, Paths } from "./forward.ts";
 import { IpAddress } from "./ip-address.ts";
 import { Location } from "./location.ts";
 import { pushLimits } from "./push-limits.ts";
+import { snapshotBounds } from "./snapshot-bounds.ts";
 import { ZoneName } from "./zone-name.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
@@ -33,8 +35,7 @@ export const gatewayLimits = {
   clusters: count(1, 10_000).default(DEFAULT_GATEWAY_LIMITS.clusters),
   /** One cluster's snapshot as JSON. */
   snapshotCharacters: count(1024, 2 ** 29).default(DEFAULT_GATEWAY_LIMITS.snapshotCharacters),
-  /** One cluster's namespaces. */
-  namespaces: count(1, 60_000).default(DEFAULT_GATEWAY_LIMITS.namespaces),
+  ...snapshotBounds,
   /** After how many seconds without it in the answers a push makes them stale. */
   pushDelaySeconds: seconds(1, 3600).default(DEFAULT_GATEWAY_LIMITS.pushDelaySeconds),
   ...pushLimits,
@@ -63,6 +64,8 @@ export const gatewaySettings = {
   ttlSeconds: seconds(0, 3600).default(5),
   negativeTtlSeconds: seconds(0, 3600).default(5),
   lease: Lease.prefault({}),
+  /** One line for each push, registration and transfer (docs/reference/audit-log.md). */
+  audit: EdgeAudit.prefault({}),
   /** Where clients reach the gateway; unless given, pages take the address that they were asked by. */
   publicUrl: z
     .url({ protocol: /^https$/, error: PUBLIC_URL })

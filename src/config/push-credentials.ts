@@ -14,7 +14,7 @@ import {
   text,
   whoseTokens,
 } from "./issuer.ts";
-import { TokenSha256 } from "./token.ts";
+import { CredentialName, TokenSha256 } from "./token.ts";
 
 /** For which other source clusters the ServiceImports of a cluster count. */
 export const SpeaksFor = z.union([z.literal("*"), z.array(ClusterId).max(10_000)], {
@@ -30,6 +30,7 @@ const KINDS = ["tokenSha256", "tokenFile", "oidc", "certificate"] as const;
 /** An entry of `push.credentials` of `clusterset-doh serve`: who may write one cluster. */
 export const PushCredential = z
   .strictObject({
+    name: CredentialName.optional(),
     clusterId: ClusterId,
     tokenSha256: TokenSha256.optional(),
     tokenFile: text.optional(),
@@ -46,6 +47,7 @@ export type PushCredential = z.infer<typeof PushCredential>;
 /** The same where there are neither files nor client certificates. */
 export const EdgePushCredential = z
   .strictObject({
+    name: CredentialName.optional(),
     clusterId: ClusterId,
     tokenSha256: TokenSha256.optional(),
     oidc: Oidc.optional(),

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { Access } from "./access.ts";
+import { Audit } from "./audit.ts";
 import { Clients } from "./clients.ts";
 import { Stub } from "./federations.ts";
 import { Forward, requireUpstreams } from "./forward.ts";
@@ -7,7 +8,7 @@ import { gatewayLimits, gatewaySettings } from "./gateway.ts";
 import { Ddr, Dns, Dot } from "./listeners.ts";
 import { PushCredential } from "./push-credentials.ts";
 import { serverLimits } from "./server-limits.ts";
-import { TokenOrFile } from "./token.ts";
+import { TransferCredential } from "./token.ts";
 
 const Tls = z
   .strictObject({
@@ -29,6 +30,7 @@ const Settings = z.strictObject({
   stateDirectory: z.string().min(1).default(".clusterset-doh"),
   /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
   tls: z.union([z.boolean(), Tls]).default(true),
+  audit: Audit.prefault({}),
   clients: Clients.prefault({}),
   dns: Dns.prefault({}),
   dot: Dot.prefault({}),
@@ -39,7 +41,7 @@ const Settings = z.strictObject({
   /** Who may take over images, as a secondary does (docs/reference/transfer.md). */
   transfer: z
     .strictObject({
-      credentials: z.array(TokenOrFile).max(10_000).default([]),
+      credentials: z.array(TransferCredential).max(10_000).default([]),
       /** The key that states and images are signed with. Without it they are not. */
       keyFile: z.string().min(1).optional(),
     })

@@ -12,7 +12,7 @@ import { StoreHealth, type StoreTrouble } from "./keeping/store-health.ts";
 import { toStored } from "./keeping/stored-lease.ts";
 import {
   charactersAfter,
-  checkNamespaces,
+  checkBounds,
   type GatewayLimits,
   leaseMilliseconds,
   PushRefused,
@@ -72,7 +72,7 @@ export class Pushes<Image extends ServedImage> {
         "CLUSTER_ID_MISMATCH",
         `the snapshot is of cluster "${snapshot.clusterId}", not of "${clusterId}"`,
       );
-    checkNamespaces(limits, snapshot);
+    checkBounds(limits, snapshot);
     return this.#change(clusterId, lease, async (now) => {
       this.#admit(clusterId);
       try {
@@ -101,7 +101,7 @@ export class Pushes<Image extends ServedImage> {
     return this.#change(clusterId, lease, async (now) => {
       const held = this.#heldAt(clusterId, baseGeneration);
       const snapshot = applyPatch(held.snapshot, patch);
-      checkNamespaces(limits, snapshot);
+      checkBounds(limits, snapshot);
       const characters = charactersAfter(limits, held, patch, snapshot);
       const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease), characters);
       await this.#health.must(clusterId, () =>

@@ -54,22 +54,33 @@ export interface ApiParts {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
+/** Told of each answer of a route; of an error with what was thrown. */
+export type OnAnswer<Environment extends Env> = (
+  context: Context<Environment>,
+  status: number,
+  refused?: ApiError,
+  error?: unknown,
+) => void;
+
 /** A route of an API: what its handler throws becomes an error response, and a 500 that says nothing where nobody foresaw it. */
 export function apiRoute<Environment extends Env>(
   { counters, onError }: ApiParts,
   handle: (context: Context<Environment>) => Response | Promise<Response>,
+  onAnswer?: OnAnswer<Environment>,
 ): (context: Context<Environment>) => Promise<Response> {
   return async (context) => {
     try {
-      return await handle(context);
+      const response = await handle(context);
+      onAnswer?.(context, response.status);
+      return response;
     } catch (error) {
       const foreseen = toApiError(error);
       if (foreseen?.limit !== undefined) counters?.hit(foreseen.limit);
-      if (foreseen !== undefined) return errorResponse(foreseen);
-      onError?.(error);
-      return errorResponse(
-        new ApiError(500, "INTERNAL", "the gateway failed to answer; its log has the reason"),
-      );
+      if (foreseen === undefined) onError?.(error);
+      const refused =
+        foreseen ?? new ApiError(500, "INTERNAL", "the gateway failed to answer; its log has the reason");
+      onAnswer?.(context, refused.status, refused, error);
+      return errorResponse(refused);
     }
   };
 }
@@ -98,12 +109,28 @@ const PUSH_STATUS: Readonly<Record<PushRefusal, number>> = {
   SNAPSHOT_TOO_LARGE: 413,
   TOO_MANY_CLUSTERS: 503,
   TOO_MANY_NAMESPACES: 413,
+  TOO_MANY_EXPORTS: 413,
+  TOO_MANY_IMPORTS: 413,
+  TOO_MANY_SERVICES: 413,
+  TOO_MANY_PODS: 413,
+  TOO_MANY_ENDPOINTS: 413,
+  TOO_MANY_PORTS: 413,
+  TOO_MANY_FINDINGS: 413,
+  METADATA_TOO_LARGE: 413,
 };
 
 const PUSH_LIMIT: Readonly<Partial<Record<PushRefusal, Limit>>> = {
   SNAPSHOT_TOO_LARGE: "limits.snapshotCharacters",
   TOO_MANY_CLUSTERS: "limits.clusters",
   TOO_MANY_NAMESPACES: "limits.namespaces",
+  TOO_MANY_EXPORTS: "limits.exports",
+  TOO_MANY_IMPORTS: "limits.imports",
+  TOO_MANY_SERVICES: "limits.services",
+  TOO_MANY_PODS: "limits.pods",
+  TOO_MANY_ENDPOINTS: "limits.endpoints",
+  TOO_MANY_PORTS: "limits.ports",
+  TOO_MANY_FINDINGS: "limits.findings",
+  METADATA_TOO_LARGE: "limits.metadataCharacters",
 };
 
 /** RFC 6750 section 3.1: 401 for a token that does not count, 403 for one that does and does not suffice. */

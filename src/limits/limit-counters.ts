@@ -21,6 +21,14 @@ export const LIMITS = [
   "limits.clusters",
   "limits.snapshotCharacters",
   "limits.namespaces",
+  "limits.exports",
+  "limits.imports",
+  "limits.services",
+  "limits.pods",
+  "limits.endpoints",
+  "limits.ports",
+  "limits.findings",
+  "limits.metadataCharacters",
   "limits.pushSentBytes",
   "limits.pushBytes",
   "limits.pushRatio",
@@ -41,6 +49,7 @@ export const LIMITS = [
   "dot.queriesPerConnection",
   "dot.idleSeconds",
   "stub.federations",
+  "audit.linesPerSecond",
   "http2",
 ] as const;
 

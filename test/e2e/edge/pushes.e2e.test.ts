@@ -12,7 +12,7 @@ const MOST_AT_ONCE = 2;
 const ROUNDS = 20;
 const IDENTITY = (body: Buffer) => body;
 
-describe("pushes to the Worker that are cut off, and many at once", () => {
+describe("interrupted and concurrent pushes to the Worker", () => {
   let worker: WorkerProcess;
 
   beforeAll(async () => {
@@ -93,7 +93,7 @@ describe("pushes to the Worker that are cut off, and many at once", () => {
     },
   );
 
-  test("two clusters push full snapshots and deltas at once: both are there, and each change of them", async () => {
+  test("concurrent snapshots and deltas of two clusters are all applied", async () => {
     const [west, east] = await Promise.all(
       ["west", "east"].map(async (clusterId) => {
         let base = generationIn(await send("PUT", clusterId, shopSnapshot(clusterId, 1)));
@@ -116,7 +116,7 @@ describe("pushes to the Worker that are cut off, and many at once", () => {
     await eventualAnswer(worker, "web.shop").toEqual(all);
   });
 
-  test("two deltas on the same generation at once: one is taken, the other is told of it", async () => {
+  test("of two concurrent deltas on one generation one is applied, and the other gets 409", async () => {
     const [one, other] = await Promise.all(
       ["10.0.1.1", "10.0.1.2"].map((address) =>
         send("PATCH", "west", { baseGeneration: generation, patch: adding(address) }),
@@ -127,5 +127,23 @@ describe("pushes to the Worker that are cut off, and many at once", () => {
       one?.status === 200 ? ["10.0.1.1", generationIn(one)] : ["10.0.1.2", generationIn(other!)];
     await eventualAnswer(worker, "web.shop").toEqual(["10.0.0.0", "10.0.0.1", taken]);
     expect(await worker.clusterStatus("west")).toMatchObject({ generation: held });
+  });
+
+  test("the audit log has those that the Worker refuses, and those that the object answers, with the client's address", async () => {
+    const lines = () => worker.events("audit");
+    const before = lines().length;
+    const stranger = { ...headersOf("west"), authorization: "Bearer stranger" };
+    await worker.http(pathOf("west"), { method: "PUT", headers: stranger, body: "{}" });
+    await send("PATCH", "west", { baseGeneration: 1, patch: {} });
+    await send("PUT", "west", shopSnapshot("west", 3));
+    const client = expect.stringMatching(/./);
+    const credential = expect.stringMatching(/^push\.credentials\[\d+\]$/);
+    const line = { audit: true, cluster: "west", client };
+    await eventually(() => lines().slice(before)).toMatchObject([
+      { ...line, action: "forward", outcome: "refused", status: 401, code: "UNKNOWN_TOKEN" },
+      { ...line, action: "patch", outcome: "refused", status: 409, credential },
+      { ...line, action: "push", outcome: "accepted", status: 200, credential },
+    ]);
+    expect(worker.log()).not.toContain(worker.tokenFor("west"));
   });
 });
