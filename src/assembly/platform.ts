@@ -6,7 +6,7 @@ import type { QueryCounters } from "../answer/query-counters.ts";
 import type { Access } from "../config/access.ts";
 import type { EdgeConfig } from "../config/edge-config.ts";
 import type { ServeConfig } from "../config/serve-config.ts";
-import type { ForwarderDependencies } from "../forward/forwarder.ts";
+import type { ForwarderDependencies } from "../forward/forwarder-dependencies.ts";
 import type { Upstream } from "../forward/upstream.ts";
 import type { Clock } from "../gateway/clock.ts";
 import type { GatewayDependencies } from "../gateway/gateway.ts";
