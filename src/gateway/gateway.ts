@@ -100,7 +100,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
       ...{ store: remembered, records, onEvent, now: unixTime(clock, now) },
       stored: stored.map((one, index) => ({ ...one, live: kept[index]!.meta.expiresAt > now })),
     });
-    const reverse = ReverseMemory.from(remembered, records.values);
+    const reverse = ReverseMemory.from(remembered, records.values, onEvent);
     const gateway = new Gateway({ ...dependencies, damage }, precedence, reverse);
     gateway.#serving.start(kept, now);
     return gateway;
