@@ -22,6 +22,7 @@ import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
 import type { Visibility } from "../merge/visibility.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
+import type { TransferKeys } from "../transfer/signature.ts";
 import type { TransferSource } from "../transfer/transfer-state.ts";
 import type { ZoneImage } from "../zone/image.ts";
 import type { Log } from "./log.ts";
@@ -76,6 +77,8 @@ export interface PrimaryParts
   readonly exportLimits?: Pins["exports"];
   /** Whose tokens may transfer images; `public` where only the host's own code reaches these routes. Default: no routes. */
   readonly transfer?: Authority | "public" | undefined;
+  /** The key that states and images are signed with; asked for anew for each. Default: they are not signed. */
+  readonly transferKey?: (() => TransferKeys) | undefined;
 }
 
 /** A secondary: answers from the images of a primary, and forwards pushes to it. */

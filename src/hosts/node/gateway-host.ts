@@ -131,6 +131,7 @@ async function startParts(
       ...{ store, damage, remembered, authority: pushing, grants: grantsOf(config.push.credentials) },
       exportLimits: exportLimitsOf(config.push.credentials),
       transfer: config.transfer.credentials.length > 0 ? secondaries : undefined,
+      transferKey: access.transferKey?.current,
     },
     reach: reachability.of,
     designated: reachability.designated,
