@@ -15,7 +15,13 @@ export const pinSettings = {
 
 const snapshotOf = (clusterId: string, exportedAt: string, port: number, keys: string[]): ClusterSnapshot => {
   const web = shopSnapshot(clusterId).exports["shop/web"]!;
-  const exported = { ...web, exportedAt, ports: [{ name: "http", protocol: "TCP", port }] };
+  // No other scenario has these addresses: a reverse name stays with the cluster that had it first.
+  const address = `10.77.0.${port}`;
+  const endpoints = {
+    "http/TCP/8080": { ...web.endpoints["http/TCP/8080"]!, members: { [address]: { address } } },
+  };
+  const ports = [{ name: "http", protocol: "TCP", port }];
+  const exported = { ...web, exportedAt, ports, endpoints };
   return {
     ...shopSnapshot(clusterId),
     namespaces: Object.fromEntries(keys.map((key) => [key.split("/")[0]!, {}])),
