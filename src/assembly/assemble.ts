@@ -6,6 +6,7 @@ import { locationSettings } from "../config/location.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import { type App, createApp } from "../http/app.ts";
+import { NO_ORIGIN } from "../http/cross-origin.ts";
 import { AccessCounters } from "../http/metrics/access-counters.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import { ClientRate } from "../limits/client-rate.ts";
@@ -70,7 +71,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     rate: requestsPerSecond === 0 ? undefined : new ClientRate(clientRequests(config.clients)),
     load: platform.load,
     audit,
-    allowedOrigins: config.cors.origins,
+    allowedOrigins: config.cors.origins ?? (platform.isOpenToItsNetwork ? NO_ORIGIN : "*"),
     queryBytes: config.limits.queryBytes,
     metrics: platform.metrics?.(
       ...([gateway, counters, clock.now, outOfZone.outside?.forwarder, accessCounters] as const),

@@ -60,6 +60,8 @@ export interface Platform
   readonly audit?: AuditLog | undefined;
   /** The load of the process. Default: it is never high. */
   readonly load?: Load;
+  /** Whether the gateway listens on loopback and no setting says that answers are public: then its network admits clients. Default: no. */
+  readonly isOpenToItsNetwork?: boolean;
   /** How the clients of a rule reach the gateway, for its pages. Default: over HTTPS only. */
   readonly reach?: (rule: AccessRule) => Reach;
   /** The designated resolver; asked for with every query about it. Default: none. */

@@ -80,8 +80,11 @@ export const gatewaySettings = {
     .optional(),
   /** The pages for people: `/`, `/setup` and those that they lead to. */
   pages: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),
-  /** Web origins whose scripts may read answers; `*` is for the answers of the rule `public` alone. */
+  /**
+   * Web origins whose scripts may read answers; `*` is for the answers of the rule `public` alone. Default: `*`, but none where only
+   * the network admits clients.
+   */
   cors: z
-    .strictObject({ origins: z.union([z.literal("*"), z.array(z.url()).max(1000)]).default([]) })
+    .strictObject({ origins: z.union([z.literal("*"), z.array(z.url()).max(1000)]).optional() })
     .prefault({}),
 };

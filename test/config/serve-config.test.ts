@@ -44,7 +44,7 @@ describe("settings", () => {
       outsideZones: "refuse",
       outsideOrder: ["ClusterSetIP", "LoadBalancer", "Endpoint"],
       push: { credentials: [] },
-      cors: { origins: [] },
+      cors: {},
       pages: { enabled: true },
       lease: { minimumSeconds: 5, defaultSeconds: 60, maximumSeconds: 3600 },
       limits: { queryBytes: 65535 },

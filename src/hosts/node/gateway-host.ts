@@ -5,6 +5,7 @@ import { QueryCounters } from "../../answer/query-counters.ts";
 import { assemble } from "../../assembly/assemble.ts";
 import { createAudit } from "../../assembly/audit.ts";
 import { logStore } from "../../assembly/log.ts";
+import { isStated } from "../../config/access.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/listen-address.ts";
 import { exportLimitsOf, grantsOf } from "../../config/push-credentials.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
@@ -118,6 +119,7 @@ async function startParts(
     ...{ version: VERSION, clock: nodeClock, log, access: admission, load },
     ...{ counters, accessCounters, clientTests, audit, metrics: createPrometheusMetrics },
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
+    isOpenToItsNetwork: !isStated(config.access),
     upstreams: forwarding.upstreams,
     stubs,
     stubRoutes: createStubRoutes({

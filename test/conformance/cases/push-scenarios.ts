@@ -62,7 +62,8 @@ export const pushScenarios: readonly PushScenario[] = [
       await acknowledged(put({ ...shopSnapshot("west"), findings: { gone: finding } }));
       const east = shopSnapshot("east.eu");
       const ports = [{ name: "http", protocol: "TCP", port: 81 }];
-      const exported = { ...east.exports["shop/web"]!, ports, exportedAt: "2025-01-01T00:00:00Z" };
+      const exportedAt = "2025-01-01T00:00:00Z";
+      const exported = { ...east.exports["shop/web"]!, ports, exportedAt, endpoints: {} };
       const conflicting = { ...east, exports: { "shop/web": exported } };
       const ofEast = { token: "east-token", body: JSON.stringify(conflicting) };
       await acknowledged(send("PUT", "east.eu/snapshot", ofEast));
