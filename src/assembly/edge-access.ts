@@ -4,10 +4,10 @@ import { createAccessRules } from "../access/rules/access-rule.ts";
 import { type AccessControl, createAdmit } from "../access/rules/admit.ts";
 import type { RuleCredentials } from "../access/rules/admit-settings.ts";
 import { knownKinds } from "../access/rules/rejections.ts";
-import { type EdgeAccess, publicScope } from "../config/access.ts";
+import { type EdgeAccess, publicScope } from "../config/access/access.ts";
+import { type KeysAccess, keySourceOf, whoseTokens } from "../config/access/issuer.ts";
+import { createEdgeAuthority, type EdgePushCredential, grantsOf } from "../config/access/push-credentials.ts";
 import type { EdgeConfig } from "../config/edge-config.ts";
-import { type KeysAccess, keySourceOf, whoseTokens } from "../config/issuer.ts";
-import { createEdgeAuthority, type EdgePushCredential, grantsOf } from "../config/push-credentials.ts";
 import type { Grants } from "../merge/grants.ts";
 import { type Log, logKeys } from "./log.ts";
 

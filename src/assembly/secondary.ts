@@ -1,5 +1,5 @@
 import type { AccessRule, AccessRules } from "../access/rules/access-rule.ts";
-import { isStated } from "../config/access.ts";
+import { isStated } from "../config/access/access.ts";
 import type { Clock } from "../gateway/clock.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
 import { createStatusMetrics } from "../http/metrics/status-metrics.ts";

@@ -4,10 +4,9 @@ import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
 import { EdgeClients } from "./clients.ts";
 import { Federation, SourceCluster } from "./federations.ts";
 import { OutsideZones, Paths } from "./forward.ts";
-import { IpAddress } from "./ip-address.ts";
 import { Location } from "./location.ts";
 import { pushLimits } from "./push-limits.ts";
-import { ZoneName } from "./zone-name.ts";
+import { IpAddress, ZoneName } from "./values.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
 const count = (least: number, most: number) => z.int().min(least).max(most);

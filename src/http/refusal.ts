@@ -3,7 +3,7 @@ import { errorBody } from "./api-error.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { DNS_JSON, JSON_TYPE, namesMediaType } from "./media-type.ts";
-import { rawParameter } from "./url-parameter.ts";
+import { rawParameter } from "./doh/url-parameter.ts";
 
 /** Makes the responses that say why a request was not taken. */
 export type Refuse = (

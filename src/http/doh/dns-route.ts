@@ -1,12 +1,12 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
-import { cacheControl, originsOfAnswer, refuseUnanswered, varyByCredential } from "../answer-response.ts";
+import { cacheControl, originsOfAnswer, refuseUnanswered, varyByCredential } from "./answer-response.ts";
 import { crossOriginHeaders, preflight } from "../cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import type { JsonRoute } from "../json/json-route.ts";
 import { acceptQuality, DNS_MESSAGE, essence } from "../media-type.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
-import { rawParameter } from "../url-parameter.ts";
+import { rawParameter } from "./url-parameter.ts";
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
 import { PlainHeaders } from "./plain-headers.ts";
 
