@@ -6,6 +6,7 @@ import { Federation, SourceCluster } from "./federations.ts";
 import { OutsideZones, Paths } from "./forward.ts";
 import { Location } from "./location.ts";
 import { pushLimits } from "./push-limits.ts";
+import { snapshotBounds } from "./snapshot-bounds.ts";
 import { IpAddress, ZoneName } from "./values.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
@@ -32,8 +33,7 @@ export const gatewayLimits = {
   clusters: count(1, 10_000).default(DEFAULT_GATEWAY_LIMITS.clusters),
   /** One cluster's snapshot as JSON. */
   snapshotCharacters: count(1024, 2 ** 29).default(DEFAULT_GATEWAY_LIMITS.snapshotCharacters),
-  /** One cluster's namespaces. */
-  namespaces: count(1, 60_000).default(DEFAULT_GATEWAY_LIMITS.namespaces),
+  ...snapshotBounds,
   /** After how many seconds without it in the answers a push makes them stale. */
   pushDelaySeconds: seconds(1, 3600).default(DEFAULT_GATEWAY_LIMITS.pushDelaySeconds),
   ...pushLimits,

@@ -30,7 +30,10 @@ export type GatewayEvent =
   | { readonly event: "founding-void"; readonly at: number; readonly now: number }
   /** What the gateway remembers could not be written: it is kept with the next change. */
   | { readonly event: "memory-not-kept"; readonly record: string; readonly error: unknown }
-  /** An expired cluster stays in the store until the next start. */
+  /** Nothing can be stored: changes are refused, what is in memory is answered. */
+  | { readonly event: "store-failed"; readonly clusterId: string; readonly error: unknown }
+  | { readonly event: "store-works-again" }
+  /** A cluster that has gone stays in the store until that can be written, at the latest until the next start. */
   | { readonly event: "removal-failed"; readonly clusterId: string; readonly error: unknown };
 
 /** Takes the gateway's events; must not throw. */
@@ -41,6 +44,7 @@ const WARNINGS: ReadonlySet<GatewayEvent["event"]> = new Set([
   "memory-damaged",
   "memory-lost",
   "founding-void",
+  "store-works-again",
 ]);
 
 /** The level at which an event is logged. */

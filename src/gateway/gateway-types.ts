@@ -1,4 +1,5 @@
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
+import type { StoreTrouble } from "./keeping/store-health.ts";
 
 /** What the gateway says of an accepted push or renewal. Times are Unix milliseconds. */
 export interface Acknowledgement {
@@ -35,6 +36,8 @@ export interface ServingStatus {
    * Unix milliseconds.
    */
   readonly staleSince?: number;
+  /** Why, and since when (Unix milliseconds), changes cannot be stored: what is in memory is served, and new changes are refused. */
+  readonly storeTrouble?: StoreTrouble;
   /** Where answers say that they are stale: since when a change waits that the primary's answers should have, in Unix milliseconds. */
   readonly behindSince?: number;
   /** Why a secondary could not take over the newest state of its primary: an older one is served, or none. */

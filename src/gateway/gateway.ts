@@ -11,6 +11,7 @@ import type { ScopedGateway, ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
 import { HeldCluster } from "./held-cluster.ts";
+import { resumed } from "./keeping/stored-lease.ts";
 import type { LeaseWatch } from "./lease-timer.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Precedence } from "./precedence.ts";
@@ -18,7 +19,6 @@ import type { SettlePush } from "./push-backlog.ts";
 import { Pushes } from "./pushes.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
-import { resumed } from "./stored-lease.ts";
 
 /** What a gateway is put together from. */
 export interface GatewayDependencies<Image extends ServedImage> {
@@ -190,7 +190,9 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   }
 
   status(): GatewayStatus {
-    return this.#serving.everything.status();
+    const { storeTrouble } = this.#pushes;
+    const status = this.#serving.everything.status();
+    return storeTrouble === undefined ? status : { ...status, storeTrouble };
   }
 
   /** Lets pushes in progress end, then closes the store. What is served goes on being served. */
@@ -198,7 +200,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     if (this.#closed) return;
     this.#closed = true;
     this.#serving.close();
-    await this.#pushes.idle();
+    await this.#pushes.close();
     await this.#store.close();
   }
 }

@@ -1,9 +1,10 @@
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { HeldCluster } from "./held-cluster.ts";
+import { DEFAULT_SNAPSHOT_BOUNDS, measureSnapshot, type SnapshotBounds } from "./snapshot-bounds.ts";
 
 /** Bounds on what clusters may ask of a gateway. */
-export interface GatewayLimits {
+export interface GatewayLimits extends SnapshotBounds {
   /** Seconds; the default is that of a push without a lease. */
   readonly lease: {
     readonly minimumSeconds: number;
@@ -15,28 +16,43 @@ export interface GatewayLimits {
   readonly snapshotCharacters: number;
   /** After how many seconds answers say that they are stale where a push that arrived is not in them. */
   readonly pushDelaySeconds: number;
-  /** Bound on one cluster's namespaces: an image has room for 65,535, which one cluster must not fill. */
-  readonly namespaces: number;
 }
 
 /** What holds where nothing else is configured. */
 export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   lease: { minimumSeconds: 5, defaultSeconds: 60, maximumSeconds: 3600 },
   clusters: 1000,
-  snapshotCharacters: 64 * 1024 * 1024,
+  snapshotCharacters: 48 * 1024 * 1024,
   pushDelaySeconds: 5,
-  // The most that Kubernetes supports (Considerations for large clusters, scalability thresholds).
-  namespaces: 10_000,
+  ...DEFAULT_SNAPSHOT_BOUNDS,
 };
 
-/** @throws {PushRefused} TOO_MANY_NAMESPACES */
-export function checkNamespaces(limits: GatewayLimits, { namespaces }: ClusterSnapshot): void {
-  const count = Object.keys(namespaces).length;
-  if (count > limits.namespaces)
+const REFUSALS: Readonly<Record<keyof SnapshotBounds, readonly [code: PushRefusal, what: string]>> = {
+  namespaces: ["TOO_MANY_NAMESPACES", "namespaces"],
+  exports: ["TOO_MANY_EXPORTS", "exports"],
+  imports: ["TOO_MANY_IMPORTS", "imports"],
+  services: ["TOO_MANY_SERVICES", "services"],
+  pods: ["TOO_MANY_PODS", "pods"],
+  endpoints: ["TOO_MANY_ENDPOINTS", "endpoints"],
+  ports: ["TOO_MANY_PORTS", "ports of services and endpoints"],
+  findings: ["TOO_MANY_FINDINGS", "findings"],
+  metadataCharacters: ["METADATA_TOO_LARGE", "characters of exported labels and annotations"],
+};
+
+/**
+ * Checks that a snapshot is within the bounds for one cluster.
+ * @throws {PushRefused} naming the setting
+ */
+export function checkBounds(limits: SnapshotBounds, snapshot: ClusterSnapshot): void {
+  const size = measureSnapshot(snapshot);
+  for (const key of Object.keys(REFUSALS) as (keyof SnapshotBounds)[]) {
+    if (size[key] <= limits[key]) continue;
+    const [code, what] = REFUSALS[key];
     throw new PushRefused(
-      "TOO_MANY_NAMESPACES",
-      `the snapshot has ${count} namespaces; the most is ${limits.namespaces}`,
+      code,
+      `the snapshot has ${size[key]} ${what}; the most is ${limits[key]} (limits.${key})`,
     );
+  }
 }
 
 /**
@@ -70,7 +86,7 @@ export function charactersAfter(
   if (characters <= snapshotCharacters) return characters;
   throw new PushRefused(
     "SNAPSHOT_TOO_LARGE",
-    `with this delta the snapshot would have ${characters} characters; the most is ${snapshotCharacters}`,
+    `with this delta the snapshot would have ${characters} characters; the most is ${snapshotCharacters} (limits.snapshotCharacters)`,
   );
 }
 
@@ -80,6 +96,14 @@ export type PushRefusal =
   | "LEASE_OUT_OF_RANGE"
   | "TOO_MANY_CLUSTERS"
   | "TOO_MANY_NAMESPACES"
+  | "TOO_MANY_EXPORTS"
+  | "TOO_MANY_IMPORTS"
+  | "TOO_MANY_SERVICES"
+  | "TOO_MANY_PODS"
+  | "TOO_MANY_ENDPOINTS"
+  | "TOO_MANY_PORTS"
+  | "TOO_MANY_FINDINGS"
+  | "METADATA_TOO_LARGE"
   | "SNAPSHOT_TOO_LARGE";
 
 /** A push that is beyond the gateway's bounds, or not meant for the cluster that it names. */

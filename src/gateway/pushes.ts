@@ -1,13 +1,18 @@
 import { applyPatch, type SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { ClusterMeta, SnapshotStore } from "../store/store.ts";
+import { isDiskFailure } from "../store/store-error.ts";
 import { type Clock, unixTime } from "./clock.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import { type Acknowledgement, GenerationMismatch } from "./gateway-types.ts";
 import { HeldCluster } from "./held-cluster.ts";
+import { KeyedQueue } from "./keeping/keyed-queue.ts";
+import { Removals } from "./keeping/removals.ts";
+import { StoreHealth, type StoreTrouble } from "./keeping/store-health.ts";
+import { toStored } from "./keeping/stored-lease.ts";
 import {
   charactersAfter,
-  checkNamespaces,
+  checkBounds,
   type GatewayLimits,
   leaseMilliseconds,
   PushRefused,
@@ -15,7 +20,6 @@ import {
 import type { Precedence } from "./precedence.ts";
 import type { Serving } from "./serving.ts";
 import type { ServedImage } from "./stages.ts";
-import { toStored } from "./stored-lease.ts";
 
 /** What pushes are taken with. */
 export interface PushParts<Image extends ServedImage> {
@@ -31,11 +35,29 @@ export interface PushParts<Image extends ServedImage> {
 export class Pushes<Image extends ServedImage> {
   readonly #parts: PushParts<Image>;
   readonly #queue = new KeyedQueue();
+  readonly #health: StoreHealth;
+  readonly #removals: Removals;
   /** New clusters whose first push is being kept: they count against the bound already. */
   readonly #arriving = new Set<string>();
 
   constructor(parts: PushParts<Image>) {
     this.#parts = parts;
+    const { clock, onEvent, store, precedence, serving } = parts;
+    const isLive = (clusterId: string) => serving.clusters.live.has(clusterId);
+    this.#health = new StoreHealth(clock, onEvent, (id) => isLive(id) || this.#removals.owes(id));
+    this.#removals = new Removals({
+      ...{ clock, onEvent, health: this.#health, queue: this.#queue },
+      isLive,
+      remove: async (clusterId) => {
+        await precedence.parted(clusterId);
+        await store.remove(clusterId);
+      },
+    });
+  }
+
+  /** Why nothing can be stored; undefined while it can. */
+  get storeTrouble(): StoreTrouble | undefined {
+    return this.#health.trouble;
   }
 
   async replace(
@@ -50,14 +72,16 @@ export class Pushes<Image extends ServedImage> {
         "CLUSTER_ID_MISMATCH",
         `the snapshot is of cluster "${snapshot.clusterId}", not of "${clusterId}"`,
       );
-    checkNamespaces(limits, snapshot);
-    return this.#change(clusterId, async (now) => {
+    checkBounds(limits, snapshot);
+    return this.#change(clusterId, lease, async (now) => {
       this.#admit(clusterId);
       try {
         const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease));
         const live = this.#parts.serving.clusters.live.has(clusterId);
         await precedence.introduce(clusterId, unixTime(clock, now));
-        await store.keep(clusterId, { kind: "snapshot", snapshot, meta: toStored(cluster.meta, clock) });
+        await this.#health.must(clusterId, () =>
+          store.keep(clusterId, { kind: "snapshot", snapshot, meta: toStored(cluster.meta, clock) }),
+        );
         await this.#hold(cluster, "snapshot", live);
         return cluster;
       } finally {
@@ -74,13 +98,15 @@ export class Pushes<Image extends ServedImage> {
   ): Promise<Acknowledgement> {
     const { limits, store, clock } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
-    return this.#change(clusterId, async (now) => {
+    return this.#change(clusterId, lease, async (now) => {
       const held = this.#heldAt(clusterId, baseGeneration);
       const snapshot = applyPatch(held.snapshot, patch);
-      checkNamespaces(limits, snapshot);
+      checkBounds(limits, snapshot);
       const characters = charactersAfter(limits, held, patch, snapshot);
       const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease), characters);
-      await store.keep(clusterId, { kind: "patch", patch, snapshot, meta: toStored(cluster.meta, clock) });
+      await this.#health.must(clusterId, () =>
+        store.keep(clusterId, { kind: "patch", patch, snapshot, meta: toStored(cluster.meta, clock) }),
+      );
       await this.#hold(cluster, "patch", true);
       return cluster;
     });
@@ -93,7 +119,9 @@ export class Pushes<Image extends ServedImage> {
       const now = serving.expireNow();
       const held = this.#heldAt(clusterId, generation);
       const meta = { ...held.meta, renewedAt: now, expiresAt: now + lease };
-      await store.keep(clusterId, { kind: "lease", meta: toStored(meta, clock) });
+      await this.#health.attempt(clusterId, () =>
+        store.keep(clusterId, { kind: "lease", meta: toStored(meta, clock) }),
+      );
       // Its lease may have run out while the renewal was being kept.
       if (serving.clusters.live.get(clusterId) !== held) throw new GenerationMismatch(undefined);
       held.meta = meta;
@@ -105,21 +133,22 @@ export class Pushes<Image extends ServedImage> {
   }
 
   async leave(clusterId: string): Promise<boolean> {
-    const { precedence, store, onEvent, serving } = this.#parts;
-    const known = await this.#queue.run(clusterId, async () => {
-      await precedence.parted(clusterId);
-      await store.remove(clusterId);
-      return serving.leave(clusterId);
-    });
-    if (!known) return false;
-    onEvent({ event: "left", clusterId });
-    await serving.compile();
-    return true;
+    const { onEvent, serving } = this.#parts;
+    const { known, failure } = await this.#queue.run(clusterId, async () => ({
+      failure: await this.#removals.remove(clusterId),
+      known: serving.leave(clusterId),
+    }));
+    if (known) {
+      onEvent({ event: "left", clusterId });
+      await serving.compile();
+    }
+    if (failure !== undefined) throw failure;
+    return known;
   }
 
   /** Forgets clusters whose lease ran out. */
   forget(expired: readonly HeldCluster[]): void {
-    const { precedence, store, onEvent, serving, clock } = this.#parts;
+    const { onEvent, serving, clock } = this.#parts;
     for (const { snapshot, meta } of expired) {
       const { clusterId } = snapshot;
       onEvent({ event: "lease-ran-out", clusterId, expiredAt: unixTime(clock, meta.expiresAt) });
@@ -127,24 +156,43 @@ export class Pushes<Image extends ServedImage> {
         .run(clusterId, async () => {
           // It may have pushed again before its turn.
           if (serving.clusters.live.has(clusterId)) return;
-          await precedence.parted(clusterId);
-          await store.remove(clusterId);
+          await this.#removals.remove(clusterId);
         })
         .catch((error) => onEvent({ event: "removal-failed", clusterId, error }));
     }
   }
 
-  /** Resolves when no push is left. */
-  idle(): Promise<void> {
+  /** Takes no more. Resolves when no push is left. */
+  close(): Promise<void> {
+    this.#removals.close();
     return this.#queue.idle();
   }
 
-  async #change(clusterId: string, change: (now: number) => Promise<HeldCluster>): Promise<Acknowledgement> {
+  async #change(
+    clusterId: string,
+    lease: number,
+    change: (now: number) => Promise<HeldCluster>,
+  ): Promise<Acknowledgement> {
     const { serving, clock } = this.#parts;
-    const cluster = await this.#queue.run(clusterId, () => change(serving.expireNow()));
+    const cluster = await this.#queue.run(clusterId, async () => {
+      const now = serving.expireNow();
+      return change(now).catch((error) => {
+        if (isDiskFailure(error)) this.#prolong(clusterId, now, lease);
+        throw error;
+      });
+    });
     const acknowledgement = cluster.acknowledgement(clock);
     await serving.compile();
     return acknowledgement;
+  }
+
+  /** The store refused a change. Its cluster lives all the same: what is held of it goes on being answered. */
+  #prolong(clusterId: string, now: number, lease: number): void {
+    const { serving } = this.#parts;
+    const held = serving.clusters.live.get(clusterId);
+    if (held === undefined) return;
+    held.meta = { ...held.meta, renewedAt: now, expiresAt: now + lease };
+    serving.renew();
   }
 
   /** Serves what is kept. Rank and snapshot change in one step, so that nothing is compiled with one of them alone. */
@@ -184,25 +232,3 @@ export class Pushes<Image extends ServedImage> {
     this.#arriving.add(clusterId);
   }
 }
-
-/** Runs tasks with the same key one after the other, and tasks with different keys side by side. */
-class KeyedQueue {
-  readonly #last = new Map<string, Promise<unknown>>();
-
-  /** Runs `task` when all tasks before it with the same key have ended, well or not. */
-  run<Result>(key: string, task: () => Promise<Result>): Promise<Result> {
-    const result = (this.#last.get(key) ?? Promise.resolve()).then(task);
-    const ended = result.then(ignore, ignore).then(() => {
-      if (this.#last.get(key) === ended) this.#last.delete(key);
-    });
-    this.#last.set(key, ended);
-    return result;
-  }
-
-  /** Resolves when no task is left. */
-  async idle(): Promise<void> {
-    while (this.#last.size > 0) await Promise.all(this.#last.values());
-  }
-}
-
-function ignore(): void {}

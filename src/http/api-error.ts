@@ -4,7 +4,7 @@ import { GenerationMismatch } from "../gateway/gateway-types.ts";
 import { type PushRefusal, PushRefused } from "../gateway/limits.ts";
 import type { Limit, LimitCounters } from "../limits/limit-counters.ts";
 import { SnapshotError } from "../snapshot/snapshot-error.ts";
-import { StoreError } from "../store/store-error.ts";
+import { isDiskFailure } from "../store/store-error.ts";
 
 /** What of an error its client is told beside code and message. */
 export interface ApiErrorOptions {
@@ -98,12 +98,28 @@ const PUSH_STATUS: Readonly<Record<PushRefusal, number>> = {
   SNAPSHOT_TOO_LARGE: 413,
   TOO_MANY_CLUSTERS: 503,
   TOO_MANY_NAMESPACES: 413,
+  TOO_MANY_EXPORTS: 413,
+  TOO_MANY_IMPORTS: 413,
+  TOO_MANY_SERVICES: 413,
+  TOO_MANY_PODS: 413,
+  TOO_MANY_ENDPOINTS: 413,
+  TOO_MANY_PORTS: 413,
+  TOO_MANY_FINDINGS: 413,
+  METADATA_TOO_LARGE: 413,
 };
 
 const PUSH_LIMIT: Readonly<Partial<Record<PushRefusal, Limit>>> = {
   SNAPSHOT_TOO_LARGE: "limits.snapshotCharacters",
   TOO_MANY_CLUSTERS: "limits.clusters",
   TOO_MANY_NAMESPACES: "limits.namespaces",
+  TOO_MANY_EXPORTS: "limits.exports",
+  TOO_MANY_IMPORTS: "limits.imports",
+  TOO_MANY_SERVICES: "limits.services",
+  TOO_MANY_PODS: "limits.pods",
+  TOO_MANY_ENDPOINTS: "limits.endpoints",
+  TOO_MANY_PORTS: "limits.ports",
+  TOO_MANY_FINDINGS: "limits.findings",
+  METADATA_TOO_LARGE: "limits.metadataCharacters",
 };
 
 /** RFC 6750 section 3.1: 401 for a token that does not count, 403 for one that does and does not suffice. */
@@ -141,8 +157,8 @@ export function toApiError(error: unknown): ApiError | undefined {
     return new ApiError(PUSH_STATUS[error.code], error.code, error.message, {
       limit: PUSH_LIMIT[error.code],
     });
-  if (error instanceof StoreError && error.code === "STORE_FULL")
-    return new ApiError(503, error.code, error.message);
+  if (isDiskFailure(error))
+    return new ApiError(503, error.code, error.message, { headers: { "retry-after": "10" } });
   return undefined;
 }
 

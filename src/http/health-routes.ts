@@ -34,8 +34,11 @@ export function mountHealthRoutes(
 function describe(status: ServingStatus, now: number): string {
   const live = status.clusters.filter((cluster) => cluster.live).length;
   const counted = `${live} of ${status.clusters.length} clusters live`;
-  if (!status.ready) return `not ready: ${whyNotReady(status, counted)}`;
-  return [`ready: ${counted}, ${status.services} services`, ...describeStale(status, now)].join("; ");
+  const trouble = status.storeTrouble === undefined ? [] : [status.storeTrouble.reason];
+  const said = status.ready
+    ? [`ready: ${counted}, ${status.services} services`, ...describeStale(status, now)]
+    : [`not ready: ${whyNotReady(status, counted)}`];
+  return [...said, ...trouble].join("; ");
 }
 
 function whyNotReady({ clusters, transferError }: ServingStatus, counted: string): string {

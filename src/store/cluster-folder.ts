@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, truncate } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { encodeLine } from "./checksum-line.ts";
-import { syncDirectory, writeDurably } from "./durable-file.ts";
+import { prepareDurably, syncDirectory } from "./durable-file.ts";
 import { Journal } from "./journal.ts";
 import type { StoreChange, StoredCluster } from "./store.ts";
 import { messageOf, type OnStoreWarning, StoreError } from "./store-error.ts";
@@ -73,13 +73,14 @@ export class ClusterFolder {
 
   async #writeSnapshot(cluster: StoredCluster): Promise<void> {
     const number = this.#number + 1;
-    // When the write fails, the file may be there all the same and would be loaded: so its number is
+    const line = encodeLine(cluster);
+    const name = await prepareDurably(this.#file(number, "snapshot"), line);
+    // When naming fails, the file may be there all the same and would be loaded: so its number is
     // used up, and the next change must be a full snapshot with a higher one.
     this.#number = number;
     await this.#journal?.close();
     this.#journal = undefined;
-    const line = encodeLine(cluster);
-    await writeDurably(this.#file(number, "snapshot"), line);
+    await name();
     const previous = this.#loadedNumber;
     this.#loadedNumber = number;
     this.#snapshotBytes = line.length;

@@ -13,6 +13,14 @@ export async function syncDirectory(path: string): Promise<void> {
 
 /** Writes a file that is there whole or not at all, and there for good when the promise resolves. */
 export async function writeDurably(path: string, bytes: Buffer): Promise<void> {
+  await (await prepareDurably(path, bytes))();
+}
+
+/**
+ * Writes a file under another name. When it fails, nothing has changed.
+ * @returns what gives it its name: then it is there for good, and where that fails, perhaps
+ */
+export async function prepareDurably(path: string, bytes: Buffer): Promise<() => Promise<void>> {
   const temporary = `${path}.tmp`;
   try {
     const file = await open(temporary, "w", 0o600);
@@ -22,10 +30,12 @@ export async function writeDurably(path: string, bytes: Buffer): Promise<void> {
     } finally {
       await file.close();
     }
-    await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
-  await syncDirectory(dirname(path));
+  return async () => {
+    await rename(temporary, path);
+    await syncDirectory(dirname(path));
+  };
 }

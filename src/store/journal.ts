@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { encodeLine } from "./checksum-line.ts";
 import { syncDirectory } from "./durable-file.ts";
 import type { JournalRecord } from "./replay.ts";
+import { storeFailure } from "./store-error.ts";
 
 /** The file to which the changes since a full snapshot are appended. */
 export class Journal {
@@ -21,7 +22,7 @@ export class Journal {
     return this.#bytes;
   }
 
-  /** Whether an append failed, so that nothing that follows could be read again. */
+  /** Whether an append failed and could not be taken back, so that nothing that follows could be read again. */
   get torn(): boolean {
     return this.#torn;
   }
@@ -32,12 +33,28 @@ export class Journal {
     try {
       const file = this.#file ?? (await this.#open());
       await file.appendFile(line);
-      if (record.kind === "patch") await file.datasync();
     } catch (error) {
+      if (storeFailure(error)?.code === "STORE_FULL") await this.#cut();
+      else this.#torn = true;
+      throw error;
+    }
+    try {
+      if (record.kind === "patch") await this.#file?.datasync();
+    } catch (error) {
+      // What is on the disk after that is anybody's guess, also after another try (fsync(2), errors).
       this.#torn = true;
       throw error;
     }
     this.#bytes += line.length;
+  }
+
+  /** Takes back what a full disk took of a record, so that the next one follows the last whole one. */
+  async #cut(): Promise<void> {
+    try {
+      await this.#file?.truncate(this.#bytes);
+    } catch {
+      this.#torn = true;
+    }
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ export type StoreErrorCode =
   | "STATE_DIRECTORY_LOST"
   | "NO_SNAPSHOT"
   | "STORE_FULL"
+  | "STORE_FAILED"
   | "STORE_CLOSED";
 
 /** A store that cannot do what it was asked to; failures of the disk come as the system's own errors. */
@@ -18,6 +19,39 @@ export class StoreError extends Error {
   static noSnapshot(clusterId: string): StoreError {
     return new StoreError("NO_SNAPSHOT", `no snapshot of cluster "${clusterId}" is kept: a lease needs one`);
   }
+}
+
+/** What systems call a medium without room: of files (errno(3)), of a Durable Object's SQLite. */
+const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "SQLITE_FULL"]);
+
+/**
+ * What a client is told of a medium that failed: STORE_FULL, or STORE_FAILED with the system's code. Undefined where something
+ * else is the matter.
+ */
+export function storeFailure(error: unknown): StoreError | undefined {
+  const code = systemCode(error);
+  if (code === undefined) return undefined;
+  return FULL.has(code)
+    ? new StoreError(
+        "STORE_FULL",
+        `the gateway's disk is full (${code}): nothing can be stored until there is room`,
+      )
+    : new StoreError(
+        "STORE_FAILED",
+        `the gateway's disk cannot be written (${code}): nothing can be stored until it works`,
+      );
+}
+
+/** Whether a store could not be written, for want of room or otherwise. */
+export function isDiskFailure(error: unknown): error is StoreError {
+  return error instanceof StoreError && (error.code === "STORE_FULL" || error.code === "STORE_FAILED");
+}
+
+function systemCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error instanceof StoreError) return undefined;
+  const { code } = error as NodeJS.ErrnoException;
+  if (typeof code === "string" && /^E[A-Z0-9]+$/.test(code)) return code;
+  return /\bSQLITE_[A-Z]+/.exec(error.message)?.[0];
 }
 
 /** Something that a store found damaged and went on without. */

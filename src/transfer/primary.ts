@@ -48,7 +48,7 @@ export class Primary {
 
   #stateOf(gateway: ScopeState): TransferState {
     const at = this.#clock();
-    const { conflicts: _, findings: __, ...status } = gateway.status();
+    const { conflicts: _, findings: __, storeTrouble: ___, ...status } = gateway.status();
     const image = gateway.current(at)?.image;
     if (image !== undefined) this.#name(image, at);
     return { at, status };

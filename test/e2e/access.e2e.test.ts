@@ -220,7 +220,7 @@ describe("dig and kdig", () => {
   });
 });
 
-test("CoreDNS forwards with the file that /setup makes for a token in the host name", async () => {
+test("CoreDNS forwards with the file of /setup for a token in the host name", async () => {
   const host = `${hostToken}.${DOMAIN}`;
   const url = `https://${host}:${port}/setup/coredns/Corefile?zone=${ZONE}`;
   const made = await run("curl", [
@@ -249,7 +249,7 @@ test("CoreDNS forwards with the file that /setup makes for a token in the host n
   }
 });
 
-test("a kube-apiserver's token of a ServiceAccount lets its holder ask, and no other", async () => {
+test("only the configured ServiceAccount's token of a kube-apiserver admits queries", async () => {
   const rights = [{ apiGroups: [""], resources: ["namespaces"], verbs: ["list"] }];
   await createServiceAccount(api.admin, "default", "reader", rights);
   await createServiceAccount(api.admin, "default", "other", rights);
@@ -316,7 +316,7 @@ describe("a hidden name", () => {
     },
   );
 
-  test("and a hidden cluster's path is what a path of no cluster is", async () => {
+  test("the path of a hidden cluster is answered like that of a missing cluster", async () => {
     const bare = async (clusterId: string) => {
       const { status, headers, text } = await gateway.http(`/clusters/${clusterId}/resolve?name=${WEB}`, {
         headers: { authorization: `Bearer ${secrets.laptop}` },

@@ -7,7 +7,7 @@ import { type ApiServer, startApiServer } from "./servers/api-server.ts";
 import { serviceExport } from "./servers/objects.ts";
 import { waitFor } from "./servers/wait.ts";
 
-describe("a worker outlives what happens to its API server", () => {
+describe("a worker survives outages of its API server", () => {
   let server: ApiServer;
   let gateway: GatewayProcess;
   let worker: SyncProcess;
@@ -27,7 +27,7 @@ describe("a worker outlives what happens to its API server", () => {
 
   const serve = (...endpoints: string[]) => server.admin.apply(...slices("shop", "web", { endpoints }));
 
-  test("a restart on the same port: changes are seen again, without a full push", async () => {
+  test("after a restart on the same port it follows changes again, without a full push", async () => {
     const before = await acceptedPushes(gateway);
     await server.restart();
     await serve("10.1.0.2");
@@ -35,7 +35,7 @@ describe("a worker outlives what happens to its API server", () => {
     expect((await acceptedPushes(gateway)).full).toBe(before.full);
   });
 
-  test("while it is down, answers stay and the log says what is wrong; what changed is seen when it is back", async () => {
+  test("during an outage the answers stay and the log has the error; afterwards it sees the changes", async () => {
     const logged = worker.log().length;
     await server.process.kill();
     await waitFor("a log line about the API server", () =>
@@ -47,7 +47,7 @@ describe("a worker outlives what happens to its API server", () => {
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.3"]);
   });
 
-  test("objects that were created and deleted while it could not watch, with its history compacted (410 Gone)", async () => {
+  test("it notices created and deleted objects after a compaction (410 Gone)", async () => {
     await server.admin.apply(...exported("shop", "before", { endpoints: ["10.1.0.10"] }));
     await eventualAnswer(gateway, "before.shop").toEqual(["10.1.0.10"]);
     const known = await watchFrom(server);
@@ -93,7 +93,7 @@ describe("a worker whose watches the API server closes after a few seconds", () 
     await Promise.all([gateway?.stop(), server?.stop()]);
   });
 
-  test("misses nothing and sends no full snapshot again", async () => {
+  test("misses no change and sends no second full snapshot", async () => {
     const before = await acceptedPushes(gateway);
     for (let number = 2; number <= 12; number++) {
       await server.admin.apply(...slices("shop", "web", { endpoints: [`10.1.0.${number}`] }));

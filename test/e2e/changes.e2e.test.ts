@@ -47,7 +47,7 @@ describe("changes in two clusters reach the answers as deltas", () => {
     await Promise.all([gateway?.stop(), east?.stop(), west?.stop()]);
   });
 
-  test("an address leaves when it is not ready and comes back, by deltas alone", async () => {
+  test("removes an address while it is not ready, only by deltas", async () => {
     const before = await acceptedPushes(gateway);
     const options = { headless: true, port: pg };
     const flip = (ready: boolean) => [{ address: "10.1.0.10", ready }, "10.1.0.11"];
@@ -66,7 +66,7 @@ describe("changes in two clusters reach the answers as deltas", () => {
     expect(await answered(gateway, "early.shop")).toEqual(["10.1.0.30", "10.2.0.30"]);
   });
 
-  test("endpoints that are added and removed", async () => {
+  test("follows added and removed endpoints", async () => {
     const options = { headless: true, port: pg };
     const three = ["10.2.0.10", "10.2.0.11", "10.2.0.12"];
     await west.admin.apply(...slices("shop", "db", { ...options, endpoints: three }));
@@ -75,7 +75,7 @@ describe("changes in two clusters reach the answers as deltas", () => {
     await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.10", "10.1.0.11", "10.2.0.12"]);
   });
 
-  test("no ready endpoint at all: a headless name is not there, a ClusterSetIP name has no address", async () => {
+  test("without a ready endpoint a headless name does not exist, and a ClusterSetIP name has no address", async () => {
     const none = (net: string) => [{ address: `${net}.0.10`, ready: false }];
     for (const [server, net] of [
       [east, "10.1"],
@@ -91,7 +91,7 @@ describe("changes in two clusters reach the answers as deltas", () => {
     expect(await answered(gateway, "_http._tcp.web.shop", "SRV")).toBe("NODATA");
   });
 
-  test("un-export by one cluster leaves the other's addresses; by the last one, NXDOMAIN", async () => {
+  test("after the un-export of one cluster the other's addresses stay; after the last one the name is NXDOMAIN", async () => {
     await east.admin.apply(...exported("shop", "gone", { endpoints: ["10.1.0.50"] }));
     await west.admin.apply(...exported("shop", "gone", { endpoints: ["10.2.0.50"] }));
     await eventualAnswer(gateway, "gone.shop").toEqual(["10.1.0.50", "10.2.0.50"]);
@@ -101,7 +101,7 @@ describe("changes in two clusters reach the answers as deltas", () => {
     await eventualAnswer(gateway, "gone.shop").toBe("NXDOMAIN");
   });
 
-  test("a Terminating namespace answers and takes updates; once it is gone so are its names, leftovers or not", async () => {
+  test("a Terminating namespace is answered and updated; its names do not exist after its deletion, even with leftover objects", async () => {
     await east.admin.terminateNamespace("doomed");
     const phase = (await east.admin.api("GET", "/api/v1/namespaces/doomed")).status;
     expect(phase).toMatchObject({ phase: "Terminating" });

@@ -21,7 +21,7 @@ function manifestFolder(address: string): string {
 }
 
 describe("long-running commands", () => {
-  test("SIGTERM ends them with 0, also a worker that reaches neither gateway nor API server; the log is JSON lines", async () => {
+  test("SIGTERM ends them with 0, also a worker without gateway and API server; the log is JSON lines", async () => {
     const gateway = await startGateway({ clusters: ["east"] });
     const options = { manifests: manifestFolder("10.1.0.1"), clusterId: "east" };
     const running = startSync({ ...options, gateways: [gateway] });
@@ -42,7 +42,7 @@ describe("long-running commands", () => {
         });
   });
 
-  test("--no-tls: the same in clear, for a proxy in front", async () => {
+  test("--no-tls answers the same without TLS, for a proxy in front", async () => {
     const gateway = await startGateway({ tls: false, clusters: ["east"] });
     const manifests = manifestFolder("10.1.0.2");
     const worker = startSync({ manifests, clusterId: "east", gateways: [gateway] });
@@ -51,7 +51,7 @@ describe("long-running commands", () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  test("tokens that are replaced in their files count without a restart, the old one no longer", async () => {
+  test("a replaced token in a file is valid without a restart, and the old one no longer", async () => {
     const gateway = await startGateway({ clusters: ["east"] });
     const manifests = manifestFolder("10.1.0.3");
     const args = ["--lease", "10"];

@@ -27,7 +27,7 @@ import { ensureTools } from "./servers/tools.ts";
 const dockerfile = join(checkout, "infra/container/Dockerfile");
 const stages = readDockerfile(dockerfile);
 
-test("hadolint finds nothing in the Dockerfile, not even a matter of style", async () => {
+test("hadolint has no findings for the Dockerfile, not even about style", async () => {
   const { hadolint } = await ensureTools();
   const lint = (path: string) => runProgram(hadolint, ["--no-color", "--failure-threshold", "style", path]);
   expect(await lint(dockerfile)).toMatchObject({ code: 0, stdout: "" });
@@ -36,7 +36,7 @@ test("hadolint finds nothing in the Dockerfile, not even a matter of style", asy
   expect(await lint(worse)).toMatchObject({ code: 1, stdout: expect.stringContaining("DL3006") });
 });
 
-describe("the image, its steps carried out without an engine", () => {
+describe("the image, built without a container engine", () => {
   let folder: string;
   let image: Image;
   let state: string;
@@ -92,13 +92,13 @@ describe("the image, its steps carried out without an engine", () => {
     return JSON.parse(container.log()) as T;
   }
 
-  test("without arguments it prints what it can do", async () => {
+  test("without arguments it prints its commands", async () => {
     const container = await startContainer(image, { name: "help", args: image.config.cmd });
     expect(await container.ended()).toBe(0);
     expect(container.log()).toMatch(/^Usage: clusterset-doh.*\bserve\b.*\bsync\b/s);
   });
 
-  test("it is nobody, without a capability, and can gain none", async () => {
+  test("it runs as an unprivileged user, and cannot gain a capability", async () => {
     const script = `
       const status = Object.fromEntries(require("fs").readFileSync("/proc/self/status", "utf8")
         .split("\\n").map((line) => line.split(":\\t")));
@@ -113,7 +113,7 @@ describe("the image, its steps carried out without an engine", () => {
     });
   });
 
-  test("only the state folder can be written, and not even that without a volume", async () => {
+  test("only the state folder is writable, and only with a volume", async () => {
     const script = `
       const { writeFileSync } = require("fs");
       const write = (folder) => { try { writeFileSync(folder + "/file", ""); return "written" } catch ({ code }) { return code } };
@@ -127,7 +127,7 @@ describe("the image, its steps carried out without an engine", () => {
     expect(await inside(script)).toEqual({ ...readOnly, [volume!]: "EROFS" });
   });
 
-  test("there is no package manager, no compiler, and no shell that it would need", async () => {
+  test("it has no package manager and no compiler, and needs no shell", async () => {
     const script = `
       const { existsSync, readdirSync } = require("fs");
       console.log(JSON.stringify({
@@ -141,7 +141,7 @@ describe("the image, its steps carried out without an engine", () => {
     });
   });
 
-  test("the gateway serves what a worker pushes, stops cleanly, and has it again", async () => {
+  test("the gateway serves a push, stops cleanly, and serves it again after a restart", async () => {
     running = await serve();
     const secrets = join(folder, "secrets");
     cpSync(join(state, ".clusterset-doh/tls/self-signed.crt"), join(secrets, "gateway.crt"));
@@ -162,7 +162,7 @@ describe("the image, its steps carried out without an engine", () => {
     expect((await web()).values).toEqual(values);
   });
 
-  test("no token is in the state folder, and nothing in it is for others", async () => {
+  test("the state folder contains no token, and only its owner can read it", async () => {
     const files = readdirSync(state, { recursive: true, withFileTypes: true }).filter((entry) =>
       entry.isFile(),
     );

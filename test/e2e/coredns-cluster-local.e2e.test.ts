@@ -15,7 +15,7 @@ import { waitFor } from "./servers/wait.ts";
 
 const modes: PodMode[] = ["disabled", "insecure", "verified"];
 
-describe("a cluster's own zone beside CoreDNS 1.15 on the same API server", () => {
+describe("a cluster's own zone compared with CoreDNS 1.15 on the same API server", () => {
   let api: ApiServer;
   let gateway: GatewayProcess;
   const nameServers = new Map<PodMode, CoreDns>();
@@ -51,7 +51,7 @@ describe("a cluster's own zone beside CoreDNS 1.15 on the same API server", () =
     await api?.stop();
   });
 
-  test.each(modes)("pods %s: the same but for the known differences", async (mode) => {
+  test.each(modes)("pods %s: the answers differ only in the known differences", async (mode) => {
     const questions = localQuestions();
     const theirs = await askCoreDns(nameServers.get(mode)!.port, questions);
     const url = `${gateway.url}/clusters/${mode}/dns-query`;
@@ -65,7 +65,7 @@ describe("a cluster's own zone beside CoreDNS 1.15 on the same API server", () =
     expect(same).toBeGreaterThan(compared / 3);
   });
 
-  test("each known difference was seen, and its example is what both sides said", () => {
+  test("each known difference occurred, with the answers of its example", () => {
     const seen = modes.flatMap((mode) => [...judge(evidence.get(mode)!, localDifferences).explained.keys()]);
     expect([...new Set(seen)].sort()).toEqual(localDifferences.map(({ id }) => id).sort());
     const examples = localDifferences.map(({ id, mode = "disabled", example: { question } }) => {
@@ -77,7 +77,7 @@ describe("a cluster's own zone beside CoreDNS 1.15 on the same API server", () =
     );
   });
 
-  test("an answer that was otherwise would be noticed", () => {
+  test("any other difference would be found", () => {
     const pairs = [...evidence.get("insecure")!.pairs];
     const isChanged = (index: number) => index % 97 === 13;
     const broken = new Evidence(

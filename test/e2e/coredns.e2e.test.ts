@@ -21,7 +21,7 @@ interface ImportingCluster {
   coredns: CoreDns;
 }
 
-describe("import mode beside CoreDNS 1.15 on the same API server", () => {
+describe("import mode compared with CoreDNS 1.15 on the same API server", () => {
   let east: ImportingCluster;
   let west: ImportingCluster;
   let gateway: GatewayProcess;
@@ -45,7 +45,7 @@ describe("import mode beside CoreDNS 1.15 on the same API server", () => {
     }
   });
 
-  test("the only cluster's names, for somebody outside: the same but for the known differences", async () => {
+  test("the only cluster's names outside differ only in the known differences", async () => {
     const evidence = await compare(east, undefined);
     const verdict = judge(evidence, differences);
     expectNoProblems(verdict);
@@ -61,7 +61,7 @@ describe("import mode beside CoreDNS 1.15 on the same API server", () => {
     );
   });
 
-  test("the same in that cluster's view, and any answer that was otherwise would be noticed", async () => {
+  test("the same holds in that cluster's view, and any other difference would be found", async () => {
     const evidence = await compare(east, "east");
     expectNoProblems(judge(evidence, differences));
     const pairs = [...evidence.pairs];
@@ -83,7 +83,7 @@ describe("import mode beside CoreDNS 1.15 on the same API server", () => {
     expect(changed.filter((question) => !noticed.has(question))).toEqual([]);
   });
 
-  test("two clusters: each one's view is what its own CoreDNS answers", async () => {
+  test("each of two clusters' views equals the answers of its own CoreDNS", async () => {
     await join(west, "10.201.0.2");
     for (const cluster of [west, east]) {
       const evidence = await compare(cluster, cluster.id, ["A", "AAAA", "SRV", "PTR"]);

@@ -10,7 +10,7 @@ import { waitFor } from "./servers/wait.ts";
 
 const crds = ["serviceexports", "serviceimports"].map((plural) => `${plural}.multicluster.x-k8s.io`);
 
-describe("whichever versions of the MCS API are served, and whenever they come and go", () => {
+describe("a worker follows the served versions of the MCS API", () => {
   let server: ApiServer;
   let gateway: GatewayProcess;
   let worker: SyncProcess;
@@ -45,18 +45,18 @@ describe("whichever versions of the MCS API are served, and whenever they come a
   const exportAs = (version: string, name: string) =>
     server.admin.apply({ ...serviceExport("shop", name), apiVersion: `multicluster.x-k8s.io/${version}` });
 
-  test("without the CRDs the cluster is known and exports nothing", async () => {
+  test("without the CRDs the cluster is live and exports nothing", async () => {
     await eventualAnswer(gateway, "web.shop").toBe("NXDOMAIN");
     expect(worker.log()).toContain("install the MCS CRDs");
   });
 
-  test("the CRDs are installed and a Service exported: it is answered without a restart of the worker", async () => {
+  test("a Service is answered after the CRDs are installed, without a restart of the worker", async () => {
     await installCrds(server.admin);
     await exportAs("v1beta1", "web");
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
   });
 
-  test("the watched version stops being served: nothing is lost, and changes are seen through the other", async () => {
+  test("after the watched version is no longer served it reads the other one, and loses nothing", async () => {
     await serve("v1beta1", false);
     await server.admin.apply(...unexported("shop", "late", { endpoints: ["10.1.0.2"] }));
     await exportAs("v1alpha1", "late");
@@ -64,14 +64,14 @@ describe("whichever versions of the MCS API are served, and whenever they come a
     expect(await answered(gateway, "web.shop")).toEqual(["10.1.0.1"]);
   });
 
-  test("v1alpha1 only, from the start of a worker", async () => {
+  test("a worker can start with v1alpha1 only", async () => {
     await worker.restart();
     await server.admin.apply(...unexported("shop", "alpha", { endpoints: ["10.1.0.3"] }));
     await exportAs("v1alpha1", "alpha");
     await eventualAnswer(gateway, "alpha.shop").toEqual(["10.1.0.3"]);
   });
 
-  test("v1beta1 only, from the start of a worker", async () => {
+  test("a worker can start with v1beta1 only", async () => {
     await worker.stop();
     await serve("v1beta1", true);
     await serve("v1alpha1", false);
@@ -82,7 +82,7 @@ describe("whichever versions of the MCS API are served, and whenever they come a
     await eventualAnswer(gateway, "web.store").toEqual(["10.1.0.4"]);
   });
 
-  test("the CRDs are deleted: their objects are gone, and so are the names", async () => {
+  test("after the CRDs are deleted the names do not exist", async () => {
     for (const name of crds)
       await server.admin.api("DELETE", `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`);
     await eventualAnswer(gateway, "web.store").toBe("NXDOMAIN");

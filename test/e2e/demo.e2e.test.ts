@@ -55,7 +55,7 @@ describe("npm start", () => {
     return Answer.map(({ data }) => data);
   };
 
-  test("every line to paste is one that this test knows", () => {
+  test("prints only commands that this test runs", () => {
     for (const line of lines)
       expect(line).toMatch(/^(?:curl |echo \S+ \| base64 -d \| curl |dig |https:\/\/)/);
   });
@@ -88,14 +88,14 @@ describe("npm start", () => {
     }
   });
 
-  test("a browser asks for HTML and gets something that it shows", async () => {
+  test("a browser gets HTML", async () => {
     const accept = "accept: text/html,application/xhtml+xml,*/*;q=0.8";
     const answer = await shell(`curl --insecure --silent --fail --include -H '${accept}' '${browserUrl()}'`);
     expect(answer).toMatch(/^content-type: (?:application\/json|text\/)/im);
     for (const address of await addresses()) expect(answer).toContain(address);
   });
 
-  test("the gateway's own page is there, and Ctrl-C ends it all", async () => {
+  test("serves the gateway's page, and Ctrl-C ends everything", async () => {
     const { origin } = new URL(browserUrl());
     expect(await shell(`curl --insecure --silent --fail '${origin}/'`)).toContain("clusterset.local");
     await pressCtrlC();

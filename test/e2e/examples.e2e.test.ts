@@ -92,7 +92,7 @@ describe("examples/, applied to two API servers", () => {
     },
   );
 
-  test("what they are there to show: conflicts, a finding, dual stack, the same pod name in both clusters", async () => {
+  test("they show conflicts, a finding, dual stack, and the same pod name in both clusters", async () => {
     const status = await gateway.clusterStatus<{ conflicts: object[]; findings: object[] }>("cluster-b");
     expect(status.conflicts).toContainEqual(
       expect.objectContaining({

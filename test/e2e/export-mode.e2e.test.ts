@@ -58,7 +58,7 @@ describe("export mode: two API servers, a worker each under the RBAC of infra/ku
     await Promise.all([gateway?.stop(), east?.stop(), west?.stop()]);
   });
 
-  test("a ClusterSetIP service without ServiceImports: the ready endpoints of both clusters, both families", async () => {
+  test("a ClusterSetIP service without ServiceImports has the ready endpoints of both clusters and families", async () => {
     expect(await answered(gateway, "web.shop")).toEqual(["10.1.0.1", "10.2.0.1", "10.2.0.2"]);
     expect(await answered(gateway, "web.shop", "AAAA")).toEqual(["fd00:1::1"]);
     expect(await answered(gateway, "_http._tcp.web.shop", "SRV")).toEqual([
@@ -67,7 +67,7 @@ describe("export mode: two API servers, a worker each under the RBAC of infra/ku
     expect(await answered(gateway, "east.web.shop")).toBe("NXDOMAIN");
   });
 
-  test("a headless service: the union, one name in each cluster, SRV and PTR", async () => {
+  test("a headless service has the union of endpoints, a name in each cluster, SRV and PTR", async () => {
     expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.10", "10.1.0.11", "10.2.0.10"]);
     expect(await answered(gateway, "db-0.east.db.shop")).toEqual(["10.1.0.10"]);
     expect(await answered(gateway, "db-0.west.db.shop")).toEqual(["10.2.0.10"]);
@@ -85,7 +85,7 @@ describe("export mode: two API servers, a worker each under the RBAC of infra/ku
     expect(reverse.values).toEqual(["db-0.west.db.shop.svc.clusterset.local"]);
   });
 
-  test("GET, the JSON form and an alias zone say the same", async () => {
+  test("GET, the JSON form and an alias zone have the same answers", async () => {
     const wire = await answered(gateway, "db.shop");
     expect(await answered(gateway, "db.shop", "A", { method: "GET" })).toEqual(wire);
     const json = await gateway.json("db.shop.svc.clusterset.local", "A");
@@ -94,7 +94,7 @@ describe("export mode: two API servers, a worker each under the RBAC of infra/ku
     expect(alias).toMatchObject({ rcode: "NOERROR", values: ["10.2.0.10"] });
   });
 
-  test("a conflict: the oldest export wins, and the status of each cluster says so", async () => {
+  test("in a conflict the oldest export wins, and each cluster's status has the conflict", async () => {
     // East made it a ClusterSetIP service on port 80, so no endpoint of it has a name.
     expect(await answered(gateway, "_http._tcp.pay.shop", "SRV")).toHaveLength(1);
     expect(await answered(gateway, "10-2-0-20.west.pay.shop")).toBe("NXDOMAIN");
@@ -112,7 +112,7 @@ describe("export mode: two API servers, a worker each under the RBAC of infra/ku
     }
   });
 
-  test("a ServiceImport with an IP: outside and the importing cluster get it", async () => {
+  test("the IP of a ServiceImport is answered outside and in the importing cluster's view", async () => {
     const spec = { type: "ClusterSetIP", ips: ["10.200.0.1"], ports: [{ name: "http", port: 80 }] };
     await west.admin.apply(serviceImport("shop", "web", spec));
     await eventualAnswer(gateway, "web.shop", "A", { view: "west" }).toEqual(["10.200.0.1"]);
@@ -121,7 +121,7 @@ describe("export mode: two API servers, a worker each under the RBAC of infra/ku
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1", "10.2.0.1", "10.2.0.2"]);
   });
 
-  test("without the oldest export the other one wins; exported again, it is the newest", async () => {
+  test("without the oldest export the other one wins; a new export is the newest", async () => {
     await east.admin.remove(serviceExport("shop", "pay"));
     await eventualAnswer(gateway, "pay.shop").toEqual(["10.2.0.20"]);
     expect(await answered(gateway, "10-2-0-20.west.pay.shop")).toEqual(["10.2.0.20"]);

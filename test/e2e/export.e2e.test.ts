@@ -10,7 +10,7 @@ import { temporaryFolder } from "./servers/folders.ts";
 const examples = ["cluster-a", "cluster-b"].map((name) => join(checkout, "examples", name));
 
 describe("export", () => {
-  test("another name server loads the zone file and answers every record of it", async () => {
+  test("another name server loads the zone file and answers all its records", async () => {
     const { code, stdout } = await runCli([
       ...["export", "--federation", "prod", "--domain", "federation.example.com"],
       ...["--name-server", "ns1.example.com", ...examples],

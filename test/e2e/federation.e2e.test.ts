@@ -92,19 +92,19 @@ async function register(method: "POST" | "GET" | "DELETE", nameservers?: string[
 }
 
 describe("Federated-DNS alone", () => {
-  test("orders for the cluster of the path, and keeps that order", async () => {
+  test("orders addresses for the cluster of the path, and keeps that order", async () => {
     for (let time = 0; time < 4; time++)
       expect(await addresses(federated, NAME, { view: HOME })).toEqual(FROM_HOME);
     expect(await addresses(federated, NAME, { view: "cluster-a" })).toHaveLength(4);
     expect((await addresses(federated, NAME, { view: "cluster-a" }))[0]).toBe("10.1.3.64");
   });
 
-  test("for external clients: every shard's load balancer, below the registered domain", async () => {
+  test("has every shard's load balancer below the registered domain for external clients", async () => {
     const external = await addresses(federated, `myservice.myns.myfederation.svc.federation.example.com`);
     expect(external.sort()).toEqual(CLUSTERS.map((clusterId) => SHARDS[clusterId].external).sort());
   });
 
-  test("takes the option from a client with that cluster's token, and from nobody else", async () => {
+  test("accepts the option only from a client with that cluster's token", async () => {
     const asHome = withSourceCluster(queryBytes({ name: NAME, type: "A" }, 0), 65001, HOME);
     const ask = (headers: Record<string, string>) =>
       queryDoh(`${federated.url}/dns-query`, asHome, { ca: federated.ca, headers });
@@ -121,7 +121,7 @@ describe("K8S-DNS with a stub zone for Federated-DNS", () => {
     expect((await local.query(NAME, "A")).rcode).toBe("REFUSED");
   });
 
-  test("answers a client that knows nothing of clusters with its own cluster's address first", async () => {
+  test("puts the own cluster's address first for a client without an option", async () => {
     // The first name server is dead: it is skipped.
     const nameservers = ["https://127.0.0.1:9/dns-query", `${federated.url}/dns-query`];
     expect(await register("POST", nameservers)).toMatchObject({ status: 201 });
@@ -134,7 +134,7 @@ describe("K8S-DNS with a stub zone for Federated-DNS", () => {
     });
   });
 
-  test("passes on one shard, a region, and what does not exist", async () => {
+  test("forwards queries for a shard, a region, and missing names", async () => {
     expect(await addresses(local, `cluster-b.${NAME}`)).toEqual(["104.32.64.130"]);
     expect(await addresses(local, "myservice.myns.myfederation.svc.us-east.federation")).toEqual([
       "104.32.64.128",
@@ -142,20 +142,20 @@ describe("K8S-DNS with a stub zone for Federated-DNS", () => {
     expect((await local.query("none.myns.myfederation.svc.federation", "A")).rcode).toBe("NXDOMAIN");
   });
 
-  test("is not asked to forward by a client that forges a source cluster", async () => {
+  test("does not forward a forged source cluster", async () => {
     const forged = withSourceCluster(queryBytes({ name: NAME, type: "A" }, 0), 65001, "cluster-a");
     const answer = await queryDoh(`${local.url}/dns-query`, forged, { ca: local.ca });
     expect(inOrder(answer)).toEqual(FROM_HOME);
   });
 
-  test("keeps answering its own names, and everything after a restart", async () => {
+  test("still answers its own names, and all names after a restart", async () => {
     await local.restart();
     await untilLive(local, 1);
     expect(await addresses(local, NAME)).toEqual(FROM_HOME);
     expect((await local.query("dns-version.clusterset.local", "TXT")).rcode).toBe("NOERROR");
   });
 
-  test("says SERVFAIL while Federated-DNS is gone, and answers again when it is back", async () => {
+  test("answers SERVFAIL while Federated-DNS is down, and recovers", async () => {
     await federated.kill();
     const { Status, Comment } = await local.json(NAME, "A");
     expect([Status, Comment]).toEqual([2, expect.stringContaining("Extended DNS Error 22")]);

@@ -8,7 +8,7 @@ import { kubeconfigOfWorker } from "./infra.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "./processes.ts";
 import { type ApiServer, startApiServer } from "./servers/api-server.ts";
 
-describe("what a gateway has acknowledged survives", () => {
+describe("acknowledged data survives", () => {
   let server: ApiServer;
   let gateway: GatewayProcess;
   let worker: SyncProcess;
@@ -34,7 +34,7 @@ describe("what a gateway has acknowledged survives", () => {
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
   });
 
-  test("kill -9 right after an acknowledged delta: the restarted gateway answers from it with no worker running", async () => {
+  test("after kill -9 right after an acknowledged delta the restarted gateway answers from it, without a worker", async () => {
     await serve("10.1.0.2");
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.2"]);
     await gateway.kill();
@@ -44,7 +44,7 @@ describe("what a gateway has acknowledged survives", () => {
     expect((await gateway.http("/readyz")).status).toBe(200);
   });
 
-  test("kill -9 again and again while deltas arrive: never older than what was acknowledged", async () => {
+  test("after each of many kill -9 while deltas arrive the state is never older than the last acknowledgement", async () => {
     for (let round = 10; round < 14; round++) {
       await serve(`10.1.0.${round}`, "10.1.1.1");
       await eventualAnswer(gateway, "web.shop").toContain(`10.1.0.${round}`);
@@ -57,7 +57,7 @@ describe("what a gateway has acknowledged survives", () => {
     }
   });
 
-  test("a torn tail of the journal is dropped, what stands before it is served, and pushes go on", async () => {
+  test("a torn tail of the journal is dropped, the records before it are served, and pushes continue", async () => {
     await serve("10.1.0.3");
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.3"]);
     await worker.kill();
@@ -74,7 +74,7 @@ describe("what a gateway has acknowledged survives", () => {
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.4"]);
   });
 
-  test("while the gateway is down the worker keeps the state and delivers it afterwards", async () => {
+  test("the worker keeps its state while the gateway is down, and pushes it afterwards", async () => {
     await gateway.kill();
     const logged = worker.log().length;
     await serve("10.1.0.5");
@@ -84,7 +84,7 @@ describe("what a gateway has acknowledged survives", () => {
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.6"]);
   });
 
-  test("a gateway that lost its state says so with 409 and gets a full snapshot", async () => {
+  test("a gateway that lost its state answers 409 and gets a full snapshot", async () => {
     await gateway.kill();
     rmSync(join(gateway.stateDir, "snapshots"), { recursive: true });
     await gateway.restart();
@@ -95,7 +95,7 @@ describe("what a gateway has acknowledged survives", () => {
     expect((await acceptedPushes(gateway)).full).toBe(1);
   });
 
-  test("one worker, two gateways: one that is down does not hold up the other, and catches up", async () => {
+  test("of two gateways of one worker, one that is down does not delay the other, and catches up", async () => {
     const other = await startGateway({ clusters: ["east"], tokensOf: gateway });
     const both = [gateway, other];
     const shared = startSync({ clusterId: "east", kubeconfig: server.kubeconfig(), gateways: both });

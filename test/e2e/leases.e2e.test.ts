@@ -15,7 +15,7 @@ interface Status {
   live: boolean;
 }
 
-describe("a cluster whose lease ran out leaves the answers, alone", () => {
+describe("only the clusters with an expired lease leave the answers", () => {
   let east: ApiServer;
   let west: ApiServer;
   let gateway: GatewayProcess;
@@ -58,7 +58,7 @@ describe("a cluster whose lease ran out leaves the answers, alone", () => {
     await Promise.all([gateway?.stop(), blindGateway?.stop(), east?.stop(), west?.stop()]);
   });
 
-  test("while its worker runs the lease is renewed, and no TTL outlives it", async () => {
+  test("a running worker renews the lease, and no TTL exceeds it", async () => {
     const first = await gateway.clusterStatus<Status>("east");
     const tooLong: unknown[] = [];
     await eventually(async () => {
@@ -76,7 +76,7 @@ describe("a cluster whose lease ran out leaves the answers, alone", () => {
     expect(tooLong).toEqual([]);
   });
 
-  test("a killed worker: after its lease its addresses leave, the other cluster's stay", async () => {
+  test("the addresses of a killed worker's cluster leave after its lease, and the other cluster's stay", async () => {
     await eastWorker.kill();
     const { expiresAt } = await gateway.clusterStatus<Status>("east");
     const tooLong: unknown[] = [];
@@ -102,7 +102,7 @@ describe("a cluster whose lease ran out leaves the answers, alone", () => {
     expect(await answered(gateway, "db.shop")).toEqual(["10.2.0.1"]);
   });
 
-  test("every lease over: SERVFAIL and not ready, also after a restart; it is no denial of names", async () => {
+  test("after all leases expired it answers SERVFAIL, never NXDOMAIN, and is not ready, also after a restart", async () => {
     await westWorker.kill();
     await eventualAnswer(gateway, "db.shop").toBe("SERVFAIL");
     const ready = await gateway.http("/readyz");
@@ -112,7 +112,7 @@ describe("a cluster whose lease ran out leaves the answers, alone", () => {
     expect((await gateway.http("/readyz")).status).toBe(503);
   });
 
-  test("a lease that ran out while the gateway was down is over when it starts", async () => {
+  test("a lease that expired while the gateway was down is expired when it starts", async () => {
     await westWorker.restart();
     await eventualAnswer(gateway, "db.shop").toEqual(["10.2.0.1"]);
     await westWorker.kill();
@@ -123,7 +123,7 @@ describe("a cluster whose lease ran out leaves the answers, alone", () => {
     expect(await answered(gateway, "db.shop")).toBe("SERVFAIL");
   });
 
-  test("workers that come back restore their answers", async () => {
+  test("restarted workers restore their answers", async () => {
     await eastWorker.restart();
     await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.1"]);
     await westWorker.restart();
@@ -131,14 +131,14 @@ describe("a cluster whose lease ran out leaves the answers, alone", () => {
     expect((await gateway.http("/readyz")).status).toBe(200);
   });
 
-  test("a halted worker whose lease ran out meanwhile pushes in full when it goes on", async () => {
+  test("a halted worker whose lease expired pushes in full when it continues", async () => {
     eastWorker.process.signal("SIGSTOP");
     await eventualAnswer(gateway, "db.shop").toEqual(["10.2.0.1"]);
     eastWorker.process.signal("SIGCONT");
     await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.1", "10.2.0.1"]);
   });
 
-  test("an API server that is not heard of any more: the worker says so, renews for a while, then lets the lease run out", async () => {
+  test("without its API server the worker logs that, renews for a while, then lets the lease expire", async () => {
     await eventually(() => blindWorker.log(), 90_000).toContain("no longer renews its leases");
     await eventualAnswer(blindGateway, "db.shop").toBe("SERVFAIL");
     await network.mend();

@@ -42,7 +42,7 @@ describe("sync --manifests and --once", () => {
     await gateway?.stop();
   });
 
-  test("a file that is edited, added, moved and removed", async () => {
+  test("follows edited, added, moved and removed files", async () => {
     writeFileSync(file("web.yaml"), manifestText("web", { endpoints: ["10.1.0.2"] }));
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.2"]);
     mkdirSync(file("more"));
@@ -53,7 +53,7 @@ describe("sync --manifests and --once", () => {
     expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.10"]);
   });
 
-  test("a broken file loses nothing and is named with its line; mended, it counts again", async () => {
+  test("a broken file loses nothing and is logged with its line; after the fix it counts again", async () => {
     const whole = readFileSync(file("web.yaml"), "utf8");
     appendFileSync(file("web.yaml"), "---\nkind: [unclosed\n");
     await eventually(() => worker.log()).toMatch(/web\.yaml:\d+/);
@@ -65,7 +65,7 @@ describe("sync --manifests and --once", () => {
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.4"]);
   });
 
-  test("a folder that vanishes and comes back loses nothing", async () => {
+  test("a folder that disappears for a while loses nothing", async () => {
     renameSync(folder, `${folder}-away`);
     await eventually(() => worker.log()).toContain("cannot be read");
     expect(await answered(gateway, "web.shop")).toEqual(["10.1.0.4"]);
@@ -85,7 +85,7 @@ describe("sync --manifests and --once", () => {
     }
   });
 
-  test("--once fails with a reason: a token that is not known, no gateway, no folder", async () => {
+  test("--once fails with the reason: an unknown token, no gateway, no folder", async () => {
     const options = { manifests: folder, clusterId: "west", gateways: [gateway], args: ["--once"] };
     const wrong = join(temporaryFolder("token"), "wrong.token");
     writeFileSync(wrong, "of-nobody\n");
@@ -111,7 +111,7 @@ describe("sync --manifests and --once", () => {
 describe("check", () => {
   const exampleOf = (clusterId: string) => join(checkout, "examples", clusterId);
 
-  test("the examples: every record as a zone file, conflicts and the finding with its line, exit code 1", async () => {
+  test("prints every record of the examples as a zone file, conflicts and the finding with its line, and exits with 1", async () => {
     const checked = await runCheck(["cluster-a", "cluster-b"].map(exampleOf));
     expect(checked.code).toBe(1);
     expect(checked.stderr).toMatch(/^finding: .*\/cluster-b\/partner\.yaml:\d+:\d+: .*InvalidServiceType/m);
@@ -121,7 +121,7 @@ describe("check", () => {
     expect(checked.stdout).toMatch(/^dns-version\.clusterset\.local\.\t28800\tIN\tTXT\t"1\.0\.0"$/m);
   });
 
-  test("without that finding the exit code is 0, and 1 with --strict for the conflicts", async () => {
+  test("exits with 0 without that finding, and with 1 for conflicts with --strict", async () => {
     const copy = temporaryFolder("examples");
     cpSync(exampleOf("cluster-b"), join(copy, "cluster-b"), { recursive: true });
     rmSync(join(copy, "cluster-b", "partner.yaml"));
@@ -132,7 +132,7 @@ describe("check", () => {
     expect(await runCheck(["--strict", exampleOf("cluster-a")])).toMatchObject({ code: 0 });
   });
 
-  test("what cannot be exported is a finding and fails; what cannot be read is exit code 2", async () => {
+  test("exits with 1 for a finding, and with 2 for an unreadable input", async () => {
     const folder = temporaryFolder("check");
     writeFileSync(
       join(folder, "web.yaml"),

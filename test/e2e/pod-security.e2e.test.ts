@@ -151,7 +151,7 @@ describe("Pod Security", () => {
     },
   );
 
-  test("infra/kubernetes/gateway: only its state can be written, everything is limited, and it has no token", () => {
+  test("infra/kubernetes/gateway can write only its state, has resource limits, and has no token", () => {
     const { automountServiceAccountToken, containers } = podOf("gateway").spec;
     expect(automountServiceAccountToken).toBe(false);
     const [{ securityContext, resources, volumeMounts }] = containers as [Container];

@@ -60,7 +60,7 @@ describe("the push API of a running gateway", () => {
   const put = (body: string | Buffer | object, headers = {}, token?: string) =>
     send("PUT", "east/snapshot", body, headers, token);
 
-  test("a full snapshot, a delta against its generation, a renewal, and leaving", async () => {
+  test("accepts a full snapshot, a delta against its generation, a renewal, and leaving", async () => {
     const first = await put(snapshotOf("east", "10.1.0.1"));
     expect(first).toMatchObject({ status: 200 });
     const { generation } = first.json<Acknowledged>();
@@ -84,7 +84,7 @@ describe("the push API of a running gateway", () => {
     await expect(gateway.clusterStatus("east")).rejects.toThrow("404");
   });
 
-  test("kill -9 as soon as a push is acknowledged: snapshot, delta and renewal are there after the start", async () => {
+  test("snapshot, delta and renewal survive kill -9 right after their acknowledgement", async () => {
     let acknowledged = (await put(snapshotOf("east", "10.1.0.1"))).json<Acknowledged>();
     const crash = async () => {
       await gateway.kill();
@@ -103,7 +103,7 @@ describe("the push API of a running gateway", () => {
     expect(await crash()).toEqual(["10.1.0.1", "10.1.0.2"]);
   });
 
-  test("without a token, with a wrong one, with that of another cluster: nothing changes", async () => {
+  test("a push without a token, with a wrong one, or with another cluster's changes nothing", async () => {
     expect((await put(snapshotOf("east", "10.1.0.1"))).status).toBe(200);
     const changed = snapshotOf("east", "10.9.9.9");
     const without = await put(changed, { authorization: "" });
@@ -119,7 +119,7 @@ describe("the push API of a running gateway", () => {
     expect(gateway.process.log()).not.toContain(gateway.tokenFor("east"));
   });
 
-  test("gzip is taken; a body that is too large, as sent or unpacked, is refused with 413", async () => {
+  test("accepts gzip, and rejects a body that is too large, compressed or not, with 413", async () => {
     const packed = gzipSync(JSON.stringify(snapshotOf("east", "10.1.0.3")));
     expect((await put(packed, { "content-encoding": "gzip" })).status).toBe(200);
     expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.3"]);
@@ -133,7 +133,7 @@ describe("the push API of a running gateway", () => {
     expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.3"]);
   });
 
-  test("what is no snapshot is refused with the name of each field, and costs nothing", async () => {
+  test("rejects an invalid snapshot with the name of each field, and changes nothing", async () => {
     const { exports: _, ...lacking } = snapshotOf("east", "10.1.0.1");
     const refused = await put({ ...lacking, formatVersion: 2 });
     expect(refused.status).toBe(422);

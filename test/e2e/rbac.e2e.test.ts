@@ -43,7 +43,7 @@ describe("the rights that infra/kubernetes gives a worker", () => {
     await Promise.all([gateway?.stop(), server?.stop()]);
   });
 
-  test("the API server takes everything in infra/kubernetes and in its overlays", async () => {
+  test("the API server accepts all manifests in infra/kubernetes and its overlays", async () => {
     const base = infraManifests();
     await server.admin.apply(...base);
     const nameOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.name}`;
@@ -56,7 +56,7 @@ describe("the rights that infra/kubernetes gives a worker", () => {
     }
   });
 
-  test("only reading, and no Secrets, ConfigMaps or Pods", async () => {
+  test("they allow only reading, and no Secrets, ConfigMaps or Pods", async () => {
     const rules = accessManifests().flatMap(({ rules }) => (rules ?? []) as PolicyRule[]);
     expect(rules).not.toHaveLength(0);
     for (const { verbs, resources, apiGroups } of rules) {
@@ -89,7 +89,7 @@ describe("the rights that infra/kubernetes gives a worker", () => {
     },
   );
 
-  test("with all of them it finds its cluster id, pushes, and nothing is forbidden", async () => {
+  test("with all of them the worker finds its cluster id and pushes, and no request is forbidden", async () => {
     const kubeconfig = await kubeconfigOfWorker(server);
     worker = startSync({ kubeconfig, gateways: [gateway], tokenFile: gateway.tokenFileFor("east") });
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
@@ -97,7 +97,7 @@ describe("the rights that infra/kubernetes gives a worker", () => {
     expect(worker.log()).not.toMatch(/forbid/i);
   });
 
-  test("--pods verified needs overlays/cluster-local; then the cluster has its own zone, and nobody else", async () => {
+  test("--pods verified needs overlays/cluster-local; then only the cluster itself has its zone", async () => {
     const overlay = join(checkout, "infra/kubernetes/overlays/cluster-local");
     const deployment = infraManifests(overlay).find(({ kind }) => kind === "Deployment");
     const args = ["--cluster-zone=cluster.local", "--pods=verified"];

@@ -135,7 +135,7 @@ describe.each([
 
     afterAll(() => Promise.all(workers.map((worker) => worker.stop())));
 
-    test("with all of them every change is followed, and nothing is refused", async () => {
+    test("with all of them the worker follows every change, and no request is rejected", async () => {
       for (const [resource, { ask, after }] of answers)
         await untilEqual(`${resource} after`, () => ask(whole.gateway), after);
       expect(whole.refused()).toEqual([]);

@@ -42,7 +42,7 @@ afterAll(async () => {
   await Promise.all((servers ?? []).map((server) => server.stop()));
 });
 
-/** Addresses of the services, which nobody gets whom they are not for. */
+/** The addresses of the services, for checks that hidden ones are not answered. */
 const addressesIn = (text: string) => [
   ...new Set(text.match(/\b(?:10\.[12]\.0\.[125]|198\.51\.100\.[12])\b/g) ?? []),
 ];
@@ -75,7 +75,7 @@ describe.each([["public-lab"], ["company"], ["zero-trust"]] as const)("%s", (nam
     await place?.stop();
   });
 
-  test("a hidden name is answered as one that does not exist, to the octet, with all header fields", async () => {
+  test("the answer to a hidden name is byte for byte that of a missing name, with all header fields", async () => {
     const hidden = asking.filter(
       ({ line, expected }) => line.includes(HIDDEN) && expected.includes('"Status":3'),
     );
@@ -102,7 +102,7 @@ describe.each([["public-lab"], ["company"], ["zero-trust"]] as const)("%s", (nam
   test.each(asking)("$line", check);
 
   if (corefile !== undefined)
-    test("CoreDNS, with the documented Corefile, and with another token", async () => {
+    test("CoreDNS resolves with the documented Corefile, and not with another token", async () => {
       const token = readFileSync(place.file("coredns.token"), "utf8").trim();
       const ask = await startCoreDns(place, corefile, token, "NOERROR");
       expect(await ask(WEB)).toEqual(["NOERROR", "198.51.100.2"]);
@@ -111,7 +111,7 @@ describe.each([["public-lab"], ["company"], ["zero-trust"]] as const)("%s", (nam
       expect(await stranger(WEB)).toEqual(["SERVFAIL"]);
     });
 
-  test("nothing that was refused has changed anything, and the log has none of the secrets", async () => {
+  test("rejected requests have changed nothing, and the log has no secret", async () => {
     const [first] = asking;
     await eventually(async () => addressesIn(await place.run(first!.line)).length).toBe(2);
     const secrets = readdirSync(place.folder)

@@ -7,7 +7,7 @@ import { clusterProperty, importedSlice, namespace, serviceImport } from "./serv
 import { createServiceAccount } from "./servers/service-account.ts";
 import { waitFor } from "./servers/wait.ts";
 
-describe("the servers that the end-to-end tests run against", () => {
+describe("the servers of the end-to-end tests", () => {
   let east: ApiServer;
   let west: ApiServer;
   let coredns: CoreDns;
@@ -63,7 +63,7 @@ describe("the servers that the end-to-end tests run against", () => {
     await expect(east.admin.get(clusterProperty("cluster.clusterset.k8s.io", ""))).rejects.toThrow(ApiError);
   });
 
-  test("a service account may do what its role says and nothing else", async () => {
+  test("a service account has only the rights of its role", async () => {
     const rules = [{ apiGroups: [""], resources: ["services"], verbs: ["list"] }];
     const account = await createServiceAccount(west.admin, "default", "reader", rules);
     const reader = west.clientFor(account.token);
@@ -78,7 +78,7 @@ describe("the servers that the end-to-end tests run against", () => {
     });
   });
 
-  test("a deleted namespace is gone", async () => {
+  test("a deleted namespace does not exist", async () => {
     await west.admin.apply(namespace("gone"));
     await west.admin.deleteNamespace("gone");
     await expect(west.admin.get(namespace("gone"))).rejects.toMatchObject({ status: 404 });

@@ -105,7 +105,7 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
     return { status: answer.status, text: answer.text, token };
   };
 
-  test("both clusters name the same issuer and subject; each writes itself, with keys inline, in a file or behind a URL", async () => {
+  test("two clusters with one issuer and subject can each push only themselves, with keys inline, in a file or at a URL", async () => {
     for (const [server, clusterId] of [
       [east, "east"],
       [west, "west"],
@@ -113,7 +113,7 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
       expect(await put(clusterId, await tokenOf(server))).toMatchObject({ status: 200 });
   });
 
-  test("on every route another cluster's token is refused", async () => {
+  test("every route rejects another cluster's token", async () => {
     const token = await tokenOf(west);
     const body = JSON.stringify(empty("east"));
     for (const [method, path] of [
@@ -134,7 +134,7 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
     }
   });
 
-  test("a token for the API server, of another account, and an altered one are refused with the next step", async () => {
+  test("rejects a token for the API server, of another account, and an altered one, with the next step", async () => {
     const other = await createServiceAccount(east.admin, NAMESPACE, "other", [
       { apiGroups: [""], resources: ["namespaces"], verbs: ["list"] },
     ]);
@@ -158,7 +158,7 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
     expect(gateway.process.log()).not.toContain(forApiServer.token.split(".")[2]);
   });
 
-  test("the worker of infra/kubernetes pushes with the token that its overlay mounts, and takes the next one", async () => {
+  test("the worker of infra/kubernetes pushes with the mounted token, and with its successor", async () => {
     const overlay = join(checkout, "infra/kubernetes/overlays/service-account-token");
     const deployment = infraManifests(overlay).find(({ kind }) => kind === "Deployment")!;
     const { volumes } = (deployment.spec as { template: { spec: { volumes: unknown[] } } }).template.spec;
@@ -193,7 +193,7 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
     await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.2"]);
   });
 
-  test("the signing key is rotated: tokens of the old and of the new key count while both are published", async () => {
+  test("during a rotation of the signing key tokens of both keys are valid while both are published", async () => {
     const rotate = async (server: ApiServer, name: string) => {
       const signing = join(server.folder, "service-accounts.key");
       writeFileSync(otherKeys(name), readFileSync(signing));
@@ -215,7 +215,7 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
     expect(await put("east", old.east)).toMatchObject({ status: 200 });
   });
 
-  test("keys behind a URL outlive the API server that they came from", async () => {
+  test("keys from a URL stay valid when the API server is down", async () => {
     const token = await tokenOf(west);
     await west.process.stop();
     expect(await put("west", token)).toMatchObject({ status: 200 });

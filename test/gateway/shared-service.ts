@@ -3,7 +3,11 @@ import { Gateway } from "../../src/gateway/gateway.ts";
 import type { GatewayEvent } from "../../src/gateway/gateway-events.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { createMemoryRememberedStore } from "../../src/store/remembered/remembered-store.ts";
+import {
+  createMemoryRememberedStore,
+  type RememberedStore,
+} from "../../src/store/remembered/remembered-store.ts";
+import type { SnapshotStore } from "../../src/store/store.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { FakeClock } from "./fake-clock.ts";
@@ -44,25 +48,42 @@ export function reporting(clusterId: string, { exportedAt, namespace = true }: R
   return snapshot(clusterId, { namespaces: namespace ? { shop: {} } : {}, exports: web });
 }
 
+const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
+
+/** Where a gateway keeps what it knows. */
+export interface Stores {
+  readonly store: SnapshotStore;
+  readonly remembered: RememberedStore;
+}
+
+/** Stores that live as long as the test. */
+export function inMemory(parts: Partial<Stores> = {}): () => Promise<Stores> {
+  const stores = { store: createMemoryStore(), remembered: createMemoryRememberedStore(), ...parts };
+  return async () => stores;
+}
+
 /** A gateway on a clock of its own, whose clusters all know one service. */
-export async function openSharedService(
-  stores = { store: createMemoryStore(), remembered: createMemoryRememberedStore() },
-  clock = new FakeClock(BEGAN),
-) {
+export async function openSharedService(openStores = inMemory(), clock = new FakeClock(BEGAN)) {
   const events: GatewayEvent[] = [];
-  const open = () =>
-    Gateway.open({ ...stores, clock, stages: realStages(), onEvent: (event) => void events.push(event) });
+  const open = async () => {
+    const onEvent = (event: GatewayEvent) => void events.push(event);
+    return Gateway.open({ ...(await openStores()), clock, stages: realStages(), onEvent });
+  };
   let gateway = await open();
+  /** Waits for a push, and lets the timers run that are due. Stores on disk take more than a turn. */
   const done = async <Result>(promise: Promise<Result>): Promise<Result> => {
-    promise.catch(() => {});
-    await clock.advance(0);
+    let isSettled = false;
+    const settle = () => {
+      isSettled = true;
+    };
+    promise.then(settle, settle);
+    for (await clock.advance(0); !isSettled; await clock.advance(0)) await turn();
     return promise;
   };
   const generations = new Map<string, number>();
   return {
     clock,
     events,
-    stores,
     /** Sets the clock, and lets pass what happens until then. It goes back, too, with no timer. */
     at: async (time: number) => {
       const now = clock.now();
@@ -89,6 +110,8 @@ export async function openSharedService(
     isLive: (clusterId: string) => gateway.snapshotOf(clusterId) !== undefined,
     /** Lets the lease of every cluster expire. */
     lapse: () => clock.advance(2 * HOUR),
+    /** Ends the gateway. */
+    close: () => gateway.close(),
     /** Opens another gateway over what the first one kept. */
     restart: async () => {
       await gateway.close();

@@ -78,7 +78,7 @@ describe("a gateway on Node", () => {
     expect([await from(direct, "192.0.2.1"), await from(direct, "192.0.2.2")]).toEqual([200, 429]);
   });
 
-  it("keeps half of its places for DNS: pages, JSON and snapshots wait, queries and renewals do not", async () => {
+  it("keeps half of its places for DNS and pushes: pages and JSON get 503, queries, snapshots and renewals do not", async () => {
     const gateway = await start({ limits: { requestsInFlight: 8 } });
     const session = connect(gateway.url, { ca: readFileSync(gateway.certificateFile!) });
     session.on("error", () => {});
@@ -103,8 +103,8 @@ describe("a gateway on Node", () => {
       await status("/dns-query", { ...QUERY, http2: false }),
       await status("/api/v1/clusters/west/lease", { method: "POST", token: "test", json: { generation: 1 } }),
       await status("/healthz"),
-    ]).toEqual([503, 503, 503, 200, 200, 409, 200]);
-    const refused = await send(gateway, "/api/v1/clusters/west/snapshot", snapshot);
+    ]).toEqual([503, 503, 422, 200, 200, 409, 200]);
+    const refused = await send(gateway, "/resolve?name=web.shop.svc.clusterset.local");
     expect([refused.headers["retry-after"], refused.json()]).toMatchObject(["5", { code: "OVERLOADED" }]);
     for (const stream of begun) stream.close(constants.NGHTTP2_CANCEL);
     await vi.waitFor(async () => expect(await status("/setup")).toBe(200), 20_000);

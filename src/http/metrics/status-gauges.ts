@@ -38,6 +38,11 @@ export const STATUS_GAUGES: readonly StatusGauge[] = [
       return status.staleSince === undefined ? 0 : (now - status.staleSince) / 1000;
     },
   ),
+  ofGateway(
+    "clusterset_doh_store_failing",
+    "1 while the disk takes no changes: what is in memory is answered.",
+    (status) => ("conflicts" in status ? Number(status.storeTrouble !== undefined) : undefined),
+  ),
   {
     name: "clusterset_doh_conflicts",
     help: "Properties of services in which the cluster's value is not used, by reason.",

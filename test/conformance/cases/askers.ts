@@ -3,14 +3,14 @@ import { base64url, query } from "../../http/fake-gateway.ts";
 import { type HttpCase, makeRequest } from "../http-case.ts";
 import { NAME } from "./doh.ts";
 
-/** The EDNS option code that the tables name clusters by. */
+/** The EDNS option code of the source cluster in the tables. */
 export const OPTION_CODE = 65400;
-/** The only clusters that clients of this machine may speak for by the option. */
+/** The only clusters that clients on this machine may name by the option. */
 export const TRUSTED = [
   { clusterId: "cluster-a", addresses: ["127.0.0.1/32", "::1"] },
   { clusterId: "cluster-b", addresses: ["10.0.0.0/8"] },
 ];
-/** Who holds which token. */
+/** The clusters of each token. */
 export const ASKER_TOKENS = [
   { clusterId: "cluster-a", token: "token-a" },
   { clusterId: "cluster-a", token: "token-of-two" },
@@ -24,12 +24,12 @@ const SECTION = "docs/how-to/federation.md, who asks";
 export interface Asked {
   readonly path?: string;
   readonly token?: string;
-  /** The cluster that the EDNS option names. */
+  /** The cluster in the EDNS option. */
   readonly option?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One row: who asks, and as which cluster that is answered. */
+/** One row: a query with its credentials, and the view of its answer. */
 export interface AskerCase extends Asked {
   readonly section: string;
   readonly title: string;
@@ -58,11 +58,11 @@ const anybody = { cacheControl: "max-age=5", vary: "authorization" };
 const oneClient = { cacheControl: "private, max-age=5", vary: "authorization" };
 const byPath = { cacheControl: "max-age=5", vary: null };
 
-/** Who asks, from this machine, with `TRUSTED` and `ASKER_TOKENS` configured. Caches: RFC 9111. */
+/** The view of queries from this machine, with `TRUSTED` and `ASKER_TOKENS` configured. Caches: RFC 9111. */
 export const askerCases: readonly AskerCase[] = (
   [
-    ["nobody in particular", {}, undefined, anybody],
-    ["the holder of a token", { token: "token-a" }, "cluster-a", oneClient],
+    ["a client without credentials", {}, undefined, anybody],
+    ["a client with a token", { token: "token-a" }, "cluster-a", oneClient],
     [
       "a token and the option of its cluster",
       { token: "token-a", option: "cluster-a" },
@@ -84,7 +84,7 @@ export const askerCases: readonly AskerCase[] = (
     ],
     ["an option from a trusted address", { option: "cluster-a" }, "cluster-a", oneClient],
     ["an option from another cluster's address", { option: "cluster-b" }, undefined, oneClient],
-    ["an option for a cluster nobody is trusted for", { option: "cluster-c" }, undefined, oneClient],
+    ["an option for a cluster without trusted addresses", { option: "cluster-c" }, undefined, oneClient],
     [
       "an option, and a forged header of a proxy",
       { option: "cluster-b", headers: { "x-forwarded-for": "10.1.2.3", forwarded: "for=10.1.2.3" } },
@@ -117,7 +117,7 @@ export const askerHttpCases: readonly HttpCase[] = [
   },
   ...(["GET", "POST"] as const).map((method) => ({
     section: "RFC 6750 section 3.1",
-    title: `${method} with a token that is not known`,
+    title: `${method} with an unknown token is rejected`,
     method,
     path: method === "GET" ? `/dns-query?dns=${base64url(query(NAME))}` : "/dns-query",
     headers: { authorization: "Bearer stolen", ...(method === "POST" && { "content-type": DNS }) },

@@ -250,7 +250,7 @@ const cases: readonly DnsCase[] = [
     ask: [`circle.default.svc.${Z}`, "A"],
     answer: [`circle.default.svc.${Z} 5 CNAME circle.default.svc.${Z}`],
   },
-  // The zone is its own cluster's alone
+  // Only its own cluster has the zone
   ...[null, "north"].flatMap((view) => [
     {
       section: "docs/reference/names-and-records.md, no such zone for others",
@@ -273,7 +273,7 @@ const cases: readonly DnsCase[] = [
   },
 ];
 
-/** The zone of one cluster (DNS-based service discovery 1.0.1, sections by number), as the cluster "east" sees it. */
+/** The zone of one cluster (DNS-based service discovery 1.0.1, sections by number), in the view of the cluster "east". */
 export const clusterLocalTable: DnsTable = {
   title: "the zone of one cluster",
   snapshots: [east, west, north],

@@ -176,7 +176,7 @@ const cases: readonly DnsCase[] = [
   { section: "RFC 2308 2.1", ask: [`below.dns-version.${Z}`, "TXT"], rcode: "NXDOMAIN" },
   { section: "RFC 8482 4.2", ask: [web, "ANY"], answer: [`${web} 5 HINFO RFC8482 `] },
   { section: "RFC 8482, nothing there", ask: [`svc.${Z}`, "ANY"] },
-  // Reverse names that are none of ours, and what is around those that are
+  // Foreign reverse names, and names around our own
   {
     section: "2.3.3, a load balancer's address has no PTR record here",
     ask: ["10.2.0.192.in-addr.arpa", "PTR"],

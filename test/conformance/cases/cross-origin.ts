@@ -2,7 +2,7 @@ import { base64url, query } from "../../http/fake-gateway.ts";
 import type { HttpCase } from "../http-case.ts";
 import { NAME } from "./doh.ts";
 
-/** The origin that may read answers where origins are listed. */
+/** The origin in the list of allowed origins. */
 export const ORIGIN = "https://app.example.org";
 
 const SECTION = "Fetch standard section 3.3 (CORS)";
@@ -27,7 +27,7 @@ const NOTHING = {
   "access-control-allow-headers": null,
 };
 
-/** Where no origin is configured. */
+/** Without configured origins. */
 export const closedOriginCases: readonly HttpCase[] = [
   ...paths.map(([path, status]) => ({
     section: "docs/reference/http-api.md, Cross-origin requests",
@@ -46,7 +46,7 @@ export const closedOriginCases: readonly HttpCase[] = [
   })),
 ];
 
-/** What no web page may read, whatever is configured. */
+/** Resources that no web page may read with any configuration. */
 export const neverReadableCases: readonly HttpCase[] = [
   ...(["GET", "PUT", "OPTIONS"] as const).map((method) => ({ method, path: "/api/v1/clusters/cluster-a" })),
   { method: "GET", path: "/api/v1/transfer/state" },
@@ -54,14 +54,14 @@ export const neverReadableCases: readonly HttpCase[] = [
   { method: "GET", path: "/federations/one" },
 ].map(({ method, path }) => ({
   section: "docs/reference/http-api.md, Cross-origin requests",
-  title: `${method} ${path} is for no page of another origin`,
+  title: `${method} ${path} is not readable by pages of other origins`,
   method,
   path,
   headers: { ...preflight(ORIGIN) },
   expected: { headers: NOTHING },
 }));
 
-/** Where every origin may read answers. */
+/** With all origins allowed. */
 export const crossOriginCases: readonly HttpCase[] = [
   ...paths.map(([path, status]) => ({
     section: SECTION,
@@ -75,7 +75,7 @@ export const crossOriginCases: readonly HttpCase[] = [
   })),
   ...["/dns-query", "/clusters/cluster-a/dns-query"].map((path) => ({
     section: `${SECTION}, preflight`,
-    title: `a POST to ${path}`,
+    title: `a preflight allows every origin a POST to ${path}`,
     method: "OPTIONS",
     path,
     headers: preflight(ORIGIN),
@@ -92,7 +92,7 @@ export const crossOriginCases: readonly HttpCase[] = [
   })),
 ];
 
-/** Where `ORIGIN` alone may. */
+/** With only `ORIGIN` allowed. */
 export const listedOriginCases: readonly HttpCase[] = [
   ...paths.flatMap(([path, status]) => [
     {
@@ -119,7 +119,7 @@ export const listedOriginCases: readonly HttpCase[] = [
   ]),
   {
     section: `${SECTION}, preflight`,
-    title: "an origin that is not listed is allowed nothing",
+    title: "a preflight allows an unlisted origin nothing",
     method: "OPTIONS",
     path: "/dns-query",
     headers: preflight("https://evil.example"),

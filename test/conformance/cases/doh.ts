@@ -1,9 +1,9 @@
 import { base64url, query } from "../../http/fake-gateway.ts";
 import type { CaseBody, CaseResponse, HttpCase } from "../http-case.ts";
 
-/** What the tables of HTTP ask for, wherever they run. */
+/** The name in all tables of HTTP. */
 export const NAME = "web.shop.svc.clusterset.test";
-/** What it has. */
+/** Its record. */
 export const RECORD = `${NAME} 5 A 10.1.0.1`;
 
 const DNS = "application/dns-message";
@@ -21,7 +21,7 @@ const refused = (status: number, contentType = TEXT_UTF8): CaseResponse => ({
   headers: { "content-type": contentType, "cache-control": "no-store" },
 });
 
-/** A query that is padded with zeros to a size. */
+/** A query with zeros up to a size. */
 export function sized(size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size);
   bytes.set(query(NAME));
@@ -33,7 +33,7 @@ function percentEncoded(text: string): string {
   return text.replace(/./g, (character) => `%${character.charCodeAt(0).toString(16).padStart(2, "0")}`);
 }
 
-/** A body whose length is not declared. */
+/** A body without Content-Length. */
 export function streamed(bytes: Uint8Array): () => ReadableStream<Uint8Array> {
   return () =>
     new ReadableStream({
@@ -72,9 +72,9 @@ const RESPONSE = base64url(Uint8Array.from({ length: 12 }, (_, at) => (at === 2 
 
 const getCases: readonly HttpCase[] = [
   get("a query in ?dns=", wire, answered, DNS),
-  get("Accept is absent", wire, answered),
-  get("Accept is */*, as curl sends", wire, answered, "*/*"),
-  get("Accept is empty, as Firefox may send", wire, answered, ""),
+  get("Accept is missing", wire, answered),
+  get("Accept is */*, as from curl", wire, answered, "*/*"),
+  get("Accept is empty, as possible from Firefox", wire, answered, ""),
   get("Accept is application/*", wire, answered, "application/*"),
   get("Accept has a parameter", wire, answered, "application/dns-message;q=0.5"),
   get("Accept is in upper case", wire, answered, "Application/DNS-Message"),
@@ -94,7 +94,7 @@ const getCases: readonly HttpCase[] = [
     section: "RFC 9110 section 12.5.1",
   })),
   get("no dns parameter", "/dns-query", refused(400)),
-  get("another parameter alone", "/dns-query?body_hash=abc", refused(400)),
+  get("only another parameter", "/dns-query?body_hash=abc", refused(400)),
   get("an empty parameter", "/dns-query?dns=", refused(400)),
   get("plain base64", "/dns-query?dns=AA%2BA", refused(400)),
   get("a character outside the alphabet", "/dns-query?dns=AA*A", refused(400)),
@@ -115,20 +115,16 @@ const getCases: readonly HttpCase[] = [
     ["the name", `d%6Es=${base64url(query(NAME))}`],
     ["the name, in lower-case hexadecimal", `x%3D&%64%6e%73=${base64url(query(NAME))}&y`],
     ["both", `%64ns=${percentEncoded(base64url(query(NAME)))}`],
-    ["the name, beside a parameter whose encoding is malformed", `%zz=1&dn%73=${base64url(query(NAME))}`],
+    ["the name, next to a parameter with a malformed encoding", `%zz=1&dn%73=${base64url(query(NAME))}`],
   ].map(([title, search]) => ({
     ...get(`percent-encoded: ${title}`, `/dns-query?${search}`, answered),
     section: "RFC 3986 section 6.2.2.2",
   })),
-  get("the first of two counts", `/dns-query?dns=${base64url(query(NAME))}&dns=AAAA`, answered),
-  get(
-    "the ID that dnscrypt-proxy probes with is echoed",
-    `/dns-query?dns=${base64url(query(NAME, "A", 0xcafe))}`,
-    {
-      ...answered,
-      dns: { id: 0xcafe, answer: [RECORD] },
-    },
-  ),
+  get("the first of two parameters", `/dns-query?dns=${base64url(query(NAME))}&dns=AAAA`, answered),
+  get("the ID of dnscrypt-proxy's probe is echoed", `/dns-query?dns=${base64url(query(NAME, "A", 0xcafe))}`, {
+    ...answered,
+    dns: { id: 0xcafe, answer: [RECORD] },
+  }),
   {
     section: "RFC 9110 section 9.3.2, HEAD",
     title: "GET's fields",
@@ -138,7 +134,7 @@ const getCases: readonly HttpCase[] = [
   },
   {
     section: "RFC 9110 section 12.5.3",
-    title: "a client that takes gzip, as CoreDNS, gets the message itself",
+    title: "a client that accepts gzip, like CoreDNS, gets the message uncompressed",
     path: wire,
     headers: { "accept-encoding": "gzip" },
     expected: { ...answered, headers: { ...answered.headers, "content-encoding": null } },
@@ -148,7 +144,7 @@ const getCases: readonly HttpCase[] = [
 const postCases: readonly HttpCase[] = [
   post("a query in the body", answered),
   post(
-    "parameters do not count: dnscrypt-proxy adds ?body_hash=",
+    "parameters are ignored: dnscrypt-proxy adds ?body_hash=",
     answered,
     {},
     query(NAME),
@@ -181,13 +177,13 @@ const postCases: readonly HttpCase[] = [
     section: "RFC 9110 section 8.4",
   })),
   post("Accept excludes it", refused(406), { accept: "text/html" }),
-  post("nothing in the body", refused(400), {}, new Uint8Array()),
+  post("an empty body", refused(400), {}, new Uint8Array()),
   post("less than a header", refused(400), {}, new Uint8Array(11)),
-  // Zeros after a query are no query: FORMERR by DNS, but nothing is wrong by HTTP.
-  post("65,535 octets", { status: 200 }, {}, sized(65_535)),
-  post("65,536 octets", refused(413), {}, sized(65_536)),
-  post("65,535 octets, undeclared", { status: 200 }, {}, streamed(sized(65_535))),
-  post("65,536 octets, undeclared", refused(413), {}, streamed(sized(65_536))),
+  // A query with extra zeros is FORMERR in DNS, and a success in HTTP.
+  post("65,535 bytes", { status: 200 }, {}, sized(65_535)),
+  post("65,536 bytes", refused(413), {}, sized(65_536)),
+  post("65,535 bytes without Content-Length", { status: 200 }, {}, streamed(sized(65_535))),
+  post("65,536 bytes without Content-Length", refused(413), {}, streamed(sized(65_536))),
 ];
 
 const otherCases: readonly HttpCase[] = [
@@ -200,20 +196,20 @@ const otherCases: readonly HttpCase[] = [
   })),
   {
     section: "RFC 9110 section 9.3.7",
-    title: "OPTIONS tells the methods",
+    title: "OPTIONS has the methods in Allow",
     method: "OPTIONS",
     path: "/dns-query",
     expected: { status: 204, headers: { allow: ALLOW } },
   },
   ...["dns-query", "resolve"].map((path) => ({
     section: "docs/reference/names-and-records.md, views by path",
-    title: `no cluster of that id (${path})`,
+    title: `404 for an unknown cluster id (${path})`,
     path: `/clusters/cluster-z/${path}?name=a.example`,
     expected: { ...refused(404, JSON_UTF8), text: "no cluster with this id" },
   })),
   {
     section: "RFC 9110 section 15.5.5",
-    title: "any other path says where things are",
+    title: "any other path is a 404 with the existing paths",
     path: "/dns",
     expected: { ...refused(404), text: "/dns-query" },
   },
@@ -222,13 +218,13 @@ const otherCases: readonly HttpCase[] = [
 /** The DNS resource by HTTP (RFC 8484), where `NAME` has `RECORD` and `cluster-z` never pushed. */
 export const dohCases: readonly HttpCase[] = [...getCases, ...postCases, ...otherCases];
 
-/** The same where queries have at most 512 octets. */
+/** The same with queries of at most 512 bytes. */
 export const shortQueryCases: readonly HttpCase[] = [
   { size: 512, status: 200 },
   { size: 513, status: 414 },
 ].map(({ size, status }) => ({
   section: "RFC 9110 section 15.5.15",
-  title: `${size} octets in ?dns=`,
+  title: `${size} bytes in ?dns=`,
   path: `/dns-query?dns=${base64url(sized(size))}`,
   expected: { status },
 }));

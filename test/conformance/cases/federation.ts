@@ -2,7 +2,7 @@ import type { ClusterSnapshot, ExportedService } from "../../../src/snapshot/sch
 import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
 import type { DnsCase, DnsTable } from "../dns-case.ts";
 
-/** A cluster with the namespace `myns`, somewhere. */
+/** A cluster with the namespace `myns`, in a region. */
 function cluster(
   clusterId: string,
   region: string | undefined,
@@ -30,7 +30,7 @@ export const foo = cluster("foo", "eu", ["eu-1"], {
   "myns/aws": named("10.0.3.70", "foo.elb.example.net"),
   "myns/mixed": named("10.0.3.71", "foo-mixed.elb.example.net"),
 });
-/** Another region's. */
+/** A cluster in another region. */
 export const bar = cluster("bar", "us", ["us-1"], {
   "myns/myservice": shard("10.0.4.20", "104.32.64.130"),
   "myns/pets": pets("10.1.0.1", "us-1"),
@@ -55,7 +55,7 @@ const E = `myfederation.svc.${EXTERNAL}`;
 const service = `myservice.myns.${F}`;
 const ANYWHERE = ["104.32.64.130", "108.120.45.12", "104.32.64.128", "198.51.100.9"];
 
-/** A row about addresses: in this order, all of one name. */
+/** A row with addresses of one name, in this order. */
 const addresses = (section: string, name: string, view: string | null, ips: readonly string[]): DnsCase => ({
   section,
   ask: [name, "A"],
@@ -140,9 +140,9 @@ const cases: readonly DnsCase[] = [
   addresses("Implementation, its own shard has an address", `aws.myns.${F}`, "foo", ["10.0.3.70"]),
   alias(`foo.mixed.myns.${F}`, "bar", "foo-mixed.elb.example.net"),
   addresses("Implementation, another shard has an address", `mixed.myns.${F}`, "away", ["104.32.64.131"]),
-  // All shards' load balancers, whoever asks, side by side with the internal zone.
+  // All shards' load balancers in every view, next to the internal zone.
   ...[null, "foo", "bar"].map((view) =>
-    addresses(`${external}: all load balancers, whoever asks`, `myservice.myns.${E}`, view, ANYWHERE),
+    addresses(`${external}: all load balancers, in every view`, `myservice.myns.${E}`, view, ANYWHERE),
   ),
   addresses(`${external}: a shard`, `baz.myservice.myns.${E}`, null, ["108.120.45.12"]),
   addresses(`${external}: a region`, inRegion(`myservice.myns.${E}`, "us"), null, ["104.32.64.130"]),

@@ -1,11 +1,11 @@
 import type { HttpCase } from "../http-case.ts";
 
-/** A path that GET and HEAD are for, and nothing else. */
+/** A path with only GET and HEAD. */
 export function getOnlyCases(path: string): readonly HttpCase[] {
   return [
     {
       section: "RFC 9110 section 9.3.2",
-      title: `HEAD ${path} is answered as GET`,
+      title: `HEAD ${path} is answered like GET`,
       method: "HEAD",
       path,
       expected: { status: 200, headers: { "content-type": /./ } },

@@ -1,7 +1,7 @@
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
 
-/** A name that each asker gets other addresses for. */
+/** A name with other addresses in each view. */
 export const WHO = "who.shop.svc.clusterset.test";
 /** Its addresses, by source cluster; "" is outside. */
 export const WHO_BY_VIEW: Readonly<Record<string, readonly string[]>> = {

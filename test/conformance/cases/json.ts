@@ -67,14 +67,14 @@ const encodedForms: readonly HttpCase[] = (
 const wireForms: readonly HttpCase[] = [
   {
     section: "RFC 9110 section 12.5.1",
-    title: "Accept asks for wire format",
+    title: "Accept can request wire format",
     path: `/dns-query?name=${NAME}`,
     headers: { accept: DNS },
     expected: { status: 200, headers: { "content-type": DNS }, dns: { answer: [RECORD] } },
   },
   {
     section: SECTION,
-    title: "ct asks for wire format",
+    title: "ct can request wire format",
     path: `/resolve?name=${NAME}&ct=${DNS}`,
     expected: { status: 200, headers: { "content-type": DNS }, dns: { answer: [RECORD] } },
   },
@@ -103,7 +103,7 @@ const types: readonly HttpCase[] = (
   ] as const
 ).map(([search, type]) => ({
   section: SECTION,
-  title: `${JSON.stringify(search)} asks for type ${type}`,
+  title: `${JSON.stringify(search)} requests type ${type}`,
   path: `/resolve?name=${NAME}${search}`,
   expected: { status: 200, jsonWith: { Question: [{ name: `${NAME}.`, type }] } },
 }));
@@ -118,25 +118,25 @@ const names: readonly HttpCase[] = (
       "_http._tcp.web.shop.svc.clusterset.test.",
     ],
     ["with an escaped dot", "a%5C.b.example", "a\\.b.example."],
-    ["with an escaped octet", "a%5C000b.example", "a\\000b.example."],
+    ["with an escaped byte", "a%5C000b.example", "a\\000b.example."],
     ["that is the root", ".", "."],
   ] as const
 ).map(([title, name, echoed]) => ({
   section: "RFC 1035 section 5.1",
-  title: `takes a name ${title}`,
+  title: `accepts a name ${title}`,
   path: `/resolve?name=${name}`,
   expected: { status: 200, jsonWith: { Question: [{ name: echoed, type: 1 }] } },
 }));
 
-/** What is malformed, and what the refusal says of it: in JSON to those who take it, else in text. */
+/** Malformed parameters with a part of the error message: in JSON for clients that accept it, else in text. */
 const malformed: readonly HttpCase[] = (
   [
     ["no name", "", "name is missing"],
     ["an empty name", "?name=", "name is missing"],
     ["an empty label", "?name=a..example", "empty label"],
     ["a leading dot", "?name=.example.com", "empty label"],
-    ["a label of 64 octets", `?name=${"a".repeat(64)}.example`, "63"],
-    ["a name over 255 octets", `?name=${"abcdefg.".repeat(40)}example`, "255"],
+    ["a label of 64 bytes", `?name=${"a".repeat(64)}.example`, "63"],
+    ["a name over 255 bytes", `?name=${"abcdefg.".repeat(40)}example`, "255"],
     ["a Unicode name", "?name=%CE%B5%CE%BB", "A-label"],
     ["a space", "?name=a+b.example", "must not contain"],
     ["a broken escape", "?name=%zz", "percent-encoding"],
@@ -145,7 +145,7 @@ const malformed: readonly HttpCase[] = (
     ["type 0", "?name=a.example&type=0", "type"],
     ["type 65536", "?name=a.example&type=65536", "type"],
     ["a negative type", "?name=a.example&type=-1", "type"],
-    ["a flag that is none", "?name=a.example&cd=maybe", "cd"],
+    ["an invalid flag", "?name=a.example&cd=maybe", "cd"],
   ] as const
 ).flatMap(([title, search, text]) => [
   {
@@ -160,7 +160,7 @@ const malformed: readonly HttpCase[] = (
   },
   {
     section: SECTION,
-    title: `explains ${title} to a person`,
+    title: `explains ${title} in text`,
     path: `/resolve${search}`,
     headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" },
     expected: {
@@ -171,21 +171,28 @@ const malformed: readonly HttpCase[] = (
   },
 ]);
 
-/** Other refusals, in the form that the client accepts. */
+/** Other rejections, in the form that the client accepts. */
 const refusals: readonly HttpCase[] = (
   [
     ["the DNS resource without a query", "GET", "/dns-query", undefined, 400, undefined],
     ["the DNS resource without a query", "GET", "/dns-query", DNS_JSON, 400, "INVALID_QUESTION"],
     ["JSON at the DNS resource", "GET", "/dns-query?name=a..example", undefined, 400, "INVALID_QUESTION"],
-    ["wire format that is no base64url", "GET", "/dns-query?dns=$", "*/*", 400, undefined],
-    ["a method that JSON has not", "POST", `/resolve?name=${NAME}`, undefined, 501, "METHOD_NOT_IMPLEMENTED"],
-    ["a cluster that is none", "GET", `/clusters/none/resolve?name=${NAME}`, "*/*", 404, "NOT_FOUND"],
-    ["a page that is none", "GET", "/none", "application/json", 404, "NOT_FOUND"],
-    ["a page that is none", "GET", "/none", "*/*", 404, undefined],
+    ["wire format that is not base64url", "GET", "/dns-query?dns=$", "*/*", 400, undefined],
+    [
+      "a method that JSON does not have",
+      "POST",
+      `/resolve?name=${NAME}`,
+      undefined,
+      501,
+      "METHOD_NOT_IMPLEMENTED",
+    ],
+    ["an unknown cluster", "GET", `/clusters/none/resolve?name=${NAME}`, "*/*", 404, "NOT_FOUND"],
+    ["an unknown page", "GET", "/none", "application/json", 404, "NOT_FOUND"],
+    ["an unknown page", "GET", "/none", "*/*", 404, undefined],
   ] as const
 ).map(([title, method, path, accept, status, code]) => ({
   section: SECTION,
-  title: `${title} is refused in ${code === undefined ? "text" : "JSON"} with Accept ${accept}`,
+  title: `${title} is rejected in ${code === undefined ? "text" : "JSON"} with Accept ${accept}`,
   method,
   path,
   ...(accept !== undefined && { headers: { accept } }),
@@ -196,11 +203,11 @@ const refusals: readonly HttpCase[] = (
   },
 }));
 
-/** Parameters of Google's form that change nothing here. */
+/** Parameters of Google's form without effect here. */
 const ignored: readonly HttpCase[] = ["edns_client_subnet=192.0.2.0/24", "random_padding=XmkMw", "v=2"].map(
   (parameter) => ({
     section: SECTION,
-    title: `${parameter} changes nothing`,
+    title: `${parameter} has no effect`,
     path: `/resolve?name=${NAME}&${parameter}`,
     expected: { status: 200, json: whole("outside") },
   }),

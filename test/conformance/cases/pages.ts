@@ -10,7 +10,7 @@ const HTML = {
   "x-content-type-options": "nosniff",
 };
 
-/** What Chrome, Firefox and Safari begin with. */
+/** The start of the Accept field of Chrome, Firefox and Safari. */
 const BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 const page = (title: string, path: string, text: string, status = 200): HttpCase => ({
@@ -35,29 +35,29 @@ const file = (title: string, path: string, contentType: string, text: string): H
   },
 });
 
-/** The address that hosts are told to be reached by (`publicUrl`). */
+/** The configured public address of the hosts (`publicUrl`). */
 export const PUBLIC_URL = "https://gateway.example";
 
 /** The pages for people and the files of `/setup`, while `cluster-a` and `cluster-b` are live and `NAME` has 10.1.0.1. */
 export const pageCases: readonly HttpCase[] = [
-  page("the first page leads with the alias zone", "/", `<code>${ZONE}</code>`),
+  page("the first page shows the alias zone first", "/", `<code>${ZONE}</code>`),
   page("a look-up needs no script", `/?name=${NAME}&type=A`, "The name exists: 1 record."),
   page("a look-up of a type by its number", `/?name=${NAME}&type=16`, "has no TXT records (NODATA)"),
-  page("a look-up as a cluster asks", `/?name=${NAME}&view=cluster-a`, "Seen from cluster-a"),
-  page("a look-up that cannot be asked", "/?name=a..b", "empty label", 400),
-  page("a look-up for a cluster that is none", `/?name=${NAME}&view=none`, "no cluster", 400),
+  page("a look-up in a cluster's view", `/?name=${NAME}&view=cluster-a`, "Seen from cluster-a"),
+  page("a look-up of a malformed name", "/?name=a..b", "empty label", 400),
+  page("a look-up for an unknown cluster", `/?name=${NAME}&view=none`, "no cluster", 400),
   page("services are listed from the image", "/services", NAME),
   page("services are found by words", "/services?q=WEB", NAME),
-  page("a search that finds nothing says so", "/services?q=nothing-at-all", "No service has a name"),
-  page("clusters say how fresh they are", "/clusters", "Last seen"),
-  page("conflicts are said, or who knows them", "/conflicts", "Conflicts and findings"),
+  page("a search without matches has a message", "/services?q=nothing-at-all", "No service has a name"),
+  page("clusters have the time of the last contact", "/clusters", "Last seen"),
+  page("conflicts are listed, or the page names the primary", "/conflicts", "Conflicts and findings"),
   page("a client is set up for the alias zone", "/setup", `Set up a client for ${ZONE}`),
   page("a client is set up for another zone", "/setup?zone=clusterset.local", "for clusterset.local"),
-  page("a zone that is not served is none to set up", "/setup?zone=example.org", "does not serve", 404),
+  page("a zone that is not served cannot be set up", "/setup?zone=example.org", "does not serve", 404),
   ...[
-    ["a path where there is nothing", "/nothing/here", "Not found"],
+    ["an unknown path", "/nothing/here", "Not found"],
     ["a path below a page", "/services/shop", "Nothing exists at this address."],
-    ["a file that there is not", "/setup/chromium/other.json", "This file does not exist"],
+    ["a missing file", "/setup/chromium/other.json", "This file does not exist"],
   ].map(([title, path, text]) => ({
     ...page(`a browser gets a page for ${title}`, path!, text!, 404),
     headers: { accept: BROWSER },
@@ -66,7 +66,7 @@ export const pageCases: readonly HttpCase[] = [
     const json = accept.includes("json");
     return {
       section: "RFC 9110 section 15.5.5",
-      title: `a path where there is nothing, for Accept ${accept}`,
+      title: `an unknown path, for Accept ${accept}`,
       path: "/nothing/here",
       headers: { accept },
       expected: {
@@ -97,19 +97,19 @@ export const pageCases: readonly HttpCase[] = [
   ),
   ...(
     [
-      ["a file that there is not", "/setup/chromium/other.json", "this file does not exist"],
-      ["a client that there is not", "/setup/other/file", "this file does not exist"],
+      ["missing file", "/setup/chromium/other.json", "this file does not exist"],
+      ["unknown client", "/setup/other/file", "this file does not exist"],
       [
-        "a file for .local, which browsers keep to themselves",
+        "file for .local, which browsers never query",
         "/setup/chromium/clusterset-doh.json?zone=clusterset.local",
         "RFC 6762",
       ],
-      ["a file of a listener that is off", "/setup/unbound/clusterset-doh.conf", "--dot"],
+      ["file for a listener that is off", "/setup/unbound/clusterset-doh.conf", "--dot"],
     ] as const
   ).map(
     ([title, path, text]): HttpCase => ({
       section: "docs/how-to/clients.md, files",
-      title: `there is no ${title}`,
+      title: `404 for a ${title}`,
       path,
       expected: {
         status: 404,

@@ -52,16 +52,23 @@ const bodies: readonly HttpCase[] = [
     headers: { "accept-encoding": "gzip" },
   }),
   body("two encodings", text, { "content-encoding": "gzip, gzip" }, 415, "UNSUPPORTED_ENCODING"),
-  body("no gzip under that name", text, GZIP, 400, "INVALID_GZIP"),
+  body("a body that is not gzip", text, GZIP, 400, "INVALID_GZIP"),
   body("cut gzip", compressed.slice(0, 100), GZIP, 400, "INVALID_GZIP"),
-  body("octets after the gzip", Uint8Array.of(...compressed, 1, 2, 3, 4), GZIP, 400, "INVALID_GZIP"),
+  body("bytes after the gzip", Uint8Array.of(...compressed, 1, 2, 3, 4), GZIP, 400, "INVALID_GZIP"),
   body("no UTF-8", Uint8Array.of(0x22, 0xff, 0x22), {}, 400, "INVALID_UTF8"),
   body("UTF-8 cut in a character", Uint8Array.of(0x22, 0xc3), {}, 400, "INVALID_UTF8"),
   body("no JSON", '{"formatVersion": 1,}', {}, 400, "INVALID_JSON"),
-  body("no JSON, located", '{\n  "formatVersion": 1\n  "clusterId": 2}', {}, 400, "INVALID_JSON", {
-    jsonWith: { details: { position: 25, line: 3, column: 3 } },
-    text: "line 3, column 3",
-  }),
+  body(
+    "invalid JSON, with its position",
+    '{\n  "formatVersion": 1\n  "clusterId": 2}',
+    {},
+    400,
+    "INVALID_JSON",
+    {
+      jsonWith: { details: { position: 25, line: 3, column: 3 } },
+      text: "line 3, column 3",
+    },
+  ),
   body("nothing", "", {}, 400, "INVALID_JSON"),
   body("too many levels", `{"a":${"[".repeat(200_000)}`, {}, 400, "JSON_TOO_DEEP"),
   body("a member __proto__", text.replace(/\}$/, ',"__proto__":{}}'), {}, 422, "INVALID_SNAPSHOT", {
@@ -74,7 +81,7 @@ const bodies: readonly HttpCase[] = [
   }),
   body("another cluster", JSON.stringify(shopSnapshot("north")), {}, 422, "CLUSTER_ID_MISMATCH"),
   body(
-    "30 million octets in a few thousand",
+    "30 million bytes compressed to a few thousand",
     new Uint8Array(gzipSync(Buffer.alloc(30_000_000, 0x20))),
     GZIP,
     413,
@@ -90,7 +97,7 @@ const bodies: readonly HttpCase[] = [
   }),
   row(
     "Limits",
-    "a renewal of 5000 octets",
+    "a renewal of 5000 bytes",
     ["POST", "west/lease", { body: `{"generation":1${" ".repeat(5000)}}` }],
     { status: 413, refusal: { code: "BODY_TOO_LARGE" } },
   ),
@@ -140,7 +147,7 @@ const paths: readonly HttpCase[] = [
   }),
   row(
     "Generations",
-    "a delta on nothing",
+    "a delta without a snapshot",
     ["PATCH", "west/snapshot", { body: '{"baseGeneration":1,"patch":{}}' }],
     {
       status: 409,
@@ -186,7 +193,7 @@ const credentials: readonly HttpCase[] = (
   ),
 );
 
-/** What the push API refuses while it holds nothing of the cluster "west". */
+/** Requests that the push API rejects while it has no snapshot of the cluster "west". */
 export const pushRefusalCases: readonly HttpCase[] = [
   ...bodies,
   ...leases,
@@ -204,19 +211,19 @@ export const pushRefusalCases: readonly HttpCase[] = [
   ),
 ];
 
-/** The bounds that `pushLimitCases` are for. */
+/** The bounds of `pushLimitCases`. */
 export const PUSH_BOUNDS = { pushSentBytes: 100_000, pushBytes: 500_000 };
 
 const long = JSON.stringify("ab".repeat(60_000));
 const blown = new Uint8Array(gzipSync(JSON.stringify("ab".repeat(400_000))));
 
-/** What is too large for `PUSH_BOUNDS`. */
+/** Bodies over `PUSH_BOUNDS`. */
 export const pushLimitCases: readonly HttpCase[] = (
   [
-    ["a body that is too long", long, {}],
-    ["a body that is too long, undeclared", streamed(Buffer.from(long)), {}],
-    ["a body that is too long when it is decompressed", blown, GZIP],
-    ["a body that is too long when it is decompressed, undeclared", streamed(blown), GZIP],
+    ["a too long body", long, {}],
+    ["a too long body without Content-Length", streamed(Buffer.from(long)), {}],
+    ["a body that is too long after decompression", blown, GZIP],
+    ["a body without Content-Length that is too long after decompression", streamed(blown), GZIP],
   ] as const
 ).map(([title, content, headers]) =>
   row("Limits", title, ["PUT", "west/snapshot", { body: content, headers }], {

@@ -4,7 +4,7 @@ import { ClusterResponse } from "../../../src/http/push/push-messages.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { acknowledged, type PushApi, refusal } from "../push-client.ts";
 
-/** Requests that belong together, on a gateway that holds nothing of "west" and "east.eu". */
+/** A sequence of requests to a gateway without snapshots of "west" and "east.eu". */
 export interface PushScenario {
   readonly section: string;
   readonly title: string;
@@ -13,11 +13,11 @@ export interface PushScenario {
 
 const DOCUMENT = "docs/reference/push-api.md";
 
-/** What workers do with the push API. */
+/** The requests of workers to the push API. */
 export const pushScenarios: readonly PushScenario[] = [
   {
     section: DOCUMENT,
-    title: "full snapshot, delta, renewal, status, leave",
+    title: "accepts a full snapshot, a delta, a renewal, a status request and leaving",
     async run({ send, put }) {
       const first = await acknowledged(put());
       expect(first.clusterId).toBe("west");
@@ -79,7 +79,7 @@ export const pushScenarios: readonly PushScenario[] = [
   },
   {
     section: `${DOCUMENT}, Generations`,
-    title: "409 names the generation that is held, and a full snapshot mends it",
+    title: "409 has the current generation, and a full snapshot succeeds",
     async run({ send, put }) {
       const { generation } = await acknowledged(put());
       const stale = { status: 409, code: "GENERATION_MISMATCH", currentGeneration: generation };
@@ -92,7 +92,7 @@ export const pushScenarios: readonly PushScenario[] = [
   },
   {
     section: `${DOCUMENT}, Errors`,
-    title: "a delta that makes a wrong snapshot names the field, and loses nothing",
+    title: "a delta to an invalid snapshot is rejected with the field, and loses nothing",
     async run({ send, put }) {
       const { generation } = await acknowledged(put());
       const patch = { exports: { "shop/web": { headless: "yes" } } };
@@ -109,7 +109,7 @@ export const pushScenarios: readonly PushScenario[] = [
   },
   {
     section: `${DOCUMENT}, Errors`,
-    title: "a delta with a member __proto__, which no snapshot has, names it",
+    title: "a delta with a member __proto__ is rejected with its path",
     async run({ send, put }) {
       const { generation } = await acknowledged(put());
       for (const [patch, path] of [
@@ -127,7 +127,7 @@ export const pushScenarios: readonly PushScenario[] = [
   },
   {
     section: DOCUMENT,
-    title: "bodies are taken compressed by gzip",
+    title: "bodies may be compressed by gzip",
     async run({ send, put }) {
       const headers = { "content-encoding": "gzip" };
       const gzip = (value: unknown) => new Uint8Array(gzipSync(JSON.stringify(value)));
@@ -141,7 +141,7 @@ export const pushScenarios: readonly PushScenario[] = [
   },
   {
     section: DOCUMENT,
-    title: "a body of undeclared length is taken",
+    title: "a body may lack a Content-Length",
     async run({ put }) {
       const text = JSON.stringify(shopSnapshot("west", 50));
       const parts = [text.slice(0, 500), text.slice(500)];
@@ -167,7 +167,7 @@ export const pushScenarios: readonly PushScenario[] = [
   },
   {
     section: "RFC 6750 section 5.3",
-    title: "no refusal repeats the token",
+    title: "no rejection repeats the token",
     async run({ send }) {
       for (const token of ["very-secret-guess", "east-token"]) {
         const response = await send("PUT", "west/snapshot", { token, body: "{}" });

@@ -23,7 +23,7 @@ const silent = (text: string): readonly HttpCase[] => [
   alive,
   {
     section: "docs/how-to/deploy/other-hosts.md",
-    title: "readiness tells the truth",
+    title: "readiness is 503",
     path: "/readyz",
     expected: { status: 503, headers: { "content-type": TEXT, "cache-control": "no-store" }, text },
   },
@@ -50,10 +50,10 @@ const silent = (text: string): readonly HttpCase[] => [
   },
 ];
 
-/** Before a first push: nothing is denied. */
+/** Before a first push no name is denied. */
 export const notReadyCases = silent("no cluster has pushed");
 
-/** After the lease of every cluster ran out: nothing is denied either. */
+/** After all leases expired no name is denied. */
 export const leaseOverCases = silent("every lease has expired");
 
 /** While `cluster-a` and `cluster-b` are live. */
@@ -61,7 +61,7 @@ export const readyCases: readonly HttpCase[] = [
   alive,
   {
     section: "docs/how-to/deploy/other-hosts.md",
-    title: "readiness says how many clusters are live",
+    title: "readiness has the number of live clusters",
     path: "/readyz",
     expected: { status: 200, headers: { "content-type": TEXT }, text: "ready: 2 of 2 clusters live" },
   },

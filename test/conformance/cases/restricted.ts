@@ -8,26 +8,26 @@ import { WHO } from "./http-world.ts";
 const hex = (text: string) => createHash("sha256").update(text).digest("hex");
 const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 
-/** How a request shows something: in a header field, or before its path. */
+/** The position of a credential in a request: a header field, or a path prefix. */
 export interface Shown {
   readonly headers?: Readonly<Record<string, string>>;
   readonly prefix?: string;
 }
 
-/** A kind of credential: one that is known, others that are not. */
+/** A kind of credential: a known one, and unknown ones. */
 export interface Kind {
   readonly title: string;
   readonly known: Shown;
   readonly unknown: readonly Shown[];
 }
 
-/** What the tests push and wait with: it sees everything. */
+/** The credential of the tests themselves: it sees everything. */
 export const ADMIN = "Bearer admin-token";
 
-/** What everybody of the other rules sees: one of the two clusters. */
+/** The visibility of the other rules: one of the two clusters. */
 const SCOPE = { clusters: ["cluster-a"] };
 
-/** Rules of every kind that all hosts have, and how somebody is known by them. */
+/** A rule of every kind that all hosts support, with its credentials. */
 export async function restrictedRules(): Promise<{
   readonly access: NonNullable<Config["access"]>;
   readonly kinds: readonly Kind[];
@@ -85,7 +85,7 @@ export async function restrictedRules(): Promise<{
   };
 }
 
-/** A token in the host name, for hosts whose test client can name one. */
+/** A token in the host name, for hosts whose test client can set it. */
 export const HOST_KIND: Kind = {
   title: "a token in the host name",
   known: { headers: { host: "RESOLVER.doh.example.org" } },
@@ -104,11 +104,11 @@ interface Asked {
 }
 
 const answer = { answer: [`${WHO} 5 A 10.1.0.2`] };
-/** `*` is for public answers alone. */
+/** `*` is for public answers only. */
 const NO_ORIGIN = { "access-control-allow-origin": null };
 const PRIVATE = { "cache-control": /^private, max-age=/, vary: /\bauthorization\b/, ...NO_ORIGIN };
 
-/** Each way to ask, and what one cluster of the two answers. */
+/** Each kind of request, with its answer for one of the two clusters. */
 const ASKED: readonly Asked[] = [
   {
     title: "GET",
@@ -146,7 +146,7 @@ const ASKED: readonly Asked[] = [
     answered: { status: 405, headers: { allow: "GET, HEAD" } },
   },
   {
-    title: "metrics, which only those see who see everything",
+    title: "metrics, which need a rule that sees everything",
     request: { path: "/metrics" },
     answered: { status: 404 },
   },
@@ -161,7 +161,7 @@ const REFUSED: CaseResponse = {
   },
 };
 
-/** Every kind by every way to ask: known, not known, and nothing at all. */
+/** Every kind of credential in every kind of request: known, unknown, and missing. */
 export function restrictedCases(kinds: readonly Kind[]): HttpCase[] {
   const row = (
     title: string,
@@ -192,7 +192,7 @@ export function restrictedCases(kinds: readonly Kind[]): HttpCase[] {
   ]);
 }
 
-/** What is answered all the same. */
+/** Requests that need no credential. */
 export const openCases: readonly HttpCase[] = [
   ...["/healthz", "/readyz"].map((path) => ({
     section: "RFC 9110 section 15.5.6",
@@ -203,19 +203,19 @@ export const openCases: readonly HttpCase[] = [
   })),
   {
     section: "docs/how-to/access.md, Rules",
-    title: "health needs nothing",
+    title: "health needs no credential",
     path: "/healthz",
     expected: { status: 200, text: "ok" },
   },
   {
     section: "docs/how-to/access.md, Rules",
-    title: "readiness counts nothing for strangers",
+    title: "readiness has no counts without a credential",
     path: "/readyz",
     expected: { status: 200, text: "ready\n" },
   },
   {
     section: "Fetch standard, section 4.8",
-    title: "a preflight needs nothing, and allows no origin to read what is not public",
+    title: "a preflight needs no credential, and allows no origin to read restricted answers",
     method: "OPTIONS",
     path: "/clusters/cluster-b/dns-query",
     headers: { origin: "https://app.example", "access-control-request-method": "GET" },

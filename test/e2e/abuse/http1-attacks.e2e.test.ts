@@ -106,6 +106,6 @@ describe.each([
     await watch.answered();
   });
 
-  test("others were answered meanwhile, and the process, its sockets and its memory are as before", () =>
+  test("other clients were answered meanwhile, and the process, its sockets and its memory are unchanged", () =>
     watch.end(MOST_GROWTH_MEBIBYTES));
 });

@@ -26,7 +26,7 @@ test.each<[string, (secret: string) => string]>([
   expect(own.foundIn("here", `x ${told(secret)} y`)).not.toEqual([]);
 });
 
-describe("a configuration with a secret in the wrong place is refused without it", () => {
+describe("a configuration with a secret in the wrong place is rejected without printing it", () => {
   const credential = (more: object) => ({ push: { credentials: [{ clusterId: "east", ...more }] } });
   const upstream = (server: string) => ({ outsideZones: "forward", forward: { upstreams: [server] } });
   const oidc = { issuer: "https://issuer.example", subject: "x" };
@@ -79,7 +79,7 @@ describe("a configuration with a secret in the wrong place is refused without it
       },
     ]),
     ["a file that breaks off", (secret) => `push: {credentials: [{clusterId: east, tokenSha256: "${secret}`],
-    ["a file that is no mapping", (secret) => secret],
+    ["a file that is not a mapping", (secret) => secret],
     ["a file with a tab", (secret) => `push:\n\ttokenSha256: ${secret}\n`],
     ["a file with a key twice", (secret) => `publicUrl: ${secret}\npublicUrl: ${secret}\n`],
   ];

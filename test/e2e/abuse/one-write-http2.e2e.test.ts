@@ -106,6 +106,6 @@ describe("hundreds of requests in one write, more than there may be streams, end
     }
   });
 
-  test("others were answered meanwhile, and the process, its sockets and its memory are as before", () =>
+  test("other clients were answered meanwhile, and the process, its sockets and its memory are unchanged", () =>
     watch.end(MOST_GROWTH_MEBIBYTES));
 });

@@ -92,7 +92,7 @@ describe("a cluster's credential on every route for another cluster", () => {
     expect(await send(shown[kind], "GET", `/api/v1/clusters/${kind}`, kind)).toBe(200);
   });
 
-  test.each(KINDS)("%s: opens nothing that is not open to everybody, and changes nothing", async (kind) => {
+  test.each(KINDS)("%s: reads nothing that is not public, and changes nothing", async (kind) => {
     const before = await status();
     let refused = 0;
     for (const path of pathsWith(routes, "east"))
@@ -113,7 +113,7 @@ describe("a cluster's credential on every route for another cluster", () => {
     expect(await status()).toEqual(before);
   });
 
-  test.each(KINDS)("%s: pushes nothing of another cluster by a body that names it", async (kind) => {
+  test.each(KINDS)("%s: cannot push for another cluster by its id in the body", async (kind) => {
     const before = await status();
     expect(await send(shown[kind], "PUT", `/api/v1/clusters/${kind}/snapshot`, "east")).toBe(422);
     expect(await status()).toEqual(before);

@@ -52,7 +52,7 @@ describe("text in the place of cluster ids, on every route", () => {
       body: JSON.stringify(body),
     });
 
-  test("the list of routes is that of the application", () => {
+  test("the list of routes equals the application's", () => {
     const paths = routes.map(({ path }) => path);
     for (const path of ["/dns-query", "/resolve", "/extra", "/clusters/:clusterId/dns-query", "/setup"])
       expect(paths).toContain(path);
@@ -60,7 +60,7 @@ describe("text in the place of cluster ids, on every route", () => {
     expect(paths).toContain("/api/v1/transfer/images/:contentHash");
   });
 
-  test.each(traversals)("%j leads nowhere, and leaves nothing behind", async (id) => {
+  test.each(traversals)("%j has no effect, and creates no file", async (id) => {
     const root = dirname(gateway.stateDir);
     const before = { files: filesOf(root), clusters: await clusters() };
     const body = Buffer.from(JSON.stringify(emptySnapshot(id)));

@@ -31,7 +31,7 @@ const PATIENCE_MS = 500;
 const MOST_GROWTH_MEBIBYTES = 96;
 const ENDINGS: readonly Ending[] = ["half-close", "half-close", "close", "reset"];
 
-describe("plain DNS over TCP, TLS and UDP: no bytes end more than their connection", () => {
+describe("plain DNS over TCP, TLS and UDP: malformed bytes end at most their connection", () => {
   let listening: ListeningGateway;
   let watch: GatewayWatch;
   beforeAll(async () => {
@@ -82,7 +82,7 @@ describe("plain DNS over TCP, TLS and UDP: no bytes end more than their connecti
     });
   });
 
-  test("TLS that is broken: garbage, handshakes that are cut off, alerts and records in the middle", async () => {
+  test("broken TLS: garbage, incomplete handshakes, alerts and records in the middle", async () => {
     const { dotPort, gateway } = listening;
     for (const port of [dotPort, Number(new URL(gateway.url).port)])
       await carry(`broken TLS at ${port === dotPort ? "DNS" : "HTTPS"}`, 400, async ({ random, sending }) => {
@@ -119,7 +119,7 @@ describe("plain DNS over TCP, TLS and UDP: no bytes end more than their connecti
     await watch.answered();
   });
 
-  test("others were answered meanwhile, and the process, its sockets and its memory are as before", async () => {
+  test("other clients were answered meanwhile, and the process, its sockets and its memory are unchanged", async () => {
     await watch.end(MOST_GROWTH_MEBIBYTES);
     expect(listening.gateway.process.isRunning).toBe(true);
   });

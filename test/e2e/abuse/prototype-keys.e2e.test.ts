@@ -11,7 +11,7 @@ import { expectNobodyThere, expectNoPollution } from "./prototype-keys.ts";
 /** Cluster ids may be words of the language, too. */
 const NAMED = PROTOTYPE_NAMES.filter((name) => /^[a-z]+$/.test(name));
 
-describe("names that every object has, as keys of JSON", () => {
+describe("names of inherited members as keys of JSON", () => {
   let gateway: GatewayProcess;
   beforeAll(async () => {
     gateway = await startGateway({ clusters: ["east", "west", ...NAMED], leaseSeconds: 600 });
@@ -21,13 +21,15 @@ describe("names that every object has, as keys of JSON", () => {
     expect(gateway.process.log()).not.toMatch(/"level":"(?:error|fatal)"/);
   });
 
-  test("are taken or refused as any other, and change nothing for others", { timeout: 300_000 }, async () => {
+  test("are accepted or rejected like any other, and affect no other entry", {
+    timeout: 300_000,
+  }, async () => {
     await expectNoPollution(gateway, "west", "east", 7);
   });
 
-  test("are nobody: no cluster, no service, no token", () => expectNobodyThere(gateway, "east"));
+  test("match no cluster, no service and no token", () => expectNobodyThere(gateway, "east"));
 
-  test("reach no prototype where they are read", () => {
+  test("reach no prototype when they are parsed", () => {
     const before = Object.getOwnPropertyNames(Object.prototype).sort();
     for (const { members } of prototypeBodies) {
       for (const read of [
@@ -46,7 +48,7 @@ describe("names that every object has, as keys of JSON", () => {
     expect(Object.getOwnPropertyNames(Object.prototype).sort()).toEqual(before);
   });
 
-  test.each(NAMED)("%s may be a cluster as any other", async (name) => {
+  test.each(NAMED)("%s may be a cluster id", async (name) => {
     const headers = {
       authorization: `Bearer ${gateway.tokenFor(name)}`,
       "content-type": "application/json",

@@ -8,7 +8,7 @@ import { filesOf } from "./files.ts";
 import { MemoryWatch } from "./memory.ts";
 
 const MIB = 1024 * 1024;
-/** A bomb unpacks to 256 MiB, of which a gateway reads 64 at most, and few where the ratio tells. */
+/** A bomb unpacks to 256 MiB, of which a gateway reads 48 at most, and few where the ratio tells. */
 const MOST_GROWTH_MEBIBYTES = 200;
 const LEVELS = 100_000;
 const WEB = { name: "web.shop.svc.clusterset.local", addresses: ["10.0.0.0", "10.0.0.1"] };
@@ -18,7 +18,7 @@ interface Status {
   readonly generation: number;
 }
 
-describe("pushes that are attacks change nothing, and others are answered meanwhile", () => {
+describe("malicious pushes change nothing, and other clients are answered meanwhile", () => {
   let gateway: GatewayProcess;
   let bystander: Bystander;
   let memory: MemoryWatch;

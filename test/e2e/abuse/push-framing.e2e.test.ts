@@ -7,7 +7,7 @@ import { dripUntilClosed, openTls } from "./slow-client.ts";
 const PATH = "/api/v1/clusters/east/snapshot";
 const LIMITS = { requestSeconds: 2, idleSeconds: 2 };
 
-describe("pushes whose length is not what they say change nothing", () => {
+describe("pushes with a wrong length change nothing", () => {
   let gateway: GatewayProcess;
   let before: string[];
   beforeAll(async () => {

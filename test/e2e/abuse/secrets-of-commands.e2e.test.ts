@@ -22,7 +22,7 @@ const file = (name: string, text: string) => {
   return join(folder, name);
 };
 
-describe("a sync worker at the log level debug tells of no secret", () => {
+describe("a sync worker logs no secret at the level debug", () => {
   let gateway: GatewayProcess;
   let apiServer: Server;
   let certificate: Certificate;
@@ -56,12 +56,12 @@ describe("a sync worker at the log level debug tells of no secret", () => {
   };
   const token = (name: string) => ["--token-file", file(name, canaries.make(name))];
 
-  test("whose token is not known", async () => {
+  test("with an unknown token", async () => {
     const to = ["--gateway", gateway.url, "--ca-file", gateway.caFile];
     await run("worker", [...manifests(), ...to, ...token("wrong token")], /UNKNOWN_TOKEN/);
   });
 
-  test("that reaches no gateway", async () => {
+  test("with an unreachable gateway", async () => {
     const to = ["--gateway", `https://127.0.0.1:${await freePort()}`];
     await run("worker", [...manifests(), ...to, ...token("unused token")], /ECONNREFUSED/);
   });
@@ -74,7 +74,7 @@ describe("a sync worker at the log level debug tells of no secret", () => {
     );
   });
 
-  test("whose API server refuses it", async () => {
+  test("with an API server that rejects it", async () => {
     const { port } = apiServer.address() as AddressInfo;
     const kubeconfig = writeKubeconfig(folder, {
       url: `https://127.0.0.1:${port}`,
@@ -90,7 +90,7 @@ describe("a sync worker at the log level debug tells of no secret", () => {
   });
 });
 
-test("a secondary whose primary cannot be reached tells of no secret", async () => {
+test("a secondary with an unreachable primary logs no secret", async () => {
   const { deno } = await ensureTools();
   const port = await freePort();
   const client = gatewayClient(

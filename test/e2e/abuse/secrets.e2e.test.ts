@@ -86,7 +86,7 @@ describe("secrets of a gateway at the log level debug", () => {
     return answer;
   }
 
-  test("are in no answer on any route, whoever shows them", async () => {
+  test("are in no answer on any route, with any credential", async () => {
     const basic = (password: string) => `Basic ${Buffer.from(`user:${password}`).toString("base64")}`;
     const shown = [
       undefined,
@@ -110,7 +110,7 @@ describe("secrets of a gateway at the log level debug", () => {
     expect(leaks).toEqual([]);
   });
 
-  test("are in no answer where a token in the path or the query is not known", async () => {
+  test("are in no answer to an unknown token in the path or the query", async () => {
     const token = canaries.make("token in a path");
     for (const path of [
       `/tokens/${token}/dns-query`,
@@ -126,7 +126,7 @@ describe("secrets of a gateway at the log level debug", () => {
     expect(leaks).toEqual([]);
   });
 
-  test("are in no answer and no log where an upstream cannot be reached", async () => {
+  test("are in no answer and no log if an upstream is unreachable", async () => {
     const { status } = await ask("GET", `/dns-query?dns=${QUERY}`);
     expect(status).toBe(200);
     await ask("GET", "/resolve?name=www.example.com");
@@ -135,7 +135,7 @@ describe("secrets of a gateway at the log level debug", () => {
     expect(leaks).toEqual([]);
   });
 
-  test("are in no answer and no log where a push fails, and where the store is damaged", async () => {
+  test("are in no answer and no log if a push fails or the store is damaged", async () => {
     const own = `Bearer ${gateway.tokenFor("east")}`;
     const store = join(gateway.stateDir, "snapshots/clusters/east");
     rmSync(store, { recursive: true });
@@ -161,7 +161,7 @@ describe("secrets of a gateway at the log level debug", () => {
     expect(canaries.foundIn("the log", log)).toEqual([]);
   });
 
-  test("are in no file that others may read, and no push token is in any", () => {
+  test("are in no file that other users can read, and no file has a push token", () => {
     for (const entry of filesOf(gateway.stateDir)) {
       const [name, , mode] = entry.split(" ") as [string, string, string];
       const isPublic = name === "tls/self-signed.crt";

@@ -94,7 +94,7 @@ const slow: [string, () => Promise<Socket>, () => string | Buffer, string?][] = 
   ["a body in clear", inClear, () => `${POST}content-length: 60000\r\n\r\n`],
 ];
 
-describe("clients that send slowly are cut off, and others are answered meanwhile", () => {
+describe("clients that send slowly are disconnected, and others are answered meanwhile", () => {
   test.each(slow)("%s", async (_, open, atOnce, then) => {
     const sockets = await Promise.all(Array.from({ length: CLIENTS }, open));
     const all = Promise.all(sockets.map((socket) => dripUntilClosed(socket, atOnce(), then)));
@@ -102,7 +102,7 @@ describe("clients that send slowly are cut off, and others are answered meanwhil
     for (const received of await all) expect(received).not.toMatch(/^HTTP\/1.1 [25]/);
   });
 
-  test("an HTTP/2 body that comes octet by octet, beside requests that are answered", async () => {
+  test("an HTTP/2 body that arrives byte by byte does not block other requests", async () => {
     const connection = await RawHttp2Connection.open({ port, ca: gateway.ca, localAddress: ATTACKER });
     let isReset = false;
     let answers = 0;

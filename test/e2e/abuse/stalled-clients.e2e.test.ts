@@ -20,7 +20,7 @@ const WHOLE = Flag.END_HEADERS | Flag.END_STREAM;
 /** Answers that wait count, too: 100 streams of 5 kB for each of ten connections. */
 const MOST_GROWTH_MEBIBYTES = 64;
 
-describe("clients that do not take their answers", () => {
+describe("clients that do not read their answers", () => {
   let listening: ListeningGateway;
   let clear: GatewayProcess;
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe("clients that do not take their answers", () => {
     });
   const question = { name: WEB, addresses: WEB_ADDRESSES };
 
-  test("HTTP/2 connections with windows of nothing are closed", async () => {
+  test("HTTP/2 connections with empty windows are closed", async () => {
     const { gateway } = listening;
     const bystander = await Bystander.start(gateway, question);
     const memory = new MemoryWatch(gateway.process.pid);
@@ -59,7 +59,7 @@ describe("clients that do not take their answers", () => {
     await bystander.stop();
   });
 
-  test("a stream whose answer is not taken is reset, though others of its connection go on", async () => {
+  test("a stream whose answer is not read is reset, and other streams of the connection continue", async () => {
     const bystander = await Bystander.start(listening.gateway, question);
     const connection = await open();
     let isReset = false;
@@ -76,7 +76,7 @@ describe("clients that do not take their answers", () => {
     await bystander.stop();
   });
 
-  test("HTTP/1.1 connections that are not read from are closed", async () => {
+  test("HTTP/1.1 connections whose client does not read are closed", async () => {
     const memory = new MemoryWatch(clear.process.pid);
     const socket = await openTcp(Number(new URL(clear.url).port));
     socket.pause();

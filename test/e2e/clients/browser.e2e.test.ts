@@ -11,7 +11,7 @@ const LOCAL_NAME = NAME.replace(ALIAS, "clusterset.local");
 const outcome = (document: string, id: string) =>
   new RegExp(`id="${id}"[^>]*class="(good|bad)"[^>]*>([^<]*)`).exec(document)?.slice(1);
 
-describe("Chromium with the managed policy that /setup made, and no other resolver", () => {
+describe("Chromium with the managed policy of /setup, and no other resolver", () => {
   let world: GatewayOfAPage;
   let settings: BrowserSettings;
 
@@ -33,7 +33,7 @@ describe("Chromium with the managed policy that /setup made, and no other resolv
     expect(world.page.asked.map(({ host }) => host)).toContain(`${NAME}:${world.page.port}`);
   });
 
-  test("does not find the same name below .local, which it keeps to itself", async () => {
+  test("does not find the same name below .local, which it never queries", async () => {
     const document = await openInChromium(`http://${LOCAL_NAME}:${world.page.port}/`, settings);
     expect(document).not.toContain(TEXT);
     expect(world.page.asked.filter(({ host }) => host.startsWith(LOCAL_NAME))).toEqual([]);
@@ -45,7 +45,7 @@ describe("Chromium with the managed policy that /setup made, and no other resolv
     expect(outcome(document, "look")).toEqual(["good", expect.stringContaining("queried this gateway")]);
   });
 
-  test("and says that it does not where the policy is not there", async () => {
+  test("the test of the client says that it does not work without the policy", async () => {
     const without = { ...settings, etc: {} };
     const document = await openInChromium(`${world.gateway.url}/setup/test?zone=${ALIAS}`, without);
     expect(outcome(document, "reach")?.[0]).toBe("good");
@@ -59,7 +59,7 @@ describe("Chromium with the managed policy that /setup made, and no other resolv
   });
 });
 
-describe("Firefox ESR with the policies.json that /setup made, and no other resolver", () => {
+describe("Firefox ESR with the policies.json of /setup, and no other resolver", () => {
   let world: GatewayOfAPage;
   let settings: BrowserSettings;
 

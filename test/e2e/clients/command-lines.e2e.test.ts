@@ -29,7 +29,7 @@ for post in (True, False):
     print("POST" if post else "GET", *(record for rrset in answer.answer for record in rrset))
 `;
 
-test("dnspython asks by POST and by GET", async () => {
+test("dnspython queries by POST and by GET", async () => {
   const { dnspython } = await ensureTools();
   const args = ["-c", DNSPYTHON, NAME, `${world.gateway.url}/dns-query`, join(folder, "certificate.crt")];
   expect(await run("python3", args, { env: { PYTHONPATH: dnspython } })).toBe(
@@ -37,7 +37,7 @@ test("dnspython asks by POST and by GET", async () => {
   );
 });
 
-describe("the lines that /setup prints, pasted into a shell", () => {
+describe("the lines of /setup, pasted into a shell", () => {
   test("curl finds the page by --doh-url, and prints JSON", async () => {
     const [open, json, ...others] = await linesOf("curl/curl.sh");
     expect(others).toEqual([]);
@@ -48,13 +48,13 @@ describe("the lines that /setup prints, pasted into a shell", () => {
     expect(JSON.parse(await shell(json!))).toMatchObject({ Status: 0, Answer: [{ data: "127.0.0.1" }] });
   });
 
-  test("curl does not find it without", async () => {
+  test("curl does not find the page without --doh-url", async () => {
     await expect(shell(`curl -sS --max-time 10 'http://${NAME}:${world.page.port}/'`)).rejects.toThrow(
       /resolve/i,
     );
   });
 
-  test("dig and kdig ask by POST and by GET", async () => {
+  test("dig and kdig query by POST and by GET", async () => {
     const lines = await linesOf("dig/dig.sh");
     expect(lines.map((line) => line.split(" @")[0])).toEqual([
       "dig +https",

@@ -47,7 +47,7 @@ describe("dig", () => {
     expect(lines(await dig(...flags, "+short", `_https._tcp.${WEB}`, "SRV"))).toEqual([`0 100 443 ${WEB}.`]);
   });
 
-  test("sees NXDOMAIN with the SOA record, and that nobody recurses", async () => {
+  test("gets NXDOMAIN with the SOA record, and no RA", async () => {
     const text = await dig(`nothing.${ZONE}`, "A");
     expect(text).toMatch(/status: NXDOMAIN/);
     expect(text).toMatch(/flags: qr aa rd;/);
@@ -56,7 +56,7 @@ describe("dig", () => {
     ]);
   });
 
-  test("is told to come over TCP, and comes (RFC 7766 section 5)", async () => {
+  test("gets TC, and repeats the query over TCP (RFC 7766 section 5)", async () => {
     for (const flags of [[], ["+noedns"], ["+bufsize=4096"]]) {
       const text = await dig(...flags, BIG, "A");
       expect(text).toMatch(/^;; Truncated, retrying in TCP mode\./m);
@@ -67,7 +67,7 @@ describe("dig", () => {
     expect(truncated).toMatch(/flags: qr aa tc rd;.* ANSWER: 0,/);
   });
 
-  test("keeps a TCP connection for several queries, and is told how long it may (RFC 7828)", async () => {
+  test("keeps a TCP connection for several queries, and gets its idle timeout (RFC 7828)", async () => {
     const text = await dig(
       "+tcp",
       "+keepopen",
@@ -90,7 +90,7 @@ describe("dig", () => {
     expect(await dig("+edns=1", "+noednsnegotiation", WEB, "A")).toMatch(/status: BADVERS/);
   });
 
-  test("over TLS", async () => {
+  test("resolves over TLS", async () => {
     const { dotPort, gateway } = listening;
     const tls = ["+tls", `+tls-ca=${gateway.caFile}`, "+tls-hostname=localhost", "-p", String(dotPort)];
     expect(lines(await dig(...tls, "+short", WEB, "A"))).toEqual(["10.96.1.10", "10.96.2.10"]);
@@ -98,7 +98,7 @@ describe("dig", () => {
 });
 
 describe("kdig", () => {
-  test("over TLS, strictly: the certificate has to be the one that is trusted (RFC 8310)", async () => {
+  test("resolves over TLS in strict mode: only with the trusted certificate (RFC 8310)", async () => {
     const text = await overTls("+tls-hostname=localhost", WEB, "A");
     expect(text).toMatch(/TLS session \(TLS1\.3\)/);
     expect(records(text).sort()).toEqual([`${WEB}. 5 IN A 10.96.1.10`, `${WEB}. 5 IN A 10.96.2.10`]);
@@ -114,7 +114,7 @@ describe("kdig", () => {
     expect([...secure.matchAll(/TLS session/g)]).toHaveLength(40);
   });
 
-  test("comes over TCP for what does not fit", async () => {
+  test("uses TCP for answers that do not fit", async () => {
     const text = await kdig("-p", String(listening.dnsPort), BIG, "A");
     expect(text).toMatch(/TC\b|truncated|\(TCP\)/);
     expect(records(text)).toHaveLength(BIG_SIZE);
@@ -127,7 +127,7 @@ describe("designated resolvers (RFC 9461, RFC 9462)", () => {
     ...(dotPort === undefined ? [] : [`2 ${DESIGNATED}. alpn="dot" port=${dotPort} ipv4hint=127.0.0.1`]),
   ];
 
-  test("are what dig reads at _dns.resolver.arpa, and at the resolver's own name", async () => {
+  test("can be read by dig at _dns.resolver.arpa, and at the resolver's own name", async () => {
     const { gateway, dotPort, viewPort } = listening;
     const https = Number(new URL(gateway.url).port);
     for (const name of ["_dns.resolver.arpa", `_dns.${DESIGNATED}`]) {
@@ -145,7 +145,7 @@ describe("designated resolvers (RFC 9461, RFC 9462)", () => {
     );
   });
 
-  test("are what kdig reads over TLS and HTTPS", async () => {
+  test("can be read by kdig over TLS and HTTPS", async () => {
     const { gateway, dotPort } = listening;
     const { port } = new URL(gateway.url);
     const expected = bindings(Number(port), dotPort).map((line) =>
@@ -157,7 +157,7 @@ describe("designated resolvers (RFC 9461, RFC 9462)", () => {
     expect(lines(await kdig(...https, ...trusted))).toEqual(expected);
   });
 
-  test("are none for other names there: NODATA (RFC 9462 section 6.4)", async () => {
+  test("are NODATA for other names there (RFC 9462 section 6.4)", async () => {
     const text = await dig("www.resolver.arpa", "A");
     expect(text).toMatch(/status: NOERROR/);
     expect(records(text)).toEqual([expect.stringMatching(/^resolver\.arpa\. 300 IN SOA /)]);

@@ -72,7 +72,7 @@ describe("resolvers that forward by DNS over HTTPS, with the files of /setup", (
     }
   });
 
-  test("CoreDNS with the server block of a gateway whose certificate is self-signed", async () => {
+  test("CoreDNS with the server block of a gateway with a self-signed certificate", async () => {
     const own = await startGatewayOfAPage(false);
     const port = await freePort();
     const corefile = join(folder, "Corefile-self-signed");
@@ -90,7 +90,7 @@ describe("resolvers that forward by DNS over HTTPS, with the files of /setup", (
     }
   });
 
-  test("CoreDNS with the text that the ConfigMap has for it", async () => {
+  test("CoreDNS with the ConfigMap's text", async () => {
     const port = await freePort();
     const { data } = parse(await world.setupFile("coredns-kubernetes/coredns-custom.yaml"));
     const corefile = join(folder, "custom.server");

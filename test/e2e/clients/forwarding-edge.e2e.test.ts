@@ -33,7 +33,7 @@ describe("the Worker in workerd forwards by fetch", () => {
   const errorsOf = ({ message }: DnsAnswer) =>
     extendedErrors(message.additionals?.flatMap((record) => (record.type === "OPT" ? record.options : [])));
 
-  test("names outside the zones, also before anything is loaded", async () => {
+  test("forwards names out of zone, also before an image is loaded", async () => {
     const answer = await worker.query("who.example.com", "A");
     expect([answer.rcode, valuesOf(answer)]).toEqual(["NOERROR", ["192.0.2.1"]]);
     expect((await worker.query("nothing.example.com", "A")).rcode).toBe("NXDOMAIN");
@@ -45,12 +45,12 @@ describe("the Worker in workerd forwards by fetch", () => {
     });
   });
 
-  test("the same name for many at once, of whom none waits for another's request", async () => {
+  test("answers concurrent queries for one name without waiting for each other's requests", async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => worker.query("web.example.com", "A")));
     for (const answer of answers) expect(valuesOf(answer)).toEqual(["192.0.2.81"]);
   });
 
-  test("out of the isolate's cache, and stale where the upstream is gone (RFC 8767)", async () => {
+  test("answers from the isolate's cache, and stale if the upstream is down (RFC 8767)", async () => {
     expect(valuesOf(await worker.query("short.example.com", "A"))).toEqual(["192.0.2.1"]);
     await resolver.process.kill();
     expect(valuesOf(await worker.query("web.example.com", "A"))).toEqual(["192.0.2.81"]);

@@ -58,7 +58,7 @@ const question = (name: string, type: "A" | "AAAA" | "NS" | "TXT" | "MX" | "PTR"
 const results = (gateway: GatewayProcess, result: string) =>
   metric(gateway, "clusterset_doh_outside_queries_total", { result });
 
-describe("names outside the zones, by plain DNS and by DNS over HTTPS", () => {
+describe("names out of zone, by plain DNS and by DNS over HTTPS", () => {
   let byDns: GatewayProcess;
   let byHttps: GatewayProcess;
 
@@ -69,7 +69,7 @@ describe("names outside the zones, by plain DNS and by DNS over HTTPS", () => {
     ]);
   });
 
-  test("are answered before any cluster has pushed, then out of the cache", async () => {
+  test("are answered before the first push, then from the cache", async () => {
     for (const gateway of [byDns, byHttps]) {
       const answer = await ask(gateway, question("who.example.com"));
       expect([answer.rcode, valuesOf(answer), answer.aa]).toEqual(["NOERROR", ["192.0.2.1"], false]);
@@ -85,14 +85,14 @@ describe("names outside the zones, by plain DNS and by DNS over HTTPS", () => {
     }
   });
 
-  test("that have more than a datagram holds come over TCP (RFC 7766 section 5)", async () => {
+  test("with answers longer than a datagram are answered over TCP (RFC 7766 section 5)", async () => {
     for (const gateway of [byDns, byHttps]) {
       const answer = await ask(gateway, question("large.example.com", "TXT"));
       expect([answer.tc, valuesOf(answer).flat().map(String)]).toEqual([false, LARGE_TEXT]);
     }
   });
 
-  test("keep their spelling, and aliases with what they lead to", async () => {
+  test("keep their case and their CNAME chains", async () => {
     for (const gateway of [byDns, byHttps]) {
       const { message } = await ask(gateway, question("wWw.Example.coM", "AAAA"));
       expect(message.questions).toMatchObject([{ name: "wWw.Example.coM" }]);
@@ -104,7 +104,7 @@ describe("names outside the zones, by plain DNS and by DNS over HTTPS", () => {
     }
   });
 
-  test("that do not exist, or have nothing of the type, are kept for the SOA's MINIMUM (RFC 2308)", async () => {
+  test("with negative answers are cached for the SOA's MINIMUM (RFC 2308)", async () => {
     for (const gateway of [byDns, byHttps]) {
       const none = await ask(gateway, question("nothing.example.com"));
       expect([none.rcode, none.message.authorities]).toMatchObject(["NXDOMAIN", [{ type: "SOA" }]]);
@@ -121,7 +121,7 @@ describe("names outside the zones, by plain DNS and by DNS over HTTPS", () => {
     }
   });
 
-  test("do not tell the upstream what the client's EDNS says", async () => {
+  test("are forwarded without the client's EDNS options", async () => {
     const port = new URL(byDns.url).port;
     const answer = await run("dig", [
       ...["+https", "@127.0.0.1", "-p", port, "+short", "+subnet=198.51.100.0/24", "+cookie"],
@@ -131,12 +131,12 @@ describe("names outside the zones, by plain DNS and by DNS over HTTPS", () => {
     expect(first.process.log()).not.toContain("198.51.100");
   });
 
-  test("that are ours cannot be answered before, and are not forwarded", async () => {
+  test("are never names in the zones, also before the first push", async () => {
     for (const name of ["web.shop.svc.clusterset.local", "x.federation", "7.0.0.10.in-addr.arpa"])
       expect((await ask(byDns, question(name))).rcode).toBe("SERVFAIL");
   });
 
-  test("are answered beside those of the zones once a cluster has pushed", async () => {
+  test("are answered together with names in the zones after the first push", async () => {
     workers.push(startSync({ manifests: EXAMPLES, clusterId: "cluster-a", gateways: [byDns] }));
     await untilLive(byDns, 1);
     expect((await ask(byDns, question("web.shop.svc.clusterset.local"))).message.flag_aa).toBe(true);
@@ -147,7 +147,7 @@ describe("names outside the zones, by plain DNS and by DNS over HTTPS", () => {
     ]);
   });
 
-  test("that are special never reach the upstream", async () => {
+  test("with special use are never forwarded", async () => {
     const names = ["printer.local", "x.invalid", "abc.onion", "x.test", "nas.home.arpa", "no.federation"];
     for (const name of names) expect((await ask(byDns, question(name))).rcode).toBe("NXDOMAIN");
     expect((await ask(byDns, question("7.0.0.10.in-addr.arpa", "PTR"))).rcode).toBe("NXDOMAIN");
@@ -159,8 +159,8 @@ describe("names outside the zones, by plain DNS and by DNS over HTTPS", () => {
   });
 });
 
-describe("an alias of ours that leads outside", () => {
-  test("is answered together with what it leads to", async () => {
+describe("a CNAME record with a target out of zone", () => {
+  test("is answered together with its target's records", async () => {
     const manifests = temporaryFolder("aliases");
     const service = (name: string, externalName: string) => ({
       ...{ apiVersion: "v1", kind: "Service", metadata: { name, namespace: "shop" } },
@@ -197,7 +197,7 @@ describe("an alias of ours that leads outside", () => {
   });
 });
 
-describe("what clients probe a server with", () => {
+describe("probes of clients", () => {
   /** The queries that were seen on the wire: ID, name, type and, for Chromium and Firefox, EDNS with padding to 128 octets. */
   const probes = {
     chromium: question("www.gstatic.com"),
@@ -218,14 +218,14 @@ describe("what clients probe a server with", () => {
     await untilLive(gateway, 1);
   });
 
-  test("forward: each gets what it wants", async () => {
+  test("with forward each probe succeeds", async () => {
     expect(valuesOf(await ask(gateway, probes.chromium))).toEqual(["203.0.113.80"]);
     expect(valuesOf(await ask(gateway, probes.firefox))).toEqual(["ns.example.com"]);
     expect(valuesOf(await ask(gateway, probes.dnscryptProxy))).toEqual(["a.root-servers.net"]);
     expect((await ask(gateway, probes.dnscryptProxyRandom)).rcode).toBe("NXDOMAIN");
   });
 
-  test("nxdomain: dnscrypt-proxy's random name does not exist", async () => {
+  test("with nxdomain dnscrypt-proxy's random name does not exist", async () => {
     const { dnscryptProxy: root, ...names } = probes;
     for (const probe of Object.values(names))
       expect((await ask(gateway, probe, "/nxdomain")).rcode).toBe("NXDOMAIN");
@@ -234,14 +234,14 @@ describe("what clients probe a server with", () => {
     expect([nodata.rcode, valuesOf(nodata)]).toEqual(["NOERROR", []]);
   });
 
-  test("refuse: none of them", async () => {
+  test("with refuse no probe succeeds", async () => {
     for (const probe of Object.values(probes))
       expect((await ask(gateway, probe, "/refuse")).rcode).toBe("REFUSED");
   });
 });
 
 describe("upstreams that fail", () => {
-  test("leave stale answers that say so, until one answers again (RFC 8767)", async () => {
+  test("lead to stale answers, marked as stale, until one recovers (RFC 8767)", async () => {
     const lonely = await startResolver({ address: "192.0.2.3" });
     try {
       const gateway = await forwarding([plain(lonely, "lonely")]);
@@ -272,7 +272,7 @@ describe("upstreams that fail", () => {
     }
   });
 
-  test("are passed over while others answer, and taken back", async () => {
+  test("are skipped while others answer, and used again after they recover", async () => {
     const failing = await startResolver({ address: "192.0.2.4" });
     try {
       const gateway = await forwarding([plain(failing, "failing"), plain(second, "second")]);
@@ -298,7 +298,7 @@ describe("upstreams that fail", () => {
     }
   });
 
-  test("to answer soon are hedged: the next one is asked, and its answer taken", async () => {
+  test("to answer soon are hedged: the next upstream's answer is used", async () => {
     const halted = await startResolver({ address: "192.0.2.5" });
     try {
       const gateway = await forwarding([plain(halted, "halted"), plain(second, "second")], {
@@ -317,7 +317,7 @@ describe("upstreams that fail", () => {
 });
 
 describe("a listener for plain DNS", () => {
-  test("forwards where it says so; what fits into no datagram comes over TCP", async () => {
+  test("forwards if configured; answers that do not fit into a datagram come over TCP", async () => {
     const [open, closed] = [await freePort(), await freePort()];
     const gateway = await forwarding([plain(first, "first")], {
       outsideZones: "refuse",
@@ -341,7 +341,7 @@ describe("a listener for plain DNS", () => {
 });
 
 describe("limits", () => {
-  test("a client that asks too much gets 429 with Retry-After, but what is known", async () => {
+  test("a client over the limit gets 429 with Retry-After, and still gets names in the zones and the cache", async () => {
     const gateway = await forwarding([plain(first, "first")], {
       forward: { clients: { queriesPerSecond: 1, burst: 1, exempt: [] } },
     });
@@ -352,7 +352,7 @@ describe("limits", () => {
     expect(await results(gateway, "limited")).toBe(1);
   });
 
-  test("clients that may not use upstreams are refused", async () => {
+  test("clients that may not use upstreams get REFUSED", async () => {
     const gateway = await forwarding([plain(first, "first")], {
       forward: { clients: { allowed: ["192.0.2.0/24"] } },
     });

@@ -66,37 +66,37 @@ describe.each(resolvers)("%s", (_, start, upstream, transports) => {
     expect((await lookup(`dns-version.${ZONE}`, "TXT")).values).toEqual(["1.0.0"]);
   });
 
-  test("says which names do not exist, and which have no such record", async () => {
+  test("gets NXDOMAIN and NODATA", async () => {
     expect(await lookup(`nothing.shop.svc.${ZONE}`, "A")).toMatchObject({ rcode: "NXDOMAIN", values: [] });
     expect(await lookup(DB, "AAAA")).toMatchObject({ rcode: "NOERROR", values: [] });
   });
 
-  test("gives an answer that fits into no datagram over TCP", async () => {
+  test("gets an answer that does not fit into a datagram over TCP", async () => {
     const truncated = await queryUdp(resolver.port, { name: BIG, type: "A", edns: true });
     expect(truncated.tc).toBe(true);
     const whole = shorten(await queryTcp(resolver.port, { name: BIG, type: "A", edns: true }));
     expect(whole.values).toHaveLength(BIG_SIZE);
   });
 
-  test("came by the transports that were set up", async () => {
+  test("uses the configured transports", async () => {
     const after = await Promise.all(transports.map(countOf));
     for (const [index, count] of after.entries()) expect(count).toBeGreaterThan(before[index]!);
   });
 
-  test("sees a change once its cache has run out", async () => {
+  test("sees a change after its cache has expired", async () => {
     await listening.push(["10.96.1.99"]);
     await eventually(async () => (await lookup(WEB, "A")).values).toEqual(["10.96.1.99", "10.96.2.10"]);
     await listening.push();
     await eventually(async () => (await lookup(WEB, "A")).values).toEqual(["10.96.1.10", "10.96.2.10"]);
   });
 
-  test("goes on after the gateway was restarted", async () => {
+  test("continues after a restart of the gateway", async () => {
     await listening.gateway.restart();
     await eventually(async () => (await lookup(`db-0.cluster-a.${DB}`, "A")).values).toEqual(["10.1.0.1"]);
   });
 });
 
-test("a cluster's CoreDNS that forwards to a listener of that cluster sees its own view", async () => {
+test("a cluster's CoreDNS that forwards to that cluster's listener gets its own view", async () => {
   const resolver = await startCoreDnsForwarder({ port: listening.viewPort });
   try {
     const web = await waitFor("an answer", () =>
@@ -108,7 +108,7 @@ test("a cluster's CoreDNS that forwards to a listener of that cluster sees its o
   }
 });
 
-test("a resolver that trusts another certificate is not answered", async () => {
+test("a resolver that trusts another certificate gets no answers", async () => {
   const other = await startListeningGateway();
   const resolver = await startCoreDnsForwarder({ port: listening.dotPort, caFile: other.gateway.caFile });
   try {

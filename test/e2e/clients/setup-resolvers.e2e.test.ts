@@ -69,7 +69,7 @@ describe("resolvers that forward by DNS over TLS or plain DNS, with the files of
     );
   });
 
-  test("the page says by which ports it is reached", async () => {
+  test("the page shows the listeners' ports", async () => {
     const { text } = await listening.gateway.http(`/setup?zone=${ZONE}`);
     expect(text).toContain(`port ${listening.dotPort} of <code>127.0.0.1</code>`);
     expect(text).toContain(`port ${listening.dnsPort} of <code>127.0.0.1</code>`);

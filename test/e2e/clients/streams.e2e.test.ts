@@ -48,7 +48,7 @@ describe.each(connectors)("over %s", (_, connect) => {
       expect(answerOf((await client.next())!).message.answers).toHaveLength(BIG_SIZE);
   });
 
-  test("slow clients are dropped, and others answered meanwhile", async () => {
+  test("slow clients are disconnected, and others are still answered", async () => {
     const slow = await Promise.all(Array.from({ length: 10 }, open));
     for (const client of slow) client.socket.write(framed(query(1)).subarray(0, 20));
     const fast = await open();
@@ -58,7 +58,7 @@ describe.each(connectors)("over %s", (_, connect) => {
     for (const client of slow) expect(await client.next()).toBeUndefined();
   });
 
-  test("more connections than there are places for keep nobody out", async () => {
+  test("connections over the limit do not keep other clients out", async () => {
     const idle = await Promise.all(Array.from({ length: 19 }, open));
     const others = [await open(), await open()];
     for (const client of others) {

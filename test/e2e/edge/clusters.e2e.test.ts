@@ -14,7 +14,7 @@ const ROUNDS = 5;
 /** A little more than the bound. */
 const IDLE_MS = 5500;
 
-describe("two clusters behind the Worker, by their API servers and sync workers", () => {
+describe("two clusters of API servers and sync workers behind the Worker", () => {
   let east: ApiServer;
   let west: ApiServer;
   let worker: WorkerProcess;
@@ -64,7 +64,7 @@ describe("two clusters behind the Worker, by their API servers and sync workers"
       expect(tooLate(seen, expected, worker)).toEqual([]);
   });
 
-  test("where nobody asked for a while, the first answer after a change has it, or says that it is stale", async () => {
+  test("after a pause the first answer after a change has the change, or is marked as stale", async () => {
     const before = pushes().length;
     await serve(east, "10.1.0.3");
     await expect.poll(() => pushes().length, { timeout: 60_000 }).toBe(before + 1);
@@ -74,7 +74,7 @@ describe("two clusters behind the Worker, by their API servers and sync workers"
     expect(tooLate([first, ...(await seeUntil(place, "web.shop", expected))], expected, worker)).toEqual([]);
   });
 
-  test("both clusters change at once, again and again: no change is lost, and each is a delta", async () => {
+  test("many concurrent changes of both clusters are all answered, and each is a delta", async () => {
     const before = pushes().length;
     for (let round = 10; round < 10 + ROUNDS; round++) {
       const [one, other] = [`10.1.0.${round}`, `10.2.0.${round}`];
@@ -88,7 +88,7 @@ describe("two clusters behind the Worker, by their API servers and sync workers"
     expect(new Set(since)).toEqual(new Set(["patch"]));
   });
 
-  test("an object that was evicted takes deltas on", async () => {
+  test("an evicted object accepts further deltas", async () => {
     await worker.evict();
     const before = pushes().length;
     await serve(west, "10.2.0.20");
@@ -96,7 +96,7 @@ describe("two clusters behind the Worker, by their API servers and sync workers"
     expect(pushes().slice(before)).toEqual(["patch"]);
   });
 
-  test("killed and started again: the last answers at once, also in the location that ran on, then deltas", async () => {
+  test("after a kill and a restart it answers at once from the last state, also in the location that kept running, then accepts deltas", async () => {
     await worker.kill();
     await worker.restart();
     const before = pushes().length;
@@ -106,7 +106,7 @@ describe("two clusters behind the Worker, by their API servers and sync workers"
     expect(pushes().slice(before)).toEqual(["patch"]);
   });
 
-  test("a sync worker that ends cleanly and starts again pushes in full, and no answer is lost meanwhile", async () => {
+  test("a restarted sync worker pushes in full, and no answer is lost meanwhile", async () => {
     const before = pushes().length;
     expect(await syncs[0]?.stop()).toBe(0);
     expect((await see(worker, "web.shop")).answer).toEqual(["10.1.0.1", "10.2.0.1"]);

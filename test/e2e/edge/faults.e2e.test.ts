@@ -16,7 +16,7 @@ import { startWorker, type WorkerProcess } from "./wrangler.ts";
 /** Of the sync worker; it renews three times as often. */
 const LEASE_SECONDS = 9;
 
-describe("faults behind a location: the last good image answers, and says that it is stale", () => {
+describe("after a fault behind a location the last good image answers, marked as stale", () => {
   let worker: WorkerProcess;
   /** Where the object is not. */
   let place: DevProcess;
@@ -34,7 +34,7 @@ describe("faults behind a location: the last good image answers, and says that i
 
   const untilStale = (name = "web.shop") => eventually(() => see(place, name));
 
-  test("an object that cannot be reached, and can be again", async () => {
+  test("an object that is unreachable for a while", async () => {
     await seeUntil(place, "web.shop", ["10.0.0.0"]);
     await worker.kill();
     await untilStale().toMatchObject({ answer: ["10.0.0.0"], stale: true });
@@ -61,7 +61,7 @@ describe("faults behind a location: the last good image answers, and says that i
     await eventually(() => place.events("fresh-again")).toHaveLength(1);
   });
 
-  test("an object whose images have another format version, until it is rolled back", async () => {
+  test("an object with images of another format version, until a rollback", async () => {
     const before = place.events("image-refused").length;
     await worker.stop();
     const { folder } = worker;
@@ -102,7 +102,7 @@ describe("an altered row of one cluster", () => {
     await worker?.stop();
   });
 
-  test("costs that cluster alone, is told, and its sync worker pushes in full by itself", async () => {
+  test("affects only that cluster, is logged, and its sync worker pushes in full by itself", async () => {
     sync.process.signal("SIGSTOP");
     await worker.stop();
     const file = openObjectFile(worker);

@@ -61,7 +61,7 @@ describe("10,000 services with 100,000 endpoints in two clusters, by the sync wo
     }
   };
 
-  test("both are acknowledged, kept in rows below 2 MB, and answered", async () => {
+  test("both are acknowledged, stored in rows below 2 MB, and answered", async () => {
     await deliver(world);
     for (const { clusterId } of world)
       expect(await worker.clusterStatus(clusterId)).toMatchObject({ live: true, exports: 10_000 });
@@ -78,7 +78,7 @@ describe("10,000 services with 100,000 endpoints in two clusters, by the sync wo
     }
   });
 
-  test("a change after it is a delta: one more row, in proportion to the change", async () => {
+  test("a later change is a delta: one more row, in proportion to the change", async () => {
     const before = rows();
     const first = world[0]!;
     const changed = structuredClone(first);

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => worker.stop());
 
-it("a Worker orders federation answers by where Cloudflare says that the client is", async () => {
+it("a Worker orders federation answers by Cloudflare's location of the client", async () => {
   const name = "myservice.myns.myfederation.svc.federation";
   const { headers, json } = await worker.http(`/resolve?name=${name}`);
   const { Answer, Comment } = json<{ Answer: { data: string }[]; Comment: string }>();

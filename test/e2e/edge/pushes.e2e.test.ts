@@ -12,7 +12,7 @@ const MOST_AT_ONCE = 2;
 const ROUNDS = 20;
 const IDENTITY = (body: Buffer) => body;
 
-describe("pushes to the Worker that are cut off, and many at once", () => {
+describe("interrupted and concurrent pushes to the Worker", () => {
   let worker: WorkerProcess;
 
   beforeAll(async () => {
@@ -93,7 +93,7 @@ describe("pushes to the Worker that are cut off, and many at once", () => {
     },
   );
 
-  test("two clusters push full snapshots and deltas at once: both are there, and each change of them", async () => {
+  test("concurrent snapshots and deltas of two clusters are all applied", async () => {
     const [west, east] = await Promise.all(
       ["west", "east"].map(async (clusterId) => {
         let base = generationIn(await send("PUT", clusterId, shopSnapshot(clusterId, 1)));
@@ -116,7 +116,7 @@ describe("pushes to the Worker that are cut off, and many at once", () => {
     await eventualAnswer(worker, "web.shop").toEqual(all);
   });
 
-  test("two deltas on the same generation at once: one is taken, the other is told of it", async () => {
+  test("of two concurrent deltas on one generation one is applied, and the other gets 409", async () => {
     const [one, other] = await Promise.all(
       ["10.0.1.1", "10.0.1.2"].map((address) =>
         send("PATCH", "west", { baseGeneration: generation, patch: adding(address) }),

@@ -31,7 +31,7 @@ describe("the Worker in workerd, with its Durable Object", () => {
 
   afterAll(() => worker?.stop());
 
-  test("who has no token of the cluster is refused before the object is started", async () => {
+  test("a push without the cluster's token is rejected before the object starts", async () => {
     const put = (path: string, headers: Record<string, string>) =>
       worker.http(path, {
         method: "PUT",
@@ -46,7 +46,7 @@ describe("the Worker in workerd, with its Durable Object", () => {
     expect(worker.events("object-started")).toEqual([]);
   });
 
-  test("without a first snapshot: SERVFAIL with Extended DNS Error 14, and not ready", async () => {
+  test("before the first snapshot it answers SERVFAIL with Extended DNS Error 14, and is not ready", async () => {
     const { message, rcode } = await worker.query(`${NAME}.svc.clusterset.test`, "A");
     expect(rcode).toBe("SERVFAIL");
     const options = message.additionals?.flatMap((record) => (record.type === "OPT" ? record.options : []));
@@ -59,7 +59,7 @@ describe("the Worker in workerd, with its Durable Object", () => {
     expect([...worker.events("rehearsal-failed"), ...worker.events("request-failed")]).toEqual([]);
   });
 
-  test("a push is answered, and a change of it, in both zones", async () => {
+  test("it answers from a push and from a delta, in both zones", async () => {
     await push(worker, "west", 1);
     await eventualAnswer(worker, NAME).toEqual(["10.0.0.0"]);
     const { generation } = await push(worker, "west", 2);
@@ -80,7 +80,7 @@ describe("the Worker in workerd, with its Durable Object", () => {
     expect((await worker.json(`${NAME}.svc.clusterset.local`, "A")).Comment).not.toContain("stale");
   });
 
-  test("a restart and a kill lose nothing that was acknowledged", async () => {
+  test("a restart and a kill lose no acknowledged data", async () => {
     await push(worker, "west", 3);
     await worker.restart();
     expect(await answered(worker, NAME)).toEqual(["10.0.0.0", "10.0.0.1", "10.0.0.2"]);
@@ -91,14 +91,14 @@ describe("the Worker in workerd, with its Durable Object", () => {
     expect(await worker.clusterStatus("west")).toMatchObject({ generation, live: true });
   });
 
-  test("an evicted object goes on from what it kept", async () => {
+  test("an evicted object continues from its storage", async () => {
     const { generation } = await push(worker, "west", 2);
     await worker.evict();
     expect(await worker.clusterStatus("west")).toMatchObject({ generation, live: true });
     expect(await answered(worker, NAME)).toEqual(["10.0.0.0", "10.0.0.1"]);
   });
 
-  test("a lease runs out by the alarm: nobody asks, and the object was evicted meanwhile", async () => {
+  test("the alarm expires a lease without queries, also after the object's eviction", async () => {
     await push(worker, "west", 1);
     const { expiresAt } = await push(worker, "east", 2, 20);
     await eventualAnswer(worker, NAME).toEqual(["10.0.0.0", "10.0.0.1"]);
@@ -110,7 +110,7 @@ describe("the Worker in workerd, with its Durable Object", () => {
     expect(await answered(worker, NAME)).toEqual(["10.0.0.0"]);
   });
 
-  test("a wrong setting is named in the log, not to strangers, and nothing that is kept is lost", async () => {
+  test("a wrong setting is named only in the log, and loses no stored data", async () => {
     await push(worker, "west", 2);
     await worker.stop();
     const right = readFileSync(worker.variables, "utf8");

@@ -33,7 +33,7 @@ describe.each([deno, bun])("the gateway on $name", (runtime) => {
   });
   afterAll(() => host?.stop());
 
-  it("has on disk what it acknowledged: kill -9, restart, answer", async () => {
+  it("answers from acknowledged pushes after kill -9 and a restart", async () => {
     const { put, send } = pushApi(host.fetch);
     const { generation } = await acknowledged(put(world("10.0.0.1")));
     const patch = { exports: { "shop/web": null, "shop/api": web("10.0.0.2") } };
@@ -48,7 +48,7 @@ describe.each([deno, bun])("the gateway on $name", (runtime) => {
     expect(await addressesOf(host.fetch, NAME)).toEqual(["10.0.0.3"]);
   });
 
-  it("has its state folder for itself", async () => {
+  it("does not share its state folder", async () => {
     const stateDirectory = join(host.process.spec.folder, "state");
     const { code, stderr } = await runToEnd(runtime, { stateDirectory });
     expect({ code, stderr }).toMatchObject({
@@ -57,12 +57,12 @@ describe.each([deno, bun])("the gateway on $name", (runtime) => {
     });
   });
 
-  it("says that an address is taken", async () => {
+  it("reports an address that is in use", async () => {
     const { code, stderr } = await runToEnd(runtime, { listen: `127.0.0.1:${host.port}` });
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("is taken") });
   });
 
-  it("refuses settings that the runtime cannot keep", async () => {
+  it("rejects settings that the runtime does not support", async () => {
     const { certPath } = await certificateFor(temporaryFolder("ca"));
     const { code, stderr } = await runToEnd(runtime, { tls: { clientCaFile: certPath } });
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("tls.clientCaFile") });

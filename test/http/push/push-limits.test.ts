@@ -6,7 +6,7 @@ import type { Limit } from "../../../src/limits/limit-counters.ts";
 import { PUSH_BOUNDS, pushLimitCases } from "../../conformance/cases/push-refusals.ts";
 import { checkCase, titled } from "../../conformance/http-case.ts";
 import { acknowledged, refusal } from "../../conformance/push-client.ts";
-import { shopSnapshot } from "../../snapshot/worlds.ts";
+import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
 import { openPushApi } from "./push-api.ts";
 
 describe("limits", () => {
@@ -134,6 +134,30 @@ describe("limits", () => {
     expect(await refusal(put(undefined, { body }))).toMatchObject({ status, code });
     expect([...limitCounters.counts()].filter(([, count]) => count > 0)).toEqual([[limit, 1]]);
   });
+
+  const many = (count: number, entry: object) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`shop/n${index}`, entry]));
+  test.each<[string, object, string, Limit]>([
+    ["exports", headlessExport(0), "TOO_MANY_EXPORTS", "limits.exports"],
+    [
+      "findings",
+      { reason: "NoService", kind: "ServiceExport", name: "web", message: "there is no Service" },
+      "TOO_MANY_FINDINGS",
+      "limits.findings",
+    ],
+  ])(
+    "more %s than a cluster may have are rejected with 413 and counted",
+    async (table, entry, code, limit) => {
+      const { put, limitCounters } = await openPushApi();
+      const snapshot = { ...shopSnapshot("west"), [table]: many(12_001, entry) };
+      expect(await refusal(put(snapshot))).toMatchObject({
+        ...{ status: 413, code },
+        message: expect.stringContaining(`(${limit})`),
+      });
+      expect([...limitCounters.counts()].filter(([, count]) => count > 0)).toEqual([[limit, 1]]);
+      await acknowledged(put({ ...shopSnapshot("west"), [table]: many(12_000, entry) }));
+    },
+  );
 
   test("a gzip bomb is refused while it is inflated, and counted", async () => {
     const bomb = gzipSync(Buffer.alloc(60_000_000, " "), { level: 9 });

@@ -1,5 +1,5 @@
-import type { ClusterMeta } from "../store/store.ts";
-import { type Clock, unixTime } from "./clock.ts";
+import type { ClusterMeta } from "../../store/store.ts";
+import { type Clock, unixTime } from "../clock.ts";
 
 /** What is stored of a cluster whose times are those of `clock`: Unix times, for the process that loads it has another clock. */
 export function toStored(meta: ClusterMeta, clock: Clock): ClusterMeta {

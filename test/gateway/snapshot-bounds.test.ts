@@ -1,0 +1,140 @@
+import { describe, expect, test } from "vitest";
+import { PushRefused } from "../../src/gateway/limits.ts";
+import {
+  DEFAULT_SNAPSHOT_BOUNDS,
+  measureSnapshot,
+  type SnapshotBounds,
+} from "../../src/gateway/snapshot-bounds.ts";
+import { JsonShape } from "../../src/http/push/json-syntax.ts";
+import { DEFAULT_PUSH_LIMITS } from "../../src/http/push/push-limits.ts";
+import type { SnapshotPatch } from "../../src/snapshot/patch.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";
+import { openGateway } from "./fake-stages.ts";
+import { largestCluster } from "./largest-cluster.ts";
+
+const http = { name: "http", protocol: "TCP", port: 80 };
+const imported = (addresses: readonly string[]) => ({
+  ips: [],
+  ports: [],
+  endpoints: {
+    east: {
+      "*": { ports: [], members: Object.fromEntries(addresses.map((address) => [address, { address }])) },
+    },
+  },
+});
+const service = {
+  createdAt: "2024-01-01T00:00:00Z",
+  serviceType: "ClusterIP",
+  headless: false,
+  ports: [http],
+  endpoints: {},
+} as const;
+const finding = { reason: "NoService", kind: "ServiceExport", name: "web", message: "there is no Service" };
+const bare = { ...headlessExport(0), ports: [], endpoints: {} };
+
+/** What reaches a bound of 3 exactly, and what is one too many: each twice 1, and 1 more. */
+const cases: [keyof SnapshotBounds, string, SnapshotPatch, SnapshotPatch][] = [
+  ["namespaces", "TOO_MANY_NAMESPACES", { namespaces: { a: {}, b: {}, c: {} } }, { namespaces: { d: {} } }],
+  [
+    "exports",
+    "TOO_MANY_EXPORTS",
+    { exports: { "a/a": bare, "a/b": bare, "a/c": bare } },
+    { exports: { "a/d": bare } },
+  ],
+  [
+    "imports",
+    "TOO_MANY_IMPORTS",
+    { imports: { "a/a": imported([]), "a/b": imported([]), "a/c": imported([]) } },
+    { imports: { "a/d": imported([]) } },
+  ],
+  [
+    "services",
+    "TOO_MANY_SERVICES",
+    { services: { "a/a": service, "a/b": service, "a/c": service } },
+    { services: { "a/d": service } },
+  ],
+  [
+    "pods",
+    "TOO_MANY_PODS",
+    { pods: { "a/10.0.0.1": {}, "a/10.0.0.2": {}, "b/10.0.0.1": {} } },
+    { pods: { "b/10.0.0.2": {} } },
+  ],
+  [
+    "endpoints",
+    "TOO_MANY_ENDPOINTS",
+    { exports: { "a/a": headlessExport(2) }, imports: { "a/b": imported(["10.9.0.1"]) } },
+    { services: { "a/c": { ...service, ports: [], endpoints: headlessExport(1).endpoints } } },
+  ],
+  [
+    "ports",
+    "TOO_MANY_PORTS",
+    // One of the service, one of each endpoint.
+    { exports: { "a/a": headlessExport(1) }, services: { "a/b": service } },
+    { imports: { "a/c": { ...imported([]), ports: [http] } } },
+  ],
+  [
+    "findings",
+    "TOO_MANY_FINDINGS",
+    { findings: { a: finding, b: finding, c: finding } },
+    { findings: { d: finding } },
+  ],
+  [
+    "metadataCharacters",
+    "METADATA_TOO_LARGE",
+    {
+      exports: {
+        "a/a": { ...bare, exportedLabels: { k: "v" } },
+        "a/b": { ...bare, exportedAnnotations: { k: "" } },
+      },
+    },
+    { exports: { "a/c": { ...bare, exportedAnnotations: { k: "" } } } },
+  ],
+];
+
+describe.each(cases)("above limits.%s", (bound, code, within, more) => {
+  const limits = { [bound]: 3 };
+  const base = { ...emptySnapshot("west"), topology: { region: "good" } };
+  const refused = { code, message: expect.stringContaining(`the most is 3 (limits.${bound})`) };
+
+  test("a delta is rejected with the setting's name, and the last good state stays", async () => {
+    const { gateway, done, served } = await openGateway({ limits });
+    const first = await done(gateway.replace("west", base));
+    const { generation } = await done(gateway.patch("west", first.generation, within));
+    const bad = { ...more, topology: { region: "bad" } };
+    const error = await done(gateway.patch("west", generation, bad)).catch((reason) => reason);
+    expect(error).toBeInstanceOf(PushRefused);
+    expect(error).toMatchObject(refused);
+    expect(served()).toBe("west:good");
+    expect(gateway.status().clusters[0]!.generation).toBe(generation);
+    expect(measureSnapshot(gateway.snapshotOf("west")!)[bound]).toBe(3);
+    await done(gateway.renew("west", generation));
+  });
+
+  test("a snapshot is rejected with the setting's name, and the last good state stays", async () => {
+    const { gateway, done, served } = await openGateway({ limits });
+    const tables = Object.keys({ ...within, ...more }) as (keyof ClusterSnapshot)[];
+    const merged = tables.map((table) => [table, { ...(within[table] ?? {}), ...(more[table] ?? {}) }]);
+    const large = { ...base, ...Object.fromEntries(merged), topology: { region: "bad" } };
+    const { generation } = await done(gateway.replace("west", { ...base, ...within } as ClusterSnapshot));
+    await expect(done(gateway.replace("west", large))).rejects.toMatchObject(refused);
+    expect(served()).toBe("west:good");
+    expect(gateway.status().clusters[0]!.generation).toBe(generation);
+  });
+});
+
+test("the largest cluster that Kubernetes supports is within the default limits, and fills most of them", () => {
+  const snapshot = largestCluster("west");
+  const size = measureSnapshot(snapshot);
+  const bounds = { ...DEFAULT_SNAPSHOT_BOUNDS };
+  for (const bound of Object.keys(bounds) as (keyof SnapshotBounds)[])
+    expect([bound, size[bound] <= bounds[bound]]).toEqual([bound, true]);
+  expect(size).toMatchObject({ pods: 150_000, services: 10_000, exports: 10_000, endpoints: 300_000 });
+  const text = new TextEncoder().encode(JSON.stringify(snapshot));
+  const shape = new JsonShape();
+  shape.feed(text);
+  expect(text.length).toBeLessThan(DEFAULT_PUSH_LIMITS.pushBytes);
+  expect(text.length).toBeGreaterThan(DEFAULT_PUSH_LIMITS.pushBytes / 2);
+  expect(shape.values).toBeLessThan(DEFAULT_PUSH_LIMITS.pushValues);
+  expect(shape.values).toBeGreaterThan(DEFAULT_PUSH_LIMITS.pushValues / 2);
+});
