@@ -6,6 +6,7 @@ import { Forwarder } from "../forward/forwarder.ts";
 import { LocalZones } from "../forward/locally-served.ts";
 import { parseNameserver } from "../forward/nameserver.ts";
 import { Outside } from "../forward/outside.ts";
+import { PrivateAddresses } from "../forward/scrub/private-addresses.ts";
 import { padded, type Upstream } from "../forward/upstream.ts";
 import type { PathPolicies } from "../http/doh/endpoints.ts";
 import { createFetchUpstream } from "../http/doh/fetch-upstream.ts";
@@ -42,14 +43,25 @@ export function createOutOfZone(
   const others = [...policies.byPath.values(), ...ofListeners].filter((policy) => policy !== given);
   if (!forwards && others.length === 0) return { outside: undefined, policies };
   const { cache, clients, locallyServed } = forward;
+  const { also, except, names } = forward.privateAddresses;
   const served = federationOptions(federations).flatMap(({ zone, domain }) => [zone, domain]);
   const stubZones = stub === undefined ? [FEDERATION_ZONE] : stubZoneNames(stub, federations);
   const own = [...zones, ...stubZones, ...served].filter((zone) => zone !== undefined);
+  const localZones = new LocalZones({ own, ...locallyServed });
   const forwarder = forwards
     ? new Forwarder({
         ...{ upstreams, onUpstreamChange: logUpstreams(log) },
         ...(coalesce !== undefined && { coalesce }),
         ...(background !== undefined && { background }),
+        scrubbing: {
+          isOurs: (name) => localZones.find(name) !== undefined,
+          privateAddresses: new PrivateAddresses({
+            ...{ names, also: also.map(readRange), except: except.map(readRange) },
+          }),
+          trustedUpstreams: new Set(
+            forward.upstreams.filter(({ privateAddresses }) => privateAddresses).map(upstreamName),
+          ),
+        },
         settings: {
           limits: forward,
           cache: { ...cache, audiences: access.rules.length + (publicScope(access) === undefined ? 0 : 1) },
@@ -57,7 +69,6 @@ export function createOutOfZone(
         },
       })
     : undefined;
-  const localZones = new LocalZones({ own, ...locallyServed });
   return {
     outside: new Outside({ given, localZones, forwarder, clients: clients.allowed?.map(readRange) }),
     policies,

@@ -62,8 +62,15 @@ const HttpsNameserver = z
 const inFull = <Shape extends z.ZodObject>(upstream: Shape) =>
   z.preprocess((value) => (typeof value === "string" ? { server: value } : value), upstream);
 
+const trust = {
+  /** Whether it may give any name a private address. */
+  privateAddresses: z.boolean().default(false),
+};
+
 /** An upstream that every host can ask. */
-const EdgeUpstream = inFull(z.strictObject({ server: HttpsNameserver, name: UpstreamName.optional() }));
+const EdgeUpstream = inFull(
+  z.strictObject({ server: HttpsNameserver, name: UpstreamName.optional(), ...trust }),
+);
 
 const NodeUpstream = inFull(
   z.strictObject({
@@ -78,6 +85,7 @@ const NodeUpstream = inFull(
     caFile: z.string().min(1).optional(),
     /** A bearer token for the upstream. */
     tokenFile: z.string().min(1).optional(),
+    ...trust,
   }),
 );
 
@@ -121,6 +129,15 @@ const shared = {
       also: z.array(ZoneName).max(1000).default([]),
       /** Zones that are forwarded although nobody else should. */
       except: z.array(ZoneName).max(1000).default([]),
+    })
+    .prefault({}),
+  /** Addresses that names out of zone may not have (DNS rebinding). */
+  privateAddresses: z
+    .strictObject({
+      also: z.array(AddressRangeText).max(1000).default([]),
+      except: z.array(AddressRangeText).max(1000).default([]),
+      /** Domains whose names may have them, and lead to names of the gateway's zones. */
+      names: z.array(ZoneName).max(1000).default([]),
     })
     .prefault({}),
 };

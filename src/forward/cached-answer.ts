@@ -3,7 +3,7 @@ import { readLong, readName, readRecord } from "../dns/wire-reader.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { beginAnswer } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
-import { negativeTtl, outcomeOf, validTtl } from "./upstream-answer.ts";
+import { negativeTtl, outcomeOf, type UpstreamAnswer, validTtl } from "./upstream-answer.ts";
 import type { UpstreamReply } from "./upstream-group.ts";
 
 /** Bounds on how long answers are kept, in seconds. */
@@ -66,8 +66,10 @@ export class CachedAnswer {
     const counts = [answer.answers, answer.authorities, answer.additionals] as const;
     const { ttlAt, smallestTtl } = boundTtls(bytes, counts, bounds);
     const isFailure = rcode !== ResponseCode.NOERROR && rcode !== ResponseCode.NXDOMAIN;
-    const lifetimeSeconds = isFailure ? FAILURE_SECONDS : truncated ? 0 : smallestTtl;
     const { extendedError } = answer;
+    // An answer of which nothing was left has no TTL.
+    const isBlocked = extendedError === ExtendedError.BLOCKED && counts[0] + counts[1] === 0;
+    const lifetimeSeconds = isFailure || isBlocked ? FAILURE_SECONDS : truncated ? 0 : smallestTtl;
     const kept = {
       bytes,
       counts,
@@ -138,7 +140,8 @@ export class CachedAnswer {
     writer.truncated = isTruncated;
     writer.writeOpt(query, rcode, this.#extendedErrorAt(age, isStale));
     const answer = withRecursion(writer.finish(query, rcode, false));
-    const fresh = isFailure || isTruncated ? 0 : Math.max(0, lifetimeSeconds - age);
+    const isEmpty = counts[0] + counts[1] === 0;
+    const fresh = isFailure || isTruncated || isEmpty ? 0 : Math.max(0, lifetimeSeconds - age);
     return {
       bytes: answer,
       outcome: outcomeOf(rcode, counts[0]),
@@ -158,6 +161,14 @@ export class CachedAnswer {
 export function withRecursion(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   bytes[3] = bytes[3]! | HeaderFlag.RA;
   return bytes;
+}
+
+/** An answer that is not kept, with its TTLs within bounds. */
+export function withBoundedTtls(answer: UpstreamAnswer, bounds: TtlBounds): UpstreamAnswer {
+  const bytes = answer.bytes.slice(0, answer.recordsEnd);
+  const counts = [answer.answers, answer.authorities, answer.additionals] as const;
+  const { smallestTtl } = boundTtls(bytes, counts, bounds);
+  return { ...answer, bytes, freshness: Math.min(answer.freshness, smallestTtl) };
 }
 
 /**

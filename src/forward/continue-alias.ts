@@ -4,17 +4,8 @@ import type { Answer } from "../resolve/answer.ts";
 import { beginAnswer, type MessageWriter } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
+import { NAMES_IN_DATA } from "./scrub/record-copier.ts";
 import { readExtendedError } from "./upstream-answer.ts";
-
-/** Where the names stand in the data of types whose names may be compressed (RFC 3597 section 4): octets before them, and how many names. */
-const NAMES_IN_DATA: ReadonlyMap<number, readonly [before: number, names: number]> = new Map([
-  [RecordType.NS, [0, 1]],
-  [RecordType.CNAME, [0, 1]],
-  [RecordType.SOA, [0, 2]],
-  [RecordType.PTR, [0, 1]],
-  [15, [2, 1]],
-  [RecordType.SRV, [6, 1]],
-]);
 
 /** The name that is being written in full; used again, since writing it is synchronous. */
 const expanded = new Uint8Array(MAX_NAME_BYTES);

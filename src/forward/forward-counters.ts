@@ -1,3 +1,5 @@
+import type { DropReason } from "./scrub/judge-records.ts";
+
 /**
  * What became of a query for a name outside our zones: answered from the cache, by an upstream (or along with a query that
  * waited for the same), from the cache though it was too old, from a locally served zone; or not, since its client asks too much, too many wait
@@ -31,7 +33,13 @@ export interface UpstreamCount {
 export class ForwardCounters {
   readonly results = new Map<ForwardResult, number>();
   readonly upstreams = new Map<string, UpstreamCount>();
+  /** Records of answers that were left out, by reason. */
+  readonly droppedRecords = new Map<DropReason, number>();
   hedges = 0;
+
+  dropped(reason: DropReason, count: number): void {
+    this.droppedRecords.set(reason, (this.droppedRecords.get(reason) ?? 0) + count);
+  }
 
   count(result: ForwardResult): void {
     this.results.set(result, (this.results.get(result) ?? 0) + 1);

@@ -8,8 +8,11 @@ import { CachedAnswer, type TtlBounds, withRecursion } from "./cached-answer.ts"
 import { type ForwardClock, monotonicClock } from "./clock.ts";
 import { ForwardCounters, type ForwardResult } from "./forward-counters.ts";
 import type { OutsideAnswer } from "./outside-answer.ts";
+import type { PrivateAddresses } from "./scrub/private-addresses.ts";
+import { scrubAnswer } from "./scrub/scrub-answer.ts";
+import type { ScrubRules } from "./scrub/scrub-rules.ts";
 import type { Upstream } from "./upstream.ts";
-import { UpstreamGroup, type UpstreamLimits } from "./upstream-group.ts";
+import { UpstreamGroup, type UpstreamLimits, type UpstreamReply } from "./upstream-group.ts";
 import type { OnUpstreamChange } from "./upstream-health.ts";
 import { cacheKey, upstreamQuery } from "./upstream-query.ts";
 
@@ -43,10 +46,19 @@ export interface ForwarderSettings {
   readonly clients: ClientLimits;
 }
 
+/** What of the answers of upstreams is not believed. */
+export interface ScrubSettings extends Pick<ScrubRules, "isOurs"> {
+  readonly privateAddresses: PrivateAddresses;
+  /** Names of upstreams that may give any name a private address. */
+  readonly trustedUpstreams: ReadonlySet<string>;
+}
+
 /** What a forwarder is put together from. */
 export interface ForwarderDependencies {
   /** In the order of preference. */
   readonly upstreams: readonly Upstream[];
+  /** What of an answer is not believed. */
+  readonly scrubbing: ScrubSettings;
   readonly settings: ForwarderSettings;
   readonly counters?: ForwardCounters;
   /** Told when an upstream stops answering (with the error), and when it answers again. */
@@ -75,6 +87,7 @@ export class Forwarder {
   readonly #background: (work: Promise<unknown>) => void;
   readonly #upstreams: UpstreamGroup;
   readonly #clients: ClientRate;
+  readonly #scrubbing: ScrubSettings;
   readonly #caches: AudienceCaches;
   readonly #running = new Map<string, Promise<CachedAnswer>>();
   /** When each question that waits was asked. */
@@ -84,6 +97,7 @@ export class Forwarder {
     const { settings, counters = new ForwardCounters(), clock = monotonicClock } = dependencies;
     this.counters = counters;
     this.#settings = settings;
+    this.#scrubbing = dependencies.scrubbing;
     this.#clock = clock;
     this.#coalesce = dependencies.coalesce ?? true;
     this.#background = dependencies.background ?? (() => {});
@@ -114,14 +128,16 @@ export class Forwarder {
    * Answers a query. The octets of `message` are only lent.
    * @param client the address of its socket
    * @param audience the clients that may learn of each other's questions: the name of their access rule
+   * @param isOwnTarget whether the name is the target of a CNAME record of ours, which may have private addresses
    */
   answer(
     message: Uint8Array,
     query: Query,
     client: string | undefined,
     audience: string,
+    isOwnTarget = false,
   ): OutsideAnswer | Promise<OutsideAnswer> {
-    const key = cacheKey(query);
+    const key = isOwnTarget ? `${cacheKey(query)}target` : cacheKey(query);
     const cache = this.#caches.of(audience);
     const runningKey = `${audience}\n${key}`;
     const now = this.#clock.now();
@@ -139,7 +155,12 @@ export class Forwarder {
     const result = running === undefined ? "miss" : "coalesced";
     const asked =
       running ??
-      this.#ask(query, (answer, isSilence) => this.#keep(cache, key, answer, isSilence), runningKey);
+      this.#ask(
+        query,
+        isOwnTarget,
+        (answer, isSilence) => this.#keep(cache, key, answer, isSilence),
+        runningKey,
+      );
     const own = message.slice();
     if (stale === undefined) return asked.then((answer) => this.#give(own, query, answer, result));
     return this.#orStale(asked, stale).then((answer) =>
@@ -188,16 +209,18 @@ export class Forwarder {
   /** @param keep takes the answer; told whether nobody answered */
   #ask(
     query: Query,
+    isOwnTarget: boolean,
     keep: (answer: CachedAnswer, isSilence: boolean) => void,
     runningKey: string,
   ): Promise<CachedAnswer> {
     const place = { askedAt: this.#clock.now() };
     this.#inFlight.add(place);
-    const asked = this.#upstreams.ask(upstreamQuery(query)).then((reply) => {
+    const asked = this.#upstreams.ask(upstreamQuery(query)).then((given) => {
       this.#inFlight.delete(place);
       this.#running.delete(runningKey);
       const now = this.#clock.now();
       const { cache } = this.#settings;
+      const reply = given && this.#scrub(given, isOwnTarget);
       const answer = reply === undefined ? CachedAnswer.failed(now) : CachedAnswer.of(reply, cache, now);
       keep(answer, reply === undefined);
       return answer;
@@ -205,6 +228,19 @@ export class Forwarder {
     this.#running.set(runningKey, asked);
     this.#background(asked);
     return asked;
+  }
+
+  /** What of an answer is believed; undefined where that does not fit into a message. */
+  #scrub({ answer, upstream }: UpstreamReply, isOwnTarget: boolean): UpstreamReply | undefined {
+    const { isOurs, privateAddresses, trustedUpstreams } = this.#scrubbing;
+    const isPrivate =
+      isOwnTarget || trustedUpstreams.has(upstream)
+        ? () => false
+        : (octets: Uint8Array) => privateAddresses.isPrivate(octets);
+    const isTrusted = (name: string) => privateAddresses.isTrusted(name);
+    const scrubbed = scrubAnswer(answer, { isOurs, isPrivate, isTrusted });
+    for (const [reason, count] of scrubbed?.dropped ?? []) this.counters.dropped(reason, count);
+    return scrubbed && { answer: scrubbed.answer, upstream };
   }
 
   /** Whether it is too early to ask for something newer. An upstream that answers others by now may be asked at once. */

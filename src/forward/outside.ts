@@ -78,6 +78,7 @@ export class Outside {
     isKnown: boolean,
     client: string | undefined,
     audience: string,
+    isOwnTarget = false,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const local = this.#localZones.find(query.name);
     // Without an image nobody can say what our own names and the reverse names of our addresses have.
@@ -96,7 +97,7 @@ export class Outside {
         answer: answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.PROHIBITED),
       };
     }
-    return forwarder.answer(message, query, client, audience);
+    return forwarder.answer(message, query, client, audience, isOwnTarget);
   }
 
   /** An alias of ours is answered together with what it leads to; where that is not to be had, alone. */
@@ -120,7 +121,7 @@ export class Outside {
     const targetQuery = readForwardable(target);
     // What is ours is behind the alias already, as far as there is anything.
     if (targetQuery === undefined || this.#localZones.find(targetQuery.name)?.kind === "own") return alone;
-    const rest = this.#forward(target, targetQuery, given, true, client, audience);
+    const rest = this.#forward(target, targetQuery, given, true, client, audience, true);
     return rest instanceof Promise ? rest.then(join) : join(rest);
   }
 

@@ -1,8 +1,10 @@
 import { ExtendedError, ResponseCode } from "../dns/codes.ts";
-import { parseZoneName, type ZoneName } from "../dns/folded-name.ts";
+import { parseZoneName, startOfZone, type ZoneName } from "../dns/folded-name.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerWith } from "../resolve/faults.ts";
 import { withSourceCluster } from "../resolve/source-cluster.ts";
+import { withBoundedTtls } from "./cached-answer.ts";
+import { scrubAnswer } from "./scrub/scrub-answer.ts";
 import { isAboveFederations, matchFederation, readForwardable } from "./stub-match.ts";
 import type { Upstream } from "./upstream.ts";
 import { relayAnswer, type UpstreamAnswer } from "./upstream-answer.ts";
@@ -33,6 +35,8 @@ export interface StubLimits extends UpstreamLimits {
 export interface StubZonesDependencies {
   /** The zones that federations are below, in text. */
   readonly zones: readonly string[];
+  /** The gateway's own zones, in text: no name server has a say in their names. */
+  readonly ownZones: readonly string[];
   readonly store: StubStore;
   readonly connect: (nameserver: string) => Upstream;
   /** The EDNS option code of the source cluster. */
@@ -58,6 +62,9 @@ export class TooManyFederations extends Error {
   readonly code = "TOO_MANY_FEDERATIONS";
 }
 
+/** As of the cache of other names. */
+const TTL_BOUNDS = { minimumTtlSeconds: 0, maximumTtlSeconds: 86_400, maximumNegativeTtlSeconds: 3600 };
+
 interface StubZone {
   readonly registration: StubRegistration;
   readonly servers: UpstreamGroup;
@@ -74,6 +81,8 @@ export class StubZones {
   readonly zones: readonly string[];
   readonly #dependencies: StubZonesDependencies;
   readonly #zones: readonly ZoneName[];
+  /** These, and the gateway's own. */
+  readonly #allZones: readonly ZoneName[];
   readonly #stubs = new Map<string, StubZone>();
   #waiting = 0;
   #lastChange: Promise<unknown> = Promise.resolve();
@@ -82,6 +91,7 @@ export class StubZones {
     this.zones = dependencies.zones;
     this.#dependencies = dependencies;
     this.#zones = dependencies.zones.map(parseZoneName);
+    this.#allZones = [...this.#zones, ...dependencies.ownZones.map(parseZoneName)];
   }
 
   /** Takes up what was registered before. @throws what the store throws */
@@ -195,10 +205,23 @@ export class StubZones {
     if (running !== undefined) return running;
     const asked = stub.servers
       .ask(query)
-      .then((reply) => reply?.answer)
+      .then((reply) => reply && this.#scrub(stub, reply.answer))
       .finally(() => stub.running.delete(key));
     stub.running.set(key, asked);
     return asked;
+  }
+
+  /** What its name servers may say of their own federation, and of names that are nobody's here. They may give private addresses: that is what they are for. */
+  #scrub(stub: StubZone, answer: UpstreamAnswer): UpstreamAnswer | undefined {
+    const scrubbed = scrubAnswer(answer, {
+      isOurs: (name) =>
+        this.#allZones.some((zone) => startOfZone(name, zone) >= 0) &&
+        !isAboveFederations(this.#zones, name) &&
+        matchFederation(this.#zones, this.#stubs, name) !== stub,
+      isPrivate: () => false,
+      isTrusted: () => false,
+    });
+    return scrubbed && withBoundedTtls(scrubbed.answer, TTL_BOUNDS);
   }
 
   #connect(registration: StubRegistration): StubZone {

@@ -25,7 +25,7 @@ export interface UpstreamAnswer {
 }
 
 /** Room for our own OPT record with an Extended DNS Error. */
-const OPT_BYTES = 17;
+export const OPT_BYTES = 17;
 const AUTHORITY = 1;
 const MOST_TTL = 0x7fffffff;
 

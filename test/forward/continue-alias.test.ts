@@ -89,6 +89,38 @@ describe("an alias that leads outside", () => {
     expect(said.authorities).toHaveLength(authorities);
   });
 
+  it("may lead to private addresses, as internal load balancers have; nobody else's name may", async () => {
+    const server = says({ answers: [{ type: "A", name: TARGET, ttl: 60, data: "10.0.0.1" }] });
+    const { forwarder, ask: askForwarder } = fakeForwarder({ one: server });
+    const localZones = new LocalZones({ own: ["clusterset.local"], also: [], except: [] });
+    const outside = new Outside({ given: "refuse", localZones, forwarder });
+    const message = queryFor(NAME, withEdns);
+    const given = resolve(message, world(TARGET))!;
+    const through = await outside.answer(message, given, "forward", undefined, "public");
+    expect(decoded(through.answer.bytes).answers).toMatchObject([{ type: "CNAME" }, { data: "10.0.0.1" }]);
+    const direct = await askForwarder(queryFor(TARGET, withEdns));
+    expect(decoded(direct.answer.bytes).answers).toEqual([]);
+  });
+
+  it("never comes back into our zones", async () => {
+    const ours = "web.shop.svc.clusterset.local";
+    const { answered } = ask(
+      says({
+        answers: [
+          { type: "CNAME", name: TARGET, ttl: 60, data: ours },
+          { type: "A", name: ours, ttl: 60, data: "192.0.2.1" },
+        ],
+      }),
+    );
+    const { answer } = await answered;
+    expect(decoded(answer.bytes)).toMatchObject({
+      rcode: "NOERROR",
+      answers: [{ type: "CNAME", name: NAME }],
+    });
+    expect(decoded(answer.bytes).answers).toHaveLength(1);
+    expect(extendedErrors(optOf(answer.bytes)?.options)).toEqual([15]);
+  });
+
   it("passes an Extended DNS Error on", async () => {
     const { answer } = await ask(dead).answered;
     expect(extendedErrors(optOf(answer.bytes)?.options)).toEqual([23]);

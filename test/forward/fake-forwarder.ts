@@ -5,7 +5,9 @@ import {
   type ForwarderDependencies,
   type ForwarderSettings,
 } from "../../src/forward/forwarder.ts";
+import { LocalZones } from "../../src/forward/locally-served.ts";
 import type { OutsideAnswer } from "../../src/forward/outside-answer.ts";
+import { PrivateAddresses, type PrivateAddressSettings } from "../../src/forward/scrub/private-addresses.ts";
 import { readForwardable } from "../../src/forward/stub-match.ts";
 import type { Upstream } from "../../src/forward/upstream.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
@@ -14,6 +16,10 @@ import { answerTo, type Exchange } from "./fake-upstreams.ts";
 /** What may be set differently. */
 export interface ForwarderChanges extends Partial<Omit<ForwarderDependencies, "settings" | "upstreams">> {
   readonly limits?: Partial<ForwarderSettings["limits"]>;
+  /** Zones of ours, in text. */
+  readonly own?: readonly string[];
+  readonly privateAddresses?: Partial<PrivateAddressSettings>;
+  readonly trustedUpstreams?: readonly string[];
   readonly cache?: Partial<ForwarderSettings["cache"]>;
   readonly clients?: Partial<Omit<ForwarderSettings["clients"], "exempt">> & {
     readonly exempt?: readonly string[];
@@ -45,13 +51,27 @@ export function fakeUpstreams(servers: Record<string, Exchange>, clock: FakeCloc
 
 /** A forwarder over such upstreams, with a clock that stands still. */
 export function fakeForwarder(servers: Record<string, Exchange>, changes: ForwarderChanges = {}) {
-  const { limits, cache, clients, ...rest } = changes;
+  const {
+    limits,
+    cache,
+    clients,
+    own = ["clusterset.local"],
+    privateAddresses,
+    trustedUpstreams,
+    ...rest
+  } = changes;
+  const localZones = new LocalZones({ own, also: [], except: [] });
   const clock = new FakeClock();
   const { upstreams, asked } = fakeUpstreams(servers, clock);
   const forwarder = new Forwarder({
     clock,
     ...rest,
     upstreams,
+    scrubbing: {
+      isOurs: (name) => localZones.find(name) !== undefined,
+      privateAddresses: new PrivateAddresses({ also: [], except: [], names: [], ...privateAddresses }),
+      trustedUpstreams: new Set(trustedUpstreams),
+    },
     settings: {
       limits: { serverMilliseconds: 3000, totalMilliseconds: 5000, queriesInFlight: 100, ...limits },
       cache: {

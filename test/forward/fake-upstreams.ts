@@ -53,6 +53,7 @@ export async function openStubs(
   const closed: string[] = [];
   const stubs = await StubZones.open({
     zones: ["federation", "federation.example.com"],
+    ownZones: ["clusterset.local"],
     store: {
       load: async () => kept,
       keep: async (registrations) => {

@@ -33,8 +33,12 @@ const ttls = ({ answer }: OutsideAnswer) =>
 const errors = ({ answer }: OutsideAnswer) => extendedErrors(optOf(answer.bytes)?.options);
 
 /** An address with another TTL than 30. */
-const addressFor = (data: string, ttl: number): Exchange =>
-  says({ answers: [{ type: "A", name: NAME, ttl, data }] });
+const addressFor =
+  (data: string, ttl: number): Exchange =>
+  async (query) =>
+    answerTo(query, {
+      answers: [{ type: "A", name: decoded(query).questions![0]!.name, ttl, data }],
+    });
 
 describe("the cache", () => {
   it("answers at once until the TTL is over, then the upstream is asked again", async () => {
@@ -117,6 +121,52 @@ describe("the cache", () => {
     await ask(queryFor(NAME, {}, "AAAA"));
     expect(asked).toHaveLength(3);
     atOnce(ask(queryFor("WWW.example.com", { id: 3 })));
+  });
+});
+
+describe("what an upstream says", () => {
+  const PRIVATE = says({ answers: [{ type: "A", name: NAME, ttl: 300, data: "10.0.0.1" }] });
+
+  it("with a private address is Blocked (RFC 8914 section 4.16), for 5 seconds, and counted", async () => {
+    const { ask, asked, clock, forwarder } = fakeForwarder({ one: PRIVATE });
+    const first = await ask(QUERY);
+    expect([addresses(first), errors(first), first.answer.outcome, first.answer.freshness]).toEqual([
+      [],
+      [15],
+      "nodata",
+      0,
+    ]);
+    await clock.advance(4999);
+    expect(errors(atOnce(ask(QUERY)))).toEqual([15]);
+    await clock.advance(1);
+    await ask(QUERY);
+    expect(asked).toHaveLength(2);
+    expect([...forwarder.counters.droppedRecords]).toEqual([["private-address", 2]]);
+  });
+
+  it("with a private address is answered, where that upstream may say so, or the name may have it", async () => {
+    for (const changes of [{ trustedUpstreams: ["one"] }, { privateAddresses: { names: ["example.com"] } }])
+      expect(addresses(await fakeForwarder({ one: PRIVATE }, changes).ask(QUERY))).toEqual(["10.0.0.1"]);
+    expect(
+      addresses(await fakeForwarder({ one: PRIVATE }, { trustedUpstreams: ["two"] }).ask(QUERY)),
+    ).toEqual([]);
+  });
+
+  it("has TTLs within their bounds, whatever it says", async () => {
+    const { ask } = fakeForwarder(
+      {
+        one: says({
+          answers: [1, 0x7fffffff].map((ttl, index) => ({
+            type: "A" as const,
+            name: NAME,
+            ttl,
+            data: `192.0.2.${index}`,
+          })),
+        }),
+      },
+      { cache: { minimumTtlSeconds: 5, maximumTtlSeconds: 60 } },
+    );
+    expect(ttls(await ask(QUERY))).toEqual([5, 60]);
   });
 });
 

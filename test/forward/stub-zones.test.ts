@@ -1,3 +1,4 @@
+import type { Packet } from "dns-packet";
 import { describe, expect, it } from "vitest";
 import { TooManyFederations } from "../../src/forward/stub-zones.ts";
 import { readSourceCluster, withSourceCluster } from "../../src/resolve/source-cluster.ts";
@@ -153,6 +154,38 @@ describe("what a name server is sent", () => {
     expect((await Promise.all(waiting)).map((one) => one?.outcome)).toEqual(["unreachable", "unreachable"]);
     expect(asked).toHaveLength(1);
     expect((await stubs.forward(queryFor(NAME), undefined))?.outcome).toBe("unreachable");
+  });
+});
+
+describe("what a name server has no say in", () => {
+  const answersOf = async (answers: Packet["answers"]) => {
+    const { stubs } = await registered({ one: async (query) => answerTo(query, { answers: answers! }) });
+    const { answer } = (await stubs.forward(queryFor(NAME, withEdns), undefined))!;
+    return decoded(answer.bytes).answers?.map(({ name, type }) => `${name} ${type}`);
+  };
+  const address = (name: string, data = "192.0.2.1") => ({ type: "A", name, ttl: 60, data }) as const;
+
+  it("is left out: names that were not asked for, of ours, of other federations", async () => {
+    for (const other of ["www.example.com", "web.shop.svc.clusterset.local", "web.shop.other.svc.federation"])
+      expect(await answersOf([address(NAME), address(other)]), other).toEqual([`${NAME} A`]);
+  });
+
+  it("is left out where a CNAME record leads there; CNAME records to other names of its own and of nobody here are kept", async () => {
+    const through = (target: string) =>
+      answersOf([{ type: "CNAME", name: NAME, ttl: 60, data: target }, address(target)]);
+    for (const target of ["web.shop.svc.clusterset.local", "web.shop.other.svc.federation"])
+      expect(await through(target), target).toEqual([]);
+    for (const target of ["lb.example.net", `eu.${NAME}`])
+      expect(await through(target), target).toEqual([`${NAME} CNAME`, `${target} A`]);
+  });
+
+  it("has private addresses, which stub zones are for, and TTLs of at most a day", async () => {
+    const { stubs } = await registered({
+      one: async (query) => answerTo(query, { answers: [{ ...address(NAME, "10.0.0.1"), ttl: 1_000_000 }] }),
+    });
+    const { answer } = (await stubs.forward(queryFor(NAME), undefined))!;
+    expect(decoded(answer.bytes).answers).toMatchObject([{ data: "10.0.0.1", ttl: 86_400 }]);
+    expect(answer.freshness).toBe(86_400);
   });
 });
 

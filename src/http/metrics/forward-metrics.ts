@@ -17,6 +17,17 @@ export function registerForwarding(registry: Registry, forwarder: Forwarder): vo
     },
   });
   new Counter({
+    name: "clusterset_doh_upstream_dropped_records_total",
+    help: "Records that were left out of answers of upstreams, by reason.",
+    labelNames: ["reason"],
+    registers,
+    collect() {
+      this.reset();
+      for (const reason of ["unrelated", "own-zone", "private-address"] as const)
+        this.inc({ reason }, counters.droppedRecords.get(reason) ?? 0);
+    },
+  });
+  new Counter({
     name: "clusterset_doh_upstream_failures_total",
     help: "Failed queries to upstreams.",
     labelNames: ["upstream"],

@@ -94,7 +94,5 @@ export function nameOfType(type: number): string {
 const TYPE_NAMES = new Map<number, string>([
   ...Object.entries(RecordType).map(([name, type]) => [type, name] as const),
   [15, "MX"],
-  [64, "SVCB"],
-  [65, "HTTPS"],
   [257, "CAA"],
 ]);

@@ -10,12 +10,13 @@ import { createStubFile } from "./stub-file.ts";
  * @throws {UsageError} where what is kept there cannot be read
  */
 export async function openStubZones(
-  { stub, federations, sourceCluster, stateDirectory }: ServeConfig,
+  { stub, zones, federations, sourceCluster, stateDirectory }: ServeConfig,
   upstreams: UpstreamConnector,
   logger: Logger,
 ): Promise<StubZones> {
   const stubs = await StubZones.open({
     zones: stubZoneNames(stub, federations),
+    ownZones: zones,
     store: createStubFile(stateDirectory),
     connect: (nameserver) => upstreams.connect(nameserver),
     optionCode: sourceCluster.option,

@@ -1,0 +1,69 @@
+import { RecordType } from "../../dns/codes.ts";
+import type { Entry } from "./record-entries.ts";
+import type { ScrubRules } from "./scrub-rules.ts";
+import { readWireName, type WireName } from "./wire-name.ts";
+
+/** A question. */
+export interface Asked {
+  readonly name: WireName;
+  readonly type: number;
+  readonly class: number;
+}
+
+/** The names from a question's name along CNAME records (RFC 1034 section 3.6.2). */
+export interface Chain {
+  readonly asked: Asked;
+  /** Keys of the names, the question's first. */
+  readonly names: ReadonlySet<string>;
+  /** The name that the records asked for belong to. */
+  readonly last: WireName;
+  /** The CNAME records that were followed. */
+  readonly aliases: ReadonlySet<Entry>;
+  /** Whether it ends with a CNAME record whose target is ours, as the name that was asked for may have. */
+  readonly leadsHome: boolean;
+}
+
+/** Types whose own records are asked for where a CNAME record is. */
+const NOT_FOLLOWED: ReadonlySet<number> = new Set([
+  RecordType.CNAME,
+  RecordType.RRSIG,
+  RecordType.NSEC,
+  RecordType.ANY,
+]);
+
+/**
+ * Follows the CNAME records of an answer, in whatever order they stand; where a name has several, the first. Undefined where they lead to a name
+ * of ours.
+ */
+export function followChain(
+  bytes: Uint8Array,
+  entries: readonly Entry[],
+  asked: Asked,
+  rules: ScrubRules,
+): Chain | undefined {
+  const names = new Set([asked.name.key]);
+  const aliases = new Set<Entry>();
+  let last = asked.name;
+  const chain = (leadsHome: boolean): Chain => ({ asked, names, last, aliases, leadsHome });
+  if (NOT_FOLLOWED.has(asked.type)) return chain(false);
+  const byOwner = new Map<string, Entry>();
+  for (const entry of entries)
+    if (isAlias(entry, asked) && !byOwner.has(entry.owner.key)) byOwner.set(entry.owner.key, entry);
+  for (;;) {
+    const alias = byOwner.get(last.key);
+    const target = alias && readWireName(bytes, alias.place.dataStart);
+    if (alias === undefined || target?.end !== alias.place.end || names.has(target.key)) return chain(false);
+    if (rules.isOurs(target.folded)) {
+      if (!rules.isTrusted(asked.name.key)) return undefined;
+      aliases.add(alias);
+      return chain(true);
+    }
+    aliases.add(alias);
+    names.add(target.key);
+    last = target;
+  }
+}
+
+function isAlias({ section, place }: Entry, asked: Asked): boolean {
+  return section === 0 && place.type === RecordType.CNAME && place.class === asked.class;
+}
