@@ -18,8 +18,12 @@ export type AccessRefusal =
 export class AccessRefused extends Error {
   readonly code: AccessRefusal;
 
-  constructor(code: AccessRefusal, message: string) {
+  /** The credential that was shown, where it is one of those that are known. */
+  readonly credential: string | undefined;
+
+  constructor(code: AccessRefusal, message: string, credential?: string) {
     super(message);
     this.code = code;
+    this.credential = credential;
   }
 }

@@ -80,6 +80,7 @@ export function createAuthority(settings: AuthoritySettings): PushAuthority {
       throw new AccessRefused(
         "OTHER_CLUSTER",
         `what the request shows is of another cluster than "${clusterId}"`,
+        holders[0]?.credential,
       );
     },
     async clustersOf(authorization) {

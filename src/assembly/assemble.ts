@@ -9,6 +9,7 @@ import { type App, createApp } from "../http/app.ts";
 import { AccessCounters } from "../http/metrics/access-counters.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import { ClientRate } from "../limits/client-rate.ts";
+import { auditToLog, createAudit } from "./audit.ts";
 import { createOutOfZone, type OutOfZone } from "./out-of-zone.ts";
 import type { Answers, GatewayConfig, Platform } from "./platform.ts";
 import { openPrimary } from "./primary.ts";
@@ -34,10 +35,11 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
   const { counters = new QueryCounters(), accessCounters = new AccessCounters() } = platform;
   const outOfZone = createOutOfZone(config, platform);
   const stages = createStages(config, { ...platform, ...("store" in images && { grants: images.grants }) });
+  const clientAddress = createClientAddress(config.clients);
+  const { audit = createAudit(config.audit, auditToLog(log), counters.limits) } = platform;
+  const shared = { config, stages, rules: access.rules, clock, log, audit, clientAddress };
   const answers: Answers =
-    "store" in images
-      ? await openPrimary({ config, stages, rules: access.rules, counters, clock, log }, images)
-      : openSecondary({ config, stages, rules: access.rules, clock, log }, images);
+    "store" in images ? await openPrimary({ ...shared, counters }, images) : openSecondary(shared, images);
   const { gateway, pushRoutes, transferRoutes } = answers;
   const { reach = () => ({ outside: config.outsideZones }) } = platform;
   const { requestsPerSecond } = config.clients;
@@ -61,9 +63,10 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
       trusted: config.sourceCluster.trusted,
       location: locationSettings(config.location),
     },
-    clientAddress: createClientAddress(config.clients),
+    clientAddress,
     rate: requestsPerSecond === 0 ? undefined : new ClientRate(clientRequests(config.clients)),
     load: platform.load,
+    audit,
     allowedOrigins: config.cors.origins,
     queryBytes: config.limits.queryBytes,
     metrics: platform.metrics?.(

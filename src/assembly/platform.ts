@@ -11,6 +11,7 @@ import type { Upstream } from "../forward/upstream.ts";
 import type { Clock } from "../gateway/clock.ts";
 import type { GatewayDependencies } from "../gateway/gateway.ts";
 import type { AppParts } from "../http/app.ts";
+import type { AuditLog } from "../http/audit.ts";
 import type { AccessCounters } from "../http/metrics/access-counters.ts";
 import type { createPrometheusMetrics } from "../http/metrics/prometheus.ts";
 import type { ListedImage } from "../http/pages/directory.ts";
@@ -53,6 +54,8 @@ export interface Platform
   readonly clientTests?: ClientTests;
   /** Makes the metrics of the process. Default: there are none, but those of secondaries. */
   readonly metrics?: typeof createPrometheusMetrics;
+  /** Default: one that writes into `log`. */
+  readonly audit?: AuditLog | undefined;
   /** The load of the process. Default: it is never high. */
   readonly load?: Load;
   /** How the clients of a rule reach the gateway, for its pages. Default: over HTTPS only. */
@@ -76,7 +79,7 @@ export interface PrimaryParts
 export interface SecondaryParts {
   /** Where the images of what is visible come from. */
   readonly sourceOf: (visibility: Visibility) => TransferSource;
-  readonly pushes: Omit<PushForwardParts, "log" | "onChange">;
+  readonly pushes: Omit<PushForwardParts, "log" | "onChange" | "audit" | "clientAddress">;
   /** Whether `/metrics` shows the state of the secondary. */
   readonly hasMetrics: boolean;
 }

@@ -1,8 +1,10 @@
+import type { ClientAddress } from "../access/client/client-address.ts";
 import { type AccessRules, visibilitiesOf } from "../access/rules/access-rule.ts";
 import type { QueryCounters } from "../answer/query-counters.ts";
 import type { Clock } from "../gateway/clock.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
+import type { AuditLog } from "../http/audit.ts";
 import { createPushRoutes } from "../http/push/push-routes.ts";
 import { createTransferRoutes } from "../http/transfer-routes.ts";
 import type { ZoneImage } from "../zone/image.ts";
@@ -17,6 +19,8 @@ export interface PrimarySurroundings {
   readonly counters?: QueryCounters;
   readonly clock: Clock;
   readonly log: Log;
+  readonly audit?: AuditLog | undefined;
+  readonly clientAddress?: ClientAddress | undefined;
 }
 
 /**
@@ -24,7 +28,7 @@ export interface PrimarySurroundings {
  * @throws {StoreError} for a store that cannot be loaded
  */
 export async function openPrimary(
-  { config, stages, rules, counters, clock, log }: PrimarySurroundings,
+  { config, stages, rules, counters, clock, log, audit, clientAddress }: PrimarySurroundings,
   { store, damage, remembered, watchLeases, authority, transfer }: PrimaryParts,
 ): Promise<Answers> {
   const gateway = await Gateway.open({
@@ -44,12 +48,12 @@ export async function openPrimary(
       return { gateway: within, listed: () => within.current(clock.now()) };
     },
     pushRoutes: createPushRoutes({
-      ...{ gateway, authority, onError, limits: config.limits },
+      ...{ gateway, authority, onError, limits: config.limits, audit, clientAddress },
       ...(counters && { counters: counters.limits }),
     }),
     ...(transfer && {
       transferRoutes: createTransferRoutes({
-        ...{ gateway, onError, clock: clock.now },
+        ...{ gateway, onError, clock: clock.now, audit, clientAddress },
         ...(transfer !== "public" && { authority: transfer }),
       }),
     }),

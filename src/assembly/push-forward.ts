@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { PushAuthority } from "../access/authority.ts";
 import { ApiError, apiRoute } from "../http/api-error.ts";
+import { type AuditParts, auditAnswers, noteForAudit } from "../http/audit.ts";
 import type { AppEnvironment } from "../http/environment.ts";
 import { describeError, type Log } from "./log.ts";
 
@@ -8,7 +9,7 @@ import { describeError, type Log } from "./log.ts";
 export type SendPush = (request: Request) => Promise<Response>;
 
 /** What forwarding works with. */
-export interface PushForwardParts {
+export interface PushForwardParts extends AuditParts {
   readonly send: SendPush;
   /** Rejects pushes before they are sent. Default: the primary alone checks credentials. */
   readonly authority?: PushAuthority;
@@ -26,9 +27,12 @@ const CHANGES = new Set(["PUT", "PATCH", "DELETE"]);
 /** The push API in front of a primary, to be mounted at `/api/v1/clusters`: the primary answers every request that is sent to it. */
 export function createPushForward(parts: PushForwardParts): Hono<AppEnvironment> {
   const { send, authority, unreachable, onChange, log } = parts;
-  const route = apiRoute({}, async ({ req }: Context<AppEnvironment>) => {
+  const forward = async (context: Context<AppEnvironment>) => {
+    const { req } = context;
     const clusterId = req.param("clusterId") ?? "";
-    await authority?.authorize(req.header("authorization"), undefined, clusterId);
+    noteForAudit(context, { cluster: clusterId });
+    const holder = await authority?.authorize(req.header("authorization"), undefined, clusterId);
+    noteForAudit(context, { credential: holder?.credential });
     const { method } = req.raw;
     const response = await send(req.raw).catch((err) => {
       if (err instanceof ApiError) throw err;
@@ -37,7 +41,9 @@ export function createPushForward(parts: PushForwardParts): Hono<AppEnvironment>
     });
     if (response.ok && CHANGES.has(method)) onChange();
     return response;
-  });
+  };
+  // What the primary answers is in its own audit log.
+  const route: typeof forward = (context) => apiRoute({}, forward, auditAnswers(parts, "forward"))(context);
   const routes = new Hono<AppEnvironment>();
   routes.all("/:clusterId{[^/]+}/*", route);
   routes.all("/:clusterId", route);

@@ -1,7 +1,9 @@
+import type { ClientAddress } from "../access/client/client-address.ts";
 import type { AccessRule, AccessRules } from "../access/rules/access-rule.ts";
 import { isStated } from "../config/access/access.ts";
 import type { Clock } from "../gateway/clock.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
+import type { AuditLog } from "../http/audit.ts";
 import { createStatusMetrics } from "../http/metrics/status-metrics.ts";
 import { visibilityKey } from "../merge/visibility.ts";
 import { Secondary } from "../transfer/secondary.ts";
@@ -17,6 +19,8 @@ export interface SecondarySurroundings {
   readonly rules: AccessRules;
   readonly clock: Clock;
   readonly log: Log;
+  readonly audit?: AuditLog | undefined;
+  readonly clientAddress?: ClientAddress | undefined;
 }
 
 /** No client is admitted, so nothing is ready. */
@@ -29,7 +33,7 @@ const ACCESS_NOT_STATED =
 
 /** Opens a secondary: each rule is answered from an image that has only what its clients may see. The primary is asked when a query needs it. */
 export function openSecondary(
-  { config, stages, rules, clock, log }: SecondarySurroundings,
+  { config, stages, rules, clock, log, audit, clientAddress }: SecondarySurroundings,
   { sourceOf, pushes, hasMetrics }: SecondaryParts,
 ): Answers {
   if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
@@ -57,7 +61,7 @@ export function openSecondary(
       };
     },
     pushRoutes: createPushForward({
-      ...{ ...pushes, log },
+      ...{ ...pushes, log, audit, clientAddress },
       onChange: () => {
         for (const secondary of secondaries.values()) secondary.expire(clock.now());
       },

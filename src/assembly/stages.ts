@@ -52,8 +52,8 @@ export function createStages(
   return {
     createMerger: () => createMerger({ outsideOrder, ...(grants !== undefined && { grants }) }),
     // The serial is the time in seconds: it grows over restarts too (RFC 1982).
-    compile: (clusterset, now) =>
-      compileZoneImage(clusterset, { ...options, serial: Math.floor(now / 1000) % 2 ** 32 }),
+    compile: (clusterset, now, history) =>
+      compileZoneImage(clusterset, { ...options, serial: Math.floor(now / 1000) % 2 ** 32 }, history),
     resolve: (query, { image, leaseExpiry, view, now, transport, stale }) => {
       rotation = (rotation + 1) & MOST_ROTATION;
       return resolve(query, {

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { DEFAULT_GATEWAY_LIMITS } from "../gateway/limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
+import { EdgeAudit } from "./audit.ts";
 import { EdgeClients } from "./clients.ts";
 import { Federation, SourceCluster } from "./federations.ts";
 import { OutsideZones, Paths } from "./forward.ts";
@@ -62,6 +63,8 @@ export const gatewaySettings = {
   ttlSeconds: seconds(0, 3600).default(5),
   negativeTtlSeconds: seconds(0, 3600).default(5),
   lease: Lease.prefault({}),
+  /** One line for each push, registration and transfer (docs/reference/audit-log.md). */
+  audit: EdgeAudit.prefault({}),
   /** Where clients reach the gateway; unless given, pages take the address that they were asked by. */
   publicUrl: z
     .url({ protocol: /^https$/, error: PUBLIC_URL })

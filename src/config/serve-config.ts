@@ -1,13 +1,14 @@
 import * as z from "zod";
 import { Access } from "./access/access.ts";
 import { PushCredential } from "./access/push-credentials.ts";
+import { Audit } from "./audit.ts";
 import { Clients } from "./clients.ts";
 import { Stub } from "./federations.ts";
 import { Forward, requireUpstreams } from "./forward.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway.ts";
 import { Ddr, Dns, Dot } from "./listeners.ts";
 import { serverLimits } from "./server-limits.ts";
-import { TokenOrFile } from "./values.ts";
+import { TransferCredential } from "./values.ts";
 
 const Tls = z
   .strictObject({
@@ -29,6 +30,7 @@ const Settings = z.strictObject({
   stateDirectory: z.string().min(1).default(".clusterset-doh"),
   /** false: HTTP/1.1 in clear, for a proxy in front. Without files: a self-signed certificate. */
   tls: z.union([z.boolean(), Tls]).default(true),
+  audit: Audit.prefault({}),
   clients: Clients.prefault({}),
   dns: Dns.prefault({}),
   dot: Dot.prefault({}),
@@ -37,7 +39,7 @@ const Settings = z.strictObject({
   forward: Forward,
   push: z.strictObject({ credentials: z.array(PushCredential).max(10_000).default([]) }).prefault({}),
   /** Who may take over images, as a secondary does (docs/reference/transfer.md). */
-  transfer: z.strictObject({ credentials: z.array(TokenOrFile).max(10_000).default([]) }).prefault({}),
+  transfer: z.strictObject({ credentials: z.array(TransferCredential).max(10_000).default([]) }).prefault({}),
   access: Access.prefault({}),
   limits: Limits.prefault({}),
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),

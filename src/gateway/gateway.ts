@@ -17,6 +17,7 @@ import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Precedence } from "./precedence.ts";
 import type { SettlePush } from "./push-backlog.ts";
 import { Pushes } from "./pushes.ts";
+import { ReverseMemory } from "./reverse-memory.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
 
@@ -50,7 +51,11 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   readonly #pushes: Pushes<Image>;
   #closed = false;
 
-  private constructor(dependencies: GatewayDependencies<Image>, precedence: Precedence) {
+  private constructor(
+    dependencies: GatewayDependencies<Image>,
+    precedence: Precedence,
+    reverse: ReverseMemory,
+  ) {
     const { stages, clock, onEvent, watchLeases, scopes = [] } = dependencies;
     const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
     this.#store = dependencies.store;
@@ -63,6 +68,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
       mostLapsed: limits.clusters,
       scopes,
       remembered: precedence,
+      reverse,
       mostBehind: limits.pushDelaySeconds * 1000,
       watchLeases,
       onExpired: (expired) => this.#pushes.forget(expired),
@@ -96,7 +102,8 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
       onEvent,
       now: unixTime(clock, now),
     });
-    const gateway = new Gateway({ ...dependencies, damage }, precedence);
+    const reverse = ReverseMemory.from(remembered, records.values);
+    const gateway = new Gateway({ ...dependencies, damage }, precedence, reverse);
     const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, resumed(meta, clock)));
     gateway.#serving.start(kept, now);
     return gateway;

@@ -2,12 +2,15 @@ import type { Merger, Remembered } from "../merge/merge.ts";
 import { type Visibility, visibilityKey } from "../merge/visibility.ts";
 import { createSnapshotFilter, seesCluster } from "../merge/visible.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
+import { NO_HISTORY, type ReverseHistory } from "../zone/reverse-order.ts";
 import type { Clock } from "./clock.ts";
 import type { ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { GatewayStatus } from "./gateway-types.ts";
 import { type HeldCluster, leaseExpiry } from "./held-cluster.ts";
 import { LiveClusters } from "./live-clusters.ts";
+import { reportedIn } from "./reported-addresses.ts";
+import { withoutCluster } from "./reverse-memory.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
 
 /** What scopes are served with. */
@@ -41,6 +44,8 @@ export class ServedScope<Image extends ServedImage> {
   #failedAt: number | undefined;
   /** Whether the served image knows every cluster that denying a name needs. */
   #ready = false;
+  /** Who has which address, as of the newest compilation. */
+  #reverse: ReverseHistory = NO_HISTORY;
 
   /**
    * @param scope without a view
@@ -56,6 +61,22 @@ export class ServedScope<Image extends ServedImage> {
   /** What is answered from; undefined while names cannot be denied: nothing is loaded, or every cluster died. */
   get served(): ServedZone<Image> | undefined {
     return this.#ready && !this.clusters.unknown ? this.#served : undefined;
+  }
+
+  /** Who came first where several clusters report one address. */
+  get reverse(): ReverseHistory {
+    return this.#reverse;
+  }
+
+  /** Begins with what is known of addresses. */
+  remember(history: ReverseHistory): void {
+    this.#reverse = history;
+  }
+
+  /** Forgets a cluster that left on purpose; false where it was not known. */
+  leave(clusterId: string): boolean {
+    this.#reverse = withoutCluster(this.#reverse, clusterId);
+    return this.clusters.leave(clusterId);
   }
 
   /** Since when what there is cannot be compiled, in Unix milliseconds; undefined where it could be. */
@@ -111,7 +132,12 @@ export class ServedScope<Image extends ServedImage> {
     const startedAt = clock.now();
     try {
       const clusterset = this.#merge(from.snapshots, remembered, from.withAbsent);
-      const { image: compiled, findings } = stages.compile(clusterset, startedAt);
+      const {
+        image: compiled,
+        findings,
+        reverse = this.#reverse,
+      } = stages.compile(clusterset, startedAt, { ...this.#reverse, reports: reportedIn(from.snapshots) });
+      this.#reverse = reverse;
       const before = this.#served?.image;
       const changed = before?.contentHash !== compiled.contentHash;
       const image = changed || before === undefined ? compiled : before;

@@ -12,6 +12,7 @@ import type { HeldCluster } from "./held-cluster.ts";
 import { LeaseTimer, type LeaseWatch } from "./lease-timer.ts";
 import type { LiveClusters } from "./live-clusters.ts";
 import { PushBacklog } from "./push-backlog.ts";
+import type { ReverseMemory } from "./reverse-memory.ts";
 import { type ScopeParts, ServedScope } from "./served-scope.ts";
 import type { ServedImage } from "./stages.ts";
 
@@ -19,6 +20,7 @@ import type { ServedImage } from "./stages.ts";
 export interface ServingParts<Image extends ServedImage> extends ScopeParts<Image> {
   readonly scopes: readonly Visibility[];
   readonly remembered: Remembered;
+  readonly reverse: ReverseMemory;
   /** After how many milliseconds a change that is not in the answers makes them stale. */
   readonly mostBehind: number;
   /** What calls `onDue` when the next lease runs out. Default: a timer of the clock. */
@@ -63,6 +65,7 @@ export class Serving<Image extends ServedImage> {
     this.everything = scopes.get(visibilityKey(EVERYTHING))!;
     this.#schedule = new CompileSchedule(parts.clock, () => {
       for (const image of this.#images) image.compile(parts.remembered);
+      parts.reverse.update(this.#images[0]!.reverse.orders);
     });
     const onDue = () => {
       this.expireNow();
@@ -80,6 +83,8 @@ export class Serving<Image extends ServedImage> {
   start(kept: readonly HeldCluster[], now: number): void {
     for (const cluster of kept) for (const image of this.#images) image.set(cluster);
     this.#takeExpired(now);
+    const history = this.#parts.reverse.history(new Set(this.clusters.live.keys()));
+    for (const image of this.#images) image.remember(history);
     if (this.clusters.live.size > 0) this.#schedule.runNow();
     this.#watchLeases();
   }
@@ -99,14 +104,18 @@ export class Serving<Image extends ServedImage> {
   /** Forgets a cluster that left on purpose; false where it was not known. */
   leave(clusterId: string): boolean {
     let known = false;
-    for (const { clusters } of this.#images) known = clusters.leave(clusterId) || known;
+    for (const image of this.#images) known = image.leave(clusterId) || known;
     this.#watchLeases();
     return known;
   }
 
-  /** Resolves when all images have what was there at the time of the call, or could not be compiled from it. */
-  compile(): Promise<void> {
-    return this.#schedule.request();
+  /**
+   * Resolves when all images have what was there at the time of the call, or could not be compiled from it, and what a restart needs of their
+   * reverse names is kept.
+   */
+  async compile(): Promise<void> {
+    await this.#schedule.request();
+    await this.#parts.reverse.kept();
   }
 
   /** Drops clusters whose lease is over. @returns the time now, in Unix milliseconds */

@@ -2,6 +2,7 @@ import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
 import type { Merger } from "../merge/merge.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
+import type { ReverseHistory } from "../zone/reverse-order.ts";
 
 /** What the gateway needs to know of a ZoneImage. */
 export interface ServedImage {
@@ -35,11 +36,20 @@ export interface AnswerContext<Image> extends QueryContext {
 export interface GatewayStages<Image extends ServedImage> {
   /** A merger for each scope, since it remembers its last result. It is given snapshots sorted by cluster id; entries that did not change are the same objects as before. */
   createMerger(): Merger;
-  /** @param now Unix milliseconds, for the SOA serial */
+  /**
+   * @param now Unix milliseconds, for the SOA serial
+   * @param history `reverse` of the compilation before
+   */
   compile(
     clusterset: Clusterset,
     now: number,
-  ): { readonly image: Image; readonly findings: readonly ClusterFinding[] };
+    history?: ReverseHistory,
+  ): {
+    readonly image: Image;
+    readonly findings: readonly ClusterFinding[];
+    /** Who has which address; absent where there are no reverse names. */
+    readonly reverse?: ReverseHistory;
+  };
   /** Undefined where `query` is no DNS query at all. */
   resolve(query: Uint8Array, context: AnswerContext<Image>): Answer | undefined;
   /** The answer while nothing is known: SERVFAIL. Undefined where `query` is no DNS query at all. */

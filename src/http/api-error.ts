@@ -54,22 +54,33 @@ export interface ApiParts {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
+/** Told of each answer of a route; of an error with what was thrown. */
+export type OnAnswer<Environment extends Env> = (
+  context: Context<Environment>,
+  status: number,
+  refused?: ApiError,
+  error?: unknown,
+) => void;
+
 /** A route of an API: what its handler throws becomes an error response, and a 500 that says nothing where nobody foresaw it. */
 export function apiRoute<Environment extends Env>(
   { counters, onError }: ApiParts,
   handle: (context: Context<Environment>) => Response | Promise<Response>,
+  onAnswer?: OnAnswer<Environment>,
 ): (context: Context<Environment>) => Promise<Response> {
   return async (context) => {
     try {
-      return await handle(context);
+      const response = await handle(context);
+      onAnswer?.(context, response.status);
+      return response;
     } catch (error) {
       const foreseen = toApiError(error);
       if (foreseen?.limit !== undefined) counters?.hit(foreseen.limit);
-      if (foreseen !== undefined) return errorResponse(foreseen);
-      onError?.(error);
-      return errorResponse(
-        new ApiError(500, "INTERNAL", "the gateway failed to answer; its log has the reason"),
-      );
+      if (foreseen === undefined) onError?.(error);
+      const refused =
+        foreseen ?? new ApiError(500, "INTERNAL", "the gateway failed to answer; its log has the reason");
+      onAnswer?.(context, refused.status, refused, error);
+      return errorResponse(refused);
     }
   };
 }

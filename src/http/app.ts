@@ -11,6 +11,7 @@ import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { Load } from "../limits/load.ts";
 import type { Background } from "../transfer/secondary.ts";
+import { type AuditLog, auditTurnedAway } from "./audit.ts";
 import { type AllowedOrigins, NO_ORIGIN, originsOf, preflight } from "./cross-origin.ts";
 import { CLUSTER_PATHS, createDnsPaths, type DnsPath } from "./doh/dns-paths.ts";
 import { createDnsRoute, LONGEST_MESSAGE } from "./doh/dns-route.ts";
@@ -65,6 +66,8 @@ export interface AppParts
   readonly rate?: ClientRate | undefined;
   /** The load of the process, above which requests that can wait get 503. Default: none. */
   readonly load?: Load | undefined;
+  /** Takes pushes and the like that are turned away before any route sees them. */
+  readonly audit?: AuditLog | undefined;
   /** Told of every error that became a 500. */
   readonly onError?: (error: Error) => void;
 }
@@ -105,6 +108,7 @@ export function createApp(parts: AppParts): App {
     ...{ rate: parts.rate, load: parts.load, clientAddress, refuse },
     counters: counters.limits,
     dnsPaths: dnsPaths(policies),
+    onRefusal: auditTurnedAway({ audit: parts.audit, clientAddress }),
   });
   const endpointAt = createEndpointAt(policies);
   const shared: SharedParts = { ...parts, counters, clientAddress, endpointAt, allowedOrigins };

@@ -1,4 +1,5 @@
 import type { Client } from "../access/client/client.ts";
+import type { AuditFacts } from "./audit-entry.ts";
 import type { RuleAnswers } from "./rule-answers.ts";
 
 /** The token in a request's URL that let it in: addresses of this gateway for the same client have to hold it, too. */
@@ -15,5 +16,9 @@ export interface AppEnvironment {
     /** What the client is answered with; absent for routes with credentials of their own. */
     readonly answers?: RuleAnswers | undefined;
     readonly urlToken?: UrlToken | undefined;
+  };
+  Variables: {
+    /** What the audit log says of the request, as far as its handler knows. */
+    audited?: AuditFacts;
   };
 }

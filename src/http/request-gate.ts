@@ -19,6 +19,8 @@ export interface RequestGateParts {
   readonly load?: Load | undefined;
   readonly counters: LimitCounters;
   readonly refuse: Refuse;
+  /** Told of each request that is turned away. */
+  readonly onRefusal?: ((request: HttpRequest, status: number, reason: string) => void) | undefined;
   /** Paths of DNS resources with another name than `dns-query`. */
   readonly dnsPaths?: readonly string[];
 }
@@ -40,7 +42,7 @@ const BUSY = "the gateway is overloaded: DNS is answered and pushes are taken, e
 
 /** The gate in front of all resources; undefined where it would let everything pass. */
 export function createRequestGate(parts: RequestGateParts): RequestGate | undefined {
-  const { rate, clientAddress = socketAddress, load, counters, refuse } = parts;
+  const { rate, clientAddress = socketAddress, load, counters, refuse, onRefusal } = parts;
   const dnsPaths = new Set(parts.dnsPaths);
   const canWait = ({ method, url }: HttpRequest) =>
     !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url)) && (isRead(method) || !PUSH.test(url));
@@ -48,11 +50,13 @@ export function createRequestGate(parts: RequestGateParts): RequestGate | undefi
   return (request) => {
     if (load?.isHigh && canWait(request)) {
       counters.hit("limits.loopDelayMilliseconds");
+      onRefusal?.(request, 503, BUSY);
       return refuse(request, 503, BUSY, { "retry-after": "5" });
     }
     const seconds = rate === undefined ? 0 : rate.take(clientAddress(request));
     if (seconds === 0 || HEALTH.test(request.url)) return undefined;
     counters.hit("clients.requestsPerSecond");
+    onRefusal?.(request, 429, TOO_MANY);
     return refuse(request, 429, TOO_MANY, { "retry-after": String(seconds) });
   };
 }

@@ -3,10 +3,12 @@ import type { Authority } from "../access/authority.ts";
 import { Primary, type TransferGateway } from "../transfer/primary.ts";
 import type { TransferState } from "../transfer/transfer-state.ts";
 import { ApiError, apiRoute, methodNotAllowed } from "./api-error.ts";
+import { type AuditParts, auditAnswers, noteForAudit } from "./audit.ts";
+import type { AuditAction } from "./audit-entry.ts";
 import type { AppEnvironment } from "./environment.ts";
 
 /** What the transfer routes are put together from. */
-export interface TransferDependencies {
+export interface TransferDependencies extends AuditParts {
   readonly gateway: TransferGateway;
   /** Whose tokens may take images. Default: whoever reaches the routes may, where only the host's own code does. */
   readonly authority?: Authority;
@@ -24,11 +26,22 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono<A
   const primary = new Primary(gateway, clock);
   const immutable = `${authority === undefined ? "public" : "private"}, max-age=31536000, immutable`;
 
-  const route = (handle: (context: TransferContext) => Response | Promise<Response>) =>
-    apiRoute({ onError }, async (context: TransferContext) => {
-      await authority?.identify(context.req.header("authorization"), context.env?.client);
-      return handle(context);
-    });
+  /** Where only the host's own code reaches the routes there is nobody to audit. */
+  const audited = authority === undefined ? {} : dependencies;
+  const route = (
+    handle: (context: TransferContext) => Response | Promise<Response>,
+    action: AuditAction = "read",
+  ) =>
+    apiRoute(
+      { onError },
+      async (context: TransferContext) => {
+        const shown = [context.req.header("authorization"), context.env?.client] as const;
+        const [holder] = (await authority?.identify(...shown)) ?? [];
+        noteForAudit(context, { credential: holder?.credential });
+        return handle(context);
+      },
+      auditAnswers(audited, action),
+    );
 
   const routes = new Hono<AppEnvironment>();
   routes.get(
@@ -63,7 +76,7 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono<A
           "x-content-type-options": "nosniff",
         },
       });
-    }),
+    }, "transfer"),
   );
   routes.all("/state", route(methodNotAllowed("GET, HEAD")));
   routes.all("/images/:contentHash", route(methodNotAllowed("GET, HEAD")));

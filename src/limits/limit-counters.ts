@@ -49,6 +49,7 @@ export const LIMITS = [
   "dot.queriesPerConnection",
   "dot.idleSeconds",
   "stub.federations",
+  "audit.linesPerSecond",
   "http2",
 ] as const;
 

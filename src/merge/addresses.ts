@@ -109,19 +109,23 @@ export function chooseAddresses(
   return { outside, byCluster, findings };
 }
 
-/** Says of clusterset IPs that several clusters tell of which of them has for longest. */
+/** Says of each clusterset IP which clusters report it, where there are several. */
 function withTellers(
   chosen: ClustersetAddresses,
   clusterSetIPs: ReadonlyMap<string, ClustersetAddresses>,
   since: ReadonlyMap<string, number>,
 ): ClustersetAddresses {
   if (chosen.source !== "ClusterSetIP" || chosen.toldBy.length < 2) return chosen;
-  const tellers = new Map<string, string>();
-  const oldestLast = chosen.toldBy.toSorted(
-    (left, right) => compareNumbers(ageOf(right, since), ageOf(left, since)) || compareText(right, left),
+  const tellers = new Map<string, string[]>();
+  const oldestFirst = chosen.toldBy.toSorted(
+    (left, right) => compareNumbers(ageOf(left, since), ageOf(right, since)) || compareText(left, right),
   );
-  for (const clusterId of oldestLast)
-    for (const address of clusterSetIPs.get(clusterId)!.addresses) tellers.set(address, clusterId);
+  for (const clusterId of oldestFirst)
+    for (const address of clusterSetIPs.get(clusterId)!.addresses) {
+      const some = tellers.get(address);
+      if (some === undefined) tellers.set(address, [clusterId]);
+      else some.push(clusterId);
+    }
   return { ...chosen, tellers };
 }
 

@@ -19,8 +19,8 @@ export interface ClustersetAddresses {
   /** Distinct IP addresses as they were told; what is none became a finding. */
   readonly addresses: readonly string[];
   readonly toldBy: readonly string[];
-  /** Where several clusters tell of clusterset IPs: which of them has told of an address for longest. */
-  readonly tellers?: ReadonlyMap<string, string>;
+  /** Where several clusters report clusterset IPs: those that report each address, in the order of their part in the service. */
+  readonly tellers?: ReadonlyMap<string, readonly string[]>;
 }
 
 /** One service of the clusterset, derived by KEP-1645's rules from all live clusters. */

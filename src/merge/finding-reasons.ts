@@ -30,6 +30,7 @@ export const FINDING_REASONS = [
   "NoService",
   "NoServiceName",
   "NoSourceCluster",
+  "ReverseNameTaken",
   "SourceClusterNotGranted",
   "TooMany",
   "UnknownImportType",

@@ -11,22 +11,33 @@ import { compileFederatedService } from "./kinds/federation.ts";
 import { type Locality, localityView } from "./locality.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "./options.ts";
 import { RecordSets } from "./record-sets.ts";
+import { NO_HISTORY, type ReverseHistory } from "./reverse-order.ts";
 import type { ImageScope, TreeScope } from "./tree-scope.ts";
 import { canonicalZoneName, planZones, type TreePlan, type ZonePlan } from "./zone-plan.ts";
 
 /** TTL of the schema version record in seconds, as both specifications print it (2.2). */
 const DNS_VERSION_TTL = 28800;
 
+/** An image, with what was found while it was compiled. */
+export interface CompiledZones {
+  readonly image: ZoneImage;
+  readonly findings: readonly ClusterFinding[];
+  /** What the next image is compiled with, so that reverse names stay where they are. */
+  readonly reverse: ReverseHistory;
+}
+
 /**
  * Compiles a clusterset into a ZoneImage: the clusterset zone with its aliases, the zones of single clusters, federation
  * zones. Data that DNS cannot hold becomes a finding; all other data is compiled.
+ * @param history who had addresses before
  * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone.
  * @throws {CapacityError} if the image would exceed a limit of the format.
  */
 export function compileZoneImage(
   clusterset: Clusterset,
   given: Partial<ZoneOptions> = {},
-): { readonly image: ZoneImage; readonly findings: readonly ClusterFinding[] } {
+  history: ReverseHistory = NO_HISTORY,
+): CompiledZones {
   const options = { ...DEFAULT_ZONE_OPTIONS, ...given };
   const findings: ClusterFinding[] = [];
   const plan = planZones(clusterset, options, findings);
@@ -53,6 +64,8 @@ export function compileZoneImage(
   );
   const distances = new Distances(clusterset);
   for (const { tree, scope } of scopes.toReversed()) compileTree(clusterset, tree, scope, distances);
+  const live = new Set(clusterset.clusters.map(({ clusterId }) => clusterId));
+  findings.push(...builder.claims.settle(history, live));
   const namespaces = new Map(clusterset.clusters.map((cluster) => [cluster.clusterId, cluster.namespaces]));
   const bytes = builder.finish({
     zones: plan.zones,
@@ -63,7 +76,7 @@ export function compileZoneImage(
     serial: options.serial,
     lacks: (view, namespace) => namespaces.get(view)?.has(namespace) === false,
   });
-  return { image: ZoneImage.load(bytes), findings };
+  return { image: ZoneImage.load(bytes), findings, reverse: builder.claims.history() };
 }
 
 /** Only federation zones depend on a locality. */

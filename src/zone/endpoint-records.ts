@@ -11,8 +11,8 @@ export interface PlacedEndpoint {
   readonly toldBy: string;
   /** Undefined if the endpoint cannot have a name. */
   readonly node: number | undefined;
-  /** Since when the cluster that reported it takes part in the service; see `ReverseTarget`. */
-  readonly since?: number | undefined;
+  /** The number of the claim on its address, where it is one of the clusterset. */
+  readonly claim?: number | undefined;
 }
 
 /**
@@ -63,9 +63,9 @@ function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[], a
   for (const [node, sharing] of byNode) {
     const group = builder.leaseGroup(sharing.map(({ toldBy }) => toldBy));
     const sets = new RecordSets();
-    for (const { octets, since } of sharing) {
+    for (const { octets, claim } of sharing) {
       sets.addAddress(octets, ttl, group);
-      scope.reverse(octets, node, asker, group, since);
+      scope.reverse(octets, { node, asker, leaseGroup: group, claim });
     }
     scope.write(node, sets, sharing[0]!.toldBy);
   }

@@ -3,6 +3,7 @@ import { HeapWriter } from "./heap-writer.ts";
 import { HEADER_WORDS, Header, IMAGE_FORMAT_VERSION, IMAGE_MAGIC, type ImageTables } from "./layout.ts";
 import { NodeTable } from "./node-table.ts";
 import type { RecordSets } from "./record-sets.ts";
+import { ReverseClaims } from "./reverse-claims.ts";
 import { ReverseTable } from "./reverse-table.ts";
 
 const NO_VARIANTS: ReadonlyMap<number, RecordSets> = new Map();
@@ -17,6 +18,8 @@ export class ImageBuilder {
   readonly heap = new HeapWriter();
   readonly nodes: NodeTable;
   readonly reverse = new ReverseTable();
+  /** Which clusters claim its addresses. */
+  readonly claims = new ReverseClaims(this.reverse);
   readonly #namespaces = new Map<string, number>();
   readonly #leaseGroups = new Map<string, number>([["", 0]]);
   readonly #leaseMembers: (readonly string[])[] = [[]];

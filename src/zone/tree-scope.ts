@@ -4,6 +4,8 @@ import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { ImageBuilder } from "./image-builder.ts";
 import type { Origin } from "./kinds/distances.ts";
 import type { RecordSets } from "./record-sets.ts";
+import { claimOf } from "./reverse-order.ts";
+import type { ReverseTarget } from "./reverse-table.ts";
 
 /** The context that all zones of an image share. */
 export interface ImageScope {
@@ -41,6 +43,8 @@ export class ServiceScope {
   /** Index + 1 of the namespace that views must have for the names to exist, or 0. */
   readonly #namespaceIndex: number;
   readonly #reported = new Set<string>();
+  /** By the clusters that make them. */
+  readonly #claims = new Map<string, number>();
 
   constructor(tree: TreeScope, subject: Subject, namespaceIndex: number) {
     this.tree = tree;
@@ -89,12 +93,25 @@ export class ServiceScope {
       );
   }
 
-  /** Adds the PTR record of an address, where its target fits the canonical zone. @param since see `ReverseTarget` */
-  reverse(octets: Uint8Array, node: number, asker: number, leaseGroup: number, since?: number): void {
+  /** Adds the PTR record of an address, where its target fits the canonical zone. */
+  reverse(octets: Uint8Array, target: Omit<ReverseTarget, "ttl">): void {
     const { canonicalZoneBytes, image } = this.tree;
     const { builder, ttl } = image;
-    if (builder.nodes.nameBytes(node) + canonicalZoneBytes <= MAX_NAME_BYTES)
-      builder.reverse.add(octets, { asker, ttl, leaseGroup, node, since });
+    if (builder.nodes.nameBytes(target.node) + canonicalZoneBytes <= MAX_NAME_BYTES)
+      builder.reverse.add(octets, { ...target, ttl });
+  }
+
+  /** The number of the claim that clusters, the oldest first, make on addresses of the service. @param since Unix milliseconds */
+  claim(clusters: readonly string[], since: number): number {
+    const { namespace, name } = this.#subject;
+    const key = clusters.join(" ");
+    let claim = this.#claims.get(key);
+    if (claim === undefined) {
+      const claims = clusters.map((cluster) => claimOf(cluster, namespace, name));
+      claim = this.tree.image.builder.claims.add({ claims, since });
+      this.#claims.set(key, claim);
+    }
+    return claim;
   }
 
   /** Records a finding on the subject, once for each cluster, reason and message. */

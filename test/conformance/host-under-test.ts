@@ -25,6 +25,8 @@ export interface HostUnderTest {
 export interface RunningHost {
   /** Sends a request to it, as its clients would. Of the URL only path and query count. */
   readonly fetch: Fetch;
+  /** Sends a request as a sync worker does, by HTTP/1.1; absent where `fetch` does. */
+  readonly workerFetch?: Fetch;
   /** Lets that many milliseconds pass at once; absent where the host has a clock of its own. */
   readonly pass?: (milliseconds: number) => void;
   stop(): Promise<void>;

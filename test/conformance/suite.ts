@@ -104,7 +104,9 @@ export function describeHost(host: HostUnderTest): void {
       beforeEach(leave);
       afterAll(leave);
       httpTable("refuses", pushRefusalCases, fetch);
-      httpTable("long tokens", LONG_TOKENS.cases, fetch);
+      httpTable("long tokens", LONG_TOKENS.cases, (request) =>
+        (running.workerFetch ?? running.fetch)(request),
+      );
       it.each(titled(pushScenarios))("%s", (_, scenario) => scenario.run(pushApi(fetch)));
     });
 

@@ -40,12 +40,16 @@ async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnown: bool
     clock,
     stages: {
       createMerger: () => createMerger({ grants: new Map([["north", "*" as const]]) }),
-      compile: (clusterset) =>
-        compileZoneImage(clusterset, {
-          serial: 1,
-          ttl: 30,
-          federations: [{ name: "fed", zone: "federation" }],
-        }),
+      compile: (clusterset, _, history) =>
+        compileZoneImage(
+          clusterset,
+          {
+            serial: 1,
+            ttl: 30,
+            federations: [{ name: "fed", zone: "federation" }],
+          },
+          history,
+        ),
       resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
       notReady,
     },

@@ -9,7 +9,8 @@ import type { ZoneImage } from "../../src/zone/image.ts";
 export function realStages(): GatewayStages<ZoneImage> {
   return {
     createMerger: () => createMerger(),
-    compile: (clusterset, now) => compileZoneImage(clusterset, { serial: Math.floor(now / 1000), ttl: 30 }),
+    compile: (clusterset, now, history) =>
+      compileZoneImage(clusterset, { serial: Math.floor(now / 1000), ttl: 30 }, history),
     resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
     notReady,
   };

@@ -39,14 +39,18 @@ async function open(scopes: readonly Visibility[] = []) {
     scopes,
     stages: {
       createMerger: () => createMerger({ grants: GRANTS }),
-      compile: (clusterset, now) =>
-        compileZoneImage(clusterset, {
-          serial: Math.floor(now / 1000),
-          ttl: 30,
-          zones: ["clusterset.local", "corp.example"],
-          federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
-          localities: [PLACE],
-        }),
+      compile: (clusterset, now, history) =>
+        compileZoneImage(
+          clusterset,
+          {
+            serial: Math.floor(now / 1000),
+            ttl: 30,
+            zones: ["clusterset.local", "corp.example"],
+            federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
+            localities: [PLACE],
+          },
+          history,
+        ),
       resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
       notReady,
     },

@@ -25,8 +25,8 @@ describe("KEP-1645 ClusterSetIP, for askers outside", () => {
       addresses: ["172.16.0.1", "fd00::2"],
       toldBy: ["a", "b"],
       tellers: new Map([
-        ["172.16.0.1", "a"],
-        ["fd00::2", "b"],
+        ["172.16.0.1", ["a", "b"]],
+        ["fd00::2", ["b"]],
       ]),
     });
   });

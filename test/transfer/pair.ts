@@ -128,7 +128,7 @@ export async function openPair(
     // The serial is not part of what an image is known by: content that comes back may have the one of before.
     stages: {
       ...realStages(),
-      compile: (clusterset) => compileZoneImage(clusterset, { serial: 1, ttl: 30 }),
+      compile: (clusterset, _, history) => compileZoneImage(clusterset, { serial: 1, ttl: 30 }, history),
     },
     clock,
     scopes,

@@ -4,7 +4,7 @@ import type { CertificatePattern } from "../../access/certificates.ts";
 import type { KeySource } from "../../access/oidc-keys.ts";
 import type { Grants } from "../../merge/grants.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
-import { Certificate, countOf, TokenSha256, text } from "../values.ts";
+import { Certificate, CredentialName, countOf, TokenSha256, text } from "../values.ts";
 import { type IssuedTokens, issuerSettings, type KeysAccess, keySourceOf, whoseTokens } from "./issuer.ts";
 
 /** For which other source clusters the ServiceImports of a cluster count. */
@@ -21,6 +21,7 @@ const KINDS = ["tokenSha256", "tokenFile", "oidc", "certificate"] as const;
 /** An entry of `push.credentials` of `clusterset-doh serve`: who may write one cluster. */
 export const PushCredential = z
   .strictObject({
+    name: CredentialName.optional(),
     clusterId: ClusterId,
     tokenSha256: TokenSha256.optional(),
     tokenFile: text.optional(),
@@ -37,6 +38,7 @@ export type PushCredential = z.infer<typeof PushCredential>;
 /** The same where there are neither files nor client certificates. */
 export const EdgePushCredential = z
   .strictObject({
+    name: CredentialName.optional(),
     clusterId: ClusterId,
     tokenSha256: TokenSha256.optional(),
     oidc: Oidc.optional(),

@@ -1,3 +1,4 @@
+import http from "node:http";
 import type { FetchRuntime } from "../runtimes/fetch-server.ts";
 
 interface BunServer {
@@ -29,6 +30,8 @@ const MOST_BODY_BYTES = 2 ** 31;
 export const bunRuntime: FetchRuntime = {
   name: "Bun",
   listen({ hostname, port, tls, limits, respond }) {
+    // Bun's servers take it from here, and have no setting of their own. In Node's types it is a constant.
+    (http as { maxHeaderSize: number }).maxHeaderSize = limits.headerBytes;
     const server = Bun.serve({
       hostname,
       port,

@@ -3,6 +3,7 @@ import { createClientAddress } from "../../access/client/client-address.ts";
 import { ClientTests } from "../../answer/client-tests.ts";
 import { QueryCounters } from "../../answer/query-counters.ts";
 import { assemble } from "../../assembly/assemble.ts";
+import { createAudit } from "../../assembly/audit.ts";
 import { logStore } from "../../assembly/log.ts";
 import { grantsOf } from "../../config/access/push-credentials.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/listen-address.ts";
@@ -18,6 +19,7 @@ import { createMirroredStore } from "../../store/remembered/mirrored-store.ts";
 import { openTextFolder } from "../../store/remembered/text-folder.ts";
 import { type OnStoreWarning, StoreError } from "../../store/store-error.ts";
 import { loadAccess } from "./access/load-access.ts";
+import { openAuditSink } from "./audit-sink.ts";
 import { createListenerAnswers } from "./gateway/answer-listener.ts";
 import { Closers } from "./gateway/closers.ts";
 import { createProtection } from "./gateway/protection.ts";
@@ -106,16 +108,20 @@ async function startParts(
   const clientTests = new ClientTests();
   const { protection, load } = closers.add(createProtection(config, counters));
 
+  const lines = closers.add(openAuditSink(config.audit.logFile, logger, log));
+  const audit = createAudit(config.audit, lines.sink, counters.limits);
+  const clientAddress = createClientAddress(config.clients);
+
   // The gateway.
   const reachability = new Reachability(config, admission.rules, tls);
   const assembly = await assemble(config, {
     ...{ version: VERSION, clock: nodeClock, log, access: admission, load },
-    ...{ counters, accessCounters, clientTests, metrics: createPrometheusMetrics },
+    ...{ counters, accessCounters, clientTests, audit, metrics: createPrometheusMetrics },
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
     upstreams: forwarding.upstreams,
     stubs,
     stubRoutes: createStubRoutes({
-      ...{ stubs, counters: counters.limits, onError },
+      ...{ stubs, counters: counters.limits, onError, audit, clientAddress },
       isForPushing: (identity) => pushing.isOfHolder(identity),
       isForAsking: (identity) => admission.isOfRule(identity),
       onChange: (change, federation) =>

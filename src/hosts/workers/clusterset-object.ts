@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { Hono } from "hono";
+import { auditToLog, createAudit } from "../../assembly/audit.ts";
 import { type Log, logJson, logStore } from "../../assembly/log.ts";
 import { openPrimary } from "../../assembly/primary.ts";
 import { createStages } from "../../assembly/stages.ts";
@@ -45,7 +46,12 @@ export class ClustersetObject extends DurableObject<Environment> {
       log("error", "alarm-failed", "the object's alarm for the next lease could not be set", { err }),
     );
     const { gateway, pushRoutes, transferRoutes } = await openPrimary(
-      { config, log, stages: createStages(config, { grants }), rules: access.rules, clock: systemClock },
+      {
+        ...{ config, log, stages: createStages(config, { grants }), rules: access.rules, clock: systemClock },
+        audit: createAudit(config.audit, auditToLog(log)),
+        // The Worker passes requests on as Cloudflare gave them to it.
+        clientAddress: (request) => request.header("cf-connecting-ip") ?? undefined,
+      },
       {
         store: createDurableObjectStore(storage, {
           onWarning: logStore(log),

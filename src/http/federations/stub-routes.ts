@@ -5,6 +5,8 @@ import { systemClock } from "../../gateway/clock.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { collectIssues } from "../../snapshot/snapshot-error.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "../api-error.ts";
+import { type AuditParts, auditAnswers, certificateName, noteForAudit } from "../audit.ts";
+import type { AuditAction } from "../audit-entry.ts";
 import type { AppEnvironment } from "../environment.ts";
 import { BodyBudget } from "../push/body-budget.ts";
 import { takeJsonBody } from "../push/push-body.ts";
@@ -12,7 +14,7 @@ import { DEFAULT_PUSH_LIMITS } from "../push/push-limits.ts";
 import { FederationName, StubRequest } from "./stub-messages.ts";
 
 /** The parts of the routes of stub zones. */
-export interface StubRoutesDependencies {
+export interface StubRoutesDependencies extends AuditParts {
   readonly stubs: StubZones;
   /** Whether a certificate is for pushing, and so for nothing else. Default: no certificate is. */
   readonly isForPushing?: (identity: CertificateIdentity) => boolean;
@@ -43,11 +45,20 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
   const { stubs, counters, onError, onChange } = dependencies;
   const budget = new BodyBudget(LIMITS);
 
-  const route = (handle: (context: StubContext) => Response | Promise<Response>) =>
-    apiRoute({ counters, onError }, (context: StubContext) => {
-      requireCertificate(context, dependencies);
-      return handle(context);
-    });
+  const route = (action: AuditAction, handle: (context: StubContext) => Response | Promise<Response>) =>
+    apiRoute(
+      { counters, onError },
+      (context: StubContext) => {
+        const identity = context.env?.client?.certificateIdentity;
+        noteForAudit(context, {
+          federation: context.req.param("name"),
+          credential: identity && certificateName(identity),
+        });
+        requireCertificate(context, dependencies);
+        return handle(context);
+      },
+      auditAnswers(dependencies, action),
+    );
 
   const describe = ({ name, nameservers }: StubRegistration) => ({
     name,
@@ -58,11 +69,11 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
   const routes = new Hono<AppEnvironment>();
   routes.get(
     "/",
-    route(() => jsonResponse(200, { federations: stubs.list().map(describe) })),
+    route("read", () => jsonResponse(200, { federations: stubs.list().map(describe) })),
   );
   routes.post(
     "/:name",
-    route(async (context) => {
+    route("register", async (context) => {
       const name = readName(context);
       const { nameservers } = await takeJsonBody(
         context.req.raw,
@@ -79,7 +90,7 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
   );
   routes.get(
     "/:name",
-    route((context) => {
+    route("read", (context) => {
       const name = readName(context);
       const registration = stubs.get(name);
       if (registration !== undefined) return jsonResponse(200, describe(registration));
@@ -88,14 +99,14 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
   );
   routes.delete(
     "/:name",
-    route(async (context) => {
+    route("unregister", async (context) => {
       const name = readName(context);
       if (await stubs.remove(name)) onChange?.("removed", name);
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
     }),
   );
-  routes.all("/", route(methodNotAllowed("GET, HEAD")));
-  routes.all("/:name", route(methodNotAllowed("POST, GET, HEAD, DELETE")));
+  routes.all("/", route("read", methodNotAllowed("GET, HEAD")));
+  routes.all("/:name", route("read", methodNotAllowed("POST, GET, HEAD, DELETE")));
   return routes;
 }
 

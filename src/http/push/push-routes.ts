@@ -5,8 +5,12 @@ import type { Gateway } from "../../gateway/gateway.ts";
 import type { SettlePush } from "../../gateway/push-backlog.ts";
 import type { ServedImage } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
+import { countChanges, countPatched } from "../../snapshot/changes.ts";
 import { parseInSteps } from "../../snapshot/parse.ts";
+import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed, toApiError } from "../api-error.ts";
+import { type AuditParts, auditAnswers, noteForAudit } from "../audit.ts";
+import type { AuditAction } from "../audit-entry.ts";
 import type { AppEnvironment } from "../environment.ts";
 import { inTurns } from "./in-turns.ts";
 import { PushAdmission } from "./push-admission.ts";
@@ -21,7 +25,7 @@ export type PushGateway = Pick<
 >;
 
 /** What the push routes are put together from. */
-export interface PushDependencies {
+export interface PushDependencies extends AuditParts {
   readonly gateway: PushGateway;
   readonly authority: PushAuthority;
   readonly limits?: Partial<PushLimits>;
@@ -46,19 +50,30 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   const leaseLimits = { ...limits, pushSentBytes: MOST_LEASE_BYTES, pushBytes: MOST_LEASE_BYTES };
   const admission = new PushAdmission(limits);
 
-  const route = (handle: (context: PushContext, clusterId: string) => Promise<Response>) =>
-    apiRoute({ counters, onError }, async (context: PushContext) => {
-      const clusterId = context.req.param("clusterId") ?? "";
-      await authority.authorize(context.req.header("authorization"), context.env?.client, clusterId);
-      admission.admit(clusterId);
-      return handle(context, clusterId);
-    });
+  const route = (
+    action: AuditAction,
+    handle: (context: PushContext, clusterId: string) => Promise<Response>,
+  ) =>
+    apiRoute(
+      { counters, onError },
+      async (context: PushContext) => {
+        const cluster = context.req.param("clusterId") ?? "";
+        noteForAudit(context, { cluster });
+        const shown = [context.req.header("authorization"), context.env?.client] as const;
+        const { credential } = await authority.authorize(...shown, cluster);
+        noteForAudit(context, { credential });
+        admission.admit(cluster);
+        return handle(context, cluster);
+      },
+      auditAnswers(dependencies, action),
+    );
 
   /** A snapshot or a delta. From the end of its body until it is answered from, it waits; also where the gateway could not take it. */
   const change = (
+    action: AuditAction,
     handle: (context: PushContext, clusterId: string, reading: BodyReading) => Promise<Response>,
   ) =>
-    route((context, clusterId) =>
+    route(action, (context, clusterId) =>
       admission.run(clusterId, async () => {
         let settle: SettlePush | undefined;
         const reading: BodyReading = {
@@ -87,25 +102,35 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   const routes = new Hono<AppEnvironment>();
   routes.put(
     "/:clusterId/snapshot",
-    change(async (context, clusterId, reading) => {
+    change("push", async (context, clusterId, reading) => {
       const lease = leaseSeconds(context);
-      const snapshot = await takeJsonBody(context.req.raw, reading, (value) =>
-        inTurns(parseInSteps(value, { consume: true, before: gateway.snapshotOf(clusterId) })),
-      );
-      return jsonResponse(200, await gateway.replace(clusterId, snapshot, lease));
+      let before: ClusterSnapshot | undefined;
+      const snapshot = await takeJsonBody(context.req.raw, reading, (value) => {
+        before = gateway.snapshotOf(clusterId);
+        return inTurns(parseInSteps(value, { consume: true, before }));
+      });
+      const acknowledged = await gateway.replace(clusterId, snapshot, lease);
+      noteForAudit(context, {
+        generation: acknowledged.generation,
+        changes: countChanges(before, snapshot),
+      });
+      return jsonResponse(200, acknowledged);
     }),
   );
   routes.patch(
     "/:clusterId/snapshot",
-    change(async (context, clusterId, reading) => {
+    change("patch", async (context, clusterId, reading) => {
       const lease = leaseSeconds(context);
       const { baseGeneration, patch } = await takeJsonBody(context.req.raw, reading, parsePatchRequest);
-      return jsonResponse(200, await gateway.patch(clusterId, baseGeneration, patch, lease));
+      const before = gateway.snapshotOf(clusterId);
+      const acknowledged = await gateway.patch(clusterId, baseGeneration, patch, lease);
+      noteForAudit(context, { generation: acknowledged.generation, changes: countPatched(before, patch) });
+      return jsonResponse(200, acknowledged);
     }),
   );
   routes.post(
     "/:clusterId/lease",
-    route(async (context, clusterId) => {
+    route("renew", async (context, clusterId) => {
       const lease = leaseSeconds(context);
       const { generation } = await takeJsonBody(context.req.raw, { limits: leaseLimits, setTimer }, (value) =>
         parseMessage(LeaseRequest, value),
@@ -115,7 +140,8 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   );
   routes.delete(
     "/:clusterId",
-    route(async (_, clusterId) => {
+    route("leave", async (context, clusterId) => {
+      noteForAudit(context, { changes: countChanges(gateway.snapshotOf(clusterId), undefined) });
       const settle = gateway.arrived(clusterId);
       await gateway.leave(clusterId).finally(() => settle(true));
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
@@ -123,7 +149,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   );
   routes.get(
     "/:clusterId",
-    route(async (_, clusterId) => jsonResponse(200, describeCluster(gateway, clusterId))),
+    route("read", async (_, clusterId) => jsonResponse(200, describeCluster(gateway, clusterId))),
   );
   const others = (answer: (context: PushContext) => Response) => apiRoute({ counters, onError }, answer);
   routes.all("/:clusterId/snapshot", others(methodNotAllowed("PUT, PATCH")));

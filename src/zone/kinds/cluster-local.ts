@@ -93,7 +93,7 @@ function pointToClusterIPs({ zone, asker, leaseGroup }: LocalScope, placed: Plac
   const { scope, service, serviceNode } = placed;
   for (const text of service.clusterIPs ?? []) {
     const octets = scope.address(text, zone.clusterId);
-    if (octets !== undefined) scope.reverse(octets, serviceNode(), asker, leaseGroup);
+    if (octets !== undefined) scope.reverse(octets, { node: serviceNode(), asker, leaseGroup });
   }
 }
 

@@ -78,14 +78,11 @@ function addressSets(
     if (octets === undefined) continue;
     sets.addAddress(octets, ttl, group);
     // Specification 2.3.3 covers clusterset IPs only: load balancers and pods have reverse names of their own.
-    if (given.source === "ClusterSetIP")
-      scope.reverse(
-        octets,
-        node,
-        asker,
-        group,
-        service.since.get(given.tellers?.get(text) ?? given.toldBy[0]!),
-      );
+    if (given.source !== "ClusterSetIP") continue;
+    const reporters = given.tellers?.get(text) ?? given.toldBy;
+    const since = service.since.get(reporters[0]!) ?? Number.POSITIVE_INFINITY;
+    const claim = asker === ANY_ASKER ? scope.claim(reporters, since) : undefined;
+    scope.reverse(octets, { node, asker, leaseGroup: group, claim, since });
   }
   return sets;
 }
@@ -109,7 +106,8 @@ function compileHeadless(scope: ServiceScope, service: ClustersetService, servic
       cluster === undefined
         ? undefined
         : scope.name(serviceNode(), [endpointLabel(scope, hostname, octets, toldBy), ...cluster], toldBy);
-    endpoints.push({ octets, ports, toldBy, node, since: service.since.get(toldBy) });
+    const claim = scope.claim([toldBy], service.since.get(toldBy) ?? Number.POSITIVE_INFINITY);
+    endpoints.push({ octets, ports, toldBy, node, claim });
   }
   if (endpoints.length === 0) return;
   const { builder, ttl } = scope.tree.image;

@@ -14,13 +14,13 @@ export interface SocketClient {
  * @param url its origin
  * @param ca the certificate in PEM that it is trusted by
  */
-export function connectTo(url: string, ca?: string): SocketClient {
+export function connectTo(url: string, ca?: string, { allowH2 = true } = {}): SocketClient {
   const connect = {
     ...(ca !== undefined && { ca }),
     // A request may name a host that the certificate does not: that it is this very certificate is checked.
     checkServerIdentity: () => undefined,
   };
-  const dispatcher = new Agent({ allowH2: true, connect });
+  const dispatcher = new Agent({ allowH2, connect });
   return {
     fetch: async (request) => {
       const { pathname, search } = new URL(request.url);

@@ -128,4 +128,22 @@ describe("interrupted and concurrent pushes to the Worker", () => {
     await eventualAnswer(worker, "web.shop").toEqual(["10.0.0.0", "10.0.0.1", taken]);
     expect(await worker.clusterStatus("west")).toMatchObject({ generation: held });
   });
+
+  test("the audit log has those that the Worker refuses, and those that the object answers, with the client's address", async () => {
+    const lines = () => worker.events("audit");
+    const before = lines().length;
+    const stranger = { ...headersOf("west"), authorization: "Bearer stranger" };
+    await worker.http(pathOf("west"), { method: "PUT", headers: stranger, body: "{}" });
+    await send("PATCH", "west", { baseGeneration: 1, patch: {} });
+    await send("PUT", "west", shopSnapshot("west", 3));
+    const client = expect.stringMatching(/./);
+    const credential = expect.stringMatching(/^push\.credentials\[\d+\]$/);
+    const line = { audit: true, cluster: "west", client };
+    await eventually(() => lines().slice(before)).toMatchObject([
+      { ...line, action: "forward", outcome: "refused", status: 401, code: "UNKNOWN_TOKEN" },
+      { ...line, action: "patch", outcome: "refused", status: 409, credential },
+      { ...line, action: "push", outcome: "accepted", status: 200, credential },
+    ]);
+    expect(worker.log()).not.toContain(worker.tokenFor("west"));
+  });
 });

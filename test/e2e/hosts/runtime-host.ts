@@ -52,7 +52,8 @@ export async function startOnRuntime(
   const { tls } = settings;
   const certificate =
     typeof tls === "object" ? tls.certificateFile! : join(folder, "state/tls/self-signed.crt");
-  const connect = () => connectTo(`https://127.0.0.1:${port}`, readFileSync(certificate, "utf8"));
+  const connect = (options = {}) =>
+    connectTo(`https://127.0.0.1:${port}`, readFileSync(certificate, "utf8"), options);
   const server = await ServerProcess.start({
     name: runtime.program,
     command: tools[runtime.program],
@@ -68,12 +69,15 @@ export async function startOnRuntime(
     },
   });
   const client = connect();
+  const worker = connect({ allowH2: false });
   return {
     port,
     process: server,
     fetch: client.fetch,
+    workerFetch: worker.fetch,
     stop: async () => {
       await client.close();
+      await worker.close();
       await server.stop();
     },
   };

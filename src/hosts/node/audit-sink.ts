@@ -1,0 +1,46 @@
+import { closeSync, openSync, writeSync } from "node:fs";
+import { auditToLog, describeAudit } from "../../assembly/audit.ts";
+import type { Log } from "../../assembly/log.ts";
+import { UsageError } from "../../config/usage-error.ts";
+import type { AuditSink } from "../../http/audit-entry.ts";
+import { type Logger, logTo } from "./logger.ts";
+
+/** Where audit lines go on Node. */
+export interface OpenAuditSink {
+  readonly sink: AuditSink;
+  close(): void;
+}
+
+/**
+ * Opens the place of audit lines: the ordinary log whatever its level, or a file that lines are appended to. A line
+ * that cannot be written is an error in the log and nothing more: a full disk stops no push.
+ * @throws {UsageError} for a file that cannot be opened
+ */
+export function openAuditSink(file: string | undefined, logger: Logger, log: Log): OpenAuditSink {
+  if (file === undefined)
+    return { sink: auditToLog(logTo(logger.child({}, { level: "info" }))), close: () => {} };
+  const descriptor = open(file);
+  let isFailing = false;
+  return {
+    sink: (entry) => {
+      const time = new Date().toISOString();
+      const line = { level: "info", time, audit: true, event: "audit", ...entry, msg: describeAudit(entry) };
+      try {
+        writeSync(descriptor, `${JSON.stringify(line)}\n`);
+        isFailing = false;
+      } catch (err) {
+        if (!isFailing) log("error", "audit-not-written", "lines of the audit log are lost", { err });
+        isFailing = true;
+      }
+    },
+    close: () => closeSync(descriptor),
+  };
+}
+
+function open(file: string): number {
+  try {
+    return openSync(file, "a", 0o600);
+  } catch (error) {
+    throw new UsageError(`audit.logFile: cannot open the file: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,127 @@
+/** What a cluster reports an address for: its id, a space, and the service as `<namespace>/<name>`. */
+export type ReverseClaim = string;
+
+/** Stands for whoever came first where that was lost. It is no cluster's. */
+export const LOST: ReverseClaim = "";
+
+/** An address as hexadecimal digits. */
+export type AddressKey = string;
+
+const HEX = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
+
+/** The key of an address. */
+export function addressKey(octets: Uint8Array): AddressKey {
+  let key = "";
+  for (const octet of octets) key += HEX[octet]!;
+  return key;
+}
+
+/** A claim that a cluster makes now. */
+export interface CurrentClaim {
+  readonly claim: ReverseClaim;
+  /** From when the cluster has its part in the service, in Unix milliseconds: decides between claims that are new together. */
+  readonly since: number;
+}
+
+/** What is known of the claims on addresses before an image is compiled. */
+export interface ReverseHistory {
+  /** Where several claims were made on an address: all of them, first come first. */
+  readonly orders: ReadonlyMap<AddressKey, readonly ReverseClaim[]>;
+  /** The claims on an address that were answered from before, where nobody else made one. */
+  readonly claimsOn: (octets: Uint8Array) => readonly ReverseClaim[];
+  /** Clusters whose snapshots were loaded and not compiled yet: nothing but `orders` knows which of their claims came first. */
+  readonly restored: ReadonlySet<string>;
+  /** Whether a cluster reports the address now, answered from or not. */
+  readonly reports: (claim: ReverseClaim, address: AddressKey) => boolean;
+}
+
+/** Before anything was claimed. */
+export const NO_HISTORY: ReverseHistory = {
+  orders: new Map(),
+  claimsOn: () => [],
+  restored: new Set(),
+  reports: () => false,
+};
+
+/** The claim of a cluster for a service. */
+export function claimOf(cluster: string, namespace: string, name: string): ReverseClaim {
+  return `${cluster} ${namespace}/${name}`;
+}
+
+/** The cluster that makes a claim; empty for `LOST`. */
+export function claimant(claim: ReverseClaim): string {
+  return claim.slice(0, Math.max(0, claim.indexOf(" ")));
+}
+
+/** What a claim consists of. Cluster ids and namespaces have neither spaces nor slashes. */
+export function splitClaim(claim: ReverseClaim): {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly name: string;
+} {
+  const cluster = claimant(claim);
+  const slash = claim.indexOf("/");
+  return { cluster, namespace: claim.slice(cluster.length + 1, slash), name: claim.slice(slash + 1) };
+}
+
+/**
+ * The claims on one address, first come first; the reverse name is that of the first one that is made now. What is kept of `known`:
+ *
+ * - claims that are made now;
+ * - claims that `stays` keeps, as long as they are before one that is made now: those of clusters that are not live, since an outage gives
+ *   nothing up, and of clusters that report the address although another cluster keeps it out of the answers.
+ *
+ * A cluster that reports the address for another service than before keeps its place. Claims that are new come last: the oldest first, then
+ * by name.
+ * @returns `known` itself where nothing changed
+ */
+export function orderClaims(
+  known: readonly ReverseClaim[],
+  current: readonly CurrentClaim[],
+  stays: (claim: ReverseClaim) => boolean,
+): readonly ReverseClaim[] {
+  if (isSame(known, current)) return known;
+  const now = new Map<ReverseClaim, number>();
+  for (const { claim, since } of current)
+    now.set(claim, Math.min(since, now.get(claim) ?? Number.POSITIVE_INFINITY));
+  const places = new Map<string, number>();
+  for (const [index, claim] of known.entries())
+    if (!places.has(claimant(claim))) places.set(claimant(claim), index);
+  const isContested = new Set(Array.from(now.keys(), claimant)).size > 1;
+  const kept = known.filter((claim) => now.has(claim) || (claim === LOST ? isContested : stays(claim)));
+  const before = new Set(known);
+  const fresh = [...now]
+    .filter(([claim]) => !before.has(claim))
+    .sort(([one, since], [other, otherSince]) => compareNumbers(since, otherSince) || (one < other ? -1 : 1))
+    .map(([claim]) => claim);
+  const placeOf = (claim: ReverseClaim) => places.get(claimant(claim)) ?? known.length;
+  // Sorting is stable: claims of one cluster stay as they are, new ones last.
+  const order = [...kept, ...fresh].sort((one, other) => placeOf(one) - placeOf(other));
+  if (now.size > 0) order.length = order.findLastIndex((claim) => now.has(claim)) + 1;
+  return order.length === known.length && order.every((claim, index) => claim === known[index])
+    ? known
+    : order;
+}
+
+function compareNumbers(one: number, other: number): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** Whether claims are those that are known, without anything costly: nearly always they are, and few. */
+function isSame(known: readonly ReverseClaim[], current: readonly CurrentClaim[]): boolean {
+  return (
+    known.length === current.length &&
+    known.length <= 8 &&
+    known.every((one) => current.some(({ claim }) => claim === one))
+  );
+}
+
+/** Puts `LOST` first where several clusters were loaded with claims whose order is not known; the others came later. */
+export function orderRestored(
+  current: readonly CurrentClaim[],
+  restored: ReadonlySet<string>,
+): readonly ReverseClaim[] {
+  const loaded = current.filter(({ claim }) => restored.has(claimant(claim)));
+  const order = orderClaims([], loaded, () => false);
+  return new Set(order.map(claimant)).size > 1 ? [LOST, ...order] : order;
+}
