@@ -6,7 +6,7 @@ import type { QueryCounters } from "../answer/query-counters.ts";
 import type { Access } from "../config/access/access.ts";
 import type { EdgeConfig } from "../config/edge-config.ts";
 import type { ServeConfig } from "../config/serve-config.ts";
-import type { ForwarderDependencies } from "../forward/forwarder.ts";
+import type { ForwarderDependencies } from "../forward/forwarder-dependencies.ts";
 import type { Upstream } from "../forward/upstream.ts";
 import type { Clock } from "../gateway/clock.ts";
 import type { GatewayDependencies } from "../gateway/gateway.ts";
@@ -21,6 +21,7 @@ import type { Load } from "../limits/load.ts";
 import type { Grants } from "../merge/grants.ts";
 import type { Visibility } from "../merge/visibility.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
+import type { TransferKeys } from "../transfer/signature.ts";
 import type { TransferSource } from "../transfer/transfer-state.ts";
 import type { ZoneImage } from "../zone/image.ts";
 import type { Log } from "./log.ts";
@@ -73,6 +74,8 @@ export interface PrimaryParts
   readonly grants?: Grants;
   /** Whose tokens may transfer images; `public` where only the host's own code reaches these routes. Default: no routes. */
   readonly transfer?: Authority | "public" | undefined;
+  /** The key that states and images are signed with; asked for anew for each. Default: they are not signed. */
+  readonly transferKey?: (() => TransferKeys) | undefined;
 }
 
 /** A secondary: answers from the images of a primary, and forwards pushes to it. */

@@ -29,7 +29,7 @@ export interface PrimarySurroundings {
  */
 export async function openPrimary(
   { config, stages, rules, counters, clock, log, audit, clientAddress }: PrimarySurroundings,
-  { store, damage, remembered, watchLeases, authority, transfer }: PrimaryParts,
+  { store, damage, remembered, watchLeases, authority, transfer, transferKey }: PrimaryParts,
 ): Promise<Answers> {
   const gateway = await Gateway.open({
     ...{ store, stages, clock },
@@ -53,7 +53,7 @@ export async function openPrimary(
     }),
     ...(transfer && {
       transferRoutes: createTransferRoutes({
-        ...{ gateway, onError, clock: clock.now, audit, clientAddress },
+        ...{ gateway, onError, clock: clock.now, key: transferKey, audit, clientAddress },
         ...(transfer !== "public" && { authority: transfer }),
       }),
     }),

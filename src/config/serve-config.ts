@@ -39,7 +39,13 @@ const Settings = z.strictObject({
   forward: Forward,
   push: z.strictObject({ credentials: z.array(PushCredential).max(10_000).default([]) }).prefault({}),
   /** Who may take over images, as a secondary does (docs/reference/transfer.md). */
-  transfer: z.strictObject({ credentials: z.array(TransferCredential).max(10_000).default([]) }).prefault({}),
+  transfer: z
+    .strictObject({
+      credentials: z.array(TransferCredential).max(10_000).default([]),
+      /** The key that states and images are signed with. Without it they are not. */
+      keyFile: z.string().min(1).optional(),
+    })
+    .prefault({}),
   access: Access.prefault({}),
   limits: Limits.prefault({}),
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),

@@ -34,9 +34,11 @@ export function mountHealthRoutes(
 function describe(status: ServingStatus, now: number): string {
   const live = status.clusters.filter((cluster) => cluster.live).length;
   const counted = `${live} of ${status.clusters.length} clusters live`;
-  const trouble = status.storeTrouble === undefined ? [] : [status.storeTrouble.reason];
+  const { storeTrouble, transferError } = status;
+  const trouble = storeTrouble === undefined ? [] : [storeTrouble.reason];
+  const behind = transferError === undefined ? [] : [`the last transfer failed: ${transferError}`];
   const said = status.ready
-    ? [`ready: ${counted}, ${status.services} services`, ...describeStale(status, now)]
+    ? [`ready: ${counted}, ${status.services} services`, ...describeStale(status, now), ...behind]
     : [`not ready: ${whyNotReady(status, counted)}`];
   return [...said, ...trouble].join("; ");
 }

@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { Authority } from "../access/authority.ts";
 import { Primary, type TransferGateway } from "../transfer/primary.ts";
+import { NONCE_FIELD, nonceOf, SIGNATURE_FIELD, type TransferKeys } from "../transfer/signature.ts";
 import type { TransferState } from "../transfer/transfer-state.ts";
 import { ApiError, apiRoute, methodNotAllowed } from "./api-error.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "./audit.ts";
@@ -12,6 +13,8 @@ export interface TransferDependencies extends AuditParts {
   readonly gateway: TransferGateway;
   /** Whose tokens may take images. Default: whoever reaches the routes may, where only the host's own code does. */
   readonly authority?: Authority;
+  /** The key that responses are signed with; asked for anew for each. Default: they are not signed. */
+  readonly key?: (() => TransferKeys) | undefined;
   /** Unix milliseconds. Default: the host's clock. */
   readonly clock?: () => number;
   /** Is told of every error that became a 500. */
@@ -22,7 +25,8 @@ type TransferContext = Context<AppEnvironment>;
 
 /** The routes by which secondaries take over images (docs/reference/transfer.md), to be mounted at `/api/v1/transfer`. */
 export function createTransferRoutes(dependencies: TransferDependencies): Hono<AppEnvironment> {
-  const { gateway, authority, clock = Date.now, onError } = dependencies;
+  const { gateway, authority, key, clock = Date.now, onError } = dependencies;
+  const imageSignatures = new ImageSignatures();
   const primary = new Primary(gateway, clock);
   const immutable = `${authority === undefined ? "public" : "private"}, max-age=31536000, immutable`;
 
@@ -51,12 +55,18 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono<A
       const etag = `W/"${await digest(JSON.stringify(state.status))}"`;
       const headers = { "cache-control": "no-store", etag };
       if (isCurrent(context, etag)) return new Response(null, { status: 304, headers });
-      return Response.json(state, { headers });
+      const body = new TextEncoder().encode(JSON.stringify(state));
+      const nonce = nonceOf(context.req.header(NONCE_FIELD));
+      const signed = key !== undefined &&
+        nonce !== undefined && {
+          [SIGNATURE_FIELD]: await key().sign({ kind: "state", nonce, scope: state.scope ?? "" }, body),
+        };
+      return new Response(body, { headers: { ...headers, ...signed, "content-type": "application/json" } });
     }),
   );
   routes.get(
     "/images/:contentHash",
-    route((context) => {
+    route(async (context) => {
       const contentHash = context.req.param("contentHash") ?? "";
       const bytes = primary.image(contentHash);
       if (bytes === undefined)
@@ -71,6 +81,9 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono<A
       return new Response(bytes, {
         headers: {
           ...headers,
+          ...(key !== undefined && {
+            [SIGNATURE_FIELD]: await imageSignatures.of(contentHash, bytes, key()),
+          }),
           "content-type": "application/octet-stream",
           "content-length": String(bytes.length),
           "x-content-type-options": "nosniff",
@@ -87,6 +100,22 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono<A
     }),
   );
   return routes;
+}
+
+/** The signatures of images, which many secondaries fetch at the same time. */
+class ImageSignatures {
+  readonly #known = new WeakMap<
+    object,
+    { readonly keys: TransferKeys; readonly signature: Promise<string> }
+  >();
+
+  of(contentHash: string, bytes: Uint8Array<ArrayBuffer>, keys: TransferKeys): Promise<string> {
+    const known = this.#known.get(bytes);
+    if (known?.keys === keys) return known.signature;
+    const signature = keys.sign({ kind: "image", contentHash }, bytes);
+    this.#known.set(bytes, { keys, signature });
+    return signature;
+  }
 }
 
 /** @throws {ApiError} for a scope that the primary does not have */

@@ -1,5 +1,6 @@
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.ts";
 import { type Allocate, readBounded } from "./bounded-body.ts";
+import { NONCE_FIELD, newNonce, SIGNATURE_FIELD, type Signed, type TransferKeys } from "./signature.ts";
 import { parseTransferState } from "./state-message.ts";
 import type { OpenTransferSource, TransferState } from "./transfer-state.ts";
 
@@ -13,6 +14,8 @@ export interface HttpTransferOptions {
   readonly scope?: Visibility;
   /** Default: the host's. */
   readonly fetch?: (url: string, request: RequestInit) => Promise<Response>;
+  /** Keys, one of which the primary signs with: what it does not sign is rejected. Default: nothing is verified. */
+  readonly keys?: TransferKeys;
   /** The longest image that is taken, in octets. Default: 128 MiB. */
   readonly imageBytes?: number;
   /** Where the memory of images is from. Default: the host. */
@@ -38,6 +41,7 @@ export class HttpTransferSource implements OpenTransferSource {
   readonly #scope: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #fetch: (url: string, request: RequestInit) => Promise<Response>;
+  readonly #keys: TransferKeys | undefined;
   readonly #imageBytes: number;
   readonly #allocate: Allocate | undefined;
   readonly #clock: () => number;
@@ -51,6 +55,7 @@ export class HttpTransferSource implements OpenTransferSource {
     this.#scope = visibilityKey(options.scope ?? EVERYTHING);
     this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
     this.#fetch = options.fetch ?? ((address, request) => fetch(address, request));
+    this.#keys = options.keys;
     this.#imageBytes = options.imageBytes ?? MOST_IMAGE_BYTES;
     this.#allocate = options.allocate;
     this.#clock = options.clock ?? Date.now;
@@ -60,9 +65,17 @@ export class HttpTransferSource implements OpenTransferSource {
     const asked = this.#clock();
     const scope = this.#scope;
     const path = scope === "" ? "state" : `state?scope=${encodeURIComponent(scope)}`;
-    const response = await this.#get(path, "application/json", signal);
+    const nonce = this.#keys && newNonce();
+    const response = await this.#get(
+      path,
+      "application/json",
+      signal,
+      nonce === undefined ? {} : { [NONCE_FIELD]: nonce },
+    );
     if (response.status !== 200) throw await refusal(response);
-    const text = new TextDecoder().decode(await readBounded(response, MOST_STATE_BYTES, "the state"));
+    const body = await readBounded(response, MOST_STATE_BYTES, "the state");
+    if (nonce !== undefined) await this.#verify(response, { kind: "state", nonce, scope }, body);
+    const text = new TextDecoder().decode(body);
     let value: unknown;
     try {
       value = JSON.parse(text);
@@ -77,11 +90,20 @@ export class HttpTransferSource implements OpenTransferSource {
   }
 
   async image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    const response = await this.openImage(contentHash, signal);
-    return response && readBounded(response, this.#imageBytes, "the image", this.#allocate);
+    const response = await this.#requestImage(contentHash, signal);
+    if (response === undefined) return undefined;
+    const bytes = await readBounded(response, this.#imageBytes, "the image", this.#allocate);
+    await this.#verify(response, { kind: "image", contentHash }, bytes);
+    return bytes;
   }
 
   async openImage(contentHash: string, signal?: AbortSignal): Promise<Response | undefined> {
+    if (this.#keys === undefined) return this.#requestImage(contentHash, signal);
+    const bytes = await this.image(contentHash, signal);
+    return bytes && new Response(bytes, { headers: { "content-length": String(bytes.length) } });
+  }
+
+  async #requestImage(contentHash: string, signal?: AbortSignal): Promise<Response | undefined> {
     const response = await this.#get(`images/${contentHash}`, "application/octet-stream", signal);
     if (response.status === 200) return response;
     const error = await refusal(response);
@@ -89,12 +111,21 @@ export class HttpTransferSource implements OpenTransferSource {
     throw error;
   }
 
-  #get(path: string, accept: string, signal: AbortSignal | undefined): Promise<Response> {
+  async #verify({ headers }: Response, signed: Signed, body: Uint8Array<ArrayBuffer>): Promise<void> {
+    await this.#keys?.verify(headers.get(SIGNATURE_FIELD), signed, body);
+  }
+
+  #get(
+    path: string,
+    accept: string,
+    signal: AbortSignal | undefined,
+    fields: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
     return this.#fetch(`${this.#base}/${path}`, {
       // A redirect could lead the token elsewhere.
       redirect: "manual",
       signal: signal ?? AbortSignal.timeout(TIMEOUT),
-      headers: { ...this.#headers, accept, "accept-encoding": "identity" },
+      headers: { ...this.#headers, ...fields, accept, "accept-encoding": "identity" },
     });
   }
 }

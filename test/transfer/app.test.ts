@@ -43,7 +43,7 @@ it("/readyz stays ready and says it", async () => {
   await loseFor(12_000);
   expect(await get("/readyz")).toMatchObject({
     status: 200,
-    text: "ready: 1 of 1 clusters live, 1 services; stale: the primary last answered 12 s ago\n",
+    text: "ready: 1 of 1 clusters live, 1 services; stale: the primary last answered 12 s ago; the last transfer failed: connection refused\n",
   });
 });
 

@@ -5,6 +5,7 @@ import { afterAll, expect, it } from "vitest";
 import { waitingClock } from "../../src/gateway/clock.ts";
 import { HttpTransferSource } from "../../src/transfer/http-source.ts";
 import { Secondary } from "../../src/transfer/secondary.ts";
+import { TransferKeys } from "../../src/transfer/signature.ts";
 import type { TransferEvent } from "../../src/transfer/transfer-events.ts";
 import { realStages } from "../gateway/real-stages.ts";
 import { Gateways, push, send } from "../hosts/gateways.ts";
@@ -76,4 +77,30 @@ it("a Node gateway hands images to nobody unless configured, and to no push toke
   expect([await asked("west-token"), await asked("secondary-token")]).toEqual([401, 200]);
   const pushed = await send(open, "/api/v1/clusters/west", { token: "secondary-token" });
   expect(pushed.status).toBe(401);
+});
+
+it("a Node gateway signs with the key of its file, and a secondary takes over nothing else", async () => {
+  const folder = gateways.folder();
+  const [key, next] = ["k".repeat(43), "n".repeat(43)];
+  writeFileSync(join(folder, "transfer.key"), `${key}\n`, { mode: 0o600 });
+  const gateway = await gateways.start(folder, {
+    tls: false,
+    push: { credentials },
+    transfer: { credentials: [{ tokenSha256: sha256("secondary-token") }], keyFile: "transfer.key" },
+  });
+  await push(gateway, shopSnapshot("west", 2), "west-token");
+  const stateWith = (...keys: string[]) =>
+    new HttpTransferSource({
+      ...{ gateway: gateway.url, token: "secondary-token", keys: new TransferKeys(keys) },
+    }).state(0, AbortSignal.timeout(30_000));
+  expect((await stateWith(next, key)).status).toMatchObject({ ready: true, services: 1 });
+  await expect(stateWith(next)).rejects.toMatchObject({ code: "BAD_SIGNATURE" });
+});
+
+it("a Node gateway does not start with a key that could be guessed", async () => {
+  const folder = gateways.folder();
+  writeFileSync(join(folder, "transfer.key"), "hunter2\n");
+  const started = gateways.start(folder, { tls: false, transfer: { keyFile: "transfer.key" } });
+  await expect(started).rejects.toThrow(/transfer\.keyFile: .* less than 32 characters/);
+  await expect(started).rejects.not.toThrow("hunter2");
 });

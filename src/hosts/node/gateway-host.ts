@@ -130,6 +130,7 @@ async function startParts(
     images: {
       ...{ store, damage, remembered, authority: pushing, grants: grantsOf(config.push.credentials) },
       transfer: config.transfer.credentials.length > 0 ? secondaries : undefined,
+      transferKey: access.transferKey?.current,
     },
     reach: reachability.of,
     designated: reachability.designated,

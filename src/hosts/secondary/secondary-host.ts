@@ -13,7 +13,7 @@ import type { SecondarySettings } from "./settings.ts";
  * @param clock default: the wall clock, which goes on while a function is frozen
  */
 export async function createSecondaryHost(
-  { config, credentials, primaryUrl, transferToken }: SecondarySettings,
+  { config, credentials, primaryUrl, transferToken, transferKeys }: SecondarySettings,
   version: string,
   log: Log = logJson,
   clock: Clock = waitingClock,
@@ -24,7 +24,10 @@ export async function createSecondaryHost(
     upstreams: fetchUpstreams(config.forward),
     images: {
       sourceOf: (scope) =>
-        new HttpTransferSource({ gateway: primaryUrl, token: transferToken, scope, clock: clock.now }),
+        new HttpTransferSource({
+          ...{ gateway: primaryUrl, token: transferToken, scope, clock: clock.now },
+          ...(transferKeys && { keys: transferKeys }),
+        }),
       pushes: {
         send: sendOverHttp({ primaryUrl, sentBytes: config.limits.pushSentBytes }),
         unreachable: {

@@ -2,6 +2,7 @@ import type { EdgePushCredential } from "../../config/access/push-credentials.ts
 import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../../config/edge-config.ts";
 import { checkLocationFromHeaders } from "../../config/location.ts";
 import { UsageError } from "../../config/usage-error.ts";
+import { LEAST_KEY_CHARACTERS, TransferKeys } from "../../transfer/signature.ts";
 
 /** What a secondary is started with. */
 export interface SecondarySettings {
@@ -11,10 +12,15 @@ export interface SecondarySettings {
   /** The gateway that takes pushes and compiles images. */
   readonly primaryUrl: string;
   readonly transferToken: string;
+  /** One of which the primary signs with. Undefined: nothing is verified. */
+  readonly transferKeys: TransferKeys | undefined;
 }
 
+/** Keys that hold at the same time: the one in use, and the next one. */
+const MOST_KEYS = 2;
+
 /**
- * The settings in environment variables: CLUSTERSET_PRIMARY_URL, CLUSTERSET_TRANSFER_TOKEN, CONFIG and PUSH_CREDENTIALS.
+ * The settings in environment variables: CLUSTERSET_PRIMARY_URL, CLUSTERSET_TRANSFER_TOKEN, CLUSTERSET_TRANSFER_KEYS, CONFIG and PUSH_CREDENTIALS.
  * @throws {UsageError} naming each variable or key that is wrong, without any secret
  */
 export function readSecondarySettings(
@@ -30,6 +36,7 @@ export function readSecondarySettings(
     throw new UsageError(
       "CLUSTERSET_TRANSFER_TOKEN: must be a token whose hash is in the primary's transfer.credentials: clusterset-doh token",
     );
+  const transferKeys = readTransferKeys(environment.CLUSTERSET_TRANSFER_KEYS);
   const config = readEdgeConfig(environment.CONFIG);
   checkLocationFromHeaders(config.location);
   return {
@@ -37,5 +44,21 @@ export function readSecondarySettings(
     credentials: readPushCredentials(environment.PUSH_CREDENTIALS),
     primaryUrl,
     transferToken,
+    transferKeys,
   };
+}
+
+/** @throws {UsageError} without any of the keys */
+function readTransferKeys(text: string | undefined): TransferKeys | undefined {
+  if (text === undefined) return undefined;
+  const secrets = text.split(/[\s,]+/).filter((secret) => secret !== "");
+  if (secrets.length < 1 || secrets.length > MOST_KEYS || secrets.some(isShort))
+    throw new UsageError(
+      `CLUSTERSET_TRANSFER_KEYS: must be one or ${MOST_KEYS} keys of at least ${LEAST_KEY_CHARACTERS} characters, one of them that of the primary's transfer.keyFile`,
+    );
+  return new TransferKeys(secrets);
+}
+
+function isShort(secret: string): boolean {
+  return secret.length < LEAST_KEY_CHARACTERS;
 }

@@ -39,6 +39,11 @@ export const STATUS_GAUGES: readonly StatusGauge[] = [
     },
   ),
   ofGateway(
+    "clusterset_doh_transfer_failing",
+    "1 while the newest state of the primary cannot be taken over.",
+    (status) => ("conflicts" in status ? undefined : Number(status.transferError !== undefined)),
+  ),
+  ofGateway(
     "clusterset_doh_store_failing",
     "1 while the disk takes no changes: what is in memory is answered.",
     (status) => ("conflicts" in status ? Number(status.storeTrouble !== undefined) : undefined),

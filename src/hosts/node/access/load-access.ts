@@ -1,6 +1,7 @@
 import type { ClientAddress } from "../../../access/client/client-address.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import type { Logger } from "../logger.ts";
+import { TransferKeyFile } from "../transfer-key.ts";
 import { NodeAdmission } from "./node-admission.ts";
 import { loadPushAuthority, loadTransferAuthority, type NodeAuthority } from "./node-authority.ts";
 
@@ -9,6 +10,8 @@ export interface NodeAccess {
   readonly pushing: NodeAuthority;
   readonly secondaries: NodeAuthority;
   readonly admission: NodeAdmission;
+  /** What a primary signs with, where that is configured. */
+  readonly transferKey: TransferKeyFile | undefined;
   /** Reads files again. @returns whether something is other than it was */
   refresh(): Promise<boolean>;
   close(): Promise<void>;
@@ -24,13 +27,18 @@ export async function loadAccess(
     logger.warn({ event: "keys-unavailable", url, err: error }, "the keys of an issuer could not be fetched");
   const pushing = await loadPushAuthority(config, onFailure);
   const secondaries = await loadTransferAuthority(config);
+  const { keyFile } = config.transfer;
+  const transferKey = keyFile === undefined ? undefined : await TransferKeyFile.load(keyFile);
   const admission = await NodeAdmission.load(config, { clientAddress, onFailure });
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
   return {
-    ...{ pushing, secondaries, admission },
+    ...{ pushing, secondaries, admission, transferKey },
     refresh: async () => {
-      const changed = await Promise.all([pushing.refresh(), secondaries.refresh(), admission.refresh()]);
+      const changed = await Promise.all([
+        ...[pushing.refresh(), secondaries.refresh(), admission.refresh()],
+        transferKey?.refresh() ?? false,
+      ]);
       return changed.includes(true);
     },
     close: async () => {

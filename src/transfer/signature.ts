@@ -1,0 +1,93 @@
+/** The field of a request for a state with a number that was never used before: the signature of the response covers it. */
+export const NONCE_FIELD = "clusterset-nonce";
+/** The field of a response with its signature. */
+export const SIGNATURE_FIELD = "clusterset-signature";
+/** Characters that a key has at least. `clusterset-doh token` makes 43. */
+export const LEAST_KEY_CHARACTERS = 32;
+
+const NONCE = /^[0-9a-f]{32}$/;
+const HMAC = { name: "HMAC", hash: "SHA-256" } as const;
+const encoder = new TextEncoder();
+
+/** `CryptoKey`, which not all hosts' types name. */
+type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+/** What a signature is over. */
+export type Signed =
+  | {
+      readonly kind: "state";
+      /** That of the request. */
+      readonly nonce: string;
+      /** As `visibilityKey` has it. */
+      readonly scope: string;
+    }
+  | { readonly kind: "image"; readonly contentHash: string };
+
+/** A response of the primary whose signature is missing or wrong. */
+export class SignatureError extends Error {
+  readonly code = "BAD_SIGNATURE";
+}
+
+/** The keys that a primary and its secondaries share (docs/reference/transfer.md, Signatures). */
+export class TransferKeys {
+  readonly #keys: Promise<readonly HmacKey[]>;
+
+  /** @param secrets the first one signs; all of them verify, so that a secondary may have the next one before the primary has */
+  constructor(secrets: readonly string[]) {
+    this.#keys = Promise.all(
+      secrets.map((secret) =>
+        crypto.subtle.importKey("raw", encoder.encode(secret), HMAC, false, ["sign", "verify"]),
+      ),
+    );
+    this.#keys.catch(() => {});
+  }
+
+  /** The signature of a body, in hex. */
+  async sign(signed: Signed, body: Uint8Array<ArrayBuffer>): Promise<string> {
+    const [key] = await this.#keys;
+    return toHex(await crypto.subtle.sign(HMAC, key!, await messageOf(signed, body)));
+  }
+
+  /**
+   * Compares in constant time (Web Cryptography, HMAC, "verify").
+   * @throws {SignatureError} where `signature` is of none of the keys, or of something else
+   */
+  async verify(signature: string | null, signed: Signed, body: Uint8Array<ArrayBuffer>): Promise<void> {
+    if (signature === null)
+      throw new SignatureError(`the primary does not sign its ${signed.kind}: give it transfer.keyFile`);
+    const bytes = fromHex(signature);
+    const message = await messageOf(signed, body);
+    for (const key of await this.#keys) if (await crypto.subtle.verify(HMAC, key, bytes, message)) return;
+    throw new SignatureError(
+      `the signature of the primary's ${signed.kind} is wrong: it has another key, or somebody changed it`,
+    );
+  }
+}
+
+/** A nonce. */
+export function newNonce(): string {
+  return toHex(crypto.getRandomValues(new Uint8Array(16)).buffer);
+}
+
+/** The nonce that a request has; undefined for none, or one that is none. */
+export function nonceOf(field: string | undefined): string | undefined {
+  return field !== undefined && NONCE.test(field) ? field : undefined;
+}
+
+/** What is signed: what the body is, and its SHA-256, so that an image need not be copied. */
+async function messageOf(signed: Signed, body: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const digest = toHex(await crypto.subtle.digest("SHA-256", body));
+  const what =
+    signed.kind === "state" ? [signed.kind, signed.nonce, signed.scope] : [signed.kind, signed.contentHash];
+  return encoder.encode(JSON.stringify(["clusterset-doh transfer", ...what, digest]));
+}
+
+function toHex(bytes: ArrayBuffer): string {
+  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Empty for what is no signature. */
+function fromHex(text: string): Uint8Array<ArrayBuffer> {
+  if (!/^[0-9a-f]{64}$/.test(text)) return new Uint8Array(0);
+  return Uint8Array.from(text.match(/../g)!, (byte) => Number.parseInt(byte, 16));
+}
