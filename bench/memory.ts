@@ -1,8 +1,8 @@
-/** What a process holds after garbage was collected, in octets. */
+/** What a process holds after garbage was collected, in bytes. */
 export interface MemoryUse {
   /** JavaScript objects and strings. */
   readonly heap: number;
-  /** Octets of typed arrays. */
+  /** Bytes of typed arrays. */
   readonly buffers: number;
   /** What the process takes of the machine's memory, with what V8 keeps for later. */
   readonly resident: number;

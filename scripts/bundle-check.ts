@@ -18,7 +18,7 @@ export interface WorkerBundle {
   readonly metafile: Metafile;
 }
 
-/** Octets after compression. */
+/** Bytes after compression. */
 const MOST_COMPRESSED = 200_000;
 const LARGEST = 10;
 
@@ -59,7 +59,7 @@ export function describeBundle({ script, metafile }: WorkerBundle): {
     ({ what, chain }) => `${what} must not reach the Worker:\n${chain.map(indented).join("\n")}`,
   );
   if (compressed > MOST_COMPRESSED)
-    faults.push(`the Worker has ${compressed} octets compressed; the most is ${MOST_COMPRESSED}`);
+    faults.push(`the Worker has ${compressed} bytes compressed; at most ${MOST_COMPRESSED} are allowed`);
   return {
     lines: [
       `the Worker: ${kilobytes(script.length)}, ${kilobytes(compressed)} compressed`,

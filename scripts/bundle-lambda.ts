@@ -1,4 +1,4 @@
-/** `npm run build:lambda [FILE]`: the function for AWS Lambda as one file, dist/lambda/index.mjs unless told. */
+/** `npm run build:lambda [FILE]`: the function for AWS Lambda as one file, dist/lambda/index.mjs by default. */
 import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

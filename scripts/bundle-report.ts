@@ -7,7 +7,7 @@ export interface Intruder {
   readonly chain: readonly string[];
 }
 
-/** A part of a bundle, in octets before compression. */
+/** A part of a bundle, in bytes before compression. */
 export interface BundlePart {
   readonly name: string;
   readonly bytes: number;

@@ -12,7 +12,7 @@ export interface Mode {
 
 /** The name that host-name tokens stand before. */
 export const HOST_NAME = "dns.example.org";
-/** How many others a rule knows of beside who asks: each is compared. */
+/** The number of other credentials of a rule: each is compared. */
 const OTHERS = 99;
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");

@@ -10,7 +10,7 @@ const REQUESTS = 20_000;
 /** Node's compilers need this many before a query costs what it will cost from then on. */
 const WARM_UP = 60_000;
 
-/** What it costs to find out who asks, and whether what is hidden costs what is not there. */
+/** The cost of admission, and whether hidden names cost the same as missing ones. */
 export const accessSection: Section = {
   name: "access",
   summary: "CPU time for each DoH query, by how clients show who they are; of hidden names and of none",
@@ -41,7 +41,7 @@ async function measureModes(
       contenders.push({ name: mode.name, unit: "µs", measure: () => gateway.measure(requests, queries) });
     }
     return {
-      title: "CPU time for each DoH query by who asks, GET over HTTP/2 with TLS",
+      title: "CPU time for each DoH query by credential, GET over HTTP/2 with TLS",
       rows: await measureInTurns(contenders, rounds, progress),
       baselines: ["public"],
       goals: [],
@@ -79,7 +79,7 @@ async function measureHidden(
   try {
     for (const { measure } of contenders) await measure();
     return {
-      title: "CPU time for each query of what is hidden from who asks, and of what is not there",
+      title: "CPU time for each query for a hidden name, and for a missing one",
       rows: await measureInTurns(contenders, rounds * 2, progress),
       baselines: [ABSENT],
       goals: [],

@@ -82,7 +82,7 @@ async function measureMethod(
     ],
     notes: [
       `User and system time of the server process for ${requests.toLocaleString("en")} requests by h2load (${CONNECTIONS} connections, ${STREAMS} streams each): type A, ${names}.`,
-      `Answers have ${ours} octets, CoreDNS's ${theirs}. The fixed bytes are an answer of the gateway with its header fields; with POST the fixed-bytes servers read the body, too.`,
+      `Answers have ${ours} bytes, CoreDNS's ${theirs}. The fixed bytes are an answer of the gateway with its header fields; with POST the fixed-bytes servers read the body, too.`,
       `CoreDNS answers by its kubernetes plugin from an API server with the same ${LOADED_WORLD.services} services.`,
     ],
   };

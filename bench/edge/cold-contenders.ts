@@ -24,7 +24,7 @@ const QUERY = encodeQuery("service-0.team-0.svc.clusterset.local", "A");
 /** How long an isolate lives on that is to leave its image in the cache, in milliseconds. */
 const LEAVE_IMAGE = 500;
 
-/** What is started cold. @param image the octets of the image that the object serves */
+/** What is started cold. @param image the bytes of the image that the object serves */
 export async function coldContenders(
   deployment: Deployment,
   object: Answering,
@@ -91,7 +91,7 @@ function checkDnsAnswer(body: Buffer): void {
   if (answers.length === 0) throw new Error(`the first answer has no records: ${rcode}`);
 }
 
-/** Puts octets into the cache as the Cache API would. */
+/** Puts bytes into the cache as the Cache API would. */
 async function keepInCache(url: string, bytes: Uint8Array): Promise<void> {
   const head = `HTTP/1.1 200 OK\r\ncontent-length: ${bytes.length}\r\ncache-control: max-age=86400\r\n\r\n`;
   const body = Buffer.concat([Buffer.from(head), bytes]);

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 
-/** What V8 says of one isolate, in octets. */
+/** What V8 says of one isolate, in bytes. */
 export interface IsolateMemory {
   /** JavaScript objects and strings, with those that are garbage by now. */
   readonly heap: number;
-  /** Octets of array buffers. */
+  /** Bytes of array buffers. */
   readonly buffers: number;
 }
 

@@ -69,7 +69,7 @@ export async function startWhole(deployment: Deployment): Promise<Answering> {
   return answering(deployment, { name: "gateway", services }, "gateway");
 }
 
-/** The object in a process of its own; whoever comes to its port gets to it. */
+/** The object in its own process, reachable at its port without credentials. */
 export function startObject(
   deployment: Deployment,
   state: string,

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
-/** What a process takes of the machine's memory, in octets: now, and at most since `forgetPeak`. */
+/** What a process takes of the machine's memory, in bytes: now, and at most since `forgetPeak`. */
 export function residentMemory(pid: number): { readonly now: number; readonly peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const octets = (field: string) =>

@@ -100,7 +100,7 @@ function tablesOf(method: Method, baseline: string, { perSecond, cpu }: Measured
   const rowsOf = (samples: Map<string, number[]>, unit: string): Row[] =>
     [...samples].map(([name, own]) => ({ name, unit, samples: own }));
   const asked = method === "GET" ? `${ASKED.length} names in turn` : "one name";
-  const load = `By h2load over HTTP/1.1 on ${CONNECTIONS} connections, in turns of ${SLICE.toLocaleString("en")} requests, with new processes for each sample; type A, ${asked}; ${LOADED_WORLD.services} services; answers of ${octets} octets.`;
+  const load = `By h2load over HTTP/1.1 on ${CONNECTIONS} connections, in turns of ${SLICE.toLocaleString("en")} requests, with new processes for each sample; type A, ${asked}; ${LOADED_WORLD.services} services; answers of ${octets} bytes.`;
   const beside =
     method === "GET"
       ? "The fixed bytes are an answer of the gateway with the header fields that it sets."

@@ -5,7 +5,7 @@ import { forgetPeak, residentMemory } from "./resident-memory.ts";
 /** Between two looks at an isolate's memory, in milliseconds. */
 const PAUSE = 5;
 
-/** Memory in octets. */
+/** Memory in bytes. */
 export interface PeakMemory {
   /** V8's heap, with garbage, and array buffers of one isolate: the most that was seen. */
   readonly isolate: number;

@@ -15,7 +15,7 @@ export interface WorkerdSpec {
   readonly name: string;
   readonly services: readonly Service[];
   readonly sockets: readonly Socket[];
-  /** Where the inspector listens; nowhere unless told. */
+  /** Where the inspector listens; nowhere by default. */
   readonly inspectorPort?: number;
   /** The most that V8 may take for an isolate's heap, in MB, dead objects included. Default: as V8 likes. */
   readonly heapMegabytes?: number;

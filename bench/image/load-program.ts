@@ -5,7 +5,7 @@ import { ZoneImage } from "../../src/zone/image.ts";
 import { type MemoryUse, memoryGrowth, memoryInUse } from "../memory.ts";
 import { encodeQuery } from "../resolve/cases.ts";
 
-/** What loading an image took. Times in milliseconds, memory in octets. */
+/** What loading an image took. Times in milliseconds, memory in bytes. */
 export interface Loading {
   readonly read: number;
   readonly load: number;

@@ -1,4 +1,4 @@
-/** Node's UDP sockets and nothing else: every query gets the same octets, with its own ID. */
+/** Node's UDP sockets and nothing else: every query gets the same bytes, with its own ID. */
 import { createSocket } from "node:dgram";
 
 const [port, answer] = process.argv.slice(2) as [string, string];

@@ -89,7 +89,7 @@ async function measureTransport(
     goals: [],
     notes: [
       `User and system time of the server process for ${queries.toLocaleString("en")} queries by dnsperf on loopback (${SOCKETS} sockets, ${IN_FLIGHT} queries in flight): type A with EDNS, ${ASKED.length} names in turn.`,
-      `Answers have ${ours} octets, CoreDNS's ${theirs}.`,
+      `Answers have ${ours} bytes, CoreDNS's ${theirs}.`,
       `CoreDNS answers by its kubernetes plugin from an API server with the same ${LOADED_WORLD.services} services.`,
     ],
   };

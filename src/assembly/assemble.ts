@@ -34,7 +34,10 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
   const { access, clock, log, version, images } = platform;
   const { counters = new QueryCounters(), accessCounters = new AccessCounters() } = platform;
   const outOfZone = createOutOfZone(config, platform);
-  const stages = createStages(config, { ...platform, ...("store" in images && { grants: images.grants }) });
+  const stages = createStages(config, {
+    ...platform,
+    ...("store" in images && { grants: images.grants, exportLimits: images.exportLimits }),
+  });
   const clientAddress = createClientAddress(config.clients);
   const { audit = createAudit(config.audit, auditToLog(log), counters.limits) } = platform;
   const shared = { config, stages, rules: access.rules, clock, log, audit, clientAddress };

@@ -6,9 +6,15 @@ import type { RuleCredentials } from "../access/rules/admit-settings.ts";
 import { knownKinds } from "../access/rules/rejections.ts";
 import { type EdgeAccess, publicScope } from "../config/access/access.ts";
 import { type KeysAccess, keySourceOf, whoseTokens } from "../config/access/issuer.ts";
-import { createEdgeAuthority, type EdgePushCredential, grantsOf } from "../config/access/push-credentials.ts";
+import {
+  createEdgeAuthority,
+  type EdgePushCredential,
+  exportLimitsOf,
+  grantsOf,
+} from "../config/access/push-credentials.ts";
 import type { EdgeConfig } from "../config/edge-config.ts";
 import type { Grants } from "../merge/grants.ts";
+import type { Pins } from "../merge/pins.ts";
 import { type Log, logKeys } from "./log.ts";
 
 /** Names of hosts as tokens are looked for before them. */
@@ -20,6 +26,7 @@ export function hostNamesOf({ hostNames }: Pick<EdgeAccess, "hostNames">): strin
 export interface EdgeIdentities {
   readonly authority: PushAuthority;
   readonly grants: Grants;
+  readonly exportLimits: Pins["exports"];
   /** Undefined where no cluster may push. */
   readonly clusterTokens: PushAuthority | undefined;
   readonly access: AccessControl;
@@ -41,7 +48,7 @@ export function createEdgeAccess(
     publicHasTokens: pushing.length > 0,
   });
   return {
-    ...{ authority, grants: grantsOf(pushing) },
+    ...{ authority, grants: grantsOf(pushing), exportLimits: exportLimitsOf(pushing) },
     clusterTokens: pushing.length > 0 ? authority : undefined,
     access: { rules, kinds: knownKinds(credentials), admit },
   };

@@ -19,6 +19,7 @@ import type { Reach } from "../http/pages/page-parts.ts";
 import type { RuleParts } from "../http/rule-answers.ts";
 import type { Load } from "../limits/load.ts";
 import type { Grants } from "../merge/grants.ts";
+import type { Pins } from "../merge/pins.ts";
 import type { Visibility } from "../merge/visibility.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import type { TransferKeys } from "../transfer/signature.ts";
@@ -72,6 +73,8 @@ export interface PrimaryParts
   readonly authority: PushAuthority;
   /** For whom clusters speak. Default: each for all. */
   readonly grants?: Grants;
+  /** What each cluster may export. Default: anything. */
+  readonly exportLimits?: Pins["exports"];
   /** Whose tokens may transfer images; `public` where only the host's own code reaches these routes. Default: no routes. */
   readonly transfer?: Authority | "public" | undefined;
   /** The key that states and images are signed with; asked for anew for each. Default: they are not signed. */

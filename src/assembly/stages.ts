@@ -5,6 +5,7 @@ import { ownNames } from "../config/own-names.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
 import type { Grants } from "../merge/grants.ts";
 import { createMerger } from "../merge/merge.ts";
+import type { Pins } from "../merge/pins.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import { notReady } from "../resolve/faults.ts";
 import { resolve } from "../resolve/resolve.ts";
@@ -20,6 +21,7 @@ export type StageConfig = Pick<
   | "ttlSeconds"
   | "negativeTtlSeconds"
   | "outsideOrder"
+  | "services"
   | "outsideZones"
   | "location"
   | "nameServerAddresses"
@@ -31,6 +33,8 @@ export type StageConfig = Pick<
 export interface StageParts {
   /** For whom clusters that push speak. Default: each for all, where there is only one source of snapshots. */
   readonly grants?: Grants | undefined;
+  /** What each cluster may export. Default: anything. */
+  readonly exportLimits?: Pins["exports"];
   /** The designated resolver; asked for with every query about it. Default: none. */
   readonly designated?: () => DesignatedResolver | undefined;
 }
@@ -40,7 +44,7 @@ const MOST_ROTATION = 0x3fffffff;
 /** The pure stages with their settings applied, for the gateway to join. */
 export function createStages(
   config: StageConfig,
-  { grants, designated = () => undefined }: StageParts = {},
+  { grants, exportLimits, designated = () => undefined }: StageParts = {},
 ): GatewayStages<ZoneImage> {
   const { zones, ttlSeconds: ttl, negativeTtlSeconds: negativeTtl, outsideOrder, outsideZones } = config;
   const options = {
@@ -50,7 +54,11 @@ export function createStages(
   };
   let rotation = 0;
   return {
-    createMerger: () => createMerger({ outsideOrder, ...(grants !== undefined && { grants }) }),
+    createMerger: () =>
+      createMerger({
+        ...{ outsideOrder, pins: { exports: exportLimits, owners: config.services } },
+        ...(grants !== undefined && { grants }),
+      }),
     // The serial is the time in seconds: it grows over restarts too (RFC 1982).
     compile: (clusterset, now, history) =>
       compileZoneImage(clusterset, { ...options, serial: Math.floor(now / 1000) % 2 ** 32 }, history),

@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { DEFAULT_GATEWAY_LIMITS } from "../gateway/limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
+import { ClusterId } from "../snapshot/schema.ts";
+import { ServicePattern } from "./access/push-credentials.ts";
 import { EdgeAudit } from "./audit.ts";
 import { EdgeClients } from "./clients.ts";
 import { Federation, SourceCluster } from "./federations.ts";
@@ -62,6 +64,11 @@ export const gatewaySettings = {
   nameServerAddresses: z.array(IpAddress).max(20).optional(),
   ttlSeconds: seconds(0, 3600).default(5),
   negativeTtlSeconds: seconds(0, 3600).default(5),
+  /** The cluster whose export decides the properties of a service, instead of the oldest. */
+  services: z
+    .array(z.strictObject({ service: ServicePattern, owner: ClusterId }))
+    .max(10_000)
+    .default([]),
   lease: Lease.prefault({}),
   /** One line for each push, registration and transfer (docs/reference/audit-log.md). */
   audit: EdgeAudit.prefault({}),

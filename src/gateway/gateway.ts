@@ -95,16 +95,13 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const remembered = dependencies.remembered ?? createMemoryRememberedStore();
     const records = await remembered.load();
     for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
-    const precedence = await Precedence.open({
-      store: remembered,
-      records,
-      stored,
-      onEvent,
-      now: unixTime(clock, now),
-    });
-    const reverse = ReverseMemory.from(remembered, records.values);
-    const gateway = new Gateway({ ...dependencies, damage }, precedence, reverse);
     const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, resumed(meta, clock)));
+    const precedence = await Precedence.open({
+      ...{ store: remembered, records, onEvent, now: unixTime(clock, now) },
+      stored: stored.map((one, index) => ({ ...one, live: kept[index]!.meta.expiresAt > now })),
+    });
+    const reverse = ReverseMemory.from(remembered, records.values, onEvent);
+    const gateway = new Gateway({ ...dependencies, damage }, precedence, reverse);
     gateway.#serving.start(kept, now);
     return gateway;
   }

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { RememberedStore } from "../store/remembered/remembered-store.ts";
 import { claimant, NO_HISTORY, type ReverseClaim, type ReverseHistory } from "../zone/reverse-order.ts";
+import type { OnGatewayEvent } from "./gateway-events.ts";
 
 type Orders = ReadonlyMap<string, readonly ReverseClaim[]>;
 
@@ -14,24 +15,30 @@ const Order = z.record(z.string().regex(/^(?:[0-9a-f]{8}|[0-9a-f]{32})$/), z.arr
  * it has the name, and whoever reports it later comes second.
  */
 export class ReverseMemory {
-  readonly #records: Pick<RememberedStore, "keep">;
+  readonly #store: RememberedStore;
+  readonly #onEvent: OnGatewayEvent;
   #orders: Orders;
   readonly #changed = new Set<number>();
-  #writing: Promise<void> | undefined;
+  #writing: Promise<void> = Promise.resolve();
 
-  private constructor(records: Pick<RememberedStore, "keep">, orders: Orders) {
-    this.#records = records;
+  private constructor(store: RememberedStore, orders: Orders, onEvent: OnGatewayEvent) {
+    this.#store = store;
+    this.#onEvent = onEvent;
     this.#orders = orders;
   }
 
-  /** @param values what is kept, by name; what is not an order of claims is left out */
-  static from(records: Pick<RememberedStore, "keep">, values: ReadonlyMap<string, unknown>): ReverseMemory {
+  /** @param values what the store keeps, by name; what is not an order of claims is left out */
+  static from(
+    store: RememberedStore,
+    values: ReadonlyMap<string, unknown>,
+    onEvent: OnGatewayEvent,
+  ): ReverseMemory {
     const orders = new Map<string, readonly ReverseClaim[]>();
     for (const [name, value] of values) {
       const read = name.startsWith(PREFIX) ? Order.safeParse(value) : undefined;
       for (const [key, order] of Object.entries(read?.data ?? {})) orders.set(key, order);
     }
-    return new ReverseMemory(records, orders);
+    return new ReverseMemory(store, orders, onEvent);
   }
 
   /** What the first image is compiled with. @param restored the clusters whose snapshots were loaded */
@@ -46,30 +53,28 @@ export class ReverseMemory {
     this.#orders = orders;
   }
 
-  /** Resolves when everything that counts is kept. Rejects where it cannot be written; it is tried again the next time. */
-  async kept(): Promise<void> {
-    while (this.#changed.size > 0 || this.#writing !== undefined) {
-      this.#writing ??= this.#write().finally(() => {
-        this.#writing = undefined;
-      });
-      await this.#writing;
-    }
+  /** Resolves when everything that counts is kept. What cannot be kept is reported, and tried again the next time. */
+  kept(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
   }
 
   async #write(): Promise<void> {
     const values = new Map<number, Record<string, readonly ReverseClaim[]>>();
     for (const record of this.#changed) values.set(record, {});
+    this.#changed.clear();
+    if (values.size === 0) return;
     for (const [key, order] of this.#orders) {
       const value = values.get(recordOf(key));
       if (value !== undefined) value[key] = order;
     }
-    for (const [record, value] of values) {
-      this.#changed.delete(record);
+    for (const [number, value] of values) {
+      const record = `${PREFIX}${number.toString(16).padStart(2, "0")}`;
       try {
-        await this.#records.keep(`${PREFIX}${record.toString(16).padStart(2, "0")}`, value);
+        await this.#store.keep(record, value);
       } catch (error) {
-        for (const again of values.keys()) this.#changed.add(again);
-        throw error;
+        this.#changed.add(number);
+        this.#onEvent({ event: "memory-not-kept", record, error });
       }
     }
   }

@@ -8,6 +8,8 @@ export interface ConflictSubject {
   readonly namespace: string;
   readonly name: string;
   readonly declaredBy: "service export" | "service import";
+  /** Whether the operator has named the first one as the owner. */
+  readonly isPinned?: boolean;
 }
 
 interface Property {
@@ -75,7 +77,8 @@ export function findConflicts(
   ) => {
     if (disagree.length === 0) return;
     const shown = (value.length > MAX_VALUE ? `${value.slice(0, MAX_VALUE - 1)}…` : value).toWellFormed();
-    const from = `${isExport ? "oldest " : ""}${subject.declaredBy} in ${JSON.stringify(winner)}`;
+    const rank = subject.isPinned ? "pinned " : isExport ? "oldest " : "";
+    const from = `${rank}${subject.declaredBy} in ${JSON.stringify(winner)}`;
     const using = united
       ? `Using the union ${JSON.stringify(shown)}, precedence to ${from}.`
       : `Using ${JSON.stringify(shown)} from ${from}.`;

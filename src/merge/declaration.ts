@@ -72,22 +72,21 @@ export function declareExports(contributions: readonly Contribution[]): Declarat
 }
 
 /**
- * The importers' declarations by cluster id: a ServiceImport carries no creation time of an export.
+ * The importers' declarations, first seen first, then by cluster id: a ServiceImport carries no creation time of an export.
  * As in CoreDNS, everything that is not `Headless` is a ClusterSetIP service, a missing type too.
  */
 export function declareImports(contributions: readonly Contribution[]): Declaration[] {
-  const declarations: Declaration[] = [];
-  for (const { clusterId, imported } of contributions) {
-    if (imported === undefined) continue;
-    declarations.push({
-      ...declareGlobalProperties(clusterId, imported),
-      type: imported.type === "Headless" ? "Headless" : "ClusterSetIP",
-      labels: NOTHING,
-      annotations: NOTHING,
-      ipFamilies: [],
-    });
-  }
-  return declarations.sort((left, right) => compareText(left.clusterId, right.clusterId));
+  const importers: { since: number; clusterId: string; imported: ImportedService }[] = [];
+  for (const { clusterId, imported, importedSince = Number.MAX_VALUE } of contributions)
+    if (imported !== undefined) importers.push({ since: importedSince, clusterId, imported });
+  importers.sort((left, right) => left.since - right.since || compareText(left.clusterId, right.clusterId));
+  return importers.map(({ clusterId, imported }) => ({
+    ...declareGlobalProperties(clusterId, imported),
+    type: imported.type === "Headless" ? "Headless" : "ClusterSetIP",
+    labels: NOTHING,
+    annotations: NOTHING,
+    ipFamilies: [],
+  }));
 }
 
 function declareGlobalProperties(clusterId: string, said: ExportedService | ImportedService) {

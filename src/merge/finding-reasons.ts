@@ -4,6 +4,7 @@
  */
 export const FINDING_REASONS = [
   "DuplicatePort",
+  "ExportNotAllowed",
   "HostNameLeftOut",
   "ImplausibleTimestamp",
   "InvalidAddress",
@@ -30,6 +31,7 @@ export const FINDING_REASONS = [
   "NoService",
   "NoServiceName",
   "NoSourceCluster",
+  "OwnerNotExporting",
   "ReverseNameTaken",
   "SourceClusterNotGranted",
   "TooMany",

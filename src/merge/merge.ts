@@ -5,6 +5,7 @@ import type { Contribution, SetBack } from "./declaration.ts";
 import type { Grants } from "./grants.ts";
 import { listLocalZones } from "./local-zones.ts";
 import { compareText } from "./order.ts";
+import { createPinTable, PINNED, type Pins, type PinTable } from "./pins.ts";
 import { type MergedService, mergeService } from "./service.ts";
 
 export type { AddressSource } from "./addresses.ts";
@@ -15,6 +16,8 @@ export interface MergeOptions {
   readonly outsideOrder?: readonly AddressSource[];
   /** For which other clusters importers speak. Default: each for all. */
   readonly grants?: Grants;
+  /** What clusters may export, and whose export decides. Default: anything, and the oldest. */
+  readonly pins?: Pins | undefined;
 }
 
 /** What is remembered of when clusters told of services first, by `<namespace>/<name>`. */
@@ -61,7 +64,12 @@ export function mergeClusterset(snapshots: readonly ClusterSnapshot[], options?:
  * A merger that remembers its last result: a service whose exports and imports are the same objects as
  * before, under the same clusters, is taken over as it is. Snapshots are taken as immutable.
  */
-export function createMerger({ outsideOrder = DEFAULT_OUTSIDE_ORDER, grants }: MergeOptions = {}): Merger {
+export function createMerger({
+  outsideOrder = DEFAULT_OUTSIDE_ORDER,
+  grants,
+  pins,
+}: MergeOptions = {}): Merger {
+  const table = createPinTable(pins);
   let memos = new Map<string, Memo>();
   let sorted: readonly ServiceKey[] = [];
 
@@ -70,7 +78,7 @@ export function createMerger({ outsideOrder = DEFAULT_OUTSIDE_ORDER, grants }: M
     const findings = live.flatMap(({ clusterId, findings: own }) =>
       Object.values(own).map((finding) => ({ ...finding, clusterId })),
     );
-    const groups = groupByService(live, findings, remembered);
+    const groups = groupByService(live, findings, remembered, table);
     const viewers = listViewers(live, withAbsent);
     const next = new Map<string, Memo>();
     for (const [key, { service, contributions }] of groups) {
@@ -136,6 +144,7 @@ function groupByService(
   live: readonly ClusterSnapshot[],
   findings: ClusterFinding[],
   remembered: Remembered | undefined,
+  pins: PinTable,
 ): Map<string, Group> {
   const groups = new Map<string, Group>();
   for (const { clusterId, namespaces, exports, imports } of live) {
@@ -155,6 +164,13 @@ function groupByService(
         findings.push({ clusterId, reason: "NoNamespace", kind, namespace, name, message });
         return;
       }
+      if (exported !== undefined && !pins.mayExport(clusterId, key)) {
+        const { namespace, name } = service;
+        const message = `push.credentials[].exports does not let ${clusterId} export this service; its export is left out`;
+        findings.push({ clusterId, reason: "ExportNotAllowed", kind, namespace, name, message });
+        if (imported === undefined) return;
+        exported = undefined;
+      }
       if (group === undefined) {
         group = { service, contributions: [] };
         groups.set(key, group);
@@ -163,7 +179,8 @@ function groupByService(
         clusterId,
         exported,
         imported,
-        setBack: exported === undefined ? undefined : instead?.get(key),
+        setBack:
+          exported === undefined ? undefined : pins.ownerOf(key) === clusterId ? PINNED : instead?.get(key),
         importedSince: imported === undefined ? undefined : heard?.get(key),
       });
     };
@@ -171,6 +188,18 @@ function groupByService(
       contribute("ServiceExport", key, exports[key], Object.hasOwn(imports, key) ? imports[key] : undefined);
     for (const key of Object.keys(imports))
       if (!Object.hasOwn(exports, key)) contribute("ServiceImport", key, undefined, imports[key]);
+  }
+  for (const [key, { service, contributions }] of groups) {
+    const owner = pins.ownerOf(key);
+    const exporters = contributions.filter(({ exported }) => exported !== undefined);
+    if (owner === undefined || exporters.some(({ clusterId }) => clusterId === owner)) continue;
+    for (const { clusterId } of exporters)
+      findings.push({
+        ...{ clusterId, reason: "OwnerNotExporting", kind: "ServiceExport" },
+        ...{ namespace: service.namespace, name: service.name },
+        message:
+          "the cluster that the setting services names as the owner does not export this service; the oldest export decides",
+      });
   }
   return groups;
 }

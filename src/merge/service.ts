@@ -1,6 +1,6 @@
 import { type AddressSource, chooseAddresses, NO_ADDRESSES } from "./addresses.ts";
 import type { ClusterFinding, ClustersetService, Conflict } from "./clusterset.ts";
-import { findConflicts } from "./conflicts.ts";
+import { type ConflictSubject, findConflicts } from "./conflicts.ts";
 import {
   type Contribution,
   type Declaration,
@@ -11,6 +11,7 @@ import {
 } from "./declaration.ts";
 import { gatherEndpoints } from "./endpoints.ts";
 import { applyGrants, type Grants } from "./grants.ts";
+import { PINNED } from "./pins.ts";
 import { describePort, unitePorts } from "./ports.ts";
 import { listShards } from "./shards.ts";
 
@@ -70,7 +71,12 @@ export function mergeService(
     ),
     endpoints,
   };
-  const subject = { namespace, name, declaredBy: exported ? "service export" : "service import" } as const;
+  const subject: ConflictSubject = {
+    ...{ namespace, name, declaredBy: exported ? "service export" : "service import" },
+    isPinned: contributions.some(
+      ({ clusterId, setBack }) => clusterId === winner.clusterId && setBack === PINNED,
+    ),
+  };
   const duplicates = union.duplicates.map(({ clusterId, port }) => ({
     clusterId,
     reason: "DuplicatePort",

@@ -7,7 +7,7 @@ import type { Decoded } from "../resolve/ask.ts";
 export interface DnsCase {
   readonly section: string;
   readonly ask: readonly [name: string, type: string];
-  /** The source cluster; that of the table unless told, null for outside. */
+  /** The source cluster; that of the table by default, null for outside. */
   readonly view?: string | null;
   /** Default: NOERROR. REFUSED: the name is outside every zone. */
   readonly rcode?: "NXDOMAIN" | "REFUSED";

@@ -9,7 +9,16 @@ export type Config = z.input<typeof ServeConfig>;
 /** The keys of the config file that a host is started with; every other one has its default. */
 export type HostSettings = Pick<
   Config,
-  "access" | "zones" | "federations" | "sourceCluster" | "lease" | "publicUrl" | "cors" | "push" | "limits"
+  | "access"
+  | "zones"
+  | "federations"
+  | "sourceCluster"
+  | "lease"
+  | "services"
+  | "publicUrl"
+  | "cors"
+  | "push"
+  | "limits"
 >;
 
 /** A host that the suite runs against. */

@@ -23,7 +23,7 @@ export interface Sent {
 export interface PushApi {
   /** `path` is below `/api/v1/clusters/`. */
   send(method: string, path: string, sent?: Sent): Promise<Response>;
-  /** A full snapshot of the cluster "west", a small one unless told. */
+  /** A full snapshot of the cluster "west", a small one by default. */
   put(snapshot?: unknown, sent?: Sent): Promise<Response>;
 }
 

@@ -18,6 +18,7 @@ import { httpWorld, WHO, WHO_BY_VIEW } from "./cases/http-world.ts";
 import { jsonCases } from "./cases/json.ts";
 import { longTokens } from "./cases/long-tokens.ts";
 import { PUBLIC_URL, pageCases } from "./cases/pages.ts";
+import { expectPins, pinSettings } from "./cases/pins.ts";
 import { PUSH_BOUNDS, pushLimitCases, pushRefusalCases } from "./cases/push-refusals.ts";
 import { pushScenarios } from "./cases/push-scenarios.ts";
 import { leaseOverCases, notReadyCases, readyCases } from "./cases/readiness.ts";
@@ -51,7 +52,8 @@ const SETTINGS: HostSettings = {
   lease: { minimumSeconds: 1 },
   publicUrl: PUBLIC_URL,
   cors: { origins: "*" },
-  push: { credentials: [...credentialsOf(TOKENS), LONG_TOKENS.credential] },
+  push: { credentials: [...credentialsOf(TOKENS), LONG_TOKENS.credential, ...pinSettings.credentials] },
+  services: pinSettings.services,
 };
 
 const RESTRICTED = await restrictedRules();
@@ -104,6 +106,7 @@ export function describeHost(host: HostUnderTest): void {
       beforeEach(leave);
       afterAll(leave);
       httpTable("refuses", pushRefusalCases, fetch);
+      it("pins what a cluster may export, and who owns a service", () => expectPins(pushApi(fetch)));
       httpTable("long tokens", LONG_TOKENS.cases, (request) =>
         (running.workerFetch ?? running.fetch)(request),
       );

@@ -15,7 +15,7 @@ export type EndpointSpec =
 export interface ExportOptions {
   /** `clusterIP: None`. */
   headless?: boolean;
-  /** One port, `port` of the Service and `targetPort` of the slices; http 80 and 8080 unless told. */
+  /** One port, `port` of the Service and `targetPort` of the slices; http 80 and 8080 by default. */
   port?: { name: string; port: number; targetPort?: number };
   /** Further fields of the Service's spec. */
   spec?: object;

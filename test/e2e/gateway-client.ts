@@ -5,7 +5,7 @@ import { type DnsAnswer, queryDoh } from "./servers/dns.ts";
 
 /** What may vary between questions: who asks, and how. */
 export interface AskOptions {
-  /** The cluster that asks; outside unless told. */
+  /** The cluster that asks; outside by default. */
   view?: string;
   method?: "GET" | "POST";
 }

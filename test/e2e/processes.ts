@@ -9,7 +9,7 @@ import { ServerProcess } from "./servers/process.ts";
 
 /** How a gateway under test is set up. */
 export interface GatewayOptions {
-  /** A new temporary folder unless told. */
+  /** A new temporary folder by default. */
   stateDir?: string;
   /** Clusters that may push, each with a token of its own. */
   clusters?: string[];
@@ -27,7 +27,7 @@ export interface GatewayOptions {
   leaseSeconds?: number;
   /** Further keys of the config file. */
   config?: Record<string, unknown>;
-  /** A free port unless told. */
+  /** A free port by default. */
   port?: number;
   /** Further variables of its environment. */
   env?: Record<string, string>;
@@ -127,7 +127,7 @@ export interface SyncOptions {
   manifests?: string;
   clusterId?: string;
   gateways: (GatewayClient & { ca: string })[];
-  /** The file of the first gateway for `clusterId` unless told. */
+  /** The file of the first gateway for `clusterId` by default. */
   tokenFile?: string;
   /** Further flags. */
   args?: string[];

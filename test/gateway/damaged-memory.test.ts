@@ -207,6 +207,20 @@ describe("a state folder", () => {
     expect(again.events).toContainEqual({ event: "memory-lost", record: "@founding" });
   });
 
+  it("that lost all memory believes no stored cluster whose lease has expired", async () => {
+    const store = createMemoryStore();
+    const world = await openSharedService(inMemory({ store }));
+    await world.put("west", { exportedAt: HONEST });
+    await world.put("east");
+    await world.at(day(40));
+    await world.put("west", { exportedAt: HONEST });
+    await world.put("east", { exportedAt: FORGED }, 60);
+    world.clock.stall(2 * MINUTE);
+    const again = await openSharedService(inMemory({ store }), world.clock);
+    await again.put("east", { exportedAt: FORGED });
+    expect(again.owner()).toBe("west");
+  });
+
   it("whose newest snapshot is damaged falls back to an older one, whose withdrawn exports gain nothing", async () => {
     const directory = stateDirectory();
     const world = await openSharedService(inFolder(directory), new FakeClock(day(1)));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { createMemoryRememberedStore } from "../../src/store/remembered/remembered-store.ts";
-import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
 import {
   type AddressKind,
   DAY,
@@ -217,4 +217,37 @@ it("one finding names the first addresses that were taken, and counts the others
   expect(finding).toMatch(
     /10\.0\.0\.0 is of shop\/db in "east", 10\.0\.0\.1 is .*, and of 295 more addresses$/,
   );
+});
+
+it("a push and leaving are accepted while the order cannot be kept, and it is kept with the next change", async () => {
+  const remembered = createMemoryRememberedStore();
+  const stores = { store: createMemoryStore(), remembered };
+  let isFull = true;
+  const keep: typeof remembered.keep = async (name, value) => {
+    if (isFull && name.startsWith("addresses@")) throw new Error("no space left on device");
+    await remembered.keep(name, value);
+  };
+  const world = await openReverseWorld(async () => ({ ...stores, remembered: { ...remembered, keep } }));
+  await world.put(reporting("east", "headless", { db: { since: YOUNG, has: [V4] } }));
+  await world.put(reporting("west", "headless", { old: { since: OLD, has: [V4] } }));
+  await world.put(reporting("north", "headless", { one: { since: OLD, has: [V4] } }));
+  await world.leave("north");
+  expect(world.owner(V4)).toBe("east.db");
+  isFull = false;
+  await world.put(reporting("north", "headless", { one: { since: OLD, has: [V6] } }));
+  await world.restart();
+  expect(world.owner(V4)).toBe("east.db");
+});
+
+it("a cluster that another one keeps out of the answers for a while does not lose a reverse name", async () => {
+  const world = await openReverseWorld();
+  const headless = snapshot("east", {
+    imports: { "shop/db": imported({ type: "Headless", endpoints: { east: endpoints({ address: V4 }) } }) },
+  });
+  await world.put(headless);
+  await world.put(reporting("west", "headless", { old: { since: OLD, has: [V4] } }));
+  await world.put(snapshot("north", { exports: { "shop/db": exported({ exportedAt: OLD }) } }));
+  expect(world.owner(V4)).toBe("west.old");
+  await world.put(snapshot("north"));
+  expect(world.owner(V4)).toBe("east.db");
 });

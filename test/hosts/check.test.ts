@@ -213,6 +213,25 @@ endpoints: [{ addresses: [10.0.0.1], hostname: db-0 }]
   });
 });
 
+describe("pins", () => {
+  const both = () => [manifests("a", service(HTTP)), manifests("b", service(HTTP))];
+
+  it("leave exports out that are not in --exports, with a finding", async () => {
+    const { code, err } = await run(both(), { exports: ["a=payroll,*/db"] });
+    expect(code).toBe(1);
+    expect(err.join("\n")).toMatch(
+      /ServiceExport shop\/web: .*push\.credentials\[\]\.exports does not let a export/,
+    );
+    expect((await run(both(), { exports: ["a=shop", "b=*"] })).code).toBe(0);
+  });
+
+  it("name an owner by --owner, and say so where it does not export the service", async () => {
+    expect((await run(both(), { owner: ["shop/*=b"] })).code).toBe(0);
+    const { code, err } = await run(both(), { owner: ["shop/web=c"] });
+    expect([code, err.join("\n")]).toEqual([1, expect.stringContaining("the setting services names")]);
+  });
+});
+
 const ALIAS = `
 ---
 apiVersion: v1
@@ -346,6 +365,18 @@ describe("inputs that cannot be checked", () => {
         /--speaks-for "a?.*" is not a grant such as hub=\*/,
       ],
     ),
+    [
+      "what is no limit",
+      () => [manifests("a", service(HTTP))],
+      { exports: ["a"] },
+      /--exports "a" is not CLUSTER=SERVICES/,
+    ],
+    [
+      "what is no owner",
+      () => [manifests("a", service(HTTP))],
+      { owner: ["Shop=a"] },
+      /--owner "Shop=a" is not SERVICE=CLUSTER/,
+    ],
     [
       "the view of an unknown cluster",
       () => [manifests("a", service(HTTP))],

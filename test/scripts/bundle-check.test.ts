@@ -38,7 +38,7 @@ describe("a Worker with planted mistakes", () => {
 it("a Worker that is too large fails", () => {
   const script = randomBytes(200_001);
   expect(describeBundle({ script, metafile: bundleOf({}) }).faults).toEqual([
-    expect.stringMatching(/^the Worker has 200\d\d\d octets compressed; the most is 200000$/),
+    expect.stringMatching(/^the Worker has 200\d\d\d bytes compressed; at most 200000 are allowed$/),
   ]);
 });
 
@@ -50,7 +50,7 @@ describe("the project's Worker", () => {
   });
 });
 
-/** A bundle of these modules: what each imports, and its octets. */
+/** A bundle of these modules: what each imports, and its bytes. */
 function bundleOf(modules: Record<string, readonly [imports: readonly string[], bytes: number]>): Metafile {
   const inputs: Metafile["inputs"] = {};
   const [entryPoint] = Object.keys(modules);

@@ -3,6 +3,7 @@ import { type AuthoritySettings, createAuthority, type PushAuthority } from "../
 import type { CertificatePattern } from "../../access/certificates.ts";
 import type { KeySource } from "../../access/oidc-keys.ts";
 import type { Grants } from "../../merge/grants.ts";
+import { SERVICE_PATTERN } from "../../merge/pins.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { Certificate, CredentialName, countOf, TokenSha256, text } from "../values.ts";
 import { type IssuedTokens, issuerSettings, type KeysAccess, keySourceOf, whoseTokens } from "./issuer.ts";
@@ -11,6 +12,14 @@ import { type IssuedTokens, issuerSettings, type KeysAccess, keySourceOf, whoseT
 export const SpeaksFor = z.union([z.literal("*"), z.array(ClusterId).max(10_000)], {
   error: 'must be "*" or a list of cluster ids',
 });
+
+/** A namespace, or `<namespace>/<name>`, with `*`. */
+export const ServicePattern = z
+  .string()
+  .regex(SERVICE_PATTERN, "must be NAMESPACE or NAMESPACE/SERVICE, with * for any characters");
+
+/** What a cluster may export. */
+export const Exports = z.array(ServicePattern).max(10_000);
 
 const { edge: Oidc, files: OidcWithFiles } = issuerSettings({
   subject: z.union([text, z.array(text).min(1).max(100)]),
@@ -28,6 +37,7 @@ export const PushCredential = z
     oidc: OidcWithFiles.optional(),
     certificate: Certificate.optional(),
     speaksFor: SpeaksFor.optional(),
+    exports: Exports.optional(),
   })
   .refine(
     (value) => countOf(value, KINDS) === 1,
@@ -43,6 +53,7 @@ export const EdgePushCredential = z
     tokenSha256: TokenSha256.optional(),
     oidc: Oidc.optional(),
     speaksFor: SpeaksFor.optional(),
+    exports: Exports.optional(),
   })
   .refine((value) => countOf(value, ["tokenSha256", "oidc"]) === 1, "must have one of tokenSha256 and oidc");
 export type EdgePushCredential = z.infer<typeof EdgePushCredential>;
@@ -62,6 +73,16 @@ export function grantsOf(
     else grants.set(clusterId, new Set([...(before ?? []), ...speaksFor]));
   }
   return grants;
+}
+
+/** What clusters may export: the lists of all credentials of a cluster together. One without any list may export anything. */
+export function exportLimitsOf(
+  credentials: readonly { readonly clusterId: string; readonly exports?: readonly string[] | undefined }[],
+): ReadonlyMap<string, readonly string[]> {
+  const limits = new Map<string, readonly string[]>();
+  for (const { clusterId, exports } of credentials)
+    if (exports !== undefined) limits.set(clusterId, [...(limits.get(clusterId) ?? []), ...exports]);
+  return limits;
 }
 
 /** A credential for pushing, or for transfer, which is of no cluster. */

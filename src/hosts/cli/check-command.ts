@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import type { Output } from "../commands/output.ts";
-import { clusterZoneOptions, repeat, speaksForOption } from "./flags.ts";
+import { clusterZoneOptions, pinOptions, repeat, speaksForOption } from "./flags.ts";
 
 /** `clusterset-doh check`; passes its exit code to `setExitCode`. */
 export function checkCommand(output: Output, setExitCode: (code: number) => void): Command {
@@ -20,6 +20,7 @@ export function checkCommand(output: Output, setExitCode: (code: number) => void
       repeat,
     );
   command.addOption(speaksForOption());
+  for (const option of pinOptions()) command.addOption(option);
   for (const option of clusterZoneOptions()) command.addOption(option);
   return command
     .addOption(

@@ -33,6 +33,19 @@ export function speaksForOption(): Option {
   return option.argParser(repeat);
 }
 
+/** `--exports` and `--owner`, with the same meaning as `push.credentials[].exports` and `services`. */
+export function pinOptions(): Option[] {
+  const exports = new Option(
+    "--exports <cluster=services>",
+    "what a cluster may export, as push.credentials[].exports of serve: east=shop,payroll/db; repeatable",
+  );
+  const owner = new Option(
+    "--owner <service=cluster>",
+    "whose export decides a service, as services of serve: shop/web=east; repeatable",
+  );
+  return [exports.argParser(repeat), owner.argParser(repeat)];
+}
+
 /** `--log-level`, of every long-running command. */
 export function logLevel(): Option {
   const option = new Option("--log-level <level>", "how much is logged, as JSON lines on stderr");

@@ -4,6 +4,7 @@ import { mergeClusterset } from "../../merge/merge.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { ListedRecord } from "../../zone/listing.ts";
 import { type ListedZone, listZones, type ZoneSelection } from "./listed-zones.ts";
+import { type PinFlags, readPins } from "./pin-flags.ts";
 import { readGrants } from "./speaks-for-flag.ts";
 
 /** The zones that the gateway would serve, with all problems. */
@@ -25,11 +26,12 @@ export interface CheckReport {
 export function mergeInputs(
   snapshots: readonly ClusterSnapshot[],
   speaksFor: readonly string[] | undefined,
+  pins?: PinFlags,
 ): Clusterset {
   const clusters = snapshots.map(({ clusterId }) => clusterId);
   const twice = clusters.find((clusterId, index) => clusters.indexOf(clusterId) !== index);
   if (twice !== undefined) throw new UsageError(`two inputs have the cluster id ${JSON.stringify(twice)}`);
-  return mergeClusterset(snapshots, { grants: readGrants(speaksFor, clusters) });
+  return mergeClusterset(snapshots, { grants: readGrants(speaksFor, clusters), pins: readPins(pins) });
 }
 
 /**
@@ -40,8 +42,9 @@ export function checkSnapshots(
   snapshots: readonly ClusterSnapshot[],
   speaksFor: readonly string[] | undefined,
   selection: ZoneSelection,
+  pins?: PinFlags,
 ): CheckReport {
-  const clusterset = mergeInputs(snapshots, speaksFor);
+  const clusterset = mergeInputs(snapshots, speaksFor, pins);
   const clusters = clusterset.clusters.map(({ clusterId }) => clusterId);
   if (selection.view !== undefined && !clusters.includes(selection.view))
     throw new UsageError(

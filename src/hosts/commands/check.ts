@@ -16,6 +16,9 @@ export interface CheckFlags extends ClusterZoneFlags {
   readonly federation?: readonly string[] | undefined;
   /** `CLUSTER=*` or `CLUSTER=CLUSTER,…` each. */
   readonly speaksFor?: readonly string[] | undefined;
+  /** `CLUSTER=SERVICE,…` and `SERVICE=CLUSTER` each. */
+  readonly exports?: readonly string[] | undefined;
+  readonly owner?: readonly string[] | undefined;
   readonly format: "zone" | "json";
   readonly strict?: boolean | undefined;
 }
@@ -35,6 +38,7 @@ export async function check(inputs: readonly string[], flags: CheckFlags, output
       view: flags.view,
       federations: (flags.federation ?? []).map(readFederationFlag),
     },
+    flags,
   );
   const problems = read.flatMap((input) => input.problems);
   if (flags.format === "json") {

@@ -17,8 +17,10 @@ export interface OpenAuditSink {
  * @throws {UsageError} for a file that cannot be opened
  */
 export function openAuditSink(file: string | undefined, logger: Logger, log: Log): OpenAuditSink {
-  if (file === undefined)
-    return { sink: auditToLog(logTo(logger.child({}, { level: "info" }))), close: () => {} };
+  if (file === undefined) {
+    const level = logger.level === "silent" ? "silent" : "info";
+    return { sink: auditToLog(logTo(logger.child({}, { level }))), close: () => {} };
+  }
   const descriptor = open(file);
   let isFailing = false;
   return {

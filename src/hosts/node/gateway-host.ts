@@ -5,7 +5,7 @@ import { QueryCounters } from "../../answer/query-counters.ts";
 import { assemble } from "../../assembly/assemble.ts";
 import { createAudit } from "../../assembly/audit.ts";
 import { logStore } from "../../assembly/log.ts";
-import { grantsOf } from "../../config/access/push-credentials.ts";
+import { exportLimitsOf, grantsOf } from "../../config/access/push-credentials.ts";
 import { formatListenAddress, parseListenAddress } from "../../config/listen-address.ts";
 import type { ServeConfig } from "../../config/serve-config.ts";
 import { UsageError } from "../../config/usage-error.ts";
@@ -129,6 +129,7 @@ async function startParts(
     }),
     images: {
       ...{ store, damage, remembered, authority: pushing, grants: grantsOf(config.push.credentials) },
+      exportLimits: exportLimitsOf(config.push.credentials),
       transfer: config.transfer.credentials.length > 0 ? secondaries : undefined,
       transferKey: access.transferKey?.current,
     },

@@ -41,13 +41,19 @@ export class ClustersetObject extends DurableObject<Environment> {
   }
 
   async #open(storage: DurableObjectStorage, settings: WorkerSettings): Promise<void> {
-    const { config, authority, grants, access } = settings;
+    const { config, authority, grants, exportLimits, access } = settings;
     const leases = new LeaseAlarm(storage, await storage.getAlarm(), (err) =>
       log("error", "alarm-failed", "the object's alarm for the next lease could not be set", { err }),
     );
     const { gateway, pushRoutes, transferRoutes } = await openPrimary(
       {
-        ...{ config, log, stages: createStages(config, { grants }), rules: access.rules, clock: systemClock },
+        ...{
+          config,
+          log,
+          stages: createStages(config, { grants, exportLimits }),
+          rules: access.rules,
+          clock: systemClock,
+        },
         audit: createAudit(config.audit, auditToLog(log)),
         // The Worker passes requests on as Cloudflare gave them to it.
         clientAddress: (request) => request.header("cf-connecting-ip") ?? undefined,

@@ -17,7 +17,7 @@ export async function longTokens() {
       .setProtectedHeader({ alg: "ES256", kid: "groups" })
       .setExpirationTime("1h")
       .sign(privateKey);
-  /** A token of exactly that many characters. Three octets of claims are four of the token. */
+  /** A token of exactly that many characters. Three bytes of claims are four of the token. */
   const tokenOf = async (length: number): Promise<string> => {
     const groups = Array.from({ length: 300 }, (_, index) => `cn=group-${index},ou=groups`);
     for (let fill = Math.floor(((length - 12_000) * 3) / 4); ; fill++) {

@@ -5,9 +5,9 @@ import { Rcode } from "./query-judge.ts";
 export interface AttackQuery {
   readonly title: string;
   readonly query: Buffer;
-  /** "no query": octets that are none, which get 400 over HTTP. */
+  /** "no query": bytes that are none, which get 400 over HTTP. */
   readonly gets: number | "no query";
-  /** The longest answer to it, in octets. Default: the query's length and 300. */
+  /** The longest answer to it, in bytes. Default: the query's length and 300. */
   readonly most?: number;
 }
 
@@ -49,7 +49,7 @@ function opt(options: Uint8Array): Buffer {
 
 const option = (code: number, length: number) =>
   Buffer.concat([Buffer.of(code >> 8, code & 255, length >> 8, length & 255), Buffer.alloc(length, 0x61)]);
-/** A record of one octet of name and eleven of the rest, without data. */
+/** A record of one byte of name and eleven of the rest, without data. */
 const RECORD = Buffer.of(0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0);
 
 const opcodes: AttackQuery[] = Array.from({ length: 15 }, (_, index) => ({

@@ -28,7 +28,7 @@ export function headerBlock(
   ]);
 }
 
-/** A field with its name and value in full. @param first the pattern of the first octet, 0x40 to have the dynamic table keep it */
+/** A field with its name and value in full. @param first the pattern of the first byte, 0x40 to have the dynamic table keep it */
 export function literal(name: string, value: string, first = 0): Buffer {
   return Buffer.concat([Buffer.of(first), text(name), text(value)]);
 }

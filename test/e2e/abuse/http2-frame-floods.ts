@@ -25,7 +25,7 @@ export interface Flood {
   readonly isDeaf?: boolean;
 }
 
-/** Headers of which 4,000 octets go into the dynamic table, and a thousand references to them: 4 MB out of one kilobyte. */
+/** Headers of which 4,000 bytes go into the dynamic table, and a thousand references to them: 4 MB out of one kilobyte. */
 const filling = Buffer.concat([GET, literal("x", "y".repeat(4000), 0x40)]);
 const referring = Buffer.concat([GET, Buffer.alloc(1000, 0xbe)]);
 

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openRaw } from "./raw-socket.ts";
 
-/** The type octets of frames (RFC 9113 section 6). */
+/** The type bytes of frames (RFC 9113 section 6). */
 export const FrameType = {
   DATA: 0,
   HEADERS: 1,
@@ -33,7 +33,7 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** One frame in octets. */
+/** One frame in bytes. */
 export function frame(type: number, flags: number, stream: number, payload: Uint8Array = NOTHING): Buffer {
   const octets = Buffer.allocUnsafe(9 + payload.length);
   octets.writeUIntBE(payload.length, 0, 3);
@@ -46,7 +46,7 @@ export function frame(type: number, flags: number, stream: number, payload: Uint
 
 const NOTHING = new Uint8Array(0);
 
-/** A number in four octets: an error code, an increment of a window. */
+/** A number in four bytes: an error code, an increment of a window. */
 export function uint32(value: number): Buffer {
   const octets = Buffer.allocUnsafe(4);
   octets.writeUInt32BE(value);
@@ -99,12 +99,12 @@ export class RawHttp2Connection {
     return connection;
   }
 
-  /** Sends octets, as far as the connection is still there. */
+  /** Sends bytes, as far as the connection is still there. */
   send(...octets: readonly Uint8Array[]): void {
     if (this.socket.writable) this.socket.write(octets.length === 1 ? octets[0]! : Buffer.concat(octets));
   }
 
-  /** Sends octets and waits until the other side takes more of them, or is gone. */
+  /** Sends bytes and waits until the other side takes more of them, or is gone. */
   async sendAndDrain(...octets: readonly Uint8Array[]): Promise<void> {
     this.send(...octets);
     if (this.socket.writableNeedDrain && !this.socket.destroyed)

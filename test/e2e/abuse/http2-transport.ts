@@ -52,7 +52,7 @@ export class Http2Transport implements QueryTransport {
   }
 
   static async open(options: RawConnectionOptions): Promise<Http2Transport> {
-    // Without a dynamic table a status is the same octets each time.
+    // Without a dynamic table a status is the same bytes each time.
     const settings = { [Setting.HEADER_TABLE_SIZE]: 0, [Setting.INITIAL_WINDOW_SIZE]: 1 << 20 };
     const connection = await RawHttp2Connection.open({ ...options, settings });
     connection.send(frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(WINDOW)));

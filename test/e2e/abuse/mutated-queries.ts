@@ -49,7 +49,7 @@ const mutation = fc.tuple(fc.nat({ max: 15 }), fc.nat({ max: 0xffff }), fc.nat({
 
 /**
  * DNS queries, of which most are damaged in up to three places: bits, counts, lengths, cuts, repetitions, pointers, other queries'
- * octets. Shrinks to what is well-formed.
+ * bytes. Shrinks to what is well-formed.
  */
 export const mutatedQueries: fc.Arbitrary<Buffer> = fc
   .tuple(wellFormed, fc.array(mutation, { maxLength: 3 }), fc.nat({ max: 0xffff }))

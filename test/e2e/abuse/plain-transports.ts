@@ -62,7 +62,7 @@ export class UdpTransport implements QueryTransport {
   }
 }
 
-/** Asks over TCP or TLS, pipelined; octets that are no query end a connection, and the next one is opened. */
+/** Asks over TCP or TLS, pipelined; bytes that are not a query end a connection, and the next one is opened. */
 export class StreamTransport implements QueryTransport {
   readonly name: string;
   readonly isDatagram = false;

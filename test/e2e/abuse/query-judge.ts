@@ -1,11 +1,11 @@
-/** How a transport takes octets that are no query at all: with a status of HTTP, silence, or the end of the connection. */
+/** How a transport takes bytes that are not a query: with a status of HTTP, silence, or the end of the connection. */
 export type Verdict = "no-query" | Judgement;
 
 /** What a query must get, by the specifications alone. */
 export interface Judgement {
   /** Every rcode that fits the query, extended ones included (RFC 6891 section 6.1.3). */
   readonly rcodes: readonly number[];
-  /** The octets of the question section that must come back; none where the query cannot be read (RFC 1035 section 4.1.1). */
+  /** The bytes of the question section that must come back; none where the query cannot be read (RFC 1035 section 4.1.1). */
   readonly question: Uint8Array;
   readonly hasOpt: boolean;
   /** The longest answer over UDP (RFC 6891 section 6.2.5). */
@@ -73,14 +73,14 @@ export function judge(query: Buffer, zones: readonly string[], designated: strin
   return readable(Rcode.REFUSED);
 }
 
-/** A name as text in lower case, octets that could be mistaken for something else escaped; undefined where it is malformed or compressed. */
+/** A name as text in lower case, bytes that could be mistaken for something else escaped; undefined where it is malformed or compressed. */
 function readName(message: Buffer, start: number): { text: string; end: number } | undefined {
   const labels: string[] = [];
   let at = start;
   for (;;) {
     const length = message[at];
     if (length === undefined || length > 63 || at + 1 + length > message.length) return undefined;
-    // 255 octets, with the root's.
+    // 255 bytes, with the root's.
     if (at + 1 + length - start > (length === 0 ? 255 : 254)) return undefined;
     if (length === 0) return { text: labels.join("."), end: at + 1 };
     const label = message.toString("latin1", at + 1, at + 1 + length);

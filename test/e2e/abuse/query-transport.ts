@@ -5,14 +5,14 @@ export type Reaction = Buffer | number | "nothing";
 export interface QueryTransport {
   readonly name: string;
   readonly isDatagram: boolean;
-  /** What octets get that are no query at all. */
+  /** What bytes get that are no query at all. */
   readonly noQuery: Reaction;
   /** Asks them all, several of them in flight; the reactions are in their order. IDs have to differ. */
   exchange(queries: readonly Buffer[]): Promise<Reaction[]>;
   close(): void;
 }
 
-/** Whether these octets are a query at all: whole header, QR clear (RFC 1035 section 4.1.1). */
+/** Whether these bytes are a query at all: whole header, QR clear (RFC 1035 section 4.1.1). */
 export function isQuery(octets: Buffer): boolean {
   return octets.length >= 12 && (octets[2]! & 0x80) === 0;
 }

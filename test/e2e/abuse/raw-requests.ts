@@ -15,7 +15,7 @@ export interface RawResponse {
   readonly text: string;
 }
 
-/** A request whose path goes out octet by octet as it is given. */
+/** A request whose path goes out byte by byte as it is given. */
 export interface RawRequest {
   readonly method: string;
   readonly path: string;

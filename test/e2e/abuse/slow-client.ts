@@ -40,7 +40,7 @@ async function opened(socket: Socket, event: "connect" | "secureConnect"): Promi
 }
 
 /**
- * Sends the first octets at once and the others one by one with a pause, for ever, until the other side ends the connection: for ever
+ * Sends the first bytes at once and the others one by one with a pause, for ever, until the other side ends the connection: for ever
  * means that the test runs into its deadline.
  * @returns what was received
  */

@@ -66,7 +66,7 @@ const headers = (flags: number, length = 0) => {
   return Buffer.concat([PREFACE, whole]);
 };
 
-/** What a client opens, what it sends at once, and what it goes on with octet by octet. */
+/** What a client opens, what it sends at once, and what it goes on with byte by byte. */
 const slow: [string, () => Promise<Socket>, () => string | Buffer, string?][] = [
   ["nothing after the TCP connection", tcp, () => "", ""],
   ["a ClientHello", tcp, () => Buffer.of(0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc)],

@@ -198,7 +198,7 @@ describe("a CNAME record with a target out of zone", () => {
 });
 
 describe("probes of clients", () => {
-  /** The queries that were seen on the wire: ID, name, type and, for Chromium and Firefox, EDNS with padding to 128 octets. */
+  /** The queries that were seen on the wire: ID, name, type and, for Chromium and Firefox, EDNS with padding to 128 bytes. */
   const probes = {
     chromium: question("www.gstatic.com"),
     firefox: question("example.com", "NS"),

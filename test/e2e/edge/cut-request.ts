@@ -19,7 +19,7 @@ export interface OpenRequest {
   cut(how: "closed" | "reset"): Promise<void>;
 }
 
-/** Octets of an answer that tell its status. */
+/** Bytes of an answer that tell its status. */
 const STATUS_LINE = 16;
 
 /** Sends half of a request over HTTP/1.1. */

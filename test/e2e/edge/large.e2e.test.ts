@@ -7,7 +7,7 @@ import { answered, eventualAnswer } from "../answers.ts";
 import { openObjectFile } from "./object-file.ts";
 import { startWorker, type WorkerProcess } from "./wrangler.ts";
 
-/** Octets of a row, or of a value in it, that a Durable Object takes. */
+/** Bytes of a row, or of a value in it, that a Durable Object takes. */
 const MOST_ROW_BYTES = 2_000_000;
 const ASKED = 20;
 

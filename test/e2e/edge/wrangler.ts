@@ -11,21 +11,21 @@ import { type DevProcess, ENVIRONMENT, startDev, wrangler } from "./dev-process.
 
 /** How a Worker under test is set up. */
 export interface WorkerOptions {
-  /** Where its state, secrets and log go; a new temporary folder unless told. */
+  /** Where its state, secrets and log go; a new temporary folder by default. */
   folder?: string;
   /** Clusters that may push, each with a token of its own. */
   clusters?: string[];
   /** Who may push beside `clusters`, by tokens that the caller has. */
   credentials?: readonly { clusterId: string; tokenSha256?: string | undefined }[];
-  /** The variable CONFIG; that of wrangler.toml unless told. */
+  /** The variable CONFIG; that of wrangler.toml by default. */
   config?: Record<string, unknown>;
   /** The lease of a push that asks for none; it is also made the shortest that is allowed. */
   leaseSeconds?: number;
   /** Certificates that its requests to others trust beside those that everybody trusts. */
   caFile?: string;
-  /** A free port unless told. */
+  /** A free port by default. */
   port?: number;
-  /** The bundle; that of `wrangler deploy` unless told. */
+  /** The bundle; that of `wrangler deploy` by default. */
   script?: string;
   /** Further flags of `wrangler dev`. */
   args?: string[];
@@ -109,7 +109,7 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerPr
   };
 }
 
-/** Bundles a Worker, the gateway's unless told, as `wrangler deploy` does. @returns the script */
+/** Bundles a Worker, the gateway's by default, as `wrangler deploy` does. @returns the script */
 export async function buildWorker(
   folder: string,
   configuration = join(checkout, "wrangler.toml"),

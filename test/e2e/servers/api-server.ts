@@ -19,7 +19,7 @@ export interface ApiServerOptions {
   name?: string;
   /** Where Services get their cluster IPs from, at most one range per family. */
   serviceCidrs?: string;
-  /** Whether the MCS and ClusterProperty CRDs are installed; yes unless told. */
+  /** Whether the MCS and ClusterProperty CRDs are installed; yes by default. */
   crds?: boolean;
   /** Further flags of kube-apiserver. */
   args?: string[];
@@ -37,7 +37,7 @@ export interface ApiServer {
   admin: ApiClient;
   /** A client with another token, for instance of a service account. */
   clientFor(token: string): ApiClient;
-  /** Writes a kubeconfig file for a token (the administrator's unless told) and returns its path. */
+  /** Writes a kubeconfig file for a token (the administrator's by default) and returns its path. */
   kubeconfig(token?: string): string;
   /** Restarts kube-apiserver on the same port with the same certificate; its watch caches start empty. */
   restart(): Promise<void>;

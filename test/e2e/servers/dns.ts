@@ -95,7 +95,7 @@ export async function queryTcp(port: number, query: Query): Promise<DnsAnswer> {
   }
 }
 
-/** Asks by DoH, with POST unless told; an HTTP status other than 200 is an error. */
+/** Asks by DoH, with POST by default; an HTTP status other than 200 is an error. */
 export async function queryDoh(
   url: string,
   query: Query,

@@ -17,7 +17,7 @@ export interface ServerSpec {
   cwd?: string;
   /** Returns true once the server serves; false and an error both mean "not yet". */
   ready: () => Promise<boolean>;
-  /** How long it may take to become ready; 60 s unless told. */
+  /** How long it may take to become ready; 60 s by default. */
   deadlineMs?: number;
 }
 

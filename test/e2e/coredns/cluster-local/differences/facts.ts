@@ -81,7 +81,7 @@ export function isPortToCoreDns({ place }: LocalPair): boolean {
   );
 }
 
-/** The addresses of a Service's endpoints, of those that are ready unless told. */
+/** The addresses of a Service's endpoints, of those that are ready by default. */
 export function endpointsOf(
   service: OwnService | undefined,
   isMeant: (endpoint: SliceEndpoint) => boolean = isReady,

@@ -1,0 +1,71 @@
+import type { LoadedRecords } from "../../store/remembered/remembered-store.ts";
+import type { StoredCluster } from "../../store/store.ts";
+import { FOUNDING_RECORD, Founding } from "./founding.ts";
+import { FIRST_SERVICE_EXPORT, judge } from "./judge.ts";
+import { type Rank, SeenCluster, servedKeys } from "./seen-cluster.ts";
+import type { Sights } from "./sights.ts";
+
+/** A stored cluster as a gateway goes on with it. */
+export interface ResumedCluster extends StoredCluster {
+  /** Whether its lease runs, so that it is answered. */
+  readonly live: boolean;
+}
+
+/** What a gateway starts with. */
+export interface Kept {
+  readonly records: LoadedRecords;
+  readonly stored: readonly ResumedCluster[];
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+/** Takes over what the records say. Where those of the first day are lost, or the clock contradicts them, it is over. */
+export function readRecords(sights: Sights, { records, stored, now }: Kept): void {
+  for (const [name, value] of records.values) {
+    const clusterId = SeenCluster.clusterIdOf(name);
+    const cluster = clusterId === undefined ? undefined : SeenCluster.read(value);
+    if (clusterId !== undefined && cluster !== undefined) sights.load(clusterId, cluster);
+  }
+  for (const { meta } of stored) sights.reach(meta.renewedAt);
+
+  const hasMemory = !sights.isEmpty || stored.length > 0 || records.damage.length > 0;
+  const kept = Founding.read(records.values.get(FOUNDING_RECORD));
+  const isVoid = kept?.contradicts(now) === true;
+  if (kept !== undefined && !(isVoid && !hasMemory)) sights.found(kept, true);
+  else if (hasMemory) {
+    sights.found(Founding.over(), false);
+    reportLost(sights, FOUNDING_RECORD);
+  }
+  if (isVoid) sights.onEvent({ event: "founding-void", at: kept!.at!, now });
+  sights.pass(now);
+}
+
+/**
+ * Ranks what a stored cluster is answered with and has no rank. Where its record is lost, the cluster was there first, with its reported times.
+ * Where it is not, the snapshot is older than the record, so that what the record lacks was withdrawn.
+ */
+export function complete(sights: Sights, { snapshot, meta, live }: ResumedCluster): void {
+  const { clusterId, exports, imports, namespaces } = snapshot;
+  const known = sights.get(clusterId);
+  const instant = sights.instant(meta.pushedAt);
+  // The clock was not set, or nobody is answered from it.
+  if (instant < FIRST_SERVICE_EXPORT || (known === undefined && !live)) return;
+  const notBefore = known === undefined ? Number.NEGATIVE_INFINITY : instant;
+  const ranks = new Map<string, Rank>(known?.exports);
+  for (const key of servedKeys(exports, namespaces)) {
+    const reported = exports[key]!.exportedAt;
+    if (!ranks.has(key)) ranks.set(key, { reported, counts: judge(reported, { instant, notBefore }) });
+  }
+  const since = new Map(known?.imports);
+  for (const key of servedKeys(imports, namespaces))
+    if (!since.has(key)) since.set(key, known === undefined ? meta.pushedAt : instant);
+  if (known !== undefined && ranks.size === known.exports.size && since.size === known.imports.size) return;
+  if (known === undefined) reportLost(sights, SeenCluster.recordName(clusterId));
+  else sights.reach(instant);
+  const { generation, heardAt } = known ?? { generation: meta.generation, heardAt: meta.pushedAt };
+  sights.set(clusterId, new SeenCluster({ generation, heardAt, exports: ranks, imports: since }));
+}
+
+function reportLost(sights: Sights, record: string): void {
+  sights.onEvent({ event: "memory-lost", record });
+}
