@@ -4,15 +4,15 @@ import { createAccessRules } from "../access/rules/access-rule.ts";
 import { type AccessControl, createAdmit } from "../access/rules/admit.ts";
 import type { RuleCredentials } from "../access/rules/admit-settings.ts";
 import { knownKinds } from "../access/rules/rejections.ts";
-import { type EdgeAccess, publicScope } from "../config/access.ts";
-import type { EdgeConfig } from "../config/edge-config.ts";
-import { type KeysAccess, keySourceOf, whoseTokens } from "../config/issuer.ts";
+import { type EdgeAccess, publicScope } from "../config/access/access.ts";
+import { type KeysAccess, keySourceOf, whoseTokens } from "../config/access/issuer.ts";
 import {
   createEdgeAuthority,
   type EdgePushCredential,
   exportLimitsOf,
   grantsOf,
-} from "../config/push-credentials.ts";
+} from "../config/access/push-credentials.ts";
+import type { EdgeConfig } from "../config/edge-config.ts";
 import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
 import { type Log, logKeys } from "./log.ts";

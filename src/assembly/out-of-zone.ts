@@ -1,4 +1,4 @@
-import { publicScope } from "../config/access.ts";
+import { publicScope } from "../config/access/access.ts";
 import { FEDERATION_ZONE, federationOptions, stubZoneNames } from "../config/federations.ts";
 import { type EdgeForward, forwardsAnywhere, givenPolicy, upstreamName } from "../config/forward.ts";
 import { parseAddressRange } from "../dns/address-range.ts";

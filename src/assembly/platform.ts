@@ -3,7 +3,7 @@ import type { AccessRule } from "../access/rules/access-rule.ts";
 import type { AccessControl } from "../access/rules/admit.ts";
 import type { ClientTests } from "../answer/client-tests.ts";
 import type { QueryCounters } from "../answer/query-counters.ts";
-import type { Access } from "../config/access.ts";
+import type { Access } from "../config/access/access.ts";
 import type { EdgeConfig } from "../config/edge-config.ts";
 import type { ServeConfig } from "../config/serve-config.ts";
 import type { ForwarderDependencies } from "../forward/forwarder-dependencies.ts";

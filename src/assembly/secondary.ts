@@ -1,6 +1,6 @@
 import type { ClientAddress } from "../access/client/client-address.ts";
 import type { AccessRule, AccessRules } from "../access/rules/access-rule.ts";
-import { isStated } from "../config/access.ts";
+import { isStated } from "../config/access/access.ts";
 import type { Clock } from "../gateway/clock.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
 import type { AuditLog } from "../http/audit.ts";

@@ -2,9 +2,8 @@ import * as z from "zod";
 import { parseAddressRanges } from "../dns/address-range.ts";
 import type { ClientNetworkSettings } from "../limits/client-networks.ts";
 import type { ClientRateSettings } from "../limits/client-rate.ts";
-import { AddressRangeText } from "./address-range-text.ts";
-import { NEAR_NETWORKS } from "./near-networks.ts";
 import { UsageError } from "./usage-error.ts";
+import { AddressRangeText, NEAR_NETWORKS } from "./values.ts";
 
 const count = (least: number, most: number) => z.int().min(least).max(most);
 

@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { EdgeAccess } from "./access.ts";
+import { EdgeAccess } from "./access/access.ts";
+import { EdgePushCredential } from "./access/push-credentials.ts";
 import { checkToldAddress } from "./clients.ts";
 import { checkFederations } from "./federations.ts";
 import { EdgeForward, requireUpstreams } from "./forward.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway.ts";
 import { type ConfigIssue, listIssues } from "./issues.ts";
 import { checkOneHop } from "./location.ts";
-import { EdgePushCredential } from "./push-credentials.ts";
-import { withAlwaysServed } from "./served-zones.ts";
+import { withAlwaysServed } from "./own-names.ts";
 import { UsageError } from "./usage-error.ts";
 
 const MEBI = 1024 * 1024;

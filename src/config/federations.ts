@@ -4,9 +4,8 @@ import { FederationName } from "../http/federations/stub-messages.ts";
 import { SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import type { FederationOptions } from "../zone/options.ts";
-import { AddressRangeText } from "./address-range-text.ts";
 import { UsageError } from "./usage-error.ts";
-import { ZoneName } from "./zone-name.ts";
+import { AddressRangeText, ZoneName } from "./values.ts";
 
 /** The zone of a federation for clients in its clusters, as the specification has it. */
 export const FEDERATION_ZONE = "federation";

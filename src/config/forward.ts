@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { usableAddress } from "../dns/address.ts";
 import { parseNameserver } from "../forward/nameserver.ts";
-import { AddressRangeText } from "./address-range-text.ts";
-import { ZoneName } from "./zone-name.ts";
+import { AddressRangeText, ZoneName } from "./values.ts";
 
 const count = (least: number, most: number) => z.int().min(least).max(most);
 const seconds = count;

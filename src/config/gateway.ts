@@ -2,16 +2,15 @@ import * as z from "zod";
 import { DEFAULT_GATEWAY_LIMITS } from "../gateway/limits.ts";
 import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
 import { ClusterId } from "../snapshot/schema.ts";
+import { ServicePattern } from "./access/push-credentials.ts";
 import { EdgeAudit } from "./audit.ts";
 import { EdgeClients } from "./clients.ts";
 import { Federation, SourceCluster } from "./federations.ts";
 import { OutsideZones, Paths } from "./forward.ts";
-import { IpAddress } from "./ip-address.ts";
 import { Location } from "./location.ts";
-import { ServicePattern } from "./push-credentials.ts";
 import { pushLimits } from "./push-limits.ts";
 import { snapshotBounds } from "./snapshot-bounds.ts";
-import { ZoneName } from "./zone-name.ts";
+import { IpAddress, ZoneName } from "./values.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
 const count = (least: number, most: number) => z.int().min(least).max(most);

@@ -1,13 +1,10 @@
 import * as z from "zod";
 import { parseAddress, usableAddress } from "../dns/address.ts";
 import { ClusterId } from "../snapshot/schema.ts";
-import { AddressRangeText } from "./address-range-text.ts";
 import { OutsideZones } from "./forward.ts";
-import { IpAddress } from "./ip-address.ts";
 import { parseListenAddress } from "./listen-address.ts";
-import { NEAR_NETWORKS } from "./near-networks.ts";
 import { UsageError } from "./usage-error.ts";
-import { ZoneName } from "./zone-name.ts";
+import { AddressRangeText, IpAddress, NEAR_NETWORKS, ZoneName } from "./values.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
 const count = (least: number, most: number) => z.int().min(least).max(most);

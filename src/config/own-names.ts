@@ -3,10 +3,11 @@ import { isInRange, parseAddressRanges } from "../dns/address-range.ts";
 import type { ZoneOptions } from "../zone/options.ts";
 import { parseListenAddress } from "./listen-address.ts";
 import { canonical } from "./listeners.ts";
-import { NEAR_NETWORKS } from "./near-networks.ts";
 import type { ServeConfig } from "./serve-config.ts";
 import { UsageError } from "./usage-error.ts";
+import { NEAR_NETWORKS } from "./values.ts";
 
+const ALWAYS_SERVED = "clusterset.local";
 const DNS_PORT = 53;
 const NEAR = parseAddressRanges(NEAR_NETWORKS);
 
@@ -61,4 +62,10 @@ export function checkDesignatedName({
         `ddr.name: ${name} is below svc.${zone}, where the names of services are: choose another name in ${zone}`,
       );
   }
+}
+
+/** The zones to serve without doubles. `clusterset.local` is canonical unless it is listed further back. */
+export function withAlwaysServed(zones: readonly string[]): string[] {
+  const names = zones.map((zone) => zone.replace(/\.$/, "").toLowerCase());
+  return [...new Set(names.includes(ALWAYS_SERVED) ? names : [ALWAYS_SERVED, ...names])];
 }

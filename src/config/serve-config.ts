@@ -1,14 +1,14 @@
 import * as z from "zod";
-import { Access } from "./access.ts";
+import { Access } from "./access/access.ts";
+import { PushCredential } from "./access/push-credentials.ts";
 import { Audit } from "./audit.ts";
 import { Clients } from "./clients.ts";
 import { Stub } from "./federations.ts";
 import { Forward, requireUpstreams } from "./forward.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway.ts";
 import { Ddr, Dns, Dot } from "./listeners.ts";
-import { PushCredential } from "./push-credentials.ts";
 import { serverLimits } from "./server-limits.ts";
-import { TransferCredential } from "./token.ts";
+import { TransferCredential } from "./values.ts";
 
 const Tls = z
   .strictObject({

@@ -1,9 +1,9 @@
 import type { QueryCounters } from "../answer/query-counters.ts";
 import { errorBody } from "./api-error.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
+import { rawParameter } from "./doh/url-parameter.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { DNS_JSON, JSON_TYPE, namesMediaType } from "./media-type.ts";
-import { rawParameter } from "./url-parameter.ts";
 
 /** Makes the responses that say why a request was not taken. */
 export type Refuse = (

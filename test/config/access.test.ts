@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isStated, KINDS, publicScope } from "../../src/config/access.ts";
+import { isStated, KINDS, publicScope } from "../../src/config/access/access.ts";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
 import { UsageError } from "../../src/config/usage-error.ts";
 import { readServeConfig } from "../../src/hosts/node/config.ts";

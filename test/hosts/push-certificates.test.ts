@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { identityOf, readAlternativeNames } from "../../src/hosts/node/certificate-identity.ts";
+import { identityOf, readAlternativeNames } from "../../src/hosts/node/access/certificate-identity.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { PushClient } from "../../src/sync/push-client.ts";
 import { emptySnapshot } from "../snapshot/worlds.ts";

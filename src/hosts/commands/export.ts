@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { UsageError } from "../../config/usage-error.ts";
-import { ZoneName } from "../../config/zone-name.ts";
+import { ZoneName } from "../../config/values.ts";
 import { type ListedRecord, listRecords, zoneFileLine } from "../../zone/listing.ts";
 import { readCheckInputs } from "./check-input.ts";
 import { mergeInputs } from "./check-report.ts";

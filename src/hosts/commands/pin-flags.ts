@@ -1,4 +1,4 @@
-import { Exports, exportLimitsOf, ServicePattern } from "../../config/push-credentials.ts";
+import { Exports, exportLimitsOf, ServicePattern } from "../../config/access/push-credentials.ts";
 import { UsageError } from "../../config/usage-error.ts";
 import type { Pins } from "../../merge/pins.ts";
 import { ClusterId } from "../../snapshot/schema.ts";

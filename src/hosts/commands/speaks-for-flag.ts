@@ -1,4 +1,4 @@
-import { grantsOf, SpeaksFor } from "../../config/push-credentials.ts";
+import { grantsOf, SpeaksFor } from "../../config/access/push-credentials.ts";
 import { UsageError } from "../../config/usage-error.ts";
 import type { Grants } from "../../merge/grants.ts";
 

@@ -2,7 +2,28 @@ import { Hono } from "hono";
 import { type APIGatewayProxyResult, handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import type { App } from "../../http/app.ts";
 import { DEFAULT_REFRESH_POLICY } from "../../transfer/refresh-policy.ts";
-import { clientAddressOf, type LambdaRequestContext } from "./client-address.ts";
+
+/** What Lambda says of a request, beside the request; of each kind of event another part. */
+interface LambdaRequestContext {
+  /** API Gateway HTTP APIs and function URLs. */
+  readonly http?: { readonly sourceIp?: string };
+  /** API Gateway REST APIs. */
+  readonly identity?: { readonly sourceIp?: string };
+  /** Application load balancers. */
+  readonly elb?: object;
+}
+
+/**
+ * The client's address as AWS saw it, for `sourceCluster.trusted`. Header fields do not count, because a client can write
+ * them; but a load balancer has no other place for it than the last entry of X-Forwarded-For, which it appends itself.
+ */
+function clientAddressOf(
+  { http, identity, elb }: LambdaRequestContext,
+  headers: Headers,
+): string | undefined {
+  if (elb === undefined) return http?.sourceIp ?? identity?.sourceIp;
+  return headers.get("x-forwarded-for")?.split(",").at(-1)?.trim();
+}
 
 /** Answers events of API Gateway (HTTP and REST APIs), function URLs and application load balancers. */
 export type LambdaHandler = (event: LambdaEvent, context?: LambdaContext) => Promise<APIGatewayProxyResult>;

@@ -1,12 +1,11 @@
 import type * as z from "zod";
-import { checkAccess } from "../../config/check-access.ts";
+import { checkAccess } from "../../config/access/check-access.ts";
 import { checkFederations } from "../../config/federations.ts";
 import { listIssues } from "../../config/issues.ts";
 import { readListenFlags } from "../../config/listeners.ts";
 import { checkLocationFromHeaders } from "../../config/location.ts";
-import { checkDesignatedName } from "../../config/own-names.ts";
+import { checkDesignatedName, withAlwaysServed } from "../../config/own-names.ts";
 import { ServeConfig } from "../../config/serve-config.ts";
-import { withAlwaysServed } from "../../config/served-zones.ts";
 import { UsageError } from "../../config/usage-error.ts";
 import { type ConfigFile, isMapping, readConfigFile } from "./config-file.ts";
 

@@ -1,6 +1,6 @@
 import { UsageError } from "../../config/usage-error.ts";
 import { LEAST_KEY_CHARACTERS, TransferKeys } from "../../transfer/signature.ts";
-import { readToken } from "./token-file.ts";
+import { readToken } from "./access/token-file.ts";
 
 /** The key that a primary signs with, from a file that may change while the gateway runs. */
 export class TransferKeyFile {

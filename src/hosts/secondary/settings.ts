@@ -1,6 +1,6 @@
+import type { EdgePushCredential } from "../../config/access/push-credentials.ts";
 import { type EdgeConfig, readEdgeConfig, readPushCredentials } from "../../config/edge-config.ts";
 import { checkLocationFromHeaders } from "../../config/location.ts";
-import type { EdgePushCredential } from "../../config/push-credentials.ts";
 import { UsageError } from "../../config/usage-error.ts";
 import { LEAST_KEY_CHARACTERS, TransferKeys } from "../../transfer/signature.ts";
 

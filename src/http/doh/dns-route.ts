@@ -1,14 +1,14 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
-import { cacheControl, originsOfAnswer, refuseUnanswered, varyByCredential } from "../answer-response.ts";
 import { crossOriginHeaders, preflight } from "../cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import type { JsonRoute } from "../json/json-route.ts";
 import { acceptQuality, DNS_MESSAGE, essence } from "../media-type.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
-import { rawParameter } from "../url-parameter.ts";
+import { cacheControl, originsOfAnswer, refuseUnanswered, varyByCredential } from "./answer-response.ts";
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
 import { PlainHeaders } from "./plain-headers.ts";
+import { rawParameter } from "./url-parameter.ts";
 
 /** The longest possible DNS message in bytes (RFC 8484 section 6). */
 export const LONGEST_MESSAGE = 65535;

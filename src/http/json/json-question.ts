@@ -1,6 +1,6 @@
 import { toType } from "dns-packet/types.js";
 import { NameError, parseName } from "../../dns/name.ts";
-import { parameter } from "../url-parameter.ts";
+import { parameter } from "../doh/url-parameter.ts";
 
 /** A question from URL parameters. */
 export interface JsonQuestion {

@@ -1,6 +1,6 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
-import { cacheControl, originsOfAnswer, refuseUnanswered, varyByCredential } from "../answer-response.ts";
 import { crossOriginHeaders, preflight } from "../cross-origin.ts";
+import { cacheControl, originsOfAnswer, refuseUnanswered, varyByCredential } from "../doh/answer-response.ts";
 import type { HttpRequest, HttpResponse } from "../exchange.ts";
 import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "../media-type.ts";
 import type { RuleAnswers } from "../rule-answers.ts";

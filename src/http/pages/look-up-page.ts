@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { describeUnanswered } from "../answer-response.ts";
+import { describeUnanswered } from "../doh/answer-response.ts";
 import type { HttpRequest } from "../exchange.ts";
 import { describeAnswered } from "../json/freshness-comment.ts";
 import { type ReadAnswer, readAnswer } from "../json/json-answer.ts";

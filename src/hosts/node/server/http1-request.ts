@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpResponse } from "../../../http/exchange.ts";
-import { NodeClient } from "../node-client.ts";
+import { NodeClient } from "../access/node-client.ts";
 import { dropBody, fieldOf, type NodeRequest, readBody } from "./node-request.ts";
 
 /** A request over HTTP/1.1. */

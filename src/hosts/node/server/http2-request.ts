@@ -5,7 +5,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { HttpResponse } from "../../../http/exchange.ts";
-import { NodeClient } from "../node-client.ts";
+import { NodeClient } from "../access/node-client.ts";
 import { dropBody, fieldOf, type NodeRequest, readBody } from "./node-request.ts";
 
 /** Node's own request and response objects for a stream cost more than an answer (docs/explanation/benchmarks.md). */

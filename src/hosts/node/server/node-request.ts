@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { HttpRequest, HttpResponse } from "../../../http/exchange.ts";
-import type { NodeClient } from "../node-client.ts";
+import type { NodeClient } from "../access/node-client.ts";
 
 /** A request that Node's server received, and the one way to answer it. Implemented for HTTP/1.1 and for HTTP/2. */
 export interface NodeRequest extends HttpRequest {

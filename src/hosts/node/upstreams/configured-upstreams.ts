@@ -1,8 +1,8 @@
 import { type Forward, upstreamName } from "../../../config/forward.ts";
 import { parseNameserver } from "../../../forward/nameserver.ts";
 import { padded, type Upstream } from "../../../forward/upstream.ts";
+import { readToken } from "../access/token-file.ts";
 import { readCertificates } from "../tls.ts";
-import { readToken } from "../token-file.ts";
 import { createDohUpstream } from "./doh-upstream.ts";
 import { createPlainUpstream } from "./plain-upstream.ts";
 

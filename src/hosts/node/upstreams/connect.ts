@@ -2,8 +2,8 @@ import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/usage-error.ts";
 import { parseNameserver } from "../../../forward/nameserver.ts";
 import type { Upstream } from "../../../forward/upstream.ts";
+import { readToken } from "../access/token-file.ts";
 import { readCertificates } from "../tls.ts";
-import { readToken } from "../token-file.ts";
 import { createDohUpstream } from "./doh-upstream.ts";
 import { createPlainUpstream } from "./plain-upstream.ts";
 

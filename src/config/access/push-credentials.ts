@@ -1,21 +1,12 @@
 import * as z from "zod";
-import { type AuthoritySettings, createAuthority, type PushAuthority } from "../access/authority.ts";
-import type { CertificatePattern } from "../access/certificates.ts";
-import type { KeySource } from "../access/oidc-keys.ts";
-import type { Grants } from "../merge/grants.ts";
-import { SERVICE_PATTERN } from "../merge/pins.ts";
-import { ClusterId } from "../snapshot/schema.ts";
-import { Certificate } from "./certificate.ts";
-import {
-  countOf,
-  type IssuedTokens,
-  issuerSettings,
-  type KeysAccess,
-  keySourceOf,
-  text,
-  whoseTokens,
-} from "./issuer.ts";
-import { CredentialName, TokenSha256 } from "./token.ts";
+import { type AuthoritySettings, createAuthority, type PushAuthority } from "../../access/authority.ts";
+import type { CertificatePattern } from "../../access/certificates.ts";
+import type { KeySource } from "../../access/oidc-keys.ts";
+import type { Grants } from "../../merge/grants.ts";
+import { SERVICE_PATTERN } from "../../merge/pins.ts";
+import { ClusterId } from "../../snapshot/schema.ts";
+import { Certificate, CredentialName, countOf, TokenSha256, text } from "../values.ts";
+import { type IssuedTokens, issuerSettings, type KeysAccess, keySourceOf, whoseTokens } from "./issuer.ts";
 
 /** For which other source clusters the ServiceImports of a cluster count. */
 export const SpeaksFor = z.union([z.literal("*"), z.array(ClusterId).max(10_000)], {

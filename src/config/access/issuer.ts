@@ -1,13 +1,7 @@
 import * as z from "zod";
-import { type FetchKeys, inlineKeys, isKeysUrl, type KeySource, remoteKeys } from "../access/oidc-keys.ts";
-import { describeParts, privatePartsOf } from "../access/public-keys.ts";
-
-/** A text that somebody else chose. */
-export const text = z.string().min(1).max(1000);
-
-/** How many of the keys a value has. */
-export const countOf = (value: object, keys: readonly string[]) =>
-  keys.filter((key) => (value as Record<string, unknown>)[key] !== undefined).length;
+import { type FetchKeys, inlineKeys, isKeysUrl, type KeySource, remoteKeys } from "../../access/oidc-keys.ts";
+import { describeParts, privatePartsOf } from "../../access/public-keys.ts";
+import { countOf, text } from "../values.ts";
 
 const Jwk = z.looseObject({ kty: z.unknown() }).superRefine((key, context) => {
   const parts = privatePartsOf(key);

@@ -1,11 +1,17 @@
 import * as z from "zod";
-import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.ts";
-import { ClusterId } from "../snapshot/schema.ts";
-import { AddressRangeText } from "./address-range-text.ts";
-import { Certificate } from "./certificate.ts";
-import { countOf, issuerSettings, text } from "./issuer.ts";
-import { HashedToken, TokenOrFile, TokenSha256 } from "./token.ts";
-import { ZoneName } from "./zone-name.ts";
+import { EVERYTHING, type Visibility, visibilityKey } from "../../merge/visibility.ts";
+import { ClusterId } from "../../snapshot/schema.ts";
+import {
+  AddressRangeText,
+  Certificate,
+  countOf,
+  HashedToken,
+  TokenOrFile,
+  TokenSha256,
+  text,
+  ZoneName,
+} from "../values.ts";
+import { issuerSettings } from "./issuer.ts";
 
 /** What may be configured of rules. Each scope has an image of its own. */
 const MOST_RULES = 1000;

@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { CertificateIdentity } from "../../access/certificates.ts";
-import type { Client } from "../../access/client/client.ts";
+import type { CertificateIdentity } from "../../../access/certificates.ts";
+import type { Client } from "../../../access/client/client.ts";
 import { identityOf } from "./certificate-identity.ts";
 
 /** What Node knows of the client of a request, looked up when it is asked for. */

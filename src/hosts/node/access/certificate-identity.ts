@@ -1,5 +1,5 @@
 import type { X509Certificate } from "node:crypto";
-import { type CertificateIdentity, plainFingerprint } from "../../access/certificates.ts";
+import { type CertificateIdentity, plainFingerprint } from "../../../access/certificates.ts";
 
 /** Whom a certificate is of. Names that cannot be told apart for certain count as none at all. */
 export function identityOf(certificate: X509Certificate): CertificateIdentity {

@@ -1,9 +1,9 @@
 import type { ClientAddress } from "../../../access/client/client-address.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import type { Logger } from "../logger.ts";
-import { NodeAdmission } from "../node-admission.ts";
-import { loadPushAuthority, loadTransferAuthority, type NodeAuthority } from "../node-authority.ts";
 import { TransferKeyFile } from "../transfer-key.ts";
+import { NodeAdmission } from "./node-admission.ts";
+import { loadPushAuthority, loadTransferAuthority, type NodeAuthority } from "./node-authority.ts";
 
 /** Everybody who is known to a gateway: clusters that push, secondaries, and clients. */
 export interface NodeAccess {
