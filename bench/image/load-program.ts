@@ -1,7 +1,7 @@
 /** `node --expose-gc bench/image/load-program.ts FILE`: loads an image into a fresh process and asks it once. */
 import { readFileSync } from "node:fs";
 import { resolve } from "../../src/resolve/resolve.ts";
-import { ZoneImage } from "../../src/zone/image.ts";
+import { ZoneImage } from "../../src/zone/image/image.ts";
 import { type MemoryUse, memoryGrowth, memoryInUse } from "../memory.ts";
 import { encodeQuery } from "../resolve/cases.ts";
 

@@ -3,7 +3,7 @@ import type { ClientAddress } from "../access/client/client-address.ts";
 import { type View, type ViewReader, viewName } from "../access/view/view.ts";
 import type { Outside, OutsidePolicy } from "../forward/outside.ts";
 import type { AnswerOrigin, OutsideAnswer } from "../forward/outside-answer.ts";
-import type { ForwardedAnswer, StubZones } from "../forward/stub-zones.ts";
+import type { ForwardedAnswer, StubZones } from "../forward/stubs/stub-zones.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { notReady } from "../resolve/faults.ts";

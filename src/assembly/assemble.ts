@@ -6,7 +6,7 @@ import { locationSettings } from "../config/location.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import { type App, createApp } from "../http/app.ts";
-import { NO_ORIGIN } from "../http/cross-origin.ts";
+import { NO_ORIGIN } from "../http/exchange/cross-origin.ts";
 import { AccessCounters } from "../http/metrics/access-counters.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import { ClientRate } from "../limits/client-rate.ts";

@@ -1,6 +1,6 @@
 import type { EdgeAudit } from "../config/audit.ts";
-import { AuditLog } from "../http/audit.ts";
-import type { AuditEntry, AuditSink } from "../http/audit-entry.ts";
+import { AuditLog } from "../http/audit/audit.ts";
+import type { AuditEntry, AuditSink } from "../http/audit/audit-entry.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import type { Log } from "./log.ts";
 

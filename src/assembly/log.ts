@@ -1,4 +1,4 @@
-import type { OnUpstreamChange } from "../forward/upstream-health.ts";
+import type { OnUpstreamChange } from "../forward/upstreams/upstream-health.ts";
 import { levelOf, type OnGatewayEvent } from "../gateway/gateway-events.ts";
 import type { OnStoreWarning } from "../store/store-error.ts";
 import type { OnTransferEvent } from "../transfer/transfer-events.ts";

@@ -7,7 +7,7 @@ import { LocalZones } from "../forward/locally-served.ts";
 import { parseNameserver } from "../forward/nameserver.ts";
 import { Outside } from "../forward/outside.ts";
 import { PrivateAddresses } from "../forward/scrub/private-addresses.ts";
-import { padded, type Upstream } from "../forward/upstream.ts";
+import { padded, type Upstream } from "../forward/upstreams/upstream.ts";
 import type { PathPolicies } from "../http/doh/endpoints.ts";
 import { createFetchUpstream } from "../http/doh/fetch-upstream.ts";
 import { logUpstreams } from "./log.ts";

@@ -4,10 +4,10 @@ import type { QueryCounters } from "../answer/query-counters.ts";
 import type { Clock } from "../gateway/clock.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
-import type { AuditLog } from "../http/audit.ts";
+import type { AuditLog } from "../http/audit/audit.ts";
 import { createPushRoutes } from "../http/push/push-routes.ts";
 import { createTransferRoutes } from "../http/transfer-routes.ts";
-import type { ZoneImage } from "../zone/image.ts";
+import type { ZoneImage } from "../zone/image/image.ts";
 import { type Log, logGateway } from "./log.ts";
 import type { Answers, GatewayConfig, PrimaryParts } from "./platform.ts";
 

@@ -10,7 +10,7 @@ import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import { notReady } from "../resolve/faults.ts";
 import { resolve } from "../resolve/resolve.ts";
 import { compileZoneImage } from "../zone/compile.ts";
-import type { ZoneImage } from "../zone/image.ts";
+import type { ZoneImage } from "../zone/image/image.ts";
 import type { GatewayConfig } from "./platform.ts";
 
 /** The settings that the stages read. */

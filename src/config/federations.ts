@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { DEFAULT_UPSTREAM_TIMEOUTS } from "../forward/upstream-group.ts";
+import { DEFAULT_UPSTREAM_TIMEOUTS } from "../forward/upstreams/upstream-group.ts";
 import { FederationName } from "../http/federations/stub-messages.ts";
 import { SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
 import { ClusterId } from "../snapshot/schema.ts";

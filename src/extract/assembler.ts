@@ -23,7 +23,7 @@ import type {
   ServiceImport,
 } from "./objects.ts";
 import { PodAddresses, readPodAddresses } from "./pods.ts";
-import { type ServiceExtract, ServiceObjects } from "./service-objects.ts";
+import { type ServiceExtract, ServiceObjects } from "./services/service-objects.ts";
 import { SortedEntries } from "./sorted-entries.ts";
 import { StrayFindings } from "./stray-findings.ts";
 

@@ -5,7 +5,7 @@ import { beginAnswer, type MessageWriter } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
 import { NAMES_IN_DATA } from "./scrub/record-copier.ts";
-import { readExtendedError } from "./upstream-answer.ts";
+import { readExtendedError } from "./upstreams/upstream-answer.ts";
 
 /** The name that is being written in full; used again, since writing it is synchronous. */
 const expanded = new Uint8Array(MAX_NAME_BYTES);

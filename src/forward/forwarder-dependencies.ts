@@ -4,9 +4,9 @@ import type { ForwardClock } from "./clock.ts";
 import type { ForwardCounters } from "./forward-counters.ts";
 import type { PrivateAddresses } from "./scrub/private-addresses.ts";
 import type { ScrubRules } from "./scrub/scrub-rules.ts";
-import type { Upstream } from "./upstream.ts";
-import type { UpstreamLimits } from "./upstream-group.ts";
-import type { OnUpstreamChange } from "./upstream-health.ts";
+import type { Upstream } from "./upstreams/upstream.ts";
+import type { UpstreamLimits } from "./upstreams/upstream-group.ts";
+import type { OnUpstreamChange } from "./upstreams/upstream-health.ts";
 
 /** How answers of upstreams are kept. */
 export interface CacheSettings extends TtlBounds {

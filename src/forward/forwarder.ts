@@ -14,8 +14,8 @@ import type {
 } from "./forwarder-dependencies.ts";
 import type { OutsideAnswer } from "./outside-answer.ts";
 import { scrubAnswer } from "./scrub/scrub-answer.ts";
-import { UpstreamGroup, type UpstreamReply } from "./upstream-group.ts";
-import { cacheKey, upstreamQuery } from "./upstream-query.ts";
+import { UpstreamGroup, type UpstreamReply } from "./upstreams/upstream-group.ts";
+import { cacheKey, upstreamQuery } from "./upstreams/upstream-query.ts";
 
 /** After this time a client that waits gets a stale answer, in milliseconds (RFC 8767 section 5, client response timer). */
 const CLIENT_RESPONSE_MILLISECONDS = 1800;

@@ -8,7 +8,7 @@ import type { Forwarder } from "./forwarder.ts";
 import { answerHidden, answerLocally } from "./local-answer.ts";
 import { isInArpa, type LocalZones } from "./locally-served.ts";
 import type { OutsideAnswer } from "./outside-answer.ts";
-import { readForwardable } from "./stub-match.ts";
+import { readForwardable } from "./stubs/stub-match.ts";
 
 /** What a name outside every zone gets: REFUSED, NXDOMAIN, or what an upstream says. */
 export type OutsidePolicy = "refuse" | "nxdomain" | "forward";

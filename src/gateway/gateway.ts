@@ -1,4 +1,4 @@
-import { type Visibility, visibilityKey } from "../merge/visibility.ts";
+import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
@@ -10,14 +10,14 @@ import { type Clock, unixTime } from "./clock.ts";
 import type { ScopedGateway, ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
-import { HeldCluster } from "./held-cluster.ts";
-import { resumed } from "./keeping/stored-lease.ts";
-import type { LeaseWatch } from "./lease-timer.ts";
-import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./limits.ts";
-import { Precedence } from "./precedence.ts";
-import type { SettlePush } from "./push-backlog.ts";
-import { Pushes } from "./pushes.ts";
-import { ReverseMemory } from "./reverse-memory.ts";
+import { HeldCluster } from "./leases/held-cluster.ts";
+import type { LeaseWatch } from "./leases/lease-timer.ts";
+import { resumed } from "./leases/stored-lease.ts";
+import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./pushing/limits.ts";
+import type { SettlePush } from "./pushing/push-backlog.ts";
+import { Pushes } from "./pushing/pushes.ts";
+import { Precedence } from "./remembered/precedence.ts";
+import { ReverseMemory } from "./remembered/reverse-memory.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
 

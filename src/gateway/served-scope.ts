@@ -1,16 +1,16 @@
 import type { Merger, Remembered } from "../merge/merge.ts";
-import { type Visibility, visibilityKey } from "../merge/visibility.ts";
-import { createSnapshotFilter, seesCluster } from "../merge/visible.ts";
+import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
+import { createSnapshotFilter, seesCluster } from "../merge/visibility/visible.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
-import { NO_HISTORY, type ReverseHistory } from "../zone/reverse-order.ts";
+import { NO_HISTORY, type ReverseHistory } from "../zone/reverse/reverse-order.ts";
 import type { Clock } from "./clock.ts";
 import type { ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { GatewayStatus } from "./gateway-types.ts";
-import { type HeldCluster, leaseExpiry } from "./held-cluster.ts";
-import { LiveClusters } from "./live-clusters.ts";
-import { reportedIn } from "./reported-addresses.ts";
-import { withoutCluster } from "./reverse-memory.ts";
+import { type HeldCluster, leaseExpiry } from "./leases/held-cluster.ts";
+import { LiveClusters } from "./leases/live-clusters.ts";
+import { reportedIn } from "./remembered/reported-addresses.ts";
+import { withoutCluster } from "./remembered/reverse-memory.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
 
 /** What scopes are served with. */

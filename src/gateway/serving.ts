@@ -5,14 +5,14 @@ import {
   type Visibility,
   visibilityKey,
   withoutView,
-} from "../merge/visibility.ts";
+} from "../merge/visibility/visibility.ts";
 import { CompileSchedule } from "./compile-schedule.ts";
 import type { ScopedGateway } from "./doh-gateway.ts";
-import type { HeldCluster } from "./held-cluster.ts";
-import { LeaseTimer, type LeaseWatch } from "./lease-timer.ts";
-import type { LiveClusters } from "./live-clusters.ts";
-import { PushBacklog } from "./push-backlog.ts";
-import type { ReverseMemory } from "./reverse-memory.ts";
+import type { HeldCluster } from "./leases/held-cluster.ts";
+import { LeaseTimer, type LeaseWatch } from "./leases/lease-timer.ts";
+import type { LiveClusters } from "./leases/live-clusters.ts";
+import { PushBacklog } from "./pushing/push-backlog.ts";
+import type { ReverseMemory } from "./remembered/reverse-memory.ts";
 import { type ScopeParts, ServedScope } from "./served-scope.ts";
 import type { ServedImage } from "./stages.ts";
 

@@ -2,7 +2,7 @@ import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
 import type { Merger } from "../merge/merge.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
-import type { ReverseHistory } from "../zone/reverse-order.ts";
+import type { ReverseHistory } from "../zone/reverse/reverse-order.ts";
 
 /** What the gateway needs to know of a ZoneImage. */
 export interface ServedImage {

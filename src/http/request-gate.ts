@@ -2,9 +2,9 @@ import { type ClientAddress, socketAddress } from "../access/client/client-addre
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import type { Load } from "../limits/load.ts";
-import type { HttpRequest, HttpResponse } from "./exchange.ts";
-import type { Refuse } from "./refusal.ts";
-import { pathOf } from "./request-path.ts";
+import type { HttpRequest, HttpResponse } from "./exchange/exchange.ts";
+import type { Refuse } from "./exchange/refusal.ts";
+import { pathOf } from "./exchange/request-path.ts";
 
 /** Looks at a request before anything is done for it: the response that refuses it, or undefined. */
 export type RequestGate = (request: HttpRequest) => HttpResponse | undefined;

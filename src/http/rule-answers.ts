@@ -5,10 +5,10 @@ import { type AnswerQuery, createAnswerQuery, type QueryParts } from "../answer/
 import type { ClientTests } from "../answer/client-tests.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Background } from "../transfer/secondary.ts";
-import { type AllowedOrigins, originsOf } from "./cross-origin.ts";
+import { type AllowedOrigins, originsOf } from "./exchange/cross-origin.ts";
+import { createRefuse, type Refuse } from "./exchange/refusal.ts";
 import type { MetricsSource } from "./metrics/metrics-source.ts";
 import type { PageParts, PageSettings } from "./pages/page-parts.ts";
-import { createRefuse, type Refuse } from "./refusal.ts";
 
 /** Sees to what has to be there before a client is answered; undefined where it is. */
 export type Prepare = (background?: Background) => Promise<void> | undefined;

@@ -3,10 +3,10 @@ import type { Authority } from "../access/authority.ts";
 import { Primary, type TransferGateway } from "../transfer/primary.ts";
 import { NONCE_FIELD, nonceOf, SIGNATURE_FIELD, type TransferKeys } from "../transfer/signature.ts";
 import type { TransferState } from "../transfer/transfer-state.ts";
-import { ApiError, apiRoute, methodNotAllowed } from "./api-error.ts";
-import { type AuditParts, auditAnswers, noteForAudit } from "./audit.ts";
-import type { AuditAction } from "./audit-entry.ts";
-import type { AppEnvironment } from "./environment.ts";
+import { type AuditParts, auditAnswers, noteForAudit } from "./audit/audit.ts";
+import type { AuditAction } from "./audit/audit-entry.ts";
+import { ApiError, apiRoute, methodNotAllowed } from "./exchange/api-error.ts";
+import type { AppEnvironment } from "./exchange/environment.ts";
 
 /** What the transfer routes are put together from. */
 export interface TransferDependencies extends AuditParts {

@@ -1,6 +1,6 @@
 import { type FoldedName, isAboveZone, labelStart, startOfZone } from "../dns/folded-name.ts";
-import type { ImageZone, ZoneImage } from "../zone/image.ts";
-import { apexHash, hashLabel } from "../zone/name-hash.ts";
+import type { ImageZone, ZoneImage } from "../zone/image/image.ts";
+import { apexHash, hashLabel } from "../zone/image/name-hash.ts";
 
 /** The closest zone of a name among the zones of the view. */
 export function findZone(image: ZoneImage, name: FoldedName, view: number): ImageZone | undefined {

@@ -1,5 +1,5 @@
 import { RecordType, ResponseCode } from "../dns/codes.ts";
-import type { ZoneImage } from "../zone/image.ts";
+import type { ZoneImage } from "../zone/image/image.ts";
 import type { Answer, Outcome } from "./answer.ts";
 import type { MessageWriter } from "./message-writer.ts";
 import type { Query } from "./query.ts";

@@ -1,7 +1,7 @@
 import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import { readFoldedName } from "../dns/folded-name.ts";
-import type { ImageZone } from "../zone/image.ts";
-import { POD_NAMES, SET_HEADER_BYTES } from "../zone/layout.ts";
+import type { ImageZone } from "../zone/image/image.ts";
+import { POD_NAMES, SET_HEADER_BYTES } from "../zone/image/layout.ts";
 import { findSet, read16 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
 import { findNode, findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";

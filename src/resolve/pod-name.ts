@@ -1,8 +1,8 @@
 import { RecordType, ResponseCode } from "../dns/codes.ts";
 import type { FoldedName } from "../dns/folded-name.ts";
 import { readPodLabel } from "../dns/pod-label.ts";
-import type { ImageZone } from "../zone/image.ts";
-import { POD_NAMES } from "../zone/layout.ts";
+import type { ImageZone } from "../zone/image/image.ts";
+import { POD_NAMES } from "../zone/image/layout.ts";
 import { findSet, read16 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
 import { findNode } from "./find.ts";

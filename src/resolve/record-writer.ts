@@ -1,6 +1,6 @@
 import { MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
-import type { ImageZone, ZoneImage } from "../zone/image.ts";
-import { KEEP_ORDER, SET_HEADER_BYTES } from "../zone/layout.ts";
+import type { ImageZone, ZoneImage } from "../zone/image/image.ts";
+import { KEEP_ORDER, SET_HEADER_BYTES } from "../zone/image/layout.ts";
 import { findSet, fixedDataBytes, read16, read32 } from "../zone/record-block.ts";
 import { type AnswerForm, type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 

@@ -1,7 +1,7 @@
 import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import type { FoldedName } from "../dns/folded-name.ts";
 import { isAboveReverseNames, readReverseName } from "../dns/reverse.ts";
-import type { ZoneImage } from "../zone/image.ts";
+import type { ZoneImage } from "../zone/image/image.ts";
 import { read16, read32 } from "../zone/record-block.ts";
 import type { Answer } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";

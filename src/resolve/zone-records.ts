@@ -1,5 +1,5 @@
 import { RecordType } from "../dns/codes.ts";
-import type { ImageZone, ZoneImage } from "../zone/image.ts";
+import type { ImageZone, ZoneImage } from "../zone/image/image.ts";
 import { SOA_TIMERS } from "../zone/soa-timers.ts";
 import { type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 

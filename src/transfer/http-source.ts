@@ -1,4 +1,4 @@
-import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility.ts";
+import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import { type Allocate, readBounded } from "./bounded-body.ts";
 import { NONCE_FIELD, newNonce, SIGNATURE_FIELD, type Signed, type TransferKeys } from "./signature.ts";
 import { parseTransferState } from "./state-message.ts";

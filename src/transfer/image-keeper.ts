@@ -1,5 +1,5 @@
-import { ContentCheck, verifyContentHash } from "../zone/content-hash.ts";
-import { ImageVersionError, ZoneImage } from "../zone/image.ts";
+import { ContentCheck, verifyContentHash } from "../zone/image/content-hash.ts";
+import { ImageVersionError, ZoneImage } from "../zone/image/image.ts";
 import { SignatureError } from "./signature.ts";
 import type { OnTransferEvent } from "./transfer-events.ts";
 import type { TransferSource } from "./transfer-state.ts";

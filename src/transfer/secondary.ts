@@ -1,12 +1,12 @@
 import { type Clock, waitingClock } from "../gateway/clock.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
-import { leaseExpiry } from "../gateway/held-cluster.ts";
+import { leaseExpiry } from "../gateway/leases/held-cluster.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
-import type { Visibility } from "../merge/visibility.ts";
+import type { Visibility } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
-import type { ZoneImage } from "../zone/image.ts";
+import type { ZoneImage } from "../zone/image/image.ts";
 import { sleep } from "./deadline.ts";
 import { type FetchParts, fetchNewest, type Newest } from "./fetch-newest.ts";
 import { ImageKeeper } from "./image-keeper.ts";

@@ -3,8 +3,8 @@ import { RecordType } from "../dns/codes.ts";
 import { formatName } from "../dns/name.ts";
 import { formatCharacterString } from "../dns/presentation.ts";
 import { formatReverseName } from "../dns/reverse.ts";
-import type { ZoneImage } from "./image.ts";
-import { KEEP_ORDER, SET_HEADER_BYTES } from "./layout.ts";
+import type { ZoneImage } from "./image/image.ts";
+import { KEEP_ORDER, SET_HEADER_BYTES } from "./image/layout.ts";
 import { fixedDataBytes, read16, read32, setEnd } from "./record-block.ts";
 import { SOA_TIMERS } from "./soa-timers.ts";
 

@@ -1,5 +1,5 @@
 import { RecordType } from "../dns/codes.ts";
-import type { HeapWriter } from "./heap-writer.ts";
+import type { HeapWriter } from "./image/heap-writer.ts";
 import { fixedDataBytes } from "./record-block.ts";
 
 /** The most records of one RRset. */

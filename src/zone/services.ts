@@ -1,7 +1,7 @@
 import { formatAddress } from "../dns/address.ts";
 import { RecordType } from "../dns/codes.ts";
-import type { ZoneImage } from "./image.ts";
-import { SET_HEADER_BYTES } from "./layout.ts";
+import type { ZoneImage } from "./image/image.ts";
+import { SET_HEADER_BYTES } from "./image/layout.ts";
 import { findSet, fixedDataBytes, read16 } from "./record-block.ts";
 
 /** A service of the clusterset zone in one view. */

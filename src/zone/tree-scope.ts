@@ -1,11 +1,11 @@
 import { usableAddress } from "../dns/address.ts";
 import { MAX_NAME_BYTES } from "../dns/codes.ts";
 import type { ClusterFinding } from "../merge/clusterset.ts";
-import type { ImageBuilder } from "./image-builder.ts";
+import type { ImageBuilder } from "./image/image-builder.ts";
 import type { Origin } from "./kinds/distances.ts";
 import type { RecordSets } from "./record-sets.ts";
-import { claimOf } from "./reverse-order.ts";
-import type { ReverseTarget } from "./reverse-table.ts";
+import { claimOf } from "./reverse/reverse-order.ts";
+import type { ReverseTarget } from "./reverse/reverse-table.ts";
 
 /** The context that all zones of an image share. */
 export interface ImageScope {

@@ -1,7 +1,7 @@
 import { foldName, formatName, parseName } from "../dns/name.ts";
 import type { ClusterFinding, Clusterset, LocalZone } from "../merge/clusterset.ts";
+import type { ZoneTable } from "./image/layout.ts";
 import type { FederationZone } from "./kinds/federation.ts";
-import type { ZoneTable } from "./layout.ts";
 import type { ZoneOptions } from "./options.ts";
 
 /** The content of a tree of names. */

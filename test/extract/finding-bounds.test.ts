@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
 import { chooseClusterId } from "../../src/extract/cluster-identity.ts";
 import { extractSnapshot } from "../../src/extract/extract.ts";
-import { UNDATED } from "../../src/extract/service-spec.ts";
+import { UNDATED } from "../../src/extract/services/service-spec.ts";
 import { exportedWeb, findingsOf } from "./findings-of.ts";
 import { namespace, node, ofService, service, serviceExport, slice } from "./objects.ts";
 

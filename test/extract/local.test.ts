@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { SnapshotAssembler } from "../../src/extract/assembler.ts";
 import { extractSnapshot } from "../../src/extract/extract.ts";
-import { OWNED_NAME_ANNOTATION } from "../../src/extract/local-service.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
-import { UNDATED } from "../../src/extract/service-spec.ts";
+import { OWNED_NAME_ANNOTATION } from "../../src/extract/services/local-service.ts";
+import { UNDATED } from "../../src/extract/services/service-spec.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import type { PodNames } from "../../src/snapshot/schema.ts";
 import { namespace, object, ofImport, ofService, pod, service, serviceExport, slice } from "./objects.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { OWNED_NAME_ANNOTATION } from "../../src/extract/local-service.ts";
 import type { KubernetesObject } from "../../src/extract/objects.ts";
+import { OWNED_NAME_ANNOTATION } from "../../src/extract/services/local-service.ts";
 import { exportedWeb, findingsOf } from "./findings-of.ts";
 import { object, pod, service, serviceExport, serviceImport } from "./objects.ts";
 

@@ -2,9 +2,9 @@ import type { Packet } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CachedAnswer } from "../../src/forward/cached-answer.ts";
-import { readForwardable } from "../../src/forward/stub-match.ts";
-import { readUpstreamAnswer } from "../../src/forward/upstream-answer.ts";
-import { upstreamQuery } from "../../src/forward/upstream-query.ts";
+import { readForwardable } from "../../src/forward/stubs/stub-match.ts";
+import { readUpstreamAnswer } from "../../src/forward/upstreams/upstream-answer.ts";
+import { upstreamQuery } from "../../src/forward/upstreams/upstream-query.ts";
 import { extendedErrors, optRecord, soaRecord, withEdns } from "./fake-forwarder.ts";
 import { answerTo, decoded, optOf, queryFor } from "./fake-upstreams.ts";
 

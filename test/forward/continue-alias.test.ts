@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { continueAlias, queryForTarget } from "../../src/forward/continue-alias.ts";
 import { LocalZones } from "../../src/forward/locally-served.ts";
 import { Outside, type OutsidePolicy } from "../../src/forward/outside.ts";
-import { readForwardable } from "../../src/forward/stub-match.ts";
+import { readForwardable } from "../../src/forward/stubs/stub-match.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { alias, east } from "../conformance/cases/cluster-local.ts";

@@ -5,8 +5,8 @@ import type { ForwarderDependencies, ForwarderSettings } from "../../src/forward
 import { LocalZones } from "../../src/forward/locally-served.ts";
 import type { OutsideAnswer } from "../../src/forward/outside-answer.ts";
 import { PrivateAddresses, type PrivateAddressSettings } from "../../src/forward/scrub/private-addresses.ts";
-import { readForwardable } from "../../src/forward/stub-match.ts";
-import type { Upstream } from "../../src/forward/upstream.ts";
+import { readForwardable } from "../../src/forward/stubs/stub-match.ts";
+import type { Upstream } from "../../src/forward/upstreams/upstream.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
 import { answerTo, type Exchange } from "./fake-upstreams.ts";
 

@@ -3,8 +3,8 @@ import {
   type StubRegistration,
   StubZones,
   type StubZonesDependencies,
-} from "../../src/forward/stub-zones.ts";
-import type { Upstream } from "../../src/forward/upstream.ts";
+} from "../../src/forward/stubs/stub-zones.ts";
+import type { Upstream } from "../../src/forward/upstreams/upstream.ts";
 
 /** What a fake name server does with a query. */
 export type Exchange = (query: Uint8Array, signal: AbortSignal) => Promise<Uint8Array>;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readForwardable } from "../../src/forward/stub-match.ts";
-import { cacheKey, padQuery, upstreamQuery } from "../../src/forward/upstream-query.ts";
+import { readForwardable } from "../../src/forward/stubs/stub-match.ts";
+import { cacheKey, padQuery, upstreamQuery } from "../../src/forward/upstreams/upstream-query.ts";
 import { optRecord } from "./fake-forwarder.ts";
 import { decoded, optOf, queryFor } from "./fake-upstreams.ts";
 

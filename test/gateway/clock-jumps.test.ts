@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Clock, Uptime } from "../../src/gateway/clock.ts";
-import { LeaseTimer } from "../../src/gateway/lease-timer.ts";
+import { LeaseTimer } from "../../src/gateway/leases/lease-timer.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { openGateway, regional } from "./fake-stages.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { Gateway } from "../../src/gateway/gateway.ts";
-import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/limits.ts";
-import { FOUNDING } from "../../src/gateway/precedence.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/pushing/limits.ts";
+import { FOUNDING } from "../../src/gateway/remembered/precedence.ts";
 import type { Clusterset } from "../../src/merge/clusterset.ts";
 import { createMerger } from "../../src/merge/merge.ts";
 import { notReady } from "../../src/resolve/faults.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { CLOCK_TOLERANCE } from "../../src/gateway/precedence.ts";
+import { CLOCK_TOLERANCE } from "../../src/gateway/remembered/precedence.ts";
 import { day, HOUR, MINUTE, openSharedService, type SharedService } from "./shared-service.ts";
 
 const LEASE = HOUR;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { CLOCK_TOLERANCE, FOUNDING } from "../../src/gateway/precedence.ts";
+import { CLOCK_TOLERANCE, FOUNDING } from "../../src/gateway/remembered/precedence.ts";
 import {
   BEGAN,
   DAY,

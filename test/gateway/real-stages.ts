@@ -3,7 +3,7 @@ import { createMerger } from "../../src/merge/merge.ts";
 import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { compileZoneImage } from "../../src/zone/compile.ts";
-import type { ZoneImage } from "../../src/zone/image.ts";
+import type { ZoneImage } from "../../src/zone/image/image.ts";
 
 /** The stages as they are served with, for one zone. */
 export function realStages(): GatewayStages<ZoneImage> {

@@ -3,7 +3,7 @@ import { usableAddress } from "../../src/dns/address.ts";
 import { formatReverseName } from "../../src/dns/reverse.ts";
 import { Gateway, type GatewayDependencies } from "../../src/gateway/gateway.ts";
 import type { ServedImage } from "../../src/gateway/stages.ts";
-import type { Visibility } from "../../src/merge/visibility.ts";
+import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import { diffSnapshots } from "../../src/snapshot/diff.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";

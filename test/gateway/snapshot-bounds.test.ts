@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { PushRefused } from "../../src/gateway/limits.ts";
+import { PushRefused } from "../../src/gateway/pushing/limits.ts";
 import {
   DEFAULT_SNAPSHOT_BOUNDS,
   measureSnapshot,
   type SnapshotBounds,
-} from "../../src/gateway/snapshot-bounds.ts";
+} from "../../src/gateway/pushing/snapshot-bounds.ts";
 import { JsonShape } from "../../src/http/push/json-syntax.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../src/http/push/push-limits.ts";
 import type { SnapshotPatch } from "../../src/snapshot/patch.ts";

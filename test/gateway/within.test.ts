@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
+import { EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility/visibility.ts";
 import { openGateway, regional } from "./fake-stages.ts";
 
 const WEST: Visibility = { clusters: ["west"] };

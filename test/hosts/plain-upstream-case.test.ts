@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { readUpstreamAnswer } from "../../src/forward/upstream-answer.ts";
+import { readUpstreamAnswer } from "../../src/forward/upstreams/upstream-answer.ts";
 import {
   hasSameCase,
   randomizeCase,

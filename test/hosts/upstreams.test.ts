@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
 import { UsageError } from "../../src/config/usage-error.ts";
-import { readUpstreamAnswer } from "../../src/forward/upstream-answer.ts";
+import { readUpstreamAnswer } from "../../src/forward/upstreams/upstream-answer.ts";
 import { type NodeServer, startNodeServer } from "../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned } from "../../src/hosts/node/tls.ts";
 import { UpstreamConnector } from "../../src/hosts/node/upstreams/connect.ts";

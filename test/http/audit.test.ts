@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createPushForward } from "../../src/assembly/push-forward.ts";
-import { AuditLog, auditTurnedAway } from "../../src/http/audit.ts";
-import type { AuditEntry } from "../../src/http/audit-entry.ts";
-import { FetchRequest } from "../../src/http/fetch-exchange.ts";
+import { AuditLog, auditTurnedAway } from "../../src/http/audit/audit.ts";
+import type { AuditEntry } from "../../src/http/audit/audit-entry.ts";
+import { FetchRequest } from "../../src/http/exchange/fetch-exchange.ts";
 import { createRequestGate } from "../../src/http/request-gate.ts";
 import type { ClientRate } from "../../src/limits/client-rate.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";

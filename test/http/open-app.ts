@@ -5,7 +5,7 @@ import { createAdmit } from "../../src/access/rules/admit.ts";
 import { knownKinds } from "../../src/access/rules/rejections.ts";
 import { type App, type AppParts, createApp } from "../../src/http/app.ts";
 import type { RuleParts } from "../../src/http/rule-answers.ts";
-import { EVERYTHING } from "../../src/merge/visibility.ts";
+import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 
 /** What an application that answers everybody is put together from. */
 export type OpenAppParts = Omit<AppParts, "access" | "within" | "gateway"> & Omit<RuleParts, "metrics">;

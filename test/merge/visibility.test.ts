@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { checkVisibility, EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
+import {
+  checkVisibility,
+  EVERYTHING,
+  type Visibility,
+  visibilityKey,
+} from "../../src/merge/visibility/visibility.ts";
 
 describe("the key of a scope", () => {
   it.each<[string, Visibility, Visibility]>([

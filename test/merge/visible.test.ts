@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Visibility } from "../../src/merge/visibility.ts";
-import { createSnapshotFilter } from "../../src/merge/visible.ts";
+import type { Visibility } from "../../src/merge/visibility/visibility.ts";
+import { createSnapshotFilter } from "../../src/merge/visibility/visible.ts";
 import type { ClusterSnapshot, LocalService } from "../../src/snapshot/schema.ts";
 import { endpoints, exported, exporting, imported, importing, snapshot } from "./fixtures.ts";
 

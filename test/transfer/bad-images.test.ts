@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Header, IMAGE_FORMAT_VERSION } from "../../src/zone/layout.ts";
+import { Header, IMAGE_FORMAT_VERSION } from "../../src/zone/image/layout.ts";
 import { openPair } from "./pair.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;

@@ -1,6 +1,6 @@
 import { decode } from "dns-packet";
 import { Gateway } from "../../src/gateway/gateway.ts";
-import type { Visibility } from "../../src/merge/visibility.ts";
+import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { Primary } from "../../src/transfer/primary.ts";
 import type { RefreshPolicy } from "../../src/transfer/refresh-policy.ts";

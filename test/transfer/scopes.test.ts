@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createTransferRoutes } from "../../src/http/transfer-routes.ts";
-import { EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility.ts";
+import { EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility/visibility.ts";
 import { HttpTransferSource } from "../../src/transfer/http-source.ts";
 import { Primary } from "../../src/transfer/primary.ts";
 import { encodeQuery } from "../resolve/ask.ts";

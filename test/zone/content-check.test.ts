@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ContentCheck, verifyContentHash } from "../../src/zone/content-hash.ts";
+import { ContentCheck, verifyContentHash } from "../../src/zone/image/content-hash.ts";
 import { compileWorld } from "../resolve/ask.ts";
 import { twoClusters } from "../resolve/world.ts";
 

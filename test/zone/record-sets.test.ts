@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { HeapWriter } from "../../src/zone/heap-writer.ts";
+import { HeapWriter } from "../../src/zone/image/heap-writer.ts";
 import { RecordSets } from "../../src/zone/record-sets.ts";
-import { ReverseTable } from "../../src/zone/reverse-table.ts";
+import { ReverseTable } from "../../src/zone/reverse/reverse-table.ts";
 
 const address = (index: number) => Uint8Array.of(10, 0, index >> 8, index & 255);
 

@@ -1,4 +1,4 @@
-import { type Visibility, visibilityKey } from "../../merge/visibility.ts";
+import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
 
 /** What the rule that lets everybody in is called. */
 export const PUBLIC = "public";

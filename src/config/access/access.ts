@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { EVERYTHING, type Visibility, visibilityKey } from "../../merge/visibility.ts";
+import { EVERYTHING, type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
 import {
   AddressRangeText,

@@ -1,5 +1,5 @@
 import { type RecordPlace, readRecord } from "../../dns/wire-reader.ts";
-import type { UpstreamAnswer } from "../upstream-answer.ts";
+import type { UpstreamAnswer } from "../upstreams/upstream-answer.ts";
 import { readWireName, type WireName } from "./wire-name.ts";
 
 /** A record of the answer section (0) or the authority section (1). */

@@ -2,7 +2,7 @@ import { UsageError } from "../../config/usage-error.ts";
 import { foldName, formatName, NameError, parseName } from "../../dns/name.ts";
 import type { ClusterFinding, Clusterset } from "../../merge/clusterset.ts";
 import { compileZoneImage } from "../../zone/compile.ts";
-import type { ZoneImage } from "../../zone/image.ts";
+import type { ZoneImage } from "../../zone/image/image.ts";
 import { type ListedRecord, listRecords } from "../../zone/listing.ts";
 import type { FederationOptions, ZoneOptions } from "../../zone/options.ts";
 

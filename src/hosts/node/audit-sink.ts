@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { auditToLog, describeAudit } from "../../assembly/audit.ts";
 import type { Log } from "../../assembly/log.ts";
 import { UsageError } from "../../config/usage-error.ts";
-import type { AuditSink } from "../../http/audit-entry.ts";
+import type { AuditSink } from "../../http/audit/audit-entry.ts";
 import { type Logger, logTo } from "./logger.ts";
 
 /** Where audit lines go on Node. */

@@ -1,8 +1,8 @@
 import type { Client } from "../../access/client/client.ts";
 import type { App } from "../../http/app.ts";
-import type { HttpResponse } from "../../http/exchange.ts";
-import { FetchRequest } from "../../http/fetch-exchange.ts";
-import { pathOf } from "../../http/request-path.ts";
+import type { HttpResponse } from "../../http/exchange/exchange.ts";
+import { FetchRequest } from "../../http/exchange/fetch-exchange.ts";
+import { pathOf } from "../../http/exchange/request-path.ts";
 import { locationOf } from "./cf-location.ts";
 
 /** A request as Cloudflare hands it to a Worker. */

@@ -1,7 +1,7 @@
 import { assemble } from "../../assembly/assemble.ts";
 import { fetchUpstreams } from "../../assembly/out-of-zone.ts";
 import type { App } from "../../http/app.ts";
-import { type Visibility, visibilityKey } from "../../merge/visibility.ts";
+import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
 import { sleep } from "../../transfer/deadline.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
 import { CachedTransferSource } from "./cached-source.ts";

@@ -1,4 +1,4 @@
-import type { LeaseWatch } from "../../gateway/lease-timer.ts";
+import type { LeaseWatch } from "../../gateway/leases/lease-timer.ts";
 
 /** The part of a Durable Object's storage that alarms need. */
 export interface AlarmStorage {

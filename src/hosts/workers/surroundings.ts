@@ -2,7 +2,7 @@ import { waitUntil } from "cloudflare:workers";
 import { type Log, logJson } from "../../assembly/log.ts";
 import { type Clock, waitingClock } from "../../gateway/clock.ts";
 import type { Allocate } from "../../transfer/bounded-body.ts";
-import { IMAGE_FORMAT_VERSION } from "../../zone/layout.ts";
+import { IMAGE_FORMAT_VERSION } from "../../zone/image/layout.ts";
 import type { LocationCache } from "./cached-source.ts";
 import type { Environment } from "./environment.ts";
 import { imageMemory } from "./reserved-memory.ts";

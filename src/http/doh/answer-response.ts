@@ -1,7 +1,7 @@
 import type { Answered, Unanswered } from "../../answer/answer-query.ts";
-import { type AllowedOrigins, originsOf } from "../cross-origin.ts";
-import type { HttpRequest, HttpResponse } from "../exchange.ts";
-import type { Refuse } from "../refusal.ts";
+import { type AllowedOrigins, originsOf } from "../exchange/cross-origin.ts";
+import type { HttpRequest, HttpResponse } from "../exchange/exchange.ts";
+import type { Refuse } from "../exchange/refusal.ts";
 
 const TOO_MANY =
   "this client queries too many forwarded names; names of the gateway's own zones are answered";

@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from "../exchange.ts";
+import type { HttpRequest, HttpResponse } from "../exchange/exchange.ts";
 import { type JsonRoute, RESOLVE_METHODS } from "../json/json-route.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
 import { DNS_METHODS, type DnsRoute } from "./dns-route.ts";

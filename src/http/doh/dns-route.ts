@@ -1,9 +1,9 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
-import { crossOriginHeaders, preflight } from "../cross-origin.ts";
-import type { HttpRequest, HttpResponse } from "../exchange.ts";
+import { crossOriginHeaders, preflight } from "../exchange/cross-origin.ts";
+import type { HttpRequest, HttpResponse } from "../exchange/exchange.ts";
+import { acceptQuality, DNS_MESSAGE, essence } from "../exchange/media-type.ts";
 import type { JsonRoute } from "../json/json-route.ts";
-import { acceptQuality, DNS_MESSAGE, essence } from "../media-type.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
 import { cacheControl, originsOfAnswer, refuseUnanswered, varyByCredential } from "./answer-response.ts";
 import { base64urlLength, decodeBase64url } from "./base64url.ts";

@@ -1,13 +1,13 @@
 import { type Context, Hono } from "hono";
 import type { CertificateIdentity } from "../../access/certificates.ts";
-import { type StubRegistration, type StubZones, TooManyFederations } from "../../forward/stub-zones.ts";
+import { type StubRegistration, type StubZones, TooManyFederations } from "../../forward/stubs/stub-zones.ts";
 import { systemClock } from "../../gateway/clock.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { collectIssues } from "../../snapshot/snapshot-error.ts";
-import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "../api-error.ts";
-import { type AuditParts, auditAnswers, certificateName, noteForAudit } from "../audit.ts";
-import type { AuditAction } from "../audit-entry.ts";
-import type { AppEnvironment } from "../environment.ts";
+import { type AuditParts, auditAnswers, certificateName, noteForAudit } from "../audit/audit.ts";
+import type { AuditAction } from "../audit/audit-entry.ts";
+import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "../exchange/api-error.ts";
+import type { AppEnvironment } from "../exchange/environment.ts";
 import { BodyBudget } from "../push/body-budget.ts";
 import { takeJsonBody } from "../push/push-body.ts";
 import { DEFAULT_PUSH_LIMITS } from "../push/push-limits.ts";

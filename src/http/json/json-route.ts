@@ -1,8 +1,8 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
-import { crossOriginHeaders, preflight } from "../cross-origin.ts";
 import { cacheControl, originsOfAnswer, refuseUnanswered, varyByCredential } from "../doh/answer-response.ts";
-import type { HttpRequest, HttpResponse } from "../exchange.ts";
-import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "../media-type.ts";
+import { crossOriginHeaders, preflight } from "../exchange/cross-origin.ts";
+import type { HttpRequest, HttpResponse } from "../exchange/exchange.ts";
+import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "../exchange/media-type.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
 import { describeAnswered } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";

@@ -1,5 +1,5 @@
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
-import type { ZoneImage } from "../../zone/image.ts";
+import type { ZoneImage } from "../../zone/image/image.ts";
 import { listServices, type ServiceListing } from "../../zone/services.ts";
 
 /** A part of a list. */

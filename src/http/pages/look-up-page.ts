@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { describeUnanswered } from "../doh/answer-response.ts";
-import type { HttpRequest } from "../exchange.ts";
+import type { HttpRequest } from "../exchange/exchange.ts";
 import { describeAnswered } from "../json/freshness-comment.ts";
 import { type ReadAnswer, readAnswer } from "../json/json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "../json/json-question.ts";

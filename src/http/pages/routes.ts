@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
-import type { AppEnvironment } from "../environment.ts";
-import { FetchRequest } from "../fetch-exchange.ts";
+import type { AppEnvironment } from "../exchange/environment.ts";
+import { FetchRequest } from "../exchange/fetch-exchange.ts";
 import { clustersPage, conflictsPage, type ListPageParts, servicesPage } from "./list-pages.ts";
 import { lookUpPage } from "./look-up-page.ts";
 import { type Page, pageResponse } from "./page.ts";

@@ -3,7 +3,7 @@ import { parseName } from "../../dns/name.ts";
 import type { LocalZone } from "../../merge/clusterset.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
 import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "../endpoint-records.ts";
-import { POD_NAMES } from "../layout.ts";
+import { POD_NAMES } from "../image/layout.ts";
 import { writePortRecords } from "../port-records.ts";
 import { RecordSets } from "../record-sets.ts";
 import { isHostLabel, isObjectLabel, podLabels } from "../service-labels.ts";

@@ -1,6 +1,6 @@
 import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
 import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "../endpoint-records.ts";
-import { ANY_ASKER } from "../layout.ts";
+import { ANY_ASKER } from "../image/layout.ts";
 import { writePortRecords } from "../port-records.ts";
 import { RecordSets } from "../record-sets.ts";
 import { clusterIdLabels, isObjectLabel } from "../service-labels.ts";

@@ -2,7 +2,7 @@ import { RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
 import { endpointLabel } from "../endpoint-records.ts";
-import { KEEP_ORDER } from "../layout.ts";
+import { KEEP_ORDER } from "../image/layout.ts";
 import { RecordSets } from "../record-sets.ts";
 import { clusterIdLabels, isHostLabel, isObjectLabel } from "../service-labels.ts";
 import { ServiceScope, type TreeScope } from "../tree-scope.ts";

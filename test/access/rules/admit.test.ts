@@ -9,7 +9,7 @@ import type { Admission } from "../../../src/access/rules/admission.ts";
 import { createAdmit } from "../../../src/access/rules/admit.ts";
 import type { AdmitSettings, ShownRequest } from "../../../src/access/rules/admit-settings.ts";
 import { SecretTable } from "../../../src/access/secret-table.ts";
-import { EVERYTHING, type Visibility } from "../../../src/merge/visibility.ts";
+import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";
 import { AUDIENCE, ISSUER, makeKey, NOW, type SigningKey } from "../issuers.ts";
 
 const hex = (text: string) => createHash("sha256").update(text).digest("hex");

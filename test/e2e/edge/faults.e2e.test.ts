@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { IMAGE_FORMAT_VERSION } from "../../../src/zone/layout.ts";
+import { IMAGE_FORMAT_VERSION } from "../../../src/zone/image/layout.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventually } from "../answers.ts";
 import { checkout } from "../cli.ts";

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { IMAGE_FORMAT_VERSION } from "../../../src/zone/layout.ts";
+import { IMAGE_FORMAT_VERSION } from "../../../src/zone/image/layout.ts";
 import { checkout } from "../cli.ts";
 import { buildWorker } from "./wrangler.ts";
 

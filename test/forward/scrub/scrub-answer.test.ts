@@ -8,8 +8,8 @@ import { LocalZones } from "../../../src/forward/locally-served.ts";
 import { PrivateAddresses } from "../../../src/forward/scrub/private-addresses.ts";
 import { readEntries } from "../../../src/forward/scrub/record-entries.ts";
 import { scrubAnswer } from "../../../src/forward/scrub/scrub-answer.ts";
-import { readForwardable } from "../../../src/forward/stub-match.ts";
-import { readUpstreamAnswer, relayAnswer } from "../../../src/forward/upstream-answer.ts";
+import { readForwardable } from "../../../src/forward/stubs/stub-match.ts";
+import { readUpstreamAnswer, relayAnswer } from "../../../src/forward/upstreams/upstream-answer.ts";
 import { extendedErrors, optRecord, soaRecord, withEdns } from "../fake-forwarder.ts";
 import { answerTo, decoded, optOf, queryFor } from "../fake-upstreams.ts";
 

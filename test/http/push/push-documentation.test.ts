@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/limits.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/pushing/limits.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../../src/http/push/push-limits.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -10,7 +10,7 @@ const documentation = readFileSync(join(root, "docs/reference/push-api.md"), "ut
 test("docs/reference/push-api.md lists every code with its status", () => {
   const folder = join(root, "src/http/push");
   const routes = readdirSync(folder).map((name) => join(folder, name));
-  const text = [...routes, join(root, "src/http/api-error.ts")]
+  const text = [...routes, join(root, "src/http/exchange/api-error.ts")]
     .map((file) => readFileSync(file, "utf8"))
     .join("\n");
   const thrown = [...text.matchAll(/new ApiError\(\s*(\d{3}),\s*"([A-Z0-9_]+)"/g)];

@@ -6,7 +6,7 @@ import type { ClientTests } from "../../../answer/client-tests.ts";
 import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Assembly } from "../../../assembly/assemble.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import type { StubZones } from "../../../forward/stub-zones.ts";
+import type { StubZones } from "../../../forward/stubs/stub-zones.ts";
 import type { AccessCounters } from "../../../http/metrics/access-counters.ts";
 import { createAnswerMessage } from "../listeners/answer-message.ts";
 import type { ListenerParts } from "../listeners/listeners.ts";

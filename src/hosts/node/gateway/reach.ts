@@ -3,7 +3,7 @@ import { parseListenAddress } from "../../../config/listen-address.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import type { Reach } from "../../../http/pages/page-parts.ts";
 import type { DnsPort } from "../../../http/setup/setup-facts.ts";
-import { visibilityKey } from "../../../merge/visibility.ts";
+import { visibilityKey } from "../../../merge/visibility/visibility.ts";
 import type { DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
 import type { ListeningPlace } from "../listeners/listeners.ts";
 import type { TlsSource } from "../tls-source.ts";

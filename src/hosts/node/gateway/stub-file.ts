@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { UsageError } from "../../../config/usage-error.ts";
 import { parseNameserver } from "../../../forward/nameserver.ts";
-import type { StubStore } from "../../../forward/stub-zones.ts";
+import type { StubStore } from "../../../forward/stubs/stub-zones.ts";
 import { FederationName } from "../../../http/federations/stub-messages.ts";
 import { writeDurably } from "../../../store/durable-file.ts";
 

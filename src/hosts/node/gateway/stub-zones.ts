@@ -1,6 +1,6 @@
 import { stubZoneNames } from "../../../config/federations.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import { StubZones } from "../../../forward/stub-zones.ts";
+import { StubZones } from "../../../forward/stubs/stub-zones.ts";
 import type { Logger } from "../logger.ts";
 import type { UpstreamConnector } from "../upstreams/connect.ts";
 import { createStubFile } from "./stub-file.ts";

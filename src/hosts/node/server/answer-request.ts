@@ -1,5 +1,5 @@
-import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
-import { pathOf } from "../../../http/request-path.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange/exchange.ts";
+import { pathOf } from "../../../http/exchange/request-path.ts";
 import { answerByFetch, type FetchHandler, refusal } from "./fetch-request.ts";
 import { BodyCutOff, type NodeRequest } from "./node-request.ts";
 

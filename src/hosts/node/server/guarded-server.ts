@@ -12,7 +12,7 @@ import {
 } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import type { ServerLimits } from "../../../config/server-limits.ts";
-import type { HttpResponse } from "../../../http/exchange.ts";
+import type { HttpResponse } from "../../../http/exchange/exchange.ts";
 import { type ServerTls, secureContext } from "../tls.ts";
 import { answerRequest, type RequestHandlers } from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";

@@ -1,6 +1,6 @@
 import { type Forward, upstreamName } from "../../../config/forward.ts";
 import { parseNameserver } from "../../../forward/nameserver.ts";
-import { padded, type Upstream } from "../../../forward/upstream.ts";
+import { padded, type Upstream } from "../../../forward/upstreams/upstream.ts";
 import { readToken } from "../access/token-file.ts";
 import { readCertificates } from "../tls.ts";
 import { createDohUpstream } from "./doh-upstream.ts";

@@ -1,7 +1,7 @@
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/usage-error.ts";
 import { parseNameserver } from "../../../forward/nameserver.ts";
-import type { Upstream } from "../../../forward/upstream.ts";
+import type { Upstream } from "../../../forward/upstreams/upstream.ts";
 import { readToken } from "../access/token-file.ts";
 import { readCertificates } from "../tls.ts";
 import { createDohUpstream } from "./doh-upstream.ts";

@@ -1,8 +1,8 @@
 import { randomInt } from "node:crypto";
 import { HeaderFlag } from "../../../dns/codes.ts";
 import { readWord } from "../../../dns/wire-reader.ts";
-import type { Upstream } from "../../../forward/upstream.ts";
-import { readUpstreamAnswer } from "../../../forward/upstream-answer.ts";
+import type { Upstream } from "../../../forward/upstreams/upstream.ts";
+import { readUpstreamAnswer } from "../../../forward/upstreams/upstream-answer.ts";
 import { hasSameCase, randomizeCase, restoreCase } from "./case-randomization.ts";
 import { exchangeTcp } from "./tcp-exchange.ts";
 import { type DnsEndpoint, exchangeUdp } from "./udp-exchange.ts";

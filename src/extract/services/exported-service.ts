@@ -1,0 +1,121 @@
+import type { EndpointGroups, ExportedService } from "../../snapshot/schema.ts";
+import {
+  compareText,
+  keepFirst,
+  omitUndefined,
+  quote,
+  readBoundedText,
+  readList,
+  readMapping,
+  readTexts,
+} from "../fields.ts";
+import type { FindingCollector, Report } from "../findings.ts";
+import type { Service, ServiceExport } from "../objects.ts";
+import { readServicePorts } from "../ports.ts";
+import { readGlobalProperties } from "../properties.ts";
+import { isHeadless, nonEmpty, readClusterIPs, readCreation, readPublishNotReady } from "./service-spec.ts";
+
+/**
+ * A ServiceExport joined with its Service and that Service's EndpointSlices (KEP-1645, Exporting
+ * Services). Undefined, with a finding, if nothing can be exported: `Terminating`, `NoService`,
+ * `InvalidServiceType`.
+ */
+export function exportService(
+  namespace: string,
+  name: string,
+  declared: readonly ServiceExport[],
+  service: Service | undefined,
+  endpoints: () => EndpointGroups,
+  findings: FindingCollector,
+): ExportedService | undefined {
+  const report = findings.about({ kind: "ServiceExport", namespace, name });
+  const standing = declared.filter((one) => !one.metadata?.deletionTimestamp);
+  if (standing.length === 0) {
+    report("Terminating", "the ServiceExport is being deleted, so the service is no longer exported");
+    return undefined;
+  }
+  if (service === undefined) {
+    report(
+      "NoService",
+      `no Service ${quote(`${namespace}/${name}`)} exists; create it or delete the ServiceExport`,
+    );
+    return undefined;
+  }
+  const serviceType = readServiceType(report, service.spec?.type);
+  if (serviceType === undefined) return undefined;
+
+  const dates = standing.map((one) => readCreation(report, one.metadata?.creationTimestamp));
+  const { exportedLabels, exportedAnnotations } = standing[0]!.spec ?? {};
+  const aboutService = findings.about({ kind: "Service", namespace, name });
+  const spec = service.spec;
+  const headless = isHeadless(spec);
+  return omitUndefined({
+    exportedAt: dates.reduce((oldest, date) => (Date.parse(date) < Date.parse(oldest) ? date : oldest)),
+    serviceType,
+    headless,
+    ports: readServicePorts(aboutService, spec?.ports),
+    ...readGlobalProperties(aboutService, spec),
+    ipFamilies: nonEmpty(readIpFamilies(aboutService, spec?.ipFamilies)),
+    exportedLabels: readPairs(report, "spec.exportedLabels", exportedLabels, 63),
+    exportedAnnotations: readPairs(report, "spec.exportedAnnotations", exportedAnnotations, 262144),
+    publishNotReadyAddresses: readPublishNotReady(service),
+    clusterIPs: headless ? undefined : readClusterIPs(aboutService, spec),
+    loadBalancer: nonEmpty(readIngress(aboutService, service.status?.loadBalancer?.ingress)),
+    externalIPs: nonEmpty(readTexts(aboutService, "spec.externalIPs", spec?.externalIPs, 64, 100)),
+    endpoints: endpoints(),
+  });
+}
+
+function readServiceType(report: Report, type: unknown): ExportedService["serviceType"] | undefined {
+  // The Kubernetes API fills in ClusterIP; a manifest may leave it out.
+  if (type === undefined || type === null || type === "") return "ClusterIP";
+  if (type === "ClusterIP" || type === "NodePort" || type === "LoadBalancer") return type;
+  report(
+    "InvalidServiceType",
+    `the Service is of type ${quote(type)}, which cannot be exported (KEP-1645, Service Types); create it in each cluster instead`,
+  );
+  return undefined;
+}
+
+function readIpFamilies(report: Report, value: unknown): ("IPv4" | "IPv6")[] {
+  const families = readList(value).flatMap((family): ("IPv4" | "IPv6")[] => {
+    if (family === "IPv4" || family === "IPv6") return [family];
+    report("InvalidField", `spec.ipFamilies holds ${quote(family)}, neither IPv4 nor IPv6; it is left out`);
+    return [];
+  });
+  return [...new Set(families)];
+}
+
+function readIngress(report: Report, value: unknown): { ip?: string; hostname?: string }[] {
+  const field = "status.loadBalancer.ingress";
+  const ingress = readList(value).flatMap((element, index) => {
+    const { ip, hostname } = readMapping(element);
+    const read = omitUndefined({
+      ip: readBoundedText(report, `${field}[${index}].ip`, ip, 64),
+      hostname: readBoundedText(report, `${field}[${index}].hostname`, hostname, 253),
+    });
+    return Object.keys(read).length === 0 ? [] : [read];
+  });
+  return keepFirst(report, field, ingress, 100);
+}
+
+const PAIR_KEY = /^[A-Za-z0-9][-A-Za-z0-9_./]{0,316}$/;
+
+function readPairs(
+  report: Report,
+  field: string,
+  value: unknown,
+  most: number,
+): Record<string, string> | undefined {
+  const pairs: Record<string, string> = {};
+  const sorted = Object.entries(readMapping(value)).sort(([left], [right]) => compareText(left, right));
+  for (const [key, text] of sorted) {
+    if (PAIR_KEY.test(key) && typeof text === "string" && text.length <= most) pairs[key] = text;
+    else
+      report(
+        "InvalidField",
+        `${field} holds ${quote({ [key]: text })}, which is not a label; it is left out`,
+      );
+  }
+  return Object.keys(pairs).length === 0 ? undefined : pairs;
+}

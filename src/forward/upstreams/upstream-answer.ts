@@ -1,0 +1,148 @@
+import { EdnsOption, HEADER_BYTES, HeaderFlag, RecordType, ResponseCode } from "../../dns/codes.ts";
+import { FOLD } from "../../dns/name.ts";
+import {
+  optionEnd,
+  type RecordPlace,
+  readLong,
+  readName,
+  readRecord,
+  readWord,
+} from "../../dns/wire-reader.ts";
+import type { Answer, Outcome } from "../../resolve/answer.ts";
+import { MAX_MESSAGE_BYTES } from "../../resolve/limits.ts";
+import { beginAnswer } from "../../resolve/message-writer.ts";
+import type { Query } from "../../resolve/query.ts";
+
+/** An answer of a name server that is one to the query: every count is true, and the question is ours. */
+export interface UpstreamAnswer {
+  readonly bytes: Uint8Array;
+  /** Where the records end that may be passed on: before the OPT record, which is between two neighbours. */
+  readonly recordsEnd: number;
+  readonly answers: number;
+  readonly authorities: number;
+  readonly additionals: number;
+  readonly authoritative: boolean;
+  readonly truncated: boolean;
+  /** With the upper bits of the OPT record (RFC 6891 section 6.1.3). */
+  readonly rcode: number;
+  /** The info code of its Extended DNS Error (RFC 8914), or -1. */
+  readonly extendedError: number;
+  /** The smallest TTL, or the negative TTL (RFC 2308); 0 where nothing may be cached. Seconds. */
+  readonly freshness: number;
+}
+
+/** Room for our own OPT record with an Extended DNS Error. */
+export const OPT_BYTES = 17;
+const AUTHORITY = 1;
+const MOST_TTL = 0x7fffffff;
+
+const OUTCOMES: ReadonlyMap<number, Outcome> = new Map([
+  [ResponseCode.FORMERR, "formerr"],
+  [ResponseCode.NXDOMAIN, "nxdomain"],
+  [ResponseCode.NOTIMP, "notimp"],
+  [ResponseCode.REFUSED, "refused"],
+  [ResponseCode.BADVERS, "badvers"],
+]);
+
+/**
+ * Reads what a name server sent for a query with one question. Undefined where it is no answer to it (RFC 5452 section 9.1:
+ * ID, QR and question have to fit) or malformed.
+ */
+export function readUpstreamAnswer(query: Uint8Array, bytes: Uint8Array): UpstreamAnswer | undefined {
+  const questionEnd = readName(query, HEADER_BYTES) + 4;
+  if (bytes.length < questionEnd || bytes.length > MAX_MESSAGE_BYTES - OPT_BYTES) return undefined;
+  if (!answersQuestion(query, bytes, questionEnd)) return undefined;
+  const flags = readWord(bytes, 2);
+  const counts = [readWord(bytes, 6), readWord(bytes, 8), readWord(bytes, 10)] as const;
+  const kept = [0, 0, 0];
+  let opt: RecordPlace | undefined;
+  let smallestTtl = Number.POSITIVE_INFINITY;
+  let position = questionEnd;
+  for (const [section, count] of counts.entries())
+    for (let left = count; left > 0; left--) {
+      const record = readRecord(bytes, position);
+      if (record === undefined) return undefined;
+      position = record.end;
+      if (record.type === RecordType.OPT) {
+        if (section !== 2 || opt !== undefined) return undefined;
+        opt = record;
+      } else if (opt === undefined) kept[section] = kept[section]! + 1;
+      if (section === 0) smallestTtl = Math.min(smallestTtl, validTtl(record.ttl));
+      if (section === AUTHORITY && record.type === RecordType.SOA)
+        smallestTtl = Math.min(smallestTtl, negativeTtl(bytes, record));
+    }
+  const truncated = (flags & HeaderFlag.TC) !== 0;
+  const rcode = (flags & 0x0f) | (opt === undefined ? 0 : (opt.ttl >>> 24) << 4);
+  const isCacheable = !truncated && (rcode === ResponseCode.NOERROR || rcode === ResponseCode.NXDOMAIN);
+  return {
+    bytes,
+    recordsEnd: opt?.start ?? position,
+    answers: kept[0]!,
+    authorities: kept[1]!,
+    additionals: kept[2]!,
+    authoritative: (flags & HeaderFlag.AA) !== 0,
+    truncated,
+    rcode,
+    extendedError: opt === undefined ? -1 : readExtendedError(bytes, opt),
+    freshness: isCacheable && Number.isFinite(smallestTtl) ? smallestTtl : 0,
+  };
+}
+
+/** The answer as one to the client's own query: its ID and spelling of the name, an OPT record only where it sent one. */
+export function relayAnswer(message: Uint8Array, query: Query, upstream: UpstreamAnswer): Answer {
+  const { bytes, rcode, answers, freshness } = upstream;
+  const writer = beginAnswer(message, query);
+  writer.writeOctets(bytes, query.questionEnd, upstream.recordsEnd);
+  writer.answers = answers;
+  writer.authorities = upstream.authorities;
+  writer.additionals = upstream.additionals;
+  writer.truncated = upstream.truncated;
+  writer.writeOpt(query, rcode, upstream.extendedError);
+  return {
+    bytes: writer.finish(query, rcode, upstream.authoritative),
+    outcome: outcomeOf(rcode, answers),
+    freshness,
+  };
+}
+
+/** What became of a query, by its rcode and the number of its answers. */
+export function outcomeOf(rcode: number, answers: number): Outcome {
+  if (rcode === ResponseCode.NOERROR) return answers > 0 ? "answer" : "nodata";
+  return OUTCOMES.get(rcode) ?? "servfail";
+}
+
+function answersQuestion(query: Uint8Array, bytes: Uint8Array, questionEnd: number): boolean {
+  if (readWord(bytes, 0) !== readWord(query, 0) || (readWord(bytes, 2) & 0xf800) !== HeaderFlag.QR)
+    return false;
+  if (readWord(bytes, 4) !== 1) return false;
+  const nameEnd = questionEnd - 4;
+  for (let index = HEADER_BYTES; index < nameEnd; index++)
+    if (FOLD[bytes[index]!] !== FOLD[query[index]!]) return false;
+  return (
+    readWord(bytes, nameEnd) === readWord(query, nameEnd) &&
+    readWord(bytes, nameEnd + 2) === readWord(query, nameEnd + 2)
+  );
+}
+
+/** RFC 2181 section 8: a TTL with the highest bit set counts as 0. */
+export function validTtl(ttl: number): number {
+  return ttl > MOST_TTL ? 0 : ttl;
+}
+
+/** RFC 2308 section 5: the smaller one of the SOA's TTL and its MINIMUM, which is its last field. */
+export function negativeTtl(bytes: Uint8Array, soa: RecordPlace): number {
+  if (soa.end - soa.dataStart < 22) return 0;
+  const minimum = readLong(bytes, soa.end - 4);
+  return Math.min(validTtl(soa.ttl), validTtl(minimum));
+}
+
+/** The info code of the first Extended DNS Error in an OPT record (RFC 8914 section 2), or -1. */
+export function readExtendedError(bytes: Uint8Array, { dataStart, end }: RecordPlace): number {
+  for (let option = dataStart, next = option; option < end; option = next) {
+    next = optionEnd(bytes, option, end);
+    if (next < 0) return -1;
+    if (readWord(bytes, option) === EdnsOption.EXTENDED_ERROR && next - option >= 6)
+      return readWord(bytes, option + 4);
+  }
+  return -1;
+}

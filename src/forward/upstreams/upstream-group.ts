@@ -1,0 +1,206 @@
+import { ResponseCode } from "../../dns/codes.ts";
+import { MAX_MESSAGE_BYTES } from "../../resolve/limits.ts";
+import { type ForwardClock, monotonicClock } from "../clock.ts";
+import type { Upstream } from "./upstream.ts";
+import { readUpstreamAnswer, type UpstreamAnswer } from "./upstream-answer.ts";
+import { type OnUpstreamChange, UpstreamHealth } from "./upstream-health.ts";
+
+/** How long name servers are waited for, in milliseconds, and how much they may say. */
+export interface UpstreamLimits {
+  /** One name server. */
+  readonly serverMilliseconds: number;
+  /** All of them together. */
+  readonly totalMilliseconds: number;
+  /** After this time without an answer the next one is asked, too; 0 for never. Default: never. */
+  readonly hedgeMilliseconds?: number;
+  /** The longest answer that counts, in octets. Default: any. */
+  readonly answerBytes?: number;
+}
+
+/** What there is to watch. */
+export interface UpstreamObserver {
+  readonly onChange: OnUpstreamChange;
+  /** One exchange ended, with an error or with an answer to the query. */
+  readonly onExchange?: (upstream: string, milliseconds: number, error: Error | undefined) => void;
+  /** A name server is asked because another one is slow. */
+  readonly onHedge?: () => void;
+}
+
+/** An answer, and who gave it. */
+export interface UpstreamReply {
+  readonly answer: UpstreamAnswer;
+  readonly upstream: string;
+}
+
+export const DEFAULT_UPSTREAM_TIMEOUTS = { serverMilliseconds: 1500, totalMilliseconds: 5000 } as const;
+
+/**
+ * Extended DNS Errors that say why there is no answer: DNSSEC does not validate, or a policy forbids it (RFC 8914 section 4, and the
+ * registry). Another name server is not asked, because one that does not look would give an answer.
+ */
+const DELIBERATE = new Set([1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 17, 25, 27]);
+
+/** One of so many questions may be hedged over time. */
+const QUESTIONS_PER_HEDGE = 5;
+/** Hedges that may be spent at once. */
+const MOST_HEDGES = 100;
+
+/** A question that is being asked. */
+interface Asking {
+  readonly query: Uint8Array;
+  readonly running: Set<AbortController>;
+  isLate: boolean;
+}
+
+/** Name servers that know the same: they are asked in their order, those that failed lately last. */
+export class UpstreamGroup {
+  readonly #upstreams: readonly Upstream[];
+  readonly #limits: UpstreamLimits;
+  readonly #observer: UpstreamObserver;
+  readonly #clock: ForwardClock;
+  readonly #health: UpstreamHealth;
+  /**
+   * What bounds hedging, in questions. A name server that is slow for everybody must not double the load: of 10,000 questions to such a one
+   * the next one gets 2,080, and without a budget all 10,000 (upstream-group.test.ts counts them).
+   */
+  #hedgeBudget = MOST_HEDGES * QUESTIONS_PER_HEDGE;
+
+  constructor(
+    upstreams: readonly Upstream[],
+    limits: UpstreamLimits,
+    observer: UpstreamObserver,
+    clock: ForwardClock = monotonicClock,
+  ) {
+    this.#upstreams = upstreams;
+    this.#limits = limits;
+    this.#observer = observer;
+    this.#clock = clock;
+    this.#health = new UpstreamHealth(upstreams, clock, observer.onChange);
+  }
+
+  /** The name servers by name, and whether they are set aside because they failed. */
+  states(): { readonly upstream: string; readonly isSetAside: boolean }[] {
+    return this.#upstreams.map((upstream) => ({
+      upstream: upstream.nameserver,
+      isSetAside: this.#health.isSetAside(upstream),
+    }));
+  }
+
+  /** When any of them answered last, in the milliseconds of the clock. */
+  get answeredAt(): number {
+    return this.#health.answeredAt;
+  }
+
+  /**
+   * Asks until one name server says what the name has, that it does not exist, or that it must not be told. Where none does, the first
+   * other answer (such as REFUSED) counts; undefined where none answered in time. Never rejects.
+   * @param query ID 0, one question
+   */
+  ask(query: Uint8Array): Promise<UpstreamReply | undefined> {
+    const { totalMilliseconds, hedgeMilliseconds = 0, answerBytes = MAX_MESSAGE_BYTES } = this.#limits;
+    const waiting = this.#health.inOrder();
+    const asking: Asking = { query, running: new Set(), isLate: false };
+    this.#hedgeBudget = Math.min(MOST_HEDGES * QUESTIONS_PER_HEDGE, this.#hedgeBudget + 1);
+    return new Promise((resolve) => {
+      let lame: UpstreamReply | undefined;
+      let isOver = false;
+      let stopHedge = () => {};
+      const stopTotal = this.#clock.setTimer(totalMilliseconds, () => {
+        asking.isLate = true;
+        end(lame);
+        for (const controller of asking.running)
+          controller.abort(new Error(`there was no answer within ${totalMilliseconds} ms`));
+      });
+      const end = (reply: UpstreamReply | undefined) => {
+        isOver = true;
+        stopHedge();
+        stopTotal();
+        resolve(reply);
+      };
+      const start = (upstream: Upstream) =>
+        this.#exchange(upstream, asking).then((answer) => {
+          if (isOver) return;
+          if (answer !== undefined && answer.bytes.length <= answerBytes) {
+            const reply = { answer, upstream: upstream.nameserver };
+            // Who lost goes on until its own time is over, to show whether it answers at all.
+            if (isConclusive(answer)) return end(reply);
+            lame ??= reply;
+          }
+          startNext();
+        });
+      const startNext = () => {
+        const next = waiting.shift();
+        if (next !== undefined) start(next);
+        else if (asking.running.size === 0) end(lame);
+      };
+      startNext();
+      const probe = this.#health.takeProbe();
+      const at = probe === undefined ? -1 : waiting.indexOf(probe);
+      if (at >= 0) start(waiting.splice(at, 1)[0]!);
+      if (hedgeMilliseconds > 0)
+        stopHedge = this.#clock.setTimer(hedgeMilliseconds, () => {
+          if (this.#mayHedge(asking, waiting[0])) startNext();
+        });
+    });
+  }
+
+  close(): void {
+    for (const upstream of this.#upstreams) upstream.close();
+  }
+
+  #mayHedge({ running }: Asking, next: Upstream | undefined): boolean {
+    if (running.size > 1 || next === undefined || this.#health.isSetAside(next)) return false;
+    if (this.#hedgeBudget < QUESTIONS_PER_HEDGE) return false;
+    this.#hedgeBudget -= QUESTIONS_PER_HEDGE;
+    this.#observer.onHedge?.();
+    return true;
+  }
+
+  /** One exchange with its own time limit; undefined where it failed, which health and observer know by then. */
+  async #exchange(upstream: Upstream, asking: Asking): Promise<UpstreamAnswer | undefined> {
+    const { serverMilliseconds } = this.#limits;
+    const startedAt = this.#clock.now();
+    const controller = new AbortController();
+    asking.running.add(controller);
+    const stopTimer = this.#clock.setTimer(serverMilliseconds, () =>
+      controller.abort(new Error(`there was no answer within ${serverMilliseconds} ms`)),
+    );
+    const ended = (error?: Error) =>
+      this.#observer.onExchange?.(upstream.nameserver, this.#clock.now() - startedAt, error);
+    try {
+      const bytes = await exchangeUntilAborted(upstream, asking.query, controller.signal);
+      const answer = readUpstreamAnswer(asking.query, bytes);
+      if (answer === undefined)
+        throw new Error("its answer is malformed, or not for this query (ID, question)");
+      this.#health.answered(upstream);
+      ended();
+      return answer;
+    } catch (thrown) {
+      // A name server that had less than its time has not failed.
+      if (asking.isLate) return undefined;
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      this.#health.failed(upstream, startedAt, error);
+      ended(error);
+      return undefined;
+    } finally {
+      stopTimer();
+      asking.running.delete(controller);
+    }
+  }
+}
+
+function isConclusive({ rcode, extendedError }: UpstreamAnswer): boolean {
+  return rcode === ResponseCode.NOERROR || rcode === ResponseCode.NXDOMAIN || DELIBERATE.has(extendedError);
+}
+
+/** Not every transport heeds its signal at once. */
+function exchangeUntilAborted(
+  upstream: Upstream,
+  query: Uint8Array,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    upstream.exchange(query, signal).then(resolve, reject);
+  });
+}

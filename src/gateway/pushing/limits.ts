@@ -1,0 +1,117 @@
+import type { SnapshotPatch } from "../../snapshot/patch.ts";
+import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import type { HeldCluster } from "../leases/held-cluster.ts";
+import { DEFAULT_SNAPSHOT_BOUNDS, measureSnapshot, type SnapshotBounds } from "./snapshot-bounds.ts";
+
+/** Bounds on what clusters may ask of a gateway. */
+export interface GatewayLimits extends SnapshotBounds {
+  /** Seconds; the default is that of a push without a lease. */
+  readonly lease: {
+    readonly minimumSeconds: number;
+    readonly defaultSeconds: number;
+    readonly maximumSeconds: number;
+  };
+  readonly clusters: number;
+  /** Bound on one cluster's snapshot as JSON, in characters: deltas must not grow it without end. */
+  readonly snapshotCharacters: number;
+  /** After how many seconds answers say that they are stale where a push that arrived is not in them. */
+  readonly pushDelaySeconds: number;
+}
+
+/** What holds where nothing else is configured. */
+export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
+  lease: { minimumSeconds: 5, defaultSeconds: 60, maximumSeconds: 3600 },
+  clusters: 1000,
+  snapshotCharacters: 48 * 1024 * 1024,
+  pushDelaySeconds: 5,
+  ...DEFAULT_SNAPSHOT_BOUNDS,
+};
+
+const REFUSALS: Readonly<Record<keyof SnapshotBounds, readonly [code: PushRefusal, what: string]>> = {
+  namespaces: ["TOO_MANY_NAMESPACES", "namespaces"],
+  exports: ["TOO_MANY_EXPORTS", "exports"],
+  imports: ["TOO_MANY_IMPORTS", "imports"],
+  services: ["TOO_MANY_SERVICES", "services"],
+  pods: ["TOO_MANY_PODS", "pods"],
+  endpoints: ["TOO_MANY_ENDPOINTS", "endpoints"],
+  ports: ["TOO_MANY_PORTS", "ports of services and endpoints"],
+  findings: ["TOO_MANY_FINDINGS", "findings"],
+  metadataCharacters: ["METADATA_TOO_LARGE", "characters of exported labels and annotations"],
+};
+
+/**
+ * Checks that a snapshot is within the bounds for one cluster.
+ * @throws {PushRefused} naming the setting
+ */
+export function checkBounds(limits: SnapshotBounds, snapshot: ClusterSnapshot): void {
+  const size = measureSnapshot(snapshot);
+  for (const key of Object.keys(REFUSALS) as (keyof SnapshotBounds)[]) {
+    if (size[key] <= limits[key]) continue;
+    const [code, what] = REFUSALS[key];
+    throw new PushRefused(
+      code,
+      `the snapshot has ${size[key]} ${what}; the most is ${limits[key]} (limits.${key})`,
+    );
+  }
+}
+
+/**
+ * The length of a lease in milliseconds; the default where none is asked for.
+ * @throws {PushRefused} LEASE_OUT_OF_RANGE
+ */
+export function leaseMilliseconds({ lease }: GatewayLimits, leaseSeconds = lease.defaultSeconds): number {
+  const { minimumSeconds, maximumSeconds } = lease;
+  if (leaseSeconds >= minimumSeconds && leaseSeconds <= maximumSeconds)
+    return Math.round(leaseSeconds * 1000);
+  throw new PushRefused(
+    "LEASE_OUT_OF_RANGE",
+    `a lease has ${minimumSeconds} to ${maximumSeconds} seconds, not ${leaseSeconds}`,
+  );
+}
+
+/**
+ * An upper bound on the length of `snapshot`, which `patch` on `held` leads to, as JSON. Counts what is
+ * added, and measures the whole only when that sum passes the limit.
+ * @throws {PushRefused} SNAPSHOT_TOO_LARGE
+ */
+export function charactersAfter(
+  { snapshotCharacters }: GatewayLimits,
+  held: HeldCluster,
+  patch: SnapshotPatch,
+  snapshot: ClusterSnapshot,
+): number {
+  held.charactersAtMost ??= JSON.stringify(held.snapshot).length;
+  const bound = held.charactersAtMost + JSON.stringify(patch).length;
+  const characters = bound <= snapshotCharacters ? bound : JSON.stringify(snapshot).length;
+  if (characters <= snapshotCharacters) return characters;
+  throw new PushRefused(
+    "SNAPSHOT_TOO_LARGE",
+    `with this delta the snapshot would have ${characters} characters; the most is ${snapshotCharacters} (limits.snapshotCharacters)`,
+  );
+}
+
+/** Why a push is not taken although it is well formed. */
+export type PushRefusal =
+  | "CLUSTER_ID_MISMATCH"
+  | "LEASE_OUT_OF_RANGE"
+  | "TOO_MANY_CLUSTERS"
+  | "TOO_MANY_NAMESPACES"
+  | "TOO_MANY_EXPORTS"
+  | "TOO_MANY_IMPORTS"
+  | "TOO_MANY_SERVICES"
+  | "TOO_MANY_PODS"
+  | "TOO_MANY_ENDPOINTS"
+  | "TOO_MANY_PORTS"
+  | "TOO_MANY_FINDINGS"
+  | "METADATA_TOO_LARGE"
+  | "SNAPSHOT_TOO_LARGE";
+
+/** A push that is beyond the gateway's bounds, or not meant for the cluster that it names. */
+export class PushRefused extends Error {
+  readonly code: PushRefusal;
+
+  constructor(code: PushRefusal, message: string) {
+    super(message);
+    this.code = code;
+  }
+}

@@ -1,0 +1,234 @@
+import { applyPatch, type SnapshotPatch } from "../../snapshot/patch.ts";
+import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import type { ClusterMeta, SnapshotStore } from "../../store/store.ts";
+import { isDiskFailure } from "../../store/store-error.ts";
+import { type Clock, unixTime } from "../clock.ts";
+import type { OnGatewayEvent } from "../gateway-events.ts";
+import { type Acknowledgement, GenerationMismatch } from "../gateway-types.ts";
+import { KeyedQueue } from "../keeping/keyed-queue.ts";
+import { Removals } from "../keeping/removals.ts";
+import { StoreHealth, type StoreTrouble } from "../keeping/store-health.ts";
+import { HeldCluster } from "../leases/held-cluster.ts";
+import { toStored } from "../leases/stored-lease.ts";
+import type { Precedence } from "../remembered/precedence.ts";
+import type { Serving } from "../serving.ts";
+import type { ServedImage } from "../stages.ts";
+import {
+  charactersAfter,
+  checkBounds,
+  type GatewayLimits,
+  leaseMilliseconds,
+  PushRefused,
+} from "./limits.ts";
+
+/** What pushes are taken with. */
+export interface PushParts<Image extends ServedImage> {
+  readonly store: SnapshotStore;
+  readonly precedence: Precedence;
+  readonly clock: Clock;
+  readonly limits: GatewayLimits;
+  readonly onEvent: OnGatewayEvent;
+  readonly serving: Serving<Image>;
+}
+
+/** Takes what clusters push: keeps it, has it served, and then acknowledges it. The methods are those of `Gateway`. */
+export class Pushes<Image extends ServedImage> {
+  readonly #parts: PushParts<Image>;
+  readonly #queue = new KeyedQueue();
+  readonly #health: StoreHealth;
+  readonly #removals: Removals;
+  /** New clusters whose first push is being kept: they count against the bound already. */
+  readonly #arriving = new Set<string>();
+
+  constructor(parts: PushParts<Image>) {
+    this.#parts = parts;
+    const { clock, onEvent, store, precedence, serving } = parts;
+    const isLive = (clusterId: string) => serving.clusters.live.has(clusterId);
+    this.#health = new StoreHealth(clock, onEvent, (id) => isLive(id) || this.#removals.owes(id));
+    this.#removals = new Removals({
+      ...{ clock, onEvent, health: this.#health, queue: this.#queue },
+      isLive,
+      remove: async (clusterId) => {
+        await precedence.parted(clusterId);
+        await store.remove(clusterId);
+      },
+    });
+  }
+
+  /** Why nothing can be stored; undefined while it can. */
+  get storeTrouble(): StoreTrouble | undefined {
+    return this.#health.trouble;
+  }
+
+  async replace(
+    clusterId: string,
+    snapshot: ClusterSnapshot,
+    leaseSeconds?: number,
+  ): Promise<Acknowledgement> {
+    const { limits, precedence, store, clock } = this.#parts;
+    const lease = leaseMilliseconds(limits, leaseSeconds);
+    if (snapshot.clusterId !== clusterId)
+      throw new PushRefused(
+        "CLUSTER_ID_MISMATCH",
+        `the snapshot is of cluster "${snapshot.clusterId}", not of "${clusterId}"`,
+      );
+    checkBounds(limits, snapshot);
+    return this.#change(clusterId, lease, async (now) => {
+      this.#admit(clusterId);
+      try {
+        const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease));
+        const live = this.#parts.serving.clusters.live.has(clusterId);
+        await precedence.introduce(clusterId, unixTime(clock, now));
+        await this.#health.must(clusterId, () =>
+          store.keep(clusterId, { kind: "snapshot", snapshot, meta: toStored(cluster.meta, clock) }),
+        );
+        await this.#hold(cluster, "snapshot", live);
+        return cluster;
+      } finally {
+        this.#arriving.delete(clusterId);
+      }
+    });
+  }
+
+  async patch(
+    clusterId: string,
+    baseGeneration: number,
+    patch: SnapshotPatch,
+    leaseSeconds?: number,
+  ): Promise<Acknowledgement> {
+    const { limits, store, clock } = this.#parts;
+    const lease = leaseMilliseconds(limits, leaseSeconds);
+    return this.#change(clusterId, lease, async (now) => {
+      const held = this.#heldAt(clusterId, baseGeneration);
+      const snapshot = applyPatch(held.snapshot, patch);
+      checkBounds(limits, snapshot);
+      const characters = charactersAfter(limits, held, patch, snapshot);
+      const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease), characters);
+      await this.#health.must(clusterId, () =>
+        store.keep(clusterId, { kind: "patch", patch, snapshot, meta: toStored(cluster.meta, clock) }),
+      );
+      await this.#hold(cluster, "patch", true);
+      return cluster;
+    });
+  }
+
+  async renew(clusterId: string, generation: number, leaseSeconds?: number): Promise<Acknowledgement> {
+    const { limits, precedence, store, serving, clock } = this.#parts;
+    const lease = leaseMilliseconds(limits, leaseSeconds);
+    return this.#queue.run(clusterId, async () => {
+      const now = serving.expireNow();
+      const held = this.#heldAt(clusterId, generation);
+      const meta = { ...held.meta, renewedAt: now, expiresAt: now + lease };
+      await this.#health.attempt(clusterId, () =>
+        store.keep(clusterId, { kind: "lease", meta: toStored(meta, clock) }),
+      );
+      // Its lease may have run out while the renewal was being kept.
+      if (serving.clusters.live.get(clusterId) !== held) throw new GenerationMismatch(undefined);
+      held.meta = meta;
+      precedence.see(held.snapshot, { now: unixTime(clock, now), live: true, generation });
+      serving.renew();
+      await precedence.save(clusterId);
+      return held.acknowledgement(clock);
+    });
+  }
+
+  async leave(clusterId: string): Promise<boolean> {
+    const { onEvent, serving } = this.#parts;
+    const { known, failure } = await this.#queue.run(clusterId, async () => ({
+      failure: await this.#removals.remove(clusterId),
+      known: serving.leave(clusterId),
+    }));
+    if (known) {
+      onEvent({ event: "left", clusterId });
+      await serving.compile();
+    }
+    if (failure !== undefined) throw failure;
+    return known;
+  }
+
+  /** Forgets clusters whose lease ran out. */
+  forget(expired: readonly HeldCluster[]): void {
+    const { onEvent, serving, clock } = this.#parts;
+    for (const { snapshot, meta } of expired) {
+      const { clusterId } = snapshot;
+      onEvent({ event: "lease-ran-out", clusterId, expiredAt: unixTime(clock, meta.expiresAt) });
+      this.#queue
+        .run(clusterId, async () => {
+          // It may have pushed again before its turn.
+          if (serving.clusters.live.has(clusterId)) return;
+          await this.#removals.remove(clusterId);
+        })
+        .catch((error) => onEvent({ event: "removal-failed", clusterId, error }));
+    }
+  }
+
+  /** Takes no more. Resolves when no push is left. */
+  close(): Promise<void> {
+    this.#removals.close();
+    return this.#queue.idle();
+  }
+
+  async #change(
+    clusterId: string,
+    lease: number,
+    change: (now: number) => Promise<HeldCluster>,
+  ): Promise<Acknowledgement> {
+    const { serving, clock } = this.#parts;
+    const cluster = await this.#queue.run(clusterId, async () => {
+      const now = serving.expireNow();
+      return change(now).catch((error) => {
+        if (isDiskFailure(error)) this.#prolong(clusterId, now, lease);
+        throw error;
+      });
+    });
+    const acknowledgement = cluster.acknowledgement(clock);
+    await serving.compile();
+    return acknowledgement;
+  }
+
+  /** The store refused a change. Its cluster lives all the same: what is held of it goes on being answered. */
+  #prolong(clusterId: string, now: number, lease: number): void {
+    const { serving } = this.#parts;
+    const held = serving.clusters.live.get(clusterId);
+    if (held === undefined) return;
+    held.meta = { ...held.meta, renewedAt: now, expiresAt: now + lease };
+    serving.renew();
+  }
+
+  /** Serves what is kept. Rank and snapshot change in one step, so that nothing is compiled with one of them alone. */
+  async #hold(cluster: HeldCluster, kind: "snapshot" | "patch", live: boolean): Promise<void> {
+    const { precedence, serving, clock, onEvent } = this.#parts;
+    const { snapshot, meta } = cluster;
+    const { generation } = meta;
+    precedence.see(snapshot, { now: unixTime(clock, meta.pushedAt), live, generation });
+    serving.set(cluster);
+    onEvent({ event: "pushed", clusterId: snapshot.clusterId, generation, kind });
+    await precedence.save(snapshot.clusterId);
+  }
+
+  #heldAt(clusterId: string, generation: number): HeldCluster {
+    const held = this.#parts.serving.clusters.live.get(clusterId);
+    if (held?.meta.generation !== generation) throw new GenerationMismatch(held?.meta.generation);
+    return held;
+  }
+
+  // Never below the clock: a gateway that lost its state must not take a delta for another state. Nor
+  // below the generation before, should the clock have been set back since.
+  #nextMeta(clusterId: string, now: number, lease: number): ClusterMeta {
+    const last = this.#parts.serving.clusters.generationOf(clusterId);
+    const generation = Math.max(last + 1, unixTime(this.#parts.clock, now));
+    return { generation, pushedAt: now, renewedAt: now, expiresAt: now + lease };
+  }
+
+  #admit(clusterId: string): void {
+    const { limits, serving } = this.#parts;
+    const { live } = serving.clusters;
+    if (live.has(clusterId)) return;
+    if (live.size + this.#arriving.size >= limits.clusters)
+      throw new PushRefused(
+        "TOO_MANY_CLUSTERS",
+        `the gateway holds its most of ${limits.clusters} clusters already`,
+      );
+    this.#arriving.add(clusterId);
+  }
+}

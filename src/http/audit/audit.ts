@@ -1,0 +1,149 @@
+import type { Context } from "hono";
+import { AccessRefused } from "../../access/access-refused.ts";
+import type { CertificateIdentity } from "../../access/certificates.ts";
+import type { ClientAddress } from "../../access/client/client-address.ts";
+import { ClientNetworks } from "../../limits/client-networks.ts";
+import type { LimitCounters } from "../../limits/limit-counters.ts";
+import { type Rate, TokenBuckets } from "../../limits/token-buckets.ts";
+import type { ApiError } from "../exchange/api-error.ts";
+import type { AppEnvironment } from "../exchange/environment.ts";
+import type { HttpRequest } from "../exchange/exchange.ts";
+import { FetchRequest } from "../exchange/fetch-exchange.ts";
+import { pathOf } from "../exchange/request-path.ts";
+import type { AuditAction, AuditEntry, AuditFacts, AuditSink } from "./audit-entry.ts";
+
+/** Texts of others are cut to so many characters. */
+const MOST_TEXT = 500;
+/** Sources that are remembered. */
+const MOST_SOURCES = 20_000;
+/** Whoever shows no credential that is known shares, beside a budget of its own, this many with all the others. */
+const STRANGERS = 10;
+
+/** The audit log: bounds how many lines each source can cause, and counts those that are left out. */
+export class AuditLog {
+  readonly #sink: AuditSink;
+  readonly #counters: LimitCounters | undefined;
+  readonly #networks = new ClientNetworks({ exempt: [], ipv4PrefixBits: 32, ipv6PrefixBits: 64 });
+  readonly #sources: TokenBuckets;
+  readonly #strangers: TokenBuckets;
+  #leftOut = 0;
+
+  /** @param now milliseconds that never go back */
+  constructor(
+    sink: AuditSink,
+    rate: Rate,
+    counters?: LimitCounters,
+    now: () => number = () => performance.now(),
+  ) {
+    this.#sink = sink;
+    this.#counters = counters;
+    this.#sources = new TokenBuckets(rate, MOST_SOURCES, now);
+    const { perSecond, burst } = rate;
+    this.#strangers = new TokenBuckets(
+      { perSecond: STRANGERS * perSecond, burst: STRANGERS * burst },
+      1,
+      now,
+    );
+  }
+
+  record(entry: AuditEntry): void {
+    if (!this.#hasRoom(entry)) {
+      this.#leftOut++;
+      this.#counters?.hit("audit.linesPerSecond");
+      return;
+    }
+    const { cluster, federation, reason, credential } = entry;
+    this.#sink({
+      ...entry,
+      ...cut({ cluster, federation, reason, credential }),
+      ...(this.#leftOut > 0 && { leftOut: this.#leftOut }),
+    });
+    this.#leftOut = 0;
+  }
+
+  #hasRoom({ credential, client = "" }: AuditEntry): boolean {
+    const source =
+      credential === undefined ? `client ${this.#networks.of(client)}` : `credential ${credential}`;
+    if (this.#sources.take(this.#sources.of(source)) > 0) return false;
+    return credential !== undefined || this.#strangers.take(this.#strangers.of("")) === 0;
+  }
+}
+
+function cut(texts: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const given = Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(given.map(([name, text]) => [name, text.slice(0, MOST_TEXT)]));
+}
+
+/** Where routes write what they answered. */
+export interface AuditParts {
+  readonly audit?: AuditLog | undefined;
+  /** Default: no address is known. */
+  readonly clientAddress?: ClientAddress | undefined;
+}
+
+/** What has no line while it succeeds: it changes nothing, workers and secondaries do it every few seconds, or somebody else has the line. */
+const QUIET: ReadonlySet<AuditAction> = new Set(["renew", "read", "forward"]);
+
+/**
+ * Audits the answers of a route.
+ * @param error as it was thrown, where the request was refused
+ */
+export function auditAnswers(
+  { audit, clientAddress }: AuditParts,
+  action: AuditAction,
+):
+  | ((context: Context<AppEnvironment>, status: number, refused?: ApiError, error?: unknown) => void)
+  | undefined {
+  if (audit === undefined) return undefined;
+  return (context, status, refused, error) => {
+    if (refused === undefined && QUIET.has(action)) return;
+    const credential = error instanceof AccessRefused ? error.credential : undefined;
+    audit.record({
+      action,
+      outcome: refused === undefined ? "accepted" : "refused",
+      status,
+      ...(refused !== undefined && { code: refused.code, reason: refused.message }),
+      client: clientAddress?.(new FetchRequest(context.req.raw, context.env?.client)),
+      ...(credential !== undefined && { credential }),
+      ...context.get("audited"),
+    });
+  };
+}
+
+const AUDITED = /^\/(?:api\/v1\/clusters\/([^/]*)(\/lease)?|api\/v1\/transfer\/|federations\/([^/]*))/;
+const ACTIONS: Readonly<Record<string, AuditAction>> = {
+  PUT: "push",
+  PATCH: "patch",
+  DELETE: "leave",
+};
+
+/** Audits requests that are turned away before any route sees them, because of load or of the number of requests. */
+export function auditTurnedAway({
+  audit,
+  clientAddress,
+}: AuditParts): ((request: HttpRequest, status: number, reason: string) => void) | undefined {
+  if (audit === undefined) return undefined;
+  return (request, status, reason) => {
+    const [path, cluster, isRenewal, federation] = AUDITED.exec(pathOf(request.url)) ?? [];
+    if (path === undefined) return;
+    const { method } = request;
+    const ofFederation = method === "POST" ? "register" : method === "DELETE" ? "unregister" : "read";
+    const ofCluster = isRenewal ? "renew" : (ACTIONS[method] ?? "read");
+    audit.record({
+      action: federation !== undefined ? ofFederation : cluster !== undefined ? ofCluster : "transfer",
+      ...{ outcome: "refused", status, reason, cluster, federation },
+      code: status === 503 ? "BUSY" : "TOO_MANY_REQUESTS",
+      client: clientAddress?.(request),
+    });
+  };
+}
+
+/** Adds what a handler knows of its request to the line about it. */
+export function noteForAudit(context: Context<AppEnvironment>, facts: AuditFacts): void {
+  context.set("audited", { ...context.get("audited"), ...facts });
+}
+
+/** What a client certificate is called. */
+export function certificateName({ uris, dnsNames, fingerprintSha256 }: CertificateIdentity): string {
+  return uris[0] ?? dnsNames[0] ?? `sha256:${fingerprintSha256}`;
+}

@@ -1,0 +1,74 @@
+import type { QueryCounters } from "../../answer/query-counters.ts";
+import { rawParameter } from "../doh/url-parameter.ts";
+import { errorBody } from "./api-error.ts";
+import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
+import type { HttpRequest, HttpResponse } from "./exchange.ts";
+import { DNS_JSON, JSON_TYPE, namesMediaType } from "./media-type.ts";
+
+/** Makes the responses that say why a request was not taken. */
+export type Refuse = (
+  request: HttpRequest,
+  status: number,
+  explanation: string,
+  headers?: Readonly<Record<string, string>>,
+  /** Default: by status. */
+  code?: string,
+) => HttpResponse;
+
+/** What who asks for an unknown path is told. */
+export const NOTHING_HERE =
+  "this path does not exist; DNS is at /dns-query, JSON at /resolve, the view of one cluster at /clusters/<cluster id>/dns-query";
+
+/** Stable codes of refusals in JSON, by HTTP status. */
+const CODES: Readonly<Record<number, string>> = {
+  400: "INVALID_QUESTION",
+  401: "UNKNOWN_TOKEN",
+  404: "NOT_FOUND",
+  405: "METHOD_NOT_ALLOWED",
+  406: "NOT_ACCEPTABLE",
+  413: "QUERY_TOO_LONG",
+  414: "QUERY_TOO_LONG",
+  415: "UNSUPPORTED_MEDIA_TYPE",
+  429: "TOO_MANY_REQUESTS",
+  501: "METHOD_NOT_IMPLEMENTED",
+  502: "UNREADABLE_ANSWER",
+  503: "OVERLOADED",
+};
+
+/**
+ * A refusal is one line of text, or JSON as of every API (`ApiError`), for clients that accept that. Scripts of the allowed origins may
+ * read it; no cache keeps it.
+ */
+export function createRefuse(allowed: AllowedOrigins, counters: QueryCounters): Refuse {
+  return (request, status, explanation, headers, code = CODES[status] ?? `HTTP_${status}`) => {
+    counters.rejected(status);
+    const json = wantsJson(request);
+    const text = json
+      ? JSON.stringify(errorBody({ code, message: explanation, details: undefined }))
+      : explanation;
+    const body = new TextEncoder().encode(`${text}\n`);
+    return {
+      status,
+      body,
+      headers: {
+        "content-length": String(body.length),
+        "content-type": `${json ? JSON_TYPE : "text/plain"}; charset=utf-8`,
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+        ...crossOriginHeaders(request, allowed),
+        ...headers,
+      },
+    };
+  };
+}
+
+/** Accept names JSON; or it takes everything, and what was asked for is JSON. */
+function wantsJson(request: HttpRequest): boolean {
+  const accept = request.header("accept");
+  if (namesMediaType(accept, JSON_TYPE) || namesMediaType(accept, DNS_JSON)) return true;
+  if (accept !== null && accept !== "" && accept !== "*/*") return false;
+  const { url } = request;
+  return (
+    /^[^?#]*\/(?:resolve|api\/v1\/[^?#]*)(?:[?#]|$)/.test(url) || rawParameter(url, "name") !== undefined
+  );
+}
