@@ -112,13 +112,17 @@ describe("export mode: two API servers, a worker each under the RBAC of infra/ku
     }
   });
 
-  test("the IP of a ServiceImport is answered outside and in the importing cluster's view", async () => {
-    const spec = { type: "ClusterSetIP", ips: ["10.200.0.1"], ports: [{ name: "http", port: 80 }] };
-    await west.admin.apply(serviceImport("shop", "web", spec));
+  test("the IP of a ServiceImport is answered in the importing cluster's view, and outside if the oldest exporter has one", async () => {
+    const spec = (ip: string) => ({ type: "ClusterSetIP", ips: [ip], ports: [{ name: "http", port: 80 }] });
+    const pods = ["10.1.0.1", "10.2.0.1", "10.2.0.2"];
+    await west.admin.apply(serviceImport("shop", "web", spec("10.200.0.1")));
     await eventualAnswer(gateway, "web.shop", "A", { view: "west" }).toEqual(["10.200.0.1"]);
-    await eventualAnswer(gateway, "web.shop").toEqual(["10.200.0.1"]);
-    await west.admin.remove(serviceImport("shop", "web", spec));
-    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1", "10.2.0.1", "10.2.0.2"]);
+    expect(await answered(gateway, "web.shop")).toEqual(pods);
+    await east.admin.apply(serviceImport("shop", "web", spec("10.100.0.1")));
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.100.0.1", "10.200.0.1"]);
+    for (const { admin } of [east, west])
+      await admin.remove(serviceImport("shop", "web", spec("10.200.0.1")));
+    await eventualAnswer(gateway, "web.shop").toEqual(pods);
   });
 
   test("without the oldest export the other one wins; a new export is the newest", async () => {

@@ -141,8 +141,8 @@ describe("secrets of a gateway at the log level debug", () => {
     rmSync(store, { recursive: true });
     writeFileSync(store, "not a folder");
     const failed = await ask("PUT", "/api/v1/clusters/east/snapshot", own, shopSnapshot("east", 5));
-    expect(failed.status).toBe(500);
-    expect(gateway.process.log()).toContain("request-failed");
+    expect(failed.status).toBe(503);
+    expect(gateway.process.log()).toContain("store-failed");
     rmSync(store);
     await gateway.restart();
     expect((await ask("PUT", "/api/v1/clusters/east/snapshot", own, shopSnapshot("east"))).status).toBe(200);
