@@ -5,8 +5,8 @@ export interface Clock {
    * too.
    */
   now(): number;
-  /** Unix milliseconds by the wall clock, which may be set to any time: for what leaves the process. Default: `now`. */
-  wall?(): number;
+  /** By how many milliseconds the wall clock, which may be set to any time, is ahead of `now`: for what leaves the process. Default: 0. */
+  wallOffset?(): number;
   /** A clock that runs on while the program is started again. Undefined where the host has none. */
   uptime?(): Uptime | undefined;
   /** Runs something once, later; gives back what stops it. */
@@ -23,7 +23,7 @@ export interface Uptime {
 
 /** What the wall clock shows at an instant of `clock`, in Unix milliseconds. */
 export function unixTime(clock: Clock, at: number): number {
-  return clock.wall === undefined ? at : at + clock.wall() - clock.now();
+  return at + (clock.wallOffset?.() ?? 0);
 }
 
 /** The wall clock, for hosts that have no other one: time stands still in an isolate of a Worker while it computes. Its timers do not keep a process alive. */
@@ -49,8 +49,19 @@ export const waitingClock: Clock = {
   },
 };
 
+/** Two clocks that differ by less show the same time, in milliseconds: they are read one after the other, and NTP slews one of them. */
+export const CLOCK_JITTER = 1000;
+
 /** A clock that goes on from the time at the program's start, whatever becomes of the wall clock. For processes that live. */
 export function createSteadyClock({ setTimer }: Pick<Clock, "setTimer"> = systemClock): Clock {
   const origin = Math.round(Date.now() - performance.now());
-  return { now: () => Math.floor(origin + performance.now()), wall: () => Date.now(), setTimer };
+  const now = () => Math.floor(origin + performance.now());
+  let offset = 0;
+  const wallOffset = () => {
+    const ahead = Date.now() - now();
+    // One time of a lease is shown as the same Unix time again.
+    if (Math.abs(ahead - offset) >= CLOCK_JITTER) offset = ahead;
+    return offset;
+  };
+  return { now, wallOffset, setTimer };
 }

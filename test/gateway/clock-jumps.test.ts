@@ -13,7 +13,7 @@ class MachineClock extends FakeClock {
   /** How far the wall clock is ahead. */
   ahead = 0;
   boot: string | undefined = "first";
-  wall = () => this.now() + this.ahead;
+  wallOffset = () => this.ahead;
   uptime = (): Uptime | undefined =>
     this.boot === undefined ? undefined : { boot: this.boot, at: this.now() };
 }

@@ -1,5 +1,5 @@
 import type { ClusterMeta } from "../../store/store.ts";
-import { type Clock, unixTime } from "../clock.ts";
+import { CLOCK_JITTER, type Clock, unixTime } from "../clock.ts";
 
 /** What is stored of a cluster whose times are those of `clock`: Unix times, for the process that loads it has another clock. */
 export function toStored(meta: ClusterMeta, clock: Clock): ClusterMeta {
@@ -28,9 +28,14 @@ export function resumed(stored: ClusterMeta, clock: Clock): ClusterMeta {
   };
 }
 
-/** Milliseconds since a lease was renewed: by the machine's uptime where it runs since then, else by the wall clock. */
+/**
+ * Milliseconds since a lease was renewed: by the wall clock, unless the machine has run since then and its uptime says something else,
+ * because the wall clock was set.
+ */
 function elapsedSince({ renewedAt, uptime }: ClusterMeta, clock: Clock): number {
+  const byWall = Math.max(0, unixTime(clock, clock.now()) - renewedAt);
   const now = clock.uptime?.();
-  if (uptime !== undefined && now?.boot === uptime.boot && now.at >= uptime.at) return now.at - uptime.at;
-  return Math.max(0, unixTime(clock, clock.now()) - renewedAt);
+  if (uptime === undefined || now?.boot !== uptime.boot || now.at < uptime.at) return byWall;
+  const byUptime = now.at - uptime.at;
+  return Math.abs(byUptime - byWall) < CLOCK_JITTER ? byWall : byUptime;
 }
