@@ -22,7 +22,7 @@ export function hostNamesOf({ hostNames }: Pick<EdgeAccess, "hostNames">): strin
   return hostNames.map((name) => name.replace(/\.$/, "").toLowerCase());
 }
 
-/** Everybody who is known to a host without files: clusters that push, and clients. */
+/** The identities that a host without files knows: clusters that push, and clients of access rules. */
 export interface EdgeIdentities {
   readonly authority: PushAuthority;
   readonly grants: Grants;
@@ -71,7 +71,7 @@ function edgeCredentials({ rules }: EdgeAccess, access: KeysAccess): RuleCredent
   });
 }
 
-/** What is given of an object. */
+/** The object without the keys whose value is undefined. */
 export function withoutUndefined<Given extends object>(
   given: Given,
 ): { [Key in keyof Given]?: Exclude<Given[Key], undefined> } {

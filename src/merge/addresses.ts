@@ -67,27 +67,26 @@ export function chooseAddresses(
     }
   }
 
-  let ready: ClustersetAddresses | undefined;
-  const addressesOf = (source: AddressSource): ClustersetAddresses => {
-    if (source === "LoadBalancer") return unite(source, loadBalancers);
-    if (source === "ClusterSetIP")
-      return unite(
-        source,
-        [...clusterSetIPs]
-          .filter(([clusterId]) => stands(clusterId))
-          .map(([clusterId, { addresses }]) => ({ clusterId, addresses })),
-      );
-    ready ??= unite(
-      source,
+  const gather: Record<AddressSource, () => readonly Told[]> = {
+    ClusterSetIP: () =>
+      [...clusterSetIPs]
+        .filter(([clusterId]) => stands(clusterId))
+        .map(([clusterId, { addresses }]) => ({ clusterId, addresses })),
+    LoadBalancer: () => loadBalancers,
+    Endpoint: () =>
       endpoints().map(({ toldBy, address }) => ({
         clusterId: toldBy,
         addresses: keepAddresses(toldBy, "EndpointSlice", "endpoints.addresses", [address]),
       })),
-    );
-    return ready;
+  };
+  const gathered = new Map<AddressSource, ClustersetAddresses>();
+  const addressesOf = (source: AddressSource): ClustersetAddresses => {
+    const found = gathered.get(source) ?? unite(source, gather[source]());
+    gathered.set(source, found);
+    return found;
   };
   const ages = [...new Set(contributions.map(({ clusterId }) => ageOf(clusterId, since)))].sort(
-    compareNumbers,
+    (left, right) => left - right,
   );
   const firstOf = (sources: readonly AddressSource[]): ClustersetAddresses => {
     for (const age of ages)
@@ -118,7 +117,7 @@ function withTellers(
   if (chosen.source !== "ClusterSetIP" || chosen.toldBy.length < 2) return chosen;
   const tellers = new Map<string, string[]>();
   const oldestFirst = chosen.toldBy.toSorted(
-    (left, right) => compareNumbers(ageOf(left, since), ageOf(right, since)) || compareText(left, right),
+    (left, right) => ageOf(left, since) - ageOf(right, since) || compareText(left, right),
   );
   for (const clusterId of oldestFirst)
     for (const address of clusterSetIPs.get(clusterId)!.addresses) {
@@ -132,11 +131,6 @@ function withTellers(
 /** Since when the part of a cluster counts; one without a time is the youngest. */
 function ageOf(clusterId: string, since: ReadonlyMap<string, number>): number {
   return since.get(clusterId) ?? Number.POSITIVE_INFINITY;
-}
-
-/** Infinities included, whose difference is no number. */
-function compareNumbers(left: number, right: number): number {
-  return left === right ? 0 : left < right ? -1 : 1;
 }
 
 interface Told {

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { exported, snapshot } from "../merge/fixtures.ts";
 import { answered, eventually, metric } from "./answers.ts";
 import { type GatewayProcess, startGateway } from "./processes.ts";
 import { temporaryFolder } from "./servers/folders.ts";
@@ -138,35 +139,11 @@ describe("a gateway whose disk is full", () => {
 
 function snapshotOf(clusterId: string, address: string) {
   const ports = [{ name: "pg", protocol: "TCP", port: 5432 }];
-  return {
-    ...{
-      formatVersion: 1,
-      clusterId,
-      namespaces: { shop: {} },
-      imports: {},
-      services: {},
-      pods: {},
-      findings: {},
-    },
-    exports: {
-      [`shop/${clusterId}`]: {
-        exportedAt: "2026-11-01T00:00:00Z",
-        serviceType: "ClusterIP",
-        headless: true,
-        ports,
-        // Large enough for pages of their own on the disk.
-        endpoints: {
-          "pg/TCP/5432": {
-            ports,
-            members: Object.fromEntries(
-              [address, ...Array.from({ length: 200 }, (_, index) => `10.9.0.${index}`)].map((each) => [
-                each,
-                { address: each, ...(each !== address && { ready: false }) },
-              ]),
-            ),
-          },
-        },
-      },
-    },
-  };
+  // Large enough for pages of their own on the disk.
+  const unready = Array.from({ length: 200 }, (_, index) => ({ address: `10.9.0.${index}`, ready: false }));
+  const members = Object.fromEntries([{ address }, ...unready].map((one) => [one.address, one]));
+  const endpoints = { "pg/TCP/5432": { ports, members } };
+  return snapshot(clusterId, {
+    exports: { [`shop/${clusterId}`]: exported({ headless: true, ports, endpoints }) },
+  });
 }

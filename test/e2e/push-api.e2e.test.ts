@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { exported, snapshot } from "../merge/fixtures.ts";
 import { answered } from "./answers.ts";
 import type { HttpAnswer } from "./gateway-client.ts";
 import { type GatewayProcess, startGateway } from "./processes.ts";
@@ -13,24 +14,8 @@ interface Acknowledged {
 /** A cluster with a headless service `db` in `shop`, with one endpoint. */
 function snapshotOf(clusterId: string, address: string): ClusterSnapshot {
   const ports = [{ name: "pg", protocol: "TCP", port: 5432 }];
-  return {
-    formatVersion: 1,
-    clusterId,
-    namespaces: { shop: {} },
-    imports: {},
-    services: {},
-    pods: {},
-    findings: {},
-    exports: {
-      "shop/db": {
-        exportedAt: "2026-11-01T00:00:00Z",
-        serviceType: "ClusterIP",
-        headless: true,
-        ports,
-        endpoints: { "pg/TCP/5432": { ports, members: { [address]: { address } } } },
-      },
-    },
-  };
+  const endpoints = { "pg/TCP/5432": { ports, members: { [address]: { address } } } };
+  return snapshot(clusterId, { exports: { "shop/db": exported({ headless: true, ports, endpoints }) } });
 }
 
 describe("the push API of a running gateway", () => {

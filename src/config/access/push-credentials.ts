@@ -85,7 +85,7 @@ export function exportLimitsOf(
   return limits;
 }
 
-/** A credential for pushing, or for transfer, which is of no cluster. */
+/** A credential for pushing, or for transfer; one for transfer names no cluster. */
 export interface Credential {
   readonly name?: string | undefined;
   readonly clusterId?: string | undefined;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ExportedService } from "../../../src/snapshot/schema.ts";
-import { headlessExport } from "../../snapshot/worlds.ts";
+import { emptySnapshot, headlessExport } from "../../snapshot/worlds.ts";
 import { answered } from "../answers.ts";
 import type { GatewayProcess } from "../processes.ts";
 
@@ -46,9 +46,8 @@ export class HealthyCluster {
         },
       },
     };
-    const tables = { imports: {}, services: {}, pods: {}, findings: {} };
     const namespaces = { [own]: {}, shared: {} };
-    await this.#push("PUT", { formatVersion: 1, clusterId: this.#id, namespaces, exports, ...tables });
+    await this.#push("PUT", { ...emptySnapshot(this.#id), namespaces, exports });
   }
 
   /** Changes one endpoint, renews the lease, and checks every name. @throws what differs */

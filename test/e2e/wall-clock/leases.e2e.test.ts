@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import { exported, snapshot } from "../../merge/fixtures.ts";
 import { answered, eventually } from "../answers.ts";
 import { type GatewayProcess, startGateway } from "../processes.ts";
 import { DAY, HOUR, WallClock } from "./wall-clock.ts";
@@ -32,24 +33,10 @@ async function twoClusters() {
 
 function snapshotOf(clusterId: string, address: string) {
   const ports = [{ name: "pg", protocol: "TCP", port: 5432 }];
-  const exported = { exportedAt: "2026-11-01T00:00:00Z", serviceType: "ClusterIP", headless: true, ports };
-  return {
-    ...{
-      formatVersion: 1,
-      clusterId,
-      namespaces: { shop: {} },
-      imports: {},
-      services: {},
-      pods: {},
-      findings: {},
-    },
-    exports: {
-      [`shop/${clusterId}`]: {
-        ...exported,
-        endpoints: { "pg/TCP/5432": { ports, members: { [address]: { address } } } },
-      },
-    },
-  };
+  const endpoints = { "pg/TCP/5432": { ports, members: { [address]: { address } } } };
+  return snapshot(clusterId, {
+    exports: { [`shop/${clusterId}`]: exported({ headless: true, ports, endpoints }) },
+  });
 }
 
 const jumps = [
