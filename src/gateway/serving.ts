@@ -185,9 +185,7 @@ export class Serving<Image extends ServedImage> {
     const { clusterId } = cluster;
     const isKnown = change !== undefined && this.clusters.live.has(clusterId);
     for (const image of this.#images) image.set(cluster);
-    this.#changes.push(
-      isKnown ? this.#index.change(clusterId, change) : this.#index.join(cluster.snapshot),
-    );
+    this.#changes.push(isKnown ? this.#index.change(clusterId, change) : this.#index.join(cluster.snapshot));
   }
 
   /** Brings the index up to date, in steps. */

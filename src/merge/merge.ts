@@ -44,9 +44,7 @@ export function clustersetOf(index: ServiceIndex, services: MergedServices): Clu
       snapshot,
       cluster: {
         clusterId,
-        namespaces: new Set(
-          filter === undefined ? namespaces : [...namespaces].filter(filter.hasNamespace),
-        ),
+        namespaces: new Set(filter === undefined ? namespaces : [...namespaces].filter(filter.hasNamespace)),
         ...(topology?.region === undefined ? {} : { region: topology.region }),
         zones: [...(topology?.zones ?? [])].sort(compareText),
       },
@@ -55,8 +53,7 @@ export function clustersetOf(index: ServiceIndex, services: MergedServices): Clu
   const localZones = live.flatMap(({ snapshot, cluster: { clusterId, namespaces } }): LocalZone[] => {
     const { clusterZone, services: local, pods } = snapshot;
     if (clusterZone === undefined) return [];
-    if (filter === undefined)
-      return [{ clusterId, zone: clusterZone, namespaces, services: local, pods }];
+    if (filter === undefined) return [{ clusterId, zone: clusterZone, namespaces, services: local, pods }];
     return [
       {
         ...{ clusterId, namespaces },

@@ -95,7 +95,10 @@ export function copyTables(snapshot: ClusterSnapshot): ClusterSnapshot {
 }
 
 /** The snapshot after a change; tables that do not change are the same objects. */
-export function changeTables(snapshot: ClusterSnapshot, { entries, singles }: SnapshotDelta): ClusterSnapshot {
+export function changeTables(
+  snapshot: ClusterSnapshot,
+  { entries, singles }: SnapshotDelta,
+): ClusterSnapshot {
   const changed = { ...snapshot };
   for (const { collection } of entries)
     if (changed[collection] === snapshot[collection])

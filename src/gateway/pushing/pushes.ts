@@ -1,4 +1,9 @@
-import { changeOfPatch, changesBetween, changeTables, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import {
+  changeOfPatch,
+  changesBetween,
+  changeTables,
+  type SnapshotDelta,
+} from "../../snapshot/entry-changes.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { ClusterMeta, SnapshotStore } from "../../store/store.ts";
@@ -6,10 +11,10 @@ import { isDiskFailure } from "../../store/store-error.ts";
 import { type Clock, unixTime } from "../clock.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import { type Acknowledgement, GenerationMismatch } from "../gateway-types.ts";
+import { inSlices } from "../in-slices.ts";
 import { KeyedQueue } from "../keeping/keyed-queue.ts";
 import { Removals } from "../keeping/removals.ts";
 import { StoreHealth, type StoreTrouble } from "../keeping/store-health.ts";
-import { inSlices } from "../in-slices.ts";
 import { HeldCluster, type MeasuredChange } from "../leases/held-cluster.ts";
 import { toStored } from "../leases/stored-lease.ts";
 import type { Precedence } from "../remembered/precedence.ts";

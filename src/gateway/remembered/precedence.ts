@@ -5,9 +5,9 @@ import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { RememberedStore } from "../../store/remembered/remembered-store.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import { CLOCK_TOLERANCE, FIRST_SERVICE_EXPORT, judge } from "./judge.ts";
-import { complete, type Kept, type ResumedCluster, readRecords } from "./recover.ts";
 import { isJudged, keysToJudge, type ServedTables } from "./judged-keys.ts";
-import { isSameTime, type Rank, SeenCluster } from "./seen-cluster.ts";
+import { complete, type Kept, type ResumedCluster, readRecords } from "./recover.ts";
+import { isSameTime, SeenCluster } from "./seen-cluster.ts";
 import { Sights } from "./sights.ts";
 
 export { FOUNDING } from "./founding.ts";
@@ -98,7 +98,8 @@ export class Precedence implements Remembered {
         const isSame =
           before?.reported === reported || (before && reported && isSameTime(before.reported, reported));
         if (!isSame) {
-          seen.setExport(key, reported && { reported, counts: judge(reported, { instant, notBefore }) });
+          const counts = reported === undefined ? 0 : judge(reported, { instant, notBefore });
+          seen.setExport(key, reported === undefined ? undefined : { reported, counts });
           changed.add(key);
         }
       } else if (isServed !== seen.imports.has(key)) {

@@ -50,7 +50,9 @@ export class MergedServices implements IndexWatcher {
   readonly #findings = new Map<string, readonly ClusterFinding[]>();
   #pending = nothingPending();
   #withAbsent = false;
-  #listed: { readonly conflicts: readonly Conflict[]; readonly findings: readonly ClusterFinding[] } | undefined;
+  #listed:
+    | { readonly conflicts: readonly Conflict[]; readonly findings: readonly ClusterFinding[] }
+    | undefined;
 
   /** @throws {RangeError} for a visibility that contradicts itself, or has a range that is none */
   constructor(index: ServiceIndex, visibility: Visibility, options: MergeOptions = {}) {
@@ -115,6 +117,7 @@ export class MergedServices implements IndexWatcher {
       this.#take(key, mergeKey(this.visible, key, this.#rules, this.#withAbsent));
       yield;
     }
+    this.#listed = undefined;
     return pending;
   }
 

@@ -100,7 +100,10 @@ export class ServiceIndex {
     for (const namespace of Object.keys(snapshot.namespaces))
       yield* this.#setNamespace(cluster, namespace, true);
     let count = 0;
-    for (const [part, table] of [["exported", snapshot.exports] as const, ["imported", snapshot.imports] as const])
+    for (const [part, table] of [
+      ["exported", snapshot.exports] as const,
+      ["imported", snapshot.imports] as const,
+    ])
       for (const key of Object.keys(table)) {
         this.#setPart(cluster, key, { [part]: table[key] });
         if (++count % KEYS_AT_ONCE === 0) yield;

@@ -61,5 +61,11 @@ export class VisibleCounts {
 
 /** The counts of a scope in which every export and import exists. */
 export function countAll(index: ServiceIndex): Pick<VisibleCounts, "of" | "update"> {
-  return { of: (clusterId) => index.clusters.get(clusterId) ?? NOTHING, update: () => {} };
+  return {
+    of: (clusterId) => {
+      const { exports, imports } = index.clusters.get(clusterId) ?? NOTHING;
+      return { exports, imports };
+    },
+    update: () => {},
+  };
 }
