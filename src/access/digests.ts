@@ -14,10 +14,3 @@ export function parseDigest(hex: string): Uint8Array | undefined {
     Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16),
   );
 }
-
-/** Compares digests in a time that says nothing of how far they are the same. */
-export function equalDigests(one: Uint8Array, other: Uint8Array): boolean {
-  let difference = one.length ^ other.length;
-  for (let index = 0; index < one.length; index++) difference |= one[index]! ^ other[index]!;
-  return difference === 0;
-}
