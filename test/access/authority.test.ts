@@ -64,7 +64,7 @@ describe("a client certificate", () => {
       { certificate: "refused", certificateIdentity: identity(["spiffe://x/east"]) },
       [
         "CERTIFICATE_REFUSED",
-        "the client certificate is not one of the authorities that this gateway trusts (tls.clientCaFile), or not valid now",
+        "no authority that this gateway trusts (tls.clientCaFile) issued the client certificate, or the certificate is not valid now",
         undefined,
       ],
     ],
@@ -116,7 +116,7 @@ describe("writing a cluster", () => {
   it("is rejected for another cluster, and names the credential", async () => {
     expect(await rejected(authority.authorize("Bearer one", undefined, "west"))).toEqual([
       "OTHER_CLUSTER",
-      'what the request shows is of another cluster than "west"',
+      'the credential belongs to another cluster than "west"',
       "east",
     ]);
   });

@@ -28,7 +28,7 @@ describe("the token of an Authorization field (RFC 6750 section 2.1)", () => {
 
   it("is rejected above 16,384 characters", () => {
     expect(() => bearerToken(`Bearer ${"t".repeat(16_385)}`)).toThrow(
-      "the bearer token has 16385 characters, and 16384 are read: let its issuer put fewer groups or roles into it",
+      "the bearer token has 16385 characters, more than 16384: let its issuer put fewer groups or roles into it",
     );
   });
 });
@@ -150,7 +150,7 @@ describe("keys of an issuer (RFC 7518)", () => {
     const check = () => checkPublic({ keys: [RSA, { ...RSA, d: "secret", p: "secret" }] });
     expect(check).toThrow(PrivateKeyShown);
     expect(check).toThrow(
-      "keys[1] has d, p, of a private or shared key: take the public key alone, and let the issuer make a new one, since this one was shown",
+      "keys[1] has d, p, of a private or shared key: use the public key only, and let the issuer make a new key, since this one is no longer secret",
     );
   });
 });
