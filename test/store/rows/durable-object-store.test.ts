@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { createDurableObjectStore } from "../../src/store/durable-object-store.ts";
-import type { SqlDatabase } from "../../src/store/sql-database.ts";
-import type { SnapshotStore } from "../../src/store/store.ts";
-import type { StoreWarning } from "../../src/store/store-error.ts";
-import { headlessExport, shopSnapshot } from "../snapshot/worlds.ts";
-import { loadAll, metaOf, patchTo, snapshotOf } from "./changes.ts";
-import { describeStore } from "./contract.ts";
+import { createDurableObjectStore } from "../../../src/store/rows/durable-object-store.ts";
+import type { SqlDatabase } from "../../../src/store/rows/sql-database.ts";
+import type { SnapshotStore } from "../../../src/store/store.ts";
+import type { StoreWarning } from "../../../src/store/store-error.ts";
+import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
+import { loadAll, metaOf, patchTo, snapshotOf } from "../changes.ts";
+import { describeStore } from "../contract.ts";
 import { sqliteDouble } from "./sqlite-double.ts";
 
 function openCollecting(database: SqlDatabase, mostCharacters?: number) {

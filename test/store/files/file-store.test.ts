@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFile
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeLines, encodeLine } from "../../src/store/checksum-line.ts";
-import { loadAll, metaOf, patchTo, snapshotOf } from "./changes.ts";
-import { describeStore } from "./contract.ts";
+import { decodeLines, encodeLine } from "../../../src/store/files/checksum-line.ts";
+import { loadAll, metaOf, patchTo, snapshotOf } from "../changes.ts";
+import { describeStore } from "../contract.ts";
 import { openCollecting, stateDirectory } from "./state-directory.ts";
 
 describeStore("file", async () => {

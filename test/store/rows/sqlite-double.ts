@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import type { SqlDatabase, SqlValue } from "../../src/store/sql-database.ts";
+import type { SqlDatabase, SqlValue } from "../../../src/store/rows/sql-database.ts";
 
 /** SQLite as a Durable Object has it, over node:sqlite. */
 export function sqliteDouble(path = ":memory:"): SqlDatabase & { close(): void } {

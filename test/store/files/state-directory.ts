@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { openFileStore } from "../../src/store/file-store.ts";
-import type { SnapshotStore } from "../../src/store/store.ts";
-import type { StoreWarning } from "../../src/store/store-error.ts";
+import { openFileStore } from "../../../src/store/files/file-store.ts";
+import type { SnapshotStore } from "../../../src/store/store.ts";
+import type { StoreWarning } from "../../../src/store/store-error.ts";
 
 /** An empty directory that is removed when the test is over. */
 export function stateDirectory(): string {

@@ -1,9 +1,9 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { JournalRecord } from "../replay.ts";
+import { storeFailure } from "../store-error.ts";
 import { encodeLine } from "./checksum-line.ts";
 import { syncDirectory } from "./durable-file.ts";
-import type { JournalRecord } from "./replay.ts";
-import { storeFailure } from "./store-error.ts";
 
 /** The file to which the changes since a full snapshot are appended. */
 export class Journal {

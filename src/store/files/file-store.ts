@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { isClusterId } from "../snapshot/cluster-id.ts";
+import { isClusterId } from "../../snapshot/cluster-id.ts";
+import type { SnapshotStore, StoreChange, StoredCluster } from "../store.ts";
+import { messageOf, type OnStoreWarning, StoreError } from "../store-error.ts";
 import { ClusterFolder } from "./cluster-folder.ts";
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
 import { syncDirectory } from "./durable-file.ts";
-import type { SnapshotStore, StoreChange, StoredCluster } from "./store.ts";
-import { messageOf, type OnStoreWarning, StoreError } from "./store-error.ts";
 
 /** Settings of a file store. */
 export interface FileStoreOptions {

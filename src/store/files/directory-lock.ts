@@ -3,7 +3,7 @@ import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "n
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { StoreError } from "./store-error.ts";
+import { StoreError } from "../store-error.ts";
 
 const Holder = z.object({ pid: z.int().positive(), startedAt: z.string().optional() });
 type Holder = z.infer<typeof Holder>;

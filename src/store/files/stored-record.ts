@@ -1,6 +1,6 @@
+import { readSnapshotRecord, replayRecords } from "../replay.ts";
+import type { StoredCluster } from "../store.ts";
 import { decodeLines } from "./checksum-line.ts";
-import { readSnapshotRecord, replayRecords } from "./replay.ts";
-import type { StoredCluster } from "./store.ts";
 
 /**
  * Reads the file of a full snapshot.

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { metaOf, snapshotOf } from "./changes.ts";
+import { metaOf, snapshotOf } from "../changes.ts";
 import { openCollecting, stateDirectory } from "./state-directory.ts";
 
 const IN_USE = { code: "STATE_DIRECTORY_IN_USE" };

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { loadAll, metaOf, snapshotOf } from "./changes.ts";
+import { loadAll, metaOf, snapshotOf } from "../changes.ts";
 import { openCollecting, stateDirectory } from "./state-directory.ts";
 
 const PROGRAM = join(import.meta.dirname, "pushing-process.ts");

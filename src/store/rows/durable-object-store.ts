@@ -1,10 +1,10 @@
-import { isClusterId } from "../snapshot/cluster-id.ts";
+import { isClusterId } from "../../snapshot/cluster-id.ts";
+import { readLeaseRecord, readSnapshotRecord, replayRecords } from "../replay.ts";
+import type { SnapshotStore, StoreChange, StoredCluster } from "../store.ts";
+import { messageOf, type OnStoreWarning, StoreError } from "../store-error.ts";
 import { type FoundRow, type RecordRow, RecordTable } from "./record-table.ts";
-import { readLeaseRecord, readSnapshotRecord, replayRecords } from "./replay.ts";
 import { joinSnapshot, MOST_BODY_BYTES, splitSnapshot } from "./snapshot-parts.ts";
 import type { SqlDatabase } from "./sql-database.ts";
-import type { SnapshotStore, StoreChange, StoredCluster } from "./store.ts";
-import { messageOf, type OnStoreWarning, StoreError } from "./store-error.ts";
 
 /** Settings of a store in a Durable Object. */
 export interface DurableObjectStoreOptions {

@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, rename, rm, truncate } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { StoreChange, StoredCluster } from "../store.ts";
+import { messageOf, type OnStoreWarning, StoreError } from "../store-error.ts";
 import { encodeLine } from "./checksum-line.ts";
 import { prepareDurably, syncDirectory } from "./durable-file.ts";
 import { Journal } from "./journal.ts";
-import type { StoreChange, StoredCluster } from "./store.ts";
-import { messageOf, type OnStoreWarning, StoreError } from "./store-error.ts";
 import { readSnapshotFile, replayJournal } from "./stored-record.ts";
 
 const SNAPSHOT_NAME = /^(\d+)\.snapshot$/;

@@ -1,8 +1,8 @@
 // Run as a process of its own: `node pushing-process.ts <state directory> push|hold`.
 // With "push" it keeps changes as fast as it can and prints each generation once it is acknowledged.
 import { writeSync } from "node:fs";
-import { openFileStore } from "../../src/store/file-store.ts";
-import { metaOf, patchTo, snapshotOf } from "./changes.ts";
+import { openFileStore } from "../../../src/store/files/file-store.ts";
+import { metaOf, patchTo, snapshotOf } from "../changes.ts";
 
 const [directory, task] = process.argv.slice(2);
 const store = await openFileStore(directory!, { onWarning: (warning) => console.error(warning.message) });
