@@ -5,8 +5,7 @@ export type LinesErrorCode =
   | "INVALID_LINE"
   | "UNSUPPORTED_FORMAT"
   | "LINE_TOO_LONG"
-  | "LINE_TOO_DEEP"
-  | "TOO_MANY_VALUES_IN_LINE"
+  | "JSON_TOO_DEEP"
   | "END_MISSING"
   | "END_MISMATCH";
 

@@ -21,10 +21,10 @@ export function readJsonLine(bytes: Uint8Array, line: number, limits: LineLimits
   const shape = new JsonShape();
   shape.feed(bytes);
   if (shape.deepest > limits.lineLevels)
-    throw new LinesError("LINE_TOO_DEEP", line, `is nested more than ${limits.lineLevels} levels deep`);
+    throw new LinesError("JSON_TOO_DEEP", line, `is nested more than ${limits.lineLevels} levels deep`);
   if (shape.values > limits.lineValues)
     throw new LinesError(
-      "TOO_MANY_VALUES_IN_LINE",
+      "LINE_TOO_LONG",
       line,
       `has more than ${limits.lineValues} members and elements: split the entry`,
     );
