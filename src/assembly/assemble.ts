@@ -1,7 +1,7 @@
 import { createClientAddress } from "../access/client/client-address.ts";
 import type { AccessRule } from "../access/rules/access-rule.ts";
 import { QueryCounters } from "../answer/query-counters.ts";
-import { clientRequests } from "../config/clients.ts";
+import { clientRequests } from "../config/limits/clients.ts";
 import { locationSettings } from "../config/location.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";

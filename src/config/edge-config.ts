@@ -1,14 +1,14 @@
 import * as z from "zod";
 import { EdgeAccess } from "./access/access.ts";
 import { EdgePushCredential } from "./access/push-credentials.ts";
-import { checkToldAddress } from "./clients.ts";
 import { checkFederations } from "./federations.ts";
 import { EdgeForward, requireUpstreams } from "./forward.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway.ts";
-import { type ConfigIssue, listIssues } from "./issues.ts";
+import { checkToldAddress } from "./limits/clients.ts";
 import { checkOneHop } from "./location.ts";
 import { withAlwaysServed } from "./own-names.ts";
-import { UsageError } from "./usage-error.ts";
+import { type ConfigIssue, listIssues } from "./values/issues.ts";
+import { UsageError } from "./values/usage-error.ts";
 
 const MEBI = 1024 * 1024;
 

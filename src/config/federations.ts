@@ -4,8 +4,8 @@ import { FederationName } from "../http/federations/stub-messages.ts";
 import { SOURCE_CLUSTER_OPTION } from "../resolve/source-cluster.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import type { FederationOptions } from "../zone/options.ts";
-import { UsageError } from "./usage-error.ts";
-import { AddressRangeText, ZoneName } from "./values.ts";
+import { UsageError } from "./values/usage-error.ts";
+import { AddressRangeText, ZoneName } from "./values/values.ts";
 
 /** The zone of a federation for clients in its clusters, as the specification has it. */
 export const FEDERATION_ZONE = "federation";

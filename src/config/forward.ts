@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { usableAddress } from "../dns/address.ts";
 import { parseNameserver } from "../forward/nameserver.ts";
-import { AddressRangeText, ZoneName } from "./values.ts";
+import { AddressRangeText, ZoneName } from "./values/values.ts";
 
 const count = (least: number, most: number) => z.int().min(least).max(most);
 const seconds = count;

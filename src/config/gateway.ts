@@ -4,13 +4,13 @@ import { DEFAULT_OUTSIDE_ORDER } from "../merge/addresses.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { ServicePattern } from "./access/push-credentials.ts";
 import { EdgeAudit } from "./audit.ts";
-import { EdgeClients } from "./clients.ts";
 import { Federation, SourceCluster } from "./federations.ts";
 import { OutsideZones, Paths } from "./forward.ts";
+import { EdgeClients } from "./limits/clients.ts";
+import { pushLimits } from "./limits/push-limits.ts";
+import { snapshotBounds } from "./limits/snapshot-bounds.ts";
 import { Location } from "./location.ts";
-import { pushLimits } from "./push-limits.ts";
-import { snapshotBounds } from "./snapshot-bounds.ts";
-import { IpAddress, ZoneName } from "./values.ts";
+import { IpAddress, ZoneName } from "./values/values.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
 const count = (least: number, most: number) => z.int().min(least).max(most);

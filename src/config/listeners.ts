@@ -2,9 +2,9 @@ import * as z from "zod";
 import { parseAddress, usableAddress } from "../dns/address.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { OutsideZones } from "./forward.ts";
-import { parseListenAddress } from "./listen-address.ts";
-import { UsageError } from "./usage-error.ts";
-import { AddressRangeText, IpAddress, NEAR_NETWORKS, ZoneName } from "./values.ts";
+import { parseListenAddress } from "./values/listen-address.ts";
+import { UsageError } from "./values/usage-error.ts";
+import { AddressRangeText, IpAddress, NEAR_NETWORKS, ZoneName } from "./values/values.ts";
 
 const seconds = (least: number, most: number) => z.int().min(least).max(most);
 const count = (least: number, most: number) => z.int().min(least).max(most);

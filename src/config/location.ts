@@ -3,8 +3,8 @@ import { LOCATION_FACTS } from "../access/client/client-location.ts";
 import type { LocationSettings } from "../access/view/view.ts";
 import { ClusterId } from "../snapshot/schema.ts";
 import { type Locality, localityView } from "../zone/locality.ts";
-import { UsageError } from "./usage-error.ts";
-import { AddressRangeText } from "./values.ts";
+import { UsageError } from "./values/usage-error.ts";
+import { AddressRangeText } from "./values/values.ts";
 
 /** Each place is one more order of shards at every name of a federation. */
 const MOST_LOCALITIES = 50;

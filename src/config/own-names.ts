@@ -1,11 +1,11 @@
 import { usableAddress } from "../dns/address.ts";
 import { isInRange, parseAddressRanges } from "../dns/address-range.ts";
 import type { ZoneOptions } from "../zone/options.ts";
-import { parseListenAddress } from "./listen-address.ts";
 import { canonical } from "./listeners.ts";
 import type { ServeConfig } from "./serve-config.ts";
-import { UsageError } from "./usage-error.ts";
-import { NEAR_NETWORKS } from "./values.ts";
+import { parseListenAddress } from "./values/listen-address.ts";
+import { UsageError } from "./values/usage-error.ts";
+import { NEAR_NETWORKS } from "./values/values.ts";
 
 const ALWAYS_SERVED = "clusterset.local";
 const DNS_PORT = 53;

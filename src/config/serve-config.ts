@@ -2,13 +2,13 @@ import * as z from "zod";
 import { Access } from "./access/access.ts";
 import { PushCredential } from "./access/push-credentials.ts";
 import { Audit } from "./audit.ts";
-import { Clients } from "./clients.ts";
 import { Stub } from "./federations.ts";
 import { Forward, requireUpstreams } from "./forward.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway.ts";
+import { Clients } from "./limits/clients.ts";
+import { serverLimits } from "./limits/server-limits.ts";
 import { Ddr, Dns, Dot } from "./listeners.ts";
-import { serverLimits } from "./server-limits.ts";
-import { TransferCredential } from "./values.ts";
+import { TransferCredential } from "./values/values.ts";
 
 const Tls = z
   .strictObject({

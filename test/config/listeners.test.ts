@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { namesInCertificate } from "../../src/config/listeners.ts";
 import { ownNames } from "../../src/config/own-names.ts";
-import { UsageError } from "../../src/config/usage-error.ts";
-import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { UsageError } from "../../src/config/values/usage-error.ts";
+import { readServeConfig } from "../../src/hosts/node/config/config.ts";
 import { designatedResolver } from "../../src/hosts/node/gateway/designation.ts";
 
 let folder: string;

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { federationOptions, stubZoneNames } from "../../src/config/federations.ts";
-import { formatListenAddress, parseListenAddress } from "../../src/config/listen-address.ts";
 import { withAlwaysServed } from "../../src/config/own-names.ts";
-import { UsageError } from "../../src/config/usage-error.ts";
-import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { formatListenAddress, parseListenAddress } from "../../src/config/values/listen-address.ts";
+import { UsageError } from "../../src/config/values/usage-error.ts";
+import { readServeConfig } from "../../src/hosts/node/config/config.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { readServeConfig } from "../../src/hosts/node/config/config.ts";
 import { textOf } from "./pages.ts";
 
 const read = (name: string) => parse(textOf(`infra/kubernetes/gateway/${name}`));

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { readServeConfig } from "../../src/hosts/node/config.ts";
+import { readServeConfig } from "../../src/hosts/node/config/config.ts";
 import { documentedSetUp, SET_UPS, type SetUpName } from "./set-ups.ts";
 
 const folder = fileURLToPath(new URL("../../examples/security", import.meta.url));

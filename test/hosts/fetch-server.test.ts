@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../src/config/limits/server-limits.ts";
 import type { NodeServerOptions } from "../../src/hosts/node/server/node-server.ts";
 import {
   type FetchRuntime,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { connect, constants } from "node:http2";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { readEdgeConfig } from "../../src/config/edge-config.ts";
-import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../src/config/limits/server-limits.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { startFetchServer } from "../../src/hosts/runtimes/fetch-server.ts";
 import { createSecondaryHost } from "../../src/hosts/secondary/secondary-host.ts";

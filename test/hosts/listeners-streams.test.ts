@@ -8,7 +8,7 @@ import type { AnswerMessage } from "../../src/hosts/node/listeners/answer-messag
 import type { Bound } from "../../src/hosts/node/listeners/bind.ts";
 import { Connections } from "../../src/hosts/node/listeners/connections.ts";
 import { listenTcp, listenTls, type TlsBound } from "../../src/hosts/node/listeners/stream.ts";
-import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls.ts";
+import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls/tls.ts";
 import { ConnectionErrors } from "../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import type { Answer } from "../../src/resolve/answer.ts";

@@ -5,10 +5,10 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../src/config/server-limits.ts";
-import { UsageError } from "../../src/config/usage-error.ts";
+import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../src/config/limits/server-limits.ts";
+import { UsageError } from "../../src/config/values/usage-error.ts";
 import { type NodeServer, startNodeServer } from "../../src/hosts/node/server/node-server.ts";
-import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls.ts";
+import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls/tls.ts";
 
 let folder: string;
 let tls: TlsIdentity;

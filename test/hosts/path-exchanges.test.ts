@@ -8,9 +8,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../src/config/limits/server-limits.ts";
 import { type NodeServer, startNodeServer } from "../../src/hosts/node/server/node-server.ts";
-import { keepSelfSigned } from "../../src/hosts/node/tls.ts";
+import { keepSelfSigned } from "../../src/hosts/node/tls/tls.ts";
 import { authorityOf } from "../access/authorities.ts";
 import { base64url, FakeGateway, NOW, query } from "../http/fake-gateway.ts";
 import { openApp } from "../http/open-app.ts";

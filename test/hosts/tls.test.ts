@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, createServer } from "node:tls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { UsageError } from "../../src/config/usage-error.ts";
-import { keepSelfSigned, readCertificates, readIdentity } from "../../src/hosts/node/tls.ts";
+import { UsageError } from "../../src/config/values/usage-error.ts";
+import { keepSelfSigned, readCertificates, readIdentity } from "../../src/hosts/node/tls/tls.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);

@@ -10,7 +10,7 @@ import {
   TokenSha256,
   text,
   ZoneName,
-} from "../values.ts";
+} from "../values/values.ts";
 import { issuerSettings } from "./issuer.ts";
 
 /** What may be configured of rules. Each scope has an image of its own. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type FetchKeys, inlineKeys, isKeysUrl, type KeySource, remoteKeys } from "../../access/oidc-keys.ts";
 import { describeParts, privatePartsOf } from "../../access/public-keys.ts";
-import { countOf, text } from "../values.ts";
+import { countOf, text } from "../values/values.ts";
 
 const Jwk = z.looseObject({ kty: z.unknown() }).superRefine((key, context) => {
   const parts = privatePartsOf(key);

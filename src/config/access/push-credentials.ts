@@ -5,7 +5,7 @@ import type { KeySource } from "../../access/oidc-keys.ts";
 import type { Grants } from "../../merge/grants.ts";
 import { SERVICE_PATTERN } from "../../merge/pins.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
-import { Certificate, CredentialName, countOf, TokenSha256, text } from "../values.ts";
+import { Certificate, CredentialName, countOf, TokenSha256, text } from "../values/values.ts";
 import { type IssuedTokens, issuerSettings, type KeysAccess, keySourceOf, whoseTokens } from "./issuer.ts";
 
 /** For which other source clusters the ServiceImports of a cluster count. */

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import { UsageError } from "../../config/usage-error.ts";
+import { UsageError } from "../../config/values/usage-error.ts";
 import type { Output } from "../commands/output.ts";
 import type { StartServer } from "../node/server/node-server.ts";
 import { VERSION } from "../node/version.ts";

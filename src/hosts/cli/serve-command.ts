@@ -55,7 +55,7 @@ Example:
 Stops cleanly on SIGTERM. Exit codes: 0 stopped, 1 failed, 2 wrong options or config.`,
     )
     .action(async (flags) => {
-      const { readServeConfig } = await import("../node/config.ts");
+      const { readServeConfig } = await import("../node/config/config.ts");
       const { startGateway } = await import("../node/gateway-host.ts");
       const config = readServeConfig(flags);
       const logger = createLogger("serve", config.logLevel);

@@ -1,5 +1,5 @@
-import { UsageError } from "../../config/usage-error.ts";
-import { ZoneName } from "../../config/values.ts";
+import { UsageError } from "../../config/values/usage-error.ts";
+import { ZoneName } from "../../config/values/values.ts";
 import type { ClusterZone } from "../../snapshot/schema.ts";
 
 /** The flags for a cluster's own zone. */

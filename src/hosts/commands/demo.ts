@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { encode } from "dns-packet";
 import { runSyncWorker } from "../../sync/worker.ts";
-import { readServeConfig } from "../node/config.ts";
+import { readServeConfig } from "../node/config/config.ts";
 import { type RunningGateway, startGateway } from "../node/gateway-host.ts";
 import type { Logger } from "../node/logger.ts";
 import { endOnUncaught } from "./end-on-uncaught.ts";

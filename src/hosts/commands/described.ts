@@ -1,5 +1,5 @@
 import type { ClusterFinding, Clusterset } from "../../merge/clusterset.ts";
-import type { CheckInput } from "./check-input.ts";
+import type { CheckInput } from "./check/check-input.ts";
 
 /** The position of a finding's object, `file:line:column`; undefined for snapshots. */
 export function locateFinding(inputs: readonly CheckInput[], finding: ClusterFinding): string | undefined {

@@ -1,4 +1,4 @@
-import { UsageError } from "../../config/usage-error.ts";
+import { UsageError } from "../../config/values/usage-error.ts";
 import { foldName, formatName, NameError, parseName } from "../../dns/name.ts";
 import type { ClusterFinding, Clusterset } from "../../merge/clusterset.ts";
 import { compileZoneImage } from "../../zone/compile.ts";

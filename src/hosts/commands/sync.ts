@@ -1,8 +1,8 @@
-import { UsageError } from "../../config/usage-error.ts";
+import { UsageError } from "../../config/values/usage-error.ts";
 import { runSyncWorker } from "../../sync/worker.ts";
 import { readToken } from "../node/access/token-file.ts";
 import type { Logger } from "../node/logger.ts";
-import { readCertificates, readIdentity, type TlsIdentity } from "../node/tls.ts";
+import { readCertificates, readIdentity, type TlsIdentity } from "../node/tls/tls.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
 
 /** Seconds. A watch without events is confirmed about every 30 seconds. */

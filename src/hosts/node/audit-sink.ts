@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { auditToLog, describeAudit } from "../../assembly/audit.ts";
 import type { Log } from "../../assembly/log.ts";
-import { UsageError } from "../../config/usage-error.ts";
+import { UsageError } from "../../config/values/usage-error.ts";
 import type { AuditSink } from "../../http/audit/audit-entry.ts";
 import { type Logger, logTo } from "./logger.ts";
 

@@ -1,5 +1,5 @@
-import { formatListenAddress, type ListenAddress } from "../../config/listen-address.ts";
-import { UsageError } from "../../config/usage-error.ts";
+import { formatListenAddress, type ListenAddress } from "../../config/values/listen-address.ts";
+import { UsageError } from "../../config/values/usage-error.ts";
 
 /** The machine does not have the address, or not the protocol. */
 export class NoSuchAddress extends UsageError {}

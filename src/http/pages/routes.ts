@@ -2,7 +2,7 @@ import { type Context, Hono } from "hono";
 import type { AppEnvironment } from "../exchange/environment.ts";
 import { FetchRequest } from "../exchange/fetch-exchange.ts";
 import { clustersPage, conflictsPage, type ListPageParts, servicesPage } from "./list-pages.ts";
-import { lookUpPage } from "./look-up-page.ts";
+import { lookUpPage } from "./look-up/look-up-page.ts";
 import { type Page, pageResponse } from "./page.ts";
 import type { PageParts } from "./page-parts.ts";
 import { createSetupRoutes } from "./setup-routes.ts";

@@ -1,15 +1,15 @@
-import { adguard } from "./adguard.ts";
-import { apple } from "./apple-profile.ts";
-import { chromium } from "./chromium-policy.ts";
 import type { ClientSetup } from "./client-setup.ts";
-import { curl, dig } from "./command-lines.ts";
-import { coredns, corednsOfListener, corednsOnKubernetes } from "./coredns.ts";
-import { dnscryptProxy, dnscryptProxyRules } from "./dnscrypt-proxy.ts";
-import { dnsmasq } from "./dnsmasq.ts";
-import { firefox } from "./firefox-policy.ts";
-import { systemdResolved } from "./systemd-resolved.ts";
-import { unbound } from "./unbound.ts";
-import { windows } from "./windows-script.ts";
+import { adguard } from "./clients/adguard.ts";
+import { apple } from "./clients/apple-profile.ts";
+import { chromium } from "./clients/chromium-policy.ts";
+import { curl, dig } from "./clients/command-lines.ts";
+import { coredns, corednsOfListener, corednsOnKubernetes } from "./clients/coredns.ts";
+import { dnscryptProxy, dnscryptProxyRules } from "./clients/dnscrypt-proxy.ts";
+import { dnsmasq } from "./clients/dnsmasq.ts";
+import { firefox } from "./clients/firefox-policy.ts";
+import { systemdResolved } from "./clients/systemd-resolved.ts";
+import { unbound } from "./clients/unbound.ts";
+import { windows } from "./clients/windows-script.ts";
 
 /** Clients of one kind, in the order of the page. */
 export interface ClientGroup {

@@ -8,10 +8,10 @@ import { ZONE } from "../clients/listening-gateway.ts";
 import { startWorker, type WorkerProcess } from "../edge/wrangler.ts";
 import { startGateway } from "../processes.ts";
 import { temporaryFolder } from "../servers/folders.ts";
-import { attackQueries } from "./attack-queries.ts";
-import { expectNobodyThere, expectNoPollution } from "./prototype-keys.ts";
-import { METHODS, pathsWith, type Route, routesOf } from "./routes.ts";
-import { traversals } from "./traversal.ts";
+import { METHODS, pathsWith, type Route, routesOf } from "./paths/routes.ts";
+import { traversals } from "./paths/traversal.ts";
+import { expectNobodyThere, expectNoPollution } from "./pushes/prototype-keys.ts";
+import { attackQueries } from "./queries/attack-queries.ts";
 
 const { exports: own, ...parts } = shopSnapshot("east");
 /** With the services that the queries of attacks are for. */

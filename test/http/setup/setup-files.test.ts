@@ -1,25 +1,28 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { adguardUpstream } from "../../../src/http/setup/adguard.ts";
-import { appleProfile } from "../../../src/http/setup/apple-profile.ts";
-import { chromiumPolicy } from "../../../src/http/setup/chromium-policy.ts";
-import { CLIENT_GROUPS } from "../../../src/http/setup/clients.ts";
-import { curlLines, digLines } from "../../../src/http/setup/command-lines.ts";
+import { adguardUpstream } from "../../../src/http/setup/clients/adguard.ts";
+import { appleProfile } from "../../../src/http/setup/clients/apple-profile.ts";
+import { chromiumPolicy } from "../../../src/http/setup/clients/chromium-policy.ts";
+import { curlLines, digLines } from "../../../src/http/setup/clients/command-lines.ts";
 import {
   corednsCustom,
   corednsPatch,
   corefile,
   corefileOfListener,
-} from "../../../src/http/setup/coredns.ts";
+} from "../../../src/http/setup/clients/coredns.ts";
+import {
+  dnscryptProxyForwarding,
+  dnscryptProxyServer,
+} from "../../../src/http/setup/clients/dnscrypt-proxy.ts";
+import { dnsmasqConf } from "../../../src/http/setup/clients/dnsmasq.ts";
+import { firefoxPolicy } from "../../../src/http/setup/clients/firefox-policy.ts";
+import { resolvectlLines, resolvedConf } from "../../../src/http/setup/clients/systemd-resolved.ts";
+import { unboundConf } from "../../../src/http/setup/clients/unbound.ts";
+import { windowsScript } from "../../../src/http/setup/clients/windows-script.ts";
+import { CLIENT_GROUPS } from "../../../src/http/setup/clients.ts";
 import { dnsStamp } from "../../../src/http/setup/dns-stamp.ts";
-import { dnscryptProxyForwarding, dnscryptProxyServer } from "../../../src/http/setup/dnscrypt-proxy.ts";
-import { dnsmasqConf } from "../../../src/http/setup/dnsmasq.ts";
-import { firefoxPolicy } from "../../../src/http/setup/firefox-policy.ts";
 import { nameBasedUuid } from "../../../src/http/setup/name-based-uuid.ts";
-import { resolvectlLines, resolvedConf } from "../../../src/http/setup/systemd-resolved.ts";
-import { unboundConf } from "../../../src/http/setup/unbound.ts";
-import { windowsScript } from "../../../src/http/setup/windows-script.ts";
 import { facts } from "./facts.ts";
 import { parsePropertyList } from "./property-list.ts";
 import { readStamp } from "./stamp.ts";

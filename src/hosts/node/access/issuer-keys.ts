@@ -3,8 +3,8 @@ import { Agent, fetch } from "undici";
 import { type FetchKeys, inlineKeys, type KeySource } from "../../../access/oidc-keys.ts";
 import { PrivateKeyShown } from "../../../access/public-keys.ts";
 import { type IssuerKeysPlace, keySourceOf } from "../../../config/access/issuer.ts";
-import { UsageError } from "../../../config/usage-error.ts";
-import { readCertificates } from "../tls.ts";
+import { UsageError } from "../../../config/values/usage-error.ts";
+import { readCertificates } from "../tls/tls.ts";
 import { readToken } from "./token-file.ts";
 
 /** The keys of one issuer, with the files that belong to them. */

@@ -1,7 +1,7 @@
 import type { ClientAddress } from "../../../access/client/client-address.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
+import { TransferKeyFile } from "../config/transfer-key.ts";
 import type { Logger } from "../logger.ts";
-import { TransferKeyFile } from "../transfer-key.ts";
 import { NodeAdmission } from "./node-admission.ts";
 import { loadPushAuthority, loadTransferAuthority, type NodeAuthority } from "./node-authority.ts";
 

@@ -12,8 +12,8 @@ import { hostNamesOf, withoutUndefined } from "../../../assembly/edge-access.ts"
 import { type AskingRule, publicScope } from "../../../config/access/access.ts";
 import { whoseTokens } from "../../../config/access/issuer.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import { UsageError } from "../../../config/usage-error.ts";
-import type { TokenOrFile } from "../../../config/values.ts";
+import { UsageError } from "../../../config/values/usage-error.ts";
+import type { TokenOrFile } from "../../../config/values/values.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 import { readToken } from "./token-file.ts";
 

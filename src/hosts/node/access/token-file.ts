@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { UsageError } from "../../../config/usage-error.ts";
+import { UsageError } from "../../../config/values/usage-error.ts";
 
 /**
  * Reads a token from a file; white space around it does not count.

@@ -1,5 +1,5 @@
 import type { QueryCounters } from "../../../answer/query-counters.ts";
-import { clientConnections, socketNetworks } from "../../../config/clients.ts";
+import { clientConnections, socketNetworks } from "../../../config/limits/clients.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { ClientNetworks } from "../../../limits/client-networks.ts";
 import { ClientRate } from "../../../limits/client-rate.ts";

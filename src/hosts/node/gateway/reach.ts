@@ -1,12 +1,12 @@
 import type { AccessRule, AccessRules } from "../../../access/rules/access-rule.ts";
-import { parseListenAddress } from "../../../config/listen-address.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
+import { parseListenAddress } from "../../../config/values/listen-address.ts";
 import type { Reach } from "../../../http/pages/page-parts.ts";
 import type { DnsPort } from "../../../http/setup/setup-facts.ts";
 import { visibilityKey } from "../../../merge/visibility/visibility.ts";
 import type { DesignatedResolver } from "../../../resolve/designated-resolvers.ts";
 import type { ListeningPlace } from "../listeners/listeners.ts";
-import type { TlsSource } from "../tls-source.ts";
+import type { TlsSource } from "../tls/tls-source.ts";
 import { designatedResolver } from "./designation.ts";
 
 /** Where clients reach a gateway, for its pages and for designated resolvers (RFC 9462). Ports are known once it listens. */

@@ -1,5 +1,5 @@
-import { parseListenAddress } from "../../../config/listen-address.ts";
-import { UsageError } from "../../../config/usage-error.ts";
+import { parseListenAddress } from "../../../config/values/listen-address.ts";
+import { UsageError } from "../../../config/values/usage-error.ts";
 import { listenFailure, NoSuchAddress } from "../listen-failure.ts";
 
 /** An open listener. */

@@ -1,10 +1,10 @@
 import type { QueryCounters } from "../../../answer/query-counters.ts";
-import { formatListenAddress, parseListenAddress } from "../../../config/listen-address.ts";
 import type { Dns, Dot, ListenPlace } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
+import { formatListenAddress, parseListenAddress } from "../../../config/values/listen-address.ts";
 import { streamTransport, type Transport, udpTransport } from "../../../resolve/transport.ts";
 import type { Logger } from "../logger.ts";
-import type { ServerTls } from "../tls.ts";
+import type { ServerTls } from "../tls/tls.ts";
 import type { AnswerMessage } from "./answer-message.ts";
 import { type Bound, bindAll, type OpenBound } from "./bind.ts";
 import { type ConnectionLimits, Connections } from "./connections.ts";

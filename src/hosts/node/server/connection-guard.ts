@@ -6,7 +6,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Server, Socket } from "node:net";
-import type { ServerLimits } from "../../../config/server-limits.ts";
+import type { ServerLimits } from "../../../config/limits/server-limits.ts";
 import { TokenBuckets } from "../../../limits/token-buckets.ts";
 import { ExchangesByAge } from "./exchanges-by-age.ts";
 import { type HeldConnection, HeldConnections, letGo } from "./held-connections.ts";

@@ -11,9 +11,9 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { TLSSocket } from "node:tls";
-import type { ServerLimits } from "../../../config/server-limits.ts";
+import type { ServerLimits } from "../../../config/limits/server-limits.ts";
 import type { HttpResponse } from "../../../http/exchange/exchange.ts";
-import { type ServerTls, secureContext } from "../tls.ts";
+import { type ServerTls, secureContext } from "../tls/tls.ts";
 import { answerRequest, type RequestHandlers } from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
 import { refusal } from "./fetch-request.ts";

@@ -1,12 +1,12 @@
 import type { AddressInfo, Server } from "node:net";
 import { setFlagsFromString } from "node:v8";
-import type { ListenAddress } from "../../../config/listen-address.ts";
-import type { ServerLimits } from "../../../config/server-limits.ts";
+import type { ServerLimits } from "../../../config/limits/server-limits.ts";
+import type { ListenAddress } from "../../../config/values/listen-address.ts";
 import { ConnectionErrors } from "../../../limits/connection-errors.ts";
 import { LimitCounters } from "../../../limits/limit-counters.ts";
 import { RequestsInFlight } from "../../../limits/load.ts";
 import { listenFailure, NoSuchAddress } from "../listen-failure.ts";
-import { type ServerTls, secureContext } from "../tls.ts";
+import { type ServerTls, secureContext } from "../tls/tls.ts";
 import type { PathExchanges } from "./answer-request.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
 import type { FetchHandler } from "./fetch-request.ts";

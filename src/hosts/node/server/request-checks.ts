@@ -1,4 +1,4 @@
-import type { ServerLimits } from "../../../config/server-limits.ts";
+import type { ServerLimits } from "../../../config/limits/server-limits.ts";
 import type { Limit } from "../../../limits/limit-counters.ts";
 
 type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;

@@ -2,7 +2,7 @@ import { type Forward, upstreamName } from "../../../config/forward.ts";
 import { parseNameserver } from "../../../forward/nameserver.ts";
 import { padded, type Upstream } from "../../../forward/upstreams/upstream.ts";
 import { readToken } from "../access/token-file.ts";
-import { readCertificates } from "../tls.ts";
+import { readCertificates } from "../tls/tls.ts";
 import { createDohUpstream } from "./doh-upstream.ts";
 import { createPlainUpstream } from "./plain-upstream.ts";
 

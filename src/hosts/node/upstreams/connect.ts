@@ -1,9 +1,9 @@
 import type { ServeConfig } from "../../../config/serve-config.ts";
-import { UsageError } from "../../../config/usage-error.ts";
+import { UsageError } from "../../../config/values/usage-error.ts";
 import { parseNameserver } from "../../../forward/nameserver.ts";
 import type { Upstream } from "../../../forward/upstreams/upstream.ts";
 import { readToken } from "../access/token-file.ts";
-import { readCertificates } from "../tls.ts";
+import { readCertificates } from "../tls/tls.ts";
 import { createDohUpstream } from "./doh-upstream.ts";
 import { createPlainUpstream } from "./plain-upstream.ts";
 

@@ -1,0 +1,74 @@
+import { zoneFileLine } from "../../../zone/listing.ts";
+import { type ClusterZoneFlags, readClusterZone } from "../cluster-zone.ts";
+import { describeCounts, describeObjections, locateFinding } from "../described.ts";
+import { readFederationFlag } from "../flags/federation-flag.ts";
+import type { ListedZone } from "../listed-zones.ts";
+import type { Output } from "../output.ts";
+import { readCheckInputs } from "./check-input.ts";
+import { checkSnapshots } from "./check-report.ts";
+
+/** Flags of `check`. */
+export interface CheckFlags extends ClusterZoneFlags {
+  readonly clusterId?: string | undefined;
+  readonly zone?: readonly string[] | undefined;
+  readonly view?: string | undefined;
+  /** `NAME[=ZONE[,DOMAIN]]` each. */
+  readonly federation?: readonly string[] | undefined;
+  /** `CLUSTER=*` or `CLUSTER=CLUSTER,…` each. */
+  readonly speaksFor?: readonly string[] | undefined;
+  /** `CLUSTER=SERVICE,…` and `SERVICE=CLUSTER` each. */
+  readonly exports?: readonly string[] | undefined;
+  readonly owner?: readonly string[] | undefined;
+  readonly format: "zone" | "json";
+  readonly strict?: boolean | undefined;
+}
+
+/**
+ * Prints the records that the gateway would serve for the inputs. The exit code is 0 if all exports are
+ * served; 1 for problems or findings, or, with `--strict`, conflicts.
+ * @throws {UsageError} if an input cannot be read; the command line then exits with 2
+ */
+export async function check(inputs: readonly string[], flags: CheckFlags, output: Output): Promise<0 | 1> {
+  const read = await readCheckInputs(inputs, flags.clusterId, readClusterZone(flags));
+  const { zones, ...report } = checkSnapshots(
+    read.map(({ snapshot }) => snapshot),
+    flags.speaksFor,
+    {
+      zones: flags.zone ?? [],
+      view: flags.view,
+      federations: (flags.federation ?? []).map(readFederationFlag),
+    },
+    flags,
+  );
+  const problems = read.flatMap((input) => input.problems);
+  if (flags.format === "json") {
+    const findings = report.findings.map((finding) => ({
+      ...finding,
+      location: locateFinding(read, finding),
+    }));
+    output.out(JSON.stringify({ ...report, zones, findings, problems }, undefined, 2));
+  } else {
+    for (const record of report.records) output.out(zoneFileLine(record));
+    for (const zone of zones) {
+      output.out(describeZone(zone));
+      for (const record of zone.records) output.out(zoneFileLine(record));
+    }
+    for (const line of describeObjections(read, report.findings, report.conflicts)) output.err(line);
+    const counts = {
+      cluster: report.clusters.length,
+      service: report.services,
+      record: zones.reduce((sum, { records }) => sum + records.length, report.records.length),
+      problem: problems.length,
+      finding: report.findings.length,
+      conflict: report.conflicts.length,
+    };
+    output.err(describeCounts(counts));
+  }
+  const conflicting = flags.strict === true && report.conflicts.length > 0;
+  return problems.length > 0 || report.findings.length > 0 || conflicting ? 1 : 0;
+}
+
+function describeZone({ kind, zone, view }: ListedZone): string {
+  if (kind === "cluster-local") return `; ${zone} of the cluster ${view}`;
+  return `; ${zone}, a federation zone, for ${view === undefined ? "clients outside" : `the cluster ${view}`}`;
+}

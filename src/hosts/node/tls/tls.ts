@@ -1,0 +1,150 @@
+import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { join, resolve } from "node:path";
+import type { SecureContextOptions } from "node:tls";
+import { generate } from "selfsigned";
+import { UsageError } from "../../../config/values/usage-error.ts";
+
+/** A certificate and its key in PEM. */
+export interface TlsIdentity {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What a server speaks TLS with. */
+export interface ServerTls extends TlsIdentity {
+  /** Certificates in PEM of the authorities that clients are trusted by; undefined where clients are not asked for a certificate. */
+  readonly clientCa?: string;
+}
+
+/** What a server's TLS is set up with: TLS 1.2 and 1.3. */
+export function secureContext({ cert, key, clientCa }: ServerTls): SecureContextOptions {
+  return { cert, key, minVersion: "TLSv1.2", ...(clientCa !== undefined && { ca: clientCa }) };
+}
+
+const DAY = 86_400_000;
+/** Apple's systems refuse server certificates that are valid for longer than 825 days. */
+const VALID_DAYS = 397;
+const RENEW_BEFORE_DAYS = 30;
+
+/**
+ * The self-signed certificate of a state folder: made when there is none, or when the one that is
+ * there ends within 30 days or does not name `host`.
+ * @param now Unix milliseconds
+ * @param alsoNamed further names and addresses that it is for
+ */
+export async function keepSelfSigned(
+  stateDirectory: string,
+  host: string | undefined,
+  now: number,
+  alsoNamed: readonly string[] = [],
+): Promise<TlsIdentity & { readonly certificateFile: string }> {
+  const directory = join(stateDirectory, "tls");
+  const certificateFile = join(directory, "self-signed.crt");
+  const keyFile = join(directory, "self-signed.key");
+  const named = [...(host === undefined ? [] : [host]), ...alsoNamed];
+  const kept = await readIdentity(certificateFile, keyFile).catch(() => undefined);
+  if (kept !== undefined && isUsable(kept, named, now)) return { ...kept, certificateFile };
+  const made = await makeSelfSigned(named, now);
+  // Made absolute first: below a working directory that was deleted, mkdir would try for ever.
+  await mkdir(resolve(directory), { recursive: true, mode: 0o700 });
+  await replaceFile(keyFile, made.key, 0o600);
+  await replaceFile(certificateFile, made.cert, 0o644);
+  return { ...made, certificateFile };
+}
+
+/**
+ * Reads a certificate chain and its key.
+ * @throws {UsageError} naming the file that cannot be read, or that does not fit the other
+ */
+export async function readIdentity(certificateFile: string, keyFile: string): Promise<TlsIdentity> {
+  const [cert, key] = await Promise.all([readPem(certificateFile), readPem(keyFile)]);
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(cert);
+  } catch (error) {
+    throw new UsageError(`${certificateFile} holds no PEM certificate: ${(error as Error).message}`);
+  }
+  try {
+    if (certificate.checkPrivateKey(createPrivateKey(key))) return { cert, key };
+  } catch (error) {
+    throw new UsageError(`${keyFile} holds no PEM private key: ${(error as Error).message}`);
+  }
+  throw new UsageError(`the key in ${keyFile} is not that of the certificate in ${certificateFile}`);
+}
+
+/**
+ * Reads the certificates of a PEM file, whatever stands around them.
+ * @returns them alone, a line break between each two
+ * @throws {UsageError} where the file cannot be read, holds none, or one that is damaged
+ */
+export async function readCertificates(file: string): Promise<string> {
+  const text = await readPem(file);
+  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (found.length === 0) throw new UsageError(`${file} holds no PEM certificate`);
+  for (const [index, certificate] of found.entries())
+    try {
+      new X509Certificate(certificate);
+    } catch (error) {
+      throw new UsageError(`certificate ${index + 1} in ${file} is damaged: ${(error as Error).message}`);
+    }
+  return `${found.join("\n")}\n`;
+}
+
+async function readPem(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`cannot read ${file}: ${(error as Error).message}`);
+  }
+}
+
+/** Whether a certificate in PEM is for this name or address. */
+export function isCertificateFor(cert: string, host: string): boolean {
+  const certificate = new X509Certificate(cert);
+  return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
+}
+
+function isUsable({ cert }: TlsIdentity, named: readonly string[], now: number): boolean {
+  const certificate = new X509Certificate(cert);
+  if (Date.parse(certificate.validTo) - now < RENEW_BEFORE_DAYS * DAY) return false;
+  return named.every((host) => isCertificateFor(cert, host));
+}
+
+async function makeSelfSigned(named: readonly string[], now: number): Promise<TlsIdentity> {
+  const names = new Set(["localhost", ...named.filter((host) => isIP(host) === 0)]);
+  const addresses = new Set(["127.0.0.1", "::1", ...named.filter((host) => isIP(host) !== 0)]);
+  const subject = [
+    { name: "commonName", value: named[0] ?? "localhost" },
+    // OpenSSL finds an issuer by its name: two gateways of one name could not both be trusted.
+    { name: "organizationName", value: `clusterset-doh ${randomBytes(8).toString("hex")}` },
+  ];
+  const made = await generate(subject, {
+    keyType: "ec",
+    curve: "P-256",
+    algorithm: "sha256",
+    notBeforeDate: new Date(now - DAY),
+    notAfterDate: new Date(now + VALID_DAYS * DAY),
+    extensions: [
+      // Firefox refuses a CA certificate as a server's own.
+      { name: "basicConstraints", cA: false, critical: true },
+      { name: "keyUsage", digitalSignature: true, critical: true },
+      { name: "extKeyUsage", serverAuth: true },
+      {
+        name: "subjectAltName",
+        altNames: [
+          ...[...names].map((value) => ({ type: 2 as const, value })),
+          ...[...addresses].map((ip) => ({ type: 7 as const, ip })),
+        ],
+      },
+    ],
+  });
+  return { cert: `${made.cert.trimEnd()}\n`, key: made.private };
+}
+
+async function replaceFile(path: string, text: string, mode: number): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`;
+  await writeFile(temporary, text, { mode });
+  await rename(temporary, path);
+}

@@ -1,0 +1,66 @@
+import type { Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../answers.ts";
+import {
+  type ListeningGateway,
+  startListeningGateway,
+  WEB,
+  WEB_ADDRESSES,
+} from "../../clients/listening-gateway.ts";
+import { Bystander } from "../harness/bystander.ts";
+import { MemoryWatch } from "../harness/memory.ts";
+import { openTcp, openTls } from "../harness/slow-client.ts";
+import { socketsOf } from "../harness/sockets.ts";
+
+const CONNECTIONS = 300;
+const LIMITS = { connections: CONNECTIONS, handshakeSeconds: 1, requestSeconds: 1, idleSeconds: 2 };
+/** Those that listen, and those of ordinary clients. */
+const OTHER_SOCKETS = 20;
+/** 300 TLS connections at 100 kB each, and what V8 leaves to garbage. */
+const MOST_GROWTH_MEBIBYTES = 96;
+const QUESTION = { name: WEB, addresses: WEB_ADDRESSES };
+
+describe("more connections than there are places for", () => {
+  let listening: ListeningGateway;
+  let port: number;
+  let ca: string;
+  beforeAll(async () => {
+    listening = await startListeningGateway({ config: { limits: LIMITS } });
+    port = Number(new URL(listening.gateway.url).port);
+    ca = listening.gateway.ca;
+  });
+  afterAll(() => listening?.gateway.stop());
+
+  const floods: [string, number, () => Promise<Socket>][] = [
+    ["silent after TCP", 3000, () => openTcp(port)],
+    ["silent after the TLS handshake, HTTP/2", 1000, () => openTls(port, ca, "h2")],
+    ["silent after the TLS handshake, HTTP/1.1", 1000, () => openTls(port, ca, "http/1.1")],
+  ];
+  test.each(floods)("%s: %i of them are bounded, and leave room for new ones", async (_, count, open) => {
+    const { gateway } = listening;
+    const pid = gateway.process.pid!;
+    const memory = new MemoryWatch(pid);
+    // Its connection is there before; new ones are turned away while every place is taken.
+    const kept = await Bystander.start(gateway, QUESTION, { opensConnections: false });
+    const sockets: Promise<Socket | undefined>[] = [];
+    let most = 0;
+    for (let opened = 0; opened < count; opened++) {
+      sockets.push(open().catch(() => undefined));
+      if (opened % 100 !== 99) continue;
+      await Promise.race([Promise.allSettled(sockets), kept.answered(1)]);
+      most = Math.max(most, socketsOf(pid));
+    }
+    expect(most).toBeGreaterThan(CONNECTIONS / 3);
+    expect(most).toBeLessThanOrEqual(CONNECTIONS + OTHER_SOCKETS);
+    await kept.answered(1);
+    // All of them are closed by the gateway, so that there is room again.
+    for (const socket of await Promise.all(sockets))
+      if (socket !== undefined && !socket.destroyed)
+        await new Promise((resolve) => socket.once("close", resolve));
+    await eventually(() => socketsOf(pid)).toBeLessThan(OTHER_SOCKETS);
+    const fresh = await Bystander.start(gateway, QUESTION);
+    await Promise.all([kept.stop(), fresh.stop()]);
+    expect(memory.stop()).toBeLessThan(MOST_GROWTH_MEBIBYTES);
+    expect(gateway.process.log()).not.toMatch(/"level":"(?:error|fatal)"/);
+  });
+});

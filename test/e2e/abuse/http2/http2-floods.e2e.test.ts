@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type ListeningGateway,
+  startListeningGateway,
+  WEB,
+  WEB_ADDRESSES,
+} from "../../clients/listening-gateway.ts";
+import { Bystander } from "../harness/bystander.ts";
+import { MemoryWatch } from "../harness/memory.ts";
+import { ATTACKER } from "../harness/slow-client.ts";
+import { floods } from "./http2-frame-floods.ts";
+import { RawHttp2Connection } from "./http2-frames.ts";
+
+/** An attack of hundreds of megabytes, or of millions of frames, would show; a connection's buffers and garbage do not. */
+const MOST_GROWTH_MEBIBYTES = 96;
+
+/** How many frames are sent at once. */
+const BATCH = 500;
+
+describe("floods over HTTP/2 are ended or taken, in bounded memory, and others are answered meanwhile", () => {
+  let listening: ListeningGateway;
+  beforeAll(async () => {
+    listening = await startListeningGateway({ config: { limits: { requestSeconds: 2, idleSeconds: 4 } } });
+  });
+  afterAll(() => listening?.gateway.stop());
+
+  test.each(floods)("$title", async ({ first, again, times, ends, isDeaf = false }) => {
+    const { gateway } = listening;
+    const bystander = await Bystander.start(gateway, { name: WEB, addresses: WEB_ADDRESSES });
+    const memory = new MemoryWatch(gateway.process.pid);
+    const { pid } = gateway.process;
+    const port = Number(new URL(gateway.url).port);
+    const connection = await RawHttp2Connection.open({ port, ca: gateway.ca, localAddress: ATTACKER });
+    if (isDeaf) connection.socket.pause();
+    if (first !== undefined) connection.send(first());
+    for (let sent = 0; sent < times && connection.isOpen; sent += BATCH)
+      await connection.sendAndDrain(
+        ...Array.from({ length: Math.min(BATCH, times - sent) }, (_, index) => again(sent + index)),
+      );
+    await bystander.answered(1);
+    if (ends) await connection.closed;
+    connection.close();
+    await bystander.stop();
+    expect(memory.stop()).toBeLessThan(MOST_GROWTH_MEBIBYTES);
+    expect(gateway.process.pid).toBe(pid);
+    expect(gateway.process.log()).not.toMatch(/"level":"(?:error|fatal)"/);
+  });
+});

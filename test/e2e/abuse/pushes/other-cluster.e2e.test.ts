@@ -1,0 +1,127 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { Agent, type Dispatcher, request } from "undici";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { makeAuthority, makeClient, type PemPair } from "../../../hosts/client-certificates.ts";
+import { shopSnapshot } from "../../../snapshot/worlds.ts";
+import { type GatewayProcess, startGateway } from "../../processes.ts";
+import { temporaryFolder } from "../../servers/folders.ts";
+import { METHODS, pathsWith, type Route, routesOf } from "../paths/routes.ts";
+
+const ISSUER = "https://kubernetes.default.svc";
+const SUBJECT = "system:serviceaccount:clusterset-doh:sync-worker";
+/** Each shows who it is in another way. */
+const KINDS = ["bearer", "oidc", "certificate"] as const;
+type Kind = (typeof KINDS)[number];
+
+/** What a request shows. */
+interface Shown {
+  readonly authorization?: string;
+  readonly certificate?: PemPair;
+}
+
+describe("a cluster's credential on every route for another cluster", () => {
+  let gateway: GatewayProcess;
+  let routes: Route[];
+  let shown: Record<Kind, Shown>;
+  beforeAll(async () => {
+    const folder = temporaryFolder("other-cluster");
+    const authority = await makeAuthority("clusters");
+    const clientCaFile = join(folder, "clients.crt");
+    writeFileSync(clientCaFile, authority.cert);
+    const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
+    const key = { ...(await exportJWK(publicKey)), kid: "one", alg: "ES256", use: "sig" };
+    const token = await new SignJWT({ iss: ISSUER, aud: "clusterset-doh", sub: SUBJECT })
+      .setProtectedHeader({ alg: "ES256", kid: "one" })
+      .setExpirationTime("1h")
+      .sign(privateKey);
+    gateway = await startGateway({
+      // East is who is attacked; each of the others has one kind of credential.
+      clusters: ["east", "bearer"],
+      leaseSeconds: 600,
+      config: {
+        paths: [{ path: "/extra", outsideZones: "nxdomain" }],
+        tls: { clientCaFile },
+        transfer: { credentials: [{ tokenSha256: "0f".repeat(32) }] },
+        push: {
+          credentials: [
+            { clusterId: "oidc", oidc: { issuer: ISSUER, subject: SUBJECT, jwks: { keys: [key] } } },
+            { clusterId: "certificate", certificate: { san: "west.example" } },
+          ],
+        },
+      },
+    });
+    shown = {
+      bearer: { authorization: `Bearer ${gateway.tokenFor("bearer")}` },
+      oidc: { authorization: `Bearer ${token}` },
+      certificate: { certificate: await makeClient(authority, "west", { dnsNames: ["west.example"] }) },
+    };
+    routes = await routesOf(gateway, join(folder, "state"));
+    const own = { authorization: `Bearer ${gateway.tokenFor("east")}` };
+    expect(await send(own, "PUT", "/api/v1/clusters/east/snapshot", "east")).toBe(200);
+  });
+  afterAll(() => gateway?.stop());
+
+  /** One request over a connection of its own kind of client. @param about whose snapshot its body is */
+  async function send(who: Shown, method: string, path: string, about: string): Promise<number> {
+    const { authorization, certificate } = who;
+    const dispatcher = new Agent({ connect: { ca: gateway.ca, ...certificate } });
+    const sends = method !== "GET" && method !== "HEAD";
+    try {
+      const { statusCode, body } = await request(gateway.url + path, {
+        method: method as Dispatcher.HttpMethod,
+        dispatcher,
+        headers: {
+          "content-type": "application/json",
+          ...(authorization !== undefined && { authorization }),
+        },
+        body: sends ? JSON.stringify(shopSnapshot(about, 3)) : null,
+      });
+      await body.dump();
+      return statusCode;
+    } finally {
+      await dispatcher.destroy();
+    }
+  }
+
+  const status = () => gateway.clusterStatus("east");
+
+  test.each(KINDS)("%s: each can push its own", async (kind) => {
+    expect(await send(shown[kind], "PUT", `/api/v1/clusters/${kind}/snapshot`, kind)).toBe(200);
+    expect(await send(shown[kind], "GET", `/api/v1/clusters/${kind}`, kind)).toBe(200);
+  });
+
+  test.each(KINDS)("%s: reads nothing that is not public, and changes nothing", async (kind) => {
+    const before = await status();
+    let refused = 0;
+    for (const path of pathsWith(routes, "east"))
+      for (const method of METHODS) {
+        const [anonymous, known] = [
+          await send({}, method, path, "east"),
+          await send(shown[kind], method, path, "east"),
+        ];
+        const where = `${method} ${path}: ${known}, ${anonymous} for anybody`;
+        // To some it is told apart why: 403 for who is known.
+        if (anonymous === 401 || anonymous === 403) {
+          expect([where, [401, 403].includes(known)]).toEqual([where, true]);
+          refused++;
+        } else expect([where, known]).toEqual([where, anonymous]);
+      }
+    // PUT, PATCH, POST, DELETE, GET and HEAD of the push API, at least.
+    expect(refused).toBeGreaterThanOrEqual(6);
+    expect(await status()).toEqual(before);
+  });
+
+  test.each(KINDS)("%s: cannot push for another cluster by its id in the body", async (kind) => {
+    const before = await status();
+    expect(await send(shown[kind], "PUT", `/api/v1/clusters/${kind}/snapshot`, "east")).toBe(422);
+    expect(await status()).toEqual(before);
+  });
+
+  test("two credentials of different clusters at once: the token alone decides", async () => {
+    const both = { ...shown.certificate, ...shown.bearer };
+    expect(await send(both, "PUT", "/api/v1/clusters/certificate/snapshot", "certificate")).toBe(403);
+    expect(await send(both, "PUT", "/api/v1/clusters/bearer/snapshot", "bearer")).toBe(200);
+  });
+});

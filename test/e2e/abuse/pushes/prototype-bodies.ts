@@ -1,0 +1,76 @@
+import { emptySnapshot, headlessExport } from "../../../snapshot/worlds.ts";
+
+/** Members that every object has without being given them. */
+export const PROTOTYPE_NAMES = [
+  "__proto__",
+  "constructor",
+  "prototype",
+  "toString",
+  "hasOwnProperty",
+  "valueOf",
+];
+/** What would be seen of every object if one of these bodies reached `Object.prototype`. */
+export const POLLUTED = "polluted";
+
+const VALUES = [`{"${POLLUTED}":true}`, `{"prototype":{"${POLLUTED}":true}}`, `"${POLLUTED}"`, "null", "{}"];
+const EXPORT = JSON.stringify(headlessExport(1));
+
+/** Where in a snapshot such a name may stand, with what fits there beside values that do not. */
+const PLACES: [string, (member: string) => string, readonly string[]][] = [
+  ["the snapshot", (member) => member, []],
+  ["namespaces", (member) => `"namespaces":{${member}}`, ["{}"]],
+  ["exports", (member) => `"exports":{${member}}`, [EXPORT]],
+  ["services", (member) => `"services":{${member}}`, []],
+  ["pods", (member) => `"pods":{${member}}`, ["{}"]],
+  ["findings", (member) => `"findings":{${member}}`, []],
+  ["an export", (member) => `"exports":{"shop/web":{${EXPORT.slice(1, -1)},${member}}}`, []],
+  [
+    "its labels",
+    (member) => `"exports":{"shop/web":{${EXPORT.slice(1, -1)},"exportedLabels":{${member}}}}`,
+    ['"x"'],
+  ],
+  [
+    "its groups of endpoints",
+    (member) => `"exports":{"shop/web":{${EXPORT.slice(1, -1)},"endpoints":{${member}}}}`,
+    [],
+  ],
+  [
+    "its endpoints",
+    (member) =>
+      `"exports":{"shop/web":{${EXPORT.slice(1, -1)},"endpoints":{"*":{"ports":[],"members":{${member}}}}}}`,
+    ['{"address":"10.9.9.9"}'],
+  ],
+  [
+    "the source clusters of an import",
+    (member) => `"imports":{"shop/web":{"ips":[],"ports":[],"endpoints":{${member}}}}`,
+    ["{}"],
+  ],
+];
+
+/** A member of a snapshot, or of a delta, in which such names stand. */
+export interface PrototypeBody {
+  readonly title: string;
+  readonly members: string;
+}
+
+/** The names at every place of a snapshot, alone and as parts of keys that have two. */
+export const prototypeBodies: readonly PrototypeBody[] = PLACES.flatMap(([place, put, fitting]) =>
+  PROTOTYPE_NAMES.flatMap((name) =>
+    [name, `${name}/${name}`, `shop/${name}`].flatMap((key) =>
+      [...VALUES, ...fitting].map((value) => ({
+        title: `${key} in ${place}: ${value.slice(0, 40)}`,
+        members: put(`"${key}":${value}`),
+      })),
+    ),
+  ),
+);
+
+/** A whole snapshot with these members; of two with one name the second counts. */
+export function snapshotWith(clusterId: string, members: string): string {
+  return JSON.stringify(emptySnapshot(clusterId)).replace(/\}$/, `,${members}}`);
+}
+
+/** A delta on a generation with these members. */
+export function deltaWith(baseGeneration: number, members: string): string {
+  return `{"baseGeneration":${baseGeneration},"patch":{${members}},"__proto__":{"${POLLUTED}":true}}`;
+}

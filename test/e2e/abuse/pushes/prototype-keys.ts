@@ -1,0 +1,74 @@
+import { expect } from "vitest";
+import { shopSnapshot } from "../../../snapshot/worlds.ts";
+import type { GatewayClient, HttpAnswer } from "../../gateway-client.ts";
+import { deltaWith, POLLUTED, PROTOTYPE_NAMES, prototypeBodies, snapshotWith } from "./prototype-bodies.ts";
+
+const WEB = "web.shop.svc.clusterset.local";
+
+/** A push of `clusterId` with its own token. */
+function push(gateway: GatewayClient, clusterId: string, method: string, body: string): Promise<HttpAnswer> {
+  return gateway.http(`/api/v1/clusters/${clusterId}/snapshot`, {
+    method,
+    headers: {
+      authorization: `Bearer ${gateway.tokenFor(clusterId)}`,
+      "content-type": "application/json",
+    },
+    body,
+  });
+}
+
+/**
+ * Pushes the names that every object has at every place, as snapshots and as deltas, and holds that nothing else changes by them.
+ * @param each of so many bodies one; those of one place and name are five or six
+ */
+export async function expectNoPollution(
+  gateway: GatewayClient,
+  attacker: string,
+  other: string,
+  each: number,
+): Promise<void> {
+  expect((await push(gateway, other, "PUT", JSON.stringify(shopSnapshot(other, 2)))).status).toBe(200);
+  const before = await seen(gateway, other);
+  const statuses = new Set<number>();
+  for (const { title, members } of prototypeBodies.filter((_, index) => index % each === 0)) {
+    const whole = await push(gateway, attacker, "PUT", snapshotWith(attacker, members));
+    const { generation } = (
+      await push(gateway, attacker, "PUT", JSON.stringify(shopSnapshot(attacker, 0)))
+    ).json<{ generation: number }>();
+    const delta = await push(gateway, attacker, "PATCH", deltaWith(generation, members));
+    for (const { status, text } of [whole, delta]) {
+      statuses.add(status);
+      expect([title, status, [200, 400, 422].includes(status)]).toEqual([title, status, true]);
+      // A refusal may repeat the name of a field; what stands in an object of its own accord is no field.
+      expect(Object.keys(JSON.parse(text) as object)).not.toContain(POLLUTED);
+    }
+  }
+  // What fits is taken, what does not is refused.
+  expect([...statuses].sort()).toEqual([200, 422]);
+  await push(gateway, attacker, "PUT", JSON.stringify(shopSnapshot(attacker, 0)));
+  expect(await seen(gateway, other)).toEqual(before);
+}
+
+/** Holds that nobody is known by these names, in views and in the push API. */
+export async function expectNobodyThere(gateway: GatewayClient, clusterId: string): Promise<void> {
+  for (const name of PROTOTYPE_NAMES) {
+    for (const path of [
+      `/clusters/${name}/dns-query?dns=AAABAAABAAAAAAAAAAABAAE`,
+      `/clusters/${name}/resolve?name=${WEB}`,
+    ])
+      expect([path, (await gateway.http(path)).status]).toEqual([path, 404]);
+    const headers = { authorization: `Bearer ${gateway.tokenFor(clusterId)}` };
+    const { status } = await gateway.http(`/api/v1/clusters/${name}`, { headers });
+    expect([name, status]).toEqual([name, 403]);
+    const unknown = { authorization: `Bearer ${name}` };
+    expect((await gateway.http(`/resolve?name=${WEB}`, { headers: unknown })).status).toBe(401);
+    expect((await gateway.json(`${name}.shop.svc.clusterset.local`, "A")).Status).toBe(3);
+  }
+}
+
+/** What is told of a cluster and answered of it, less what every push changes. */
+async function seen(gateway: GatewayClient, clusterId: string): Promise<unknown> {
+  const status = await gateway.clusterStatus(clusterId);
+  const answer = await gateway.json(WEB, "A");
+  return { status, keys: Object.keys(answer).sort(), addresses: (await gateway.lookup(WEB, "A")).values };
+}

@@ -1,0 +1,132 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo, Server } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../answers.ts";
+import { checkout } from "../../cli.ts";
+import { gatewayClient } from "../../gateway-client.ts";
+import { type GatewayProcess, startGateway } from "../../processes.ts";
+import { type Certificate, certificateFor } from "../../servers/certificate.ts";
+import { temporaryFolder } from "../../servers/folders.ts";
+import { writeKubeconfig } from "../../servers/kubeconfig.ts";
+import { freePort } from "../../servers/ports.ts";
+import { ServerProcess } from "../../servers/process.ts";
+import { ensureTools } from "../../servers/tools.ts";
+import { Canaries } from "./canaries.ts";
+
+const canaries = new Canaries();
+const folder = temporaryFolder("secrets-of-commands");
+const file = (name: string, text: string) => {
+  writeFileSync(join(folder, name), text, { mode: 0o600 });
+  return join(folder, name);
+};
+
+describe("a sync worker logs no secret at the level debug", () => {
+  let gateway: GatewayProcess;
+  let apiServer: Server;
+  let certificate: Certificate;
+  beforeAll(async () => {
+    gateway = await startGateway({ clusters: ["east"] });
+    certificate = await certificateFor(folder);
+    apiServer = createServer(certificate, (_, response) => response.writeHead(401).end("Unauthorized"));
+    await new Promise<void>((resolve) => apiServer.listen(0, "127.0.0.1", resolve));
+  });
+  afterAll(async () => {
+    await gateway?.stop();
+    apiServer?.close();
+  });
+
+  const run = async (title: string, args: string[], event: RegExp) => {
+    const worker = new ServerProcess({
+      name: "sync",
+      command: process.execPath,
+      args: [join(checkout, "bin/clusterset-doh.js"), "sync", "--log-level", "debug", ...args],
+      folder: temporaryFolder("sync"),
+      ready: async () => true,
+    });
+    worker.spawn();
+    await eventually(() => worker.log()).toMatch(event);
+    await worker.stop();
+    expect(canaries.foundIn(title, worker.log())).toEqual([]);
+  };
+  const manifests = () => {
+    mkdirSync(join(folder, "manifests"), { recursive: true });
+    return ["--manifests", join(folder, "manifests"), "--cluster-id", "east"];
+  };
+  const token = (name: string) => ["--token-file", file(name, canaries.make(name))];
+
+  test("with an unknown token", async () => {
+    const to = ["--gateway", gateway.url, "--ca-file", gateway.caFile];
+    await run("worker", [...manifests(), ...to, ...token("wrong token")], /UNKNOWN_TOKEN/);
+  });
+
+  test("with an unreachable gateway", async () => {
+    const to = ["--gateway", `https://127.0.0.1:${await freePort()}`];
+    await run("worker", [...manifests(), ...to, ...token("unused token")], /ECONNREFUSED/);
+  });
+
+  test("that does not trust the gateway", async () => {
+    await run(
+      "worker",
+      [...manifests(), "--gateway", gateway.url, ...token("token for a stranger")],
+      /certificate/i,
+    );
+  });
+
+  test("with an API server that rejects it", async () => {
+    const { port } = apiServer.address() as AddressInfo;
+    const kubeconfig = writeKubeconfig(folder, {
+      url: `https://127.0.0.1:${port}`,
+      caPath: certificate.certPath,
+      token: canaries.make("token for the API server"),
+    });
+    const to = ["--gateway", gateway.url, "--ca-file", gateway.caFile];
+    await run(
+      "worker",
+      ["--kubeconfig", kubeconfig, "--cluster-id", "east", ...to, ...token("token")],
+      /401|Unauthorized/,
+    );
+  });
+});
+
+test("a secondary with an unreachable primary logs no secret", async () => {
+  const { deno } = await ensureTools();
+  const port = await freePort();
+  const client = gatewayClient(
+    `http://127.0.0.1:${port}`,
+    () => "",
+    () => "",
+  );
+  const secondary = await ServerProcess.start({
+    name: "secondary",
+    command: deno,
+    args: ["run", "-A", join(checkout, "src/hosts/deno/secondary.ts")],
+    folder: temporaryFolder("secondary"),
+    env: {
+      CLUSTERSET_PRIMARY_URL: `https://127.0.0.1:${await freePort()}`,
+      CLUSTERSET_TRANSFER_TOKEN: canaries.make("transfer token"),
+      PUSH_CREDENTIALS: JSON.stringify([{ clusterId: "east", tokenSha256: "0f".repeat(32) }]),
+      DENO_SERVE_ADDRESS: `tcp:127.0.0.1:${port}`,
+    },
+    ready: async () => (await client.http("/healthz")).status === 200,
+  });
+  const headers = {
+    authorization: `Bearer ${canaries.make("push token")}`,
+    "content-type": "application/json",
+  };
+  const path = "/api/v1/clusters/east/snapshot";
+  const answers = [
+    await client.http("/readyz"),
+    await client.http("/resolve?name=clusterset.local"),
+    await client.http("/clusters"),
+    await client.http("/", { headers }),
+    await client.http("/resolve?name=clusterset.local", { headers }),
+    await client.http(path, { method: "PUT", headers, body: "{}" }),
+  ];
+  await eventually(() => secondary.log()).toContain("push-not-forwarded");
+  await secondary.stop();
+  expect(answers.map(({ status }) => status)).toContain(502);
+  for (const { text } of answers) expect(canaries.foundIn("an answer", text)).toEqual([]);
+  expect(canaries.foundIn("the log", secondary.log())).toEqual([]);
+});
