@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { DEFAULT_SERVER_LIMITS } from "../../src/config/server-limits.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../src/config/limits/server-limits.ts";
 import { PipelinedRequests } from "../../src/hosts/node/server/http1/pipelined-requests.ts";
 import { type NodeServer, startNodeServer } from "../../src/hosts/node/server/node-server.ts";
-import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls.ts";
+import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls/tls.ts";
 
 const HANDLED = 16;
 const MIB = 1024 * 1024;
