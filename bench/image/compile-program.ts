@@ -7,7 +7,7 @@ import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 import { applyInPlace, changeOfPatch, type SnapshotDelta } from "../../src/snapshot/entry-changes.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { compileZoneImage } from "../../src/zone/compile.ts";
-import { countEndpoints, WORLDS, type WorldName } from "../worlds.ts";
+import { countEndpoints, WORLDS, type WorldName } from "../worlds/worlds.ts";
 
 /** What compiling a world took. Times in milliseconds. */
 export interface Compilation {
