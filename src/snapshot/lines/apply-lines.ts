@@ -1,5 +1,6 @@
+import { changeTables, type SnapshotDelta } from "../entry-changes.ts";
 import type { ClusterSnapshot } from "../schema.ts";
-import { applyDelta, emptySnapshot, type HeldState, NOTHING_HELD, type SnapshotDelta } from "./delta.ts";
+import { emptySnapshot, type HeldState, NOTHING_HELD } from "./held-state.ts";
 import { LinesReader } from "./lines-reader.ts";
 import { type LinesKind, LinesStage } from "./lines-stage.ts";
 import type { LineLimits, PatchLine } from "./patch-line.ts";
@@ -25,7 +26,7 @@ export function readSnapshotLines(pieces: Iterable<Uint8Array>, limits?: LineLim
   const stage = new LinesStage("whole", NOTHING_HELD);
   for (const piece of pieces) for (const line of reader.feed(piece)) drain(stage.apply(line));
   const { clusterId } = reader.finish();
-  return applyDelta(emptySnapshot(clusterId), drain(stage.finish()));
+  return changeTables(emptySnapshot(clusterId), drain(stage.finish()));
 }
 
 /** Runs steps in one turn. */

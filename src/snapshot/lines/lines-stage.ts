@@ -1,8 +1,9 @@
+import type { EntryChange, SnapshotDelta } from "../entry-changes.ts";
 import { equalJson, isJsonObject, pathOfPrototypeKey } from "../json-value.ts";
 import { COLLECTIONS, type Collection, ENOUGH_ISSUES, SINGLES } from "../parse.ts";
 import { formatPath, SnapshotError, type SnapshotIssue } from "../snapshot-error.ts";
-import type { EntryChange, HeldState, SnapshotDelta } from "./delta.ts";
 import { COLLECTION_PLANS, SINGLE_PLANS } from "./entry-plan.ts";
+import type { HeldState } from "./held-state.ts";
 import type { ReadLine } from "./lines-reader.ts";
 import type { EntryPatch, Single } from "./patch-line.ts";
 import { ValuePatcher } from "./patch-value.ts";

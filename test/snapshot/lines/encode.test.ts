@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { diffSnapshots } from "../../../src/snapshot/diff.ts";
+import { changeTables } from "../../../src/snapshot/entry-changes.ts";
 import { applyLines, readSnapshotLines } from "../../../src/snapshot/lines/apply-lines.ts";
-import { applyDelta, heldSnapshot } from "../../../src/snapshot/lines/delta.ts";
 import { encodeChanges, encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
+import { heldSnapshot } from "../../../src/snapshot/lines/held-state.ts";
 import { MEMBERS_A_LINE } from "../../../src/snapshot/lines/split-patch.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { headlessExport, shopSnapshot, snapshots } from "../worlds.ts";
@@ -24,7 +25,7 @@ function patched(from: ClusterSnapshot, to: ClusterSnapshot): ClusterSnapshot {
     changes.map(({ change }) => change),
     "changes",
   );
-  return applyDelta(from, delta);
+  return changeTables(from, delta);
 }
 
 /** A snapshot whose service has more of everything than a line may have. */
