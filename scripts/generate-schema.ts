@@ -8,8 +8,8 @@ import {
   ClusterResponse,
   ErrorResponse,
   LeaseRequest,
-  PatchRequest,
 } from "../src/http/push/push-messages.ts";
+import { SnapshotLine } from "../src/snapshot/lines/line-schema.ts";
 import * as snapshot from "../src/snapshot/schema.ts";
 import { TransferStateResponse } from "../src/transfer/state-message.ts";
 
@@ -33,7 +33,10 @@ export function generateSchemas(): ReadonlyMap<string, string> {
       // As it is sent: what has a default may be left out.
       write("Cluster snapshot", z.toJSONSchema(ClusterSnapshot, { metadata: named, io: "input" })),
     ],
-    ["patch-request.json", write("Delta", z.toJSONSchema(PatchRequest))],
+    [
+      "snapshot-line.json",
+      write("Line of a push", z.toJSONSchema(SnapshotLine, { metadata: named, io: "input" })),
+    ],
     ["lease-request.json", write("Lease renewal", z.toJSONSchema(LeaseRequest))],
     ["acknowledgement.json", write("Acknowledgement", z.toJSONSchema(AcknowledgementResponse, response))],
     ["cluster-status.json", write("Cluster status", z.toJSONSchema(ClusterResponse, response))],

@@ -2,6 +2,7 @@ import { type Visibility, visibilityKey } from "../merge/visibility/visibility.t
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
 import { copyTables } from "../snapshot/entry-changes.ts";
+import type { HeldState } from "../snapshot/lines/held-state.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
@@ -16,7 +17,7 @@ import type { LeaseWatch } from "./leases/lease-timer.ts";
 import { resumed } from "./leases/stored-lease.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./pushing/limits.ts";
 import type { SettlePush } from "./pushing/push-backlog.ts";
-import { Pushes } from "./pushing/pushes.ts";
+import { Pushes, type ValidChanges } from "./pushing/pushes.ts";
 import { Precedence } from "./remembered/precedence.ts";
 import { ReverseMemory } from "./remembered/reverse-memory.ts";
 import { Serving } from "./serving.ts";
@@ -136,6 +137,15 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   }
 
   /**
+   * What is held of a cluster, whenever it is read: nothing of one that is not live.
+   * @param generation the one that must be held now
+   * @throws {GenerationMismatch} where another one is
+   */
+  held(clusterId: string, generation?: number): HeldState {
+    return this.#pushes.held(clusterId, generation);
+  }
+
+  /**
    * Notes that a whole push of a cluster arrived. Until it is settled it counts as missing in the answers, which say that they are stale
    * once that takes too long.
    */
@@ -163,6 +173,19 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     leaseSeconds?: number,
   ): Promise<Acknowledgement> {
     return this.#pushes.patch(clusterId, baseGeneration, patch, leaseSeconds);
+  }
+
+  /**
+   * Applies changes that were validated against the generation that they build on. Resolves when they are kept and answered from.
+   * @throws {GenerationMismatch} when that generation is not held. @throws {PushRefused} beyond the limits.
+   */
+  change(
+    clusterId: string,
+    baseGeneration: number,
+    changes: ValidChanges,
+    leaseSeconds?: number,
+  ): Promise<Acknowledgement> {
+    return this.#pushes.change(clusterId, baseGeneration, changes, leaseSeconds);
   }
 
   /**

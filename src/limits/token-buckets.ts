@@ -54,12 +54,18 @@ export class TokenBuckets {
     const now = this.#now();
     const tokens = Math.min(burst, bucket.tokens + ((now - bucket.filledAt) / 1000) * perSecond);
     bucket.filledAt = now;
-    if (tokens >= count) {
+    if (tokens >= count || count === 0) {
       bucket.tokens = tokens - count;
       return 0;
     }
     bucket.tokens = tokens;
     bucket.refused++;
     return Math.ceil((count - tokens) / perSecond);
+  }
+
+  /** Takes tokens that there may not be: the bucket owes them, and nothing can be taken until they are filled in. */
+  owe(bucket: TokenBucket, count: number): void {
+    this.take(bucket, 0);
+    bucket.tokens -= count;
   }
 }

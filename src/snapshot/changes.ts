@@ -1,4 +1,5 @@
-import { isJsonObject } from "./json-value.ts";
+import type { SnapshotDelta } from "./entry-changes.ts";
+import type { HeldState } from "./lines/held-state.ts";
 import { COLLECTIONS, type Collection, type Entries } from "./parse.ts";
 import type { ClusterSnapshot } from "./schema.ts";
 
@@ -33,23 +34,16 @@ export function countChanges(
   });
 }
 
-/** Counts the changes that a merge patch (RFC 7396) made to the snapshot before it. */
-export function countPatched(
-  before: ClusterSnapshot | undefined,
-  patch: Readonly<Record<string, unknown>>,
-): SnapshotChanges {
-  return countEach((table) => {
-    const old: Entries = before?.[table] ?? {};
-    const patched = patch[table];
-    let added = 0;
-    let changed = 0;
-    let removed = 0;
-    for (const [key, value] of Object.entries(isJsonObject(patched) ? patched : {}))
-      if (!Object.hasOwn(old, key)) added += value === null ? 0 : 1;
-      else if (value === null) removed++;
-      else changed++;
-    return { added, changed, removed };
-  });
+/** Counts the changes that a delta makes in a state. */
+export function countDelta(held: HeldState, { entries }: SnapshotDelta): SnapshotChanges {
+  const counted: { [Name in Collection]?: { added: number; changed: number; removed: number } } = {};
+  for (const { collection, key, entry } of entries) {
+    counted[collection] ??= { added: 0, changed: 0, removed: 0 };
+    if (entry === undefined) counted[collection].removed++;
+    else if (held.entry(collection, key) === undefined) counted[collection].added++;
+    else counted[collection].changed++;
+  }
+  return counted;
 }
 
 function countEach(count: (table: Collection) => TableChanges): SnapshotChanges {

@@ -1,11 +1,10 @@
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import { type Dispatcher, Pool } from "undici";
+import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
+import { NDJSON_TYPE } from "../snapshot/lines/patch-line.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { describe } from "./api-failures.ts";
-
-const compress = promisify(gzip);
+import { packLines, type SentBody } from "./lines-body.ts";
 
 /** The gateway's answer to an accepted push or renewal. `expiresAt` is in Unix milliseconds. */
 export interface Acknowledgement {
@@ -74,9 +73,6 @@ export interface ClientCertificate {
 }
 
 const MOST_ANSWER_BYTES = 64 * 1024;
-const COMPRESS_FROM_BYTES = 1024;
-// The gateway rejects a body that grows more than 200 times when it is decompressed.
-const MOST_RATIO = 150;
 
 /** The push API of one gateway, over kept-alive connections. */
 export class GatewayRequests {
@@ -102,21 +98,33 @@ export class GatewayRequests {
   }
 
   /** Sends a full snapshot. @throws {GatewayError} */
-  replace(snapshot: ClusterSnapshot, leaseSeconds: number, signal: AbortSignal): Promise<Acknowledgement> {
+  async replace(
+    snapshot: ClusterSnapshot,
+    leaseSeconds: number,
+    signal: AbortSignal,
+  ): Promise<Acknowledgement> {
     const path = `${clusterPath(snapshot.clusterId)}/snapshot?leaseSeconds=${leaseSeconds}`;
-    return this.#acknowledged("PUT", path, snapshot, signal);
+    const body = await packLines(() => encodeSnapshot(snapshot));
+    return this.#acknowledged("PUT", path, NDJSON_TYPE, body, signal);
   }
 
   /** Sends the changes since an acknowledged generation. @throws {GatewayError} */
-  patch(
+  async patch(
     clusterId: string,
     baseGeneration: number,
     patch: SnapshotPatch,
     leaseSeconds: number,
     signal: AbortSignal,
   ): Promise<Acknowledgement> {
-    const path = `${clusterPath(clusterId)}/snapshot?leaseSeconds=${leaseSeconds}`;
-    return this.#acknowledged("PATCH", path, { baseGeneration, patch }, signal);
+    const parameters = `baseGeneration=${baseGeneration}&leaseSeconds=${leaseSeconds}`;
+    const body = await packLines(() => encodeChanges(clusterId, patch));
+    return this.#acknowledged(
+      "PATCH",
+      `${clusterPath(clusterId)}/snapshot?${parameters}`,
+      NDJSON_TYPE,
+      body,
+      signal,
+    );
   }
 
   /** Renews the lease without a change. @throws {GatewayError} */
@@ -127,12 +135,13 @@ export class GatewayRequests {
     signal: AbortSignal,
   ): Promise<Acknowledgement> {
     const path = `${clusterPath(clusterId)}/lease?leaseSeconds=${leaseSeconds}`;
-    return this.#acknowledged("POST", path, { generation }, signal);
+    const content = Buffer.from(JSON.stringify({ generation }));
+    return this.#acknowledged("POST", path, "application/json", { content, isCompressed: false }, signal);
   }
 
   /** Removes the cluster from the clusterset. @throws {GatewayError} */
   async leave(clusterId: string, signal: AbortSignal): Promise<void> {
-    await this.#request("DELETE", clusterPath(clusterId), undefined, signal);
+    await this.#request("DELETE", clusterPath(clusterId), {}, undefined, signal);
   }
 
   async close(): Promise<void> {
@@ -142,10 +151,12 @@ export class GatewayRequests {
   async #acknowledged(
     method: Dispatcher.HttpMethod,
     path: string,
-    body: object,
+    type: string,
+    { content, isCompressed }: SentBody,
     signal: AbortSignal,
   ): Promise<Acknowledgement> {
-    const text = await this.#request(method, path, body, signal);
+    const fields = { "content-type": type, ...(isCompressed && { "content-encoding": "gzip" }) };
+    const text = await this.#request(method, path, fields, content, signal);
     try {
       const { generation, expiresAt } = JSON.parse(text) as Acknowledgement;
       if (Number.isInteger(generation) && typeof expiresAt === "number") return { generation, expiresAt };
@@ -161,22 +172,14 @@ export class GatewayRequests {
   async #request(
     method: Dispatcher.HttpMethod,
     path: string,
-    body: object | undefined,
+    fields: Readonly<Record<string, string>>,
+    content: Buffer | undefined,
     signal: AbortSignal,
   ): Promise<string> {
-    const headers: Record<string, string> = {};
+    const headers: Record<string, string> = { ...fields };
     if (this.#options.token !== undefined)
       headers.authorization = `Bearer ${await this.#readToken(this.#options.token)}`;
     await this.#showCertificate();
-    let content: Buffer | undefined;
-    if (body !== undefined) {
-      headers["content-type"] = "application/json";
-      const plain = Buffer.from(JSON.stringify(body));
-      const packed = plain.length < COMPRESS_FROM_BYTES ? plain : await compress(plain);
-      const shrinks = packed.length < plain.length && packed.length * MOST_RATIO > plain.length;
-      content = shrinks ? packed : plain;
-      if (shrinks) headers["content-encoding"] = "gzip";
-    }
     let status: number;
     let retryAfter: number;
     let text: string;

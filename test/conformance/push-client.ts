@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import type { Acknowledgement } from "../../src/gateway/gateway-types.ts";
 import { AcknowledgementResponse, ErrorResponse } from "../../src/http/push/push-messages.ts";
+import { LINES_TYPE, patchBody, patchPath, snapshotBody } from "../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { type CaseBody, type Fetch, makeRequest } from "./http-case.ts";
 
@@ -25,6 +26,8 @@ export interface PushApi {
   send(method: string, path: string, sent?: Sent): Promise<Response>;
   /** A full snapshot of the cluster "west", a small one by default. */
   put(snapshot?: unknown, sent?: Sent): Promise<Response>;
+  /** A merge patch on a snapshot of the cluster "west". */
+  patch(baseGeneration: number, patch: object, sent?: Sent): Promise<Response>;
 }
 
 /** Speaks to the push API. */
@@ -34,9 +37,13 @@ export function pushApi(fetch: Fetch): PushApi {
   return {
     send,
     put: (snapshot = shopSnapshot("west"), sent) =>
-      send("PUT", "west/snapshot", { body: JSON.stringify(snapshot), ...sent }),
+      send("PUT", "west/snapshot", { body: snapshotBody(snapshot), ...sent }),
+    patch: (baseGeneration, patch, sent) =>
+      send("PATCH", patchPath("west", baseGeneration), { body: patchBody("west", patch), ...sent }),
   };
 }
+
+const CHANGES = new Set(["PUT", "PATCH"]);
 
 /** A request to the push API. */
 export function pushRequest(method: string, path: string, sent: Sent = {}) {
@@ -45,7 +52,7 @@ export function pushRequest(method: string, path: string, sent: Sent = {}) {
     method,
     path: `/api/v1/clusters/${path}`,
     headers: {
-      ...(body !== undefined && { "content-type": "application/json" }),
+      ...(body !== undefined && { "content-type": CHANGES.has(method) ? LINES_TYPE : "application/json" }),
       ...(token !== null && { authorization: `Bearer ${token}` }),
       ...headers,
     },

@@ -2,8 +2,11 @@ import {
   changeOfPatch,
   changesBetween,
   changeTables,
+  patchOfDelta,
   type SnapshotDelta,
 } from "../../snapshot/entry-changes.ts";
+import { type HeldState, heldSnapshot } from "../../snapshot/lines/held-state.ts";
+import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { ClusterMeta, SnapshotStore } from "../../store/store.ts";
@@ -36,6 +39,13 @@ export interface PushParts<Image extends ServedImage> {
   readonly limits: GatewayLimits;
   readonly onEvent: OnGatewayEvent;
   readonly serving: Serving<Image>;
+}
+
+/** Changes that were validated against the held state. */
+export interface ValidChanges {
+  readonly delta: SnapshotDelta;
+  /** The lines that they come from. */
+  readonly lines: readonly PatchLine[];
 }
 
 /** A change that the store has. */
@@ -117,11 +127,46 @@ export class Pushes<Image extends ServedImage> {
     patch: SnapshotPatch,
     leaseSeconds?: number,
   ): Promise<Acknowledgement> {
+    return this.#patch(clusterId, baseGeneration, leaseSeconds, ({ snapshot }) => ({
+      delta: changeOfPatch(snapshot, patch),
+      patch,
+    }));
+  }
+
+  async change(
+    clusterId: string,
+    baseGeneration: number,
+    { delta }: ValidChanges,
+    leaseSeconds?: number,
+  ): Promise<Acknowledgement> {
+    return this.#patch(clusterId, baseGeneration, leaseSeconds, ({ snapshot }) => ({
+      delta,
+      patch: patchOfDelta(snapshot, delta),
+    }));
+  }
+
+  /** See `Gateway.held`. */
+  held(clusterId: string, generation?: number): HeldState {
+    if (generation !== undefined) this.#heldAt(clusterId, generation);
+    const now = () => heldSnapshot(this.#parts.serving.clusters.live.get(clusterId)?.snapshot);
+    return {
+      entry: (collection, key) => now().entry(collection, key),
+      keys: (collection) => now().keys(collection),
+      single: (name) => now().single(name),
+    };
+  }
+
+  async #patch(
+    clusterId: string,
+    baseGeneration: number,
+    leaseSeconds: number | undefined,
+    changesOf: (cluster: HeldCluster) => { readonly delta: SnapshotDelta; readonly patch: SnapshotPatch },
+  ): Promise<Acknowledgement> {
     const { limits, store, clock } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
     return this.#change(clusterId, lease, async (now) => {
       const cluster = this.#heldAt(clusterId, baseGeneration);
-      const change = changeOfPatch(cluster.snapshot, patch);
+      const { delta: change, patch } = changesOf(cluster);
       const measured = await inSlices(clock, cluster.measure(change));
       checkBounds(limits, measured.totals);
       checkCharacters(limits, cluster.shell(change), measured.totals);

@@ -3,6 +3,7 @@ import { type AccessRefusal, AccessRefused } from "../../access/access-refused.t
 import { GenerationMismatch } from "../../gateway/gateway-types.ts";
 import { type PushRefusal, PushRefused } from "../../gateway/pushing/limits.ts";
 import type { Limit, LimitCounters } from "../../limits/limit-counters.ts";
+import { LinesError, type LinesErrorCode } from "../../snapshot/lines/lines-error.ts";
 import { SnapshotError } from "../../snapshot/snapshot-error.ts";
 import { isDiskFailure } from "../../store/store-error.ts";
 
@@ -133,6 +134,17 @@ const PUSH_LIMIT: Readonly<Partial<Record<PushRefusal, Limit>>> = {
   METADATA_TOO_LARGE: "limits.metadataCharacters",
 };
 
+const LINES_STATUS: Readonly<Record<LinesErrorCode, number>> = {
+  INVALID_UTF8: 400,
+  INVALID_JSON: 400,
+  INVALID_LINE: 400,
+  JSON_TOO_DEEP: 400,
+  LINE_TOO_LONG: 413,
+  END_MISSING: 400,
+  END_MISMATCH: 400,
+  UNSUPPORTED_FORMAT: 422,
+};
+
 /** RFC 6750 section 3.1: 401 for a token that does not count, 403 for one that does and does not suffice. */
 const ACCESS_STATUS: Readonly<Record<AccessRefusal, number>> = {
   TOKEN_REQUIRED: 401,
@@ -163,6 +175,13 @@ export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof SnapshotError) {
     const { code, message, issues, total } = error;
     return new ApiError(422, code, message, { details: { issues, total } });
+  }
+  if (error instanceof LinesError) {
+    const { code, message, line, column } = error;
+    return new ApiError(LINES_STATUS[code], code, message, {
+      details: { line, ...(column !== undefined && { column }) },
+      limit: code === "JSON_TOO_DEEP" ? "limits.pushLevels" : undefined,
+    });
   }
   if (error instanceof PushRefused)
     return new ApiError(PUSH_STATUS[error.code], error.code, error.message, {

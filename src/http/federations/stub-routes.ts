@@ -9,7 +9,7 @@ import type { AuditAction } from "../audit/audit-entry.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed } from "../exchange/api-error.ts";
 import type { AppEnvironment } from "../exchange/environment.ts";
 import { BodyBudget } from "../push/body-budget.ts";
-import { takeJsonBody } from "../push/push-body.ts";
+import { readJsonBody } from "../push/json-body.ts";
 import { DEFAULT_PUSH_LIMITS } from "../push/push-limits.ts";
 import { FederationName, StubRequest } from "./stub-messages.ts";
 
@@ -75,11 +75,8 @@ export function createStubRoutes(dependencies: StubRoutesDependencies): Hono<App
     "/:name",
     route("register", async (context) => {
       const name = readName(context);
-      const { nameservers } = await takeJsonBody(
-        context.req.raw,
-        { limits: LIMITS, setTimer: systemClock.setTimer, account: budget.open(name) },
-        readStubRequest,
-      );
+      const reading = { limits: LIMITS, setTimer: systemClock.setTimer, account: budget.open(name) };
+      const { nameservers } = readStubRequest(await readJsonBody(context.req.raw, reading));
       const isNew = await stubs.register({ name, nameservers }).catch((error) => {
         if (!(error instanceof TooManyFederations)) throw error;
         throw new ApiError(503, error.code, error.message, { limit: "stub.federations" });

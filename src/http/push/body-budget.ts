@@ -8,19 +8,28 @@ export interface BodyAccount {
    * @throws {ApiError} 429 where this cluster's bodies, 503 where all bodies together are too much
    */
   charge(bytes: number): void;
-  /** Whether the body is so small that it waits for no other cluster. */
-  readonly isSmall: boolean;
+  /**
+   * Counts further members and elements that were read of it.
+   * @throws {ApiError} 503 where those of all bodies together are too many
+   */
+  hold(values: number): void;
   /** Gives back what was counted. */
   release(): void;
 }
 
+/** All bodies that are read at the same time have at most the members and elements of so many that are as large as they may be. */
+const LARGEST_BODIES = 4;
+
+type BudgetLimits = Pick<PushLimits, "pushBytes" | "pushBytesInFlight" | "pushSmallBytes" | "pushValues">;
+
 /** The bytes of bodies that are read at the same time: of one cluster, and of all together. */
 export class BodyBudget {
-  readonly #limits: Pick<PushLimits, "pushBytes" | "pushBytesInFlight" | "pushSmallBytes">;
+  readonly #limits: BudgetLimits;
   readonly #ofClusters = new Map<string, number>();
   #bytes = 0;
+  #values = 0;
 
-  constructor(limits: Pick<PushLimits, "pushBytes" | "pushBytesInFlight" | "pushSmallBytes">) {
+  constructor(limits: BudgetLimits) {
     this.#limits = limits;
   }
 
@@ -29,8 +38,9 @@ export class BodyBudget {
    * never keep out a small one; `pushesInFlight` bounds how many there are.
    */
   open(clusterId: string): BodyAccount {
-    const { pushBytes, pushBytesInFlight, pushSmallBytes } = this.#limits;
+    const { pushBytes, pushBytesInFlight, pushSmallBytes, pushValues } = this.#limits;
     let bytes = 0;
+    let values = 0;
     const shared = () => Math.max(0, bytes - pushSmallBytes);
     const add = (more: number) => {
       const before = shared();
@@ -46,10 +56,17 @@ export class BodyBudget {
         if (shared() > 0 && this.#bytes > pushBytesInFlight) throw noRoom("limits.pushBytesInFlight");
         if (this.#ofClusters.get(clusterId)! > pushBytes) throw noRoom("limits.pushBytes");
       },
-      get isSmall() {
-        return bytes <= pushSmallBytes;
+      hold: (more) => {
+        values += more;
+        this.#values += more;
+        if (bytes > pushSmallBytes && this.#values > LARGEST_BODIES * pushValues)
+          throw noRoom("limits.pushBytesInFlight");
       },
-      release: () => add(-bytes),
+      release: () => {
+        add(-bytes);
+        this.#values -= values;
+        values = 0;
+      },
     };
   }
 }

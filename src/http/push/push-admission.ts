@@ -1,7 +1,6 @@
 import { TokenBuckets } from "../../limits/token-buckets.ts";
 import { ApiError } from "../exchange/api-error.ts";
 import { type BodyAccount, BodyBudget } from "./body-budget.ts";
-import { OneAtATime } from "./one-at-a-time.ts";
 import type { PushLimits } from "./push-limits.ts";
 
 /** Clusters that are remembered; only those with a credential come so far. */
@@ -11,7 +10,6 @@ const MOST_CLUSTERS = 20_000;
 export class PushAdmission {
   readonly #limits: PushLimits;
   readonly #bodies: BodyBudget;
-  readonly #large = new OneAtATime();
   readonly #pushes = new Map<string, number>();
   readonly #requests: TokenBuckets;
   readonly #values: TokenBuckets;
@@ -23,7 +21,7 @@ export class PushAdmission {
     const { pushesPerSecond, pushBurst, pushValues, pushValuesPerSecond } = limits;
     this.#requests = new TokenBuckets({ perSecond: pushesPerSecond, burst: pushBurst }, MOST_CLUSTERS, now);
     this.#values = new TokenBuckets(
-      { perSecond: pushValuesPerSecond, burst: 2 * pushValues },
+      { perSecond: pushValuesPerSecond, burst: pushValues },
       MOST_CLUSTERS,
       now,
     );
@@ -43,11 +41,11 @@ export class PushAdmission {
   }
 
   /**
-   * Counts the members and elements of a body before it is parsed.
+   * Lets a cluster begin a body as long as those before it are paid for. A body is admitted on credit: how much it has is known at its end.
    * @throws {ApiError} 429
    */
-  work(clusterId: string, values: number): void {
-    const seconds = this.#values.take(this.#values.of(clusterId), values);
+  begin(clusterId: string): void {
+    const seconds = this.#values.take(this.#values.of(clusterId));
     if (seconds > 0)
       throw new ApiError(
         429,
@@ -55,6 +53,11 @@ export class PushAdmission {
         `this cluster sends more than ${this.#limits.pushValuesPerSecond} members and elements a second: send deltas`,
         { headers: { "retry-after": String(seconds) }, limit: "limits.pushValuesPerSecond" },
       );
+  }
+
+  /** Counts members and elements of a body that began. */
+  work(clusterId: string, values: number): void {
+    this.#values.owe(this.#values.of(clusterId), values);
   }
 
   /**
@@ -83,12 +86,5 @@ export class PushAdmission {
   /** An account for the bytes of a body. */
   open(clusterId: string): BodyAccount {
     return this.#bodies.open(clusterId);
-  }
-
-  /**
-   * Runs what a whole body needs of the thread and the memory. Large bodies go one after the other; a small one does not wait for them.
-   */
-  turn<Result>({ isSmall }: BodyAccount, task: () => Promise<Result>): Promise<Result> {
-    return isSmall ? task() : this.#large.run(task);
   }
 }

@@ -1,4 +1,4 @@
-/** Bounds on one body of JSON. */
+/** Bounds on one body. */
 export interface BodyLimits {
   /** Bytes of a body as it is sent, compressed or not. */
   readonly pushSentBytes: number;
@@ -6,7 +6,7 @@ export interface BodyLimits {
   readonly pushBytes: number;
   /** How many bytes one sent byte may become; checked from 1 MiB on. */
   readonly pushRatio: number;
-  /** How deeply JSON may be nested. */
+  /** How deeply the JSON of a line may be nested. */
   readonly pushLevels: number;
   /** Members and elements of a body: the time to read it and the memory that it takes go by them. */
   readonly pushValues: number;

@@ -5,22 +5,6 @@ import { collectIssues, SnapshotError } from "../../snapshot/snapshot-error.ts";
 const generation = z.int();
 const time = z.number().meta({ description: "Unix time in milliseconds." });
 
-/** Body of `PATCH /api/v1/clusters/{clusterId}/snapshot`. */
-export const PatchRequest = z.strictObject({
-  baseGeneration: generation.meta({ description: "The acknowledged generation that the patch builds on." }),
-  patch: z.record(z.string(), z.unknown()).meta({ description: "An RFC 7396 merge patch on the snapshot." }),
-});
-
-/**
- * Takes a JSON value as such a body. The patch is the value's own: a copy would lack a member `__proto__`, which has to be refused like every
- * field that is not known.
- * @throws {SnapshotError} naming each field that is wrong.
- */
-export function parsePatchRequest(value: unknown): z.infer<typeof PatchRequest> {
-  const { baseGeneration } = parseMessage(PatchRequest, value);
-  return { baseGeneration, patch: (value as z.infer<typeof PatchRequest>).patch };
-}
-
 /** Body of `POST /api/v1/clusters/{clusterId}/lease`. */
 export const LeaseRequest = z.strictObject({
   generation: generation.meta({ description: "The generation that the worker was last acknowledged." }),

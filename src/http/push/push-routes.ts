@@ -5,23 +5,26 @@ import type { Gateway } from "../../gateway/gateway.ts";
 import type { SettlePush } from "../../gateway/pushing/push-backlog.ts";
 import type { ServedImage } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
-import { countChanges, countPatched } from "../../snapshot/changes.ts";
-import { parseInSteps } from "../../snapshot/parse.ts";
+import { countChanges, countDelta } from "../../snapshot/changes.ts";
+import { applyInPlace } from "../../snapshot/entry-changes.ts";
+import { emptySnapshot, NOTHING_HELD } from "../../snapshot/lines/held-state.ts";
+import { LinesStage } from "../../snapshot/lines/lines-stage.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../audit/audit.ts";
 import type { AuditAction } from "../audit/audit-entry.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed, toApiError } from "../exchange/api-error.ts";
 import type { AppEnvironment } from "../exchange/environment.ts";
-import { inTurns } from "./in-turns.ts";
+import { readJsonBody } from "./json-body.ts";
+import { stageLines } from "./lines-body.ts";
 import { PushAdmission } from "./push-admission.ts";
-import { type BodyReading, takeJsonBody } from "./push-body.ts";
 import { DEFAULT_PUSH_LIMITS, type PushLimits } from "./push-limits.ts";
-import { LeaseRequest, parseMessage, parsePatchRequest } from "./push-messages.ts";
+import { LeaseRequest, parseMessage } from "./push-messages.ts";
+import { Turns } from "./turns.ts";
 
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
   Gateway<ServedImage>,
-  "arrived" | "replace" | "patch" | "renew" | "leave" | "snapshotOf" | "status" | "unixTime"
+  "arrived" | "held" | "replace" | "change" | "renew" | "leave" | "snapshotOf" | "status" | "unixTime"
 >;
 
 /** What the push routes are put together from. */
@@ -31,12 +34,15 @@ export interface PushDependencies extends AuditParts {
   readonly limits?: Partial<PushLimits>;
   readonly counters?: LimitCounters;
   /** By which slow bodies are given up. Default: the host's. */
-  readonly clock?: Pick<Clock, "setTimer">;
+  readonly clock?: Pick<Clock, "setTimer" | "nextTurn">;
   /** Is told of every error that became a 500. */
   readonly onError?: (error: unknown) => void;
 }
 
 type PushContext = Context<AppEnvironment>;
+
+/** Takes the lines of a request; `start` is called with the first one. */
+type TakeLines = (start: () => LinesStage) => Promise<LinesStage>;
 
 /** Bytes of a renewal. They count against no budget, so that a renewal waits for nobody's bodies. */
 const MOST_LEASE_BYTES = 4096;
@@ -49,6 +55,10 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   const limits = { ...DEFAULT_PUSH_LIMITS, ...dependencies.limits };
   const leaseLimits = { ...limits, pushSentBytes: MOST_LEASE_BYTES, pushBytes: MOST_LEASE_BYTES };
   const admission = new PushAdmission(limits);
+  const turns = new Turns({
+    now: () => performance.now(),
+    nextTurn: (run) => (clock.nextTurn === undefined ? clock.setTimer(0, run) : clock.nextTurn(run)),
+  });
 
   const route = (
     action: AuditAction,
@@ -71,23 +81,25 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   /** A snapshot or a delta. From the end of its body until it is answered from, it waits; also where the gateway could not take it. */
   const change = (
     action: AuditAction,
-    handle: (context: PushContext, clusterId: string, reading: BodyReading) => Promise<Response>,
+    handle: (context: PushContext, clusterId: string, take: TakeLines) => Promise<Response>,
   ) =>
     route(action, (context, clusterId) =>
       admission.run(clusterId, async () => {
+        admission.begin(clusterId);
         let settle: SettlePush | undefined;
-        const reading: BodyReading = {
-          limits,
-          setTimer,
-          account: admission.open(clusterId),
-          work: (values) => {
-            admission.work(clusterId, values);
-            settle = gateway.arrived(clusterId);
-          },
-          turn: (account, task) => admission.turn(account, task),
+        const account = admission.open(clusterId);
+        const work = (values: number) => admission.work(clusterId, values);
+        const take: TakeLines = async (start) => {
+          const reading = { limits, setTimer, account, turns, work };
+          const stage = await stageLines(context.req.raw, reading, (header) => {
+            if (header.clusterId !== clusterId) throw otherCluster(header.clusterId, clusterId);
+            return start();
+          });
+          settle = gateway.arrived(clusterId);
+          return stage;
         };
         try {
-          const response = await handle(context, clusterId, reading);
+          const response = await handle(context, clusterId, take);
           settle?.(true);
           return response;
         } catch (error) {
@@ -95,6 +107,8 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
           if (isOurs) settle ??= gateway.arrived(clusterId);
           settle?.(!isOurs);
           throw error;
+        } finally {
+          account.release();
         }
       }),
     );
@@ -102,29 +116,28 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   const routes = new Hono<AppEnvironment>();
   routes.put(
     "/:clusterId/snapshot",
-    change("push", async (context, clusterId, reading) => {
+    change("push", async (context, clusterId, take) => {
       const lease = leaseSeconds(context);
-      let before: ClusterSnapshot | undefined;
-      const snapshot = await takeJsonBody(context.req.raw, reading, (value) => {
-        before = gateway.snapshotOf(clusterId);
-        return inTurns(parseInSteps(value, { consume: true, before }));
-      });
+      const held = gateway.held(clusterId);
+      const stage = await take(() => new LinesStage("whole", held));
+      const changes = countDelta(held, await turns.run(stage.finish()));
+      const snapshot = emptySnapshot(clusterId);
+      await turns.run(fillIn(snapshot, stage));
       const acknowledged = await gateway.replace(clusterId, snapshot, lease);
-      noteForAudit(context, {
-        generation: acknowledged.generation,
-        changes: countChanges(before, snapshot),
-      });
+      noteForAudit(context, { generation: acknowledged.generation, changes });
       return jsonResponse(200, acknowledged);
     }),
   );
   routes.patch(
     "/:clusterId/snapshot",
-    change("patch", async (context, clusterId, reading) => {
+    change("patch", async (context, clusterId, take) => {
       const lease = leaseSeconds(context);
-      const { baseGeneration, patch } = await takeJsonBody(context.req.raw, reading, parsePatchRequest);
-      const before = gateway.snapshotOf(clusterId);
-      const acknowledged = await gateway.patch(clusterId, baseGeneration, patch, lease);
-      noteForAudit(context, { generation: acknowledged.generation, changes: countPatched(before, patch) });
+      const base = baseGeneration(context);
+      const stage = await take(() => new LinesStage("changes", gateway.held(clusterId, base)));
+      const delta = await turns.run(stage.finish());
+      const changes = countDelta(gateway.held(clusterId, base), delta);
+      const acknowledged = await gateway.change(clusterId, base, { delta, lines: stage.lines }, lease);
+      noteForAudit(context, { generation: acknowledged.generation, changes });
       return jsonResponse(200, acknowledged);
     }),
   );
@@ -132,9 +145,8 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     "/:clusterId/lease",
     route("renew", async (context, clusterId) => {
       const lease = leaseSeconds(context);
-      const { generation } = await takeJsonBody(context.req.raw, { limits: leaseLimits, setTimer }, (value) =>
-        parseMessage(LeaseRequest, value),
-      );
+      const body = await readJsonBody(context.req.raw, { limits: leaseLimits, setTimer });
+      const { generation } = parseMessage(LeaseRequest, body);
       return jsonResponse(200, await gateway.renew(clusterId, generation, lease));
     }),
   );
@@ -162,6 +174,24 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     }),
   );
   return routes;
+}
+
+function otherCluster(clusterId: string, expected: string): ApiError {
+  const message = `the lines are of cluster "${clusterId}", not of "${expected}"`;
+  return new ApiError(422, "CLUSTER_ID_MISMATCH", message);
+}
+
+/** Fills a snapshot with the entries of a whole state. */
+function* fillIn(snapshot: ClusterSnapshot, stage: LinesStage): Generator<void> {
+  yield* applyInPlace(snapshot, yield* stage.finish(NOTHING_HELD));
+}
+
+/** The query parameter `baseGeneration`: the generation on which the lines build. */
+function baseGeneration(context: PushContext): number {
+  const text = context.req.query("baseGeneration") ?? "";
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const message = "the query parameter baseGeneration must be the generation that was last acknowledged";
+  throw new ApiError(422, "INVALID_BASE_GENERATION", message);
 }
 
 /** The query parameter `leaseSeconds`; undefined for the gateway's default. */

@@ -15,8 +15,8 @@ import {
 import { hasFewMembers, splitPatch } from "./split-patch.ts";
 import { encodeUtf8 } from "./utf8.ts";
 
-/** Characters of an entry with few members that go into one line; a long one has large annotations. */
-const LONG_CHARACTERS = 256 * 1024;
+/** Characters of an entry with few members that go into one line; a longer one has many ports or large annotations. */
+const LONG_CHARACTERS = 40 * 1024;
 
 /** A snapshot as lines, each with its newline: the header, every entry, the end. */
 export function encodeSnapshot(snapshot: ClusterSnapshot): Generator<Uint8Array> {

@@ -26,6 +26,8 @@ export interface ReadLine {
   readonly hasPrototypeKey: boolean;
 }
 
+/** No key of an entry is longer. */
+const MOST_KEY_CHARACTERS = 1024;
 const NAMES: ReadonlySet<string> = new Set([...COLLECTIONS, ...SINGLES]);
 const SINGLE_NAMES: ReadonlySet<string> = new Set(SINGLES);
 
@@ -121,7 +123,10 @@ function readChange(value: unknown, number: number): PatchLine {
     throw invalid(number, `must begin with one of ${[...NAMES].join(", ")}`);
   const patch = rest.at(-1);
   const isSingle = SINGLE_NAMES.has(name);
-  const hasForm = isSingle ? rest.length === 1 : rest.length === 2 && typeof rest[0] === "string";
+  const [key] = rest;
+  const hasForm = isSingle ? rest.length === 1 : rest.length === 2 && typeof key === "string";
+  if (typeof key === "string" && key.length > MOST_KEY_CHARACTERS)
+    throw invalid(number, `has a key of more than ${MOST_KEY_CHARACTERS} characters`);
   if (!hasForm || (patch !== null && !isJsonObject(patch)))
     throw invalid(number, `must be ["${name}",${isSingle ? "" : "<key>,"}<object or null>]`);
   return value as unknown as PatchLine;

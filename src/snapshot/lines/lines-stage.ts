@@ -5,7 +5,7 @@ import { formatPath, SnapshotError, type SnapshotIssue } from "../snapshot-error
 import { COLLECTION_PLANS, SINGLE_PLANS } from "./entry-plan.ts";
 import type { HeldState } from "./held-state.ts";
 import type { ReadLine } from "./lines-reader.ts";
-import type { EntryPatch, Single } from "./patch-line.ts";
+import type { EntryPatch, PatchLine, Single } from "./patch-line.ts";
 import { ValuePatcher } from "./patch-value.ts";
 
 /** Entries of one step. */
@@ -28,6 +28,8 @@ interface StagedEntry {
 export class LinesStage {
   readonly #kind: LinesKind;
   readonly #held: HeldState;
+  /** The changes so far, for a store to keep; those of a whole state are its entries. */
+  readonly lines: PatchLine[] = [];
   readonly #entries = new Map<Collection, Map<string, StagedEntry>>();
   readonly #singles = new Map<Single, StagedEntry>();
   readonly #issues: SnapshotIssue[] = [];
@@ -48,6 +50,7 @@ export class LinesStage {
    */
   *apply({ number, change, hasPrototypeKey }: ReadLine): Generator<void> {
     this.#line = number;
+    if (this.#kind === "changes") this.lines.push(change);
     const patch = change.at(-1) as EntryPatch;
     const path = change.slice(0, -1) as string[];
     const staged = this.#staged(change[0], path[1]);

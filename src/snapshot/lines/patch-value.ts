@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { equalJson, isJsonObject, type JsonObject, ownMember } from "../json-value.ts";
-import { mergePatch } from "../merge-patch.ts";
+import { MergePatchError, mergePatch } from "../merge-patch.ts";
 import { collectIssues, formatPath, type PathStep } from "../snapshot-error.ts";
 import type { EntryPlan, FieldsPlan, TablePlan } from "./entry-plan.ts";
 
@@ -85,7 +85,14 @@ export class ValuePatcher {
     patch: unknown,
     path: readonly PathStep[],
   ): unknown {
-    const merged = mergePatch(before, patch);
+    let merged: unknown;
+    try {
+      merged = mergePatch(before, patch);
+    } catch (error) {
+      if (!(error instanceof MergePatchError)) throw error;
+      this.#report(formatPath([...path, ...error.path]), error.message);
+      return undefined;
+    }
     if (merged === before) return before;
     if (known !== undefined && known !== before && equalJson(merged, known)) return known;
     return this.#check(schema, merged, path);

@@ -5,8 +5,8 @@ import type { EntryPlan, FieldsPlan, TablePlan } from "./entry-plan.ts";
 export const MEMBERS_A_LINE = 1000;
 /** Characters of one piece, about: a piece ends once it has so many. */
 const CHARACTERS_A_LINE = 64 * 1024;
-/** Members and elements of one piece, about. */
-const VALUES_A_LINE = 6000;
+/** Members and elements of one piece, about; 1,000 ports have 5,000. */
+const VALUES_A_LINE = 7000;
 
 /** Objects on the way to a member: `endpoints`, a source cluster, a group, `members`. */
 const DEEPEST_PATH = 4;
@@ -60,10 +60,10 @@ function* fillTable(
     const member = table[name];
     const here = [...path, name];
     if (plan.member.kind === "whole" || !isJsonObject(member)) {
-      if (pieces.isFullFor(1)) yield pieces.take();
+      if (pieces.isFullFor([member])) yield pieces.take();
       pieces.set(path, name, member);
     } else if (plan.member.kind === "table") {
-      if (pieces.isFullFor(1)) yield pieces.take();
+      if (pieces.isFullFor([{}])) yield pieces.take();
       pieces.set(path, name, {});
       yield* fill(plan.member, member, pieces, here);
     } else yield* fill(plan.member, member, pieces, here);
@@ -76,10 +76,12 @@ function* fillFields(
   pieces: PieceWriter,
   path: readonly string[],
 ): Generator<JsonObject> {
-  if (pieces.isFullFor(Object.keys(value).length)) yield pieces.take();
+  const isFilled = (name: string) => plan.fields.get(name)?.kind !== "whole" && isJsonObject(value[name]);
+  const heads = Object.keys(value).map((name) => (isFilled(name) ? {} : value[name]));
+  if (pieces.isFullFor(heads)) yield pieces.take();
   const tables: string[] = [];
   for (const name of Object.keys(value)) {
-    const isTable = plan.fields.get(name)?.kind !== "whole" && isJsonObject(value[name]);
+    const isTable = isFilled(name);
     if (isTable) tables.push(name);
     pieces.set(path, name, isTable ? {} : value[name]);
   }
@@ -99,12 +101,14 @@ class PieceWriter {
     return this.#members === 0;
   }
 
-  /** Whether the next piece should take `members` more. */
-  isFullFor(members: number): boolean {
+  /** Whether the next piece should take these values. */
+  isFullFor(values: readonly unknown[]): boolean {
+    const more = values.reduce((sum: number, value) => sum + countValues(value), 0);
     return (
-      this.#members + DEEPEST_PATH + members > MEMBERS_A_LINE ||
-      this.#characters >= CHARACTERS_A_LINE ||
-      this.#values >= VALUES_A_LINE
+      this.#members > 0 &&
+      (this.#members + DEEPEST_PATH + values.length > MEMBERS_A_LINE ||
+        this.#characters >= CHARACTERS_A_LINE ||
+        this.#values + more > VALUES_A_LINE)
     );
   }
 
@@ -142,4 +146,9 @@ class PieceWriter {
     else if (typeof value === "object" && value !== null)
       for (const [name, member] of Object.entries(value)) this.#measure(member, name.length);
   }
+}
+
+function countValues(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  return Object.values(value).reduce((sum: number, member) => sum + countValues(member), 1);
 }

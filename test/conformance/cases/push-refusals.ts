@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
+import { headerLine, patchPath, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import type { CaseBody, CaseResponse, HttpCase } from "../http-case.ts";
 import { pushRequest, type Sent } from "../push-client.ts";
 import { streamed } from "./doh.ts";
 
 const DOCUMENT = "docs/reference/push-api.md";
-const text = JSON.stringify(shopSnapshot("west", 50));
+const text = snapshotBody(shopSnapshot("west", 50));
+const HEADER = headerLine("west");
 const GZIP = { "content-encoding": "gzip" };
 const compressed = new Uint8Array(gzipSync(text));
 
@@ -39,12 +41,23 @@ const issue = (path: string) => ({ details: { issues: [{ path }] } });
 
 const bodies: readonly HttpCase[] = [
   body("another type", text, { "content-type": "text/plain" }, 415, "UNSUPPORTED_MEDIA_TYPE", {
-    headers: { accept: "application/json" },
+    headers: { accept: "application/x-ndjson" },
   }),
+  body(
+    "JSON",
+    JSON.stringify(shopSnapshot("west")),
+    { "content-type": "application/json" },
+    415,
+    "UNSUPPORTED_MEDIA_TYPE",
+    {
+      headers: { accept: "application/x-ndjson" },
+      text: "application/x-ndjson (UTF-8), one JSON value a line",
+    },
+  ),
   body(
     "another charset",
     text,
-    { "content-type": "application/json; charset=latin1" },
+    { "content-type": "application/x-ndjson; charset=latin1" },
     415,
     "UNSUPPORTED_MEDIA_TYPE",
   ),
@@ -55,31 +68,38 @@ const bodies: readonly HttpCase[] = [
   body("a body that is not gzip", text, GZIP, 400, "INVALID_GZIP"),
   body("cut gzip", compressed.slice(0, 100), GZIP, 400, "INVALID_GZIP"),
   body("bytes after the gzip", Uint8Array.of(...compressed, 1, 2, 3, 4), GZIP, 400, "INVALID_GZIP"),
-  body("no UTF-8", Uint8Array.of(0x22, 0xff, 0x22), {}, 400, "INVALID_UTF8"),
-  body("UTF-8 cut in a character", Uint8Array.of(0x22, 0xc3), {}, 400, "INVALID_UTF8"),
-  body("no JSON", '{"formatVersion": 1,}', {}, 400, "INVALID_JSON"),
+  body("no UTF-8", Uint8Array.of(0x22, 0xff, 0x22, 0x0a), {}, 400, "INVALID_UTF8"),
+  body("UTF-8 cut in a character", Uint8Array.of(0x22, 0xc3, 0x22, 0x0a), {}, 400, "INVALID_UTF8"),
+  body("no JSON", '{"formatVersion": 2,}\n', {}, 400, "INVALID_JSON"),
   body(
     "invalid JSON, with its position",
-    '{\n  "formatVersion": 1\n  "clusterId": 2}',
+    sealed(HEADER, '["namespaces" "shop",{}]'),
     {},
     400,
     "INVALID_JSON",
     {
-      jsonWith: { details: { position: 25, line: 3, column: 3 } },
-      text: "line 3, column 3",
+      jsonWith: { details: { line: 2, column: 15 } },
+      text: "line 2, column 15",
     },
   ),
-  body("nothing", "", {}, 400, "INVALID_JSON"),
-  body("too many levels", `{"a":${"[".repeat(200_000)}`, {}, 400, "JSON_TOO_DEEP"),
-  body("a member __proto__", text.replace(/\}$/, ',"__proto__":{}}'), {}, 422, "INVALID_SNAPSHOT", {
-    jsonWith: { details: { total: 1, issues: [{ path: "__proto__" }] } },
+  body("nothing", "", {}, 400, "END_MISSING"),
+  body("lines without their end", `${HEADER}\n["namespaces","shop",{}]\n`, {}, 400, "END_MISSING", {
+    jsonWith: { details: { line: 3 } },
   }),
-  body("no object", "[]", {}, 422, "INVALID_SNAPSHOT"),
-  body("a wrong field", JSON.stringify(wrongPort), {}, 422, "INVALID_SNAPSHOT", {
+  body("another number of lines", `${HEADER}\n{"lines":2,"sha256":"00"}\n`, {}, 400, "END_MISMATCH"),
+  body("another hash", `${HEADER}\n{"lines":1,"sha256":"00"}\n`, {}, 400, "END_MISMATCH"),
+  body("too many levels", `${HEADER}\n["pods","a/b",${"[".repeat(200_000)}\n`, {}, 400, "JSON_TOO_DEEP"),
+  body("a line without an end", `${HEADER}\n["pods","${"a".repeat(1_100_000)}`, {}, 413, "LINE_TOO_LONG"),
+  body("a member __proto__", sealed(HEADER, '["pods","a/b",{"__proto__":{}}]'), {}, 422, "INVALID_SNAPSHOT", {
+    jsonWith: { details: { total: 1, issues: [{ path: 'pods["a/b"].__proto__', line: 2 }] } },
+  }),
+  body("no changes", sealed(HEADER, "{}"), {}, 400, "INVALID_LINE"),
+  body("another format", sealed('{"formatVersion":1,"clusterId":"west"}'), {}, 422, "UNSUPPORTED_FORMAT"),
+  body("a wrong field", snapshotBody(wrongPort), {}, 422, "INVALID_SNAPSHOT", {
     text: "expected number, received string",
-    jsonWith: { details: { total: 1, issues: [{ path: 'exports["shop/web"].ports[0].port' }] } },
+    jsonWith: { details: { total: 1, issues: [{ path: 'exports["shop/web"].ports[0].port', line: 3 }] } },
   }),
-  body("another cluster", JSON.stringify(shopSnapshot("north")), {}, 422, "CLUSTER_ID_MISMATCH"),
+  body("another cluster", snapshotBody(shopSnapshot("north")), {}, 422, "CLUSTER_ID_MISMATCH"),
   body(
     "30 million bytes compressed to a few thousand",
     new Uint8Array(gzipSync(Buffer.alloc(30_000_000, 0x20))),
@@ -87,9 +107,9 @@ const bodies: readonly HttpCase[] = [
     413,
     "COMPRESSION_RATIO",
   ),
-  row("Errors", "a delta without its base", ["PATCH", "west/snapshot", { body: '{"patch":{}}' }], {
+  row("Errors", "a delta without its base", ["PATCH", "west/snapshot", { body: sealed(HEADER) }], {
     status: 422,
-    jsonWith: issue("baseGeneration"),
+    refusal: { code: "INVALID_BASE_GENERATION" },
   }),
   row("Errors", "a renewal of no generation", ["POST", "west/lease", { body: '{"generation":"1"}' }], {
     status: 422,
@@ -148,7 +168,7 @@ const paths: readonly HttpCase[] = [
   row(
     "Generations",
     "a delta without a snapshot",
-    ["PATCH", "west/snapshot", { body: '{"baseGeneration":1,"patch":{}}' }],
+    ["PATCH", patchPath("west", 1), { body: sealed(HEADER) }],
     {
       status: 409,
       refusal: { code: "GENERATION_MISMATCH", currentGeneration: null },

@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "vitest";
 import { ClusterResponse } from "../../../src/http/push/push-messages.ts";
+import { headerLine, patchBody, patchPath, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { acknowledged, type PushApi, refusal } from "../push-client.ts";
 
@@ -22,8 +23,10 @@ export const pushScenarios: readonly PushScenario[] = [
       const first = await acknowledged(put());
       expect(first.clusterId).toBe("west");
       const patch = { namespaces: { more: {} }, exports: { "shop/gone": null } };
-      const body = JSON.stringify({ baseGeneration: first.generation, patch });
-      const second = await acknowledged(send("PATCH", "west/snapshot?leaseSeconds=120", { body }));
+      const body = patchBody("west", patch);
+      const second = await acknowledged(
+        send("PATCH", `${patchPath("west", first.generation)}&leaseSeconds=120`, { body }),
+      );
       expect(second.generation).toBeGreaterThan(first.generation);
       expect(second.expiresAt - Date.now()).toBeGreaterThan(110_000);
 
@@ -65,7 +68,7 @@ export const pushScenarios: readonly PushScenario[] = [
       const exportedAt = "2025-01-01T00:00:00Z";
       const exported = { ...east.exports["shop/web"]!, ports, exportedAt, endpoints: {} };
       const conflicting = { ...east, exports: { "shop/web": exported } };
-      const ofEast = { token: "east-token", body: JSON.stringify(conflicting) };
+      const ofEast = { token: "east-token", body: snapshotBody(conflicting) };
       await acknowledged(send("PUT", "east.eu/snapshot", ofEast));
       const west = ClusterResponse.strict().parse(await (await send("GET", "west")).json());
       const other = ClusterResponse.strict().parse(
@@ -81,11 +84,10 @@ export const pushScenarios: readonly PushScenario[] = [
   {
     section: `${DOCUMENT}, Generations`,
     title: "409 has the current generation, and a full snapshot succeeds",
-    async run({ send, put }) {
+    async run({ send, put, patch }) {
       const { generation } = await acknowledged(put());
       const stale = { status: 409, code: "GENERATION_MISMATCH", currentGeneration: generation };
-      const delta = JSON.stringify({ baseGeneration: 1, patch: {} });
-      expect(await refusal(send("PATCH", "west/snapshot", { body: delta }))).toMatchObject(stale);
+      expect(await refusal(patch(1, {}))).toMatchObject(stale);
       const renewal = JSON.stringify({ generation: 1 });
       expect(await refusal(send("POST", "west/lease", { body: renewal }))).toMatchObject(stale);
       expect((await acknowledged(put())).generation).toBeGreaterThan(generation);
@@ -94,11 +96,9 @@ export const pushScenarios: readonly PushScenario[] = [
   {
     section: `${DOCUMENT}, Errors`,
     title: "a delta to an invalid snapshot is rejected with the field, and loses nothing",
-    async run({ send, put }) {
+    async run({ send, put, patch }) {
       const { generation } = await acknowledged(put());
-      const patch = { exports: { "shop/web": { headless: "yes" } } };
-      const delta = JSON.stringify({ baseGeneration: generation, patch });
-      const refused = await refusal(send("PATCH", "west/snapshot", { body: delta }));
+      const refused = await refusal(patch(generation, { exports: { "shop/web": { headless: "yes" } } }));
       expect(refused).toMatchObject({
         status: 422,
         code: "INVALID_SNAPSHOT",
@@ -113,12 +113,12 @@ export const pushScenarios: readonly PushScenario[] = [
     title: "a delta with a member __proto__ is rejected with its path",
     async run({ send, put }) {
       const { generation } = await acknowledged(put());
-      for (const [patch, path] of [
-        ['{"__proto__":{"exports":{}}}', "__proto__"],
-        ['{"exports":{"__proto__":{}}}', "exports.__proto__"],
-      ]) {
-        const body = `{"baseGeneration":${generation},"patch":${patch}}`;
-        expect(await refusal(send("PATCH", "west/snapshot", { body }))).toMatchObject({
+      for (const [line, path] of [
+        ['["exports","a/b",{"__proto__":{"exports":{}}}]', 'exports["a/b"].__proto__'],
+        ['["exports","a/b",{"endpoints":{"__proto__":{}}}]', 'exports["a/b"].endpoints.__proto__'],
+      ] as const) {
+        const body = sealed(headerLine("west"), line);
+        expect(await refusal(send("PATCH", patchPath("west", generation), { body }))).toMatchObject({
           status: 422,
           code: "INVALID_SNAPSHOT",
           details: { issues: [{ path, message: "is not a known field" }] },
@@ -131,12 +131,12 @@ export const pushScenarios: readonly PushScenario[] = [
     title: "bodies may be compressed by gzip",
     async run({ send, put }) {
       const headers = { "content-encoding": "gzip" };
-      const gzip = (value: unknown) => new Uint8Array(gzipSync(JSON.stringify(value)));
+      const gzip = (body: Uint8Array) => new Uint8Array(gzipSync(body));
       const { generation } = await acknowledged(
-        put(undefined, { body: gzip(shopSnapshot("west", 50)), headers }),
+        put(undefined, { body: gzip(snapshotBody(shopSnapshot("west", 50))), headers }),
       );
-      const body = gzip({ baseGeneration: generation, patch: { exports: { "shop/web": null } } });
-      await acknowledged(send("PATCH", "west/snapshot", { body, headers }));
+      const body = gzip(patchBody("west", { exports: { "shop/web": null } }));
+      await acknowledged(send("PATCH", patchPath("west", generation), { body, headers }));
       expect(await (await send("GET", "west")).json()).toMatchObject({ exports: 0 });
     },
   },
@@ -144,14 +144,14 @@ export const pushScenarios: readonly PushScenario[] = [
     section: DOCUMENT,
     title: "a body may lack a Content-Length",
     async run({ put }) {
-      const text = JSON.stringify(shopSnapshot("west", 50));
-      const parts = [text.slice(0, 500), text.slice(500)];
+      const bytes = snapshotBody(shopSnapshot("west", 50));
+      const parts = [bytes.slice(0, 500), bytes.slice(500)];
       const body = () =>
         new ReadableStream<Uint8Array>({
           pull(controller) {
             const part = parts.shift();
             if (part === undefined) controller.close();
-            else controller.enqueue(new TextEncoder().encode(part));
+            else controller.enqueue(part);
           },
         });
       await acknowledged(put(undefined, { body }));

@@ -31,7 +31,8 @@ export async function openPushApi(
   const gateway: PushGateway = {
     arrived: (clusterId) => real.arrived(clusterId),
     replace: (...push) => real.replace(...push),
-    patch: (...push) => real.patch(...push),
+    held: (...cluster) => real.held(...cluster),
+    change: (...push) => real.change(...push),
     renew: (...push) => real.renew(...push),
     leave: (clusterId) => real.leave(clusterId),
     snapshotOf: (clusterId) => real.snapshotOf(clusterId),

@@ -9,7 +9,8 @@ import { heldSnapshot } from "../../../src/snapshot/lines/held-state.ts";
 import { MEMBERS_A_LINE } from "../../../src/snapshot/lines/split-patch.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { headlessExport, shopSnapshot, snapshots } from "../worlds.ts";
-import { concat, cutAt, readAll, sealed } from "./bytes.ts";
+import { concat, cutAt, readAll } from "./bytes.ts";
+import { sealed } from "./push-lines.ts";
 
 const HEADER = '{"formatVersion":2,"clusterId":"west"}';
 

@@ -5,7 +5,8 @@ import { encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
 import { LinesError } from "../../../src/snapshot/lines/lines-error.ts";
 import { SnapshotError } from "../../../src/snapshot/snapshot-error.ts";
 import { shopSnapshot } from "../worlds.ts";
-import { concat, cutAt, readAll, sealed } from "./bytes.ts";
+import { concat, cutAt, readAll } from "./bytes.ts";
+import { sealed } from "./push-lines.ts";
 
 const HEADER = '{"formatVersion":2,"clusterId":"west"}';
 const limits = { lineBytes: 400, lineValues: 20, lineLevels: 5 };

@@ -1,0 +1,95 @@
+import type { Clock } from "../../gateway/clock.ts";
+import { LinesReader } from "../../snapshot/lines/lines-reader.ts";
+import type { LinesStage } from "../../snapshot/lines/lines-stage.ts";
+import { DEFAULT_LINE_LIMITS, type LinesHeader, NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
+import { ApiError } from "../exchange/api-error.ts";
+import type { BodyAccount } from "./body-budget.ts";
+import { checkHead, readBytes } from "./body-bytes.ts";
+import type { BodyLimits } from "./push-limits.ts";
+import type { Turns } from "./turns.ts";
+
+/** Members and elements of one step, at least. */
+const VALUES_AT_ONCE = 512;
+
+/** How the lines of a body are taken. */
+export interface LinesReading {
+  readonly limits: BodyLimits;
+  readonly setTimer: Clock["setTimer"];
+  /** Counts what the body takes in the memory. */
+  readonly account: BodyAccount;
+  readonly turns: Turns;
+  /** Called with the members and elements of each line. */
+  readonly work: (values: number) => void;
+}
+
+/**
+ * Takes a body of lines, plain or compressed by gzip, each line as it arrives. Nothing is changed until the caller applies the stage.
+ * @param start called with the first line; may reject the body by throwing
+ * @throws {ApiError} 400, 408, 413, 415, 429 or 503 @throws {LinesError} @throws {SnapshotError}
+ */
+export async function stageLines(
+  request: Request,
+  reading: LinesReading,
+  start: (header: LinesHeader) => LinesStage,
+): Promise<LinesStage> {
+  const { limits, setTimer, account, turns } = reading;
+  checkHead(request, NDJSON_TYPE, limits, ", one JSON value a line (docs/reference/push-api.md)");
+  const body = new LinesBody(reading, start);
+  for await (const part of readBytes(request, limits, setTimer)) {
+    account.charge(part.length);
+    await turns.run(body.take(part));
+  }
+  return body.finish();
+}
+
+class LinesBody {
+  readonly #reading: LinesReading;
+  readonly #start: (header: LinesHeader) => LinesStage;
+  readonly #reader: LinesReader;
+  #stage: LinesStage | undefined;
+  #values = 0;
+  #sinceStep = 0;
+
+  constructor(reading: LinesReading, start: (header: LinesHeader) => LinesStage) {
+    this.#reading = reading;
+    this.#start = start;
+    this.#reader = new LinesReader({ ...DEFAULT_LINE_LIMITS, lineLevels: reading.limits.pushLevels });
+  }
+
+  *take(part: Uint8Array): Generator<void> {
+    for (const line of this.#reader.feed(part)) {
+      this.#count(line.values);
+      yield* this.#begin()!.apply(line);
+      this.#sinceStep += line.values;
+      if (this.#sinceStep < VALUES_AT_ONCE) continue;
+      this.#sinceStep = 0;
+      yield;
+    }
+    this.#begin();
+  }
+
+  finish(): LinesStage {
+    this.#reader.finish();
+    return this.#begin()!;
+  }
+
+  #begin(): LinesStage | undefined {
+    const { header } = this.#reader;
+    if (header !== undefined) this.#stage ??= this.#start(header);
+    return this.#stage;
+  }
+
+  #count(values: number): void {
+    const { limits, account, work } = this.#reading;
+    this.#values += values;
+    if (this.#values > limits.pushValues)
+      throw new ApiError(
+        413,
+        "TOO_MANY_VALUES",
+        `the body has more than ${limits.pushValues} members and elements`,
+        { limit: "limits.pushValues" },
+      );
+    account.hold(values);
+    work(values);
+  }
+}

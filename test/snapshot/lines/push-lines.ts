@@ -1,0 +1,39 @@
+import { createHash } from "node:crypto";
+import { encodeChanges, encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+
+/** The media type of a push. */
+export const LINES_TYPE = "application/x-ndjson";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** The body of a `PUT`: a snapshot, which may be wrong in any field. */
+export function snapshotBody(snapshot: unknown): Bytes {
+  return concat(encodeSnapshot(snapshot as ClusterSnapshot));
+}
+
+/** The body of a `PATCH`: a merge patch on the snapshot of a cluster, which may be wrong in any field. */
+export function patchBody(clusterId: string, patch: object): Bytes {
+  return concat(encodeChanges(clusterId, patch as Record<string, unknown>));
+}
+
+/** The path and query of a `PATCH` below `/api/v1/clusters/`. */
+export function patchPath(clusterId: string, baseGeneration: number): string {
+  return `${clusterId}/snapshot?baseGeneration=${baseGeneration}`;
+}
+
+/** The first line of a cluster's push. */
+export function headerLine(clusterId: string): string {
+  return JSON.stringify({ formatVersion: 2, clusterId });
+}
+
+/** Texts as lines, with a last line that fits them. */
+export function sealed(...texts: readonly string[]): string {
+  const before = texts.map((text) => `${text}\n`).join("");
+  const sha256 = createHash("sha256").update(before).digest("hex");
+  return `${before}${JSON.stringify({ lines: texts.length, sha256 })}\n`;
+}
+
+function concat(lines: Iterable<Uint8Array>): Bytes {
+  return new Uint8Array(Buffer.concat([...lines]));
+}
