@@ -64,7 +64,7 @@ export function createOutOfZone(
         },
         settings: {
           limits: forward,
-          cache: { ...cache, audiences: access.rules.length + (publicScope(access) === undefined ? 0 : 1) },
+          cache: { ...cache, rules: access.rules.length + (publicScope(access) === undefined ? 0 : 1) },
           clients: { ...clients, exempt: clients.exempt.map(readRange) },
         },
       })

@@ -65,7 +65,7 @@ export function createRuleAnswers(
   const { credentials, ...views } = shared.views ?? {};
   const answerQuery = createAnswerQuery({
     ...{ gateway, counters, clock, outside, clientAddress, clientTests },
-    audience: rule.name,
+    rule: rule.name,
     cluster: rule.visibility.view,
     views: createViewReader({ ...views, ...(rule.isPublic && { credentials }) }, (id) =>
       gateway.hasCluster(id),
