@@ -10,7 +10,7 @@ import { isPathToken } from "../../../access/rules/path-token.ts";
 import { type KnownKinds, knownKinds } from "../../../access/rules/rejections.ts";
 import { hostNamesOf, withoutUndefined } from "../../../assembly/edge-access.ts";
 import { type AskingRule, publicScope } from "../../../config/access/access.ts";
-import { whoseTokens } from "../../../config/access/issuer.ts";
+import { selectedTokens } from "../../../config/access/issuer.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/values/usage-error.ts";
 import type { TokenOrFile } from "../../../config/values/values.ts";
@@ -98,7 +98,7 @@ export class NodeAdmission implements AccessControl {
   async #readRule(rule: AskingRule): Promise<RuleCredentials> {
     const { name, certificates, addresses } = rule;
     const oidc = rule.oidc?.map((issued) => ({
-      ...whoseTokens(issued),
+      ...selectedTokens(issued),
       keys: this.#issuers.get(issued)!.source,
     }));
     const basic = rule.basic?.map(async ({ username, passwordSha256, passwordFile }) => ({
