@@ -3,6 +3,7 @@ import { createStages } from "../../assembly/stages.ts";
 import { CLASS_IN, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
 import { FetchRequest } from "../../http/exchange/fetch-exchange.ts";
+import { mergeClusterset } from "../../merge/merge.ts";
 import { EVERYTHING } from "../../merge/visibility/visibility.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { TransferState } from "../../transfer/transfer-state.ts";
@@ -55,7 +56,7 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   const [zone] = config.zones;
   if (zone === undefined) return;
   const stages = createStages(config);
-  const { image } = stages.compile(stages.createMerger()([SNAPSHOT]), 0);
+  const { image } = stages.compile(mergeClusterset([SNAPSHOT], stages.merging), 0);
   const background: Promise<unknown>[] = [];
   const waitUntil = (work: Promise<unknown>) => void background.push(work);
   // Clients without a credential get answers here, whatever the rules are.
