@@ -1,9 +1,14 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
-import { parseSnapshot } from "../../src/snapshot/parse.ts";
-import { applyPatch } from "../../src/snapshot/patch.ts";
+import { changeTables } from "../../src/snapshot/entry-changes.ts";
+import { applyLines } from "../../src/snapshot/lines/apply-lines.ts";
+import { emptySnapshot, heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
+import type { LinesKind } from "../../src/snapshot/lines/lines-stage.ts";
+import type { PatchLine } from "../../src/snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { readAll } from "../snapshot/lines/bytes.ts";
+import { LINES_TYPE } from "../snapshot/lines/push-lines.ts";
 
 /** A request as it arrived; `bytes` is the size of the body after decompression. */
 export interface SeenRequest {
@@ -11,6 +16,7 @@ export interface SeenRequest {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly bytes: number;
+  /** JSON; of lines the changes. */
   readonly body: unknown;
 }
 
@@ -19,6 +25,12 @@ export type Fault =
   | { readonly status: number; readonly code?: string; readonly headers?: Record<string, string> }
   | "drop"
   | "drop after taking it";
+
+function readBody(type: string | undefined, plain: Buffer): unknown {
+  if (plain.length === 0) return undefined;
+  if (type === LINES_TYPE) return readAll([plain]).map(({ change }) => change);
+  return JSON.parse(plain.toString());
+}
 
 /** A small gateway with the push protocol that keeps all requests, and fails as tests ask. */
 export class GatewayDouble {
@@ -47,7 +59,7 @@ export class GatewayDouble {
         path: request.url!,
         headers: request.headers,
         bytes: plain.length,
-        body: plain.length === 0 ? undefined : JSON.parse(plain.toString()),
+        body: readBody(request.headers["content-type"], plain),
       };
       this.seen.push(seen);
       await this.answersAfter;
@@ -98,16 +110,16 @@ export class GatewayDouble {
       this.held.delete(clusterId);
       return [204];
     }
-    if (method === "PUT") return acknowledge(parseSnapshot(body));
-    const { generation, baseGeneration, patch } = body as {
-      generation?: number;
-      baseGeneration?: number;
-      patch?: Record<string, unknown>;
-    };
+    const changes = body as PatchLine[];
+    const apply = (to: ClusterSnapshot, kind: LinesKind) =>
+      acknowledge(changeTables(to, applyLines(heldSnapshot(to), changes, kind)));
+    if (method === "PUT") return apply(emptySnapshot(clusterId), "whole");
+    const { generation } = body as { generation?: number };
+    const baseGeneration = Number(new URL(path, this.url).searchParams.get("baseGeneration"));
     if (held === undefined || held.generation !== (what === "lease" ? generation : baseGeneration))
       return [409, { code: "GENERATION_MISMATCH", message: "another generation is held" }];
     if (what === "lease")
       return [200, { clusterId, generation: held.generation, expiresAt: Date.now() + 60_000 }];
-    return acknowledge(applyPatch(held.snapshot, patch!));
+    return apply(held.snapshot, "changes");
   }
 }
