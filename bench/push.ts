@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import type { ClusterSnapshot } from "../src/snapshot/schema.ts";
 import type { GatewayClient } from "../test/e2e/gateway-client.ts";
+import { LINES_TYPE, snapshotBody } from "../test/snapshot/lines/push-lines.ts";
 
 type Pushed = Pick<GatewayClient, "http" | "tokenFor">;
 
@@ -15,15 +16,15 @@ export function pushSnapshot(gateway: Pushed, snapshot: ClusterSnapshot): Promis
   return preparePush(gateway, snapshot)();
 }
 
-/** What pushes a whole snapshot, which is JSON in gzip by then. */
+/** What pushes a whole snapshot, which is lines in gzip by then. */
 export function preparePush(gateway: Pushed, snapshot: ClusterSnapshot): () => Promise<void> {
   const { clusterId } = snapshot;
   const headers = {
     authorization: `Bearer ${gateway.tokenFor(clusterId)}`,
-    "content-type": "application/json",
+    "content-type": LINES_TYPE,
     "content-encoding": "gzip",
   };
-  const body = gzipSync(JSON.stringify(snapshot));
+  const body = gzipSync(snapshotBody(snapshot));
   return async () => {
     const path = `/api/v1/clusters/${clusterId}/snapshot`;
     const { status, text } = await gateway.http(path, { method: "PUT", headers, body });

@@ -1,5 +1,6 @@
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import type { GatewayClient } from "../../test/e2e/gateway-client.ts";
+import { pushed } from "../../test/snapshot/lines/push-lines.ts";
 import { pushSnapshot } from "../push.ts";
 import { encodeQuery } from "../resolve/cases.ts";
 
@@ -35,18 +36,15 @@ export class ChangingCluster {
     this.#changes++;
     const members = { [before]: null, [this.address]: { address: this.address } };
     const { status, text, json } = await this.#client.http(
-      `/api/v1/clusters/${ChangingCluster.id}/snapshot`,
-      {
-        method: "PATCH",
-        headers: {
-          authorization: `Bearer ${this.#client.tokenFor(ChangingCluster.id)}`,
-          "content-type": "application/json",
-        },
-        body: JSON.stringify({
+      ...pushed(
+        "PATCH",
+        `/api/v1/clusters/${ChangingCluster.id}/snapshot`,
+        {
           baseGeneration: this.#generation,
           patch: { exports: { [KEY]: { endpoints: { [PORTS]: { members } } } } },
-        }),
-      },
+        },
+        { authorization: `Bearer ${this.#client.tokenFor(ChangingCluster.id)}` },
+      ),
     );
     if (status !== 200) throw new Error(`the change was refused: ${status} ${text}`);
     this.#generation = json<{ generation: number }>().generation;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { waitFor } from "../e2e/servers/wait.ts";
 import { endpoints, exported } from "../merge/fixtures.ts";
+import { snapshotBody } from "../snapshot/lines/push-lines.ts";
 import { addressesOf } from "./doh-client.ts";
 import type { Fetch } from "./http-case.ts";
 import { acknowledged, pushApi } from "./push-client.ts";
@@ -63,7 +64,7 @@ export class HeldClusters {
     const { clusterId } = snapshot;
     const path = `${clusterId}/snapshot?leaseSeconds=${leaseSeconds}`;
     const token = this.#tokenOf(clusterId);
-    await acknowledged(pushApi(this.#fetch).send("PUT", path, { token, body: JSON.stringify(snapshot) }));
+    await acknowledged(pushApi(this.#fetch).send("PUT", path, { token, body: snapshotBody(snapshot) }));
   }
 
   async #leave(clusterId: string): Promise<void> {

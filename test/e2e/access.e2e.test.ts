@@ -5,6 +5,7 @@ import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeAuthority, makeClient, makeServer } from "../hosts/client-certificates.ts";
 import { endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
+import { LINES_TYPE, snapshotBody } from "../snapshot/lines/push-lines.ts";
 import { runCli } from "./cli.ts";
 import { shorten } from "./gateway-client.ts";
 import { type GatewayProcess, startGateway } from "./processes.ts";
@@ -117,9 +118,9 @@ beforeAll(async () => {
       method: "PUT",
       headers: {
         authorization: `Bearer ${gateway.tokenFor(clusterId)}`,
-        "content-type": "application/json",
+        "content-type": LINES_TYPE,
       },
-      body: JSON.stringify(world),
+      body: Buffer.from(snapshotBody(world)),
     });
     if (status !== 200) throw new Error(text);
   }

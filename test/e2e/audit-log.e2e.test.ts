@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sha256 } from "../http/push/push-api.ts";
+import { headerLine, LINES_TYPE, patchBody, sealed, snapshotBody } from "../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { type GatewayProcess, startGateway } from "./processes.ts";
 import { temporaryFolder } from "./servers/folders.ts";
@@ -16,6 +17,7 @@ interface Line {
 const TOKENS = ["west-secret", "east-secret", "transfer-secret", "stranger-secret"];
 const [west, east, secondary, stranger] = TOKENS.map((token) => ({ authorization: `Bearer ${token}` }));
 const JSON_TYPE = { "content-type": "application/json" };
+const LINES = { "content-type": LINES_TYPE };
 const file = join(temporaryFolder("audit"), "audit.log");
 const config = {
   push: {
@@ -52,18 +54,18 @@ describe.each([
     method: string,
     path: string,
     headers: Record<string, string> = {},
-    body?: string,
+    body?: string | Buffer,
   ): Promise<Line[]> => {
     const before = linesIn(text()).length;
     await gateway.http(path, {
       method,
-      headers: { ...JSON_TYPE, ...headers },
+      headers: { ...(path.endsWith("/snapshot") || path.includes("?base") ? LINES : JSON_TYPE), ...headers },
       ...(body !== undefined && { body }),
     });
     return linesIn(text()).slice(before);
   };
   const push = (cluster: string) => `/api/v1/clusters/${cluster}/snapshot`;
-  const snapshot = JSON.stringify(shopSnapshot("west"));
+  const snapshot = Buffer.from(snapshotBody(shopSnapshot("west")));
   const client = expect.stringMatching(/^(?:::ffff:)?127\.0\.0\.1$/);
   const accepted = { audit: true, outcome: "accepted", client };
   const refused = { audit: true, outcome: "refused", client };
@@ -76,8 +78,9 @@ describe.each([
       ...{ ...accepted, action: "push", status: 200, cluster: "west", credential },
       changes: { namespaces: { added: 1, changed: 0, removed: 0 }, exports: { added: 1 } },
     });
-    const patch = { baseGeneration: first?.generation, patch: { exports: { "shop/web": null } } };
-    expect(await audited("PATCH", push("west"), west, JSON.stringify(patch))).toMatchObject([
+    const patch = Buffer.from(patchBody("west", { exports: { "shop/web": null } }));
+    const path = `${push("west")}?baseGeneration=${first?.generation}`;
+    expect(await audited("PATCH", path, west, patch)).toMatchObject([
       {
         ...accepted,
         action: "patch",
@@ -97,18 +100,19 @@ describe.each([
     expect(await audited("PUT", push("west"), east, snapshot)).toMatchObject([
       { ...refused, status: 403, code: "OTHER_CLUSTER", cluster: "west", credential: "push.credentials[1]" },
     ]);
-    const old = JSON.stringify({ baseGeneration: 1, patch: {} });
-    for (const [method, headers, body, status, code] of [
-      ["PATCH", west, old, 409, "GENERATION_MISMATCH"],
-      ["PUT", west, `"${"x".repeat(200_000)}"`, 413, "BODY_TOO_LARGE"],
-      ["PUT", west, "[]", 422, "INVALID_SNAPSHOT"],
+    const old = Buffer.from(patchBody("west", {}));
+    const wrong = sealed(headerLine("west"), '["pods","x",{}]');
+    for (const [method, query, body, status, code] of [
+      ["PATCH", "?baseGeneration=1", old, 409, "GENERATION_MISMATCH"],
+      ["PUT", "", `"${"x".repeat(200_000)}"`, 413, "BODY_TOO_LARGE"],
+      ["PUT", "", wrong, 422, "INVALID_SNAPSHOT"],
     ] as const)
-      expect(await audited(method, push("west"), headers, body)).toMatchObject([
+      expect(await audited(method, push("west") + query, west, body)).toMatchObject([
         { ...refused, status, code, credential: "west in production", reason: expect.stringMatching(/./) },
       ]);
-    expect(await audited("PUT", push("east"), east, JSON.stringify(shopSnapshot("east")))).toMatchObject([
-      { ...refused, status: 503, code: "TOO_MANY_CLUSTERS", cluster: "east" },
-    ]);
+    expect(
+      await audited("PUT", push("east"), east, Buffer.from(snapshotBody(shopSnapshot("east")))),
+    ).toMatchObject([{ ...refused, status: 503, code: "TOO_MANY_CLUSTERS", cluster: "east" }]);
   });
 
   test("has a line for each registration, and for each transfer of an image", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { exported, imported, snapshot } from "../merge/fixtures.ts";
+import { LINES_TYPE, snapshotBody } from "../snapshot/lines/push-lines.ts";
 import { type GatewayProcess, startGateway } from "./processes.ts";
 
 const NAME = "web.shop.svc.clusterset.local";
@@ -15,8 +16,8 @@ async function gatewayWith(config: Record<string, unknown>): Promise<GatewayProc
   const gateway = await startGateway({ clusters: ["west"], config });
   const { status } = await gateway.http("/api/v1/clusters/west/snapshot", {
     method: "PUT",
-    headers: { authorization: `Bearer ${gateway.tokenFor("west")}`, "content-type": "application/json" },
-    body: JSON.stringify(west),
+    headers: { authorization: `Bearer ${gateway.tokenFor("west")}`, "content-type": LINES_TYPE },
+    body: Buffer.from(snapshotBody(west)),
   });
   expect(status).toBe(200);
   return gateway;

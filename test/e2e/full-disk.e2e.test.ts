@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from "
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { exported, snapshot } from "../merge/fixtures.ts";
+import { pushed } from "../snapshot/lines/push-lines.ts";
 import { answered, eventually, metric } from "./answers.ts";
 import { type GatewayProcess, startGateway } from "./processes.ts";
 import { temporaryFolder } from "./servers/folders.ts";
@@ -59,14 +60,18 @@ describe("a gateway whose disk is full", () => {
   const empty = () => rmSync(join(disk, "filler"), { force: true });
 
   const send = (method: string, path: string, body: object | string, leaseSeconds = 600) =>
-    gateway.http(`/api/v1/clusters/${path}?leaseSeconds=${leaseSeconds}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${gateway.tokenFor(path.split("/")[0]!)}`,
-        "content-type": "application/json",
-      },
-      ...(body !== "" && { body: JSON.stringify(body) }),
+    sendTo(method, `/api/v1/clusters/${path}?leaseSeconds=${leaseSeconds}`, body, {
+      authorization: `Bearer ${gateway.tokenFor(path.split("/")[0]!)}`,
     });
+  const sendTo = (
+    method: string,
+    path: string,
+    body: object | string,
+    headers: Record<string, string>,
+  ): ReturnType<GatewayProcess["http"]> =>
+    typeof body === "string"
+      ? gateway.http(path, { method, headers })
+      : gateway.http(...pushed(method, path, body, headers));
   const put = (clusterId: string, address: string, leaseSeconds?: number) =>
     send("PUT", `${clusterId}/snapshot`, snapshotOf(clusterId, address), leaseSeconds);
   const push = async (clusterId: string, address: string, leaseSeconds?: number) => {

@@ -4,6 +4,7 @@ import { decode, encode } from "dns-packet";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type DnsServer, startDnsServer } from "../hosts/dns-server.ts";
 import { exported, imported, snapshot } from "../merge/fixtures.ts";
+import { LINES_TYPE, snapshotBody } from "../snapshot/lines/push-lines.ts";
 import { type GatewayProcess, startGateway } from "./processes.ts";
 
 const OURS = "web.shop.svc.clusterset.local";
@@ -84,8 +85,8 @@ beforeAll(async () => {
   });
   const { status } = await gateway.http("/api/v1/clusters/west/snapshot", {
     method: "PUT",
-    headers: { authorization: `Bearer ${gateway.tokenFor("west")}`, "content-type": "application/json" },
-    body: JSON.stringify(west),
+    headers: { authorization: `Bearer ${gateway.tokenFor("west")}`, "content-type": LINES_TYPE },
+    body: Buffer.from(snapshotBody(west)),
   });
   expect(status).toBe(200);
 });

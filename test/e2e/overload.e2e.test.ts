@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pushed } from "../snapshot/lines/push-lines.ts";
 import { headlessExport, shopSnapshot } from "../snapshot/worlds.ts";
 import { type GatewayProcess, startGateway } from "./processes.ts";
 import { findProgram } from "./servers/apt.ts";
@@ -46,9 +47,9 @@ async function request(session: ClientHttp2Session, fields: Record<string, strin
 
 async function push(method: string, body: object): Promise<number> {
   const authorization = `Bearer ${gateway.tokenFor("west")}`;
-  const path = "/api/v1/clusters/west/snapshot";
-  const fields = { ":method": method, ":path": path, authorization, "content-type": "application/json" };
-  const answer = await request(worker, fields, JSON.stringify(body));
+  const [path, sent] = pushed(method, "/api/v1/clusters/west/snapshot", body, { authorization });
+  const fields = { ":method": method, ":path": path, ...sent.headers };
+  const answer = await request(worker, fields, sent.body.toString());
   expect([method, answer.status, answer.body.toString()]).toEqual([method, 200, expect.any(String)]);
   return JSON.parse(answer.body.toString()).generation;
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { LINES_TYPE, snapshotBody } from "../snapshot/lines/push-lines.ts";
 import { answered, metric } from "./answers.ts";
 import { type GatewayProcess, startGateway } from "./processes.ts";
 
@@ -25,8 +26,8 @@ describe("what an operator pins (docs/reference/push-api.md)", () => {
   const put = (world: ClusterSnapshot, token: string) =>
     gateway.http(`/api/v1/clusters/${world.clusterId}/snapshot`, {
       method: "PUT",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify(world),
+      headers: { authorization: `Bearer ${token}`, "content-type": LINES_TYPE },
+      body: Buffer.from(snapshotBody(world)),
     });
 
   beforeAll(async () => {

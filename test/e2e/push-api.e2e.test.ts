@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { exported, snapshot } from "../merge/fixtures.ts";
+import { headerLine, LINES_TYPE, pushed, snapshotBody } from "../snapshot/lines/push-lines.ts";
 import { answered } from "./answers.ts";
 import type { HttpAnswer } from "./gateway-client.ts";
 import { type GatewayProcess, startGateway } from "./processes.ts";
@@ -36,12 +37,13 @@ describe("the push API of a running gateway", () => {
     body: string | Buffer | object,
     headers: Record<string, string> = {},
     token = gateway.tokenFor("east"),
-  ): Promise<HttpAnswer> =>
-    gateway.http(`/api/v1/clusters/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
-      body: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body),
-    });
+  ): Promise<HttpAnswer> => {
+    const to = `/api/v1/clusters/${path}`;
+    const fields = { authorization: `Bearer ${token}`, "content-type": LINES_TYPE, ...headers };
+    return typeof body === "string" || Buffer.isBuffer(body)
+      ? gateway.http(to, { method, headers: fields, body })
+      : gateway.http(...pushed(method, to, body, { authorization: `Bearer ${token}`, ...headers }));
+  };
   const put = (body: string | Buffer | object, headers = {}, token?: string) =>
     send("PUT", "east/snapshot", body, headers, token);
 
@@ -105,13 +107,12 @@ describe("the push API of a running gateway", () => {
   });
 
   test("accepts gzip, and rejects a body that is too large, compressed or not, with 413", async () => {
-    const packed = gzipSync(JSON.stringify(snapshotOf("east", "10.1.0.3")));
+    const packed = gzipSync(snapshotBody(snapshotOf("east", "10.1.0.3")));
     expect((await put(packed, { "content-encoding": "gzip" })).status).toBe(200);
     expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.3"]);
     expect((await put("x".repeat(20_000))).status).toBe(413);
-    const bomb = gzipSync(
-      JSON.stringify({ ...snapshotOf("east", "10.9.9.9"), padding: " ".repeat(1_000_000) }),
-    );
+    const line = `["pods","shop/${"0".repeat(480)}",{}]\n`;
+    const bomb = gzipSync(`${headerLine("east")}\n${line.repeat(2000)}`);
     expect(bomb.length).toBeLessThan(16_384);
     expect((await put(bomb, { "content-encoding": "gzip" })).status).toBe(413);
     expect((await put(packed, { "content-encoding": "br" })).status).toBe(415);
@@ -119,12 +120,13 @@ describe("the push API of a running gateway", () => {
   });
 
   test("rejects an invalid snapshot with the name of each field, and changes nothing", async () => {
-    const { exports: _, ...lacking } = snapshotOf("east", "10.1.0.1");
-    const refused = await put({ ...lacking, formatVersion: 2 });
+    const { endpoints: _, ...lacking } = snapshotOf("east", "10.1.0.1").exports["shop/db"]!;
+    const refused = await put({ ...snapshotOf("east", "10.1.0.1"), exports: { a: lacking, "b/c": {} } });
     expect(refused.status).toBe(422);
-    expect(refused.text).toContain("exports");
-    expect(refused.text).toContain("formatVersion");
-    expect((await put("{")).status).toBe(400);
+    expect(refused.text).toContain("exports.a");
+    expect(refused.text).toContain("endpoints");
+    expect(refused.text).toContain("exportedAt");
+    expect((await put("{\n")).status).toBe(400);
     expect((await put(packedTwice(), { "content-encoding": "gzip" })).status).toBe(400);
     expect((await put(snapshotOf("east", "10.1.0.1"), { "content-type": "text/plain" })).status).toBe(415);
     expect(await answered(gateway, "db.shop")).toEqual(["10.1.0.3"]);

@@ -2,6 +2,7 @@ import { globSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { pushed } from "../snapshot/lines/push-lines.ts";
 import { type GatewayProcess, startGateway } from "./processes.ts";
 
 const PODS = ["10.1.0.1", "2001:db8::1"];
@@ -44,14 +45,9 @@ function snapshotOf(clusterId: string, name: string, exportedAt: string, address
 }
 
 async function push(method: "PUT" | "PATCH", clusterId: string, body: object) {
-  const answer = await gateway.http(`/api/v1/clusters/${clusterId}/snapshot`, {
-    method,
-    headers: {
-      authorization: `Bearer ${gateway.tokenFor(clusterId)}`,
-      "content-type": "application/json",
-    },
-    body: JSON.stringify(body),
-  });
+  const path = `/api/v1/clusters/${clusterId}/snapshot`;
+  const authorization = `Bearer ${gateway.tokenFor(clusterId)}`;
+  const answer = await gateway.http(...pushed(method, path, body, { authorization }));
   expect(answer.status).toBe(200);
   generations.set(clusterId, answer.json<{ generation: number }>().generation);
 }

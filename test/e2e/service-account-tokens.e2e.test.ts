@@ -3,6 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { LINES_TYPE, snapshotBody } from "../snapshot/lines/push-lines.ts";
 import { eventualAnswer, eventually } from "./answers.ts";
 import { checkout } from "./cli.ts";
 import { world } from "./exported.ts";
@@ -99,8 +100,8 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
   const put = async (clusterId: string, token: string) => {
     const answer = await gateway.http(`/api/v1/clusters/${clusterId}/snapshot`, {
       method: "PUT",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify(empty(clusterId)),
+      headers: { authorization: `Bearer ${token}`, "content-type": LINES_TYPE },
+      body: Buffer.from(snapshotBody(empty(clusterId))),
     });
     return { status: answer.status, text: answer.text, token };
   };
@@ -115,7 +116,7 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
 
   test("every route rejects another cluster's token", async () => {
     const token = await tokenOf(west);
-    const body = JSON.stringify(empty("east"));
+    const body = Buffer.from(snapshotBody(empty("east")));
     for (const [method, path] of [
       ["PUT", "/snapshot"],
       ["PATCH", "/snapshot"],
@@ -123,7 +124,7 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
       ["DELETE", ""],
       ["GET", ""],
     ] as const) {
-      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+      const headers = { authorization: `Bearer ${token}`, "content-type": LINES_TYPE };
       const sent = method === "GET" || method === "DELETE" ? { method, headers } : { method, headers, body };
       const answer = await gateway.http(`/api/v1/clusters/east${path}`, sent);
       expect([method, answer.status, answer.text]).toEqual([

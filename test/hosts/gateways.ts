@@ -7,6 +7,7 @@ import { readServeConfig } from "../../src/hosts/node/config/config.ts";
 import { type RunningGateway, startGateway } from "../../src/hosts/node/gateway-host.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { queryFor } from "../forward/fake-upstreams.ts";
+import { LINES_TYPE, snapshotBody } from "../snapshot/lines/push-lines.ts";
 import type { PemPair } from "./client-certificates.ts";
 
 /** A request to a gateway under test. */
@@ -14,6 +15,8 @@ export interface Sent {
   readonly method?: Dispatcher.HttpMethod;
   readonly token?: string;
   readonly json?: unknown;
+  /** A push. */
+  readonly lines?: string | Uint8Array;
   readonly message?: Uint8Array;
   readonly client?: PemPair;
   readonly http2?: boolean;
@@ -53,7 +56,7 @@ export class Gateways {
 
 /** Sends one request over a connection of its own. */
 export async function send(gateway: RunningGateway, path: string, sent: Sent = {}) {
-  const { method = "GET", token, json, message, client, http2 = true, headers: more } = sent;
+  const { method = "GET", token, json, lines, message, client, http2 = true, headers: more } = sent;
   const ca =
     gateway.certificateFile === undefined ? undefined : readFileSync(gateway.certificateFile, "utf8");
   const dispatcher = new Agent({ allowH2: http2, connect: { ...(ca !== undefined && { ca }), ...client } });
@@ -65,9 +68,10 @@ export async function send(gateway: RunningGateway, path: string, sent: Sent = {
         ...more,
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...(json !== undefined && { "content-type": "application/json" }),
+        ...(lines !== undefined && { "content-type": LINES_TYPE }),
         ...(message !== undefined && { "content-type": "application/dns-message" }),
       },
-      body: json === undefined ? (message ?? null) : JSON.stringify(json),
+      body: json === undefined ? (lines ?? message ?? null) : JSON.stringify(json),
     });
     const bytes = Buffer.from(await body.arrayBuffer());
     return { status: statusCode, headers, bytes, json: () => JSON.parse(bytes.toString()) };
@@ -85,6 +89,10 @@ export async function ask(gateway: RunningGateway, name: string, sent: Sent & { 
 /** Pushes a snapshot. @throws where it is not taken */
 export async function push(gateway: RunningGateway, snapshot: ClusterSnapshot, token: string): Promise<void> {
   const path = `/api/v1/clusters/${snapshot.clusterId}/snapshot`;
-  const { status, bytes } = await send(gateway, path, { method: "PUT", token, json: snapshot });
+  const { status, bytes } = await send(gateway, path, {
+    method: "PUT",
+    token,
+    lines: snapshotBody(snapshot),
+  });
   if (status !== 200) throw new Error(`${status} ${bytes}`);
 }

@@ -13,6 +13,7 @@ import { type PrimaryHost, startPrimary } from "../conformance/hosts/primary.ts"
 import { makeRequest } from "../conformance/http-case.ts";
 import { acknowledged, pushApi } from "../conformance/push-client.ts";
 import { decode } from "../resolve/ask.ts";
+import { snapshotBody } from "../snapshot/lines/push-lines.ts";
 
 type LoadBalancerEvent = Extract<LambdaEvent, { readonly requestContext: { readonly elb: object } }>;
 
@@ -36,7 +37,7 @@ describe("recorded events", () => {
     );
     for (const snapshot of httpWorld) {
       const { clusterId } = snapshot;
-      const sent = { token: `${clusterId}-token`, body: JSON.stringify(snapshot) };
+      const sent = { token: `${clusterId}-token`, body: snapshotBody(snapshot) };
       await acknowledged(send("PUT", `${clusterId}/snapshot`, sent));
     }
   });

@@ -11,6 +11,7 @@ import { ConnectionErrors } from "../../src/limits/connection-errors.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
 import { RequestsInFlight } from "../../src/limits/load.ts";
 import { queryFor } from "../forward/fake-upstreams.ts";
+import { headerLine, sealed } from "../snapshot/lines/push-lines.ts";
 import { Gateways, type Sent, send } from "./gateways.ts";
 
 const tokenSha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
@@ -94,7 +95,8 @@ describe("a gateway on Node", () => {
     });
     await vi.waitFor(async () => expect((await send(gateway, "/setup")).status).toBe(503), 20_000);
     const status = async (path: string, sent: Sent = {}) => (await send(gateway, path, sent)).status;
-    const snapshot: Sent = { method: "PUT", token: "test", json: {} };
+    const lines = sealed(headerLine("west"), '["pods","x",{}]');
+    const snapshot: Sent = { method: "PUT", token: "test", lines };
     expect([
       await status("/"),
       await status("/resolve?name=web.shop.svc.clusterset.local"),
@@ -124,9 +126,8 @@ describe("a gateway on Node", () => {
   it("takes the limits on pushes from its configuration", async () => {
     const gateway = await start({ limits: { pushLevels: 12, pushBurst: 2, pushesPerSecond: 1 } });
     const path = "/api/v1/clusters/west/snapshot";
-    const nested = Array.from({ length: 13 }).reduce<unknown>((inside) => [inside], 1);
-    const put = async () =>
-      (await send(gateway, path, { method: "PUT", token: "test", json: nested })).json();
+    const lines = sealed(headerLine("west"), `["pods","a/b",${"[".repeat(13)}`);
+    const put = async () => (await send(gateway, path, { method: "PUT", token: "test", lines })).json();
     const codes = [await put(), await put(), await put()].map(({ code }) => code);
     expect(codes).toContain("JSON_TOO_DEEP");
     expect(await limited(gateway, "limits.pushLevels")).toBeGreaterThan(0);

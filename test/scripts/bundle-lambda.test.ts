@@ -12,6 +12,7 @@ import { type PrimaryHost, startPrimary } from "../conformance/hosts/primary.ts"
 import { connectTo } from "../conformance/hosts/socket-fetch.ts";
 import { acknowledged, pushApi } from "../conformance/push-client.ts";
 import { decode } from "../resolve/ask.ts";
+import { snapshotBody } from "../snapshot/lines/push-lines.ts";
 
 /** Calls the handler with one event and prints what it gives back. */
 const CALLER = `
@@ -33,7 +34,7 @@ describe("the function in one file", () => {
       push: { credentials: credentialsOf([{ clusterId: "cluster-a", token: "a-token" }]) },
     });
     const client = connectTo(primary.url);
-    const body = JSON.stringify(httpWorld[0]);
+    const body = snapshotBody(httpWorld[0]);
     await acknowledged(pushApi(client.fetch).send("PUT", "cluster-a/snapshot", { token: "a-token", body }));
     await client.close();
   });

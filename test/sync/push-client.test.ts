@@ -94,17 +94,13 @@ test("pushes the full snapshot first, compressed, then deltas in proportion to t
   expect(put!.path).toBe("/api/v1/clusters/east/snapshot?leaseSeconds=60");
   expect(put!.headers).toMatchObject({
     authorization: "Bearer secret-1",
-    "content-type": "application/json",
+    "content-type": "application/x-ndjson",
     "content-encoding": "gzip",
   });
-  expect(patch!.body).toEqual({
-    baseGeneration: 1,
-    patch: {
-      exports: {
-        "shop/web": { endpoints: { "*": { members: { "10.0.0.100": { address: "10.0.0.100" } } } } },
-      },
-    },
-  });
+  expect(patch!.path).toBe("/api/v1/clusters/east/snapshot?baseGeneration=1&leaseSeconds=60");
+  expect(patch!.body).toEqual([
+    ["exports", "shop/web", { endpoints: { "*": { members: { "10.0.0.100": { address: "10.0.0.100" } } } } }],
+  ]);
 });
 
 test("combines changes during a push into one push and one extraction", async () => {

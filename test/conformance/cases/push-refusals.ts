@@ -102,7 +102,9 @@ const bodies: readonly HttpCase[] = [
   body("another cluster", snapshotBody(shopSnapshot("north")), {}, 422, "CLUSTER_ID_MISMATCH"),
   body(
     "30 million bytes compressed to a few thousand",
-    new Uint8Array(gzipSync(Buffer.alloc(30_000_000, 0x20))),
+    new Uint8Array(
+      gzipSync(`${HEADER}\n${`["pods","shop/${"0".repeat(480)}",{}]\n`.repeat(60_000)}`, { level: 9 }),
+    ),
     GZIP,
     413,
     "COMPRESSION_RATIO",
@@ -234,8 +236,8 @@ export const pushRefusalCases: readonly HttpCase[] = [
 /** The bounds of `pushLimitCases`. */
 export const PUSH_BOUNDS = { pushSentBytes: 100_000, pushBytes: 500_000 };
 
-const long = JSON.stringify("ab".repeat(60_000));
-const blown = new Uint8Array(gzipSync(JSON.stringify("ab".repeat(400_000))));
+const long = `${HEADER}\n["pods","${"ab".repeat(60_000)}`;
+const blown = new Uint8Array(gzipSync(`${HEADER}\n["pods","${"ab".repeat(400_000)}`));
 
 /** Bodies over `PUSH_BOUNDS`. */
 export const pushLimitCases: readonly HttpCase[] = (

@@ -3,6 +3,7 @@ import { type IncomingMessage, request as requestHttp } from "node:http";
 import { join } from "node:path";
 import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { emptySnapshot, headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
 import { ZONE } from "../clients/listening-gateway.ts";
 import { startWorker, type WorkerProcess } from "../edge/wrangler.ts";
@@ -45,10 +46,10 @@ describe("the Worker in workerd under attack", () => {
     const { status, text } = await worker.http(path, {
       method,
       headers: {
-        "content-type": "application/json",
+        "content-type": LINES_TYPE,
         ...(of !== undefined && { authorization: `Bearer ${worker.tokenFor(of)}` }),
       },
-      ...(sends && { body: JSON.stringify(snapshot) }),
+      ...(sends && { body: Buffer.from(snapshotBody(snapshot)) }),
     });
     for (const id of ["east", "west"]) expect(text).not.toContain(worker.tokenFor(id));
     return status;
@@ -86,7 +87,7 @@ describe("the Worker in workerd under attack", () => {
     const before = await worker.clusterStatus("east");
     const headers = {
       authorization: `Bearer ${worker.tokenFor("east")}`,
-      "content-type": "application/json",
+      "content-type": LINES_TYPE,
     };
     // What Node's client sends as it stands.
     for (const id of traversals.filter((text) => /^[\x21-\x7e]+$/.test(text)))
@@ -94,7 +95,7 @@ describe("the Worker in workerd under attack", () => {
         for (const method of ["GET", "PUT"]) {
           const { hostname, port } = new URL(worker.url);
           const sent = requestHttp({ hostname, port, path, method, headers });
-          sent.end(method === "PUT" ? JSON.stringify(emptySnapshot(id)) : undefined);
+          sent.end(method === "PUT" ? snapshotBody(emptySnapshot(id)) : undefined);
           const [answer] = (await once(sent, "response")) as [IncomingMessage];
           answer.resume();
           const status = answer.statusCode!;

@@ -1,4 +1,5 @@
 import { endpoints, exported, imported, port, snapshot } from "../../merge/fixtures.ts";
+import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { type GatewayProcess, startGateway } from "../processes.ts";
 import { freePort } from "../servers/ports.ts";
 
@@ -66,9 +67,9 @@ export async function startListeningGateway(
         method: "PUT",
         headers: {
           authorization: `Bearer ${gateway.tokenFor(one.clusterId)}`,
-          "content-type": "application/json",
+          "content-type": LINES_TYPE,
         },
-        body: JSON.stringify(one),
+        body: Buffer.from(snapshotBody(one)),
       });
       if (status !== 200) throw new Error(`${status} ${text}`);
     }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { IMAGE_FORMAT_VERSION } from "../../../src/zone/image/layout.ts";
+import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventually } from "../answers.ts";
 import { checkout } from "../cli.ts";
@@ -142,8 +143,8 @@ function tryPush(gateway: DevProcess, clusterId: string, endpoints: number) {
     method: "PUT",
     headers: {
       authorization: `Bearer ${gateway.tokenFor(clusterId)}`,
-      "content-type": "application/json",
+      "content-type": LINES_TYPE,
     },
-    body: JSON.stringify(shopSnapshot(clusterId, endpoints)),
+    body: Buffer.from(snapshotBody(shopSnapshot(clusterId, endpoints))),
   });
 }

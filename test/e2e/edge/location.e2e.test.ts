@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { federationTable } from "../../conformance/cases/federation.ts";
+import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { startWorker, type WorkerProcess } from "./wrangler.ts";
 
 const clusters = federationTable.snapshots.map(({ clusterId }) => clusterId);
@@ -23,9 +24,9 @@ beforeAll(async () => {
       method: "PUT",
       headers: {
         authorization: `Bearer ${worker.tokenFor(clusterId)}`,
-        "content-type": "application/json",
+        "content-type": LINES_TYPE,
       },
-      body: JSON.stringify(snapshot),
+      body: Buffer.from(snapshotBody(snapshot)),
     });
     if (status !== 200) throw new Error(`${status} ${text}`);
   }

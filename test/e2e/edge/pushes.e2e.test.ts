@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { AcknowledgementResponse } from "../../../src/http/push/push-messages.ts";
+import { pushed } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventualAnswer, eventually } from "../answers.ts";
 import type { HttpAnswer } from "../gateway-client.ts";
@@ -23,11 +24,10 @@ describe("interrupted and concurrent pushes to the Worker", () => {
 
   const headersOf = (clusterId: string) => ({
     authorization: `Bearer ${worker.tokenFor(clusterId)}`,
-    "content-type": "application/json",
   });
   const pathOf = (clusterId: string) => `/api/v1/clusters/${clusterId}/snapshot?leaseSeconds=600`;
   const send = (method: string, clusterId: string, body: object): Promise<HttpAnswer> =>
-    worker.http(pathOf(clusterId), { method, headers: headersOf(clusterId), body: JSON.stringify(body) });
+    worker.http(...pushed(method, pathOf(clusterId), body, headersOf(clusterId)));
   const generationIn = (answer: HttpAnswer): number =>
     AcknowledgementResponse.parse(answer.json()).generation;
   /** Adds an endpoint to `shop/web`. */
@@ -68,11 +68,9 @@ describe("interrupted and concurrent pushes to the Worker", () => {
               baseGeneration: generation,
               patch: { exports: { "shop/web": { endpoints: { "http/TCP/8080": { members } } } } },
             };
-      const request = {
-        ...{ method, framing, path: pathOf("west") },
-        headers: { ...headersOf("west"), ...(coding === "gzip" && { "content-encoding": "gzip" }) },
-        body: encode(Buffer.from(JSON.stringify(whole))),
-      };
+      const fields = { ...headersOf("west"), ...(coding === "gzip" && { "content-encoding": "gzip" }) };
+      const [path, { headers, body }] = pushed(method, pathOf("west"), whole, fields);
+      const request = { method, framing, path, headers, body: encode(body) };
       // Whichever comes last is refused, and the others are being read then. A push that asks whether they are would take a place.
       const halves = await Promise.all(
         Array.from({ length: MOST_AT_ONCE + 1 }, () => sendHalf(worker.url, request)),

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AcknowledgementResponse } from "../../../src/http/push/push-messages.ts";
+import { LINES_TYPE, pushed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { answered, eventualAnswer, eventually } from "../answers.ts";
 import { startWorker, type WorkerProcess } from "./wrangler.ts";
@@ -11,8 +12,8 @@ const NAME = "web.shop";
 async function push(worker: WorkerProcess, clusterId: string, endpoints: number, leaseSeconds = 600) {
   const answer = await worker.http(`/api/v1/clusters/${clusterId}/snapshot?leaseSeconds=${leaseSeconds}`, {
     method: "PUT",
-    headers: { ...authorization(worker, clusterId), "content-type": "application/json" },
-    body: JSON.stringify(shopSnapshot(clusterId, endpoints)),
+    headers: { ...authorization(worker, clusterId), "content-type": LINES_TYPE },
+    body: Buffer.from(snapshotBody(shopSnapshot(clusterId, endpoints))),
   });
   if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
   return AcknowledgementResponse.parse(answer.json());
@@ -35,8 +36,8 @@ describe("the Worker in workerd, with its Durable Object", () => {
     const put = (path: string, headers: Record<string, string>) =>
       worker.http(path, {
         method: "PUT",
-        headers: { ...headers, "content-type": "application/json" },
-        body: JSON.stringify(shopSnapshot("west")),
+        headers: { ...headers, "content-type": LINES_TYPE },
+        body: Buffer.from(snapshotBody(shopSnapshot("west"))),
       });
     const path = "/api/v1/clusters/west/snapshot";
     expect((await put(path, {})).status).toBe(401);
@@ -66,11 +67,9 @@ describe("the Worker in workerd, with its Durable Object", () => {
     const patch = {
       exports: { "shop/web": { endpoints: { "http/TCP/8080": { members: { "10.0.0.0": null } } } } },
     };
-    const patched = await worker.http("/api/v1/clusters/west/snapshot?leaseSeconds=600", {
-      method: "PATCH",
-      headers: { ...authorization(worker, "west"), "content-type": "application/json" },
-      body: JSON.stringify({ baseGeneration: generation, patch }),
-    });
+    const path = "/api/v1/clusters/west/snapshot?leaseSeconds=600";
+    const delta = { baseGeneration: generation, patch };
+    const patched = await worker.http(...pushed("PATCH", path, delta, authorization(worker, "west")));
     expect(patched.status).toBe(200);
     await eventualAnswer(worker, NAME).toEqual(["10.0.0.1"]);
     expect((await worker.lookup(`${NAME}.svc.clusterset.test`, "A")).values).toEqual(["10.0.0.1"]);

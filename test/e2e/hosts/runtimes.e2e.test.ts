@@ -34,11 +34,10 @@ describe.each([deno, bun])("the gateway on $name", (runtime) => {
   afterAll(() => host?.stop());
 
   it("answers from acknowledged pushes after kill -9 and a restart", async () => {
-    const { put, send } = pushApi(host.fetch);
+    const { put, patch: sendPatch } = pushApi(host.fetch);
     const { generation } = await acknowledged(put(world("10.0.0.1")));
     const patch = { exports: { "shop/web": null, "shop/api": web("10.0.0.2") } };
-    const body = JSON.stringify({ baseGeneration: generation, patch });
-    await acknowledged(send("PATCH", "west/snapshot", { body }));
+    await acknowledged(sendPatch(generation, patch));
     await host.process.kill();
     await host.process.start();
     expect(await addressesOf(host.fetch, NAME)).toBeUndefined();

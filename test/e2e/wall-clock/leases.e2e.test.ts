@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { exported, snapshot } from "../../merge/fixtures.ts";
+import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { answered, eventually } from "../answers.ts";
 import { type GatewayProcess, startGateway } from "../processes.ts";
 import { DAY, HOUR, WallClock } from "./wall-clock.ts";
@@ -19,8 +20,8 @@ async function twoClusters() {
   const push = async (clusterId: string, address: string, leaseSeconds: number) => {
     const answer = await started.http(`/api/v1/clusters/${clusterId}/snapshot?leaseSeconds=${leaseSeconds}`, {
       method: "PUT",
-      headers: { authorization: `Bearer ${started.tokenFor(clusterId)}`, "content-type": "application/json" },
-      body: JSON.stringify(snapshotOf(clusterId, address)),
+      headers: { authorization: `Bearer ${started.tokenFor(clusterId)}`, "content-type": LINES_TYPE },
+      body: Buffer.from(snapshotBody(snapshotOf(clusterId, address))),
     });
     expect([answer.status, answer.text]).toEqual([200, expect.anything()]);
     return answer.json<{ generation: number; expiresAt: number }>();

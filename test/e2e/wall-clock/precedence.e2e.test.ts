@@ -1,6 +1,7 @@
 import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { pushed } from "../../snapshot/lines/push-lines.ts";
 import { answered, eventually } from "../answers.ts";
 import { type GatewayProcess, startGateway } from "../processes.ts";
 import { DAY, WallClock } from "./wall-clock.ts";
@@ -55,14 +56,11 @@ async function put(clusterId: string, { exportedAt, namespace = true, leaseSecon
 }
 
 function request(clusterId: string, method: string, path = "", body?: object) {
-  const headers = {
-    authorization: `Bearer ${gateway.tokenFor(clusterId)}`,
-    "content-type": "application/json",
-  };
-  return gateway.http(`/api/v1/clusters/${clusterId}${path}`, {
-    ...{ method, headers },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
+  const headers = { authorization: `Bearer ${gateway.tokenFor(clusterId)}` };
+  const to = `/api/v1/clusters/${clusterId}${path}`;
+  return body === undefined
+    ? gateway.http(to, { method, headers })
+    : gateway.http(...pushed(method, to, body, headers));
 }
 
 /** The cluster whose port is answered. */

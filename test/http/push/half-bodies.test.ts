@@ -1,38 +1,42 @@
 import { expect, test } from "vitest";
 import { acknowledged, refusal } from "../../conformance/push-client.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
+import { headerLine, patchBody, patchPath, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { halfBody } from "./half-body.ts";
 import { openPushApi } from "./push-api.ts";
 
 const EAST = { token: "east-token" };
 const LIMITS = { pushBytes: 4000, pushBytesInFlight: 4000, pushSmallBytes: 2000 };
-const east = JSON.stringify(shopSnapshot("east.eu"));
-const spaces = (count: number) => " ".repeat(count);
+const LINE = '["namespaces","shop",{}]';
+const east = snapshotBody(shopSnapshot("east.eu"));
+/** The first `bytes` of a body. */
+const startOf = (bytes: number) => `${headerLine("west")}\n${`${LINE}\n`.repeat(bytes / 20)}`.slice(0, bytes);
+/** A body of more than 2,500 bytes. */
+const largeEast = sealed(headerLine("east.eu"), ...Array.from({ length: 120 }, () => LINE));
 
 test("half-sent bodies that fill the common budget keep out no renewal and no small delta of another cluster", async () => {
   const { put, send, limitCounters } = await openPushApi({ limits: { ...LIMITS, pushBytesInFlight: 1500 } });
   const { generation } = await acknowledged(send("PUT", "east.eu/snapshot", { ...EAST, body: east }));
   const body = halfBody();
   const waiting = put(undefined, { body: () => body.stream });
-  await body.send(spaces(3500));
+  await body.send(startOf(3500));
   await acknowledged(send("POST", "east.eu/lease", { ...EAST, body: JSON.stringify({ generation }) }));
-  const patch = { namespaces: { more: {} } };
-  const delta = JSON.stringify({ baseGeneration: generation, patch });
-  await acknowledged(send("PATCH", "east.eu/snapshot", { ...EAST, body: delta }));
-  const large = await refusal(send("PUT", "east.eu/snapshot", { ...EAST, body: `${spaces(2500)}${east}` }));
+  const delta = patchBody("east.eu", { namespaces: { more: {} } });
+  await acknowledged(send("PATCH", patchPath("east.eu", generation), { ...EAST, body: delta }));
+  const large = await refusal(send("PUT", "east.eu/snapshot", { ...EAST, body: largeEast }));
   expect(large).toMatchObject({ status: 503, code: "BUSY" });
   expect(limitCounters.counts().get("limits.pushBytesInFlight")).toBe(1);
   body.end();
-  expect(await refusal(waiting)).toMatchObject({ code: "INVALID_JSON" });
-  await acknowledged(send("PUT", "east.eu/snapshot", { ...EAST, body: `${spaces(2500)}${east}` }));
+  expect(await refusal(waiting)).toMatchObject({ code: "END_MISSING" });
+  await acknowledged(send("PUT", "east.eu/snapshot", { ...EAST, body: largeEast }));
 });
 
 test("the bodies of one cluster together are bounded, and give the bound back", async () => {
   const { put, limitCounters } = await openPushApi({ limits: { ...LIMITS, pushBytesInFlight: 1_000_000 } });
   const body = halfBody();
   const waiting = put(undefined, { body: () => body.stream });
-  await body.send(spaces(3500));
+  await body.send(startOf(3500));
   const refused = await refusal(put());
   expect(refused).toMatchObject({ status: 429, code: "TOO_MANY_PUSHES" });
   expect(refused.headers.get("retry-after")).toBe("1");
@@ -44,7 +48,7 @@ test("the bodies of one cluster together are bounded, and give the bound back", 
 
 test.each([
   ["snapshot", "PUT", "west/snapshot"],
-  ["delta", "PATCH", "west/snapshot"],
+  ["delta", "PATCH", patchPath("west", 1)],
   ["renewal", "POST", "west/lease"],
 ])("a %s without a byte for pushIdleSeconds is given up with 408", async (_, method, path) => {
   const clock = new FakeClock();
@@ -80,7 +84,7 @@ test("a process that was busy for minutes does not blame the sender", async () =
   const { put } = await openPushApi({ clock });
   const body = halfBody();
   const waiting = put(undefined, { body: () => body.stream });
-  await body.send(JSON.stringify(shopSnapshot("west")));
+  await body.send(new TextDecoder().decode(snapshotBody(shopSnapshot("west"))));
   clock.stall(300_000);
   await clock.advance(0);
   body.end();

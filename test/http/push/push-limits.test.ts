@@ -6,6 +6,7 @@ import type { Limit } from "../../../src/limits/limit-counters.ts";
 import { PUSH_BOUNDS, pushLimitCases } from "../../conformance/cases/push-refusals.ts";
 import { checkCase, titled } from "../../conformance/http-case.ts";
 import { acknowledged, refusal } from "../../conformance/push-client.ts";
+import { headerLine, sealed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
 import { openPushApi } from "./push-api.ts";
 
@@ -56,7 +57,7 @@ describe("limits", () => {
     let finish = () => {};
     const stream = new ReadableStream<Uint8Array>({
       start(controller) {
-        controller.enqueue(new TextEncoder().encode(JSON.stringify(shopSnapshot("west"))));
+        controller.enqueue(snapshotBody(shopSnapshot("west")));
         finish = () => controller.close();
       },
     });
@@ -89,35 +90,24 @@ describe("limits", () => {
     );
     const slow = put(undefined, { body: () => stream });
     await counted.promise;
-    const body = JSON.stringify(shopSnapshot("east.eu"));
+    const body = snapshotBody(shopSnapshot("east.eu"));
     const refused = await refusal(send("PUT", "east.eu/snapshot", { token: "east-token", body }));
     expect(refused).toMatchObject({ status: 503, code: "BUSY" });
     expect(refused.headers.get("retry-after")).toBe("5");
     finish();
-    expect(await refusal(slow)).toMatchObject({ code: "INVALID_JSON" });
+    expect(await refusal(slow)).toMatchObject({ code: "END_MISSING" });
     for (let round = 0; round < 5; round++)
       await acknowledged(send("PUT", "east.eu/snapshot", { token: "east-token", body }));
   });
 
-  const listOf = (count: number) => `[${Array.from({ length: count }, () => "{}").join()}]`;
+  // Four values a line, in about 16 bytes; the key is wrong.
+  const listOf = (count: number) =>
+    sealed(headerLine("west"), ...Array.from({ length: count }, () => '["pods","x",{}]'));
+  const deep = (levels: number) => sealed(headerLine("west"), `["pods","a/b",${"[".repeat(levels)}`);
   const refusedFor: [string, Partial<PushLimits>, string, number, string, Limit][] = [
-    [
-      "deep JSON, before its end is there",
-      {},
-      "[".repeat(16_000_000),
-      400,
-      "JSON_TOO_DEEP",
-      "limits.pushLevels",
-    ],
-    [
-      "deep JSON of another limit",
-      { pushLevels: 3 },
-      '{"a":[{"b":{}}]}',
-      400,
-      "JSON_TOO_DEEP",
-      "limits.pushLevels",
-    ],
-    ["too many values", { pushValues: 1000 }, listOf(1000), 413, "TOO_MANY_VALUES", "limits.pushValues"],
+    ["deep JSON", {}, deep(1_000_000), 400, "JSON_TOO_DEEP", "limits.pushLevels"],
+    ["deep JSON of another limit", { pushLevels: 3 }, deep(3), 400, "JSON_TOO_DEEP", "limits.pushLevels"],
+    ["too many values", { pushValues: 1000 }, listOf(260), 413, "TOO_MANY_VALUES", "limits.pushValues"],
     ["too long", { pushSentBytes: 100 }, listOf(100), 413, "BODY_TOO_LARGE", "limits.pushSentBytes"],
     ["too long inside", { pushBytes: 100 }, listOf(100), 413, "BODY_TOO_LARGE", "limits.pushBytes"],
     [
@@ -160,7 +150,8 @@ describe("limits", () => {
   );
 
   test("a gzip bomb is refused while it is inflated, and counted", async () => {
-    const bomb = gzipSync(Buffer.alloc(60_000_000, " "), { level: 9 });
+    const line = `["pods","shop/${"0".repeat(480)}",{}]\n`;
+    const bomb = gzipSync(`${headerLine("west")}\n${line.repeat(120_000)}`, { level: 9 });
     const { put, limitCounters } = await openPushApi();
     expect(await refusal(put(undefined, { body: bomb, headers: gzip }))).toMatchObject({
       status: 413,
@@ -179,7 +170,7 @@ describe("limits", () => {
     expect(refused).toMatchObject({ status: 429, code: "TOO_MANY_REQUESTS" });
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(50);
     expect(limitCounters.counts().get("limits.pushesPerSecond")).toBe(1);
-    const body = JSON.stringify(shopSnapshot("east.eu"));
+    const body = snapshotBody(shopSnapshot("east.eu"));
     await acknowledged(send("PUT", "east.eu/snapshot", { token: "east-token", body }));
     // Nobody without its token takes anything of it.
     expect((await send("PUT", "east.eu/snapshot", { token: "west-token", body })).status).toBe(403);
@@ -191,10 +182,10 @@ describe("limits", () => {
       limits: { pushValues: 1000, pushValuesPerSecond: 1 },
     });
     for (let round = 0; round < 2; round++)
-      expect(await refusal(put(undefined, { body: listOf(450) }))).toMatchObject({
+      expect(await refusal(put(undefined, { body: listOf(225) }))).toMatchObject({
         code: "INVALID_SNAPSHOT",
       });
-    const refused = await refusal(put(undefined, { body: listOf(450) }));
+    const refused = await refusal(put(undefined, { body: listOf(225) }));
     expect(refused).toMatchObject({ status: 429, code: "TOO_MUCH_WORK" });
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(500);
     expect(limitCounters.counts().get("limits.pushValuesPerSecond")).toBe(1);
@@ -202,8 +193,8 @@ describe("limits", () => {
   });
 
   test("a snapshot in which all is wrong is not read to its end", async () => {
-    const entries = Array.from({ length: 200_000 }, (_, index) => `"a/b${index}":1`).join();
-    const body = `{"formatVersion":1,"clusterId":"west","namespaces":{},"imports":{},"findings":{},"exports":{${entries}}}`;
+    const entries = Array.from({ length: 100_000 }, (_, index) => `["exports","a/b${index}",{"x":1}]`);
+    const body = sealed(headerLine("west"), ...entries);
     const { put } = await openPushApi();
     const response = await put(undefined, { body });
     expect(response.status).toBe(422);

@@ -37,3 +37,29 @@ export function sealed(...texts: readonly string[]): string {
 function concat(lines: Iterable<Uint8Array>): Bytes {
   return new Uint8Array(Buffer.concat([...lines]));
 }
+
+/** What is sent to the push API: a snapshot, a delta on a generation, or a message as JSON. */
+export type PushContent = object & {
+  readonly clusterId?: unknown;
+  readonly baseGeneration?: number | undefined;
+  readonly patch?: object;
+};
+
+/** A request of the push API, as `GatewayClient.http` takes it. */
+export function pushed(
+  method: string,
+  path: string,
+  content: PushContent,
+  headers: Readonly<Record<string, string>> = {},
+): [path: string, { method: string; headers: Record<string, string>; body: Buffer }] {
+  const { patch, baseGeneration } = content;
+  const isJson = patch === undefined && !("clusterId" in content);
+  const type = { "content-type": isJson ? "application/json" : LINES_TYPE };
+  const clusterId = /\/clusters\/([^/]+)/.exec(path)?.[1] ?? "";
+  const body = isJson
+    ? Buffer.from(JSON.stringify(content))
+    : Buffer.from(patch === undefined ? snapshotBody(content) : patchBody(clusterId, patch));
+  const query =
+    patch === undefined ? "" : `${path.includes("?") ? "&" : "?"}baseGeneration=${baseGeneration}`;
+  return [path + query, { method, headers: { ...type, ...headers }, body }];
+}

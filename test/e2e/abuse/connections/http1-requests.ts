@@ -15,7 +15,7 @@ const DNS = "content-type: application/dns-message\r\n";
 const SIZED = `${DNS}content-length: ${QUERY.length}\r\n`;
 const CHUNKED = `${DNS}transfer-encoding: chunked\r\n`;
 const CLUSTER = "/api/v1/clusters/cluster-b";
-const PUSHED = '{"clusterId":"cluster-b","exports":';
+const PUSHED = '{"formatVersion":2,"clusterId":"cluster-b"}\n["exports",';
 
 type Part = string | Buffer;
 
@@ -109,7 +109,7 @@ const broken: readonly Http1Request[] = [
 /** Pushes that change nothing, since the body is no snapshot. */
 function pushes(token: string): Http1Request[] {
   const fields = (authorization: string) =>
-    `content-type: application/json\r\nauthorization: ${authorization}\r\ncontent-length: ${PUSHED.length}\r\n`;
+    `content-type: application/x-ndjson\r\nauthorization: ${authorization}\r\ncontent-length: ${PUSHED.length}\r\n`;
   return ["PUT", "PATCH"].flatMap((method) =>
     ["Bearer wrong", `Bearer ${token}`].map((authorization) =>
       request(

@@ -56,7 +56,7 @@ const tls = (protocol?: "h2" | "http/1.1") => () => openTls(port, gateway.ca, pr
 const tcp = () => openTcp(port);
 const inClear = () => openTcp(Number(new URL(clear.url).port));
 const push = () =>
-  `PUT /api/v1/clusters/cluster-a/snapshot HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer ${gateway.tokenFor("cluster-a")}\r\n`;
+  `PUT /api/v1/clusters/cluster-a/snapshot HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\nauthorization: Bearer ${gateway.tokenFor("cluster-a")}\r\n`;
 
 /** Headers on the first stream of an HTTP/2 connection. */
 const headers = (flags: number, length = 0) => {

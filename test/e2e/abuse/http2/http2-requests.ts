@@ -14,7 +14,7 @@ export interface Http2Request {
 const QUERY = queryBytes({ name: WEB, type: "A" }, 0);
 const DNS = { "content-type": "application/dns-message" };
 const SIZED = { ...DNS, "content-length": String(QUERY.length) };
-const JSON_BODY = { "content-type": "application/json" };
+const LINES = { "content-type": "application/x-ndjson" };
 const WHOLE = Flag.END_HEADERS | Flag.END_STREAM;
 const CANCEL = uint32(8);
 const TRAILERS = Buffer.from([0, 1, 0x78, 1, 0x79]);
@@ -132,9 +132,9 @@ const others: readonly Http2Request[] = [
 
 /** Pushes that change nothing: by strangers, and by a cluster whose body is no snapshot. */
 function pushes(token: string): Http2Request[] {
-  const body = Buffer.from('{"clusterId":"cluster-b","exports":');
+  const body = Buffer.from('{"formatVersion":2,"clusterId":"cluster-b"}\n["exports",');
   const as = (authorization?: string): Fields =>
-    authorization === undefined ? JSON_BODY : { ...JSON_BODY, authorization };
+    authorization === undefined ? LINES : { ...LINES, authorization };
   return [
     bare("GET", CLUSTER),
     bare("GET", CLUSTER, { authorization: `Bearer ${token}` }),

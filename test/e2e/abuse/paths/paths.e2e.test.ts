@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LINES_TYPE, pushed, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
 import { emptySnapshot, shopSnapshot } from "../../../snapshot/worlds.ts";
 import { type GatewayProcess, startGateway } from "../../processes.ts";
 import { temporaryFolder } from "../../servers/folders.ts";
@@ -43,14 +44,10 @@ describe("text in the place of cluster ids, on every route", () => {
 
   const fields = (token: string) => ({
     authorization: `Bearer ${token}`,
-    "content-type": "application/json",
+    "content-type": LINES_TYPE,
   });
   const push = (token: string, method: string, id: string, body: object) =>
-    gateway.http(`/api/v1/clusters/${id}/snapshot`, {
-      method,
-      headers: fields(gateway.tokenFor(token)),
-      body: JSON.stringify(body),
-    });
+    gateway.http(...pushed(method, `/api/v1/clusters/${id}/snapshot`, body, fields(gateway.tokenFor(token))));
 
   test("the list of routes equals the application's", () => {
     const paths = routes.map(({ path }) => path);
@@ -63,7 +60,7 @@ describe("text in the place of cluster ids, on every route", () => {
   test.each(traversals)("%j has no effect, and creates no file", async (id) => {
     const root = dirname(gateway.stateDir);
     const before = { files: filesOf(root), clusters: await clusters() };
-    const body = Buffer.from(JSON.stringify(emptySnapshot(id)));
+    const body = Buffer.from(snapshotBody(emptySnapshot(id)));
     const asked = pathsWith(routes, id).flatMap((path) => METHODS.map((method) => ({ path, method })));
     const own = gateway.tokenFor("east");
     const faults: string[] = [];

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LINES_TYPE, pushed } from "../../../snapshot/lines/push-lines.ts";
 import { headlessExport, shopSnapshot } from "../../../snapshot/worlds.ts";
 import { type GatewayProcess, startGateway } from "../../processes.ts";
 import { openTls } from "../harness/slow-client.ts";
@@ -8,7 +9,7 @@ import { openTls } from "../harness/slow-client.ts";
 const KIB = 1024;
 /** Two whole bodies fill the common budget. */
 const LIMITS = { pushBytes: 512 * KIB, pushBytesInFlight: 1024 * KIB, pushIdleSeconds: 3 };
-const HALF = Buffer.from(`{${" ".repeat(LIMITS.pushBytes - 8)}`);
+const HALF = Buffer.from(`[${" ".repeat(LIMITS.pushBytes - 8)}`);
 const DECLARED = LIMITS.pushBytes + 1000;
 const ATTACKERS = ["hostile-a", "hostile-b"];
 
@@ -32,7 +33,7 @@ afterAll(() => gateway?.stop());
 const path = (clusterId: string) => `/api/v1/clusters/${clusterId}/snapshot`;
 const fields = (clusterId: string) => ({
   authorization: `Bearer ${gateway.tokenFor(clusterId)}`,
-  "content-type": "application/json",
+  "content-type": LINES_TYPE,
 });
 
 async function overHttp1(clusterId: string): Promise<HalfBody> {
@@ -63,11 +64,8 @@ async function overHttp2(clusterId: string): Promise<HalfBody> {
 }
 
 const send = async (method: string, target: string, body: object) => {
-  const answer = await gateway.http(target, {
-    method,
-    headers: fields("healthy"),
-    body: JSON.stringify(body),
-  });
+  const { authorization } = fields("healthy");
+  const answer = await gateway.http(...pushed(method, target, body, { authorization }));
   return { status: answer.status, ...answer.json<{ generation: number; code?: string }>() };
 };
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ExportedService } from "../../../../src/snapshot/schema.ts";
+import { pushed } from "../../../snapshot/lines/push-lines.ts";
 import { emptySnapshot, headlessExport } from "../../../snapshot/worlds.ts";
 import { answered } from "../../answers.ts";
 import type { GatewayProcess } from "../../processes.ts";
@@ -105,14 +106,9 @@ export class HealthyCluster {
 
   async #push(method: "PUT" | "PATCH" | "POST", body: object): Promise<void> {
     const last = method === "POST" ? "lease" : "snapshot";
-    const { status, text } = await this.#gateway.http(`/api/v1/clusters/${this.#id}/${last}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${this.#gateway.tokenFor(this.#id)}`,
-        "content-type": "application/json",
-      },
-      body: JSON.stringify(body),
-    });
+    const path = `/api/v1/clusters/${this.#id}/${last}`;
+    const authorization = `Bearer ${this.#gateway.tokenFor(this.#id)}`;
+    const { status, text } = await this.#gateway.http(...pushed(method, path, body, { authorization }));
     if (status !== 200) throw new Error(`${method} of ${this.#id}: ${status} ${text}`);
     this.#generation = (JSON.parse(text) as { generation: number }).generation;
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { ClusterSnapshot, ExportedService } from "../../../../src/snapshot/schema.ts";
+import { headerLine, LINES_TYPE, pushed, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
 import { emptySnapshot, headlessExport } from "../../../snapshot/worlds.ts";
 import type { GatewayProcess } from "../../processes.ts";
 import type { Random } from "../harness/random.ts";
@@ -8,6 +9,8 @@ import { openTls } from "../harness/slow-client.ts";
 import { SHARED } from "./healthy-cluster.ts";
 
 const MIB = 1024 * 1024;
+/** 1 KiB, of which the same follows. */
+const BOMB_LINE = `["pods","shop/${"0".repeat(1006)}",{}]\n`;
 /** Possible; before ServiceExports existed; in the future. */
 const CLAIMED_TIMES = ["2023-01-01T00:00:00Z", "2019-01-01T00:00:00Z", "2099-01-01T00:00:00Z"];
 
@@ -59,7 +62,7 @@ export class HostileCluster {
         return this.#send(
           random.pick(["PUT", "PATCH", "DELETE"]),
           random.once(2) ? "/snapshot" : "",
-          JSON.stringify(emptySnapshot(random.pick(this.#others))),
+          Buffer.from(snapshotBody(emptySnapshot(random.pick(this.#others)))),
           random.pick(this.#others),
         );
       case 8:
@@ -114,7 +117,13 @@ export class HostileCluster {
   }
 
   #bomb(): Promise<void> {
-    return this.#send("PUT", "/snapshot", gzipSync(Buffer.alloc(64 * MIB)), this.#id, "gzip");
+    return this.#send(
+      "PUT",
+      "/snapshot",
+      gzipSync(`${headerLine(this.#id)}\n${BOMB_LINE.repeat(64 * 1024)}`),
+      this.#id,
+      "gzip",
+    );
   }
 
   /** A body of which the second half never comes. */
@@ -124,14 +133,15 @@ export class HostileCluster {
     socket.write(
       `PUT /api/v1/clusters/${this.#id}/snapshot HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${this.#gateway.tokenFor(
         this.#id,
-      )}\r\nContent-Type: application/json\r\nContent-Length: ${MIB}\r\n\r\n{${" ".repeat(this.#random.below(MIB / 2))}`,
+      )}\r\nContent-Type: ${LINES_TYPE}\r\nContent-Length: ${MIB}\r\n\r\n{${" ".repeat(this.#random.below(MIB / 2))}`,
     );
     await sleep(this.#random.below(3000));
     socket.destroy();
   }
 
   #push(method: string, body: object): Promise<void> {
-    return this.#send(method, method === "POST" ? "/lease" : "/snapshot", JSON.stringify(body));
+    const path = `/api/v1/clusters/${this.#id}/${method === "POST" ? "lease" : "snapshot"}`;
+    return this.#request(...pushed(method, path, body));
   }
 
   async #send(
@@ -141,15 +151,23 @@ export class HostileCluster {
     about = this.#id,
     encoding = "",
   ): Promise<void> {
-    const response = await this.#gateway.http(`/api/v1/clusters/${about}${rest}`, {
+    await this.#request(`/api/v1/clusters/${about}${rest}`, {
       method,
       headers: {
-        authorization: `Bearer ${this.#gateway.tokenFor(this.#id)}`,
-        "content-type": "application/json",
+        "content-type": LINES_TYPE,
         ...(encoding !== "" && { "content-encoding": encoding }),
       },
       ...(body !== undefined && { body }),
     });
+  }
+
+  async #request(
+    path: string,
+    sent: { method: string; headers: Record<string, string>; body?: string | Buffer },
+  ): Promise<void> {
+    const authorization = `Bearer ${this.#gateway.tokenFor(this.#id)}`;
+    const headers = { ...sent.headers, authorization };
+    const response = await this.#gateway.http(path, { ...sent, headers });
     this.statuses.set(response.status, (this.statuses.get(response.status) ?? 0) + 1);
     const { generation } = response.status === 200 ? response.json<{ generation?: number }>() : {};
     if (generation !== undefined) this.#generation = generation;

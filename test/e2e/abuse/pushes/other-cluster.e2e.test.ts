@@ -4,6 +4,7 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { Agent, type Dispatcher, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeAuthority, makeClient, type PemPair } from "../../../hosts/client-certificates.ts";
+import { LINES_TYPE, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../../snapshot/worlds.ts";
 import { type GatewayProcess, startGateway } from "../../processes.ts";
 import { temporaryFolder } from "../../servers/folders.ts";
@@ -73,10 +74,10 @@ describe("a cluster's credential on every route for another cluster", () => {
         method: method as Dispatcher.HttpMethod,
         dispatcher,
         headers: {
-          "content-type": "application/json",
+          "content-type": LINES_TYPE,
           ...(authorization !== undefined && { authorization }),
         },
-        body: sends ? JSON.stringify(shopSnapshot(about, 3)) : null,
+        body: sends ? snapshotBody(shopSnapshot(about, 3)) : null,
       });
       await body.dump();
       return statusCode;

@@ -1,4 +1,6 @@
-import { emptySnapshot, headlessExport } from "../../../snapshot/worlds.ts";
+import { COLLECTIONS } from "../../../../src/snapshot/parse.ts";
+import { headerLine, sealed } from "../../../snapshot/lines/push-lines.ts";
+import { headlessExport } from "../../../snapshot/worlds.ts";
 
 /** Members that every object has without being given them. */
 export const PROTOTYPE_NAMES = [
@@ -13,6 +15,7 @@ export const PROTOTYPE_NAMES = [
 export const POLLUTED = "polluted";
 
 const VALUES = [`{"${POLLUTED}":true}`, `{"prototype":{"${POLLUTED}":true}}`, `"${POLLUTED}"`, "null", "{}"];
+const TABLES: ReadonlySet<string> = new Set(COLLECTIONS);
 const EXPORT = JSON.stringify(headlessExport(1));
 
 /** Where in a snapshot such a name may stand, with what fits there beside values that do not. */
@@ -65,12 +68,26 @@ export const prototypeBodies: readonly PrototypeBody[] = PLACES.flatMap(([place,
   ),
 );
 
-/** A whole snapshot with these members; of two with one name the second counts. */
+/** A whole snapshot with these members. */
 export function snapshotWith(clusterId: string, members: string): string {
-  return JSON.stringify(emptySnapshot(clusterId)).replace(/\}$/, `,${members}}`);
+  return sealed(headerLine(clusterId), ...linesWith(members));
 }
 
-/** A delta on a generation with these members. */
-export function deltaWith(baseGeneration: number, members: string): string {
-  return `{"baseGeneration":${baseGeneration},"patch":{${members}},"__proto__":{"${POLLUTED}":true}}`;
+/** A delta with these members, and a member of such a name in the first line. */
+export function deltaWith(clusterId: string, members: string): string {
+  return sealed(
+    headerLine(clusterId),
+    ...linesWith(members),
+    `["pods","a/b",{"__proto__":{"${POLLUTED}":true}}]`,
+  );
+}
+
+/** Lines with what the members of a snapshot say; each key of a table is one of a line. */
+function linesWith(members: string): string[] {
+  const snapshot = JSON.parse(`{${members}}`) as Record<string, unknown>;
+  return Object.entries(snapshot).flatMap(([name, table]) =>
+    typeof table === "object" && table !== null && TABLES.has(name)
+      ? Object.entries(table).map(([key, value]) => JSON.stringify([name, key, value]))
+      : [JSON.stringify([name, table])],
+  );
 }

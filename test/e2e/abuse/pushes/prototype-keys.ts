@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { LINES_TYPE, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../../snapshot/worlds.ts";
 import type { GatewayClient, HttpAnswer } from "../../gateway-client.ts";
 import { deltaWith, POLLUTED, PROTOTYPE_NAMES, prototypeBodies, snapshotWith } from "./prototype-bodies.ts";
@@ -6,12 +7,18 @@ import { deltaWith, POLLUTED, PROTOTYPE_NAMES, prototypeBodies, snapshotWith } f
 const WEB = "web.shop.svc.clusterset.local";
 
 /** A push of `clusterId` with its own token. */
-function push(gateway: GatewayClient, clusterId: string, method: string, body: string): Promise<HttpAnswer> {
-  return gateway.http(`/api/v1/clusters/${clusterId}/snapshot`, {
+function push(
+  gateway: GatewayClient,
+  clusterId: string,
+  method: string,
+  body: string | Buffer,
+  query = "",
+): Promise<HttpAnswer> {
+  return gateway.http(`/api/v1/clusters/${clusterId}/snapshot${query}`, {
     method,
     headers: {
       authorization: `Bearer ${gateway.tokenFor(clusterId)}`,
-      "content-type": "application/json",
+      "content-type": LINES_TYPE,
     },
     body,
   });
@@ -27,15 +34,18 @@ export async function expectNoPollution(
   other: string,
   each: number,
 ): Promise<void> {
-  expect((await push(gateway, other, "PUT", JSON.stringify(shopSnapshot(other, 2)))).status).toBe(200);
+  expect((await push(gateway, other, "PUT", Buffer.from(snapshotBody(shopSnapshot(other, 2))))).status).toBe(
+    200,
+  );
   const before = await seen(gateway, other);
   const statuses = new Set<number>();
   for (const { title, members } of prototypeBodies.filter((_, index) => index % each === 0)) {
     const whole = await push(gateway, attacker, "PUT", snapshotWith(attacker, members));
     const { generation } = (
-      await push(gateway, attacker, "PUT", JSON.stringify(shopSnapshot(attacker, 0)))
+      await push(gateway, attacker, "PUT", Buffer.from(snapshotBody(shopSnapshot(attacker, 0))))
     ).json<{ generation: number }>();
-    const delta = await push(gateway, attacker, "PATCH", deltaWith(generation, members));
+    const base = `?baseGeneration=${generation}`;
+    const delta = await push(gateway, attacker, "PATCH", deltaWith(attacker, members), base);
     for (const { status, text } of [whole, delta]) {
       statuses.add(status);
       expect([title, status, [200, 400, 422].includes(status)]).toEqual([title, status, true]);
@@ -44,8 +54,8 @@ export async function expectNoPollution(
     }
   }
   // What fits is taken, what does not is refused.
-  expect([...statuses].sort()).toEqual([200, 422]);
-  await push(gateway, attacker, "PUT", JSON.stringify(shopSnapshot(attacker, 0)));
+  expect([...statuses].sort()).toEqual([200, 400, 422]);
+  await push(gateway, attacker, "PUT", Buffer.from(snapshotBody(shopSnapshot(attacker, 0))));
   expect(await seen(gateway, other)).toEqual(before);
 }
 

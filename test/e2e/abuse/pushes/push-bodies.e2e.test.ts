@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { emptySnapshot, shopSnapshot } from "../../../snapshot/worlds.ts";
+import { headerLine, LINES_TYPE, sealed, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
+import { shopSnapshot } from "../../../snapshot/worlds.ts";
 import type { HttpAnswer } from "../../gateway-client.ts";
 import { type GatewayProcess, startGateway } from "../../processes.ts";
 import { Bystander } from "../harness/bystander.ts";
@@ -31,7 +32,7 @@ describe("malicious pushes change nothing, and other clients are answered meanwh
       leaseSeconds: 600,
       config: { limits: { requestSeconds: 2, idleSeconds: 2 } },
     });
-    expect((await put(JSON.stringify(shopSnapshot("east", 2)))).status).toBe(200);
+    expect((await put(Buffer.from(snapshotBody(shopSnapshot("east", 2))))).status).toBe(200);
   });
   afterAll(() => gateway?.stop());
   beforeEach(async () => {
@@ -51,20 +52,24 @@ describe("malicious pushes change nothing, and other clients are answered meanwh
       method: "PUT",
       headers: {
         authorization: `Bearer ${gateway.tokenFor("east")}`,
-        "content-type": "application/json",
+        "content-type": LINES_TYPE,
         ...fields,
       },
       body,
     });
   const zipped = { "content-encoding": "gzip" };
-  /** A snapshot with a further member, which counts where there is one of its name already. */
-  const having = (member: string) => JSON.stringify(emptySnapshot("east")).replace(/\}$/, `,${member}}`);
+  const HEADER = headerLine("east");
+  /** A whole state with these changes. */
+  const having = (...changes: readonly string[]) => sealed(HEADER, ...changes);
+  /** About 1 KiB. */
+  const VALID_LINE = `["findings","${"0".repeat(960)}",{"reason":"a","kind":"a","name":"a","message":"a"}]\n`;
 
   test.each([
     ["zeros, 1,000 to one", () => gzipSync(Buffer.alloc(256 * MIB)), 413],
-    ["a snapshot with spaces", () => gzipSync(having(`"x":"${" ".repeat(128 * MIB)}"`)), 413],
+    ["a line with spaces", () => gzipSync(having(`["pods","a/b",{"x":"${" ".repeat(128 * MIB)}"}]`)), 413],
+    ["the same line again and again", () => gzipSync(`${HEADER}\n${VALID_LINE.repeat(128 * 1024)}`), 413],
     ["in itself", () => gzipSync(gzipSync(Buffer.alloc(64 * MIB))), 400],
-    ["that is cut off", () => gzipSync(JSON.stringify(emptySnapshot("east"))).subarray(0, -9), 400],
+    ["that is cut off", () => gzipSync(having()).subarray(0, -9), 400],
     ["with something behind it", () => Buffer.concat([gzipSync("{}"), Buffer.alloc(MIB)]), 400],
     ["that is none", () => Buffer.alloc(MIB, 0x1f), 400],
   ])("gzip: %s", async (_, body, status) => {
@@ -87,47 +92,55 @@ describe("malicious pushes change nothing, and other clients are answered meanwh
     ["arrays that never end", "[".repeat(LEVELS)],
     ["objects", `${'{"a":'.repeat(LEVELS)}1${"}".repeat(LEVELS)}`],
     ["both, with strings full of brackets between", `${'[{"]}\\"":'.repeat(LEVELS)}1`],
-    ["within a snapshot", having(`"exports":${'{"a/b":'.repeat(LEVELS)}1${"}".repeat(LEVELS)}`)],
   ];
   test.each(nested)("JSON of 100,000 levels: %s", async (_, text) => {
-    for (const answer of [await put(text), await put(gzipSync(text), zipped)]) {
+    const body = `${HEADER}\n["pods","a/b",${text}]\n`;
+    for (const answer of [await put(body), await put(gzipSync(body), zipped)]) {
       expect(answer.status).toBe(400);
       expect(answer.text).toContain("JSON_TOO_DEEP");
     }
   });
 
   test.each<[string, () => string, number[]]>([
+    ["200,000 namespaces", () => having(...lines(200_000, (n) => `["namespaces","n${n}",{}]`)), [413, 422]],
     [
-      "200,000 namespaces",
-      () => having(`"namespaces":{${entries(200_000, (n) => `"n${n}":{}`)}}`),
+      "8,000 fields that nobody knows",
+      () => having(`["pods","a/b",{${entries(8000, (n) => `"x${n}":1`)}}]`),
       [413, 422],
     ],
-    ["200,000 fields that nobody knows", () => having(entries(200_000, (n) => `"x${n}":{}`)), [413, 422]],
     [
       "200,000 exports, each with something wrong",
-      () => having(`"exports":{${entries(200_000, (n) => `"a/b${n}":1`)}}`),
+      () => having(...lines(200_000, (n) => `["exports","a/b${n}",{"x":1}]`)),
       [413, 422],
     ],
-    ["one array of a million elements", () => having(`"pods":[${entries(1_000_000, String)}]`), [413, 422]],
+    [
+      "one array of 100,000 elements",
+      () => having(`["topology",{"zones":[${entries(100_000, String)}]}]`),
+      [413, 422],
+    ],
     [
       "a cluster id that comes twice, the second of which is another cluster's",
-      () => having(`"clusterId":"west"`),
-      [422],
+      () => sealed('{"formatVersion":2,"clusterId":"east","clusterId":"west"}'),
+      [400],
     ],
-    ["numbers beyond all bounds", () => having(`"formatVersion":1e99999`), [422]],
-    ["what is no number", () => having(`"x":NaN`), [400]],
+    ["numbers beyond all bounds", () => sealed('{"formatVersion":1e99999,"clusterId":"east"}'), [422]],
+    ["what is no number", () => having('["pods","a/b",{"x":NaN}]'), [400]],
     ["octets that are no UTF-8", () => "", [400]],
-    ["half a character", () => having(`"exports":{"shop/\\ud800":1}`), [422]],
-    ["a name with a NUL", () => having(`"namespaces":{"a\\u0000b":{}}`), [422]],
-    ["one character", () => "{", [400]],
+    ["half a character", () => having('["exports","shop/\\ud800",{}]'), [422]],
+    ["a name with a NUL", () => having('["namespaces","a\\u0000b",{}]'), [422]],
+    ["one character", () => "{\n", [400]],
     ["nothing", () => "", [400]],
-    ["null", () => "null", [422]],
+    ["null", () => "null\n", [400]],
   ])("JSON: %s", async (title, text, statuses) => {
-    const body = title.includes("UTF-8") ? Buffer.from([0x22, 0xc0, 0xae, 0xff, 0x22]) : text();
+    const body = title.includes("UTF-8") ? Buffer.from([0x22, 0xc0, 0xae, 0xff, 0x22, 0x0a]) : text();
     const { status } = await put(body);
     expect(statuses).toContain(status);
   });
 });
+
+function lines(count: number, line: (n: number) => string): string[] {
+  return Array.from({ length: count }, (_, index) => line(index));
+}
 
 function entries(count: number, entry: (n: number) => string): string {
   return Array.from({ length: count }, (_, index) => entry(index)).join(",");

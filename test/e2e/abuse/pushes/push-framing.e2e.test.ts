@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { LINES_TYPE, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
 import { emptySnapshot, shopSnapshot } from "../../../snapshot/worlds.ts";
 import { type GatewayProcess, startGateway } from "../../processes.ts";
 import { dripUntilClosed, openTls } from "../harness/slow-client.ts";
@@ -14,8 +15,8 @@ describe("pushes with a wrong length change nothing", () => {
     gateway = await startGateway({ clusters: ["east"], leaseSeconds: 600, config: { limits: LIMITS } });
     const { status } = await gateway.http(PATH, {
       method: "PUT",
-      headers: { authorization: `Bearer ${gateway.tokenFor("east")}`, "content-type": "application/json" },
-      body: JSON.stringify(shopSnapshot("east", 2)),
+      headers: { authorization: `Bearer ${gateway.tokenFor("east")}`, "content-type": LINES_TYPE },
+      body: Buffer.from(snapshotBody(shopSnapshot("east", 2))),
     });
     expect(status).toBe(200);
     before = filesOf(gateway.stateDir);
@@ -27,8 +28,8 @@ describe("pushes with a wrong length change nothing", () => {
   });
 
   const head = (fields: string, authorized = true) =>
-    `PUT ${PATH} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n${authorized ? `authorization: Bearer ${gateway.tokenFor("east")}\r\n` : ""}${fields}\r\n\r\n`;
-  const body = JSON.stringify(emptySnapshot("east"));
+    `PUT ${PATH} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${LINES_TYPE}\r\n${authorized ? `authorization: Bearer ${gateway.tokenFor("east")}\r\n` : ""}${fields}\r\n\r\n`;
+  const body = Buffer.from(snapshotBody(emptySnapshot("east"))).toString();
   const length = body.length;
   const chunk = `${length.toString(16)}\r\n${body}\r\n`;
   const GET = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";

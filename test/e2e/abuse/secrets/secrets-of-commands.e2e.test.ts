@@ -113,7 +113,7 @@ test("a secondary with an unreachable primary logs no secret", async () => {
   });
   const headers = {
     authorization: `Bearer ${canaries.make("push token")}`,
-    "content-type": "application/json",
+    "content-type": "application/x-ndjson",
   };
   const path = "/api/v1/clusters/east/snapshot";
   const answers = [

@@ -2,6 +2,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pushed } from "../../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../../snapshot/worlds.ts";
 import { type GatewayProcess, startGateway } from "../../processes.ts";
 import { queryBytes } from "../../servers/dns.ts";
@@ -73,14 +74,14 @@ describe("secrets of a gateway at the log level debug", () => {
   let oidc: string;
 
   /** A request, whose answer is searched. */
-  async function ask(method: string, path: string, authorization?: string, json?: unknown) {
+  async function ask(method: string, path: string, authorization?: string, json?: object) {
     const headers = {
       ...(path.includes("dns=") && MESSAGE),
-      ...(json !== undefined && { "content-type": "application/json" }),
       ...(authorization !== undefined && { authorization }),
     };
-    const body = json === undefined ? {} : { body: JSON.stringify(json) };
-    const answer = await gateway.http(path, { method, headers, ...body });
+    const answer = await (json === undefined
+      ? gateway.http(path, { method, headers })
+      : gateway.http(...pushed(method, path, json, headers)));
     const told = `${JSON.stringify(answer.headers)}\n${answer.text}`;
     leaks.push(...canaries.foundIn(`${method} ${path}: ${answer.status}`, told));
     return answer;
