@@ -1,14 +1,34 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { changeTables } from "../../src/snapshot/entry-changes.ts";
+import { applyLines } from "../../src/snapshot/lines/apply-lines.ts";
+import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
-import { applyPatch } from "../../src/snapshot/patch.ts";
+import { readAll } from "./lines/bytes.ts";
+import { sealed, snapshotBody } from "./lines/push-lines.ts";
 
-test("the examples of docs/reference/snapshot-format.md are a snapshot and a delta on it", () => {
-  const text = readFileSync(join(import.meta.dirname, "../../docs/reference/snapshot-format.md"), "utf8");
-  const [snapshot, delta] = [...text.matchAll(/```json\n(.*?)```/gs)].map(([, json]) => JSON.parse(json!));
-  const patched = applyPatch(parseSnapshot(snapshot), delta);
+/** The blocks of a page in JSON. */
+function examplesOf(page: string): string[] {
+  const text = readFileSync(join(import.meta.dirname, "../../docs/reference", page), "utf8");
+  return [...text.matchAll(/```json\n(.*?)```/gs)].map(([, json]) => json!);
+}
+
+const held = parseSnapshot(JSON.parse(examplesOf("snapshot-format.md")[0]!));
+const [lines, delta] = examplesOf("push-api.md").filter((text) => text.includes('["exports"'));
+const [header, ...changes] = lines!.trim().split("\n").slice(0, -1);
+
+test("the line of docs/reference/push-api.md is a delta on the snapshot of docs/reference/snapshot-format.md", () => {
+  const read = readAll([Buffer.from(sealed(header!, delta!.trim()))]).map(({ change }) => change);
+  const patched = changeTables(held, applyLines(heldSnapshot(held), read, "changes"));
   const { members } = patched.exports["shop/web"]!.endpoints["http/TCP/8080"]!;
   expect(members["10.0.0.8#web-1"]?.ready).toBe(true);
   expect(Object.keys(members)).toHaveLength(2);
+});
+
+test("the lines of docs/reference/push-api.md are a whole push of that cluster", () => {
+  const read = readAll([Buffer.from(sealed(header!, ...changes))]).map(({ change }) => change);
+  const { entries } = applyLines(heldSnapshot(held), read, "whole");
+  expect(entries.filter(({ entry }) => entry !== undefined).map(({ key }) => key)).toEqual(["shop/web"]);
+  expect(new TextDecoder().decode(snapshotBody(held)).split("\n")[0]).toBe(header);
 });
