@@ -37,15 +37,18 @@ const NEVER_SHED = /^[^?#]*\/(?:dns-query|healthz|readyz|metrics)(?:[?#]|$)/;
  */
 const PUSH = /^(?:https?:\/\/[^/]*)?\/api\/v1\/clusters\/[^?#]/;
 
+/** What secondaries take changes over by. It needs a credential, too, and reads no body. */
+const TRANSFER = /^(?:https?:\/\/[^/]*)?\/api\/v1\/transfer\/[^?#]/;
+
 const TOO_MANY = "this client sends too many requests: try again later";
-const BUSY = "the gateway is overloaded: DNS is answered and pushes are taken, everything else must wait";
+const BUSY = "the gateway is overloaded: DNS, pushes and transfer go on, everything else must wait";
 
 /** The gate in front of all resources; undefined where it would let everything pass. */
 export function createRequestGate(parts: RequestGateParts): RequestGate | undefined {
   const { rate, clientAddress = socketAddress, load, counters, refuse, onRefusal } = parts;
   const dnsPaths = new Set(parts.dnsPaths);
   const canWait = ({ method, url }: HttpRequest) =>
-    !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url)) && (isRead(method) || !PUSH.test(url));
+    !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url)) && !(isRead(method) ? TRANSFER : PUSH).test(url);
   if (rate === undefined && load === undefined) return undefined;
   return (request) => {
     if (load?.isHigh && canWait(request)) {
