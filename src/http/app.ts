@@ -24,6 +24,7 @@ import { createRefuse, NOTHING_HERE } from "./exchange/refusal.ts";
 import { pathOf, ReroutedRequest } from "./exchange/request-path.ts";
 import { mountHealthRoutes } from "./health-routes.ts";
 import { createJsonRoute, createResolveRoute } from "./json/json-route.ts";
+import type { KnowsHost } from "./known-hosts.ts";
 import { AccessCounters } from "./metrics/access-counters.ts";
 import { notFoundPage } from "./pages/not-found-page.ts";
 import { pageResponse } from "./pages/page.ts";
@@ -64,6 +65,8 @@ export interface AppParts
   readonly queryBytes?: number;
   /** The rate of requests of each client. Default: no limit. */
   readonly rate?: ClientRate | undefined;
+  /** Requests for other hosts get 421. Default: none do. */
+  readonly knowsHost?: KnowsHost | undefined;
   /** The load of the process, above which requests that can wait get 503. Default: none. */
   readonly load?: Load | undefined;
   /** Takes pushes and the like that are turned away before any route sees them. */
@@ -105,7 +108,7 @@ export function createApp(parts: AppParts): App {
   const openOrigins = originsOf(allowedOrigins, access.rules.public !== undefined);
   const refuse = createRefuse(openOrigins, counters);
   const gate = createRequestGate({
-    ...{ rate: parts.rate, load: parts.load, clientAddress, refuse },
+    ...{ rate: parts.rate, load: parts.load, knowsHost: parts.knowsHost, clientAddress, refuse },
     counters: counters.limits,
     dnsPaths: dnsPaths(policies),
     onRefusal: auditTurnedAway({ audit: parts.audit, clientAddress }),
