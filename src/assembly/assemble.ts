@@ -6,6 +6,7 @@ import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import { type App, createApp } from "../http/app.ts";
 import { NO_ORIGIN } from "../http/exchange/cross-origin.ts";
+import { knownHosts } from "../http/known-hosts.ts";
 import { AccessCounters } from "../http/metrics/access-counters.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import { ClientRate } from "../limits/client-rate.ts";
@@ -46,6 +47,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
   const { gateway, pushRoutes, transferRoutes } = answers;
   const { reach = () => ({ outside: config.outsideZones }) } = platform;
   const { requestsPerSecond } = config.clients;
+  const publicNames = config.publicUrl === undefined ? [] : [new URL(config.publicUrl).hostname];
   const app = createApp({
     ...{ access, gateway, counters, accessCounters, version, pushRoutes },
     ...(transferRoutes && { transferRoutes }),
@@ -68,6 +70,8 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     },
     rate: requestsPerSecond === 0 ? undefined : new ClientRate(clientRequests(config.clients)),
     load: platform.load,
+    // Where neither a certificate nor a rule keeps pages of strangers out.
+    ...(platform.isOpenToItsNetwork && platform.isInClear && { knowsHost: knownHosts(publicNames) }),
     audit,
     allowedOrigins: config.cors.origins ?? (platform.isOpenToItsNetwork ? NO_ORIGIN : "*"),
     queryBytes: config.limits.queryBytes,

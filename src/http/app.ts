@@ -20,6 +20,7 @@ import { createRefuse, NOTHING_HERE } from "./exchange/refusal.ts";
 import { pathOf } from "./exchange/request-path.ts";
 import { createHono, type OwnRoutes } from "./hono-routes.ts";
 import { createJsonRoute, createResolveRoute } from "./json/json-route.ts";
+import type { KnowsHost } from "./known-hosts.ts";
 import { AccessCounters } from "./metrics/access-counters.ts";
 import { createRequestGate } from "./request-gate.ts";
 import { createRuleAnswers, type RuleAnswers, type RuleParts, type SharedParts } from "./rule-answers.ts";
@@ -45,6 +46,8 @@ export interface AppParts
   readonly queryBytes?: number;
   /** The limit on requests of each client. Default: none. */
   readonly rate?: ClientRate | undefined;
+  /** Requests for other hosts get 421. Default: none do. */
+  readonly knowsHost?: KnowsHost | undefined;
   /** The load of the process, above which requests that can wait get 503. Default: none. */
   readonly load?: Load | undefined;
   /** Audits requests of APIs that are rejected before any route. */
@@ -86,7 +89,7 @@ export function createApp(parts: AppParts): App {
   const openOrigins = originsOf(allowedOrigins, access.rules.public !== undefined);
   const refuse = createRefuse(openOrigins, counters);
   const gate = createRequestGate({
-    ...{ rate: parts.rate, load: parts.load, clientAddress, refuse },
+    ...{ rate: parts.rate, load: parts.load, knowsHost: parts.knowsHost, clientAddress, refuse },
     counters: counters.limits,
     dnsPaths: dnsPaths(policies),
     onRefusal: auditTurnedAway({ audit: parts.audit, clientAddress }),

@@ -118,6 +118,7 @@ async function startParts(
     ...{ counters, accessCounters, clientTests, audit, metrics: createPrometheusMetrics },
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
     isOpenToItsNetwork: !isStated(config.access),
+    isInClear: tls === undefined,
     upstreams: forwarding.upstreams,
     stubs,
     stubRoutes: createStubRoutes({
