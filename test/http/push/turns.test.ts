@@ -59,7 +59,7 @@ describe("turns", () => {
     }
     for (let left = 0; left < 3; left++) await next();
     expect(await all).toEqual(["a", "b", "c"]);
-    expect(turnsOf.slice(0, 6)).toEqual(["b", "c", "a", "b", "c", "a"]);
+    expect(turnsOf.slice(0, 6)).toEqual(["a", "b", "c", "a", "b", "c"]);
   });
 
   test("a turn ends when its time is over", async () => {
@@ -104,7 +104,7 @@ describe("a hostile body of the largest legal size takes the thread for little i
       "100,000 empty exports",
       () => Array.from({ length: 100_000 }, (_, index) => `["exports","a/n${index}",${EXPORT}]`),
     ],
-    ["200,000 lines for one entry", () => Array.from({ length: 200_000 }, () => '["namespaces","shop",{}]')],
+    ["100,000 lines for one entry", () => Array.from({ length: 100_000 }, () => '["namespaces","shop",{}]')],
   ])("%s", async (_, lines) => {
     const { turns, next } = openTurns();
     let inTurn = 0;
@@ -127,12 +127,12 @@ describe("a hostile body of the largest legal size takes the thread for little i
     const staged = stageLines(request, reading, () => new LinesStage("whole", NOTHING_HELD)).finally(() => {
       isOver = true;
     });
-    for (let count = 0; !isOver; count++) {
+    while (!isOver) {
       inTurn = 0;
       await next();
     }
     await staged;
-    expect(total).toBeGreaterThan(700_000);
+    expect(total).toBeGreaterThan(300_000);
     expect(most).toBeLessThanOrEqual(40_000);
   });
 });
