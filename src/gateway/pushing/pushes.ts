@@ -1,5 +1,6 @@
 import { applyPatch, type SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import { linesOf } from "../../store/lines.ts";
 import type { ClusterMeta, SnapshotStore } from "../../store/store.ts";
 import { isDiskFailure } from "../../store/store-error.ts";
 import { type Clock, unixTime } from "../clock.ts";
@@ -80,7 +81,11 @@ export class Pushes<Image extends ServedImage> {
         const live = this.#parts.serving.clusters.live.has(clusterId);
         await precedence.introduce(clusterId, unixTime(clock, now));
         await this.#health.must(clusterId, () =>
-          store.keep(clusterId, { kind: "snapshot", snapshot, meta: toStored(cluster.meta, clock) }),
+          store.keep(clusterId, {
+            kind: "snapshot",
+            lines: linesOf(snapshot),
+            meta: toStored(cluster.meta, clock),
+          }),
         );
         await this.#hold(cluster, "snapshot", live);
         return cluster;
@@ -105,7 +110,11 @@ export class Pushes<Image extends ServedImage> {
       const characters = charactersAfter(limits, held, patch, snapshot);
       const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease), characters);
       await this.#health.must(clusterId, () =>
-        store.keep(clusterId, { kind: "patch", patch, snapshot, meta: toStored(cluster.meta, clock) }),
+        store.keep(clusterId, {
+          kind: "patch",
+          lines: linesOf(patch),
+          meta: toStored(cluster.meta, clock),
+        }),
       );
       await this.#hold(cluster, "patch", true);
       return cluster;
