@@ -4,7 +4,7 @@ import { createMerger } from "../../src/merge/merge.ts";
 import { applyPatch } from "../../src/snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { compileZoneImage } from "../../src/zone/compile.ts";
-import { countEndpoints, WORLDS, type WorldName } from "../worlds.ts";
+import { countEndpoints, WORLDS, type WorldName } from "../worlds/worlds.ts";
 
 /** What compiling a world took. Times in milliseconds. */
 export interface Compilation {

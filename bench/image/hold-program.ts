@@ -2,8 +2,8 @@
 import { createMerger } from "../../src/merge/merge.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { compileZoneImage } from "../../src/zone/compile.ts";
-import { memoryGrowth, memoryInUse } from "../memory.ts";
-import { WORLDS, type WorldName } from "../worlds.ts";
+import { memoryGrowth, memoryInUse } from "../processes/memory.ts";
+import { WORLDS, type WorldName } from "../worlds/worlds.ts";
 
 const before = memoryInUse();
 const state = hold(process.argv[2] as WorldName);

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { ZoneImage } from "../../src/zone/image/image.ts";
-import { type MemoryUse, memoryGrowth, memoryInUse } from "../memory.ts";
+import { type MemoryUse, memoryGrowth, memoryInUse } from "../processes/memory.ts";
 import { encodeQuery } from "../resolve/cases.ts";
 
 /** What loading an image took. Times in milliseconds, memory in bytes. */

@@ -3,9 +3,9 @@ import dnsPacket, { type Packet } from "dns-packet";
 import { mergeClusterset } from "../../src/merge/merge.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import { compileZoneImage } from "../../src/zone/compile.ts";
-import type { Table } from "../report.ts";
-import { measureInTurns } from "../rounds.ts";
-import { WORLDS } from "../worlds.ts";
+import type { Table } from "../report/report.ts";
+import { measureInTurns } from "../report/rounds.ts";
+import { WORLDS } from "../worlds/worlds.ts";
 import { type Case, resolveCases } from "./cases.ts";
 
 const [rounds, share] = process.argv.slice(2).map(Number);
