@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, ownMember, PROTOTYPE_KEY } from "../snapshot/json-value.ts";
-import { COLLECTIONS, type Entries, parseInSteps } from "../snapshot/parse.ts";
+import { COLLECTIONS, type Entries, parseInSteps, parseSnapshot } from "../snapshot/parse.ts";
 import { type ClusterSnapshot, SNAPSHOT_FORMAT_VERSION } from "../snapshot/schema.ts";
 import type { PatchLine } from "./lines.ts";
 
@@ -24,8 +24,13 @@ export class SnapshotDraft {
    * The snapshot, validated in steps; the draft is of no use afterwards.
    * @throws {SnapshotError} naming each field that is wrong
    */
-  parse(): Generator<void, ClusterSnapshot> {
+  parseInSteps(): Generator<void, ClusterSnapshot> {
     return parseInSteps(this.#value, { consume: true });
+  }
+
+  /** The same in one turn. */
+  parse(): ClusterSnapshot {
+    return parseSnapshot(this.#value, { consume: true });
   }
 }
 

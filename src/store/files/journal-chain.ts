@@ -72,21 +72,23 @@ export class JournalChain {
       let sound = 0;
       let why: string | undefined;
       const fileBytes = await lengthOf(link.path);
-      if (fileBytes === 0) why = undefined;
-      else if (bases[index] === current) {
+      if (bases[index] === current) {
         for await (const { record, end, damage } of this.#read(link.path)) {
-          if (record !== undefined && record.meta.generation > bound) break;
           why = damage;
-          if (record === undefined) break;
-          if (record.base !== current) why = "a record does not follow the one before it";
-          else if (left-- === 0) why = "";
+          if (record !== undefined) {
+            if (record.meta.generation > bound) break;
+            if (record.base !== current) why = "a record does not follow the one before it";
+            else if (left-- === 0) why = "";
+          }
           if (why !== undefined) break;
-          yield record;
-          current = record.meta.generation;
+          if (record !== undefined) {
+            yield record;
+            current = record.meta.generation;
+          }
           sound = end;
         }
-      } else if (bases[index] === undefined) why = "a record is damaged";
-      else why = "a record does not follow the one before it";
+      } else if (fileBytes > 0)
+        why = `a record ${bases[index] === undefined ? "is damaged" : "does not follow the one before it"}`;
       this.read.push({ number: link.number, bytes: sound });
       // An append that failed, and was made again in the next journal.
       if (why === undefined || bound === current) continue;
@@ -103,8 +105,10 @@ export class JournalChain {
     try {
       for await (const turn of reader.turns())
         for (const line of turn) {
-          if (isHead) isHead = false;
-          else if (Array.isArray(line.value)) lines.push(line as ChainLine);
+          if (isHead) {
+            yield { end: line.end };
+            isHead = false;
+          } else if (Array.isArray(line.value)) lines.push(line as ChainLine);
           else {
             const { lines: count, ...end } = RecordEnd.safeParse(line.value).data ?? {};
             if (count !== lines.length) return yield { damage: "a record has another format", end: line.end };

@@ -59,13 +59,13 @@ export class Recovery {
   async #load(number: number, journals: readonly number[]): Promise<Recovered> {
     let state = await this.#read(number, journals);
     let invalid: string | undefined;
-    let snapshot = await inTurns(state.draft.parse()).catch((error: unknown) => {
+    let snapshot = await inTurns(state.draft.parseInSteps()).catch((error: unknown) => {
       invalid = `a delta is no longer valid: ${messageOf(error)}`;
       return undefined;
     });
     if (snapshot === undefined) {
       state = await this.#read(number, journals, await this.#validRecords(number, journals, state.records));
-      snapshot = await inTurns(state.draft.parse());
+      snapshot = await inTurns(state.draft.parseInSteps());
     }
     const { file, meta, chain } = state;
     const { cut } = chain;
@@ -118,7 +118,7 @@ export class Recovery {
    */
   async #validRecords(number: number, journals: readonly number[], all: number): Promise<number> {
     const parse = async (most: number) =>
-      inTurns((await this.#read(number, journals, most)).draft.parse()).then(() => {});
+      inTurns((await this.#read(number, journals, most)).draft.parseInSteps()).then(() => {});
     await parse(0);
     let valid = 0;
     let invalid = all;

@@ -4,7 +4,7 @@ import type { SqlDatabase } from "../../../src/store/rows/sql-database.ts";
 import type { SnapshotStore } from "../../../src/store/store.ts";
 import type { StoreWarning } from "../../../src/store/store-error.ts";
 import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
-import { loadAll, metaOf, patchTo, snapshotOf } from "../changes.ts";
+import { loadAll, metaOf, patchTo, snapshotOf, wholeOf } from "../changes.ts";
 import { describeStore } from "../contract.ts";
 import { sqliteDouble } from "./sqlite-double.ts";
 
@@ -24,11 +24,7 @@ async function loadOnce(database: SqlDatabase) {
 }
 
 const keepSnapshot = (store: SnapshotStore, clusterId: string, generation: number) =>
-  store.keep(clusterId, {
-    kind: "snapshot",
-    snapshot: snapshotOf(clusterId, generation),
-    meta: metaOf(generation),
-  });
+  store.keep(clusterId, wholeOf(snapshotOf(clusterId, generation), metaOf(generation)));
 
 const keepPatch = (store: SnapshotStore, from: number, to: number) =>
   store.keep("west", patchTo(snapshotOf("west", from), snapshotOf("west", to), metaOf(to)));
@@ -162,7 +158,7 @@ describe("a row that is torn, altered or gone", () => {
     ]) {
       const database = sqliteDouble();
       const { store } = openCollecting(database);
-      await store.keep("west", { kind: "snapshot", snapshot: largeSnapshot("west"), meta: metaOf(1) });
+      await store.keep("west", wholeOf(largeSnapshot("west"), metaOf(1)));
       expect(rowsOf(database, "snapshot")).toBeGreaterThan(1);
       expect((await loadOnce(database)).clusters.west?.snapshot).toEqual(largeSnapshot("west"));
       database.sql.exec(damage);
@@ -177,7 +173,7 @@ describe("rows are few and below the limit of 2 MB", () => {
   test("a smaller snapshot leaves no parts of a larger one behind", async () => {
     const database = sqliteDouble();
     const { store } = openCollecting(database);
-    await store.keep("west", { kind: "snapshot", snapshot: largeSnapshot("west"), meta: metaOf(1) });
+    await store.keep("west", wholeOf(largeSnapshot("west"), metaOf(1)));
     const [longest] = database.sql.exec("SELECT max(length(body)) AS octets FROM cluster_records").toArray();
     expect(Number(longest?.octets)).toBeLessThanOrEqual(1024 * 1024);
     await keepSnapshot(store, "west", 2);
