@@ -5,8 +5,8 @@ import {
   measureSnapshot,
   type SnapshotBounds,
 } from "../../src/gateway/pushing/snapshot-bounds.ts";
-import { JsonShape } from "../../src/http/push/json-syntax.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../src/http/push/push-limits.ts";
+import { JsonShape } from "../../src/snapshot/lines/json-syntax.ts";
 import type { SnapshotPatch } from "../../src/snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";

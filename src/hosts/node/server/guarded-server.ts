@@ -16,9 +16,10 @@ import type { HttpResponse } from "../../../http/exchange/exchange.ts";
 import { type ServerTls, secureContext } from "../tls/tls.ts";
 import { answerRequest, type RequestHandlers } from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
-import { DeclinedUpgrades } from "./declined-upgrade.ts";
 import { refusal } from "./fetch-request.ts";
-import { Http1Request } from "./http1-request.ts";
+import { DeclinedUpgrades } from "./http1/declined-upgrades.ts";
+import { Http1Request } from "./http1/http1-request.ts";
+import { PipelinedRequests } from "./http1/pipelined-requests.ts";
 import { Http2Request } from "./http2-request.ts";
 import { beyondHeaders, hasTwoHosts } from "./request-checks.ts";
 import { takeFailures } from "./server-failures.ts";
@@ -112,10 +113,14 @@ function answerMessages(
     counters.hit(beyond);
     return refusal(431, "there are too many header fields, or they are too long", CLOSE);
   };
-  const answer = (incoming: IncomingMessage, outgoing: ServerResponse, refused?: HttpResponse): void => {
+  const pipelined = new PipelinedRequests();
+  const take = (incoming: IncomingMessage, outgoing: ServerResponse, refused?: HttpResponse): void => {
     incoming.on("error", failed);
     outgoing.on("error", failed);
     upgrades.began(outgoing, incoming);
+    pipelined.add(incoming.socket, outgoing, () => answer(incoming, outgoing, refused));
+  };
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse, refused?: HttpResponse): void => {
     try {
       const request = new Http1Request(incoming, outgoing);
       const response = refuse(incoming, outgoing) ?? refused;
@@ -126,8 +131,8 @@ function answerMessages(
       incoming.socket.destroy();
     }
   };
-  server.on("request", (incoming, outgoing) => answer(incoming, outgoing));
-  server.on("checkExpectation", (incoming, outgoing) => answer(incoming, outgoing, UNMET_EXPECTATION));
+  server.on("request", (incoming, outgoing) => take(incoming, outgoing));
+  server.on("checkExpectation", (incoming, outgoing) => take(incoming, outgoing, UNMET_EXPECTATION));
 }
 
 /** Answers requests over HTTP/2, without the request and response objects that Node makes for listeners of `request`. */

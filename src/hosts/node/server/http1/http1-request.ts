@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { HttpResponse } from "../../../http/exchange/exchange.ts";
-import { NodeClient } from "../access/node-client.ts";
-import { dropBody, fieldOf, type NodeRequest, readBody } from "./node-request.ts";
+import type { HttpResponse } from "../../../../http/exchange/exchange.ts";
+import { NodeClient } from "../../access/node-client.ts";
+import { dropBody, fieldOf, type NodeRequest, readBody } from "../node-request.ts";
 
 /** A request over HTTP/1.1. */
 export class Http1Request implements NodeRequest {
