@@ -1,7 +1,7 @@
+import type { PatchLine } from "../snapshot/lines/patch-line.ts";
 import { mergePatch } from "../snapshot/merge-patch.ts";
 import { COLLECTIONS, type Entries } from "../snapshot/parse.ts";
 import { type ClusterSnapshot, SNAPSHOT_FORMAT_VERSION } from "../snapshot/schema.ts";
-import type { PatchLine } from "./lines.ts";
 import type { ClusterMeta, SnapshotStore } from "./store.ts";
 import { StoreError } from "./store-error.ts";
 

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, ownMember, PROTOTYPE_KEY } from "../snapshot/json-value.ts";
+import type { PatchLine } from "../snapshot/lines/patch-line.ts";
 import { COLLECTIONS, type Entries, parseInSteps, parseSnapshot } from "../snapshot/parse.ts";
 import { type ClusterSnapshot, SNAPSHOT_FORMAT_VERSION } from "../snapshot/schema.ts";
-import type { PatchLine } from "./lines.ts";
 
 /** A snapshot that is put together from lines, in place. */
 export class SnapshotDraft {

@@ -1,6 +1,6 @@
+import type { PatchLine } from "../snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { ClusterMeta } from "./cluster-meta.ts";
-import type { PatchLine } from "./lines.ts";
 
 export type { ClusterMeta } from "./cluster-meta.ts";
 

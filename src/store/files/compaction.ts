@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../snapshot/json-value.ts";
 import type { ClusterMeta } from "../cluster-meta.ts";
 import { linesOfEntry } from "../lines.ts";
 import { mergeInPlace } from "../snapshot-draft.ts";
@@ -104,7 +105,7 @@ function* written(changes: Changes, before: unknown): Generator<Buffer> {
     value = patch === null ? undefined : mergeInPlace(value, patch);
   }
   if (value === undefined) return;
-  for (const line of linesOfEntry(changes.path, value as Record<string, unknown>)) yield encodeLine(line);
+  for (const line of linesOfEntry(changes.path, value as JsonObject)) yield encodeLine(line);
 }
 
 function nameOf(line: unknown): string {

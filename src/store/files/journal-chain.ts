@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
+import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import type { ClusterMeta } from "../cluster-meta.ts";
-import type { PatchLine } from "../lines.ts";
 import { messageOf } from "../store-error.ts";
 import { JournalHead, RecordEnd } from "./journal-records.ts";
 import { LineReader, type SoundLine } from "./line-reader.ts";

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { SNAPSHOT_FORMAT_VERSION } from "../../snapshot/schema.ts";
+import { LINES_FORMAT_VERSION } from "../../snapshot/lines/patch-line.ts";
 import { ClusterMeta } from "../cluster-meta.ts";
 
 /** The first line of a journal. */
 export const JournalHead = z.strictObject({
-  formatVersion: z.literal(SNAPSHOT_FORMAT_VERSION),
+  formatVersion: z.literal(LINES_FORMAT_VERSION),
   clusterId: z.string(),
   /** The generation that its first record builds on. */
   base: z.int(),

@@ -1,8 +1,8 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { SNAPSHOT_FORMAT_VERSION } from "../../snapshot/schema.ts";
+import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
+import { LINES_FORMAT_VERSION } from "../../snapshot/lines/patch-line.ts";
 import type { ClusterMeta } from "../cluster-meta.ts";
-import type { PatchLine } from "../lines.ts";
 import type { StoreChange } from "../store.ts";
 import { storeFailure } from "../store-error.ts";
 import { encodeLine } from "./checksum-line.ts";
@@ -68,7 +68,7 @@ export class Journal {
   *#parts(base: number, meta: ClusterMeta, lines: Iterable<PatchLine>): Generator<Buffer> {
     let part: Buffer[] = [];
     if (this.#bytes === 0) {
-      const head: JournalHead = { formatVersion: SNAPSHOT_FORMAT_VERSION, clusterId: this.#clusterId, base };
+      const head: JournalHead = { formatVersion: LINES_FORMAT_VERSION, clusterId: this.#clusterId, base };
       part.push(encodeLine(head));
     }
     let size = 0;

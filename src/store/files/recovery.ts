@@ -1,5 +1,5 @@
 import { truncate } from "node:fs/promises";
-import type { PatchLine } from "../lines.ts";
+import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import { SnapshotDraft } from "../snapshot-draft.ts";
 import type { StoredCluster } from "../store.ts";
 import { messageOf, type OnStoreWarning } from "../store-error.ts";

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { SNAPSHOT_FORMAT_VERSION } from "../../snapshot/schema.ts";
+import { LINES_FORMAT_VERSION } from "../../snapshot/lines/patch-line.ts";
 import { ClusterMeta } from "../cluster-meta.ts";
 import { encodeLine } from "./checksum-line.ts";
 import { LineReader, type SoundLine } from "./line-reader.ts";
 import { TURN_BYTES } from "./turn.ts";
 
 const Head = z.strictObject({
-  formatVersion: z.literal(SNAPSHOT_FORMAT_VERSION),
+  formatVersion: z.literal(LINES_FORMAT_VERSION),
   clusterId: z.string(),
   meta: ClusterMeta,
 });
@@ -20,7 +20,7 @@ export async function* snapshotParts(
   meta: ClusterMeta,
   lines: Iterable<Buffer> | AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer> {
-  const head: Head = { formatVersion: SNAPSHOT_FORMAT_VERSION, clusterId, meta };
+  const head: Head = { formatVersion: LINES_FORMAT_VERSION, clusterId, meta };
   let part = [encodeLine(head)];
   let bytes = 0;
   let count = 0;

@@ -1,5 +1,5 @@
 import { isClusterId } from "../../snapshot/cluster-id.ts";
-import type { PatchLine } from "../lines.ts";
+import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import { SnapshotDraft } from "../snapshot-draft.ts";
 import type { ClusterMeta, SnapshotStore, StoreChange, StoredCluster } from "../store.ts";
 import { messageOf, type OnStoreWarning, StoreError } from "../store-error.ts";

@@ -1,5 +1,5 @@
+import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import type { Collection } from "../../snapshot/parse.ts";
-import type { PatchLine } from "../lines.ts";
 
 /**
  * Collections of small entries, which share rows: a row is billed as one, whatever its length, and a cluster may have 100,000 pods, of some 30 bytes

@@ -1,5 +1,5 @@
 import { ownMember } from "../../snapshot/json-value.ts";
-import type { PatchLine } from "../lines.ts";
+import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import { mergeInPlace } from "../snapshot-draft.ts";
 import { isShared, placeOf, type RowValues } from "./entry-rows.ts";
 import { DamagedRow, type EncodedRow, type FoundRow, type RowTable } from "./row-table.ts";

@@ -1,6 +1,6 @@
 import { ownMember } from "../../snapshot/json-value.ts";
+import type { Single } from "../../snapshot/lines/patch-line.ts";
 import type { Collection } from "../../snapshot/parse.ts";
-import type { Single } from "../lines.ts";
 import { placeOf, placeOfEntry, type RowPlace, type RowValues, rowsOf } from "./entry-rows.ts";
 import type { RowTable } from "./row-table.ts";
 
