@@ -13,9 +13,9 @@ import { type FoundJournal, type Recovered, Recovery } from "./recovery.ts";
 import { snapshotParts } from "./snapshot-file.ts";
 
 /** Journals of fewer bytes are not worth compacting, however small the snapshot. */
-const LEAST_COMPACTED_BYTES = 65_536;
+const LEAST_COMPACTED_BYTES = 32_768;
 /** Journals of more bytes are compacted, however large the snapshot: a compaction holds them in memory. */
-const MOST_JOURNAL_BYTES = 16 * 1024 * 1024;
+const MOST_COMPACTED_BYTES = 8 * 1024 * 1024;
 
 /** What a folder is opened with. */
 export interface ClusterFolderParts {
@@ -94,6 +94,8 @@ export class ClusterFolder {
     await this.#settle();
     if (change.kind === "snapshot") return this.#replace(change);
     if (this.#kept === undefined) throw StoreError.noSnapshot(this.#clusterId);
+    // A compaction that changes overtake would have more and more to do.
+    if ((this.#journal?.bytes ?? 0) >= 2 * this.#compactedFrom) await this.#compaction?.done;
     if (this.#journal === undefined || this.#journal.torn) await this.#rotate(this.#kept);
     await this.#journal!.append(this.#kept.meta.generation, change);
     // A compaction may have ended meanwhile.
@@ -194,7 +196,10 @@ export class ClusterFolder {
 
   #adopt(kept: Kept): void {
     this.#kept = kept;
-    this.#compactedFrom = Math.min(Math.max(kept.snapshotBytes, LEAST_COMPACTED_BYTES), MOST_JOURNAL_BYTES);
+    this.#compactedFrom = Math.min(
+      Math.max(kept.snapshotBytes / 2, LEAST_COMPACTED_BYTES),
+      MOST_COMPACTED_BYTES,
+    );
   }
 
   #journalAt(number: number, bytes: number): Journal {
