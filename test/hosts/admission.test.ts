@@ -153,10 +153,7 @@ describe("files of rules", () => {
       config,
       JSON.stringify({ access: { hostNames: ["doh.example"], rules: [{ name: "one", ...rule }] } }),
     );
-    return NodeAdmission.load(readServeConfig({ config }), {
-      clientAddress: () => undefined,
-      onFailure: () => {},
-    });
+    return NodeAdmission.load(readServeConfig({ config }), () => {});
   };
   const shown = (authorization: string): HttpRequest => ({
     ...{ method: "GET", url: "/dns-query", host: "", client: undefined },
