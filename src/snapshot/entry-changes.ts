@@ -1,5 +1,4 @@
-import { equalJson, isJsonObject, type JsonObject, ownMember } from "./json-value.ts";
-import { diffJson } from "./merge-patch.ts";
+import { equalJson, isJsonObject, ownMember } from "./json-value.ts";
 import { COLLECTIONS, type Collection, type Entries, SINGLES } from "./parse.ts";
 import { applyPatch, type SnapshotPatch } from "./patch.ts";
 import type { ClusterSnapshot } from "./schema.ts";
@@ -106,24 +105,4 @@ export function changeTables(
       Object.assign(changed, { [collection]: { ...snapshot[collection] } });
   for (const _ of applyInPlace(changed, { entries, singles }));
   return changed;
-}
-
-/** A merge patch that makes the same changes in a snapshot. */
-export function patchOfDelta(snapshot: ClusterSnapshot, { entries, singles }: SnapshotDelta): SnapshotPatch {
-  const tables: { [Name in Collection]?: Entries } = {};
-  for (const { collection, key, entry } of entries) {
-    const table = tables[collection] ?? {};
-    table[key] = patchOfValue(ownMember(snapshot[collection], key), entry);
-    tables[collection] = table;
-  }
-  const changed = Object.entries(singles).map(([name, value]) => [
-    name,
-    patchOfValue(ownMember(snapshot, name), value),
-  ]);
-  return { ...Object.fromEntries(changed), ...tables };
-}
-
-function patchOfValue(before: unknown, after: object | undefined): unknown {
-  if (after === undefined) return null;
-  return isJsonObject(before) ? (diffJson(before, after as JsonObject) ?? {}) : after;
 }

@@ -145,7 +145,7 @@ describe("pushes to a primary over HTTP", () => {
       "accept-encoding": "identity",
       authorization: "Bearer west-token",
       "content-encoding": "gzip",
-      "content-type": "application/json",
+      "content-type": "application/x-ndjson",
     });
   });
 

@@ -5,6 +5,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { identityOf, readAlternativeNames } from "../../src/hosts/node/access/certificate-identity.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
 import { PushClient } from "../../src/sync/push-client.ts";
+import { snapshotBody } from "../snapshot/lines/push-lines.ts";
 import { emptySnapshot } from "../snapshot/worlds.ts";
 import { KeptLogs } from "../sync/logs.ts";
 import { makeAuthority, makeClient, type PemPair } from "./client-certificates.ts";
@@ -49,9 +50,9 @@ beforeEach(async () => {
 afterEach(() => gateways.close());
 
 const put = async (clusterId: string, sent: Parameters<typeof send>[2]) => {
-  const json = emptySnapshot(clusterId);
+  const lines = snapshotBody(emptySnapshot(clusterId));
   const path = `/api/v1/clusters/${clusterId}/snapshot`;
-  const { status, json: read } = await send(gateway, path, { method: "PUT", json, ...sent });
+  const { status, json: read } = await send(gateway, path, { method: "PUT", lines, ...sent });
   return [status, read().code, read().message];
 };
 

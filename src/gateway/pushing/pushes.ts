@@ -1,14 +1,9 @@
-import {
-  changeOfPatch,
-  changesBetween,
-  changeTables,
-  patchOfDelta,
-  type SnapshotDelta,
-} from "../../snapshot/entry-changes.ts";
+import { changeOfPatch, changesBetween, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import { type HeldState, heldSnapshot } from "../../snapshot/lines/held-state.ts";
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import { linesOf } from "../../store/lines.ts";
 import type { ClusterMeta, SnapshotStore } from "../../store/store.ts";
 import { isDiskFailure } from "../../store/store-error.ts";
 import { type Clock, unixTime } from "../clock.ts";
@@ -45,7 +40,7 @@ export interface PushParts<Image extends ServedImage> {
 export interface ValidChanges {
   readonly delta: SnapshotDelta;
   /** The lines that they come from. */
-  readonly lines: readonly PatchLine[];
+  readonly lines: Iterable<PatchLine>;
 }
 
 /** A change that the store has. */
@@ -111,7 +106,11 @@ export class Pushes<Image extends ServedImage> {
         const meta = this.#nextMeta(clusterId, now, lease);
         await precedence.introduce(clusterId, unixTime(clock, now));
         await this.#health.must(clusterId, () =>
-          store.keep(clusterId, { kind: "snapshot", snapshot, meta: toStored(meta, clock) }),
+          store.keep(clusterId, {
+            kind: "snapshot",
+            lines: linesOf(snapshot),
+            meta: toStored(meta, clock),
+          }),
         );
         await this.#hold({ cluster, measured, meta, kind: "snapshot", live: known !== undefined });
         return cluster;
@@ -129,20 +128,18 @@ export class Pushes<Image extends ServedImage> {
   ): Promise<Acknowledgement> {
     return this.#patch(clusterId, baseGeneration, leaseSeconds, ({ snapshot }) => ({
       delta: changeOfPatch(snapshot, patch),
-      patch,
+      lines: linesOf(patch),
     }));
   }
 
-  async change(
+  /** See `Gateway.change`. */
+  change(
     clusterId: string,
     baseGeneration: number,
-    { delta }: ValidChanges,
+    changes: ValidChanges,
     leaseSeconds?: number,
   ): Promise<Acknowledgement> {
-    return this.#patch(clusterId, baseGeneration, leaseSeconds, ({ snapshot }) => ({
-      delta,
-      patch: patchOfDelta(snapshot, delta),
-    }));
+    return this.#patch(clusterId, baseGeneration, leaseSeconds, () => changes);
   }
 
   /** See `Gateway.held`. */
@@ -160,13 +157,13 @@ export class Pushes<Image extends ServedImage> {
     clusterId: string,
     baseGeneration: number,
     leaseSeconds: number | undefined,
-    changesOf: (cluster: HeldCluster) => { readonly delta: SnapshotDelta; readonly patch: SnapshotPatch },
+    changesOf: (cluster: HeldCluster) => ValidChanges,
   ): Promise<Acknowledgement> {
     const { limits, store, clock } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
     return this.#change(clusterId, lease, async (now) => {
       const cluster = this.#heldAt(clusterId, baseGeneration);
-      const { delta: change, patch } = changesOf(cluster);
+      const { delta: change, lines } = changesOf(cluster);
       const measured = await inSlices(clock, cluster.measure(change));
       checkBounds(limits, measured.totals);
       checkCharacters(limits, cluster.shell(change), measured.totals);
@@ -174,11 +171,7 @@ export class Pushes<Image extends ServedImage> {
       await this.#health.must(clusterId, () =>
         store.keep(clusterId, {
           kind: "patch",
-          patch,
-          // Stores ask for it once in many deltas.
-          get snapshot() {
-            return changeTables(cluster.snapshot, change);
-          },
+          lines,
           meta: toStored(meta, clock),
         }),
       );

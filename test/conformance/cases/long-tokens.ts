@@ -1,4 +1,5 @@
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import type { HttpCase } from "../http-case.ts";
 import { pushRequest } from "../push-client.ts";
@@ -29,7 +30,7 @@ export async function longTokens() {
     }
   };
   const most = await tokenOf(LONGEST);
-  const body = JSON.stringify(shopSnapshot("groups"));
+  const body = snapshotBody(shopSnapshot("groups"));
   const send = (title: string, token: string | null, expected: HttpCase["expected"]): HttpCase => ({
     section: DOCUMENT,
     title,

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { ClusterResponse } from "../../../src/http/push/push-messages.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { credentialsOf, type HostSettings } from "../host-under-test.ts";
 import { acknowledged, type PushApi } from "../push-client.ts";
@@ -37,7 +38,7 @@ export async function expectPins({ send, put }: PushApi): Promise<void> {
   await acknowledged(put(snapshotOf("west", "2024-01-01T00:00:00Z", 81, ["allowed/web"])));
   const keys = ["allowed/web", "shop/web", "team-a/api", "team-a/db"];
   const young = snapshotOf("fenced", "2025-01-01T00:00:00Z", 82, keys);
-  await acknowledged(send("PUT", "fenced/snapshot", { token, body: JSON.stringify(young) }));
+  await acknowledged(send("PUT", "fenced/snapshot", { token, body: snapshotBody(young) }));
   const { findings, conflicts } = await status("fenced", token);
   const refused = { clusterId: "fenced", reason: "ExportNotAllowed", kind: "ServiceExport" };
   expect(findings).toMatchObject([
