@@ -28,6 +28,7 @@ export class Turns {
 
   /** Runs steps to their end. They begin at once if no push worked just now: a small one waits for nothing. */
   async run<Result>(steps: Generator<void, Result>): Promise<Result> {
+    if (!this.#mayBegin()) await this.#turn();
     for (;;) {
       if (!this.#mayGoOn()) await this.#turn();
       const step = steps.next();
@@ -35,11 +36,15 @@ export class Turns {
     }
   }
 
-  #mayGoOn(): boolean {
+  #mayBegin(): boolean {
     if (this.#waiting.length > 0) return false;
     const now = this.#clock.now();
     if (now - this.#endsAt >= TURN_MILLISECONDS) this.#start(now);
-    return now < this.#endsAt && this.#steps++ < MOST_STEPS;
+    return true;
+  }
+
+  #mayGoOn(): boolean {
+    return this.#steps++ < MOST_STEPS && this.#clock.now() < this.#endsAt;
   }
 
   #start(now: number): void {
