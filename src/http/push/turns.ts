@@ -30,7 +30,10 @@ export class Turns {
   async run<Result>(steps: Generator<void, Result>): Promise<Result> {
     if (!this.#mayBegin()) await this.#turn();
     for (;;) {
-      if (!this.#mayGoOn()) await this.#turn();
+      if (!this.#mayGoOn()) {
+        await this.#turn();
+        this.#steps++;
+      }
       const step = steps.next();
       if (step.done) return step.value;
     }
