@@ -2,17 +2,25 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { headlessExport, shopSnapshot } from "../snapshot/worlds.ts";
-import { type GatewayProcess, startGateway } from "./processes.ts";
-import { findProgram } from "./servers/apt.ts";
-import { answerOf, queryBytes } from "./servers/dns.ts";
+import { extendedErrors } from "../../forward/fake-forwarder.ts";
+import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
+import { eventually } from "../answers.ts";
+import { type GatewayProcess, startGateway } from "../processes.ts";
+import { findProgram } from "../servers/apt.ts";
+import { answerOf, queryBytes } from "../servers/dns.ts";
+import { HeldUpDisk } from "./held-up-disk.ts";
 
 const CONNECTIONS = 100;
 const STREAMS = 32;
-const LOAD_SECONDS = 20;
+/** More than a test takes: the load is ended before. */
+const LOAD_SECONDS = 250;
+const PATIENTLY = { timeout: 280_000 };
 const DELTAS = 3;
+/** RFC 8914 section 4.4. */
+const STALE_ANSWER = 3;
 const NAME = "web.shop.svc.clusterset.local";
 
+const disk = new HeldUpDisk();
 let gateway: GatewayProcess;
 /** The connections of a worker and of a client, which were there before the load. */
 let worker: ClientHttp2Session;
@@ -22,12 +30,16 @@ beforeAll(async () => {
   gateway = await startGateway({
     clusters: ["west"],
     leaseSeconds: 60,
-    config: { limits: { loopDelayMilliseconds: 2, handshakeSeconds: 120, requestSeconds: 120 } },
+    env: disk.env,
+    config: {
+      limits: { pushDelaySeconds: 1, loopDelayMilliseconds: 2, handshakeSeconds: 120, requestSeconds: 120 },
+    },
   });
   worker = connect(gateway.url, { ca: gateway.ca });
   client = connect(gateway.url, { ca: gateway.ca });
 });
 afterAll(async () => {
+  disk.goOn();
   worker?.destroy();
   client?.destroy();
   await gateway?.stop();
@@ -56,9 +68,9 @@ async function push(method: string, body: object): Promise<number> {
 const urlOf = (name: string) =>
   `/dns-query?dns=${queryBytes({ name, type: "A", edns: true }, 0).toString("base64url")}`;
 
-test("deltas and snapshots are acknowledged and answered while queries overload the gateway", async () => {
+/** Overloads the gateway while `act` runs, and fails if the load ends before. */
+async function underOverload(act: (stillLoaded: (what: string) => void) => Promise<void>): Promise<void> {
   expect(findProgram("h2load")).toBeDefined();
-  let generation = await push("PUT", shopSnapshot("west"));
   const load = spawn(
     "h2load",
     [
@@ -67,9 +79,9 @@ test("deltas and snapshots are acknowledged and answered while queries overload 
     ],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
+  const over = once(load, "close");
   try {
     let output = "";
-    const over = once(load, "close");
     const started = new Promise<void>((resolve) =>
       load.stdout.on("data", (part) => {
         output += part;
@@ -81,17 +93,56 @@ test("deltas and snapshots are acknowledged and answered while queries overload 
     let page = await request(client, { ":path": "/" });
     while (page.status !== 503 && load.exitCode === null) page = await request(client, { ":path": "/" });
     expect(page.status).toBe(503);
-    for (let delta = 0; delta < DELTAS; delta++) {
-      const name = `more-${delta}.shop.svc.clusterset.local`;
-      const patch = { exports: { [`shop/more-${delta}`]: headlessExport(1) } };
-      generation = await push("PATCH", { baseGeneration: generation, patch });
-      const { body } = await request(client, { ":path": urlOf(name), accept: "application/dns-message" });
-      expect(answerOf(body).rcode).toBe("NOERROR");
-      expect(load.exitCode, "the load was over before the delta was answered").toBeNull();
-    }
-    await push("PUT", shopSnapshot("west"));
-    expect(load.exitCode, "the load was over before the snapshot was answered").toBeNull();
+    await act((what) => expect(load.exitCode, `the load was over before ${what}`).toBeNull());
   } finally {
     load.kill();
+    await over;
   }
-});
+}
+
+const askFor = async (name: string) =>
+  answerOf((await request(client, { ":path": urlOf(name), accept: "application/dns-message" })).body);
+const addMore = (count: number) => ({ exports: { [`shop/more-${count}`]: headlessExport(1) } });
+
+test(
+  "deltas and snapshots are acknowledged and answered while queries overload the gateway",
+  PATIENTLY,
+  async () => {
+    let generation = await push("PUT", shopSnapshot("west"));
+    await underOverload(async (stillLoaded) => {
+      for (let delta = 0; delta < DELTAS; delta++) {
+        generation = await push("PATCH", { baseGeneration: generation, patch: addMore(delta) });
+        expect((await askFor(`more-${delta}.shop.svc.clusterset.local`)).rcode).toBe("NOERROR");
+        stillLoaded("the delta was answered");
+      }
+      await push("PUT", shopSnapshot("west"));
+      stillLoaded("the snapshot was answered");
+    });
+  },
+);
+
+test(
+  "while the disk holds a delta up under overload, answers say that they are stale (EDE 3), and no longer once they have it",
+  PATIENTLY,
+  async () => {
+    const generation = await push("PUT", shopSnapshot("west"));
+    await underOverload(async (stillLoaded) => {
+      disk.holdUp();
+      let isAcknowledged = false;
+      const pushed = push("PATCH", { baseGeneration: generation, patch: addMore(0) }).then(() => {
+        isAcknowledged = true;
+      });
+      const held = async () => {
+        const { rcode, message } = await askFor(NAME);
+        const [opt] = (message.additionals ?? []).filter((record) => record.type === "OPT");
+        return { rcode, errors: extendedErrors(opt?.options), isAcknowledged };
+      };
+      await eventually(held).toEqual({ rcode: "NOERROR", errors: [STALE_ANSWER], isAcknowledged: false });
+      stillLoaded("answers said that they were stale");
+      disk.goOn();
+      await pushed;
+      await eventually(held).toEqual({ rcode: "NOERROR", errors: [], isAcknowledged: true });
+      expect((await askFor("more-0.shop.svc.clusterset.local")).rcode).toBe("NOERROR");
+    });
+  },
+);
