@@ -6,7 +6,8 @@ import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "
 import { type ApiServer, startApiServer } from "./servers/api-server.ts";
 import { kubeconfigThrough, type Network, startNetwork } from "./servers/network.ts";
 
-const leaseSeconds = 6;
+/** A gateway restarts within it on a busy machine, too. */
+const leaseSeconds = 10;
 const staleAfterSeconds = 60;
 const name = "db.shop.svc.clusterset.local";
 
