@@ -1,8 +1,8 @@
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../processes.ts";
 import type { ApiServer } from "../servers/api-server.ts";
 import { requestToken } from "../servers/service-account.ts";
+import { federation } from "./resource-cases.ts";
 import { accountWithout, modeOf, type Right, resourceName } from "./right.ts";
-import { federation } from "./told.ts";
 
 /** One line of the worker's log. */
 export interface LogLine {
