@@ -39,7 +39,7 @@ const pod = (address: string) => ({
   phase: "Running" as const,
 });
 
-/** By the name of the resource. Those of `about.k8s.io` tell no records but the cluster's id. */
+/** By the name of the resource. Those of `about.k8s.io` have no records, only the cluster's id. */
 export const resourceCases: Record<string, ResourceCase> = {
   namespaces: {
     prepare: (admin) =>

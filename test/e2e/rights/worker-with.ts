@@ -29,7 +29,7 @@ export interface Worker {
 
 let variants = 0;
 
-/** Starts a worker that has all rights of `folder` but one; the ClusterProperty has to say that the cluster is `east`. */
+/** Starts a worker that has all rights of `folder` but one; the ClusterProperty has to name the cluster `east`. */
 export async function startWorkerWithout(
   server: ApiServer,
   folder: string,
