@@ -31,7 +31,7 @@ import type { PushForwardParts } from "./push-forward.ts";
 /** The settings of an assembly. Every host has them; only hosts with listeners have those that may be absent. */
 export type GatewayConfig = Omit<EdgeConfig, "access" | "limits"> & {
   readonly access: Pick<Access, "public"> & { readonly rules: readonly unknown[] };
-  readonly limits: Omit<EdgeConfig["limits"], "allSnapshotCharacters">;
+  readonly limits: Omit<EdgeConfig["limits"], "allSnapshotCharacters" | "isolateSegmentBytes">;
 } & Partial<Pick<ServeConfig, "dns" | "dot" | "ddr" | "stub">>;
 
 /** What a host gives to an assembly: that in which hosts differ, and nothing else. */
@@ -83,10 +83,12 @@ export interface PrimaryParts
   readonly transferKey?: (() => TransferKeys) | undefined;
 }
 
-/** A secondary: answers from the images of a primary, and forwards pushes to it. */
+/** A secondary: answers from the generations of a primary, and forwards pushes to it. */
 export interface SecondaryParts {
-  /** Where the images of what is visible come from. */
+  /** Where the generations of what is visible come from. */
   readonly sourceOf: (visibility: Visibility) => TransferSource;
+  /** Bytes of segments that are in memory, of all that queries needed. Default: all segments are. */
+  readonly segmentBytes?: number;
   readonly pushes: Omit<PushForwardParts, "log" | "onChange" | "audit" | "clientAddress">;
   /** Whether `/metrics` shows the state of the secondary. */
   readonly hasMetrics: boolean;

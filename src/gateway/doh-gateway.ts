@@ -11,9 +11,14 @@ export interface DohGateway {
    * @param view the cluster id of the asker, or the view of a place (`localityView`); undefined for outside
    * @param now Unix milliseconds
    * @param transport how the answer travels; DNS over HTTPS unless told
-   * @returns undefined where `query` is no DNS query at all
+   * @returns undefined where `query` is no DNS query at all; a promise where a part of what is answered from has to come into memory first
    */
-  answer(query: Uint8Array, view: string | undefined, now: number, transport?: Transport): Answer | undefined;
+  answer(
+    query: Uint8Array,
+    view: string | undefined,
+    now: number,
+    transport?: Transport,
+  ): Answer | undefined | Promise<Answer | undefined>;
   /** Whether there is a view of that cluster: it has pushed and has not left. Asked for every query by path. */
   hasCluster(clusterId: string): boolean;
   status(): ServingStatus;
@@ -35,5 +40,6 @@ export interface ScopedGateway<Image extends ServedImage = ServedImage> extends 
    * Undefined while names cannot be denied: nothing is loaded, or every cluster died.
    */
   current(now: number): ServedZone<Image> | undefined;
+  answer(query: Uint8Array, view: string | undefined, now: number, transport?: Transport): Answer | undefined;
   status(): GatewayStatus;
 }

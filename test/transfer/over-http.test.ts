@@ -36,7 +36,7 @@ it("a secondary answers what a Node gateway serves, through its changes and its 
     stages: realStages(),
     clock: { ...waitingClock, now },
     // A busy machine is no failure.
-    policy: { stateTimeout: 30_000, imageTimeout: 30_000, wait: 30_000, firstWait: 30_000, retry: 1 },
+    policy: { stateTimeout: 30_000, partTimeout: 30_000, wait: 30_000, firstWait: 30_000, retry: 1 },
     onEvent: (event) => events.push(event),
   });
   const ask = async () => {
@@ -65,7 +65,7 @@ it("a secondary answers what a Node gateway serves, through its changes and its 
   ]);
 });
 
-it("a Node gateway hands images to nobody unless configured, and to no push token", async () => {
+it("a Node gateway hands generations to nobody unless configured, and to no push token", async () => {
   const closed = await gateways.start(gateways.folder(), { tls: false, push: { credentials } });
   expect((await send(closed, "/api/v1/transfer/state", { token: "west-token" })).status).toBe(404);
   const open = await gateways.start(gateways.folder(), {

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import type { Answer } from "../../src/resolve/answer.ts";
 import { settle } from "../gateway/fake-clock.ts";
 import { realStages } from "../gateway/real-stages.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
@@ -67,20 +68,20 @@ export async function openWatched(shares: boolean, seed: number) {
   const look = () => {
     const now = clock.now();
     const served = gateway.current(now);
-    const seen = served === undefined ? "" : `${served.image.contentHash} ${served.leaseExpiry.join()}`;
+    const expiries = gateway.status().clusters.map(({ expiresAt }) => expiresAt);
+    const seen = served === undefined ? "" : `${served.image.contentHash} ${expiries.join()}`;
     if (seen === last && history.length > 0) return;
     last = seen;
     if (served === undefined) {
       history.push({ from: now, ready: false, answer: (query) => stages.notReady(query)!.bytes });
       return;
     }
-    const { image } = served;
-    const leaseExpiry = served.leaseExpiry.slice();
+    const { image, leases } = served;
     history.push({
       from: now,
       ready: true,
       answer: (query, at) =>
-        stages.resolve(query, { image, leaseExpiry, view: undefined, now: at, stale: false })!.bytes,
+        (stages.resolve(query, { image, leases, view: undefined, now: at, stale: false }) as Answer).bytes,
     });
   };
   const pass = async (steps: number) => {
@@ -108,7 +109,7 @@ export async function openWatched(shares: boolean, seed: number) {
     else if (one.do === "leave") await until(gateway.leave(one.cluster));
     else if (one.do === "network") {
       source.failure = one.fails ? new Error("unreachable") : undefined;
-      source.stateLatency = source.imageLatency = one.latency;
+      source.stateLatency = source.rootLatency = one.latency;
     } else if (one.do === "pass") await pass(one.steps);
   };
   /** What the primary served at some time between. */

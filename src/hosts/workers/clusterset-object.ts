@@ -10,14 +10,13 @@ import { createMirroredStore } from "../../store/remembered/mirrored-store.ts";
 import { createTextTable } from "../../store/remembered/text-table.ts";
 import { type Environment, readSettings, type WorkerSettings } from "./environment.ts";
 import { LeaseAlarm } from "./lease-alarm.ts";
-import { imageMemory } from "./reserved-memory.ts";
 
 /** Cloudflare stops the clock while a Worker computes, so the duration of a compilation is not known here. */
 const log: Log = (level, event, message, { milliseconds: _, ...fields } = {}) =>
   logJson(level, event, message, fields);
 
 /**
- * The primary: takes pushes, keeps snapshots, compiles the image and hands it out. There is one for the whole clusterset, and only
+ * The primary: takes pushes, keeps snapshots, compiles generations and hands them out. There is one for the whole clusterset, and only
  * the Worker reaches it.
  */
 export class ClustersetObject extends DurableObject<Environment> {
@@ -27,8 +26,6 @@ export class ClustersetObject extends DurableObject<Environment> {
 
   constructor(state: DurableObjectState, environment: Environment) {
     super(state, environment);
-    // Who compiles images takes none over, and needs the memory.
-    imageMemory.release();
     state.blockConcurrencyWhile(() => this.#open(state.storage, readSettings(environment)));
   }
 
