@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { createMerger } from "../../src/merge/merge.ts";
 import { applyPatch } from "../../src/snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
 import { countEndpoints, WORLDS, type WorldName } from "../worlds.ts";
 
 /** What compiling a world took. Times in milliseconds. */
@@ -26,7 +26,7 @@ const json = JSON.stringify(WORLDS[world as WorldName]());
 const mergeSnapshots = createMerger();
 const [parse, parsed] = timed(() => JSON.parse(json) as ClusterSnapshot[]);
 const [merge, clusterset] = timed(() => mergeSnapshots(parsed));
-const [compile, { image }] = timed(() => compileZoneImage(clusterset));
+const [compile, { image }] = timed(() => compileGeneration(clusterset));
 writeFileSync(file!, image.bytes);
 
 let snapshots = parsed;
@@ -37,7 +37,7 @@ for (let change = 1; change <= Number(changes); change++) {
   const [patchTime, patched] = timed(() => changeOneEndpoint(snapshots[0]!, change));
   snapshots = [patched, ...snapshots.slice(1)];
   const [mergeTime, merged] = timed(() => mergeSnapshots(snapshots));
-  const [compileTime, compiled] = timed(() => compileZoneImage(merged));
+  const [compileTime, compiled] = timed(() => compileGeneration(merged));
   if (compiled.image.contentHash === image.contentHash) throw new Error("the change did not reach the image");
   patch.push(patchTime);
   mergeChange.push(mergeTime);

@@ -1,7 +1,7 @@
 /** `node --expose-gc bench/image/hold-program.ts WORLD`: prints what a gateway's state takes in memory. */
 import { createMerger } from "../../src/merge/merge.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
 import { memoryGrowth, memoryInUse } from "../memory.ts";
 import { WORLDS, type WorldName } from "../worlds.ts";
 
@@ -15,6 +15,6 @@ console.log(JSON.stringify({ ...memory, services: state.merge(state.snapshots).s
 function hold(world: WorldName) {
   const snapshots = JSON.parse(JSON.stringify(WORLDS[world]())) as ClusterSnapshot[];
   const merge = createMerger();
-  const { image } = compileZoneImage(merge(snapshots));
+  const { image } = compileGeneration(merge(snapshots));
   return { snapshots, merge, image };
 }

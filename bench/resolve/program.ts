@@ -2,7 +2,7 @@
 import dnsPacket, { type Packet } from "dns-packet";
 import { mergeClusterset } from "../../src/merge/merge.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
 import type { Table } from "../report.ts";
 import { measureInTurns } from "../rounds.ts";
 import { WORLDS } from "../worlds.ts";
@@ -13,7 +13,7 @@ const MICROSECONDS = 300_000 * share!;
 const BASELINE = "dns-packet";
 
 const snapshots = WORLDS["half headless"]();
-const { image } = compileZoneImage(mergeClusterset(snapshots));
+const { image } = compileGeneration(mergeClusterset(snapshots));
 const context = {
   image,
   leaseExpiry: new Float64Array(image.leaseGroups.length).fill(1e13),

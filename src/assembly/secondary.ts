@@ -2,13 +2,13 @@ import type { ClientAddress } from "../access/client/client-address.ts";
 import type { AccessRule, AccessRules } from "../access/rules/access-rule.ts";
 import { isStated } from "../config/access/access.ts";
 import type { Clock } from "../gateway/clock.ts";
-import type { GatewayStages } from "../gateway/stages.ts";
+import type { PartialStages } from "../gateway/stages.ts";
 import type { AuditLog } from "../http/audit/audit.ts";
 import { createStatusMetrics } from "../http/metrics/status-metrics.ts";
 import { visibilityKey } from "../merge/visibility/visibility.ts";
-import { Secondary } from "../transfer/secondary.ts";
 import type { AnySegment } from "../transfer/parts/any-segment.ts";
 import { SegmentCache } from "../transfer/parts/segment-cache.ts";
+import { Secondary } from "../transfer/secondary.ts";
 import type { Generation } from "../zone/generation/generation.ts";
 import { type Log, logTransfers } from "./log.ts";
 import type { Answers, GatewayConfig, SecondaryParts } from "./platform.ts";
@@ -17,7 +17,7 @@ import { createPushForward } from "./push-forward.ts";
 /** What a secondary shares with the other parts of an assembly. */
 export interface SecondarySurroundings {
   readonly config: Pick<GatewayConfig, "access">;
-  readonly stages: GatewayStages<Generation>;
+  readonly stages: PartialStages<Generation>;
   readonly rules: AccessRules;
   readonly clock: Clock;
   readonly log: Log;

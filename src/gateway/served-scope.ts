@@ -7,7 +7,8 @@ import type { Clock } from "./clock.ts";
 import type { ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { GatewayStatus } from "./gateway-types.ts";
-import { type HeldCluster, leaseExpiry } from "./leases/held-cluster.ts";
+import type { HeldCluster } from "./leases/held-cluster.ts";
+import { LeaseTables } from "./leases/lease-tables.ts";
 import { LiveClusters } from "./leases/live-clusters.ts";
 import { reportedIn } from "./remembered/reported-addresses.ts";
 import { withoutCluster } from "./remembered/reverse-memory.ts";
@@ -143,7 +144,7 @@ export class ServedScope<Image extends ServedImage> {
       const image = changed || before === undefined ? compiled : before;
       this.#served = {
         image,
-        leaseExpiry: leaseExpiry(image.leaseGroups, this.clusters.expiresAt),
+        leases: new LeaseTables(this.clusters.expiresAt),
         services: clusterset.services.length,
         conflicts: clusterset.conflicts,
         findings: [...clusterset.findings, ...findings],
@@ -169,7 +170,6 @@ export class ServedScope<Image extends ServedImage> {
 
   #renewServed(): void {
     const served = this.#served;
-    if (served !== undefined)
-      served.leaseExpiry = leaseExpiry(served.image.leaseGroups, this.clusters.expiresAt);
+    if (served !== undefined) served.leases = new LeaseTables(this.clusters.expiresAt);
   }
 }

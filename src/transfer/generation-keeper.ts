@@ -4,8 +4,8 @@ import { FormatVersionError } from "../zone/segment/blob.ts";
 import { BlobHeader, BlobKind } from "../zone/segment/layout.ts";
 import { ReverseSegment } from "../zone/segment/reverse-segment.ts";
 import { Segment } from "../zone/segment/segment.ts";
-import { eachOf } from "./parts/each-of.ts";
 import type { AnySegment } from "./parts/any-segment.ts";
+import { eachOf } from "./parts/each-of.ts";
 import { type Lack, lacksOf } from "./parts/lacks.ts";
 import { loadRoot, takeOver } from "./parts/load-root.ts";
 import { checkHash, PartFetcher, type RequestStep } from "./parts/part-fetcher.ts";
@@ -42,9 +42,7 @@ export class GenerationKeeper {
   #offered: ReadonlyMap<string, Bytes> = new Map();
   /** Segments that were fetched for a generation that is not complete yet. */
   #begun = new Map<string, AnySegment>();
-  #foreign:
-    | { readonly error: FormatVersionError; readonly hash: string; readonly at: number }
-    | undefined;
+  #foreign: { readonly error: FormatVersionError; readonly hash: string; readonly at: number } | undefined;
 
   /**
    * @param cache holds the segments that queries need. Default: a generation is complete before it is answered from.
@@ -130,7 +128,8 @@ export class GenerationKeeper {
   ): Promise<Pick<FetchedGeneration, "generation" | "document"> | undefined> {
     const { generation: before, document: bytes } = this.#kept ?? {};
     const since = before && bytes && { hash: before.contentHash, bytes };
-    const fetch = (base: NamedBytes | undefined, signal: AbortSignal) => this.#source.root(hash, base, signal);
+    const fetch = (base: NamedBytes | undefined, signal: AbortSignal) =>
+      this.#source.root(hash, base, signal);
     const load = ({ bytes: document, segments }: TransferredRoot) => {
       const generation = loadRoot(document, hash, serial, before, this.#cache);
       this.#offered = new Map(segments.map((segment) => [segment.hash, segment.bytes]));

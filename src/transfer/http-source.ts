@@ -1,11 +1,17 @@
-import { hashBlob } from "../zone/segment/hash.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
+import { hashBlob } from "../zone/segment/hash.ts";
 import { readBounded } from "./bounded-body.ts";
 import { changePart, PartChangeError } from "./parts/part-change.ts";
 import { readRootNews } from "./parts/root-news.ts";
 import { NONCE_FIELD, newNonce, SIGNATURE_FIELD, type Signed, type TransferKeys } from "./signature.ts";
 import { parseTransferState } from "./state-message.ts";
-import type { NamedBytes, PartKind, TransferredRoot, TransferSource, TransferState } from "./transfer-state.ts";
+import type {
+  NamedBytes,
+  PartKind,
+  TransferredRoot,
+  TransferSource,
+  TransferState,
+} from "./transfer-state.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

@@ -142,7 +142,9 @@ export class Secondary implements DohGateway {
   ): Answer | undefined | Promise<Answer | undefined> {
     const asked = { view: this.#view ?? given, transport };
     const answer = this.#resolve(query, asked, now);
-    return answer !== undefined && "missing" in answer ? this.#answerLater(query.slice(), asked, answer) : answer;
+    return answer !== undefined && "missing" in answer
+      ? this.#answerLater(query.slice(), asked, answer)
+      : answer;
   }
 
   #resolve(query: Uint8Array, asked: QueryContext, now: number): Answer | Missing | undefined {
@@ -152,7 +154,13 @@ export class Secondary implements DohGateway {
     if (stale !== this.#saidStale) this.#sayStale(stale);
     const { generation, leases } = served;
     const isBehind = served.state.status.behindSince !== undefined;
-    return this.#stages.resolveOrMiss(query, { ...asked, image: generation, leases, now, stale: stale || isBehind });
+    return this.#stages.resolveOrMiss(query, {
+      ...asked,
+      image: generation,
+      leases,
+      now,
+      stale: stale || isBehind,
+    });
   }
 
   /** Answers a query once what it needs is in memory; SERVFAIL where that cannot be had. */

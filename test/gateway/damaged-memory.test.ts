@@ -2,14 +2,14 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createDurableObjectStore } from "../../src/store/durable-object-store.ts";
-import { openFileStore } from "../../src/store/file-store.ts";
+import { openFileStore } from "../../src/store/files/file-store.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { createMirroredStore } from "../../src/store/remembered/mirrored-store.ts";
 import { openTextFolder } from "../../src/store/remembered/text-folder.ts";
 import { createTextTable } from "../../src/store/remembered/text-table.ts";
-import { sqliteDouble } from "../store/sqlite-double.ts";
-import { stateDirectory } from "../store/state-directory.ts";
+import { createDurableObjectStore } from "../../src/store/rows/durable-object-store.ts";
+import { stateDirectory } from "../store/files/state-directory.ts";
+import { sqliteDouble } from "../store/rows/sqlite-double.ts";
 import { FakeClock } from "./fake-clock.ts";
 import {
   DAY,

@@ -8,7 +8,7 @@ import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
 import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
 import { FakeClock } from "./fake-clock.ts";
 
@@ -42,7 +42,7 @@ export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnow
       compile: (clusterset, _, history) => {
         compiled = clusterset;
         const federations = [{ name: "fed", zone: "federation" }];
-        return compileZoneImage(clusterset, { serial: 1, ttl: 30, federations }, history);
+        return compileGeneration(clusterset, { serial: 1, ttl: 30, federations }, history);
       },
       resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
       notReady,

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createDurableObjectStore } from "../../src/store/durable-object-store.ts";
-import { openFileStore } from "../../src/store/file-store.ts";
+import { openFileStore } from "../../src/store/files/file-store.ts";
 import { createMirroredStore } from "../../src/store/remembered/mirrored-store.ts";
 import { openTextFolder } from "../../src/store/remembered/text-folder.ts";
 import { createTextTable } from "../../src/store/remembered/text-table.ts";
-import { sqliteDouble } from "../store/sqlite-double.ts";
-import { stateDirectory } from "../store/state-directory.ts";
+import { createDurableObjectStore } from "../../src/store/rows/durable-object-store.ts";
+import { stateDirectory } from "../store/files/state-directory.ts";
+import { sqliteDouble } from "../store/rows/sqlite-double.ts";
 import { openReverseWorld, reporting, type Stores } from "./reverse-world.ts";
 
 const OLD = "2024-01-01T00:00:00Z";

@@ -11,8 +11,8 @@ import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
-import type { ZoneImage } from "../../src/zone/image/image.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
+import type { Generation } from "../../src/zone/generation/generation.ts";
 import { localityView } from "../../src/zone/locality.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
@@ -40,7 +40,7 @@ async function open(scopes: readonly Visibility[] = []) {
     stages: {
       createMerger: () => createMerger({ grants: GRANTS }),
       compile: (clusterset, now, history) =>
-        compileZoneImage(
+        compileGeneration(
           clusterset,
           {
             serial: Math.floor(now / 1000),
@@ -125,7 +125,7 @@ const VIEWS = [undefined, ...CLUSTERS, localityView(PLACE)];
 
 /** The answers to all that is asked, in text. */
 function answersOf(
-  gateway: ScopedGateway<ZoneImage>,
+  gateway: ScopedGateway<Generation>,
   now: number,
   asked: readonly Question[],
   views: readonly (string | undefined)[],
@@ -140,7 +140,7 @@ function answersOf(
 }
 
 /** Everything else that can be seen of a gateway. */
-function seen(gateway: ScopedGateway<ZoneImage>, now: number) {
+function seen(gateway: ScopedGateway<Generation>, now: number) {
   const current = gateway.current(now);
   return {
     status: gateway.status(),

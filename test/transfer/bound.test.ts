@@ -22,7 +22,7 @@ describe("after any changes and failures", () => {
         fc.boolean(),
         fc.nat(),
         async (commands, shares, seed) => {
-          const { clock, source, look, between, apply, ask } = await openWatched(shares, seed);
+          const { source, look, between, apply, ask } = await openWatched(shares, seed);
           let servedSince = Number.POSITIVE_INFINITY;
           look();
           for (const one of commands) {

@@ -1,5 +1,5 @@
-import type { ScopeTransfer } from "../../src/transfer/primary.ts";
 import { readRootDocument } from "../../src/transfer/parts/root-document.ts";
+import type { ScopeTransfer } from "../../src/transfer/primary.ts";
 import { readRoot } from "../../src/zone/generation/root.ts";
 import { HASH_BYTES, hashBlob, writeHash } from "../../src/zone/segment/hash.ts";
 

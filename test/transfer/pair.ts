@@ -6,14 +6,19 @@ import { Primary, type ScopeTransfer, type SentPart } from "../../src/transfer/p
 import type { RefreshPolicy } from "../../src/transfer/refresh-policy.ts";
 import { Secondary, type SecondaryOptions } from "../../src/transfer/secondary.ts";
 import type { TransferEvent } from "../../src/transfer/transfer-events.ts";
-import type { NamedBytes, PartKind, TransferSource, TransferState } from "../../src/transfer/transfer-state.ts";
-import type { Forged } from "./forged.ts";
+import type {
+  NamedBytes,
+  PartKind,
+  TransferSource,
+  TransferState,
+} from "../../src/transfer/transfer-state.ts";
 import { compileGeneration } from "../../src/zone/compile.ts";
 import { FakeClock, settle } from "../gateway/fake-clock.ts";
 import { realStages } from "../gateway/real-stages.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { extendedErrors } from "../resolve/extended-errors.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
+import type { Forged } from "./forged.ts";
 
 export const WEB = "web.shop.svc.clusterset.local";
 
@@ -131,8 +136,9 @@ export async function openPair(
     stages: {
       ...realStages(),
       compile: (clusterset, _, history) => {
-        const { generation, ...compiled } = compileGeneration(clusterset, { serial: 1, ttl: 30 }, history);
-        return { ...compiled, image: generation };
+        const options = { serial: 1, ttl: 30 };
+        const { generation: image, ...rest } = compileGeneration(clusterset, options, history);
+        return { image, ...rest };
       },
     },
     clock,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { Primary, type TransferGateway } from "../../src/transfer/primary.ts";
 import { changePart } from "../../src/transfer/parts/part-change.ts";
 import { readRootDocument } from "../../src/transfer/parts/root-document.ts";
 import { readRootNews } from "../../src/transfer/parts/root-news.ts";
+import { Primary, type TransferGateway } from "../../src/transfer/primary.ts";
 import { type Branch, Page } from "../../src/zone/generation/directory.ts";
 import type { Generation } from "../../src/zone/generation/generation.ts";
 import { writeRoot } from "../../src/zone/generation/root.ts";
@@ -43,7 +43,11 @@ function generationOf(names: Page<Segment>, frame = "frame"): Generation {
 
 /** A primary whose gateway serves one generation after the other, in a scope of its own where `scoped` says so. */
 function openPrimary(keptBytes?: number) {
-  const held = { now: 1_000_000, all: undefined as Generation | undefined, scoped: undefined as Generation | undefined };
+  const held = {
+    now: 1_000_000,
+    all: undefined as Generation | undefined,
+    scoped: undefined as Generation | undefined,
+  };
   const gatewayOf = (image: () => Generation | undefined) =>
     ({
       status: () => ({
@@ -87,7 +91,10 @@ describe("parts that states named", () => {
       expect(everything.segment(served[change]!.segment, "")?.bytes).toBe(served[change]!.bytes);
     }
     held.now += 10_000;
-    for (const [index, isThere] of [[498, false], [499, true]] as const) {
+    for (const [index, isThere] of [
+      [498, false],
+      [499, true],
+    ] as const) {
       expect(everything.segment(served[index]!.segment, "") !== undefined).toBe(isThere);
       expect(everything.root(served[index]!.root, "") !== undefined).toBe(isThere);
     }
@@ -126,12 +133,20 @@ describe("parts that states named", () => {
   it("are there as often as the newest generation has them, however often that changes", () => {
     const { everything, held } = openPrimary();
     const twin = segmentOf("twin");
-    for (const texts of [["twin", "twin", "a", "b"], ["twin", "c", "a", "b"], ["c", "c", "twin", "b"], ["c", "d", "e", "f"], ["twin", "c", "d", "e"]]) {
+    for (const texts of [
+      ["twin", "twin", "a", "b"],
+      ["twin", "c", "a", "b"],
+      ["c", "c", "twin", "b"],
+      ["c", "d", "e", "f"],
+      ["twin", "c", "d", "e"],
+    ]) {
       held.all = generationOf(pageOf(texts.map((text) => segmentOf(text))));
       everything.state();
       held.now += 20_000;
       for (const text of ["twin", "a", "b", "c", "d", "e", "f"])
-        expect(everything.segment(segmentOf(text).hash, "") !== undefined, `${text} of ${texts}`).toBe(texts.includes(text));
+        expect(everything.segment(segmentOf(text).hash, "") !== undefined, `${text} of ${texts}`).toBe(
+          texts.includes(text),
+        );
     }
     expect(everything.segment(twin.hash, "")).toBeDefined();
   });
@@ -195,7 +210,11 @@ describe("what a secondary has already", () => {
 describe("scopes", () => {
   it("have their own parts, and what others have as well by the same hash", () => {
     const { everything, west, held } = openPrimary();
-    const [shared, hidden, own] = ["shared", "hidden", "own"].map((text) => segmentOf(text)) as [Segment, Segment, Segment];
+    const [shared, hidden, own] = ["shared", "hidden", "own"].map((text) => segmentOf(text)) as [
+      Segment,
+      Segment,
+      Segment,
+    ];
     held.all = generationOf(pageOf([shared, hidden]), "frame of all");
     held.scoped = generationOf(pageOf([shared, own]), "frame of west");
     const all = held.all;

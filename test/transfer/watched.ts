@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import { settle } from "../gateway/fake-clock.ts";
 import { realStages } from "../gateway/real-stages.ts";
@@ -68,15 +69,16 @@ export async function openWatched(shares: boolean, seed: number) {
   const look = () => {
     const now = clock.now();
     const served = gateway.current(now);
-    const expiries = gateway.status().clusters.map(({ expiresAt }) => expiresAt);
-    const seen = served === undefined ? "" : `${served.image.contentHash} ${expiries.join()}`;
+    const expiresAt = new Map(gateway.status().clusters.map((one) => [one.clusterId, one.expiresAt]));
+    const seen = served === undefined ? "" : `${served.image.contentHash} ${[...expiresAt].join()}`;
     if (seen === last && history.length > 0) return;
     last = seen;
     if (served === undefined) {
       history.push({ from: now, ready: false, answer: (query) => stages.notReady(query)!.bytes });
       return;
     }
-    const { image, leases } = served;
+    const { image } = served;
+    const leases = new LeaseTables((clusterId) => expiresAt.get(clusterId));
     history.push({
       from: now,
       ready: true,

@@ -15,7 +15,7 @@ import { AccessCounters } from "../../http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../http/metrics/prometheus.ts";
 import { ConnectionErrors } from "../../limits/connection-errors.ts";
 import { DamageCounters } from "../../store/damage-counters.ts";
-import { openFileStore } from "../../store/file-store.ts";
+import { openFileStore } from "../../store/files/file-store.ts";
 import { createMirroredStore } from "../../store/remembered/mirrored-store.ts";
 import { openTextFolder } from "../../store/remembered/text-folder.ts";
 import { type OnStoreWarning, StoreError } from "../../store/store-error.ts";

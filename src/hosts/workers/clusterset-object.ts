@@ -5,9 +5,9 @@ import { type Log, logJson, logStore } from "../../assembly/log.ts";
 import { openPrimary } from "../../assembly/primary.ts";
 import { createStages } from "../../assembly/stages.ts";
 import { systemClock } from "../../gateway/clock.ts";
-import { createDurableObjectStore } from "../../store/durable-object-store.ts";
 import { createMirroredStore } from "../../store/remembered/mirrored-store.ts";
 import { createTextTable } from "../../store/remembered/text-table.ts";
+import { createDurableObjectStore } from "../../store/rows/durable-object-store.ts";
 import { type Environment, readSettings, type WorkerSettings } from "./environment.ts";
 import { LeaseAlarm } from "./lease-alarm.ts";
 

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { syncDirectory, writeDurably } from "../durable-file.ts";
+import { syncDirectory, writeDurably } from "../files/durable-file.ts";
 import { checkRecordName, RECORD_NAME, type TextStore } from "./text-store.ts";
 
 const SUFFIX = ".record";

@@ -1,4 +1,4 @@
-import type { SqlDatabase } from "../sql-database.ts";
+import type { SqlDatabase } from "../rows/sql-database.ts";
 import { checkRecordName, type TextStore } from "./text-store.ts";
 
 /** Characters of one row; a row may have 2 MB. */

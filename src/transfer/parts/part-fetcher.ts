@@ -89,6 +89,7 @@ function accept<Given, Part>(given: Given, load: (given: Given) => Part): Part {
  */
 export function checkHash(bytes: Bytes, hash: string, what: string): Bytes {
   const own = hashBlob(bytes);
-  if (own !== hash) throw new Error(`${what} has the hash ${own}, not ${hash}: it is damaged, or another one`);
+  if (own !== hash)
+    throw new Error(`${what} has the hash ${own}, not ${hash}: it is damaged, or another one`);
   return bytes;
 }

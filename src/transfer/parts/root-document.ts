@@ -22,7 +22,10 @@ export interface RootBlobs {
 const PARTS = ["root", "frame", "stems", "names", "reverse"] as const;
 
 /** The document of a root whose other blobs are given by hash; undefined where one is not there. */
-export function writeRootDocument(root: Bytes, blobOf: (hash: string) => Bytes | undefined): Bytes | undefined {
+export function writeRootDocument(
+  root: Bytes,
+  blobOf: (hash: string) => Bytes | undefined,
+): Bytes | undefined {
   const { frame, stems, names, reverse } = readRoot(root);
   const blobs = [root];
   for (const hash of [frame, stems, names, reverse]) {

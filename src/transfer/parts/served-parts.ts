@@ -122,6 +122,7 @@ export class ServedParts {
     const part = this.#parts.get(hash);
     if (part === undefined || --part.uses > 0) return;
     this.#parts.delete(hash);
-    if (this.#namedAt > Number.NEGATIVE_INFINITY) this.#kept.keep(this.#prefix + hash, part.bytes, this.#namedAt);
+    if (this.#namedAt > Number.NEGATIVE_INFINITY)
+      this.#kept.keep(this.#prefix + hash, part.bytes, this.#namedAt);
   }
 }

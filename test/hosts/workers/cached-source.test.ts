@@ -49,10 +49,14 @@ describe("what one isolate has asked for, the location's others need not ask for
   test.each(["root", "segment"] as const)("a %s, byte by byte, for a month", async (kind) => {
     const { clock, object, shared, hash, segment } = await openLocation();
     const part = kind === "root" ? hash() : segment();
-    const first = await done(clock, shared()[kind](part));
+    const ask = async () =>
+      kind === "root"
+        ? (await done(clock, shared().root(part)))?.bytes
+        : await done(clock, shared().segment(part));
+    const first = await ask();
     expect(first?.length).toBeGreaterThan(100);
     await pass(clock, 29 * 86_400_000, 86_400_000);
-    expect(await done(clock, shared()[kind](part))).toEqual(first);
+    expect(await ask()).toEqual(first);
     expect(object[`${kind}s`]).toEqual([part]);
   });
 
@@ -100,7 +104,7 @@ describe("what one isolate has asked for, the location's others need not ask for
     expect(await done(clock, shared().state(1000))).toMatchObject({ status: { imageHash: hash() } });
     cache.failure = new Error("the cache is out of order");
     expect(await done(clock, shared().state(1000))).toMatchObject({ status: { imageHash: hash() } });
-    expect((await done(clock, shared().root(hash())))?.length).toBeGreaterThan(1000);
+    expect(await done(clock, shared().root(hash()))).toEqual(await done(clock, object.root(hash())));
     expect(object.states).toHaveLength(2);
   });
 
@@ -135,7 +139,7 @@ async function runLocation(isolates: number, milliseconds: number, cacheKeeps = 
   object.stateLatency = 80;
   object.rootLatency = object.segmentLatency = 100;
   const random = seeded(7);
-  const secondaries = Array.from({ length: isolates }, () => 
+  const secondaries = Array.from({ length: isolates }, () =>
     open({ source: shared(), random, cache: new SegmentCache(1 << 24) }),
   );
   const query = encodeQuery(WEB, "A");

@@ -8,8 +8,8 @@ import {
 } from "../../../src/store/remembered/remembered-store.ts";
 import { openTextFolder } from "../../../src/store/remembered/text-folder.ts";
 import { createTextTable } from "../../../src/store/remembered/text-table.ts";
-import { sqliteDouble } from "../sqlite-double.ts";
-import { stateDirectory } from "../state-directory.ts";
+import { stateDirectory } from "../files/state-directory.ts";
+import { sqliteDouble } from "../rows/sqlite-double.ts";
 
 const openFolders = async (directory: string) =>
   createMirroredStore([

@@ -1,6 +1,6 @@
 /** A store in a real Durable Object, for whoever asks by HTTP: `POST /<name of the object>/<what to do>`. */
 import { DurableObject } from "cloudflare:workers";
-import { createDurableObjectStore } from "../../../../src/store/durable-object-store.ts";
+import { createDurableObjectStore } from "../../../../src/store/rows/durable-object-store.ts";
 import type { SnapshotStore, StoreChange } from "../../../../src/store/store.ts";
 
 interface Environment {
