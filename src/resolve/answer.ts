@@ -30,7 +30,7 @@ export interface Answer {
 
 /** A part of a generation that has to come into memory before a query can be answered. */
 export interface Missing {
-  readonly missing: Pick<Branch<unknown>, "kind" | "hash">;
+  readonly missing: Pick<Branch<never>, "kind" | "hash">;
 }
 
 /**
