@@ -5,10 +5,10 @@ import { accessSection } from "./access/section.ts";
 import { changeSection } from "./change/section.ts";
 import { cpuSection } from "./cpu/section.ts";
 import { edgeSection } from "./edge/section.ts";
-import { formatTable } from "./format-table.ts";
 import { forwardSection } from "./forward/section.ts";
 import { imageSection } from "./image/section.ts";
-import type { Table } from "./report.ts";
+import { formatTable } from "./report/format-table.ts";
+import type { Table } from "./report/report.ts";
 import { resolveSection } from "./resolve/section.ts";
 import { udpSection } from "./udp/section.ts";
 

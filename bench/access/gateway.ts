@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { type GatewayProcess, startGateway } from "../../test/e2e/processes.ts";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
 import { makeAuthority, makeServer, type PemPair } from "../../test/hosts/client-certificates.ts";
-import { loadedSnapshots } from "../asked.ts";
 import { pidOf } from "../cpu/contenders.ts";
-import { cpuMicrosecondsSince, readThreadTimes } from "../cpu/process-cpu.ts";
+import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
 import { LONG_LEASES, pushSnapshot } from "../push.ts";
+import { loadedSnapshots } from "../worlds/asked.ts";
 import { openLoad } from "./load.ts";
 import { HOST_NAME, type Mode } from "./modes.ts";
 

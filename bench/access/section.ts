@@ -1,8 +1,8 @@
-import { ASKED, LOADED_WORLD, queryOf } from "../asked.ts";
 import { CONNECTIONS, STREAMS } from "../cpu/h2load.ts";
-import type { Effort, Progress, Section, Table } from "../report.ts";
+import type { Effort, Progress, Section, Table } from "../report/report.ts";
+import { type Contender, measureInTurns } from "../report/rounds.ts";
 import { encodeQuery } from "../resolve/cases.ts";
-import { type Contender, measureInTurns } from "../rounds.ts";
+import { ASKED, LOADED_WORLD, queryOf } from "../worlds/asked.ts";
 import { type AskedGateway, type Certificates, makeCertificates, startAsked } from "./gateway.ts";
 import { makeModes } from "./modes.ts";
 

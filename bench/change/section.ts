@@ -5,10 +5,10 @@ import { type ApiServer, startApiServer } from "../../test/e2e/servers/api-serve
 import { kubernetesPlugin, startCoreDns } from "../../test/e2e/servers/coredns.ts";
 import { importedSlice, namespace, service, serviceImport } from "../../test/e2e/servers/objects.ts";
 import { BENCH_WORLD, generateWorld } from "../../test/worlds/generate.ts";
-import { applyObjects, importObjects } from "../kubernetes-objects.ts";
 import { LONG_LEASES, pushSnapshot } from "../push.ts";
-import type { Effort, Progress, Section, Table } from "../report.ts";
+import type { Effort, Progress, Section, Table } from "../report/report.ts";
 import { encodeQuery } from "../resolve/cases.ts";
+import { applyObjects, importObjects } from "../worlds/kubernetes-objects.ts";
 import { Poller } from "./poll.ts";
 
 const SMALL_WORLD = { ...BENCH_WORLD, services: 500 };

@@ -6,9 +6,9 @@ import { kubernetesPlugin, startCoreDns } from "../../test/e2e/servers/coredns.t
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { ServerProcess } from "../../test/e2e/servers/process.ts";
-import { askOnce, type HttpAnswer } from "../ask.ts";
-import { applyObjects, importObjects } from "../kubernetes-objects.ts";
+import { askOnce, type HttpAnswer } from "../processes/ask.ts";
 import { LONG_LEASES, pushSnapshot } from "../push.ts";
+import { applyObjects, importObjects } from "../worlds/kubernetes-objects.ts";
 import type { FixedAnswer } from "./fixed-answer.ts";
 
 /** A DoH server under load. */

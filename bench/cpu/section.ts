@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
-import { askOnce } from "../ask.ts";
-import { ASKED, LOADED_WORLD, loadedSnapshots, prepareLoad, queryOf } from "../asked.ts";
-import type { Effort, Progress, Section, Table } from "../report.ts";
-import { type Contender, measureInTurns } from "../rounds.ts";
+import { askOnce } from "../processes/ask.ts";
+import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
+import type { Effort, Progress, Section, Table } from "../report/report.ts";
+import { type Contender, measureInTurns } from "../report/rounds.ts";
+import { ASKED, LOADED_WORLD, loadedSnapshots, prepareLoad, queryOf } from "../worlds/asked.ts";
 import { compareAnswers } from "./compare-answers.ts";
 import { type DohServer, startFixed, startLoadedCoreDns, startLoadedGateway } from "./contenders.ts";
 import { CONNECTIONS, STREAMS, sendLoad } from "./h2load.ts";
-import { cpuMicrosecondsSince, readThreadTimes } from "./process-cpu.ts";
 
 /** Long enough that every sample pays for its share of garbage collections. */
 const REQUESTS = 30_000;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { buildWorker } from "../../test/e2e/edge/wrangler.ts";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
-import type { HttpAnswer } from "../ask.ts";
+import type { HttpAnswer } from "../processes/ask.ts";
 
 /** Scripts that Workers are made of: paths of files. */
 export interface Scripts {

@@ -1,8 +1,8 @@
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
-import { loadedSnapshots } from "../asked.ts";
-import type { Effort, Progress, Row, Table } from "../report.ts";
-import { WORLDS } from "../worlds.ts";
+import type { Effort, Progress, Row, Table } from "../report/report.ts";
+import { loadedSnapshots } from "../worlds/asked.ts";
+import { WORLDS } from "../worlds/worlds.ts";
 import type { Scripts } from "./bundles.ts";
 import {
   CACHED,

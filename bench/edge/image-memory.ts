@@ -1,9 +1,10 @@
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { Poller } from "../change/poll.ts";
-import type { Effort, Progress, Table } from "../report.ts";
+import type { Effort, Progress, Table } from "../report/report.ts";
+import { Samples } from "../report/samples.ts";
 import { encodeQuery } from "../resolve/cases.ts";
-import { WORLDS } from "../worlds.ts";
+import { WORLDS } from "../worlds/worlds.ts";
 import type { Scripts } from "./bundles.ts";
 import { ChangingCluster } from "./changing-cluster.ts";
 import {
@@ -16,7 +17,6 @@ import {
   startCache,
   startObject,
 } from "./location.ts";
-import { Samples } from "./samples.ts";
 import { type PeakMemory, WatchedIsolate } from "./watched-isolate.ts";
 import { startWorkerd, type WorkerdProcess } from "./workerd.ts";
 

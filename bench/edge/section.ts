@@ -1,4 +1,4 @@
-import type { Section } from "../report.ts";
+import type { Section } from "../report/report.ts";
 import { buildScripts } from "./bundles.ts";
 import { measureColdStart } from "./cold-start.ts";
 import { measureImageMemory } from "./image-memory.ts";

@@ -1,6 +1,6 @@
 import { freePort } from "../../test/e2e/servers/ports.ts";
-import { askOnce, type HttpAnswer } from "../ask.ts";
-import { ASKED, loadedSnapshots, queryOf } from "../asked.ts";
+import { askOnce, type HttpAnswer } from "../processes/ask.ts";
+import { ASKED, loadedSnapshots, queryOf } from "../worlds/asked.ts";
 import { buildFixedScripts, type Scripts } from "./bundles.ts";
 import { deploy, pushAll, startWhole } from "./location.ts";
 import { startWorkerd, type WorkerdProcess } from "./workerd.ts";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
-import { ASKED, LOADED_WORLD, prepareLoad } from "../asked.ts";
 import { CONNECTIONS, sendLoad } from "../cpu/h2load.ts";
-import { cpuMicrosecondsSince, readThreadTimes } from "../cpu/process-cpu.ts";
-import type { Effort, Progress, Row, Table } from "../report.ts";
+import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
+import type { Effort, Progress, Row, Table } from "../report/report.ts";
+import { ASKED, LOADED_WORLD, prepareLoad } from "../worlds/asked.ts";
 import type { Scripts } from "./bundles.ts";
 import {
   type Contestant,

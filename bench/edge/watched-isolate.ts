@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { forgetPeak, residentMemory } from "../processes/resident-memory.ts";
 import { Inspector } from "./inspector.ts";
-import { forgetPeak, residentMemory } from "./resident-memory.ts";
 
 /** Between two looks at an isolate's memory, in milliseconds. */
 const PAUSE = 5;

@@ -5,13 +5,13 @@ import { metric } from "../../test/e2e/answers.ts";
 import { startGateway } from "../../test/e2e/processes.ts";
 import { type CoreDns, startCoreDns } from "../../test/e2e/servers/coredns.ts";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
-import { askOnce } from "../ask.ts";
 import type { DohServer } from "../cpu/contenders.ts";
 import { CONNECTIONS, STREAMS, sendLoad } from "../cpu/h2load.ts";
-import { cpuMicrosecondsSince, readThreadTimes } from "../cpu/process-cpu.ts";
-import type { Effort, Progress, Section, Table } from "../report.ts";
+import { askOnce } from "../processes/ask.ts";
+import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
+import type { Effort, Progress, Section, Table } from "../report/report.ts";
+import { type Contender, measureInTurns } from "../report/rounds.ts";
 import { encodeQuery } from "../resolve/cases.ts";
-import { type Contender, measureInTurns } from "../rounds.ts";
 
 const KNOWN_NAMES = 400;
 const REQUESTS = { hit: 30_000, miss: 6000 } as const;

@@ -1,10 +1,10 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
-import type { MemoryUse } from "../memory.ts";
-import { runProgram } from "../program.ts";
-import type { Effort, Progress, Row, Section, Table } from "../report.ts";
-import { WORLDS, type WorldName } from "../worlds.ts";
+import type { MemoryUse } from "../processes/memory.ts";
+import { runProgram } from "../processes/program.ts";
+import type { Effort, Progress, Row, Section, Table } from "../report/report.ts";
+import { WORLDS, type WorldName } from "../worlds/worlds.ts";
 import type { Compilation } from "./compile-program.ts";
 import type { Loading } from "./load-program.ts";
 

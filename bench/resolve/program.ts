@@ -1,11 +1,12 @@
 /** `node bench/resolve/program.ts ROUNDS SHARE`: prints, as JSON, tables of queries per second. */
 import dnsPacket, { type Packet } from "dns-packet";
+import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
 import { mergeClusterset } from "../../src/merge/merge.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import { compileGeneration } from "../../src/zone/compile.ts";
-import type { Table } from "../report.ts";
-import { measureInTurns } from "../rounds.ts";
-import { WORLDS } from "../worlds.ts";
+import type { Table } from "../report/report.ts";
+import { measureInTurns } from "../report/rounds.ts";
+import { WORLDS } from "../worlds/worlds.ts";
 import { type Case, resolveCases } from "./cases.ts";
 
 const [rounds, share] = process.argv.slice(2).map(Number);
@@ -13,10 +14,10 @@ const MICROSECONDS = 300_000 * share!;
 const BASELINE = "dns-packet";
 
 const snapshots = WORLDS["half headless"]();
-const { image } = compileGeneration(mergeClusterset(snapshots));
+const { generation } = compileGeneration(mergeClusterset(snapshots));
 const context = {
-  image,
-  leaseExpiry: new Float64Array(image.leaseGroups.length).fill(1e13),
+  generation,
+  leases: new LeaseTables(() => 1e13),
   now: 0,
   rotation: 0,
   view: undefined,

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { runProgram } from "../program.ts";
-import type { Section, Table } from "../report.ts";
+import { runProgram } from "../processes/program.ts";
+import type { Section, Table } from "../report/report.ts";
 
 /** `resolve()` against dns-packet, on the image of 10,000 services. */
 export const resolveSection: Section = {

@@ -5,12 +5,12 @@ import { queryTcp, queryUdp } from "../../test/e2e/servers/dns.ts";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { ServerProcess } from "../../test/e2e/servers/process.ts";
-import { ASKED, LOADED_WORLD, loadedSnapshots, nameOf, queryOf } from "../asked.ts";
 import { compareAnswers } from "../cpu/compare-answers.ts";
 import { pidOf, startLoadedCoreDns, startLoadedGateway } from "../cpu/contenders.ts";
-import { cpuMicrosecondsSince, readThreadTimes } from "../cpu/process-cpu.ts";
-import type { Effort, Progress, Section, Table } from "../report.ts";
-import { type Contender, measureInTurns } from "../rounds.ts";
+import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
+import type { Effort, Progress, Section, Table } from "../report/report.ts";
+import { type Contender, measureInTurns } from "../report/rounds.ts";
+import { ASKED, LOADED_WORLD, loadedSnapshots, nameOf, queryOf } from "../worlds/asked.ts";
 import { IN_FLIGHT, type Load, SOCKETS, sendLoad } from "./dnsperf.ts";
 
 /** A server of plain DNS under load. */

@@ -17,11 +17,11 @@ import { openPrimary } from "./primary.ts";
 import { openSecondary } from "./secondary.ts";
 import { createStages } from "./stages.ts";
 
-/** A gateway that is put together, and not yet listening. */
+/** A complete gateway that does not listen yet. */
 export interface Assembly {
   readonly app: App;
   readonly outOfZone: OutOfZone;
-  /** The gateway as the clients of a rule see it, for listeners other than HTTP. */
+  /** The gateway for the clients of a rule, for listeners other than HTTP. */
   gatewayOf(rule: AccessRule): DohGateway;
   status(): ServingStatus;
   close(): Promise<void>;
@@ -29,7 +29,7 @@ export interface Assembly {
 
 /**
  * Puts a gateway together, the same way on every host.
- * @throws {StoreError} for a store that cannot be loaded
+ * @throws {StoreError} if the store cannot be loaded
  */
 export async function assemble(config: GatewayConfig, platform: Platform): Promise<Assembly> {
   const { access, clock, log, version, images } = platform;

@@ -14,7 +14,7 @@ import { type Log, logTransfers } from "./log.ts";
 import type { Answers, GatewayConfig, SecondaryParts } from "./platform.ts";
 import { createPushForward } from "./push-forward.ts";
 
-/** What a secondary shares with the other parts of an assembly. */
+/** The parts of an assembly that a secondary shares. */
 export interface SecondarySurroundings {
   readonly config: Pick<GatewayConfig, "access">;
   readonly stages: PartialStages<Generation>;
@@ -49,7 +49,7 @@ export function openSecondary(
     secondaries.set(key, secondary);
     return secondary;
   };
-  // The readiness for everybody is that of the first rule, since there may be no rule that sees everything.
+  // Public readiness is that of the first rule, since there may be no rule that sees everything.
   const [first] = rules.all;
   return {
     gateway: first === undefined ? NOBODY : secondaryOf(first),

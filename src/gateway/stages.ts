@@ -1,5 +1,5 @@
 import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
-import type { Merger } from "../merge/merge.ts";
+import type { MergeOptions } from "../merge/merge.ts";
 import type { Answer, Missing } from "../resolve/answer.ts";
 import type { Leases } from "../resolve/leases.ts";
 import type { Transport } from "../resolve/transport.ts";
@@ -9,7 +9,10 @@ import type { ReverseHistory } from "../zone/reverse/reverse-order.ts";
 export interface ServedImage {
   /** Hex; equal for equal content. */
   readonly contentHash: string;
+  /** Made when they are asked for. */
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The length of `bytes`. */
+  readonly byteLength: number;
 }
 
 /** Who asks, and how. */
@@ -32,8 +35,8 @@ export interface AnswerContext<Image> extends QueryContext {
 
 /** The pure stages that the gateway joins, with their settings applied. */
 export interface GatewayStages<Image extends ServedImage> {
-  /** A merger for each scope, since it remembers its last result. It is given snapshots sorted by cluster id; entries that did not change are the same objects as before. */
-  createMerger(): Merger;
+  /** How services are merged. */
+  readonly merging?: MergeOptions;
   /**
    * @param now Unix milliseconds, for the SOA serial
    * @param history `reverse` of the compilation before

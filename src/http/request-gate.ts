@@ -6,29 +6,29 @@ import type { HttpRequest, HttpResponse } from "./exchange/exchange.ts";
 import type { Refuse } from "./exchange/refusal.ts";
 import { pathOf } from "./exchange/request-path.ts";
 
-/** Looks at a request before anything is done for it: the response that refuses it, or undefined. */
+/** Checks a request before any other work: returns the response that rejects it, or undefined. */
 export type RequestGate = (request: HttpRequest) => HttpResponse | undefined;
 
-/** What a gate is put together from. */
+/** The parts of a gate. */
 export interface RequestGateParts {
-  /** How much each client may ask for; default: any number. */
+  /** The limit on requests of each client; default: none. */
   readonly rate?: ClientRate | undefined;
-  /** Default: the socket's. */
+  /** Default: the address of the socket. */
   readonly clientAddress?: ClientAddress;
-  /** Default: there is always room. */
+  /** Default: no limit. */
   readonly load?: Load | undefined;
   readonly counters: LimitCounters;
   readonly refuse: Refuse;
-  /** Told of each request that is turned away. */
+  /** Called for each rejected request. */
   readonly onRefusal?: ((request: HttpRequest, status: number, reason: string) => void) | undefined;
-  /** Paths of DNS resources with another name than `dns-query`. */
+  /** The paths of DNS resources other than `/dns-query`. */
   readonly dnsPaths?: readonly string[];
 }
 
-/** Says how the process is; what watches it must not be turned away. */
+/** Health checks, which must not be rejected. */
 const HEALTH = /^(?:https?:\/\/[^/]*)?\/(?:healthz|readyz)(?:\?|$)/;
 /**
- * What is done under overload, too: DNS, since refusing a query costs what answering it does, and what tells how things are.
+ * Requests that are also answered under overload: DNS, since a rejection costs as much as an answer, and health checks.
  */
 const NEVER_SHED = /^[^?#]*\/(?:dns-query|healthz|readyz|metrics)(?:[?#]|$)/;
 /**
@@ -40,7 +40,7 @@ const PUSH = /^(?:https?:\/\/[^/]*)?\/api\/v1\/clusters\/[^?#]/;
 const TOO_MANY = "this client sends too many requests: try again later";
 const BUSY = "the gateway is overloaded: DNS is answered and pushes are taken, everything else must wait";
 
-/** The gate in front of all resources; undefined where it would let everything pass. */
+/** The gate in front of all resources; undefined if it would reject nothing. */
 export function createRequestGate(parts: RequestGateParts): RequestGate | undefined {
   const { rate, clientAddress = socketAddress, load, counters, refuse, onRefusal } = parts;
   const dnsPaths = new Set(parts.dnsPaths);

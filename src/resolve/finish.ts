@@ -9,7 +9,12 @@ import { writeSoa } from "./zone-records.ts";
 const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);
 
 /** Answers type ANY at a name with records. It never follows a CNAME chain, so it always has room. */
-export function minimalAny(writer: MessageWriter, query: Query, generation: Generation, owner: number): Answer {
+export function minimalAny(
+  writer: MessageWriter,
+  query: Query,
+  generation: Generation,
+  owner: number,
+): Answer {
   writer.writeRecordHeader(owner, RecordType.HINFO, generation.frame.negativeTtl, MINIMAL_ANY.length);
   writer.writeOctets(MINIMAL_ANY, 0, MINIMAL_ANY.length);
   writer.answers++;
@@ -37,7 +42,12 @@ export function negative(
 }
 
 /** Ends a negative answer; its SOA record is written if it fits. */
-export function finishNegative(writer: MessageWriter, query: Query, generation: Generation, rcode: number): Answer {
+export function finishNegative(
+  writer: MessageWriter,
+  query: Query,
+  generation: Generation,
+  rcode: number,
+): Answer {
   writer.authorities = writer.truncated ? 0 : 1;
   writer.writeOpt(query, rcode, -1);
   const outcome: Outcome = rcode === ResponseCode.NXDOMAIN ? "nxdomain" : "nodata";

@@ -32,7 +32,8 @@ export function locate(
     if (found !== undefined) return found;
   }
   const node = findStem(generation, zone, tree, name, 0);
-  if (node < 0 || (trunk.lacks(view, node) && !trunk.stems.hasFlag(node, NodeFlag.everywhere))) return undefined;
+  if (node < 0 || (trunk.lacks(view, node) && !trunk.stems.hasFlag(node, NodeFlag.everywhere)))
+    return undefined;
   return { segment: trunk.stems, node };
 }
 

@@ -27,7 +27,12 @@ export function writeSoa(writer: MessageWriter, generation: Generation, apexAt: 
 /** Writes the NS record of the zone whose name is at `apexAt`; returns the offset of its target, or -1 if it does not fit. */
 export function writeNs(writer: MessageWriter, generation: Generation, apexAt: number): number {
   if (!writer.hasRoom(RECORD_HEADER_BYTES + NAME_SERVER.length + POINTER_BYTES)) return -1;
-  writer.writeRecordHeader(apexAt, RecordType.NS, generation.frame.negativeTtl, NAME_SERVER.length + POINTER_BYTES);
+  writer.writeRecordHeader(
+    apexAt,
+    RecordType.NS,
+    generation.frame.negativeTtl,
+    NAME_SERVER.length + POINTER_BYTES,
+  );
   const target = writer.position;
   writer.writeOctets(NAME_SERVER, 0, NAME_SERVER.length);
   writer.write16(0xc000 | apexAt);

@@ -104,7 +104,14 @@ function servicesOf(segment: Segment): readonly FoundService[] {
     steps[node] = step + 1;
     if (step === Step.namespace) {
       const namespace = labelText(segment, parent);
-      services.set(node, { segment, node, namespace, name, words: `${name}.${namespace}`.toLowerCase(), ports: [] });
+      services.set(node, {
+        segment,
+        node,
+        namespace,
+        name,
+        words: `${name}.${namespace}`.toLowerCase(),
+        ports: [],
+      });
     } else if (step === Step.protocol) services.get(segment.parentOf(parent))!.ports.push(node);
   }
   const all = [...services.values()];
@@ -116,7 +123,10 @@ function order(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-function describe({ segment, node, namespace, name, ports }: FoundService, view: string | undefined): ServiceListing {
+function describe(
+  { segment, node, namespace, name, ports }: FoundService,
+  view: string | undefined,
+): ServiceListing {
   const { bytes: heap } = segment;
   const ownView = segment.viewOf(view);
   const list = segment.setListOf(node, ownView);

@@ -6,6 +6,7 @@ import type { GatewayStages, ServedImage } from "../../src/gateway/stages.ts";
 import type { Clusterset } from "../../src/merge/clusterset.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
+import type { Leases } from "../../src/resolve/leases.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { SnapshotStore } from "../../src/store/store.ts";
@@ -14,6 +15,7 @@ import { FakeClock } from "./fake-clock.ts";
 /** An image whose content is readable: `<cluster>:<region>` of each live cluster. */
 export interface TextImage extends ServedImage {
   readonly text: string;
+  readonly leaseGroups: readonly (readonly string[])[];
 }
 
 const encoder = new TextEncoder();
@@ -25,10 +27,11 @@ function answerOf(text: string): Answer {
 
 /** Stages that count their runs, can be made to fail, and take time on the clock. */
 export class FakeStages implements GatewayStages<TextImage> {
-  readonly merged: (readonly ClusterSnapshot[])[] = [];
+  /** What was compiled. */
+  readonly compiled: Clusterset["clusters"][] = [];
   fails: Error | undefined;
   /** What fails, as long as something does. */
-  failing: (snapshots: readonly ClusterSnapshot[]) => boolean = () => true;
+  failing: (clusters: Clusterset["clusters"]) => boolean = () => true;
   takes = 0;
   readonly #clock: FakeClock;
 
@@ -36,29 +39,16 @@ export class FakeStages implements GatewayStages<TextImage> {
     this.#clock = clock;
   }
 
-  createMerger() {
-    return (snapshots: readonly ClusterSnapshot[]): Clusterset => this.#merge(snapshots);
-  }
-
-  #merge(snapshots: readonly ClusterSnapshot[]): Clusterset {
-    this.merged.push(snapshots);
-    this.#clock.stall(this.takes);
-    if (this.fails !== undefined && this.failing(snapshots)) throw this.fails;
-    const clusters = snapshots.map(({ clusterId, topology, namespaces }) => ({
-      clusterId,
-      namespaces: new Set(Object.keys(namespaces)),
-      zones: [],
-      ...(topology?.region === undefined ? {} : { region: topology.region }),
-    }));
-    return { clusters, services: [], localZones: [], conflicts: [], findings: [] };
-  }
-
   compile({ clusters }: Clusterset) {
+    this.compiled.push(clusters);
+    this.#clock.stall(this.takes);
+    if (this.fails !== undefined && this.failing(clusters)) throw this.fails;
     const text = clusters.map(({ clusterId, region }) => `${clusterId}:${region ?? "-"}`).join(" ");
     const image: TextImage = {
       text,
       contentHash: text,
       bytes: encoder.encode(text),
+      byteLength: text.length,
       leaseGroups: [[], ...clusters.map(({ clusterId }) => [clusterId])],
     };
     return { image, findings: [] };
@@ -66,9 +56,9 @@ export class FakeStages implements GatewayStages<TextImage> {
 
   resolve(
     _query: Uint8Array,
-    { image, leaseExpiry, stale }: { image: TextImage; leaseExpiry: Float64Array; stale: boolean },
+    { image, leases, stale }: { image: TextImage; leases: Leases; stale: boolean },
   ): Answer {
-    return answerOf(`${image.text}${stale ? " stale" : ""} | ${[...leaseExpiry].slice(1).join(" ")}`);
+    return answerOf(`${image.text}${stale ? " stale" : ""} | ${[...leases.of(image)].slice(1).join(" ")}`);
   }
 
   notReady(): Answer {

@@ -3,7 +3,6 @@ import { Gateway } from "../../src/gateway/gateway.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/pushing/limits.ts";
 import { FOUNDING } from "../../src/gateway/remembered/precedence.ts";
 import type { Clusterset } from "../../src/merge/clusterset.ts";
-import { createMerger } from "../../src/merge/merge.ts";
 import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
@@ -11,6 +10,7 @@ import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { compileGeneration } from "../../src/zone/compile.ts";
 import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { served } from "./real-stages.ts";
 
 const BEGAN = Date.parse("2026-06-01T00:00:00Z");
 export const LEASE = 1_000_000;
@@ -38,13 +38,14 @@ export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnow
     store: createMemoryStore(),
     clock,
     stages: {
-      createMerger: () => createMerger({ grants: new Map([["north", "*" as const]]) }),
+      merging: { grants: new Map([["north", "*" as const]]) },
       compile: (clusterset, _, history) => {
         compiled = clusterset;
         const federations = [{ name: "fed", zone: "federation" }];
-        return compileGeneration(clusterset, { serial: 1, ttl: 30, federations }, history);
+        return served(compileGeneration(clusterset, { serial: 1, ttl: 30, federations }, history));
       },
-      resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
+      resolve: (query, { image, ...context }) =>
+        resolve(query, { ...context, generation: image, rotation: 0, outside: "refuse" }),
       notReady,
     },
     onEvent: (event) => {

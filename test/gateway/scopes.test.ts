@@ -5,7 +5,6 @@ import { formatReverseName } from "../../src/dns/reverse.ts";
 import type { ScopedGateway } from "../../src/gateway/doh-gateway.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/pushing/limits.ts";
-import { createMerger } from "../../src/merge/merge.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
@@ -24,6 +23,7 @@ import {
   VISIBLE_CLUSTERS,
 } from "../worlds/partly-hidden.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { served } from "./real-stages.ts";
 
 const BEGAN = Date.parse("2026-06-01T00:00:00Z");
 const DAY = 86_400;
@@ -38,20 +38,23 @@ async function open(scopes: readonly Visibility[] = []) {
     clock,
     scopes,
     stages: {
-      createMerger: () => createMerger({ grants: GRANTS }),
+      merging: { grants: GRANTS },
       compile: (clusterset, now, history) =>
-        compileGeneration(
-          clusterset,
-          {
-            serial: Math.floor(now / 1000),
-            ttl: 30,
-            zones: ["clusterset.local", "corp.example"],
-            federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
-            localities: [PLACE],
-          },
-          history,
+        served(
+          compileGeneration(
+            clusterset,
+            {
+              serial: Math.floor(now / 1000),
+              ttl: 30,
+              zones: ["clusterset.local", "corp.example"],
+              federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
+              localities: [PLACE],
+            },
+            history,
+          ),
         ),
-      resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
+      resolve: (query, { image, ...context }) =>
+        resolve(query, { ...context, generation: image, rotation: 0, outside: "refuse" }),
       notReady,
     },
     onEvent: (event) => {
@@ -145,7 +148,7 @@ function seen(gateway: ScopedGateway<Generation>, now: number) {
   return {
     status: gateway.status(),
     image: current && Buffer.from(current.image.bytes).toString("base64"),
-    leaseExpiry: current && [...current.leaseExpiry],
+    leaseExpiry: current && [...current.image.segments()].map((segment) => [...current.leases.of(segment)]),
     clusters: CLUSTERS.filter((clusterId) => gateway.hasCluster(clusterId)),
   };
 }

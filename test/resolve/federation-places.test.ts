@@ -106,7 +106,9 @@ describe("localities", () => {
     expect(compileWorld(federationTable.snapshots, { ...options, localities: [] }).generation.bytes).toEqual(
       without.bytes,
     );
-    expect(compileWorld([foo], { localities: places }).generation.bytes).toEqual(compileWorld([foo]).generation.bytes);
+    expect(compileWorld([foo], { localities: places }).generation.bytes).toEqual(
+      compileWorld([foo]).generation.bytes,
+    );
     expect(world.generation.contentHash).not.toBe(without.contentHash);
   });
 });

@@ -41,7 +41,7 @@ it("a secondary answers what a Node gateway serves, through its changes and its 
   });
   const ask = async () => {
     await secondary.freshen(now());
-    const { bytes } = secondary.answer(encodeQuery(WEB, "A"), undefined, now())!;
+    const { bytes } = (await secondary.answer(encodeQuery(WEB, "A"), undefined, now()))!;
     const { rcode, answer } = decode(bytes);
     return { rcode, records: answer.length, errors: extendedErrors(bytes) };
   };

@@ -70,7 +70,7 @@ async function pair(signing: string | undefined, verifying: readonly string[] | 
       await settle();
     } while (underWay > 0);
     await Promise.race([fresh, settle()]);
-    const { bytes } = secondary.answer(encodeQuery(WEB, "A"), undefined, clock.now())!;
+    const { bytes } = (await secondary.answer(encodeQuery(WEB, "A"), undefined, clock.now()))!;
     const { rcode, answer } = decode(bytes);
     return { rcode, records: answer.length, errors: extendedErrors(bytes) };
   };

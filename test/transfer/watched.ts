@@ -130,7 +130,7 @@ export async function openWatched(shares: boolean, seed: number) {
     await clock.advance(0);
     while (waits) await pass(1);
     const now = clock.now();
-    return { bytes: secondary.answer(query, undefined, now)!.bytes, now, waited: now - asked };
+    return { bytes: (await secondary.answer(query, undefined, now))!.bytes, now, waited: now - asked };
   };
   return { clock, gateway, source, look, between, apply, ask };
 }

@@ -81,7 +81,8 @@ describe("a compiled generation", () => {
 
   it("has a content hash that the serial does not change and any record does", () => {
     const clusterset = mergeClusterset(twoClusters());
-    const hash = (serial: number, ttl = 5) => compileGeneration(clusterset, { serial, ttl }).generation.contentHash;
+    const hash = (serial: number, ttl = 5) =>
+      compileGeneration(clusterset, { serial, ttl }).generation.contentHash;
     expect(hash(1)).toBe(hash(2));
     expect(hash(1)).not.toBe(hash(1, 6));
     expect(compileGeneration(clusterset, { serial: 42 }).generation.serial).toBe(42);
@@ -224,7 +225,9 @@ describe("a zone file", () => {
     expect(lines).toContain("web.shop.svc.clusterset.test.\t5\tIN\tA\t10.201.0.1");
     expect(lines).toContain("1.0.201.10.in-addr.arpa.\t5\tIN\tPTR\tweb.shop.svc.clusterset.test.");
     expect(lines.join("\n")).not.toContain("ops.svc");
-    expect(() => [...listRecords(generation, { view: "north" })]).toThrow('does not know the cluster "north"');
+    expect(() => [...listRecords(generation, { view: "north" })]).toThrow(
+      'does not know the cluster "north"',
+    );
     expect(() => [...listRecords(generation, { zone: "other.test." })]).toThrow("no zone other.test.");
   });
 });

@@ -10,18 +10,18 @@ import type {
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** The part of a location's cache that is needed: `caches.default`. */
+/** The used part of a location's cache, `caches.default`. */
 export interface LocationCache {
   match(url: string): Promise<Response | undefined>;
   put(url: string, response: Response): Promise<void>;
   delete(url: string): Promise<boolean>;
 }
 
-/** What a shared source is put together from. */
+/** The parts of a shared source. */
 export interface CachedSourceOptions {
   readonly source: TransferSource;
   readonly cache: LocationCache;
-  /** A URL that nobody else uses as a key of the cache; nothing is ever asked for at it. */
+  /** A URL that nothing else uses as a key of the cache; it is never requested. */
   readonly key: string;
   /** The scope of the source's states, as `visibilityKey` has it. Default: everything. Roots and segments are shared by all scopes: their hash says all. */
   readonly scope?: string;
@@ -32,7 +32,7 @@ export interface CachedSourceOptions {
   readonly sleep: (milliseconds: number) => Promise<void>;
 }
 
-/** A state in the cache, and since when somebody asks for a newer one. */
+/** A state in the cache, and the time since when an isolate has been fetching a newer one. */
 interface KeptState {
   readonly state?: TransferState;
   readonly askedSince?: number;
@@ -43,7 +43,7 @@ const PATIENCE = 400;
 /** Pauses of those others: they double. */
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 500;
-/** How long the cache keeps things, in seconds. */
+/** How long the cache keeps an entry, in seconds. */
 const KEEP_STATE = 10;
 const KEEP_PART = 30 * 86_400;
 
@@ -133,7 +133,7 @@ export class CachedTransferSource implements TransferSource {
     return this.#put(this.#stateUrl, JSON.stringify(kept), KEEP_STATE);
   }
 
-  // A cache that fails keeps nobody from asking the object.
+  // If the cache fails, the isolate asks the object.
   async #match<Body>(url: string, read: (response: Response) => Promise<Body>): Promise<Body | undefined> {
     try {
       const found = await this.#options.cache.match(url);
@@ -148,7 +148,7 @@ export class CachedTransferSource implements TransferSource {
       const headers = { "cache-control": `public, max-age=${seconds}` };
       await this.#options.cache.put(url, new Response(body, { headers }));
     } catch {
-      // The others ask for themselves.
+      // The other isolates ask the object themselves.
     }
   }
 

@@ -52,7 +52,7 @@ export class ClustersetObject extends DurableObject<Environment> {
           clock: systemClock,
         },
         audit: createAudit(config.audit, auditToLog(log)),
-        // The Worker passes requests on as Cloudflare gave them to it.
+        // The Worker passes requests on unchanged.
         clientAddress: (request) => request.header("cf-connecting-ip") ?? undefined,
       },
       {

@@ -4,6 +4,7 @@ import { CLASS_IN, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.
 import { parseName } from "../../dns/name.ts";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import { FetchRequest } from "../../http/exchange/fetch-exchange.ts";
+import { mergeClusterset } from "../../merge/merge.ts";
 import { EVERYTHING } from "../../merge/visibility/visibility.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { Primary } from "../../transfer/primary.ts";
@@ -57,10 +58,10 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   const [zone] = config.zones;
   if (zone === undefined) return;
   const stages = createStages(config);
-  const { image: generation } = stages.compile(stages.createMerger()([SNAPSHOT]), 0);
+  const { image: generation } = stages.compile(mergeClusterset([SNAPSHOT], stages.merging), 0);
   const background: Promise<unknown>[] = [];
   const waitUntil = (work: Promise<unknown>) => void background.push(work);
-  // A client that shows nothing is answered here, whatever the rules say.
+  // Clients without a credential get answers here, whatever the rules are.
   const rules = createAccessRules(EVERYTHING, []);
   const access = { ...settings.access, rules, admit: () => ({ rule: rules.public! }) };
   const app = await createEdgeGateway({ ...settings, access }, rehearsedSurroundings(generation, waitUntil));
@@ -95,7 +96,7 @@ function rehearsedSurroundings(
     },
     cacheKey: "https://rehearsal.invalid",
     background,
-    // During the start the host's clock stands still at 0, and timers are refused.
+    // During the start the host's clock stays at 0, and timers are not allowed.
     clock: { now: () => NOW, setTimer: () => () => {} },
     log: () => {},
   };
@@ -136,7 +137,7 @@ function requestsFor(query: Uint8Array<ArrayBuffer>): EdgeRequest[] {
   ] as unknown as EdgeRequest[];
 }
 
-/** A query as clients send it: RD, and an OPT record (RFC 6891) behind the question. */
+/** A query as clients send it: with RD, and an OPT record (RFC 6891) after the question. */
 function encodeQuery(text: string, type: number): Uint8Array<ArrayBuffer> {
   const name = parseName(text);
   const query = new Uint8Array(HEADER_BYTES + name.length + 4 + 11);

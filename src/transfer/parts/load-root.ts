@@ -1,4 +1,4 @@
-import { Page, type SegmentMemory } from "../../zone/generation/directory.ts";
+import { type Blob, Page, type SegmentMemory } from "../../zone/generation/directory.ts";
 import { Frame } from "../../zone/generation/frame.ts";
 import { Generation, Trunk } from "../../zone/generation/generation.ts";
 import { readRoot } from "../../zone/generation/root.ts";
@@ -55,7 +55,7 @@ function isOfReverseNames(segment: AnySegment): segment is ReverseSegment {
 }
 
 /** Gives a page what the one before has of it; segments only where no cache has them. */
-export function takeOver<Content>(
+export function takeOver<Content extends Blob>(
   page: Page<Content>,
   before: Page<Content> | undefined,
   cache: unknown,
@@ -72,6 +72,6 @@ export function takeOver<Content>(
 }
 
 /** The branches of a page by their first slot. */
-export function branchesOf<Content>(page: Page<Content> | undefined) {
+export function branchesOf<Content extends Blob>(page: Page<Content> | undefined) {
   return new Map(page?.entries.map(({ slot, branch }) => [slot, branch]));
 }

@@ -100,7 +100,10 @@ export class HashTrie<Item extends TrieItem, Result> {
 
   #split(node: TrieNode<Item, Result>): void {
     const { depth, prefix } = node;
-    const children = [new TrieNode<Item, Result>(depth + 1, prefix), new TrieNode<Item, Result>(depth + 1, prefix | (1 << depth))] as const;
+    const children = [
+      new TrieNode<Item, Result>(depth + 1, prefix),
+      new TrieNode<Item, Result>(depth + 1, prefix | (1 << depth)),
+    ] as const;
     node.children = children;
     for (const item of node.items!) {
       const child = node.childFor(item.hash);

@@ -25,7 +25,12 @@ export function placeHosts(
     for (const { key: tree, plan, zones } of trees)
       for (const labels of labelsBelow(name, zones)) {
         const key = `${tree} ${labels.join(".")}`;
-        const known = placed.get(key) ?? { tree, labels, stemLabels: stemLabelsOf(plan, labels), addresses: [] };
+        const known = placed.get(key) ?? {
+          tree,
+          labels,
+          stemLabels: stemLabelsOf(plan, labels),
+          addresses: [],
+        };
         placed.set(key, known);
         known.addresses.push(...octets);
       }

@@ -1,5 +1,5 @@
-import type { SourceCluster } from "../zone-source.ts";
 import { localTree, type TreeKey } from "../segment/tree-key.ts";
+import type { SourceCluster } from "../zone-source.ts";
 import type { NameKeys } from "./name-keys.ts";
 import type { PlannedTree } from "./zone-context.ts";
 
@@ -54,7 +54,9 @@ function* keysOfChangedNamespaces(
   before: ReadonlySet<string>,
   now: ReadonlySet<string>,
 ): Generator<string> {
-  const changed = new Set([...now, ...before].filter((namespace) => !(now.has(namespace) && before.has(namespace))));
+  const changed = new Set(
+    [...now, ...before].filter((namespace) => !(now.has(namespace) && before.has(namespace))),
+  );
   if (changed.size === 0) return;
   for (const key of names.keysOf(clusterId)) if (changed.has(key.slice(0, key.indexOf("/")))) yield key;
 }

@@ -1,10 +1,10 @@
+import { usableAddress } from "../../dns/address.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
 import { localNameKey } from "../kinds/cluster-local.ts";
 import { podLabels } from "../kinds/service-labels.ts";
-import { usableAddress } from "../../dns/address.ts";
-import { keyHash } from "../segment/name-hash.ts";
 import type { AddressKey } from "../reverse/reverse-order.ts";
+import { keyHash } from "../segment/name-hash.ts";
 import type { SourceCluster, ZoneSource } from "../zone-source.ts";
 import { HashTrie, type TrieItem } from "./hash-trie.ts";
 
@@ -55,7 +55,8 @@ export class NameKeys<Result> {
       own.locals = locals;
       yield own.key;
     }
-    for (const dotted of this.#dotted.keys()) if (dotted.startsWith(`${clusterId} `)) this.#dotted.delete(dotted);
+    for (const dotted of this.#dotted.keys())
+      if (dotted.startsWith(`${clusterId} `)) this.#dotted.delete(dotted);
   }
 
   /** Takes over whether a cluster has a Service in its own zone. @returns the keys of names that it has and had */
@@ -106,7 +107,8 @@ export class NameKeys<Result> {
       hosts * OBJECT_WEIGHT +
       weightOf(source.service(key)) +
       own.locals.reduce((sum, { clusterId, kind, key: object }) => {
-        const service = kind === "service" ? clusters.get(clusterId)?.localZone?.services.get(object) : undefined;
+        const service =
+          kind === "service" ? clusters.get(clusterId)?.localZone?.services.get(object) : undefined;
         return sum + OBJECT_WEIGHT + (service === undefined ? 1 : weightOfLocal(service));
       }, 0);
     const isNew = own.weight === 0;
@@ -139,7 +141,8 @@ export class NameKeys<Result> {
 
 function weightOf(service: ClustersetService | undefined): number {
   if (service === undefined) return 0;
-  let weight = OBJECT_WEIGHT + service.ports.length + service.endpoints.length + service.outside.addresses.length;
+  let weight =
+    OBJECT_WEIGHT + service.ports.length + service.endpoints.length + service.outside.addresses.length;
   for (const { addresses } of service.byCluster.values()) weight += addresses.length;
   for (const { clusterIPs, externalAddresses, externalNames } of service.shards)
     weight += clusterIPs.length + externalAddresses.length + externalNames.length;

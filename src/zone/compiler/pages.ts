@@ -1,13 +1,13 @@
-import { type Branch, Page, PAGE_BITS, type PageEntry } from "../generation/directory.ts";
+import { type Blob, type Branch, PAGE_BITS, Page, type PageEntry } from "../generation/directory.ts";
 import type { TrieNode } from "./hash-trie.ts";
 
 /** What a leaf of a trie was compiled to; at a node with children, the page of its leaves. */
-export interface Compiled<Content> {
+export interface Compiled<Content extends Blob> {
   readonly branch: Branch<Content>;
 }
 
 /** The directory of a trie whose leaves are all compiled, from its top node. Pages whose leaves did not change are taken over. */
-export function pageOf<Content>(top: TrieNode<unknown, Compiled<Content>>): Page<Content> {
+export function pageOf<Content extends Blob>(top: TrieNode<unknown, Compiled<Content>>): Page<Content> {
   const entries: PageEntry<Content>[] = [];
   const add = (node: TrieNode<unknown, Compiled<Content>>) => {
     const slot = node.prefix >>> top.depth;
@@ -22,6 +22,6 @@ export function pageOf<Content>(top: TrieNode<unknown, Compiled<Content>>): Page
   return Page.of(entries.sort((one, other) => one.slot - other.slot));
 }
 
-function branchOf<Content>(page: Page<Content>): Branch<Content> {
+function branchOf<Content extends Blob>(page: Page<Content>): Branch<Content> {
   return { kind: "page", hash: page.hash, segment: undefined, page };
 }

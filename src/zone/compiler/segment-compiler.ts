@@ -69,12 +69,19 @@ export function createScope(
 }
 
 /** The scope of a tree's names. */
-export function treeScope(segment: SegmentScope, { key, shortestZoneBytes, canonicalZoneBytes }: PlannedTree): TreeScope {
+export function treeScope(
+  segment: SegmentScope,
+  { key, shortestZoneBytes, canonicalZoneBytes }: PlannedTree,
+): TreeScope {
   return { segment, key, apex: segment.builder.tables.tree(key), shortestZoneBytes, canonicalZoneBytes };
 }
 
 /** The trees in which keys may have names, in an order of their own. */
-function treesOf({ trees, treeByKey, hosts }: ZoneContext, source: ZoneSource, keys: readonly NameKey[]): TreeKey[] {
+function treesOf(
+  { trees, treeByKey, hosts }: ZoneContext,
+  source: ZoneSource,
+  keys: readonly NameKey[],
+): TreeKey[] {
   const used = new Set<TreeKey>();
   if (keys.some(({ key }) => source.service(key) !== undefined))
     for (const { key, plan } of trees) if (plan.kind !== "cluster-local") used.add(key);
@@ -122,7 +129,10 @@ function writeHost(segment: SegmentScope, host: PlacedHost): void {
 }
 
 /** The node of a host, whose name exists in every view. */
-export function hostNode({ nodes, tables }: SegmentBuilder, { tree, labels, stemLabels }: PlacedHost): number {
+export function hostNode(
+  { nodes, tables }: SegmentBuilder,
+  { tree, labels, stemLabels }: PlacedHost,
+): number {
   let node = tables.tree(tree);
   for (let index = labels.length - 1; index >= 0; index--) {
     node = nodes.child(node, labels[index]!);

@@ -53,7 +53,11 @@ export class StemCounts {
     this.#mayHaveChanged = false;
     for (const [key, { count }] of this.#counts) if (count === 0) this.#counts.delete(key);
     const keys = [...this.#counts.keys()].sort();
-    if (this.#keys !== undefined && keys.length === this.#keys.length && keys.every((key, at) => key === this.#keys![at]))
+    if (
+      this.#keys !== undefined &&
+      keys.length === this.#keys.length &&
+      keys.every((key, at) => key === this.#keys![at])
+    )
       return undefined;
     this.#keys = keys;
     return this.all();

@@ -1,7 +1,7 @@
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 import type { Page } from "../generation/directory.ts";
 import type { Frame } from "../generation/frame.ts";
-import { Generation, Trunk } from "../generation/generation.ts";
+import { Generation, type Trunk } from "../generation/generation.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../options.ts";
 import { entryOf, ReverseIndex } from "../reverse/reverse-index.ts";
 import type { ReverseHistory } from "../reverse/reverse-order.ts";
@@ -112,7 +112,12 @@ export class ZoneCompiler {
 
 function emptyState(): State {
   return {
-    ...{ names: new NameKeys(), reverse: new ReverseIndex(), stems: new StemCounts(), locals: new LocalZones() },
+    ...{
+      names: new NameKeys(),
+      reverse: new ReverseIndex(),
+      stems: new StemCounts(),
+      locals: new LocalZones(),
+    },
     ...{ findings: new Set<NamesLeaf>(), context: undefined, trunk: undefined },
   };
 }

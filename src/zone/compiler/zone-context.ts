@@ -42,7 +42,13 @@ export function createContext(source: ZoneSource, options: ZoneOptions): ZoneCon
   const trees = plan.trees.map((tree, index) => {
     const zones = zonesOf(plan, index);
     const bytes = zones.map((name) => parseName(name).length);
-    return { plan: tree, key: tree.key, zones, shortestZoneBytes: Math.min(...bytes), canonicalZoneBytes: bytes[0]! };
+    return {
+      plan: tree,
+      key: tree.key,
+      zones,
+      shortestZoneBytes: Math.min(...bytes),
+      canonicalZoneBytes: bytes[0]!,
+    };
   });
   return {
     ...{ options, plan, trees, findings },

@@ -3,7 +3,7 @@ import { formatHash, hashBlob } from "../segment/hash.ts";
 import { BlobKind } from "../segment/layout.ts";
 import { ReverseSegment } from "../segment/reverse-segment.ts";
 import { Segment } from "../segment/segment.ts";
-import { Page } from "./directory.ts";
+import { type Blob, Page } from "./directory.ts";
 import { Frame } from "./frame.ts";
 import { Generation, Trunk } from "./generation.ts";
 import { readRoot } from "./root.ts";
@@ -38,13 +38,16 @@ export function loadBundle(bytes: Bytes): LoadedBundle {
   let at = BLOBS_AT;
   const next = (hash: string): Bytes => {
     const length = words[at >> 2] ?? 0;
-    check(length > 0 && length % 4 === 0 && at + 4 + length <= bytes.length, "a blob ends outside the generation");
+    check(
+      length > 0 && length % 4 === 0 && at + 4 + length <= bytes.length,
+      "a blob ends outside the generation",
+    );
     const blob = bytes.subarray(at + 4, at + 4 + length);
     at += 4 + length;
     blobs.push({ bytes: blob, hash });
     return blob;
   };
-  const fill = <Content>(
+  const fill = <Content extends Blob>(
     page: Page<Content>,
     load: (blob: Bytes, hash: string) => Content,
   ): Page<Content> => {
@@ -64,7 +67,10 @@ export function loadBundle(bytes: Bytes): LoadedBundle {
     Page.load<ReverseSegment>(next(hashes.reverse), hashes.reverse, true),
     ReverseSegment.load,
   );
-  check(at === bytes.length && blobs.length === words[BundleHeader.count], "the generation has other blobs than it says");
+  check(
+    at === bytes.length && blobs.length === words[BundleHeader.count],
+    "the generation has other blobs than it says",
+  );
   const generation = new Generation(words[BundleHeader.serial]!, trunk, names, reverse, bytes);
   check(generation.contentHash === contentHash, "the root does not have the hash that the generation names");
   return { generation, check: new BundleCheck(blobs) };

@@ -13,8 +13,13 @@ const ENTRY_BYTES = 2 + HASH_BYTES;
 /** The bits of an entry that is another page. */
 const PAGE_MARK = 0xff;
 
+/** Content with its bytes. */
+export interface Blob {
+  readonly bytes: Uint8Array;
+}
+
 /** What slots of a page refer to: a segment, whose keys' hashes end in the same bits; or another page. */
-export interface Branch<Content> {
+export interface Branch<Content extends Blob> {
   readonly kind: "segment" | "page";
   readonly hash: string;
   /** The segment; undefined for a page, and where it is not in memory. */
@@ -24,13 +29,13 @@ export interface Branch<Content> {
 }
 
 /** Holds segments by hash for pages that do not hold them themselves. */
-export interface SegmentMemory<Content> {
+export interface SegmentMemory<Content extends Blob> {
   get(hash: string): Content | undefined;
   add(segment: Content): void;
 }
 
 /** A branch to a segment that is in memory as long as its memory holds it. */
-class RememberedBranch<Content> implements Branch<Content> {
+class RememberedBranch<Content extends Blob> implements Branch<Content> {
   readonly kind = "segment";
   readonly page = undefined;
   readonly hash: string;
@@ -51,7 +56,7 @@ class RememberedBranch<Content> implements Branch<Content> {
 }
 
 /** An entry of a page, with its first slot and the number of bits that select it in this page. */
-export interface PageEntry<Content> {
+export interface PageEntry<Content extends Blob> {
   readonly slot: number;
   readonly bits: number;
   readonly branch: Branch<Content>;
@@ -61,11 +66,12 @@ export interface PageEntry<Content> {
  * A page of a directory of segments, immutable and named by its hash. A hash's lowest bits select one of 256 slots. A leaf has all slots that end
  * in its bits (extendible hashing), so equal leaves make equal pages.
  */
-export class Page<Content> {
+export class Page<Content extends Blob> {
   readonly hash: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly entries: readonly PageEntry<Content>[];
   readonly #slots: Branch<Content>[];
+  #byteLength: number | undefined;
 
   private constructor(bytes: Uint8Array<ArrayBuffer>, hash: string, entries: readonly PageEntry<Content>[]) {
     this.bytes = bytes;
@@ -77,7 +83,7 @@ export class Page<Content> {
   }
 
   /** A page of entries by ascending slot, which together have every slot once. */
-  static of<Content>(entries: readonly PageEntry<Content>[]): Page<Content> {
+  static of<Content extends Blob>(entries: readonly PageEntry<Content>[]): Page<Content> {
     const { bytes, words } = createBlob(BlobKind.page, ENTRIES_AT + entries.length * ENTRY_BYTES);
     words[BLOB_WORDS] = entries.length;
     for (const [index, { slot, bits, branch }] of entries.entries()) {
@@ -96,7 +102,7 @@ export class Page<Content> {
    * @param memory holds the segments. Default: the page's branches do
    * @throws {FormatError} for bytes that are not a well-formed page
    */
-  static load<Content>(
+  static load<Content extends Blob>(
     bytes: Uint8Array<ArrayBuffer>,
     hash: string,
     isTop: boolean,
@@ -139,6 +145,16 @@ export class Page<Content> {
     const found = this.#slots[hash & (PAGE_SLOTS - 1)]!;
     const { page } = found;
     return page === undefined ? found : page.#slots[(hash >>> PAGE_BITS) & (PAGE_SLOTS - 1)]!;
+  }
+
+  /** How many bytes this page, pages below it and segments have in a bundle (write-bundle.ts), as far as they are in memory. */
+  get byteLength(): number {
+    this.#byteLength ??= this.entries.reduce(
+      (sum, { branch: { page, segment } }) =>
+        sum + (page?.byteLength ?? (segment === undefined ? 0 : 4 + segment.bytes.length)),
+      4 + this.bytes.length,
+    );
+    return this.#byteLength;
   }
 
   /** The segments that are in memory, in the order of the directory. */

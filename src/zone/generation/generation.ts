@@ -8,7 +8,7 @@ import { CLUSTERSET_TREE } from "../segment/tree-key.ts";
 import type { Page } from "./directory.ts";
 import type { Frame } from "./frame.ts";
 import { writeRoot } from "./root.ts";
-import { writeBundle } from "./write-bundle.ts";
+import { BLOBS_AT, writeBundle } from "./write-bundle.ts";
 
 // ns.dns, the name server's name below each zone.
 const NAME_SERVER = Uint8Array.from([2, 110, 115, 3, 100, 110, 115]);
@@ -27,12 +27,19 @@ export class Trunk {
     this.frame = frame;
     this.stems = stems;
     check(
-      frame.trees.length === stems.trees.length && frame.trees.every(({ key }, tree) => stems.trees[tree] === key),
+      frame.trees.length === stems.trees.length &&
+        frame.trees.every(({ key }, tree) => stems.trees[tree] === key),
       "the stems have other trees than the frame",
     );
     this.nameServers = frame.trees.map(({ hash }, tree) => {
       const dns = hashLabel(hash, NAME_SERVER, 4, 3);
-      const node = stems.findNode(tree, NAME_SERVER, 0, NAME_SERVER.length, hashLabel(dns, NAME_SERVER, 1, 2));
+      const node = stems.findNode(
+        tree,
+        NAME_SERVER,
+        0,
+        NAME_SERVER.length,
+        hashLabel(dns, NAME_SERVER, 1, 2),
+      );
       check(node >= 0, "a zone has no name server");
       return node;
     });
@@ -40,7 +47,8 @@ export class Trunk {
     const clusterset = stems.treeOf(CLUSTERSET_TREE);
     for (let node = frame.trees.length; node < stems.nodes; node++) {
       if (!stems.hasFlag(node, NodeFlag.stem)) continue;
-      if (stems.apexOf(node) === clusterset) this.#namespaces[node] = frame.namespaceOf(labelText(stems, node));
+      if (stems.apexOf(node) === clusterset)
+        this.#namespaces[node] = frame.namespaceOf(labelText(stems, node));
     }
   }
 
@@ -94,6 +102,20 @@ export class Generation {
   get bytes(): Uint8Array<ArrayBuffer> {
     this.#bytes ??= writeBundle(this);
     return this.#bytes;
+  }
+
+  /** The length of `bytes`. */
+  get byteLength(): number {
+    const { root, frame, stems, names, reverse } = this;
+    return (
+      BLOBS_AT +
+      12 +
+      root.length +
+      frame.bytes.length +
+      stems.bytes.length +
+      names.byteLength +
+      reverse.byteLength
+    );
   }
 
   /** The segments of names that are in memory. */

@@ -53,7 +53,9 @@ export function compileClusterLocal(
       return service === undefined ? [] : { key, service, since: Date.parse(service.createdAt) };
     })
     .sort((one, other) => one.since - other.since || (one.key < other.key ? -1 : 1));
-  const placed = oldestFirst.flatMap(({ key, service, since }) => placeService(scope, key, service, since) ?? []);
+  const placed = oldestFirst.flatMap(
+    ({ key, service, since }) => placeService(scope, key, service, since) ?? [],
+  );
   for (const one of placed) if (one.hasClusterIPs) pointToClusterIPs(scope, one);
   for (const one of placed) compileLocalService(scope, one);
   if (localZone.zone.pods === "verified") compilePods(scope, pods);
@@ -115,7 +117,14 @@ function pointToClusterIPs({ cluster, clusters }: LocalScope, placed: PlacedServ
     const octets = scope.address(text, cluster.clusterId);
     if (octets === undefined) continue;
     const above = [namespace, "svc"];
-    scope.reverse(octets, serviceNode(), { view: cluster.clusterId, rank: 0, since, clusters, above, label: name });
+    scope.reverse(octets, serviceNode(), {
+      view: cluster.clusterId,
+      rank: 0,
+      since,
+      clusters,
+      above,
+      label: name,
+    });
   }
 }
 

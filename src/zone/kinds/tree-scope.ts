@@ -115,7 +115,13 @@ export class ServiceScope {
     let source = this.#sources.get(id);
     if (source === undefined) {
       const claims = claimants.map((cluster) => claimOf(cluster, namespace, name));
-      source = { ...{ id, namespace, name, tree, view, rank, since }, ttl: segment.ttlSeconds, clusters, above, claims };
+      source = {
+        ...{ id, namespace, name, tree, view, rank, since },
+        ttl: segment.ttlSeconds,
+        clusters,
+        above,
+        claims,
+      };
       this.#sources.set(id, source);
     }
     return source;

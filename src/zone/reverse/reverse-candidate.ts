@@ -43,13 +43,17 @@ export function areSameCandidates(
     one.length === other.length &&
     one.every(
       ({ source, label }, index) =>
-        label === other[index]!.label && (source === other[index]!.source || source.id === other[index]!.source.id),
+        label === other[index]!.label &&
+        (source === other[index]!.source || source.id === other[index]!.source.id),
     )
   );
 }
 
 /** The order of candidates for one view: the first one wins. */
-export function compareCandidates({ source: one }: ReverseCandidate, { source: other }: ReverseCandidate): number {
+export function compareCandidates(
+  { source: one }: ReverseCandidate,
+  { source: other }: ReverseCandidate,
+): number {
   return one.rank - other.rank || compareNumbers(one, other) || compareServices(one, other);
 }
 

@@ -1,7 +1,7 @@
+import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { HashTrie, type TrieItem } from "../compiler/hash-trie.ts";
 import { hashAddress, spread } from "../segment/name-hash.ts";
 import type { ReverseEntry } from "../segment/reverse-builder.ts";
-import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { areSameCandidates, compareCandidates, type ReverseCandidate } from "./reverse-candidate.ts";
 import { ReverseLosses } from "./reverse-losses.ts";
 import {
@@ -130,7 +130,8 @@ export class ReverseIndex<Result> {
         else orders.delete(address);
       }
     }
-    if (record !== undefined) this.#award(record, [...(winner === undefined ? [] : [winner]), ...ofViews(candidates)]);
+    if (record !== undefined)
+      this.#award(record, [...(winner === undefined ? [] : [winner]), ...ofViews(candidates)]);
   }
 
   #award(record: AddressRecord, winners: readonly ReverseCandidate[]): void {
@@ -191,7 +192,9 @@ function contendersOf(candidates: readonly ReverseCandidate[]): ReverseCandidate
 /** The first candidate for each single view, by the view's name. */
 function ofViews(candidates: readonly ReverseCandidate[]): ReverseCandidate[] {
   const byView = new Map<string, ReverseCandidate>();
-  for (const candidate of candidates.filter(({ source }) => source.view !== undefined).sort(compareCandidates)) {
+  for (const candidate of candidates
+    .filter(({ source }) => source.view !== undefined)
+    .sort(compareCandidates)) {
     const view = candidate.source.view!;
     if (!byView.has(view)) byView.set(view, candidate);
   }

@@ -40,7 +40,8 @@ export class ReverseLosses {
         if (lines.length === MOST_LISTED) break;
         lines.push(describe(address, first));
       }
-      const more = addresses.size > lines.length ? `, and of ${addresses.size - lines.length} more addresses` : "";
+      const more =
+        addresses.size > lines.length ? `, and of ${addresses.size - lines.length} more addresses` : "";
       const message = `other clusters had the reverse names first: ${lines.join(", ")}${more}`;
       return { clusterId: cluster, reason: "ReverseNameTaken", kind: "Service", namespace, name, message };
     });

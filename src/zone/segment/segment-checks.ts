@@ -40,7 +40,10 @@ export function readLayout(bytes: Uint8Array, words: Uint32Array, sections: numb
   // A forged count may be as large as a word can be, far beyond what is exact in 32 bits: plain arithmetic is.
   const tablesAt = 4 * (sectionsAt + nodes * sections + slots);
   check(tablesAt <= bytes.length, "the sections end outside the segment");
-  check(4 * Math.ceil((tablesAt + tablesBytes) / 4) === bytes.length, "the tables do not end with the segment");
+  check(
+    4 * Math.ceil((tablesAt + tablesBytes) / 4) === bytes.length,
+    "the tables do not end with the segment",
+  );
   check(slots > 0 && (slots & (slots - 1)) === 0, `${slots} slots are not a power of two`);
   const tables = readTables(readJson(bytes, tablesAt, tablesBytes, "the segment"));
   check(tables.trees.length === trees, "the tables have other trees than the header");

@@ -1,6 +1,6 @@
 import { FOLD } from "../../dns/name.ts";
 import { readBlob } from "./blob.ts";
-import { BlobKind, NodeFlag, RECORDS_OFFSET, type SegmentTables } from "./layout.ts";
+import { BlobKind, type NodeFlag, RECORDS_OFFSET, type SegmentTables } from "./layout.ts";
 import { spread } from "./name-hash.ts";
 import { listForView } from "./record-block.ts";
 import { checkNames, readLayout } from "./segment-checks.ts";
@@ -34,7 +34,11 @@ export class Segment {
     bytes: Uint8Array<ArrayBuffer>,
     words: Uint32Array,
     hash: string,
-    { nodes, slots, sectionsAt }: { readonly nodes: number; readonly slots: number; readonly sectionsAt: number },
+    {
+      nodes,
+      slots,
+      sectionsAt,
+    }: { readonly nodes: number; readonly slots: number; readonly sectionsAt: number },
     { trees, views, leaseGroups, ttls }: SegmentTables,
   ) {
     this.bytes = bytes;

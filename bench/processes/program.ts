@@ -1,4 +1,4 @@
-import { run } from "../test/e2e/servers/run.ts";
+import { run } from "../../test/e2e/servers/run.ts";
 
 /** Runs a program of ours in a fresh Node process, with `gc()`, and reads the JSON that it prints. */
 export async function runProgram<Result>(path: string, args: readonly string[]): Promise<Result> {

@@ -1,4 +1,4 @@
-import type { Row } from "../report.ts";
+import type { Row } from "./report.ts";
 
 /** Samples that come one by one, for rows in the order of their first one. */
 export class Samples {

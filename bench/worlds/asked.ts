@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
-import { generateWorld, type WorldSize } from "../test/worlds/generate.ts";
-import type { Load } from "./cpu/h2load.ts";
-import { encodeQuery } from "./resolve/cases.ts";
+import { generateWorld, type WorldSize } from "../../test/worlds/generate.ts";
+import type { Load } from "../cpu/h2load.ts";
+import { encodeQuery } from "../resolve/cases.ts";
 
 /** What servers hold that are put under load. `service-0` to `service-99` are headless. */
 export const LOADED_WORLD: WorldSize = {

@@ -1,5 +1,5 @@
-import type { ClusterSnapshot, Endpoint, EndpointGroup } from "../src/snapshot/schema.ts";
-import { BENCH_WORLD, generateWorld } from "../test/worlds/generate.ts";
+import type { ClusterSnapshot, Endpoint, EndpointGroup } from "../../src/snapshot/schema.ts";
+import { BENCH_WORLD, generateWorld } from "../../test/worlds/generate.ts";
 
 /** The worlds of 10,000 services that are compiled. */
 export const WORLDS = {
