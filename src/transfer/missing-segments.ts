@@ -1,9 +1,15 @@
 import type { Clock } from "../gateway/clock.ts";
+import type { Answer, Missing } from "../resolve/answer.ts";
 import type { Branch } from "../zone/generation/directory.ts";
 import { sleep, within } from "./deadline.ts";
 import type { GenerationKeeper } from "./generation-keeper.ts";
 import type { AnySegment } from "./parts/any-segment.ts";
+import type { OnTransferEvent } from "./transfer-events.ts";
 
+/** Segments that one query may wait for: those of a CNAME chain, and the pages above them. */
+const MOST_SEGMENTS = 20;
+/** How often a query finds that a segment it needs was replaced. */
+const MOST_GONE = 3;
 /** How long a query counts on another one that fetches the same segment, in milliseconds. */
 const PATIENCE = 400;
 /** Pauses of one that waits, in milliseconds: they double. */
@@ -20,20 +26,52 @@ export class MissingSegments {
   readonly #generations: GenerationKeeper;
   readonly #clock: Clock;
   readonly #timeout: number;
+  readonly #onEvent: OnTransferEvent;
   readonly #asked = new Map<string, number>();
 
   /** @param timeout of one fetch in milliseconds */
-  constructor(generations: GenerationKeeper, clock: Clock, timeout: number) {
+  constructor(generations: GenerationKeeper, clock: Clock, timeout: number, onEvent: OnTransferEvent) {
     this.#generations = generations;
     this.#clock = clock;
     this.#timeout = timeout;
+    this.#onEvent = onEvent;
+  }
+
+  /**
+   * Answers a query that needs segments which are not in memory.
+   * @param resolve answers from what is in memory now
+   * @param replaced waits for the generation that the primary serves in place of this one
+   * @returns undefined where a segment cannot be had
+   */
+  async answer(
+    first: Missing,
+    resolve: () => Answer | Missing | undefined,
+    replaced: () => Promise<void>,
+  ): Promise<Answer | undefined> {
+    let { missing } = first;
+    let gone = 0;
+    try {
+      for (let tries = 0; tries < MOST_SEGMENTS; tries++) {
+        if (!(await this.#bring(missing))) {
+          if (++gone === MOST_GONE) throw new Error("the primary does not serve the segment any more");
+          await replaced();
+        }
+        const answer = resolve();
+        if (answer === undefined || !("missing" in answer)) return answer;
+        missing = answer.missing;
+      }
+      throw new Error(`a query needs more than ${MOST_SEGMENTS} segments`);
+    } catch (error) {
+      this.#onEvent({ event: "segment-unavailable", hash: missing.hash, error });
+      return undefined;
+    }
   }
 
   /**
    * @returns whether it may be there: then look again; false where the primary serves another generation by now
    * @throws {Error} where it cannot be had
    */
-  async bring(branch: Branch<AnySegment>): Promise<boolean> {
+  async #bring(branch: Branch<AnySegment>): Promise<boolean> {
     const { hash } = branch;
     for (let pause = FIRST_PAUSE; this.#isAsked(hash); pause = Math.min(LONGEST_PAUSE, pause * 2)) {
       await sleep(this.#clock, pause);

@@ -43,11 +43,6 @@ export interface SecondaryOptions {
 const FIRST_PAUSE = 5;
 const LONGEST_PAUSE = 80;
 
-/** Segments that one query may wait for: those of a CNAME chain, and the pages above them. */
-const MOST_SEGMENTS = 20;
-/** How often a query finds that a segment it needs was replaced. */
-const MOST_GONE = 3;
-
 /** What is answered from: one state of the primary, with the generation that it names. */
 interface ServedState {
   readonly state: TransferState;
@@ -107,7 +102,7 @@ export class Secondary implements DohGateway {
     this.#clock = clock;
     this.#schedule = new RefreshSchedule(this.#policy, random);
     this.#generations = new GenerationKeeper(source, this.#onEvent, options.cache);
-    this.#missing = new MissingSegments(this.#generations, clock, this.#policy.partTimeout);
+    this.#missing = new MissingSegments(this.#generations, clock, this.#policy.partTimeout, this.#onEvent);
     this.#fetchParts = { source, generations: this.#generations, policy: this.#policy, clock };
   }
 
@@ -165,22 +160,9 @@ export class Secondary implements DohGateway {
 
   /** Answers a query once what it needs is in memory; SERVFAIL where that cannot be had. */
   async #answerLater(query: Uint8Array, asked: QueryContext, first: Missing): Promise<Answer | undefined> {
-    let answer: Answer | Missing | undefined = first;
-    try {
-      for (let tries = 0, gone = 0; answer !== undefined && "missing" in answer; tries++) {
-        if (tries === MOST_SEGMENTS) throw new Error(`a query needs more than ${MOST_SEGMENTS} segments`);
-        if (!(await this.#missing.bring(answer.missing))) {
-          if (++gone === MOST_GONE) throw new Error("the primary does not serve this segment any more");
-          await this.#replaced();
-        }
-        answer = this.#resolve(query, asked, this.#clock.now());
-      }
-      return answer;
-    } catch (error) {
-      const { hash } = (answer as Missing).missing;
-      this.#onEvent({ event: "segment-unavailable", hash, error });
-      return this.#stages.notReady(query, asked);
-    }
+    const resolve = () => this.#resolve(query, asked, this.#clock.now());
+    const answer = await this.#missing.answer(first, resolve, () => this.#replaced());
+    return answer ?? this.#stages.notReady(query, asked);
   }
 
   /** Waits for the generation that the primary serves in place of this one. */

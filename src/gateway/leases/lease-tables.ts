@@ -4,7 +4,8 @@ import { leaseExpiry } from "./held-cluster.ts";
 /** When the leases of each segment expire. A table is made when its segment is first asked for; a renewal makes new tables. */
 export class LeaseTables implements Leases {
   readonly #expiresAt: (clusterId: string) => number | undefined;
-  readonly #tables = new Map<Leased, Float64Array>();
+  /** A secondary may drop segments from memory before leases change. */
+  readonly #tables = new WeakMap<Leased, Float64Array>();
 
   /** @param expiresAt Unix milliseconds; undefined for clusters that are not held */
   constructor(expiresAt: (clusterId: string) => number | undefined) {
