@@ -59,7 +59,7 @@ export function openSecondary(
         gateway: secondary,
         prepare: (background) => secondary.freshen(clock.now(), background),
         // A secondary knows services, but neither conflicts nor findings.
-        listed: () => secondary.generation && { image: secondary.generation },
+        listed: () => secondary.listed,
         ...(hasMetrics && { metrics: createStatusMetrics(secondary, clock.now) }),
       };
     },

@@ -105,6 +105,11 @@ export class GenerationKeeper {
     return generation;
   }
 
+  /** Whether segments are in memory only as queries need them. */
+  get isPartial(): boolean {
+    return this.#cache !== undefined;
+  }
+
   /** Whether a page or a segment is in memory. */
   has({ hash, page, segment }: Branch<AnySegment>): boolean {
     return page !== undefined || (this.#cache?.has(hash) ?? segment !== undefined);

@@ -1,6 +1,6 @@
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import { hashBlob } from "../zone/segment/hash.ts";
-import { readBounded } from "./bounded-body.ts";
+import { readBounded } from "./parts/bounded-body.ts";
 import { changePart, PartChangeError } from "./parts/part-change.ts";
 import { readRootNews } from "./parts/root-news.ts";
 import { NONCE_FIELD, newNonce, SIGNATURE_FIELD, type Signed, type TransferKeys } from "./signature.ts";

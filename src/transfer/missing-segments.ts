@@ -1,13 +1,19 @@
 import type { Clock } from "../gateway/clock.ts";
 import type { Answer, Missing } from "../resolve/answer.ts";
 import type { Branch } from "../zone/generation/directory.ts";
+import type { Generation } from "../zone/generation/generation.ts";
 import { sleep, within } from "./deadline.ts";
 import type { GenerationKeeper } from "./generation-keeper.ts";
 import type { AnySegment } from "./parts/any-segment.ts";
+import { eachOf } from "./parts/each-of.ts";
 import type { OnTransferEvent } from "./transfer-events.ts";
 
 /** Segments that one query may wait for: those of a CNAME chain, and the pages above them. */
 const MOST_SEGMENTS = 20;
+/** Segments that a list may need. */
+const MOST_LISTED = 128;
+/** Segments that are fetched for a list at the same time. */
+const PARALLEL = 6;
 /** How often a query finds that a segment it needs was replaced. */
 const MOST_GONE = 3;
 /** How long a query counts on another one that fetches the same segment, in milliseconds. */
@@ -65,6 +71,22 @@ export class MissingSegments {
       this.#onEvent({ event: "segment-unavailable", hash: missing.hash, error });
       return undefined;
     }
+  }
+
+  /**
+   * Brings all segments of names into memory, for lists.
+   * @returns false where there are too many, or one cannot be had
+   */
+  async bringNames({ names }: Generation): Promise<boolean> {
+    const branches = names.entries.map(({ branch }) => branch);
+    if (branches.length > MOST_LISTED || branches.some(({ kind }) => kind === "page")) return false;
+    const lacking = branches.filter((branch) => !this.#generations.has(branch));
+    try {
+      await eachOf(lacking, PARALLEL, async (branch) => void (await this.#bring(branch)));
+    } catch (error) {
+      this.#onEvent({ event: "segment-unavailable", hash: names.hash, error });
+    }
+    return branches.every((branch) => this.#generations.has(branch));
   }
 
   /**

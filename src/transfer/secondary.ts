@@ -1,7 +1,6 @@
 import { type Clock, waitingClock } from "../gateway/clock.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
-import { LeaseTables } from "../gateway/leases/lease-tables.ts";
 import type { PartialStages, QueryContext } from "../gateway/stages.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
 import type { Answer, Missing } from "../resolve/answer.ts";
@@ -15,8 +14,9 @@ import type { AnySegment } from "./parts/any-segment.ts";
 import type { SegmentCache } from "./parts/segment-cache.ts";
 import { type RefreshPolicy, refreshPolicy } from "./refresh-policy.ts";
 import { RefreshSchedule } from "./refresh-schedule.ts";
+import { type ServedState, servedState } from "./served-state.ts";
 import type { OnTransferEvent } from "./transfer-events.ts";
-import type { TransferSource, TransferState } from "./transfer-state.ts";
+import type { TransferSource } from "./transfer-state.ts";
 
 /** Keeps work going that nobody waits for, as `waitUntil` of a Worker does. The work never rejects. */
 export type Background = (work: Promise<void>) => void;
@@ -42,28 +42,6 @@ export interface SecondaryOptions {
 /** Pauses of one who waits for what another one asked for, in milliseconds: they double. */
 const FIRST_PAUSE = 5;
 const LONGEST_PAUSE = 80;
-
-/** What is answered from: one state of the primary, with the generation that it names. */
-interface ServedState {
-  readonly state: TransferState;
-  /** When the primary reported it, in Unix milliseconds. */
-  readonly asOf: number;
-  /** Undefined where the primary is not ready. */
-  readonly generation: Generation | undefined;
-  readonly leases: LeaseTables;
-  readonly clusters: ReadonlySet<string>;
-}
-
-function servedState(state: TransferState, asOf: number, generation: Generation | undefined): ServedState {
-  const expiresAt = new Map(state.status.clusters.map((cluster) => [cluster.clusterId, cluster.expiresAt]));
-  return {
-    state,
-    asOf,
-    generation,
-    leases: new LeaseTables((clusterId) => expiresAt.get(clusterId)),
-    clusters: new Set(expiresAt.keys()),
-  };
-}
 
 /**
  * Answers from generations that another place compiles. The newest good one is in memory, whole or as far as queries need it; queries are
@@ -181,6 +159,13 @@ export class Secondary implements DohGateway {
   /** What is answered from, while there is something. */
   get generation(): Generation | undefined {
     return this.#served?.generation;
+  }
+
+  /** What is answered from, for lists of services. */
+  get listed(): { readonly image: Generation; readonly complete?: () => Promise<boolean> } | undefined {
+    const image = this.generation;
+    if (image === undefined || !this.#generations.isPartial) return image && { image };
+    return { image, complete: () => this.#missing.bringNames(image) };
   }
 
   status(): ServingStatus {

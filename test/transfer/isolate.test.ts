@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createDirectory } from "../../src/http/pages/directory.ts";
 import { SegmentCache } from "../../src/transfer/parts/segment-cache.ts";
 import type { Secondary } from "../../src/transfer/secondary.ts";
 import { encodeQuery } from "../resolve/ask.ts";
@@ -208,6 +209,29 @@ describe("a segment that cannot be had", () => {
     expect(events).toContainEqual(expect.objectContaining({ event: "part-rejected", part: "segment" }));
     source.changeSegment = (bytes) => bytes;
     expect(await ask(`web-20.shop.${ZONE}`)).toMatchObject({ rcode: "NOERROR" });
+  });
+});
+
+describe("the list of services", () => {
+  it("is complete: an isolate fetches the segments that it lacks", async () => {
+    const { source, secondary, ask, done } = await openIsolate();
+    await ask(`web-1.shop.${ZONE}`);
+    const { services } = createDirectory(() => secondary.listed);
+    const list = await done(Promise.resolve(services({ offset: 10, most: 3, words: [], view: undefined })));
+    expect(list).toMatchObject({ total: SERVICES, entries: [{}, {}, {}] });
+    expect(new Set(source.segments).size).toBe(source.segments.length);
+  });
+
+  it("is left to the primary where the segments do not fit into memory, or cannot be had", async () => {
+    const small = await openIsolate(64 * KIBIBYTE);
+    const torn = await openIsolate();
+    for (const { ask, done, secondary, source } of [small, torn]) {
+      await ask(`web-1.shop.${ZONE}`);
+      if (secondary === torn.secondary) source.rootFailure = new Error("connection refused");
+      const { services } = createDirectory(() => secondary.listed);
+      const list = await done(Promise.resolve(services({ offset: 0, most: 3, words: [], view: undefined })));
+      expect(list).toMatchObject({ missing: expect.stringMatching(/look at the page of the primary/) });
+    }
   });
 });
 

@@ -1,5 +1,5 @@
-import { readBounded } from "../../transfer/bounded-body.ts";
 import { MOST_PART_BYTES } from "../../transfer/http-source.ts";
+import { readBounded } from "../../transfer/parts/bounded-body.ts";
 import type {
   NamedBytes,
   PartKind,
