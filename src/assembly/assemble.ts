@@ -1,4 +1,3 @@
-import { createClientAddress } from "../access/client/client-address.ts";
 import type { AccessRule } from "../access/rules/access-rule.ts";
 import { QueryCounters } from "../answer/query-counters.ts";
 import { clientRequests } from "../config/limits/clients.ts";
@@ -7,6 +6,7 @@ import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import { type App, createApp } from "../http/app.ts";
 import { NO_ORIGIN } from "../http/exchange/cross-origin.ts";
+import { knownHosts } from "../http/known-hosts.ts";
 import { AccessCounters } from "../http/metrics/access-counters.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import { ClientRate } from "../limits/client-rate.ts";
@@ -39,7 +39,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     ...platform,
     ...("store" in images && { grants: images.grants, exportLimits: images.exportLimits }),
   });
-  const clientAddress = createClientAddress(config.clients);
+  const { clientAddress } = access;
   const { audit = createAudit(config.audit, auditToLog(log), counters.limits) } = platform;
   const shared = { config, stages, rules: access.rules, clock, log, audit, clientAddress };
   const answers: Answers =
@@ -47,6 +47,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
   const { gateway, pushRoutes, transferRoutes } = answers;
   const { reach = () => ({ outside: config.outsideZones }) } = platform;
   const { requestsPerSecond } = config.clients;
+  const publicNames = config.publicUrl === undefined ? [] : [new URL(config.publicUrl).hostname];
   const app = createApp({
     ...{ access, gateway, counters, accessCounters, version, pushRoutes },
     ...(transferRoutes && { transferRoutes }),
@@ -67,9 +68,10 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
       trusted: config.sourceCluster.trusted,
       location: locationSettings(config.location),
     },
-    clientAddress,
     rate: requestsPerSecond === 0 ? undefined : new ClientRate(clientRequests(config.clients)),
     load: platform.load,
+    // Where neither a certificate nor a rule keeps pages of strangers out.
+    ...(platform.isOpenToItsNetwork && platform.isInClear && { knowsHost: knownHosts(publicNames) }),
     audit,
     allowedOrigins: config.cors.origins ?? (platform.isOpenToItsNetwork ? NO_ORIGIN : "*"),
     queryBytes: config.limits.queryBytes,

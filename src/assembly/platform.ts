@@ -62,6 +62,8 @@ export interface Platform
   readonly load?: Load;
   /** Whether the gateway listens on loopback and no setting says that answers are public: then its network admits clients. Default: no. */
   readonly isOpenToItsNetwork?: boolean;
+  /** Whether it speaks HTTP in clear, so that any name that points at it reaches it. Default: no. */
+  readonly isInClear?: boolean;
   /** How the clients of a rule reach the gateway, for its pages. Default: over HTTPS only. */
   readonly reach?: (rule: AccessRule) => Reach;
   /** Returns the designated resolver; called for every query about it. Default: none. */

@@ -32,8 +32,8 @@ async function openLocation() {
   return { clock, object, cache, push, open, shared, background, hash, segment };
 }
 
-describe("what one isolate has asked for, the location's others need not ask for", () => {
-  test("a state as young as it has to be, by when the object said it", async () => {
+describe("the isolates of a location share what one of them fetched", () => {
+  test("a state that is young enough, by the time of the object's answer", async () => {
     const { clock, object, shared } = await openLocation();
     const first = await done(clock, shared().state(1000));
     await pass(clock, 900);
@@ -85,7 +85,7 @@ describe("what one isolate has asked for, the location's others need not ask for
     expect(object.roots).toEqual([hash()]);
   });
 
-  test("a failure is not shared, and the next one asks after a while", async () => {
+  test("a failure is not shared, and the next isolate asks after a while", async () => {
     const { clock, object, shared } = await openLocation();
     object.failure = new Error("unreachable");
     await expect(done(clock, shared().state(1000))).rejects.toThrow("unreachable");
@@ -97,7 +97,7 @@ describe("what one isolate has asked for, the location's others need not ask for
     expect(object.states).toHaveLength(2);
   });
 
-  test("a cache that fails, or holds what is no state, keeps nobody from asking", async () => {
+  test("with a cache that fails, or has an invalid entry, isolates ask the object", async () => {
     const { clock, object, shared, cache, hash } = await openLocation();
     const page = new Response("<html>", { headers: { "cache-control": "max-age=60" } });
     await done(clock, cache.put(`${KEY}/state`, page));
@@ -117,7 +117,7 @@ describe("what one isolate has asked for, the location's others need not ask for
     expect(object.roots).toEqual([hash(), hash()]);
   });
 
-  test("who was called off asks no further", async () => {
+  test("an aborted isolate stops asking", async () => {
     const { clock, object, shared } = await openLocation();
     object.stateLatency = 300;
     const first = shared().state(1000);
@@ -179,7 +179,7 @@ describe("many isolates ask the object like few", () => {
     expect(seen.answers).toBeGreaterThan(10_000);
   });
 
-  test("where the cache keeps nothing, each asks for itself", async () => {
+  test("if the cache keeps nothing, each isolate asks the object", async () => {
     const { object, seen, newest, secondaries } = await runLocation(5, 10_000, false);
     expect(object.states.length).toBeGreaterThan(5 * 6);
     expect(object.roots).toHaveLength(5);
