@@ -56,7 +56,11 @@ function changeBetween(before: ZoneSource, after: ZoneSource): ZoneChange {
         localZone?.services,
         (key) => !isDeepStrictEqual(old?.services.get(key), localZone?.services.get(key)),
       ),
-      pods: keysThatDiffer(old?.pods, localZone?.pods, (key) => old?.pods.has(key) !== localZone?.pods.has(key)),
+      pods: keysThatDiffer(
+        old?.pods,
+        localZone?.pods,
+        (key) => old?.pods.has(key) !== localZone?.pods.has(key),
+      ),
     });
   }
   return {
@@ -71,7 +75,11 @@ function changeBetween(before: ZoneSource, after: ZoneSource): ZoneChange {
 }
 
 /** Compiles worlds one after the other, as changes or each from scratch. */
-function compileEach(sources: readonly ZoneSource[], how: "changes" | "scratch", weights = SMALL): CompiledZones[] {
+function compileEach(
+  sources: readonly ZoneSource[],
+  how: "changes" | "scratch",
+  weights = SMALL,
+): CompiledZones[] {
   let compiler = new ZoneCompiler(OPTIONS, weights);
   let history: ReverseHistory = NO_HISTORY;
   return sources.map((one, index) => {
@@ -111,7 +119,8 @@ function reversed(from: ZoneSource): ZoneSource {
   };
 }
 
-const hashesOf = (compiled: readonly CompiledZones[]) => compiled.map(({ generation }) => generation.contentHash);
+const hashesOf = (compiled: readonly CompiledZones[]) =>
+  compiled.map(({ generation }) => generation.contentHash);
 const ordersOf = (compiled: readonly CompiledZones[]) =>
   compiled.map(({ reverse }) => [...reverse.orders].sort(([one], [other]) => (one < other ? -1 : 1)));
 const findingsOf = (compiled: readonly CompiledZones[]) =>
@@ -176,7 +185,9 @@ describe("a compiler", () => {
       fc.property(arbitraryWorlds, fc.nat(5), fc.boolean(), (worlds, turns, fails) => {
         const [first, second] = worlds.map(source) as [ZoneSource, ZoneSource];
         const compiler = new ZoneCompiler(OPTIONS, SMALL);
-        const { reverse: history } = runCompilation(compiler.compile(first, "all", { serial: 1, history: NO_HISTORY }));
+        const { reverse: history } = runCompilation(
+          compiler.compile(first, "all", { serial: 1, history: NO_HISTORY }),
+        );
         const change = changeBetween(first, second);
         let left = turns;
         const broken: ZoneSource = {
@@ -232,7 +243,10 @@ describe("a change of one endpoint", () => {
   const hashesIn = (segments: Iterable<{ readonly hash: string }>) => [...segments].map(({ hash }) => hash);
 
   it("touches the segment of its key and those of its addresses, and no stem", () => {
-    const known = new Set([...hashesIn(first.generation.segments()), ...hashesIn(first.generation.reverseSegments())]);
+    const known = new Set([
+      ...hashesIn(first.generation.segments()),
+      ...hashesIn(first.generation.reverseSegments()),
+    ]);
     const fresh = (segments: Iterable<{ readonly hash: string }>) =>
       hashesIn(segments).filter((hash) => !known.has(hash));
     expect(hashesIn(first.generation.segments()).length).toBeGreaterThan(20);

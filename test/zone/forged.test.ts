@@ -87,15 +87,12 @@ describe.each(loaders)("%s with a fitting hash", (_, bytes, load) => {
       fc.constantFrom(0, 1, -1, HEAP_START),
     );
     fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.nat(words - 1), word), { minLength: 1, maxLength: 4 }),
-        (changes) => {
-          const forged = bytes.slice();
-          const view = new Int32Array(forged.buffer);
-          for (const [at, value] of changes) view[at] = value;
-          attempt(load, forged);
-        },
-      ),
+      fc.property(fc.array(fc.tuple(fc.nat(words - 1), word), { minLength: 1, maxLength: 4 }), (changes) => {
+        const forged = bytes.slice();
+        const view = new Int32Array(forged.buffer);
+        for (const [at, value] of changes) view[at] = value;
+        attempt(load, forged);
+      }),
       { numRuns: 500 },
     );
   });
@@ -125,22 +122,50 @@ describe("a forged segment with a fitting hash", () => {
   };
   const child = trees.length;
   const cases: readonly (readonly [string, (words: Uint32Array, octets: Bytes) => void, string])[] = [
-    ["no empty slot", (words) => words.fill(1, sections + 3 * nodes, sections + 3 * nodes + slots), "no slot is empty"],
+    [
+      "no empty slot",
+      (words) => words.fill(1, sections + 3 * nodes, sections + 3 * nodes + slots),
+      "no slot is empty",
+    ],
     ["a slot for no node", (words) => void (words[sections + 3 * nodes] = nodes + 1), "refers to nothing"],
     ["a node that is its own parent", (words) => void (words[sections + child] = child), "before its parent"],
     ["a parent behind its child", (words) => void (words[sections + child] = child + 1), "before its parent"],
-    ["a label outside the heap", (words) => void (words[sections + nodes + child] = bytes.length), "outside the heap"],
-    ["an empty label", (words, octets) => void (octets[words[sections + nodes + child]!] = 0), "a label has 0 bytes"],
-    ["a label of 64 bytes", (words, octets) => void (octets[words[sections + nodes + child]!] = 64), "a label has 64 bytes"],
-    ["records outside the heap", (words) => void (words[sections + 2 * nodes + child] = bytes.length), "outside the heap"],
+    [
+      "a label outside the heap",
+      (words) => void (words[sections + nodes + child] = bytes.length),
+      "outside the heap",
+    ],
+    [
+      "an empty label",
+      (words, octets) => void (octets[words[sections + nodes + child]!] = 0),
+      "a label has 0 bytes",
+    ],
+    [
+      "a label of 64 bytes",
+      (words, octets) => void (octets[words[sections + nodes + child]!] = 64),
+      "a label has 64 bytes",
+    ],
+    [
+      "records outside the heap",
+      (words) => void (words[sections + 2 * nodes + child] = bytes.length),
+      "outside the heap",
+    ],
     [
       "more slots than a power of two",
       (words) => void (words[SegmentHeader.slots] = slots - 1),
       "not a power of two",
     ],
     ["a set with an unknown TTL", (_, octets) => void (octets[firstBlock().block + 3] = 77), "unknown TTL"],
-    ["a set with an unknown lease group", (_, octets) => void (octets[firstBlock().block + 4] = 77), "unknown lease group"],
-    ["a set that is too long", (_, octets) => void (octets[firstBlock().block + 6] = 255), "ends outside the heap"],
+    [
+      "a set with an unknown lease group",
+      (_, octets) => void (octets[firstBlock().block + 4] = 77),
+      "unknown lease group",
+    ],
+    [
+      "a set that is too long",
+      (_, octets) => void (octets[firstBlock().block + 6] = 255),
+      "ends outside the heap",
+    ],
   ];
   it.each(cases)("is refused with %s", (_, forge, message) => {
     const forged = bytes.slice();

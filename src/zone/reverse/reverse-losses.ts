@@ -53,7 +53,8 @@ export class ReverseLosses {
 function findingOf(claim: ReverseClaim, addresses: ReadonlyMap<AddressKey, ReverseClaim>): ClusterFinding {
   const { cluster, namespace, name } = splitClaim(claim);
   const lines = lowest(addresses.keys()).map((address) => describe(address, addresses.get(address)!));
-  const more = addresses.size > lines.length ? `, and of ${addresses.size - lines.length} more addresses` : "";
+  const more =
+    addresses.size > lines.length ? `, and of ${addresses.size - lines.length} more addresses` : "";
   const message = `other clusters had the reverse names first: ${lines.join(", ")}${more}`;
   return { clusterId: cluster, reason: "ReverseNameTaken", kind: "Service", namespace, name, message };
 }
