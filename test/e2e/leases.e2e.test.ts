@@ -83,7 +83,7 @@ describe("only the clusters with an expired lease leave the answers", () => {
     await eventually(async () => {
       const asked = Date.now();
       const { values, ttls } = await gateway.lookup(name, "A");
-      // As long as east is in the answer, nobody may keep the answer for longer than east's lease.
+      // While east is in the answer, caches must not keep the answer for longer than east's lease.
       const kept = values.includes("10.1.0.1") ? asked + Math.max(...ttls) * 1000 : 0;
       if (kept > expiresAt) tooLong.push({ values, ttls, left: expiresAt - asked });
       return values;

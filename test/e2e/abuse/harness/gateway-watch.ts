@@ -13,7 +13,7 @@ export interface OrdinaryClient {
   stop(): Promise<number>;
 }
 
-/** Lines of a log that say that something failed which nobody foresaw. */
+/** Lines of a log about unforeseen errors. */
 const FAILURES = /"level":"(?:error|fatal)"|[Uu]ncaught|[Uu]nhandled/;
 
 /** What an attack must not change: the process, its sockets and memory, its log, and the answers to others. */
@@ -65,7 +65,7 @@ export class GatewayWatch {
   }
 }
 
-/** Tells a process from all others, even from one with the same ID: its start time is field 22 (proc(5), stat). */
+/** Identifies a process, even among others with the same ID: its start time is field 22 (proc(5), stat). */
 function identityOf({ process }: GatewayProcess): string {
   if (!process.isRunning) return `ended: ${process.log().trim().split("\n").slice(-20).join("\n")}`;
   const pid = processOf(process.pid!);

@@ -41,7 +41,7 @@ describe("frames that a seed has mutated", () => {
   });
   afterAll(() => listening?.gateway.stop());
 
-  /** Sends sequences until the gateway ends the connection. Its GOAWAY says how far it has read. */
+  /** Sends sequences until the gateway ends the connection. Its GOAWAY has the last stream that it read. */
   async function play({ random, sending }: Onset): Promise<number> {
     const { gateway } = listening;
     const port = Number(new URL(gateway.url).port);
