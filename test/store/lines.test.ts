@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { diffSnapshots } from "../../src/snapshot/diff.ts";
 import { applyLines } from "../../src/snapshot/lines/apply-lines.ts";
-import { heldSnapshot } from "../../src/snapshot/lines/delta.ts";
+import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import { linesOf, linesOfDelta } from "../../src/store/lines.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { shopSnapshot, snapshots } from "../snapshot/worlds.ts";
