@@ -1,7 +1,11 @@
+import type { LeaseMemo } from "../zone/segment/segment.ts";
+
 /** What has lease groups: a segment. */
 export interface Leased {
   /** The cluster ids on which the records of each lease group depend; group 0 depends on none. */
   readonly leaseGroups: readonly (readonly string[])[];
+  /** The table that was asked for last. */
+  leaseMemo?: LeaseMemo | undefined;
 }
 
 /** When leases expire. */

@@ -74,18 +74,23 @@ function locateBelow(
     at = labelStart(name, label);
     hash = hashLabel(hash, octets, at + 1, octets[at]!);
   }
-  const stem = trunk.stems.findNode(apex, octets, at, end, hash);
-  if (stem < 0 || !trunk.stems.hasFlag(stem, NodeFlag.stem)) return undefined;
   const branch = names.find(keyHash(octets, at, labelStart(name, first - 1)));
   const { segment } = branch;
-  if (segment === undefined) return { missing: branch };
+  // The stems are asked only if that matters: nearly every query without a view is for a name in a segment that is in memory.
+  if (segment === undefined) {
+    const stem = trunk.stems.findNode(apex, octets, at, end, hash);
+    return stem >= 0 && trunk.stems.hasFlag(stem, NodeFlag.stem) ? { missing: branch } : undefined;
+  }
   const own = segment.treeOf(tree.key);
   if (own < 0) return undefined;
+  const stemHash = hash;
   for (let label = first - 1; label >= 0; label--) {
     const start = labelStart(name, label);
     hash = hashLabel(hash, octets, start + 1, octets[start]!);
   }
   const node = segment.findNode(own, octets, 0, end, hash);
-  if (node < 0 || (trunk.lacks(view, stem) && !segment.hasFlag(node, NodeFlag.everywhere))) return undefined;
-  return { segment, node };
+  if (node < 0) return undefined;
+  if (view < 0 || segment.hasFlag(node, NodeFlag.everywhere)) return { segment, node };
+  const stem = trunk.stems.findNode(apex, octets, at, end, stemHash);
+  return stem >= 0 && trunk.lacks(view, stem) ? undefined : { segment, node };
 }

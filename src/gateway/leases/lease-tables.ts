@@ -13,11 +13,14 @@ export class LeaseTables implements Leases {
   }
 
   of(segment: Leased): Float64Array {
+    const memo = segment.leaseMemo;
+    if (memo?.owner === this) return memo.table;
     let table = this.#tables.get(segment);
     if (table === undefined) {
       table = leaseExpiry(segment.leaseGroups, this.#expiresAt);
       this.#tables.set(segment, table);
     }
+    segment.leaseMemo = { owner: this, table };
     return table;
   }
 }

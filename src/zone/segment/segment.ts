@@ -4,7 +4,13 @@ import { BlobKind, type NodeFlag, RECORDS_OFFSET, type SegmentTables } from "./l
 import { spread } from "./name-hash.ts";
 import { listForView } from "./record-block.ts";
 import { checkNames, readLayout } from "./segment-checks.ts";
-import type { TreeKey } from "./tree-key.ts";
+import { CLUSTERSET_TREE, type TreeKey } from "./tree-key.ts";
+
+/** When the lease groups of a segment expire, and for whom that was looked up. */
+export interface LeaseMemo {
+  readonly owner: object;
+  readonly table: Float64Array;
+}
 
 /** A table of indices by name. */
 export function indexByName(names: readonly string[]): ReadonlyMap<string, number> {
@@ -20,6 +26,8 @@ export class Segment {
   readonly leaseGroups: readonly (readonly string[])[];
   /** TTLs in seconds. */
   readonly ttls: readonly number[];
+  /** Kept by `Leases` with the segment, where a query finds it without another look-up. */
+  leaseMemo: LeaseMemo | undefined = undefined;
   readonly nodes: number;
   readonly #words: Uint32Array;
   readonly #parentAt: number;
@@ -27,6 +35,8 @@ export class Segment {
   readonly #recordsAt: number;
   readonly #slotsAt: number;
   readonly #mask: number;
+  /** The apex of the clusterset's tree; a field, since looking it up in the table would be one more cache miss for each query. */
+  readonly #clusterset: number;
   readonly #treeIndex: ReadonlyMap<TreeKey, number>;
   readonly #viewIndex: ReadonlyMap<string, number>;
 
@@ -54,6 +64,7 @@ export class Segment {
     this.#slotsAt = sectionsAt + 3 * nodes;
     this.#mask = slots - 1;
     this.#treeIndex = indexByName(trees);
+    this.#clusterset = trees.indexOf(CLUSTERSET_TREE);
     this.#viewIndex = indexByName(views);
   }
 
@@ -72,7 +83,7 @@ export class Segment {
 
   /** The index of a tree, which is the node of its apex; -1 where the segment has no names in it. */
   treeOf(key: TreeKey): number {
-    return this.#treeIndex.get(key) ?? -1;
+    return key === CLUSTERSET_TREE ? this.#clusterset : (this.#treeIndex.get(key) ?? -1);
   }
 
   /** The index of a view by its name; -1 where all its records are those of queries without a view. */
