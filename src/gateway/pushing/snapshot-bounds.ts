@@ -1,4 +1,5 @@
 import type { EntryChange, SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import { ownMember } from "../../snapshot/json-value.ts";
 import { COLLECTIONS, type Entries } from "../../snapshot/parse.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../snapshot/schema.ts";
 
@@ -87,7 +88,7 @@ export function* totalsAfter(
   const sums = { ...totals };
   for (const [index, change] of entries.entries()) {
     const { collection, key } = change;
-    const before = (held[collection] as Entries)[key];
+    const before = ownMember(held[collection], key);
     if (before !== undefined) countEntry(sums, { collection, key, entry: before } as EntryChange, -1);
     if (change.entry !== undefined) countEntry(sums, change, 1);
     if (index % ENTRIES_AT_ONCE === ENTRIES_AT_ONCE - 1) yield;
