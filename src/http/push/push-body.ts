@@ -121,9 +121,11 @@ async function* readBody(
   let sent = 0;
   let fault: ApiError | undefined;
   let slow: SlowBody | undefined;
+  let giveUp = () => {};
   const counted = request.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       start(controller) {
+        giveUp = () => controller.error(new Error("the body is given up"));
         slow = new SlowBody(limits, setTimer, (error) => {
           fault = error;
           controller.error(error);
@@ -162,8 +164,12 @@ async function* readBody(
     }
   } finally {
     slow?.end();
-    // Also when the reader of these parts gave up: the sender should not go on.
-    await reader.cancel().catch(() => {});
+    // Also when the reader of these parts gave up: the sender should not go on. A decompressor ends by its input: on Node it writes into a
+    // stream that was cancelled, and that ends the process.
+    if (isCompressed) {
+      reader.closed.catch(() => {});
+      giveUp();
+    } else await reader.cancel().catch(() => {});
   }
 }
 
