@@ -44,6 +44,13 @@ function measure(snapshot: ClusterSnapshot): SnapshotBounds {
 /** What reaches a bound of 3 exactly, and what is one too many: each twice 1, and 1 more. */
 const cases: [keyof SnapshotBounds, string, SnapshotPatch, SnapshotPatch][] = [
   ["namespaces", "TOO_MANY_NAMESPACES", { namespaces: { a: {}, b: {}, c: {} } }, { namespaces: { d: {} } }],
+  // A name that every JavaScript object has.
+  [
+    "namespaces",
+    "TOO_MANY_NAMESPACES",
+    { namespaces: { a: {}, b: {}, c: {} } },
+    { namespaces: { constructor: {} } },
+  ],
   [
     "exports",
     "TOO_MANY_EXPORTS",

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { sha256 } from "@noble/hashes/sha2.js";
 import type { SqlDatabase, SqlValue } from "./sql-database.ts";
 
 /** Bytes of a part of a row. A row of a Durable Object's SQLite may have 2 MB (Cloudflare, "Durable Objects limits"). */
@@ -174,10 +174,8 @@ function digestOf(
   parts: number,
   body: Uint8Array,
 ): ArrayBuffer {
-  const digest = createHash("sha256")
-    .update(`${JSON.stringify([clusterId, name, part, parts])}\n`)
-    .update(body)
-    .digest();
+  const place = new TextEncoder().encode(`${JSON.stringify([clusterId, name, part, parts])}\n`);
+  const digest = sha256.create().update(place).update(body).digest();
   return new Uint8Array(digest).buffer;
 }
 
