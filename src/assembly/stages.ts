@@ -28,9 +28,9 @@ export type StageConfig = Pick<
   | "ddr"
 >;
 
-/** What the stages need beside settings. */
+/** The parts that the stages need beside settings. */
 export interface StageParts {
-  /** For whom clusters that push speak. Default: each for all, where there is only one source of snapshots. */
+  /** The grants of clusters that push. Default: each speaks for all, for hosts with only one source of snapshots. */
   readonly grants?: Grants | undefined;
   /** What each cluster may export. Default: anything. */
   readonly exportLimits?: Pins["exports"];

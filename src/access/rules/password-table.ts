@@ -21,10 +21,6 @@ export class PasswordTable<Holder> {
     this.#sha256 = sha256;
   }
 
-  get size(): number {
-    return this.#passwords.length;
-  }
-
   /** The holder of the name and password in an Authorization field. */
   find(authorization: string): MaybePromise<Holder | undefined> {
     const given = readBasicCredentials(authorization);

@@ -25,7 +25,7 @@ import { beyondHeaders, hasTwoHosts } from "./request-checks.ts";
 import { takeFailures } from "./server-failures.ts";
 import type { ServerProtection } from "./server-protection.ts";
 
-/** What a server is made of. */
+/** The parts of a server. */
 export interface GuardedServerParts {
   readonly tls: ServerTls | undefined;
   readonly limits: ServerLimits;
@@ -58,13 +58,13 @@ export function createGuardedServer(parts: GuardedServerParts): HttpServer | Htt
           ...http1,
           allowHTTP1: true,
           ...secureContext(tls),
-          // Anybody may ask; what needs a certificate looks whether there is one.
+          // Clients without a certificate are accepted; handlers that need one check it.
           requestCert: tls.clientCa !== undefined,
           rejectUnauthorized: false,
           handshakeTimeout: limits.handshakeSeconds * 1000,
           maxSessionInvalidFrames: 100,
           maxSessionRejectedStreams: 100,
-          // What is beyond these Node resets without a word; what is beyond ours is refused, and counted.
+          // Node resets requests above these limits silently; the gateway rejects and counts those above its own.
           maxHeaderListPairs: 2 * limits.headerFields,
           streamResetBurst: 10_000 + 10 * limits.streamResets,
           streamResetRate: 1000 + 10 * limits.streamResetsPerSecond,
@@ -74,7 +74,7 @@ export function createGuardedServer(parts: GuardedServerParts): HttpServer | Htt
             enablePush: false,
           },
         });
-  // What is beyond this is left out without a word, or refused, as the version of Node has it.
+  // Depending on its version, Node silently drops fields above this limit, or rejects the request.
   (server as HttpServer).maxHeadersCount = 2 * limits.headerFields;
   guard.watch(server);
   takeFailures(server, protection.errors, protection.counters);
@@ -87,8 +87,8 @@ export function createGuardedServer(parts: GuardedServerParts): HttpServer | Htt
 }
 
 /**
- * Node hands what a TLS connection decrypted to its HTTP/1.1 parser even while many pipelined requests have paused it, and the parser
- * takes that for an error. With a listener for `data` the parts go through the socket, which waits.
+ * Node passes decrypted bytes to its HTTP/1.1 parser even while many pipelined requests have paused it, which the parser
+ * reports as an error. With a listener for `data` the bytes go through the socket, which waits.
  */
 function readInTurns(socket: TLSSocket): void {
   if (socket.alpnProtocol !== "h2") socket.on("data", () => {});
