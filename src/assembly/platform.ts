@@ -24,7 +24,7 @@ import type { Visibility } from "../merge/visibility/visibility.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import type { TransferKeys } from "../transfer/signature.ts";
 import type { TransferSource } from "../transfer/transfer-state.ts";
-import type { ZoneImage } from "../zone/image/image.ts";
+import type { Generation } from "../zone/generation/generation.ts";
 import type { Log } from "./log.ts";
 import type { PushForwardParts } from "./push-forward.ts";
 
@@ -72,7 +72,7 @@ export interface Platform
 
 /** A primary: takes pushes, stores snapshots, compiles images. */
 export interface PrimaryParts
-  extends Pick<GatewayDependencies<ZoneImage>, "store" | "damage" | "remembered" | "watchLeases"> {
+  extends Pick<GatewayDependencies<Generation>, "store" | "damage" | "remembered" | "watchLeases"> {
   /** Rejects pushes without a credential of the cluster. */
   readonly authority: PushAuthority;
   /** The grants of clusters. Default: each speaks for all. */

@@ -7,7 +7,7 @@ import type { AuditLog } from "../http/audit/audit.ts";
 import { createStatusMetrics } from "../http/metrics/status-metrics.ts";
 import { visibilityKey } from "../merge/visibility/visibility.ts";
 import { Secondary } from "../transfer/secondary.ts";
-import type { ZoneImage } from "../zone/image/image.ts";
+import type { Generation } from "../zone/generation/generation.ts";
 import { type Log, logTransfers } from "./log.ts";
 import type { Answers, GatewayConfig, SecondaryParts } from "./platform.ts";
 import { createPushForward } from "./push-forward.ts";
@@ -15,7 +15,7 @@ import { createPushForward } from "./push-forward.ts";
 /** The parts of an assembly that a secondary shares. */
 export interface SecondarySurroundings {
   readonly config: Pick<GatewayConfig, "access">;
-  readonly stages: GatewayStages<ZoneImage>;
+  readonly stages: GatewayStages<Generation>;
   readonly rules: AccessRules;
   readonly clock: Clock;
   readonly log: Log;

@@ -8,8 +8,8 @@ import type { Pins } from "../merge/pins.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import { notReady } from "../resolve/faults.ts";
 import { resolve } from "../resolve/resolve.ts";
-import { compileZoneImage } from "../zone/compile.ts";
-import type { ZoneImage } from "../zone/image/image.ts";
+import { compileGeneration } from "../zone/compile.ts";
+import type { Generation } from "../zone/generation/generation.ts";
 import type { GatewayConfig } from "./platform.ts";
 
 /** The settings that the stages read. */
@@ -44,7 +44,7 @@ const MOST_ROTATION = 0x3fffffff;
 export function createStages(
   config: StageConfig,
   { grants, exportLimits, designated = () => undefined }: StageParts = {},
-): GatewayStages<ZoneImage> {
+): GatewayStages<Generation> {
   const { zones, ttlSeconds: ttl, negativeTtlSeconds: negativeTtl, outsideOrder, outsideZones } = config;
   const options = {
     ...{ zones, ttl, negativeTtl, ...ownNames(config) },
@@ -58,13 +58,16 @@ export function createStages(
       ...(grants !== undefined && { grants }),
     },
     // The serial is the time in seconds: it grows over restarts too (RFC 1982).
-    compile: (clusterset, now, history) =>
-      compileZoneImage(clusterset, { ...options, serial: Math.floor(now / 1000) % 2 ** 32 }, history),
-    resolve: (query, { image, leaseExpiry, view, now, transport, stale }) => {
+    compile: (clusterset, now, history) => {
+      const serial = Math.floor(now / 1000) % 2 ** 32;
+      const { generation, ...compiled } = compileGeneration(clusterset, { ...options, serial }, history);
+      return { ...compiled, image: generation };
+    },
+    resolve: (query, { image, leases, view, now, transport, stale }) => {
       rotation = (rotation + 1) & MOST_ROTATION;
       return resolve(query, {
-        image,
-        leaseExpiry,
+        generation: image,
+        leases,
         view,
         now,
         rotation,

@@ -1,5 +1,6 @@
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import type { Answer } from "../resolve/answer.ts";
+import type { Leases } from "../resolve/leases.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { GatewayStatus, ServingStatus } from "./gateway-types.ts";
 import type { ServedImage } from "./stages.ts";
@@ -22,7 +23,7 @@ export interface DohGateway {
 /** What is answered from, with what was said while it was compiled. */
 export interface ServedZone<Image extends ServedImage> {
   readonly image: Image;
-  leaseExpiry: Float64Array;
+  leases: Leases;
   readonly services: number;
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];

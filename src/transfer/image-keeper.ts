@@ -1,5 +1,6 @@
-import { ContentCheck, verifyContentHash } from "../zone/image/content-hash.ts";
-import { ImageVersionError, ZoneImage } from "../zone/image/image.ts";
+import { type BundleCheck, type LoadedBundle, loadBundle } from "../zone/generation/bundle.ts";
+import type { Generation } from "../zone/generation/generation.ts";
+import { FormatVersionError } from "../zone/segment/blob.ts";
 import { SignatureError } from "./signature.ts";
 import type { OnTransferEvent } from "./transfer-events.ts";
 import type { TransferSource } from "./transfer-state.ts";
@@ -13,10 +14,10 @@ const FOREIGN_FOR = 60_000;
 export class ImageKeeper {
   readonly #source: TransferSource;
   readonly #onEvent: OnTransferEvent;
-  #kept: ZoneImage | undefined;
-  #check: ContentCheck | undefined;
+  #kept: Generation | undefined;
+  #check: BundleCheck | undefined;
   #foreign:
-    | { readonly error: ImageVersionError; readonly contentHash: string; readonly at: number }
+    | { readonly error: FormatVersionError; readonly contentHash: string; readonly at: number }
     | undefined;
 
   constructor(source: TransferSource, onEvent: OnTransferEvent) {
@@ -37,7 +38,7 @@ export class ImageKeeper {
   /**
    * The octets of the image with that content hash, from the source unless it is the one that is kept.
    * @returns undefined where the primary serves another one by now
-   * @throws {Error} where the source fails. @throws {ImageVersionError} for one that was refused as such before
+   * @throws {Error} where the source fails. @throws {FormatVersionError} for one that was refused as such before
    */
   async fetch(
     contentHash: string,
@@ -64,26 +65,27 @@ export class ImageKeeper {
    * @param begun when the transfer began
    * @throws {Error} for octets that are not that image: they are refused
    */
-  take(contentHash: string, bytes: Uint8Array<ArrayBuffer>, begun: number, now: number): ZoneImage {
+  take(contentHash: string, bytes: Uint8Array<ArrayBuffer>, begun: number, now: number): Generation {
     const before = this.#kept;
     if (before?.contentHash === contentHash) return before;
-    let image: ZoneImage;
+    let loaded: LoadedBundle;
     try {
-      image = ZoneImage.load(bytes);
+      loaded = loadBundle(bytes);
+      const { generation: image, check } = loaded;
       if (image.contentHash !== contentHash)
         throw new Error(
           `the image has the content hash ${image.contentHash}, not ${contentHash} as asked for`,
         );
-      if (before !== undefined && !verifyContentHash(bytes)) throw tornImage(contentHash);
+      if (before !== undefined && check.advance(bytes.length) !== true) throw tornImage(contentHash);
     } catch (error) {
-      if (error instanceof ImageVersionError) this.#foreign = { error, contentHash, at: now };
+      if (error instanceof FormatVersionError) this.#foreign = { error, contentHash, at: now };
       this.#refuse(contentHash, error);
       throw error;
     }
-    this.#check = before === undefined ? new ContentCheck(bytes) : undefined;
-    this.#kept = image;
+    this.#check = before === undefined ? loaded.check : undefined;
+    this.#kept = loaded.generation;
     this.#onEvent({ event: "transferred", contentHash, bytes: bytes.length, milliseconds: now - begun });
-    return image;
+    return loaded.generation;
   }
 
   /**

@@ -1,12 +1,12 @@
 import { type Clock, waitingClock } from "../gateway/clock.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
-import { leaseExpiry } from "../gateway/leases/held-cluster.ts";
+import { LeaseTables } from "../gateway/leases/lease-tables.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
-import type { ZoneImage } from "../zone/image/image.ts";
+import type { Generation } from "../zone/generation/generation.ts";
 import { sleep } from "./deadline.ts";
 import { type FetchParts, fetchNewest, type Newest } from "./fetch-newest.ts";
 import { ImageKeeper } from "./image-keeper.ts";
@@ -21,7 +21,7 @@ export type Background = (work: Promise<void>) => void;
 /** What a secondary is put together from. */
 export interface SecondaryOptions {
   readonly source: TransferSource;
-  readonly stages: Pick<GatewayStages<ZoneImage>, "resolve" | "notReady">;
+  readonly stages: Pick<GatewayStages<Generation>, "resolve" | "notReady">;
   /** The scope that the source gives images of; its view is that of whoever asks. Default: everything. */
   readonly scope?: Visibility;
   readonly policy?: Partial<RefreshPolicy>;
@@ -44,19 +44,18 @@ interface ServedState {
   /** When the primary reported it, in Unix milliseconds. */
   readonly asOf: number;
   /** Undefined where the primary is not ready. */
-  readonly image: ZoneImage | undefined;
-  /** For each lease group when the first of its clusters' leases expires. */
-  readonly leaseExpiry: Float64Array;
+  readonly image: Generation | undefined;
+  readonly leases: LeaseTables;
   readonly clusters: ReadonlySet<string>;
 }
 
-function servedState(state: TransferState, asOf: number, image: ZoneImage | undefined): ServedState {
+function servedState(state: TransferState, asOf: number, image: Generation | undefined): ServedState {
   const expiresAt = new Map(state.status.clusters.map((cluster) => [cluster.clusterId, cluster.expiresAt]));
   return {
     state,
     asOf,
     image,
-    leaseExpiry: leaseExpiry(image?.leaseGroups ?? [], (clusterId) => expiresAt.get(clusterId)),
+    leases: new LeaseTables((clusterId) => expiresAt.get(clusterId)),
     clusters: new Set(expiresAt.keys()),
   };
 }
@@ -71,7 +70,7 @@ function servedState(state: TransferState, asOf: number, image: ZoneImage | unde
  *     const answer = secondary.answer(query, view, Date.now());
  */
 export class Secondary implements DohGateway {
-  readonly #stages: Pick<GatewayStages<ZoneImage>, "resolve" | "notReady">;
+  readonly #stages: Pick<GatewayStages<Generation>, "resolve" | "notReady">;
   readonly #view: string | undefined;
   readonly #policy: RefreshPolicy;
   readonly #background: Background;
@@ -135,10 +134,10 @@ export class Secondary implements DohGateway {
     if (served?.image === undefined) return this.#stages.notReady(query, { view, transport });
     const stale = this.#schedule.isStale(now);
     if (stale !== this.#saidStale) this.#sayStale(stale);
-    const { image, leaseExpiry } = served;
+    const { image, leases } = served;
     const isBehind = served.state.status.behindSince !== undefined;
     return this.#stages.resolve(query, {
-      ...{ image, leaseExpiry, view, now, transport },
+      ...{ image, leases, view, now, transport },
       stale: stale || isBehind,
     });
   }
@@ -150,7 +149,7 @@ export class Secondary implements DohGateway {
   }
 
   /** What is answered from, while there is something. */
-  get image(): ZoneImage | undefined {
+  get image(): Generation | undefined {
     return this.#served?.image;
   }
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { Header, IMAGE_FORMAT_VERSION } from "../../src/zone/image/layout.ts";
+import { loadBundle } from "../../src/zone/generation/bundle.ts";
+import { BLOB_MAGIC, BlobHeader, FORMAT_VERSION, HEAP_START } from "../../src/zone/segment/layout.ts";
+import { compileWorld } from "../resolve/ask.ts";
 import { openPair } from "./pair.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -9,25 +11,28 @@ const word = (at: number, change: (value: number) => number) => (bytes: Bytes) =
   header.setUint32(at * 4, change(header.getUint32(at * 4, true)), true);
   return bytes;
 };
+/** Changes the last octet of an address in the last segment, which is well-formed nevertheless. */
 const flipLastOctet = (bytes: Bytes) => {
-  bytes[bytes.length - 1]! ^= 1;
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset);
+  bytes[words.lastIndexOf(BLOB_MAGIC) * 4 + HEAP_START + 4]! ^= 1;
+  loadBundle(bytes);
   return bytes;
 };
 
 /** What can be wrong with an image, and what is said of it. */
 const LOADED_WRONG: readonly (readonly [string, (bytes: Bytes) => Bytes, RegExp])[] = [
-  ["nothing", () => new Uint8Array(0), /0 bytes are too few for an image/],
-  ["foreign octets", (bytes) => bytes.fill(0x3c), /not a zone image/],
+  ["nothing", () => new Uint8Array(0), /0 bytes are too few for a generation/],
+  ["foreign octets", (bytes) => bytes.fill(0x3c), /not a generation/],
   [
     "another format version",
-    word(Header.version, (version) => version + 1),
-    new RegExp(`format version ${IMAGE_FORMAT_VERSION + 1}; this program reads ${IMAGE_FORMAT_VERSION}`),
+    word(BlobHeader.version, (version) => version + 1),
+    new RegExp(`format version ${FORMAT_VERSION + 1}; this program reads ${FORMAT_VERSION}`),
   ],
   ["cut off", (bytes) => bytes.slice(0, -4), /should have \d+ bytes and has \d+/],
   ["too long", (bytes) => Uint8Array.from([...bytes, 0, 0, 0, 0]), /should have \d+ bytes and has \d+/],
   [
     "another image than was asked for",
-    word(Header.contentHash, (hash) => hash ^ 1),
+    () => compileWorld([]).generation.bytes.slice(),
     /not [0-9a-f]{32} as asked for/,
   ],
 ];
@@ -78,7 +83,7 @@ describe("a bad image is refused, and the last good one keeps answering", () => 
     await push("west", 2);
     await ask();
     await push("west", 3, 3600);
-    source.changeImage = word(Header.version, () => 99);
+    source.changeImage = word(BlobHeader.version, () => 99);
     source.images.length = 0;
     for (let second = 0; second < 59; second++) {
       await clock.advance(1000);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
 import type { ServedImage } from "../../src/gateway/stages.ts";
 import { Primary } from "../../src/transfer/primary.ts";
 
@@ -21,7 +22,7 @@ function openPrimary(keptBytes?: number) {
       current: () =>
         held.image && {
           image: held.image,
-          leaseExpiry: new Float64Array(),
+          leases: new LeaseTables(() => undefined),
           services: 0,
           conflicts: [],
           findings: [],
@@ -31,7 +32,7 @@ function openPrimary(keptBytes?: number) {
     keptBytes,
   );
   const serve = (contentHash: string, octets = 4) => {
-    held.image = { contentHash, bytes: new Uint8Array(octets), leaseGroups: [] };
+    held.image = { contentHash, bytes: new Uint8Array(octets), byteLength: octets };
     return held.image.bytes;
   };
   return { primary, held, serve };

@@ -1,4 +1,6 @@
 import fc from "fast-check";
+import type { ServedZone } from "../../src/gateway/doh-gateway.ts";
+import type { Generation } from "../../src/zone/generation/generation.ts";
 import { settle } from "../gateway/fake-clock.ts";
 import { realStages } from "../gateway/real-stages.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
@@ -67,7 +69,7 @@ export async function openWatched(shares: boolean, seed: number) {
   const look = () => {
     const now = clock.now();
     const served = gateway.current(now);
-    const seen = served === undefined ? "" : `${served.image.contentHash} ${served.leaseExpiry.join()}`;
+    const seen = served === undefined ? "" : `${served.image.contentHash} ${expiryOf(served)}`;
     if (seen === last && history.length > 0) return;
     last = seen;
     if (served === undefined) {
@@ -75,12 +77,12 @@ export async function openWatched(shares: boolean, seed: number) {
       return;
     }
     const { image } = served;
-    const leaseExpiry = served.leaseExpiry.slice();
+    const { leases } = served;
     history.push({
       from: now,
       ready: true,
       answer: (query, at) =>
-        stages.resolve(query, { image, leaseExpiry, view: undefined, now: at, stale: false })!.bytes,
+        stages.resolve(query, { image, leases, view: undefined, now: at, stale: false })!.bytes,
     });
   };
   const pass = async (steps: number) => {
@@ -130,4 +132,10 @@ export async function openWatched(shares: boolean, seed: number) {
     return { bytes: secondary.answer(query, undefined, now)!.bytes, now, waited: now - asked };
   };
   return { clock, gateway, source, look, between, apply, ask };
+}
+
+/** When the leases of everything that is answered from expire. */
+function expiryOf({ image, leases }: ServedZone<Generation>): string {
+  const segments = [image.stems, ...image.segments(), ...image.reverseSegments()];
+  return segments.map((segment) => leases.of(segment).join()).join(" ");
 }

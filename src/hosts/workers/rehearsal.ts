@@ -7,7 +7,7 @@ import { mergeClusterset } from "../../merge/merge.ts";
 import { EVERYTHING } from "../../merge/visibility/visibility.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { TransferState } from "../../transfer/transfer-state.ts";
-import type { ZoneImage } from "../../zone/image/image.ts";
+import type { Generation } from "../../zone/generation/generation.ts";
 import { EdgeClient, type EdgeRequest } from "./edge-exchange.ts";
 import { createEdgeGateway } from "./edge-gateway.ts";
 import type { WorkerSettings } from "./environment.ts";
@@ -73,7 +73,10 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
 }
 
 /** An object that serves the image, and a cache that has it. */
-function rehearsedSurroundings(image: ZoneImage, background: (work: Promise<unknown>) => void): Surroundings {
+function rehearsedSurroundings(
+  image: Generation,
+  background: (work: Promise<unknown>) => void,
+): Surroundings {
   const state = new TextEncoder().encode(JSON.stringify(stateOf(image)));
   return {
     fetch: async (url) => bodyOf(String(url).endsWith("/state") ? state : image.bytes),
@@ -91,7 +94,7 @@ function rehearsedSurroundings(image: ZoneImage, background: (work: Promise<unkn
   };
 }
 
-function stateOf({ contentHash, bytes }: ZoneImage): TransferState {
+function stateOf({ contentHash, bytes }: Generation): TransferState {
   const times = { pushedAt: NOW, renewedAt: NOW, expiresAt: NOW + 60_000 };
   const clusters = [{ clusterId: CLUSTER, generation: 1, ...times, live: true, exports: 1, imports: 0 }];
   return {

@@ -1,5 +1,5 @@
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
-import type { ZoneImage } from "../../zone/image/image.ts";
+import type { Generation } from "../../zone/generation/generation.ts";
 import { listServices, type ServiceListing } from "../../zone/services.ts";
 
 /** A part of a list. */
@@ -39,7 +39,7 @@ export interface Directory {
 
 /** The data of a host's answers. Only the host that compiled the image has conflicts and findings. */
 export interface ListedImage {
-  readonly image: ZoneImage;
+  readonly image: Generation;
   readonly conflicts?: readonly Conflict[];
   readonly findings?: readonly ClusterFinding[];
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { IMAGE_FORMAT_VERSION } from "../../../src/zone/image/layout.ts";
+import { FORMAT_VERSION } from "../../../src/zone/segment/layout.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventually } from "../answers.ts";
 import { checkout } from "../cli.ts";
@@ -71,7 +71,7 @@ describe("after a fault behind a location the last good image answers, marked as
       await push(next, "west", 3);
       await seeUntil(next, "web.shop", ["10.0.0.0", "10.0.0.1", "10.0.0.2"]);
       await untilStale().toMatchObject({ answer: ["10.0.0.0", "10.0.0.1"], stale: true });
-      const error = `format version ${IMAGE_FORMAT_VERSION + 1}; this program reads ${IMAGE_FORMAT_VERSION}`;
+      const error = `format version ${FORMAT_VERSION + 1}; this program reads ${FORMAT_VERSION}`;
       await eventually(() => place.events("image-refused").slice(before)).toMatchObject([
         { level: "error", contentHash: expect.any(String), message: expect.stringContaining(error) },
       ]);

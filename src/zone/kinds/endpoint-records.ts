@@ -1,8 +1,8 @@
-import type { EndpointPort } from "../snapshot/schema.ts";
+import type { EndpointPort } from "../../snapshot/schema.ts";
+import { RecordSets } from "../segment/record-sets.ts";
 import { type PortTarget, writePortRecords } from "./port-records.ts";
-import { RecordSets } from "./record-sets.ts";
 import { addressLabel, isHostLabel } from "./service-labels.ts";
-import type { ServiceScope } from "./tree-scope.ts";
+import type { ReverseWish, ServiceScope } from "./tree-scope.ts";
 
 /** An endpoint of a headless service, with the node of its own name. */
 export interface PlacedEndpoint {
@@ -11,8 +11,8 @@ export interface PlacedEndpoint {
   readonly toldBy: string;
   /** Undefined if the endpoint cannot have a name. */
   readonly node: number | undefined;
-  /** The number of the claim on its address, where it is one of the clusterset. */
-  readonly claim?: number | undefined;
+  /** Its reverse name. */
+  readonly reverse: Omit<ReverseWish, "clusters">;
 }
 
 /**
@@ -41,18 +41,17 @@ export function writeEndpointRecords(
   serviceNode: number,
   endpoints: readonly PlacedEndpoint[],
   leaseGroup: number,
-  asker: number,
 ): RecordSets {
   const targets: PortTarget[] = endpoints.flatMap(({ node, ports, toldBy }) =>
     node === undefined ? [] : ports.map((port) => ({ port, node, toldBy })),
   );
   const services = writePortRecords(scope, serviceNode, targets, leaseGroup);
-  writeHosts(scope, endpoints, asker);
+  writeHosts(scope, endpoints);
   return services;
 }
 
-function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[], asker: number): void {
-  const { builder, ttl } = scope.tree.image;
+function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): void {
+  const { builder, ttl } = scope.tree.segment;
   const byNode = new Map<number, PlacedEndpoint[]>();
   for (const endpoint of endpoints) {
     if (endpoint.node === undefined) continue;
@@ -61,11 +60,12 @@ function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[], a
     else sharing.push(endpoint);
   }
   for (const [node, sharing] of byNode) {
-    const group = builder.leaseGroup(sharing.map(({ toldBy }) => toldBy));
+    const clusters = [...new Set(sharing.map(({ toldBy }) => toldBy))].sort();
+    const group = builder.tables.leaseGroup(clusters);
     const sets = new RecordSets();
-    for (const { octets, claim } of sharing) {
+    for (const { octets, reverse } of sharing) {
       sets.addAddress(octets, ttl, group);
-      scope.reverse(octets, { node, asker, leaseGroup: group, claim });
+      scope.reverse(octets, node, { ...reverse, clusters });
     }
     scope.write(node, sets, sharing[0]!.toldBy);
   }

@@ -1,5 +1,5 @@
-import { RecordType } from "../dns/codes.ts";
-import { LONG_COUNT, SET_HEADER_BYTES } from "./image/layout.ts";
+import { RecordType } from "../../dns/codes.ts";
+import { LONG_COUNT, SET_HEADER_BYTES } from "./layout.ts";
 
 /** The size in bytes of each record's data in a set of this type, or 0 if each has its own length. */
 export function fixedDataBytes(type: number): number {

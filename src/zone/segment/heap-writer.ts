@@ -1,21 +1,23 @@
-import { LONG_COUNT } from "./layout.ts";
+import { HEAP_START, LONG_COUNT } from "./layout.ts";
 
-/** A growing byte array with big-endian writes. Offset 0 is kept unused, so that 0 can mean "none". */
+const FIRST_BYTES = 1 << 12;
+
+/** A growing byte array with big-endian writes, behind room for a header: offset 0 can mean "none". */
 export class HeapWriter {
-  #bytes = new Uint8Array(1 << 16);
-  #length = 1;
+  #bytes = new Uint8Array(FIRST_BYTES);
+  #length = HEAP_START;
 
-  /** Bytes written so far: the offset of the next one. */
+  /** The offset of the next byte. */
   get length(): number {
     return this.#length;
   }
 
-  /** The buffer of the heap; valid until the next write. */
+  /** The header's room and what was written; valid until the next write. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** The buffer of the heap with room for more bytes; valid until the next write. */
+  /** The same with room for more bytes; valid until the next write. */
   get buffer(): Uint8Array<ArrayBuffer> {
     return this.#bytes;
   }

@@ -1,5 +1,5 @@
-import type { EndpointPort, ServicePort } from "../snapshot/schema.ts";
-import { RecordSets } from "./record-sets.ts";
+import type { EndpointPort, ServicePort } from "../../snapshot/schema.ts";
+import { RecordSets } from "../segment/record-sets.ts";
 import { portLabels } from "./service-labels.ts";
 import type { ServiceScope } from "./tree-scope.ts";
 
@@ -15,7 +15,7 @@ export interface PortTarget {
 /**
  * Writes the SRV records of the named ports at `_<port>._<protocol>` below a service, and returns all of them
  * for the service's own name. Unnamed ports have none.
- * @param views the indexes of the views that have the records at the ports' names; default: all
+ * @param views the indices of the views in the segment that have the records at the ports' names; default: all
  */
 export function writePortRecords(
   scope: ServiceScope,
@@ -24,7 +24,7 @@ export function writePortRecords(
   leaseGroup: number,
   views?: readonly number[],
 ): RecordSets {
-  const { ttl } = scope.tree.image;
+  const { ttl } = scope.tree.segment;
   const all = new RecordSets();
   const byNode = new Map<number, RecordSets>();
   // Endpoints of one EndpointSlice share their port objects.

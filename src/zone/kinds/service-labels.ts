@@ -1,6 +1,6 @@
-import { formatAddress } from "../dns/address.ts";
-import { MAX_LABEL_BYTES } from "../dns/codes.ts";
-import type { EndpointPort, ServicePort } from "../snapshot/schema.ts";
+import { formatAddress } from "../../dns/address.ts";
+import { MAX_LABEL_BYTES } from "../../dns/codes.ts";
+import type { EndpointPort, ServicePort } from "../../snapshot/schema.ts";
 
 const LABEL = /^[A-Za-z0-9](?:[-A-Za-z0-9]*[A-Za-z0-9])?$/;
 const PROTOCOLS: ReadonlyMap<string, string> = new Map([

@@ -1,5 +1,5 @@
-import { RecordType } from "../dns/codes.ts";
-import type { HeapWriter } from "./image/heap-writer.ts";
+import { RecordType } from "../../dns/codes.ts";
+import type { HeapWriter } from "./heap-writer.ts";
 import { fixedDataBytes } from "./record-block.ts";
 
 /** The most records of one RRset. */
@@ -7,7 +7,7 @@ export const MAX_SET_RECORDS = 0xffff;
 /** Up to so many records are compared one by one; more records are hashed. */
 const MAX_COMPARED = 32;
 
-/** The records of one type, in the form of the image. */
+/** The records of one type, in the form of a segment. */
 class RecordSet {
   readonly type: number;
   /** Index of the TTL, with KEEP_ORDER if the order of records matters. */
@@ -67,7 +67,7 @@ function keyOf(record: ArrayLike<number>): string {
   return key;
 }
 
-/** The RRsets of one name while an image is built; duplicates collapse. */
+/** The RRsets of one name while a segment is built; duplicates collapse. */
 export class RecordSets {
   readonly #sets: RecordSet[] = [];
 

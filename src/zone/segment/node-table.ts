@@ -1,30 +1,31 @@
 import { FOLD } from "../../dns/name.ts";
 import type { HeapWriter } from "./heap-writer.ts";
-import { apexHash, hashLabel, spread } from "./name-hash.ts";
+import { RECORDS_OFFSET } from "./layout.ts";
+import { hashLabel, spread } from "./name-hash.ts";
+import { type TreeKey, treeHash } from "./tree-key.ts";
 
-const FIRST_SLOTS = 1 << 10;
+const FIRST_SLOTS = 1 << 6;
 
-/** The trees of names while an image is built: the first nodes are their apexes; every other node has a parent and a label. */
+/** The trees of names while a segment is built: the first nodes are their apexes; every other node has a parent and a label. */
 export class NodeTable {
   readonly #heap: HeapWriter;
   readonly #labels = new Map<string, number>();
   #parent = new Uint32Array(FIRST_SLOTS);
   #label = new Uint32Array(FIRST_SLOTS);
   #records = new Uint32Array(FIRST_SLOTS);
-  #namespace = new Uint16Array(FIRST_SLOTS);
   #hash = new Int32Array(FIRST_SLOTS);
   #nameBytes = new Uint8Array(FIRST_SLOTS);
   #slots = new Uint32Array(FIRST_SLOTS);
   #count: number;
   readonly #trees: number;
 
-  /** @param trees the number of trees; the apex of tree n is node n. */
-  constructor(heap: HeapWriter, trees: number) {
+  /** @param trees the apex of the tree with index n is node n. */
+  constructor(heap: HeapWriter, trees: readonly TreeKey[]) {
     this.#heap = heap;
-    this.#trees = trees;
-    this.#count = trees;
-    while (this.#parent.length < trees) this.#growNodes();
-    for (let tree = 0; tree < trees; tree++) this.#hash[tree] = apexHash(tree);
+    this.#trees = trees.length;
+    this.#count = trees.length;
+    while (this.#parent.length < trees.length) this.#growNodes();
+    for (const [apex, tree] of trees.entries()) this.#hash[apex] = treeHash(tree);
   }
 
   get count(): number {
@@ -37,7 +38,7 @@ export class NodeTable {
   }
 
   /** The node for `label` below `parent`, added if it is new; the first spelling of a label is kept. */
-  child(parent: number, label: string, namespace: number): number {
+  child(parent: number, label: string): number {
     const labelAt = this.#labelOffset(label);
     const bytes = this.#heap.buffer;
     const hash = hashLabel(this.#hash[parent]!, bytes, labelAt + 1, label.length);
@@ -52,7 +53,6 @@ export class NodeTable {
     const node = this.#count++;
     this.#parent[node] = parent;
     this.#label[node] = labelAt;
-    this.#namespace[node] = namespace;
     this.#hash[node] = hash;
     this.#nameBytes[node] = this.#nameBytes[parent]! + 1 + label.length;
     this.#slots[slot] = node + 1;
@@ -60,41 +60,56 @@ export class NodeTable {
     return node;
   }
 
-  /** The node's relative name in text. */
-  describe(start: number): string {
-    const { bytes } = this.#heap;
+  /** The labels of the node's relative name, the leftmost first. */
+  labels(start: number): string[] {
+    const bytes = this.#heap.buffer;
     const labels: string[] = [];
     for (let node = start; node >= this.#trees; node = this.#parent[node]!) {
       const at = this.#label[node]!;
       labels.push(String.fromCharCode(...bytes.subarray(at + 1, at + 1 + bytes[at]!)));
     }
-    return labels.join(".");
+    return labels;
+  }
+
+  /** The apex above a node. */
+  apexOf(start: number): number {
+    let node = start;
+    while (node >= this.#trees) node = this.#parent[node]!;
+    return node;
   }
 
   /** Whether a node has a record block already. */
   hasRecords(node: number): boolean {
-    return this.#records[node] !== 0;
+    return (this.#records[node]! & RECORDS_OFFSET) !== 0;
   }
 
   /** Sets the heap offset of the node's record block. */
   setRecords(node: number, block: number): void {
-    this.#records[node] = block;
+    this.#records[node]! |= block;
   }
 
-  /** The sections of the image, as exact copies. */
+  /** Sets bits of `NodeFlag`. */
+  addFlags(node: number, flags: number): void {
+    this.#records[node]! |= flags;
+  }
+
+  /** Whether a node has a bit of `NodeFlag`. */
+  hasFlag(node: number, flag: number): boolean {
+    return (this.#records[node]! & flag) !== 0;
+  }
+
+  /** The sections of the segment; valid until the next name. */
   sections(): {
     slots: Uint32Array;
     parent: Uint32Array;
     label: Uint32Array;
     records: Uint32Array;
-    namespace: Uint16Array;
   } {
     return {
       slots: this.#slots,
       parent: this.#parent.subarray(0, this.#count),
       label: this.#label.subarray(0, this.#count),
       records: this.#records.subarray(0, this.#count),
-      namespace: this.#namespace.subarray(0, this.#count),
     };
   }
 
@@ -110,14 +125,13 @@ export class NodeTable {
 
   #growNodes(): void {
     const size = this.#parent.length * 2;
-    const grow = <T extends Uint32Array | Uint16Array | Int32Array | Uint8Array>(from: T, into: T): T => {
+    const grow = <T extends Uint32Array | Int32Array | Uint8Array>(from: T, into: T): T => {
       into.set(from);
       return into;
     };
     this.#parent = grow(this.#parent, new Uint32Array(size));
     this.#label = grow(this.#label, new Uint32Array(size));
     this.#records = grow(this.#records, new Uint32Array(size));
-    this.#namespace = grow(this.#namespace, new Uint16Array(size));
     this.#hash = grow(this.#hash, new Int32Array(size));
     this.#nameBytes = grow(this.#nameBytes, new Uint8Array(size));
   }
