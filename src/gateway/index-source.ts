@@ -4,11 +4,13 @@ import type { IndexedCluster, ServiceIndex } from "../merge/index/service-index.
 import { compareText } from "../merge/order.ts";
 import type { EntryFilter } from "../merge/visibility/visible.ts";
 import type { LocalService } from "../snapshot/schema.ts";
+import type { SourceCluster, ZoneSource } from "../zone/zone-source.ts";
 
-/** The index as zones are compiled from it, as far as it exists in a scope: it is read when it is asked, and holds nothing. */
-export class IndexSource {
+/** The index as zones are compiled from it, as far as it exists in a scope: nothing is copied. */
+export class IndexSource implements ZoneSource {
   readonly #index: ServiceIndex;
   readonly #services: MergedServices;
+  #clusters: readonly SourceCluster[] | undefined;
 
   constructor(index: ServiceIndex, services: MergedServices) {
     this.#index = index;
@@ -21,23 +23,14 @@ export class IndexSource {
   }
 
   /** Live clusters by ascending id. */
-  get clusters() {
-    const { visible, filter } = this.#services;
-    return visible.clusterIds().map((clusterId) => {
-      const cluster = this.#index.clusters.get(clusterId)!;
-      const { topology, clusterZone } = cluster.snapshot;
-      return {
-        clusterId,
-        namespaces: namespacesOf(cluster, filter),
-        region: topology?.region,
-        zones: [...(topology?.zones ?? [])].sort(compareText),
-        localZone: clusterZone && {
-          zone: filter === undefined ? clusterZone : filter.zone(clusterZone),
-          services: localServices(cluster, filter),
-          pods: podsOf(cluster, filter),
-        },
-      };
-    });
+  get clusters(): readonly SourceCluster[] {
+    this.#clusters ??= this.#services.visible.clusterIds().map((clusterId) => this.#clusterOf(clusterId));
+    return this.#clusters;
+  }
+
+  /** Has clusters looked at again: they, their namespaces, topology or settings of their zones changed. */
+  clustersChanged(): void {
+    this.#clusters = undefined;
   }
 
   /** `<namespace>/<name>` of every service. */
@@ -47,6 +40,23 @@ export class IndexSource {
 
   service(key: string): ClustersetService | undefined {
     return this.#services.service(key);
+  }
+
+  #clusterOf(clusterId: string): SourceCluster {
+    const { filter } = this.#services;
+    const cluster = this.#index.clusters.get(clusterId)!;
+    const { topology, clusterZone } = cluster.snapshot;
+    return {
+      clusterId,
+      namespaces: namespacesOf(cluster, filter),
+      region: topology?.region,
+      zones: [...(topology?.zones ?? [])].sort(compareText),
+      localZone: clusterZone && {
+        zone: filter === undefined ? clusterZone : filter.zone(clusterZone),
+        services: localServices(cluster, filter),
+        pods: podsOf(cluster, filter),
+      },
+    };
   }
 }
 
