@@ -70,8 +70,11 @@ export class HashTrie<Item extends TrieItem, Result> {
       node.count += count;
       this.#drop(node);
       if (node.children === undefined) break;
-      if (this.#isLeaf(node)) this.#join(node);
-      else node = node.childFor(item.hash);
+      if (this.#isLeaf(node)) {
+        this.#join(node);
+        break;
+      }
+      node = node.childFor(item.hash);
     }
     if (count === 1) node.items!.add(item);
     else if (count === -1) node.items!.delete(item);

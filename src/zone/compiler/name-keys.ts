@@ -8,8 +8,6 @@ import { keyHash } from "../segment/name-hash.ts";
 import type { SourceCluster, ZoneSource } from "../zone-source.ts";
 import { HashTrie, type TrieItem } from "./hash-trie.ts";
 
-/** What a segment weighs at most, if it has several keys: about 16 KB. */
-const TARGET_WEIGHT = 160;
 /** What a service or pod weighs besides its endpoints and addresses, each of which weighs 1. */
 const OBJECT_WEIGHT = 3;
 
@@ -35,11 +33,16 @@ const NO_ADDRESSES: readonly AddressKey[] = [];
 
 /** All keys of names, in leaves that are segments. */
 export class NameKeys<Result> {
-  readonly trie = new HashTrie<NameKey, Result>(TARGET_WEIGHT);
+  readonly trie: HashTrie<NameKey, Result>;
   readonly #keys = new Map<string, NameKey>();
   /** By cluster id and key of a Service with a dotted name: the key of that name. */
   readonly #dotted = new Map<string, string>();
   #gone: NameKey[] = [];
+
+  /** @param target what a segment weighs at most, if it has several keys */
+  constructor(target: number) {
+    this.trie = new HashTrie(target);
+  }
 
   /** The keys with an object in a cluster's own zone. */
   *keysOf(clusterId: string): Generator<string> {

@@ -34,6 +34,15 @@ export interface CompileOptions {
   readonly history: ReverseHistory;
 }
 
+/** What segments weigh at most, if they can be smaller: names (see `NameKey`) and PTR records. */
+export interface SegmentWeights {
+  readonly names: number;
+  readonly reverse: number;
+}
+
+/** Segments of about 16 KB. */
+const WEIGHTS: SegmentWeights = { names: 160, reverse: 320 };
+
 /** Keys that are taken over in one turn: less than a millisecond. */
 const KEYS_IN_TURN = 50;
 
@@ -58,11 +67,13 @@ interface State {
  */
 export class ZoneCompiler {
   readonly #options: ZoneOptions;
+  readonly #weights: SegmentWeights;
   /** Undefined before the first compilation, and while one is under way or has failed. */
   #state: State | undefined;
 
-  constructor(options: Partial<ZoneOptions> = {}) {
+  constructor(options: Partial<ZoneOptions> = {}, weights = WEIGHTS) {
     this.#options = { ...DEFAULT_ZONE_OPTIONS, ...options };
+    this.#weights = weights;
   }
 
   /**
@@ -79,7 +90,7 @@ export class ZoneCompiler {
   ): Generator<void, CompiledZones> {
     const known = change === "all" ? undefined : this.#state;
     this.#state = undefined;
-    const state = known ?? emptyState();
+    const state = known ?? emptyState(this.#weights);
     const asked = known === undefined || change === "all" ? everything(source) : change;
     const clusters = new Map(source.clusters.map((cluster) => [cluster.clusterId, cluster]));
     let frame = state.trunk?.frame;
@@ -110,11 +121,11 @@ export class ZoneCompiler {
   }
 }
 
-function emptyState(): State {
+function emptyState(weights: SegmentWeights): State {
   return {
     ...{
-      names: new NameKeys(),
-      reverse: new ReverseIndex(),
+      names: new NameKeys(weights.names),
+      reverse: new ReverseIndex(weights.reverse),
       stems: new StemCounts(),
       locals: new LocalZones(),
     },

@@ -23,11 +23,11 @@ interface LocalScope {
 }
 
 /**
- * The keys of the names that a Service of a cluster's own zone may have: that of the last label of a dotted name, else its own.
+ * The key of the names of a Service in a cluster's own zone: that of the last label of a dotted name that it owns, else its own.
  * @param key `<namespace>/<name>`
  */
-export function localNameKey(key: string, { ownedName }: LocalService): string {
-  if (ownedName === undefined) return key;
+export function localNameKey(key: string, { serviceType, ownedName }: LocalService): string {
+  if (serviceType !== "ExternalName" || ownedName === undefined) return key;
   const namespace = key.slice(0, key.indexOf("/"));
   return `${namespace}/${ownedName.toLowerCase().split(".").at(-1)}`;
 }

@@ -18,9 +18,6 @@ import {
   serviceOf,
 } from "./reverse-order.ts";
 
-/** Addresses of one reverse segment: about 16 KB. */
-const TARGET_WEIGHT = 320;
-
 /** An address with the candidates for its reverse name. */
 export interface AddressRecord extends TrieItem {
   readonly address: AddressKey;
@@ -34,11 +31,16 @@ const NO_CANDIDATES: readonly ReverseCandidate[] = [];
 /** The addresses of all services, and who has their reverse names. Only addresses whose candidates changed are decided again. */
 export class ReverseIndex<Result> {
   /** Addresses with winners; its leaves are reverse segments. */
-  readonly trie = new HashTrie<AddressRecord, Result>(TARGET_WEIGHT);
+  readonly trie: HashTrie<AddressRecord, Result>;
   readonly #records = new Map<AddressKey, AddressRecord>();
   readonly #losses = new ReverseLosses();
   readonly #undecided = new Set<AddressKey>();
   #orders = new Map<AddressKey, readonly ReverseClaim[]>();
+
+  /** @param target the most PTR records of a segment with several addresses */
+  constructor(target: number) {
+    this.trie = new HashTrie(target);
+  }
 
   /**
    * Takes over what a service wants.

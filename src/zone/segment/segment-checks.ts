@@ -36,6 +36,7 @@ export function readLayout(bytes: Uint8Array, words: Uint32Array, sections: numb
   check(heapEnd >= HEAP_START && heapEnd <= bytes.length, "the heap ends outside the segment");
   for (let index = heapEnd; index < align(heapEnd); index++)
     check(bytes[index] === 0, "the heap is not followed by zeros");
+  check(slots > 0 && (slots & (slots - 1)) === 0, `${slots} slots are not a power of two`);
   const sectionsAt = align(heapEnd) >> 2;
   // A forged count may be as large as a word can be, far beyond what is exact in 32 bits: plain arithmetic is.
   const tablesAt = 4 * (sectionsAt + nodes * sections + slots);
@@ -44,7 +45,6 @@ export function readLayout(bytes: Uint8Array, words: Uint32Array, sections: numb
     4 * Math.ceil((tablesAt + tablesBytes) / 4) === bytes.length,
     "the tables do not end with the segment",
   );
-  check(slots > 0 && (slots & (slots - 1)) === 0, `${slots} slots are not a power of two`);
   const tables = readTables(readJson(bytes, tablesAt, tablesBytes, "the segment"));
   check(tables.trees.length === trees, "the tables have other trees than the header");
   return { nodes, slots, sectionsAt, heapEnd, tables };

@@ -129,7 +129,7 @@ describe("interrupted and concurrent pushes to the Worker", () => {
     expect(await worker.clusterStatus("west")).toMatchObject({ generation: held });
   });
 
-  test("the audit log has those that the Worker refuses, and those that the object answers, with the client's address", async () => {
+  test("the audit log has those that the Worker rejects, and those that the object answers, with the client's address", async () => {
     const lines = () => worker.events("audit");
     const before = lines().length;
     const stranger = { ...headersOf("west"), authorization: "Bearer stranger" };
