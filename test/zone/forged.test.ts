@@ -121,63 +121,39 @@ describe("a forged segment with a fitting hash", () => {
     throw new Error("no records");
   };
   const child = trees.length;
-  const cases: readonly (readonly [string, (words: Uint32Array, octets: Bytes) => void, string])[] = [
-    [
-      "no empty slot",
-      (words) => words.fill(1, sections + 3 * nodes, sections + 3 * nodes + slots),
-      "no slot is empty",
-    ],
-    ["a slot for no node", (words) => void (words[sections + 3 * nodes] = nodes + 1), "refers to nothing"],
-    ["a node that is its own parent", (words) => void (words[sections + child] = child), "before its parent"],
-    ["a parent behind its child", (words) => void (words[sections + child] = child + 1), "before its parent"],
-    [
-      "a label outside the heap",
-      (words) => void (words[sections + nodes + child] = bytes.length),
-      "outside the heap",
-    ],
-    [
-      "an empty label",
-      (words, octets) => void (octets[words[sections + nodes + child]!] = 0),
-      "a label has 0 bytes",
-    ],
-    [
-      "a label of 64 bytes",
-      (words, octets) => void (octets[words[sections + nodes + child]!] = 64),
-      "a label has 64 bytes",
-    ],
-    [
-      "records outside the heap",
-      (words) => void (words[sections + 2 * nodes + child] = bytes.length),
-      "outside the heap",
-    ],
-    [
-      "more slots than a power of two",
-      (words) => void (words[SegmentHeader.slots] = slots - 1),
-      "not a power of two",
-    ],
-    ["a set with an unknown TTL", (_, octets) => void (octets[firstBlock().block + 3] = 77), "unknown TTL"],
-    [
-      "a set with an unknown lease group",
-      (_, octets) => void (octets[firstBlock().block + 4] = 77),
-      "unknown lease group",
-    ],
-    [
-      "a set that is too long",
-      (_, octets) => void (octets[firstBlock().block + 6] = 255),
-      "ends outside the heap",
-    ],
+  type Forge = readonly [in: "words" | "bytes", at: number, value: number];
+  const { block } = firstBlock();
+  const words = new Uint32Array(bytes.buffer);
+  const label = words[sections + nodes + child]!;
+  const cases: readonly (readonly [string, Forge, string])[] = [
+    ["a slot for no node", ["words", sections + 3 * nodes, nodes + 1], "refers to nothing"],
+    ["a node that is its own parent", ["words", sections + child, child], "before its parent"],
+    ["a parent behind its child", ["words", sections + child, child + 1], "before its parent"],
+    ["a label outside the heap", ["words", sections + nodes + child, bytes.length], "outside the heap"],
+    ["an empty label", ["bytes", label, 0], "a label has 0 bytes"],
+    ["a label of 64 bytes", ["bytes", label, 64], "a label has 64 bytes"],
+    ["records outside the heap", ["words", sections + 2 * nodes + child, bytes.length], "outside the heap"],
+    ["slots that are no power of two", ["words", SegmentHeader.slots, slots - 1], "not a power of two"],
+    ["a set with an unknown TTL", ["bytes", block + 3, 77], "unknown TTL"],
+    ["a set with an unknown lease group", ["bytes", block + 4, 77], "unknown lease group"],
+    ["a set that is too long", ["bytes", block + 6, 255], "ends outside the heap"],
   ];
-  it.each(cases)("is refused with %s", (_, forge, message) => {
+  it.each(cases)("is refused with %s", (_, [unit, at, value], message) => {
     const forged = bytes.slice();
-    forge(new Uint32Array(forged.buffer), forged);
+    const into = unit === "words" ? new Uint32Array(forged.buffer) : forged;
+    into[at] = value;
     expect(() => Segment.load(forged, hashBlob(forged))).toThrow(message);
+  });
+
+  it("is refused without an empty slot, at which a search ends", () => {
+    const forged = bytes.slice();
+    new Uint32Array(forged.buffer).fill(1, sections + 3 * nodes, sections + 3 * nodes + slots);
+    expect(() => Segment.load(forged, hashBlob(forged))).toThrow("no slot is empty");
   });
 
   it("is refused if many nodes share one record block, which would take long to check", () => {
     const forged = bytes.slice();
-    const words = new Uint32Array(forged.buffer);
-    const { block } = firstBlock();
-    words.fill(block, sections + 2 * nodes, sections + 3 * nodes);
+    new Uint32Array(forged.buffer).fill(block, sections + 2 * nodes, sections + 3 * nodes);
     forged[block] = 255;
     expect(() => Segment.load(forged, hashBlob(forged))).toThrow(FormatError);
   });
