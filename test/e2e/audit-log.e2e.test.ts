@@ -135,7 +135,7 @@ describe.each([
     const { text: metrics } = await gateway.http("/metrics");
     const leftOut = Number(/limit="audit\.linesPerSecond"\} (\d+)/.exec(metrics)?.[1]);
     expect(leftOut).toBe(40 - flood.length);
-    // Others are not silenced, and the next line says what is missing.
+    // Other sources still have lines, and the next line has the number of omitted ones.
     const told = await audited("PUT", push("west"), west, snapshot);
     expect(told).toMatchObject([{ ...accepted, credential: "west in production" }]);
     const noted = linesIn(text()).slice(before);

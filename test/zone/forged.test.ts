@@ -121,7 +121,7 @@ describe("a forged segment with a fitting hash", () => {
     throw new Error("no records");
   };
   const child = trees.length;
-  type Forge = readonly [in: "words" | "bytes", at: number, value: number];
+  type Forge = readonly [unit: "words" | "bytes", at: number, value: number];
   const { block } = firstBlock();
   const words = new Uint32Array(bytes.buffer);
   const label = words[sections + nodes + child]!;

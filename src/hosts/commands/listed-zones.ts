@@ -53,11 +53,11 @@ export function listZones(
 
   const compiled = ofClusterset.length > 0 ? ofClusterset : DEFAULT_ZONES;
   const { generation, findings } = compileZones(clusterset, { zones: compiled, federations });
-  const list = (kind: ListedZone["kind"], zone: string, asker: string | undefined): ListedZone => ({
+  const list = (kind: ListedZone["kind"], zone: string, view: string | undefined): ListedZone => ({
     kind,
     zone,
-    view: asker,
-    records: [...listRecords(generation, { zone, view: asker })],
+    view,
+    records: [...listRecords(generation, { zone, view })],
   });
   const clustersetNames = new Set(compiled.flatMap((zone) => canonicalZone(zone) ?? []));
   return {

@@ -6,8 +6,8 @@ import type { GatewayClient } from "../gateway-client.ts";
 import type { ApiClient } from "../servers/api-client.ts";
 import { type KubeObject, namespace, serviceExport, serviceImport } from "../servers/objects.ts";
 
-/** What only one resource tells: its objects, what of them is answered, and a change of that resource alone that changes the answer. */
-export interface Told {
+/** What only one resource reports: its objects, their answers, and a change of that resource alone that changes the answers. */
+export interface ResourceCase {
   readonly prepare: (admin: ApiClient) => Promise<unknown>;
   readonly ask: (gateway: GatewayClient) => Promise<unknown>;
   readonly before: unknown;
@@ -15,7 +15,7 @@ export interface Told {
   readonly after: unknown;
 }
 
-/** The federation that the gateway has to serve, for what nodes tell. */
+/** The federation that the gateway has to serve, for the facts of nodes. */
 export const federation = "places";
 
 const shop = "shop";
@@ -39,8 +39,8 @@ const pod = (address: string) => ({
   phase: "Running" as const,
 });
 
-/** By the name of the resource. Those of `about.k8s.io` tell no records but the cluster's id. */
-export const told: Record<string, Told> = {
+/** By the name of the resource. Those of `about.k8s.io` have no records, only the cluster's id. */
+export const resourceCases: Record<string, ResourceCase> = {
   namespaces: {
     prepare: (admin) =>
       admin.apply(namespace("closing"), ...exported("closing", "web", { endpoints: ["10.1.0.1"] })),

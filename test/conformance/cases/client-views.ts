@@ -11,7 +11,7 @@ export const TRUSTED = [
   { clusterId: "cluster-b", addresses: ["10.0.0.0/8"] },
 ];
 /** The clusters of each token. */
-export const ASKER_TOKENS = [
+export const CLIENT_TOKENS = [
   { clusterId: "cluster-a", token: "token-a" },
   { clusterId: "cluster-a", token: "token-of-two" },
   { clusterId: "cluster-b", token: "token-of-two" },
@@ -21,7 +21,7 @@ const DNS = "application/dns-message";
 const SECTION = "docs/how-to/federation.md, who asks";
 
 /** A query from this machine. */
-export interface Asked {
+export interface ClientQuery {
   readonly path?: string;
   readonly token?: string;
   /** The cluster in the EDNS option. */
@@ -30,7 +30,7 @@ export interface Asked {
 }
 
 /** One row: a query with its credentials, and the view of its answer. */
-export interface AskerCase extends Asked {
+export interface ViewCase extends ClientQuery {
   readonly section: string;
   readonly title: string;
   /** Undefined for outside. */
@@ -40,7 +40,7 @@ export interface AskerCase extends Asked {
 }
 
 /** The request of a row. */
-export function askRequest(name: string, asked: Asked, method: "GET" | "POST"): Request {
+export function clientRequest(name: string, asked: ClientQuery, method: "GET" | "POST"): Request {
   const { path = "/dns-query", token, option, headers: more } = asked;
   const message =
     option === undefined ? query(name) : new Uint8Array(withSourceCluster(query(name), OPTION_CODE, option));
@@ -58,8 +58,8 @@ const anybody = { cacheControl: "max-age=5", vary: "authorization" };
 const oneClient = { cacheControl: "private, max-age=5", vary: "authorization" };
 const byPath = { cacheControl: "max-age=5", vary: null };
 
-/** The view of queries from this machine, with `TRUSTED` and `ASKER_TOKENS` configured. Caches: RFC 9111. */
-export const askerCases: readonly AskerCase[] = (
+/** The view of queries from this machine, with `TRUSTED` and `CLIENT_TOKENS` configured. Caches: RFC 9111. */
+export const viewCases: readonly ViewCase[] = (
   [
     ["a client without credentials", {}, undefined, anybody],
     ["a client with a token", { token: "token-a" }, "cluster-a", oneClient],
@@ -103,7 +103,7 @@ export const askerCases: readonly AskerCase[] = (
 ).map(([title, asked, view, caches]) => ({ section: SECTION, title, ...asked, view, ...caches }));
 
 /** The same in whole responses. */
-export const askerHttpCases: readonly HttpCase[] = [
+export const viewHttpCases: readonly HttpCase[] = [
   {
     section: SECTION,
     title: "JSON is answered by token, too",
