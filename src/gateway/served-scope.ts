@@ -1,5 +1,5 @@
 import type { ClusterFinding } from "../merge/clusterset.ts";
-import { MergedServices } from "../merge/index/merged-services.ts";
+import { compareFindings, MergedServices } from "../merge/index/merged-services.ts";
 import type { ServiceIndex } from "../merge/index/service-index.ts";
 import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { Leases } from "../resolve/leases.ts";
@@ -200,7 +200,8 @@ function zoneOf<Image extends ServedImage>(
     },
     get findings() {
       const { findings } = services.list();
-      if (joined?.of !== findings) joined = { of: findings, findings: [...findings, ...found] };
+      if (joined?.of !== findings)
+        joined = { of: findings, findings: [...findings, ...found.toSorted(compareFindings)] };
       return joined.findings;
     },
   };

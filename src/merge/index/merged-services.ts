@@ -220,7 +220,8 @@ function nothingPending(): Pending {
   return { clusters: false, findings: false, services: new Set(), local: new Map() };
 }
 
-function compareFindings(left: ClusterFinding, right: ClusterFinding): number {
+/** Orders findings by cluster id, namespace, name, kind, reason and message. */
+export function compareFindings(left: ClusterFinding, right: ClusterFinding): number {
   return (
     compareText(left.clusterId, right.clusterId) ||
     compareText(left.namespace ?? "", right.namespace ?? "") ||
