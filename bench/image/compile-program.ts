@@ -1,12 +1,14 @@
 /** `node bench/image/compile-program.ts WORLD CHANGES FILE`: compiles a world, writes its image, and changes it. */
 import { writeFileSync } from "node:fs";
+import { IndexSource } from "../../src/gateway/index-source.ts";
 import { MergedServices } from "../../src/merge/index/merged-services.ts";
 import { ServiceIndex } from "../../src/merge/index/service-index.ts";
-import { clustersetOf } from "../../src/merge/merge.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 import { applyInPlace, changeOfPatch, type SnapshotDelta } from "../../src/snapshot/entry-changes.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { compileGeneration } from "../../src/zone/compile.ts";
+import { runCompilation, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
+import { NO_HISTORY } from "../../src/zone/reverse/reverse-order.ts";
+import type { ZoneChange } from "../../src/zone/zone-source.ts";
 import { countEndpoints, WORLDS, type WorldName } from "../worlds/worlds.ts";
 
 /** What compiling a world took. Times in milliseconds. */
@@ -29,11 +31,14 @@ const json = JSON.stringify(WORLDS[world as WorldName]());
 const index = new ServiceIndex();
 const services = new MergedServices(index, EVERYTHING);
 const [parse, parsed] = timed(() => JSON.parse(json) as ClusterSnapshot[]);
-const [merge, clusterset] = timed(() => {
+const source = new IndexSource(index, services);
+const compiler = new ZoneCompiler();
+let history = NO_HISTORY;
+const [merge] = timed(() => {
   for (const snapshot of parsed) for (const _ of index.join(snapshot));
   return settled();
 });
-const [compile, { generation }] = timed(() => compileGeneration(clusterset));
+const [compile, { generation }] = timed(() => compileNext("all"));
 writeFileSync(file!, generation.bytes);
 
 const patch: number[] = [];
@@ -45,7 +50,7 @@ for (let change = 1; change <= Number(changes); change++) {
     for (const _ of index.change(parsed[0]!.clusterId, delta));
     return settled();
   });
-  const [compileTime, compiled] = timed(() => compileGeneration(merged));
+  const [compileTime, compiled] = timed(() => compileNext(merged));
   if (compiled.generation.contentHash === generation.contentHash)
     throw new Error("the change did not reach the image");
   patch.push(patchTime);
@@ -79,9 +84,18 @@ function changeOneEndpoint(snapshot: ClusterSnapshot, change: number): SnapshotD
   return delta;
 }
 
-function settled() {
-  for (const _ of services.settle());
-  return clustersetOf(index, services);
+function settled(): ZoneChange {
+  const steps = services.settle();
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+function compileNext(change: ZoneChange | "all") {
+  const compiled = runCompilation(compiler.compile(source, change, { serial: 1, history }));
+  history = compiled.reverse;
+  return compiled;
 }
 
 function timed<Result>(run: () => Result): [milliseconds: number, result: Result] {

@@ -8,8 +8,9 @@ import type { Pins } from "../merge/pins.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import { notReady } from "../resolve/faults.ts";
 import { type ResolveContext, resolve, resolveOrMiss } from "../resolve/resolve.ts";
-import { compileGeneration } from "../zone/compile.ts";
+import { ZoneCompiler } from "../zone/compiler/zone-compiler.ts";
 import type { Generation } from "../zone/generation/generation.ts";
+import { NO_HISTORY } from "../zone/reverse/reverse-order.ts";
 import type { GatewayConfig } from "./platform.ts";
 
 /** The settings that the stages read. */
@@ -78,11 +79,16 @@ export function createStages(
       ...{ outsideOrder, pins: { exports: exportLimits, owners: config.services } },
       ...(grants !== undefined && { grants }),
     },
-    // The serial is the time in seconds: it grows over restarts too (RFC 1982).
-    compile: (clusterset, now, history) => {
-      const serial = Math.floor(now / 1000) % 2 ** 32;
-      const { generation, ...compiled } = compileGeneration(clusterset, { ...options, serial }, history);
-      return { ...compiled, image: generation };
+    createCompiler() {
+      const compiler = new ZoneCompiler(options);
+      return {
+        *compile(source, change, now, history = NO_HISTORY) {
+          // The serial is the time in seconds: it grows over restarts too (RFC 1982).
+          const serial = Math.floor(now / 1000) % 2 ** 32;
+          const { generation, ...compiled } = yield* compiler.compile(source, change, { serial, history });
+          return { ...compiled, image: generation };
+        },
+      };
     },
     resolve: (query, context) => resolve(query, settled(context)),
     resolveOrMiss: (query, context) => resolveOrMiss(query, settled(context)),

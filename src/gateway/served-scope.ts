@@ -1,18 +1,20 @@
-import { MergedServices } from "../merge/index/merged-services.ts";
+import type { ClusterFinding } from "../merge/clusterset.ts";
+import { compareFindings, MergedServices } from "../merge/index/merged-services.ts";
 import type { ServiceIndex } from "../merge/index/service-index.ts";
-import { clustersetOf } from "../merge/merge.ts";
 import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
+import type { Leases } from "../resolve/leases.ts";
 import { NO_HISTORY, type ReverseHistory } from "../zone/reverse/reverse-order.ts";
 import type { Clock } from "./clock.ts";
 import type { ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { GatewayStatus } from "./gateway-types.ts";
+import { IndexSource } from "./index-source.ts";
 import type { HeldCluster } from "./leases/held-cluster.ts";
 import { LeaseTables } from "./leases/lease-tables.ts";
 import { LiveClusters } from "./leases/live-clusters.ts";
 import { reportedIn } from "./remembered/reported-addresses.ts";
 import { withoutCluster } from "./remembered/reverse-memory.ts";
-import type { GatewayStages, ServedImage } from "./stages.ts";
+import type { GatewayStages, ScopeCompiler, ServedImage } from "./stages.ts";
 
 /** What scopes are served with. */
 export interface ScopeParts<Image extends ServedImage> {
@@ -31,8 +33,9 @@ export class ServedScope<Image extends ServedImage> {
   readonly clusters: LiveClusters;
   readonly #scope: Visibility;
   readonly #parts: ScopeParts<Image>;
-  readonly #index: ServiceIndex;
   readonly #services: MergedServices;
+  readonly #source: IndexSource;
+  readonly #compiler: ScopeCompiler<Image>;
   #served: ServedZone<Image> | undefined;
   #error: string | undefined;
   #failedAt: number | undefined;
@@ -48,9 +51,10 @@ export class ServedScope<Image extends ServedImage> {
   constructor(scope: Visibility, index: ServiceIndex, parts: ScopeParts<Image>) {
     this.#scope = scope;
     this.#parts = parts;
-    this.#index = index;
     const services = new MergedServices(index, scope, parts.stages.merging);
     this.#services = services;
+    this.#source = new IndexSource(index, services);
+    this.#compiler = parts.stages.createCompiler();
     this.clusters = new LiveClusters(parts.mostLapsed, (clusterId) => services.countsOf(clusterId));
   }
 
@@ -93,6 +97,7 @@ export class ServedScope<Image extends ServedImage> {
   /** Merges what changed in the index, in steps. */
   *settle(): Generator<void> {
     yield* this.#services.settle();
+    this.#source.clustersChanged();
   }
 
   /**
@@ -130,31 +135,30 @@ export class ServedScope<Image extends ServedImage> {
   }
 
   *#compileChange(): Generator<void> {
-    const { stages, clock, onEvent } = this.#parts;
+    const { clock, onEvent } = this.#parts;
     const services = this.#services;
     const key = visibilityKey(this.#scope);
     const named = key === "" ? {} : { scope: key };
     const startedAt = clock.now();
     try {
-      yield* services.settle();
-      const clusterset = clustersetOf(this.#index, services);
+      const change = yield* services.settle();
+      if (change.clusters) this.#source.clustersChanged();
       const reports = reportedIn((clusterId, service) => services.contributionOf(clusterId, service));
       const {
         image: compiled,
         findings,
         reverse = this.#reverse,
-      } = stages.compile(clusterset, startedAt, { ...this.#reverse, reports });
+      } = yield* this.#compiler.compile(
+        this.#source,
+        this.#served === undefined ? "all" : change,
+        startedAt,
+        { ...this.#reverse, reports },
+      );
       this.#reverse = reverse;
       const before = this.#served?.image;
       const changed = before?.contentHash !== compiled.contentHash;
       const image = changed || before === undefined ? compiled : before;
-      this.#served = {
-        image,
-        leases: new LeaseTables(this.clusters.expiresAt),
-        services: services.size,
-        conflicts: clusterset.conflicts,
-        findings: [...clusterset.findings, ...findings],
-      };
+      this.#served = zoneOf(image, new LeaseTables(this.clusters.expiresAt), services, findings);
       this.#error = undefined;
       this.#failedAt = undefined;
       onEvent({
@@ -177,4 +181,28 @@ export class ServedScope<Image extends ServedImage> {
     const served = this.#served;
     if (served !== undefined) served.leases = new LeaseTables(this.clusters.expiresAt);
   }
+}
+
+/** What is served. Its lists are joined when somebody asks for them. */
+function zoneOf<Image extends ServedImage>(
+  image: Image,
+  leases: Leases,
+  services: MergedServices,
+  found: readonly ClusterFinding[],
+): ServedZone<Image> {
+  let joined: { readonly of: unknown; readonly findings: readonly ClusterFinding[] } | undefined;
+  return {
+    image,
+    leases,
+    services: services.size,
+    get conflicts() {
+      return services.list().conflicts;
+    },
+    get findings() {
+      const { findings } = services.list();
+      if (joined?.of !== findings)
+        joined = { of: findings, findings: [...findings, ...found.toSorted(compareFindings)] };
+      return joined.findings;
+    },
+  };
 }

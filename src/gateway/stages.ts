@@ -1,9 +1,10 @@
-import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
+import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { MergeOptions } from "../merge/merge.ts";
 import type { Answer, Missing } from "../resolve/answer.ts";
 import type { Leases } from "../resolve/leases.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { ReverseHistory } from "../zone/reverse/reverse-order.ts";
+import type { ZoneChange, ZoneSource } from "../zone/zone-source.ts";
 
 /** What the gateway needs to know of a generation. */
 export interface ServedImage {
@@ -33,24 +34,36 @@ export interface AnswerContext<Image> extends QueryContext {
   readonly stale: boolean;
 }
 
-/** The pure stages that the gateway joins, with their settings applied. */
-export interface GatewayStages<Image extends ServedImage> {
-  /** How services are merged. */
-  readonly merging?: MergeOptions;
+/** What was compiled. */
+export interface CompiledImage<Image> {
+  readonly image: Image;
+  readonly findings: readonly ClusterFinding[];
+  /** Who has which address; absent where there are no reverse names. */
+  readonly reverse?: ReverseHistory;
+}
+
+/** Compiles the generations of one scope, one after the other. */
+export interface ScopeCompiler<Image> {
   /**
+   * Compiles in steps. A compilation that fails is followed by one of everything.
+   * @param change what changed since the compilation before, or that everything may have
    * @param now Unix milliseconds, for the SOA serial
    * @param history `reverse` of the compilation before
    */
   compile(
-    clusterset: Clusterset,
+    source: ZoneSource,
+    change: ZoneChange | "all",
     now: number,
     history?: ReverseHistory,
-  ): {
-    readonly image: Image;
-    readonly findings: readonly ClusterFinding[];
-    /** Who has which address; absent where there are no reverse names. */
-    readonly reverse?: ReverseHistory;
-  };
+  ): Generator<void, CompiledImage<Image>>;
+}
+
+/** The pure stages that the gateway joins, with their settings applied. */
+export interface GatewayStages<Image extends ServedImage> {
+  /** How services are merged. */
+  readonly merging?: MergeOptions;
+  /** A compiler for each scope, since it goes on from its last result. */
+  createCompiler(): ScopeCompiler<Image>;
   /** Undefined where `query` is no DNS query at all. */
   resolve(query: Uint8Array, context: AnswerContext<Image>): Answer | undefined;
   /** The answer while nothing is known: SERVFAIL. Undefined where `query` is no DNS query at all. */

@@ -27,7 +27,7 @@ export function mergeClusterset(
   { remembered, visibility = EVERYTHING, withAbsent = false }: MergeContext = {},
 ): Clusterset {
   const index = new ServiceIndex(remembered);
-  const services = new MergedServices(index, visibility, options);
+  const services = new MergedServices(index, visibility, options, Number.POSITIVE_INFINITY);
   services.withAbsent = withAbsent;
   for (const snapshot of snapshots) for (const _ of index.join(snapshot));
   for (const _ of services.settle());

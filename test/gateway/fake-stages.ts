@@ -2,14 +2,14 @@ import type { ScopedGateway } from "../../src/gateway/doh-gateway.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import type { GatewayEvent } from "../../src/gateway/gateway-events.ts";
 import type { GatewayLimits } from "../../src/gateway/pushing/limits.ts";
-import type { GatewayStages, ServedImage } from "../../src/gateway/stages.ts";
-import type { Clusterset } from "../../src/merge/clusterset.ts";
+import type { GatewayStages, ScopeCompiler, ServedImage } from "../../src/gateway/stages.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import type { Leases } from "../../src/resolve/leases.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { SnapshotStore } from "../../src/store/store.ts";
+import type { ZoneSource } from "../../src/zone/zone-source.ts";
 import { FakeClock } from "./fake-clock.ts";
 
 /** An image whose content is readable: `<cluster>:<region>` of each live cluster. */
@@ -28,10 +28,10 @@ function answerOf(text: string): Answer {
 /** Stages that count their runs, can be made to fail, and take time on the clock. */
 export class FakeStages implements GatewayStages<TextImage> {
   /** What was compiled. */
-  readonly compiled: Clusterset["clusters"][] = [];
+  readonly compiled: ZoneSource["clusters"][] = [];
   fails: Error | undefined;
   /** What fails, as long as something does. */
-  failing: (clusters: Clusterset["clusters"]) => boolean = () => true;
+  failing: (clusters: ZoneSource["clusters"]) => boolean = () => true;
   takes = 0;
   readonly #clock: FakeClock;
 
@@ -39,7 +39,17 @@ export class FakeStages implements GatewayStages<TextImage> {
     this.#clock = clock;
   }
 
-  compile({ clusters }: Clusterset) {
+  createCompiler(): ScopeCompiler<TextImage> {
+    const compile = (clusters: ZoneSource["clusters"]) => this.#compile(clusters);
+    return {
+      // biome-ignore lint/correctness/useYield: it is done in one step
+      *compile({ clusters }) {
+        return compile(clusters);
+      },
+    };
+  }
+
+  #compile(clusters: ZoneSource["clusters"]) {
     this.compiled.push(clusters);
     this.#clock.stall(this.takes);
     if (this.fails !== undefined && this.failing(clusters)) throw this.fails;

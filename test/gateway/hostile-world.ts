@@ -2,15 +2,14 @@ import fc from "fast-check";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/pushing/limits.ts";
 import { FOUNDING } from "../../src/gateway/remembered/precedence.ts";
-import type { Clusterset } from "../../src/merge/clusterset.ts";
 import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { compileGeneration } from "../../src/zone/compile.ts";
+import type { ZoneSource } from "../../src/zone/zone-source.ts";
 import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
 import { FakeClock } from "./fake-clock.ts";
-import { served } from "./real-stages.ts";
+import { realCompiler } from "./real-stages.ts";
 
 const BEGAN = Date.parse("2026-06-01T00:00:00Z");
 export const LEASE = 1_000_000;
@@ -33,16 +32,23 @@ export const hostilePush = fc
 /** A gateway after its first day, on which each cluster of the world pushed, and the hostile one an empty snapshot if it is known. */
 export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnown: boolean) {
   const clock = new FakeClock(BEGAN);
-  let compiled: Clusterset | undefined;
+  let compiled: ZoneSource | undefined;
   const gateway = await Gateway.open({
     store: createMemoryStore(),
     clock,
     stages: {
       merging: { grants: new Map([["north", "*" as const]]) },
-      compile: (clusterset, _, history) => {
-        compiled = clusterset;
-        const federations = [{ name: "fed", zone: "federation" }];
-        return served(compileGeneration(clusterset, { serial: 1, ttl: 30, federations }, history));
+      createCompiler() {
+        const compiler = realCompiler({
+          ...{ serial: 1, ttl: 30 },
+          federations: [{ name: "fed", zone: "federation" }],
+        });
+        return {
+          compile(source, ...given) {
+            compiled = source;
+            return compiler.compile(source, ...given);
+          },
+        };
       },
       resolve: (query, { image, ...context }) =>
         resolve(query, { ...context, generation: image, rotation: 0, outside: "refuse" }),
@@ -68,7 +74,7 @@ export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnow
   return {
     ...{ gateway, clock, push },
     /** What the newest image was compiled from. */
-    services: () => compiled?.services ?? [],
+    services: () => [...(compiled?.serviceKeys() ?? [])].map((key) => compiled!.service(key)!),
   };
 }
 

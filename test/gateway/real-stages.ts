@@ -1,14 +1,15 @@
-import type { GatewayStages, PartialStages } from "../../src/gateway/stages.ts";
+import type { GatewayStages, PartialStages, ScopeCompiler } from "../../src/gateway/stages.ts";
 import { notReady } from "../../src/resolve/faults.ts";
 import { resolve, resolveOrMiss } from "../../src/resolve/resolve.ts";
-import { type CompiledZones, compileGeneration } from "../../src/zone/compile.ts";
+import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import type { Generation } from "../../src/zone/generation/generation.ts";
+import type { ZoneOptions } from "../../src/zone/options.ts";
+import { NO_HISTORY } from "../../src/zone/reverse/reverse-order.ts";
 
 /** The stages as they are served with, for one zone. */
 export function realStages(): GatewayStages<Generation> & PartialStages<Generation> {
   return {
-    compile: (clusterset, now, history) =>
-      served(compileGeneration(clusterset, { serial: Math.floor(now / 1000), ttl: 30 }, history)),
+    createCompiler: () => realCompiler({ ttl: 30 }),
     resolve: (query, { image, ...context }) =>
       resolve(query, { ...context, generation: image, rotation: 0, outside: "refuse" }),
     resolveOrMiss: (query, { image, ...context }) =>
@@ -17,7 +18,14 @@ export function realStages(): GatewayStages<Generation> & PartialStages<Generati
   };
 }
 
-/** What was compiled, as the gateway serves it. */
-export function served({ generation, ...compiled }: CompiledZones) {
-  return { ...compiled, image: generation };
+/** A compiler as the gateway has it. @param options with a serial, it is that of all generations; otherwise the time in seconds */
+export function realCompiler({ serial, ...options }: Partial<ZoneOptions>): ScopeCompiler<Generation> {
+  const compiler = new ZoneCompiler(options);
+  return {
+    *compile(source, change, now, history = NO_HISTORY) {
+      const asked = { serial: serial ?? Math.floor(now / 1000), history };
+      const { generation, ...compiled } = yield* compiler.compile(source, change, asked);
+      return { ...compiled, image: generation };
+    },
+  };
 }

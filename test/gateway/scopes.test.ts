@@ -10,7 +10,6 @@ import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { compileGeneration } from "../../src/zone/compile.ts";
 import type { Generation } from "../../src/zone/generation/generation.ts";
 import { localityView } from "../../src/zone/locality.ts";
 import { encodeQuery } from "../resolve/ask.ts";
@@ -23,7 +22,7 @@ import {
   VISIBLE_CLUSTERS,
 } from "../worlds/partly-hidden.ts";
 import { FakeClock } from "./fake-clock.ts";
-import { served } from "./real-stages.ts";
+import { realCompiler } from "./real-stages.ts";
 
 const BEGAN = Date.parse("2026-06-01T00:00:00Z");
 const DAY = 86_400;
@@ -39,20 +38,13 @@ async function open(scopes: readonly Visibility[] = []) {
     scopes,
     stages: {
       merging: { grants: GRANTS },
-      compile: (clusterset, now, history) =>
-        served(
-          compileGeneration(
-            clusterset,
-            {
-              serial: Math.floor(now / 1000),
-              ttl: 30,
-              zones: ["clusterset.local", "corp.example"],
-              federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
-              localities: [PLACE],
-            },
-            history,
-          ),
-        ),
+      createCompiler: () =>
+        realCompiler({
+          ttl: 30,
+          zones: ["clusterset.local", "corp.example"],
+          federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
+          localities: [PLACE],
+        }),
       resolve: (query, { image, ...context }) =>
         resolve(query, { ...context, generation: image, rotation: 0, outside: "refuse" }),
       notReady,

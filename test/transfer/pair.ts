@@ -12,9 +12,8 @@ import type {
   TransferSource,
   TransferState,
 } from "../../src/transfer/transfer-state.ts";
-import { compileGeneration } from "../../src/zone/compile.ts";
 import { FakeClock, settle } from "../gateway/fake-clock.ts";
-import { realStages, served } from "../gateway/real-stages.ts";
+import { realCompiler, realStages } from "../gateway/real-stages.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { extendedErrors } from "../resolve/extended-errors.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
@@ -135,8 +134,7 @@ export async function openPair(
     // The serial is not part of what a root is known by: content that comes back may have the one of before.
     stages: {
       ...realStages(),
-      compile: (clusterset, _, history) =>
-        served(compileGeneration(clusterset, { serial: 1, ttl: 30 }, history)),
+      createCompiler: () => realCompiler({ serial: 1, ttl: 30 }),
     },
     clock,
     scopes,

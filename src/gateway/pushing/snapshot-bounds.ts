@@ -1,6 +1,6 @@
 import type { EntryChange, SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import { ownMember } from "../../snapshot/json-value.ts";
-import { COLLECTIONS, type Entries } from "../../snapshot/parse.ts";
+import { COLLECTIONS, type Collection, type Entries } from "../../snapshot/parse.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../snapshot/schema.ts";
 
 /** Bounds on what one cluster's snapshot has, by the keys of the settings under `limits`. */
@@ -100,7 +100,7 @@ export function* totalsAfter(
 function countEntry(sums: Sums, { collection, key, entry }: EntryChange, sign: 1 | -1): void {
   if (entry === undefined) return;
   sums[collection] += sign;
-  sums.characters += sign * (JSON.stringify(key).length + JSON.stringify(entry).length + 2);
+  sums.characters += sign * (JSON.stringify(key).length + charactersOf(collection, entry) + 2);
   switch (collection) {
     case "exports":
       countService(sums, entry.ports.length, [entry.endpoints], sign);
@@ -113,6 +113,11 @@ function countEntry(sums: Sums, { collection, key, entry }: EntryChange, sign: 1
     case "services":
       countService(sums, entry.ports.length, [entry.endpoints], sign);
   }
+}
+
+/** Of an entry as JSON. There are many pods and namespaces, and they have no members. */
+function charactersOf(collection: Collection, entry: object): number {
+  return collection === "pods" || collection === "namespaces" ? 2 : JSON.stringify(entry).length;
 }
 
 function countService(sums: Sums, ports: number, sources: readonly EndpointGroups[], sign: 1 | -1): void {

@@ -6,8 +6,10 @@ import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import { FetchRequest } from "../../http/exchange/fetch-exchange.ts";
 import { mergeClusterset } from "../../merge/merge.ts";
 import { EVERYTHING } from "../../merge/visibility/visibility.ts";
+import { drain } from "../../snapshot/lines/apply-lines.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { Primary } from "../../transfer/primary.ts";
+import { sourceOf } from "../../zone/compile.ts";
 import type { Generation } from "../../zone/generation/generation.ts";
 import { EdgeClient, type EdgeRequest } from "./edge-exchange.ts";
 import { createEdgeGateway } from "./edge-gateway.ts";
@@ -58,7 +60,8 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   const [zone] = config.zones;
   if (zone === undefined) return;
   const stages = createStages(config);
-  const { image: generation } = stages.compile(mergeClusterset([SNAPSHOT], stages.merging), 0);
+  const source = sourceOf(mergeClusterset([SNAPSHOT], stages.merging));
+  const { image: generation } = drain(stages.createCompiler().compile(source, "all", 0));
   const background: Promise<unknown>[] = [];
   const waitUntil = (work: Promise<unknown>) => void background.push(work);
   // Clients without a credential get answers here, whatever the rules are.

@@ -36,6 +36,9 @@ type Pending = ScopeChange & { clusters: boolean; findings: boolean; readonly se
   readonly local: Map<string, { readonly services: Set<string>; readonly pods: Set<string> }>;
 };
 
+/** Services that are kept merged; others are merged again when they are asked for. Compiling a segment asks for each of its services twice. */
+const MOST_KEPT = 1024;
+
 /** The services of one scope, merged from an index: after a change those that it touches alone. */
 export class MergedServices implements IndexWatcher {
   /** What is merged from. */
@@ -44,7 +47,10 @@ export class MergedServices implements IndexWatcher {
   readonly #index: ServiceIndex;
   readonly #rules: MergeRules;
   readonly #counts: Pick<VisibleCounts, "of" | "update">;
-  readonly #services = new Map<string, ClustersetService>();
+  readonly #keys = new Set<string>();
+  /** The newest last. */
+  readonly #kept = new Map<string, ClustersetService>();
+  readonly #mostKept: number;
   /** Of the few services that have any. */
   readonly #conflicts = new Map<string, readonly Conflict[]>();
   readonly #findings = new Map<string, readonly ClusterFinding[]>();
@@ -54,8 +60,17 @@ export class MergedServices implements IndexWatcher {
     | { readonly conflicts: readonly Conflict[]; readonly findings: readonly ClusterFinding[] }
     | undefined;
 
-  /** @throws {RangeError} for a visibility that contradicts itself, or has a range that is none */
-  constructor(index: ServiceIndex, visibility: Visibility, options: MergeOptions = {}) {
+  /**
+   * @param mostKept how many services are kept merged
+   * @throws {RangeError} for a visibility that contradicts itself, or has a range that is none
+   */
+  constructor(
+    index: ServiceIndex,
+    visibility: Visibility,
+    options: MergeOptions = {},
+    mostKept: number = MOST_KEPT,
+  ) {
+    this.#mostKept = mostKept;
     const { outsideOrder = DEFAULT_OUTSIDE_ORDER, grants, pins } = options;
     this.#rules = { outsideOrder, grants, pins: createPinTable(pins) };
     this.#index = index;
@@ -73,6 +88,7 @@ export class MergedServices implements IndexWatcher {
   set withAbsent(withAbsent: boolean) {
     if (withAbsent === this.#withAbsent) return;
     this.#withAbsent = withAbsent;
+    this.#kept.clear();
     this.#pending.clusters = true;
     for (const key of this.#index.keys()) this.#pending.services.add(key);
   }
@@ -85,15 +101,21 @@ export class MergedServices implements IndexWatcher {
 
   /** `<namespace>/<name>` of every service. */
   keys(): Iterable<string> {
-    return this.#services.keys();
+    return this.#keys.keys();
   }
 
   get size(): number {
-    return this.#services.size;
+    return this.#keys.size;
   }
 
+  /** A service, merged when it is asked for. */
   service(key: string): ClustersetService | undefined {
-    return this.#services.get(key);
+    if (!this.#keys.has(key)) return undefined;
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) return kept;
+    const { service } = mergeKey(this.visible, key, this.#rules, this.#withAbsent);
+    this.#keep(key, service);
+    return service;
   }
 
   /** How many exports and imports of a cluster exist. */
@@ -107,18 +129,23 @@ export class MergedServices implements IndexWatcher {
     return this.visible.contributions(key).find((one) => one.clusterId === clusterId);
   }
 
-  /** Merges what changed, a service a step. */
+  /** Merges what changed, a service a step. What is not merged for an error has changed the next time, too. */
   *settle(): Generator<void, ScopeChange> {
-    const pending = this.#pending;
+    const settled = this.#pending;
     this.#pending = nothingPending();
-    this.#listed = undefined;
-    for (const key of pending.services) {
-      this.#counts.update(key);
-      this.#take(key, mergeKey(this.visible, key, this.#rules, this.#withAbsent));
-      yield;
+    let isDone = false;
+    try {
+      for (const key of settled.services) {
+        this.#counts.update(key);
+        this.#take(key, mergeKey(this.visible, key, this.#rules, this.#withAbsent));
+        yield;
+      }
+      isDone = true;
+    } finally {
+      if (!isDone) for (const key of settled.services) this.#pending.services.add(key);
     }
     this.#listed = undefined;
-    return pending;
+    return settled;
   }
 
   /** Sorted by service, and by cluster id, namespace, name, kind, reason and message. */
@@ -133,6 +160,7 @@ export class MergedServices implements IndexWatcher {
   serviceChanged(key: string, clusterId: string): void {
     if (this.filter?.hasCluster(clusterId) === false) return;
     if (this.filter?.hasNamespace(namespaceOf(key)) === false) return;
+    this.#kept.delete(key);
     this.#pending.services.add(key);
   }
 
@@ -155,12 +183,24 @@ export class MergedServices implements IndexWatcher {
   }
 
   #take(key: string, { service, conflicts, findings }: MergedKey): void {
-    if (service === undefined) this.#services.delete(key);
-    else this.#services.set(key, service);
+    if (service === undefined) this.#keys.delete(key);
+    else this.#keys.add(key);
+    this.#keep(key, service);
     if (conflicts.length === 0) this.#conflicts.delete(key);
     else this.#conflicts.set(key, conflicts);
     if (findings.length === 0) this.#findings.delete(key);
     else this.#findings.set(key, findings);
+  }
+
+  #keep(key: string, service: ClustersetService | undefined): void {
+    this.#kept.delete(key);
+    if (service === undefined) return;
+    this.#kept.set(key, service);
+    if (this.#kept.size <= this.#mostKept) return;
+    for (const oldest of this.#kept.keys()) {
+      this.#kept.delete(oldest);
+      break;
+    }
   }
 
   /** The findings that clusters reported. */
@@ -180,7 +220,8 @@ function nothingPending(): Pending {
   return { clusters: false, findings: false, services: new Set(), local: new Map() };
 }
 
-function compareFindings(left: ClusterFinding, right: ClusterFinding): number {
+/** Orders findings by cluster id, namespace, name, kind, reason and message. */
+export function compareFindings(left: ClusterFinding, right: ClusterFinding): number {
   return (
     compareText(left.clusterId, right.clusterId) ||
     compareText(left.namespace ?? "", right.namespace ?? "") ||
