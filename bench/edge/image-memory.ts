@@ -4,9 +4,9 @@ import { Poller } from "../change/poll.ts";
 import type { Effort, Progress, Table } from "../report/report.ts";
 import { Samples } from "../report/samples.ts";
 import { encodeQuery } from "../resolve/cases.ts";
+import { ChangingCluster } from "../worlds/changing-cluster.ts";
 import { WORLDS } from "../worlds/worlds.ts";
 import type { Scripts } from "./bundles.ts";
-import { ChangingCluster } from "./changing-cluster.ts";
 import {
   type Answering,
   type Deployment,

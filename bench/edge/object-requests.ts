@@ -6,8 +6,8 @@ import { run } from "../../test/e2e/servers/run.ts";
 import { Poller } from "../change/poll.ts";
 import type { Effort, Progress, Row, Table } from "../report/report.ts";
 import { loadedSnapshots, prepareLoad } from "../worlds/asked.ts";
+import { ChangingCluster } from "../worlds/changing-cluster.ts";
 import type { Scripts } from "./bundles.ts";
-import { ChangingCluster } from "./changing-cluster.ts";
 import type { CacheCounts, ObjectCounts } from "./counts.ts";
 import {
   type Answering,
