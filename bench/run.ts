@@ -7,7 +7,7 @@ import { costSection } from "./change/cost-section.ts";
 import { changeSection } from "./change/section.ts";
 import { stallsSection } from "./change/stalls-section.ts";
 import { cpuSection } from "./cpu/section.ts";
-import { edgeSection } from "./edge/section.ts";
+import { edgeSection, edgeSizeSection } from "./edge/section.ts";
 import { forwardSection } from "./forward/section.ts";
 import { imageSection } from "./image/section.ts";
 import { formatTable } from "./report/format-table.ts";
@@ -27,6 +27,7 @@ const sections = [
   sizeSection,
   churnSection,
   edgeSection,
+  edgeSizeSection,
   forwardSection,
   accessSection,
 ];
@@ -62,7 +63,7 @@ const program = new Command("npm run bench --")
       "Example:",
       "  npm run bench -- cpu image --rounds 7 --json bench.json",
       "",
-      "All but resolve and image start real servers; what is missing is installed or built as for `npm run test:e2e`. edge needs `perf` (Debian: linux-perf).",
+      "All but resolve and image start real servers; what is missing is installed or built as for `npm run test:e2e`. edge-size needs `perf` (Debian: linux-perf).",
     ].join("\n"),
   )
   .action(measureSections);
