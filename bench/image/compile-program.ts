@@ -1,7 +1,10 @@
 /** `node bench/image/compile-program.ts WORLD CHANGES FILE`: compiles a world, writes its image, and changes it. */
 import { writeFileSync } from "node:fs";
-import { createMerger } from "../../src/merge/merge.ts";
-import { applyPatch } from "../../src/snapshot/patch.ts";
+import { MergedServices } from "../../src/merge/index/merged-services.ts";
+import { ServiceIndex } from "../../src/merge/index/service-index.ts";
+import { clustersetOf } from "../../src/merge/merge.ts";
+import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
+import { applyInPlace, changeOfPatch, type SnapshotDelta } from "../../src/snapshot/entry-changes.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { compileZoneImage } from "../../src/zone/compile.ts";
 import { countEndpoints, WORLDS, type WorldName } from "../worlds/worlds.ts";
@@ -23,20 +26,25 @@ export interface Compilation {
 
 const [world, changes, file] = process.argv.slice(2);
 const json = JSON.stringify(WORLDS[world as WorldName]());
-const mergeSnapshots = createMerger();
+const index = new ServiceIndex();
+const services = new MergedServices(index, EVERYTHING);
 const [parse, parsed] = timed(() => JSON.parse(json) as ClusterSnapshot[]);
-const [merge, clusterset] = timed(() => mergeSnapshots(parsed));
+const [merge, clusterset] = timed(() => {
+  for (const snapshot of parsed) for (const _ of index.join(snapshot));
+  return settled();
+});
 const [compile, { image }] = timed(() => compileZoneImage(clusterset));
 writeFileSync(file!, image.bytes);
 
-let snapshots = parsed;
 const patch: number[] = [];
 const mergeChange: number[] = [];
 const compileChange: number[] = [];
 for (let change = 1; change <= Number(changes); change++) {
-  const [patchTime, patched] = timed(() => changeOneEndpoint(snapshots[0]!, change));
-  snapshots = [patched, ...snapshots.slice(1)];
-  const [mergeTime, merged] = timed(() => mergeSnapshots(snapshots));
+  const [patchTime, delta] = timed(() => changeOneEndpoint(parsed[0]!, change));
+  const [mergeTime, merged] = timed(() => {
+    for (const _ of index.change(parsed[0]!.clusterId, delta));
+    return settled();
+  });
   const [compileTime, compiled] = timed(() => compileZoneImage(merged));
   if (compiled.image.contentHash === image.contentHash) throw new Error("the change did not reach the image");
   patch.push(patchTime);
@@ -45,7 +53,7 @@ for (let change = 1; change <= Number(changes); change++) {
 }
 
 const compilation: Compilation = {
-  endpoints: countEndpoints(snapshots),
+  endpoints: countEndpoints(parsed),
   imageBytes: image.bytes.length,
   names: image.nodes,
   parse,
@@ -58,14 +66,21 @@ const compilation: Compilation = {
 console.log(JSON.stringify(compilation));
 
 /** Takes the address of one endpoint of a headless service away and gives it another, as a restarted pod gets. */
-function changeOneEndpoint(snapshot: ClusterSnapshot, change: number): ClusterSnapshot {
+function changeOneEndpoint(snapshot: ClusterSnapshot, change: number): SnapshotDelta {
   const keys = Object.keys(snapshot.exports).filter((key) => snapshot.exports[key]!.headless);
   const key = keys[(change * 97) % keys.length]!;
   const [ports, group] = Object.entries(snapshot.exports[key]!.endpoints)[0]!;
   const [member, endpoint] = Object.entries(group.members)[0]!;
   const address = `10.250.0.${change}`;
   const members = { [member]: null, [`${address}#${endpoint.hostname}`]: { ...endpoint, address } };
-  return applyPatch(snapshot, { exports: { [key]: { endpoints: { [ports]: { members } } } } });
+  const delta = changeOfPatch(snapshot, { exports: { [key]: { endpoints: { [ports]: { members } } } } });
+  for (const _ of applyInPlace(snapshot, delta));
+  return delta;
+}
+
+function settled() {
+  for (const _ of services.settle());
+  return clustersetOf(index, services);
 }
 
 function timed<Result>(run: () => Result): [milliseconds: number, result: Result] {

@@ -1,5 +1,8 @@
 /** `node --expose-gc bench/image/hold-program.ts WORLD`: prints what a gateway's state takes in memory. */
-import { createMerger } from "../../src/merge/merge.ts";
+import { MergedServices } from "../../src/merge/index/merged-services.ts";
+import { ServiceIndex } from "../../src/merge/index/service-index.ts";
+import { clustersetOf } from "../../src/merge/merge.ts";
+import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { compileZoneImage } from "../../src/zone/compile.ts";
 import { memoryGrowth, memoryInUse } from "../processes/memory.ts";
@@ -9,12 +12,15 @@ const before = memoryInUse();
 const state = hold(process.argv[2] as WorldName);
 const memory = memoryGrowth(before);
 // The state has to be alive until memory was looked at.
-console.log(JSON.stringify({ ...memory, services: state.merge(state.snapshots).services.length }));
+console.log(JSON.stringify({ ...memory, services: state.services.size }));
 
 /** What a gateway on Node keeps: the snapshots, as they come from JSON, the merged services, the image. */
 function hold(world: WorldName) {
   const snapshots = JSON.parse(JSON.stringify(WORLDS[world]())) as ClusterSnapshot[];
-  const merge = createMerger();
-  const { image } = compileZoneImage(merge(snapshots));
-  return { snapshots, merge, image };
+  const index = new ServiceIndex();
+  const services = new MergedServices(index, EVERYTHING);
+  for (const snapshot of snapshots) for (const _ of index.join(snapshot));
+  for (const _ of services.settle());
+  const { image } = compileZoneImage(clustersetOf(index, services));
+  return { snapshots, services, image };
 }

@@ -1,4 +1,4 @@
-/** Why somebody is not known, or may not do what was asked. Stable: docs/reference/push-api.md lists them. */
+/** Why a credential is rejected. The codes are stable: docs/reference/push-api.md lists them. */
 export type AccessRefusal =
   | "TOKEN_REQUIRED"
   | "UNKNOWN_TOKEN"
@@ -14,11 +14,11 @@ export type AccessRefusal =
   | "OTHER_CLUSTER"
   | "KEYS_UNAVAILABLE";
 
-/** A request that shows nothing by which it is let in. The message tells the next step and holds no secret. */
+/** A request without a valid credential. The message has the next step and no secret. */
 export class AccessRefused extends Error {
   readonly code: AccessRefusal;
 
-  /** The credential that was shown, where it is one of those that are known. */
+  /** The name of the request's credential; undefined if the gateway does not know it. */
   readonly credential: string | undefined;
 
   constructor(code: AccessRefusal, message: string, credential?: string) {

@@ -10,25 +10,25 @@ import type { ClientCertificate } from "./client/client.ts";
 
 /** The holder of a credential for pushing or for transfer. */
 export interface Holder {
-  /** What the operator calls the credential. */
+  /** The name that the operator gave the credential. */
   readonly credential: string;
-  /** The cluster that it may write; undefined for a secondary. */
+  /** The cluster that the holder may write; undefined for a secondary. */
   readonly clusterId?: string | undefined;
 }
 
-/** Everything by which clusters, or secondaries, are known. */
+/** The credentials of clusters, or of secondaries. */
 export interface AuthoritySettings extends Omit<BearerTableSettings<Holder>, "setting"> {
   readonly certificates?: readonly (CertificatePattern & { readonly holder: Holder })[];
   /** Default: `push.credentials`. */
   readonly setting?: string;
 }
 
-/** Says who sends a request. */
+/** Identifies the sender of a request. */
 export interface Authority {
   /**
-   * @param shown the client certificate of the connection, where there is one
-   * @returns at least one holder of what the request shows
-   * @throws {AccessRefused} where it shows nothing that is known
+   * @param shown the client certificate of the connection; undefined if there is none
+   * @returns at least one holder of the request's credential
+   * @throws {AccessRefused} if the request has no known credential
    */
   identify(
     authorization: string | undefined,
@@ -36,27 +36,27 @@ export interface Authority {
   ): Promise<ReadonlySet<Holder>>;
 }
 
-/** Says which cluster a request may write. */
+/** Decides whether a request may write a cluster. */
 export interface PushAuthority extends Authority {
-  /** @throws {AccessRefused} where the request shows nothing that is known, or something of another cluster */
+  /** @throws {AccessRefused} if the request has no known credential, or that of another cluster */
   authorize(
     authorization: string | undefined,
     shown: ClientCertificate | undefined,
     clusterId: string,
   ): Promise<Holder>;
   /**
-   * The clusters that the bearer token of an Authorization field (RFC 6750) stands for: none for an
-   * unknown token. Undefined where the field is absent or holds no bearer token.
+   * The clusters of the bearer token in an Authorization field (RFC 6750): none for an unknown token. Undefined if the
+   * field is absent or has no bearer token.
    */
   clustersOf(authorization: string | undefined): Promise<ReadonlySet<string> | undefined>;
-  /** Whether a certificate is one of a holder, and so of nobody else. */
+  /** Whether a certificate belongs to a holder. */
   isOfHolder(identity: CertificateIdentity): boolean;
 }
 
 /**
- * The authority over pushes, or over transfer: bearer secrets, tokens of issuers and client certificates. An Authorization field
- * decides alone where there is one: a wrong token is never made good by a certificate.
- * @throws {RangeError} for a secret that is no SHA-256
+ * The authority over pushes, or over transfer: bearer secrets, tokens of issuers and client certificates. If a request has an
+ * Authorization field, that alone decides: a valid certificate does not help a wrong token.
+ * @throws {RangeError} if a secret is not a SHA-256
  */
 export function createAuthority(settings: AuthoritySettings): PushAuthority {
   const { certificates = [], setting = "push.credentials" } = settings;
@@ -79,7 +79,7 @@ export function createAuthority(settings: AuthoritySettings): PushAuthority {
       if (holder !== undefined) return holder;
       throw new AccessRefused(
         "OTHER_CLUSTER",
-        `what the request shows is of another cluster than "${clusterId}"`,
+        `the credential belongs to another cluster than "${clusterId}"`,
         holders[0]?.credential,
       );
     },
@@ -98,7 +98,7 @@ export function createAuthority(settings: AuthoritySettings): PushAuthority {
   };
 }
 
-/** @throws {AccessRefused} where there is no certificate, or none of a holder */
+/** @throws {AccessRefused} if there is no certificate, or if it belongs to no holder */
 function holdersOfCertificate(
   certificates: NonNullable<AuthoritySettings["certificates"]>,
   shown: ClientCertificate | undefined,
@@ -117,7 +117,7 @@ function holdersOfCertificate(
   if (status === "refused")
     throw new AccessRefused(
       "CERTIFICATE_REFUSED",
-      "the client certificate is not one of the authorities that this gateway trusts (tls.clientCaFile), or not valid now",
+      "no authority that this gateway trusts (tls.clientCaFile) issued the client certificate, or the certificate is not valid now",
     );
   throw new AccessRefused(
     "TOKEN_REQUIRED",

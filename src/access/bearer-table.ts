@@ -12,11 +12,11 @@ export interface BearerSecret<Holder> {
   readonly tokenSha256: string;
 }
 
-/** What a table of bearer tokens is made of. */
+/** The contents of a table of bearer tokens. */
 export interface BearerTableSettings<Holder> {
   readonly secrets?: readonly BearerSecret<Holder>[];
   readonly oidc?: readonly OidcCredential<Holder>[];
-  /** Where the credentials are configured, for messages. */
+  /** The setting that has the credentials, for messages. */
   readonly setting: string;
   /** Default: that of `crypto.subtle`. */
   readonly sha256?: Sha256;
@@ -30,7 +30,7 @@ const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 const LONGEST = 16_384;
 
 /**
- * The token of an Authorization field (RFC 6750 section 2.1); undefined where the field is absent or holds no bearer token.
+ * The token of an Authorization field (RFC 6750 section 2.1); undefined if the field is absent or has no bearer token.
  * @throws {AccessRefused} for a token that is too long
  */
 export function bearerToken(authorization: string | undefined): string | undefined {
@@ -39,21 +39,21 @@ export function bearerToken(authorization: string | undefined): string | undefin
   if (token.length > LONGEST)
     throw new AccessRefused(
       "TOKEN_TOO_LONG",
-      `the bearer token has ${token.length} characters, and ${LONGEST} are read: let its issuer put fewer groups or roles into it`,
+      `the bearer token has ${token.length} characters, more than ${LONGEST}: let its issuer put fewer groups or roles into it`,
     );
   return TOKEN.test(token) ? token : undefined;
 }
 
 /**
- * Bearer tokens with their holders: secrets by their SHA-256, and tokens of issuers. Clients, clusters that push and secondaries are
- * known by a table each. A secret is compared with every one, in a time that says nothing of how close it came.
+ * Bearer tokens with their holders: secrets by their SHA-256, and tokens of issuers. Clients, clusters that push, and secondaries have
+ * a table each. A token is compared with every secret, in a time that does not depend on the result.
  */
 export class BearerTable<Holder> {
   readonly #sha256: Sha256;
   readonly #secrets: SecretTable<ReadonlySet<Holder>>;
   readonly #issued: TokenMemory<Holder> | undefined;
 
-  /** @throws {RangeError} where a `tokenSha256` is not 64 hex digits */
+  /** @throws {RangeError} if a `tokenSha256` is not 64 hex digits */
   constructor(settings: BearerTableSettings<Holder>) {
     const { secrets = [], oidc = [], setting, sha256 = sha256BySubtle, clock = Date.now } = settings;
     this.#sha256 = sha256;
@@ -67,8 +67,8 @@ export class BearerTable<Holder> {
   }
 
   /**
-   * The holders of a token, in the order of the credentials; at once where nothing has to be waited for. Undefined for a token that is not known.
-   * @throws {AccessRefused} saying what is wrong with an issuer's token
+   * The holders of a token, in the order of the credentials; without a promise if nothing has to be fetched or verified. Undefined for an unknown token.
+   * @throws {AccessRefused} with the reason why an issuer's token is rejected
    */
   holdersOf(token: string): MaybePromise<ReadonlySet<Holder> | undefined> {
     return andThen(

@@ -1,7 +1,7 @@
-/** A value that is there at once, or later: what is there at once is answered in the same turn, without a promise. */
+/** A value, or a promise of it. A value that is already there is used in the same turn of the event loop. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
-/** Goes on with a value; at once where it is there. */
+/** Calls `next` with a value; in the same turn if the value is there. */
 export function andThen<Value, Next>(
   value: MaybePromise<Value>,
   next: (value: Value) => MaybePromise<Next>,
@@ -9,7 +9,7 @@ export function andThen<Value, Next>(
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** A value, or what comes next where there is none. */
+/** A value; the result of `next` if it is undefined. */
 export function orElse<Value>(
   value: MaybePromise<Value | undefined>,
   next: () => MaybePromise<Value>,

@@ -9,12 +9,12 @@ import {
 import { readBounded } from "../transfer/bounded-body.ts";
 import { checkPublic, usableKeys } from "./public-keys.ts";
 
-/** Keys that one issuer signs with. Issuers never share a source: a key id means nothing beyond its own. */
+/** Keys that one issuer signs with. Issuers never share a source, since two issuers may use the same key id. */
 export interface KeySource {
   /**
-   * The key that a token names.
-   * @throws {JWKSNoMatchingKey} where there is none of that id
-   * @throws {KeysUnavailable} where no keys could be had, or only some that are too old
+   * The key with the id in a token's header.
+   * @throws {JWKSNoMatchingKey} if no key has that id
+   * @throws {KeysUnavailable} if the keys could not be fetched, or are too old
    */
   key(header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey>;
 }
@@ -22,7 +22,7 @@ export interface KeySource {
 /** No keys of an issuer are known. */
 export class KeysUnavailable extends Error {}
 
-/** Gets a JSON document: `fetch`, or what a host puts in its place for authorities and tokens of its own. */
+/** Fetches a JSON document: `fetch`, or the host's own function with its certificate authorities and token. */
 export type FetchKeys = (
   url: string,
   request: {
@@ -39,24 +39,24 @@ export interface RemoteKeysOptions {
   readonly discovery: boolean;
   /** Default: the host's. */
   readonly fetch?: FetchKeys;
-  /** Is told when keys could not be fetched; those that are there stay in use. */
+  /** Called when keys could not be fetched; the last good ones stay in use. */
   readonly onFailure?: (url: string, error: unknown) => void;
 }
 
 // Times in milliseconds.
 const TIMEOUT = 5000;
 const MOST_BYTES = 256 * 1024;
-/** Between two attempts, whatever key ids strangers make up. */
+/** The shortest pause between two attempts, however many unknown key ids arrive. */
 const LEAST_PAUSE = 30_000;
 /** Keys are fetched again after this long. Verified tokens are remembered for another minute: a withdrawn key is out of use after 10 minutes. */
 const REFRESH_AFTER = 540_000;
-/** The longest that keys are used which could not be fetched again. */
+/** The longest use of keys that could not be fetched again. */
 const MOST_AGE = 86_400_000;
 
 /**
- * Keys that are given.
- * @throws {JWKSInvalid} for what is no key set
- * @throws {PrivateKeyShown} naming the private part of a key
+ * Keys from the configuration.
+ * @throws {JWKSInvalid} if the value is not a key set
+ * @throws {PrivateKeyShown} with the name of a key's private part
  */
 export function inlineKeys(keys: unknown): KeySource {
   checkPublic(keys);
@@ -64,7 +64,7 @@ export function inlineKeys(keys: unknown): KeySource {
 }
 
 /**
- * Keys behind a URL. jose decides when they are fetched; a `PatientFetch` decides what it gets.
+ * Keys behind a URL. jose decides when to fetch them; `PatientFetch` decides what it gets.
  */
 export function remoteKeys(options: RemoteKeysOptions): KeySource {
   const patient = new PatientFetch(options);
@@ -78,8 +78,8 @@ export function remoteKeys(options: RemoteKeysOptions): KeySource {
 }
 
 /**
- * Fetches a key set within bounds. While its URL cannot be reached, the last good one stays in use for a day, and the URL is tried every 30 seconds
- * at most.
+ * Fetches a key set with limits on size and time. While the URL fails, the last good key set stays in use for a day, and the URL is
+ * tried every 30 seconds at most.
  */
 class PatientFetch {
   readonly #options: RemoteKeysOptions;
@@ -91,7 +91,7 @@ class PatientFetch {
     this.#options = options;
   }
 
-  /** @throws {KeysUnavailable} where there is none that is young enough */
+  /** @throws {KeysUnavailable} if no key set is young enough */
   async keys(signal: AbortSignal): Promise<Response> {
     const { url, discovery, onFailure } = this.#options;
     if (Date.now() - this.#failedAt >= LEAST_PAUSE)
@@ -107,7 +107,7 @@ class PatientFetch {
     throw new KeysUnavailable("the issuer's keys could not be fetched");
   }
 
-  /** OpenID Connect Discovery 1.0 section 4: the issuer in the document must be the one that was asked. */
+  /** OpenID Connect Discovery 1.0 section 4: the issuer in the document must be the configured one. */
   async #discover(issuer: string, signal: AbortSignal): Promise<string> {
     const place = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
     const found = (await this.#get(place, signal)) as {
@@ -122,7 +122,7 @@ class PatientFetch {
 
   async #get(url: string, signal: AbortSignal): Promise<unknown> {
     const { fetch = globalThis.fetch } = this.#options;
-    // A redirect could lead anywhere.
+    // A redirect could point anywhere.
     const response = await fetch(url, {
       signal,
       redirect: "manual",
@@ -136,7 +136,7 @@ class PatientFetch {
   }
 }
 
-/** Whether keys may be fetched from there: over TLS, or from this machine. */
+/** Whether keys may be fetched from a URL: over TLS, or from this machine. */
 export function isKeysUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, hash } = new URL(text);

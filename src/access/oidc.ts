@@ -2,31 +2,31 @@ import { decodeJwt, errors, type JWTPayload, jwtVerify } from "jose";
 import { type AccessRefusal, AccessRefused } from "./access-refused.ts";
 import { type KeySource, KeysUnavailable } from "./oidc-keys.ts";
 
-/** Tokens of an issuer by which somebody is known (OpenID Connect Core 1.0 section 3.1.3.7). */
+/** Tokens of an issuer that identify a holder (OpenID Connect Core 1.0 section 3.1.3.7). */
 export interface OidcCredential<Holder> {
-  /** As whom: a cluster that pushes, a rule for who asks. */
+  /** A cluster that pushes, or the access rule of a client. */
   readonly holder: Holder;
-  /** The claim `iss`, exactly. */
+  /** The exact value of the claim `iss`. */
   readonly issuer: string;
-  /** One of the claim `aud`. */
+  /** A value that the claim `aud` contains. */
   readonly audience: string;
-  /** The claim `sub`: one of these, exactly. Absent: any. */
+  /** The exact values of the claim `sub` that count. Absent: all. */
   readonly subjects?: readonly string[] | undefined;
-  /** Other claims: each of them has one of these values, alone or in a list. */
+  /** Other claims: each must have, or contain, one of its values. */
   readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
   readonly keys: KeySource;
 }
 
-/** Finds out whom a token is of. */
+/** Verifies tokens and finds their holders. */
 export interface OidcVerifier<Holder> {
   /**
-   * @returns as whom its holder is known, in the order of the credentials; undefined for what is no JSON Web Token
-   * @throws {AccessRefused} saying what is wrong with it
+   * @returns the holders, in the order of the credentials; undefined if the text is not a JSON Web Token
+   * @throws {AccessRefused} with the reason why the token is rejected
    */
   holdersOf(token: string): Promise<ReadonlySet<Holder> | undefined>;
 }
 
-/** Signatures by a private key alone; what is missing (`none`, HMAC) is refused whatever a token says of itself. */
+/** Signatures by a private key only; `none` and HMAC are rejected, whatever a token's header names. */
 const ALGORITHMS = [
   "RS256",
   "RS384",
@@ -44,14 +44,14 @@ const ALGORITHMS = [
     ? List
     : never
   : never;
-/** How far apart the clocks may be, in seconds. */
+/** The largest difference of the clocks, in seconds. */
 const CLOCK_TOLERANCE = 30;
 const MOST_SHOWN = 200;
 
 /**
- * A verifier of tokens. Clusters often share an issuer's name and the subject, and differ in their keys alone: so each
- * credential is tried with its own keys, and with no other.
- * @param setting where the credentials are configured, for messages
+ * A verifier of tokens. Clusters often share an issuer's name and the subject, and differ in their keys only. Therefore each
+ * credential is tried with its own keys.
+ * @param setting the setting that has the credentials, for messages
  * @param clock Unix milliseconds
  */
 export function createOidcVerifier<Holder>(
@@ -67,7 +67,7 @@ export function createOidcVerifier<Holder>(
       const holders = new Set<Holder>();
       let refused = new AccessRefused(
         "UNKNOWN_ISSUER",
-        `no credential is for the issuer ${show(issuer)} that the token names: add it to the gateway's ${setting}`,
+        `no credential is for the token's issuer ${show(issuer)}: add it to the gateway's ${setting}`,
       );
       for (const credential of candidates)
         try {
@@ -83,7 +83,7 @@ export function createOidcVerifier<Holder>(
   };
 }
 
-/** Undefined for what is no JSON Web Token. Nothing of it is believed. */
+/** The issuer that an unverified token names; undefined if it is not a JSON Web Token. */
 function readIssuer(token: string): string | undefined {
   try {
     const { iss } = decodeJwt(token);
@@ -93,7 +93,7 @@ function readIssuer(token: string): string | undefined {
   }
 }
 
-/** @throws {Error} where the token is not one for the credential */
+/** @throws {Error} if the token does not match the credential */
 async function verify(
   token: string,
   { issuer, audience, subjects, claims = {}, keys }: OidcCredential<unknown>,
@@ -111,23 +111,23 @@ async function verify(
   if (subjects?.includes(payload.sub ?? "") === false)
     throw new AccessRefused(
       "UNKNOWN_SUBJECT",
-      `the token is of ${show(payload.sub)}, which ${setting}[].oidc.subject does not name`,
+      `the token's subject is ${show(payload.sub)}, which ${setting}[].oidc.subject does not name`,
     );
   for (const [claim, wanted] of Object.entries(claims))
     if (!valuesOf(payload, claim).some((value) => wanted.includes(value)))
       throw new AccessRefused(
         "UNKNOWN_SUBJECT",
-        `the token's claim ${show(claim)} has none of the values that ${setting}[].oidc.claims wants`,
+        `the token's claim ${show(claim)} has none of the values in ${setting}[].oidc.claims`,
       );
 }
 
-/** The texts of a claim, which is one or a list of them; none where it is anything else. */
+/** The texts of a claim, which is a text or a list of them; empty for anything else. */
 function valuesOf(payload: JWTPayload, claim: string): readonly string[] {
   const value: unknown = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
   return [value].flat().filter((one) => typeof one === "string");
 }
 
-/** Which refusal is told where several credentials were tried: the one that came furthest. */
+/** If several credentials were tried, the client gets the rejection with the highest rank: the one that came furthest. */
 const RANK: Readonly<Record<AccessRefusal, number>> = {
   TOKEN_REQUIRED: 0,
   TOKEN_TOO_LONG: 0,
@@ -157,17 +157,17 @@ function explain(error: unknown, { audience }: OidcCredential<unknown>, setting:
   if (error instanceof errors.JWKSNoMatchingKey)
     return new AccessRefused(
       "UNKNOWN_KEY",
-      `no key of the issuer fits the token: is it of that issuer, and does ${setting}[].oidc have its newest keys?`,
+      `no key of the issuer matches the token: is the token from that issuer, and does ${setting}[].oidc have its newest keys?`,
     );
   if (error instanceof errors.JWKSMultipleMatchingKeys)
     return new AccessRefused("UNKNOWN_KEY", "the token names no key (kid), and the issuer has several");
   if (error instanceof errors.JOSEAlgNotAllowed)
     return new AccessRefused(
       "TOKEN_REFUSED",
-      `the token is signed otherwise than by ${ALGORITHMS.join(", ")}`,
+      `the token's signature algorithm is not one of ${ALGORITHMS.join(", ")}`,
     );
   if (error instanceof errors.JWSSignatureVerificationFailed)
-    return new AccessRefused("UNKNOWN_KEY", "the token's signature is not one of the issuer's key");
+    return new AccessRefused("UNKNOWN_KEY", "the issuer's key did not make the token's signature");
   if (error instanceof errors.JOSEError)
     return new AccessRefused("TOKEN_REFUSED", "the token is not a readable signed JSON Web Token");
   return new AccessRefused("KEYS_UNAVAILABLE", "the issuer's key cannot be used: fix its key set");
@@ -180,10 +180,10 @@ function explainClaim(
   if (claim === "aud")
     return new AccessRefused(
       "WRONG_AUDIENCE",
-      `the token is for ${show(payload.aud)}, and must be for ${show(audience)}: get one for that audience (in Kubernetes: the projected volume says it)`,
+      `the token is for ${show(payload.aud)}, and must be for ${show(audience)}: get one for that audience (in Kubernetes: set it in the projected volume)`,
     );
   if (reason === "missing") return new AccessRefused("TOKEN_REFUSED", `the token lacks the claim ${claim}`);
-  return new AccessRefused("TOKEN_REFUSED", `the token's claim ${claim} does not allow it, now or at all`);
+  return new AccessRefused("TOKEN_REFUSED", `the token's claim ${claim} makes it invalid, now or always`);
 }
 
 function expiry({ exp }: JWTPayload): string {
@@ -191,7 +191,7 @@ function expiry({ exp }: JWTPayload): string {
   return at === undefined || Number.isNaN(at.getTime()) ? "" : ` at ${at.toISOString()}`;
 }
 
-/** Text of others in a message: quoted, and bounded. */
+/** A value from a token in a message: quoted, with a bounded length. */
 function show(value: unknown): string {
   return JSON.stringify(value ?? "").slice(0, MOST_SHOWN);
 }

@@ -1,6 +1,6 @@
 import { parseDigest } from "./digests.ts";
 
-/** Octets of a SHA-256, in words of 32 bits. */
+/** The length of a SHA-256 in words of 32 bits. */
 const WORDS = 8;
 
 /**
@@ -12,7 +12,7 @@ export class SecretTable<Holder> {
   readonly #words: Int32Array;
   readonly #parts: number;
 
-  /** @throws {RangeError} where a digest is not 64 hex digits */
+  /** @throws {RangeError} if a digest is not 64 hex digits */
   constructor(secrets: readonly (readonly [holder: Holder, ...digests: string[]])[]) {
     this.#holders = secrets.map(([holder]) => holder);
     this.#parts = (secrets[0]?.length ?? 2) - 1;
@@ -31,7 +31,7 @@ export class SecretTable<Holder> {
     return this.#holders.length;
   }
 
-  /** The holder of the first secret with these digests. All are compared to their end, in the same time whatever fits. */
+  /** The holder of the first secret with these digests. All are compared to their end, in the same time whichever matches. */
   find(...digests: Uint8Array[]): Holder | undefined {
     const parts = digests.map(wordsOf);
     let found = -1;
@@ -40,7 +40,7 @@ export class SecretTable<Holder> {
       let difference = 0;
       for (const words of parts)
         for (let word = 0; word < WORDS; word++) difference |= words[word]! ^ this.#words[at++]!;
-      // Without a branch: all ones where it fits, and the first one stays.
+      // Without a branch: all ones if it matches; the first match stays.
       const fits = (difference === 0 ? -1 : 0) & (found >> 31);
       found = (fits & index) | (~fits & found);
     }

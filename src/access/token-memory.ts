@@ -2,14 +2,14 @@ import { decodeJwt } from "jose";
 import { LRUCache } from "lru-cache";
 import type { OidcVerifier } from "./oidc.ts";
 
-/** How many tokens are remembered. */
+/** The most remembered tokens. */
 const MOST_TOKENS = 10_000;
-/** For how long at most, in milliseconds. Together with the age of fetched keys this is the 10 minutes after which a withdrawn key is out of use. */
+/** The longest time that a token is remembered, in milliseconds. With the age of fetched keys this adds up to the 10 minutes after which a withdrawn key is out of use. */
 const LONGEST = 60_000;
 
 /**
- * Remembers the holders of tokens that verified, until the tokens expire: a signature costs more than an answer. Tokens themselves are
- * not kept, only their SHA-256.
+ * Remembers the holders of verified tokens until the tokens expire, since checking a signature costs more than an answer. It keeps the SHA-256 of a
+ * token, not the token.
  */
 export class TokenMemory<Holder> {
   readonly #verifier: OidcVerifier<Holder>;
@@ -26,8 +26,8 @@ export class TokenMemory<Holder> {
 
   /**
    * @param digest the token's SHA-256
-   * @returns the holders of the token; at once where it is remembered. Undefined for what is no JSON Web Token
-   * @throws {AccessRefused} saying what is wrong with it
+   * @returns the holders of the token; without a promise if it is remembered. Undefined if the text is not a JSON Web Token
+   * @throws {AccessRefused} with the reason why the token is rejected
    */
   holdersOf(
     token: string,

@@ -16,8 +16,8 @@ import type { QueryCounters } from "./query-counters.ts";
 export interface QueryParts {
   /** The gateway with the objects that those clients may see. */
   readonly gateway: Pick<DohGateway, "answer" | "hasCluster">;
-  /** The name of the rule: its clients share what upstreams answered, and nobody else does. */
-  readonly audience: string;
+  /** The name of the rule: its clients share a cache of forwarded answers. */
+  readonly rule: string;
   /** The cluster whose view they all have. */
   readonly cluster?: string | undefined;
   readonly views: ViewReader;
@@ -86,7 +86,7 @@ const SHARED: AnswerSharing = { isPrivate: false, variesByCredential: false };
 /**
  * The way of a query to its answer, the same for every transport:
  *
- * 1. the view: that of the access rule, of the endpoint, or the one that the client shows;
+ * 1. the view: that of the access rule, of the endpoint, or of the client's credential;
  * 2. below a registered federation: its name servers;
  * 3. the gateway, in that view;
  * 4. out of zone: the endpoint's policy;
@@ -95,7 +95,7 @@ const SHARED: AnswerSharing = { isPrivate: false, variesByCredential: false };
  * The limits on clients and the access rule come before (`http/app.ts`, `hosts/node/listeners/`).
  */
 export function createAnswerQuery(parts: QueryParts): AnswerQuery {
-  const { gateway, audience, views, stubs, outside, clientAddress, clientTests, counters, clock } = parts;
+  const { gateway, rule, views, stubs, outside, clientAddress, clientTests, counters, clock } = parts;
   const { sharing = SHARED } = parts;
   const variesByCredential = views.variesByCredential || sharing.variesByCredential;
 
@@ -138,7 +138,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
       clientTests?.look(query, gateway.hasCluster(view.cluster ?? "") ? view.cluster : undefined, now);
 
     if (outside !== undefined && (given.beyond ?? given.leadsTo) !== undefined) {
-      const found = outside.answer(query, given, endpoint.outsideZones, clientAddress(request), audience);
+      const found = outside.answer(query, given, endpoint.outsideZones, clientAddress(request), rule);
       const conclude = (
         own: Uint8Array,
         { answer: relayed, origin, isContinued, retryAfter }: OutsideAnswer,

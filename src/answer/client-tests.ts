@@ -27,8 +27,8 @@ export class ClientTests {
 
   /** The token of a new test. */
   begin(): string {
-    const octets = crypto.getRandomValues(new Uint8Array(DIGITS / 2));
-    return Array.from(octets, (octet) => octet.toString(16).padStart(2, "0")).join("");
+    const bytes = crypto.getRandomValues(new Uint8Array(DIGITS / 2));
+    return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   }
 
   /** A name below `dns.<zone>`, which is the gateway's own: no service can have it. */

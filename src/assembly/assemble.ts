@@ -7,6 +7,7 @@ import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import { type App, createApp } from "../http/app.ts";
 import { NO_ORIGIN } from "../http/exchange/cross-origin.ts";
+import { knownHosts } from "../http/known-hosts.ts";
 import { AccessCounters } from "../http/metrics/access-counters.ts";
 import { createDirectory } from "../http/pages/directory.ts";
 import { ClientRate } from "../limits/client-rate.ts";
@@ -17,11 +18,11 @@ import { openPrimary } from "./primary.ts";
 import { openSecondary } from "./secondary.ts";
 import { createStages } from "./stages.ts";
 
-/** A gateway that is put together, and not yet listening. */
+/** A complete gateway that does not listen yet. */
 export interface Assembly {
   readonly app: App;
   readonly outOfZone: OutOfZone;
-  /** The gateway as the clients of a rule see it, for listeners other than HTTP. */
+  /** The gateway for the clients of a rule, for listeners other than HTTP. */
   gatewayOf(rule: AccessRule): DohGateway;
   status(): ServingStatus;
   close(): Promise<void>;
@@ -29,7 +30,7 @@ export interface Assembly {
 
 /**
  * Puts a gateway together, the same way on every host.
- * @throws {StoreError} for a store that cannot be loaded
+ * @throws {StoreError} if the store cannot be loaded
  */
 export async function assemble(config: GatewayConfig, platform: Platform): Promise<Assembly> {
   const { access, clock, log, version, images } = platform;
@@ -47,6 +48,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
   const { gateway, pushRoutes, transferRoutes } = answers;
   const { reach = () => ({ outside: config.outsideZones }) } = platform;
   const { requestsPerSecond } = config.clients;
+  const publicNames = config.publicUrl === undefined ? [] : [new URL(config.publicUrl).hostname];
   const app = createApp({
     ...{ access, gateway, counters, accessCounters, version, pushRoutes },
     ...(transferRoutes && { transferRoutes }),
@@ -70,6 +72,8 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     clientAddress,
     rate: requestsPerSecond === 0 ? undefined : new ClientRate(clientRequests(config.clients)),
     load: platform.load,
+    // Where neither a certificate nor a rule keeps pages of strangers out.
+    ...(platform.isOpenToItsNetwork && platform.isInClear && { knowsHost: knownHosts(publicNames) }),
     audit,
     allowedOrigins: config.cors.origins ?? (platform.isOpenToItsNetwork ? NO_ORIGIN : "*"),
     queryBytes: config.limits.queryBytes,

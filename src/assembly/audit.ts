@@ -4,7 +4,7 @@ import type { AuditEntry, AuditSink } from "../http/audit/audit-entry.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import type { Log } from "./log.ts";
 
-/** The audit log of a gateway; undefined where it is switched off. */
+/** The audit log of a gateway; undefined if it is off. */
 export function createAudit(
   { enabled, linesPerSecond, lineBurst }: EdgeAudit,
   sink: AuditSink,
@@ -14,7 +14,7 @@ export function createAudit(
   return new AuditLog(sink, { perSecond: linesPerSecond, burst: lineBurst }, counters);
 }
 
-/** Writes audit lines into the ordinary log, where `"audit":true` tells them apart. */
+/** Writes audit lines into the ordinary log, with `"audit":true`. */
 export function auditToLog(log: Log): AuditSink {
   return (entry) => log("info", "audit", describeAudit(entry), { audit: true, ...entry });
 }

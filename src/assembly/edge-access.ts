@@ -5,7 +5,7 @@ import { type AccessControl, createAdmit } from "../access/rules/admit.ts";
 import type { RuleCredentials } from "../access/rules/admit-settings.ts";
 import { knownKinds } from "../access/rules/rejections.ts";
 import { type EdgeAccess, publicScope } from "../config/access/access.ts";
-import { type KeysAccess, keySourceOf, whoseTokens } from "../config/access/issuer.ts";
+import { type KeysAccess, keySourceOf, selectedTokens } from "../config/access/issuer.ts";
 import {
   createEdgeAuthority,
   type EdgePushCredential,
@@ -17,17 +17,17 @@ import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
 import { type Log, logKeys } from "./log.ts";
 
-/** Names of hosts as tokens are looked for before them. */
+/** The host names before which tokens may be. */
 export function hostNamesOf({ hostNames }: Pick<EdgeAccess, "hostNames">): string[] {
   return hostNames.map((name) => name.replace(/\.$/, "").toLowerCase());
 }
 
-/** The identities that a host without files knows: clusters that push, and clients of access rules. */
+/** The credentials of a host without files: of clusters that push, and of clients. */
 export interface EdgeIdentities {
   readonly authority: PushAuthority;
   readonly grants: Grants;
   readonly exportLimits: Pins["exports"];
-  /** Undefined where no cluster may push. */
+  /** Undefined if no cluster may push. */
   readonly clusterTokens: PushAuthority | undefined;
   readonly access: AccessControl;
 }
@@ -64,7 +64,7 @@ function edgeCredentials({ rules }: EdgeAccess, access: KeysAccess): RuleCredent
       basic: rule.basic,
       pathTokens: hashes(rule.pathTokens),
       hostTokens: hashes(rule.hostTokens),
-      oidc: rule.oidc?.map((issued) => ({ ...whoseTokens(issued), keys: keySourceOf(issued, access)! })),
+      oidc: rule.oidc?.map((issued) => ({ ...selectedTokens(issued), keys: keySourceOf(issued, access)! })),
       addresses: rule.addresses,
     };
     return { name: rule.name, ...withoutUndefined(given) };

@@ -3,14 +3,14 @@ import { levelOf, type OnGatewayEvent } from "../gateway/gateway-events.ts";
 import type { OnStoreWarning } from "../store/store-error.ts";
 import type { OnTransferEvent } from "../transfer/transfer-events.ts";
 
-/** What an entry of the log has beside its message. */
+/** The members of a log entry beside its message. */
 export interface LogFields {
   /** The error that the entry is about. */
   readonly err?: unknown;
   readonly [name: string]: unknown;
 }
 
-/** Takes one entry. No secret may be in it. */
+/** Writes one entry. It must not contain a secret. */
 export type Log = (
   level: "debug" | "info" | "warn" | "error",
   event: string,
@@ -26,7 +26,7 @@ export const logJson: Log = (level, event, message, { err, ...fields } = {}) => 
   console[level](JSON.stringify({ level, time, event, message, ...fields, error }));
 };
 
-/** What an error says, with its cause: `fetch failed` alone helps nobody. */
+/** An error's message with its cause: `fetch failed` alone is no help. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
@@ -47,7 +47,7 @@ export function logGateway(log: Log): OnGatewayEvent {
   };
 }
 
-/** Logs what a store found damaged. */
+/** Logs the damage that a store found. */
 export function logStore(log: Log): OnStoreWarning {
   return ({ message, ...fields }) => log("warn", "store-damage", message, { ...fields });
 }

@@ -13,7 +13,7 @@ import { createFetchUpstream } from "../http/doh/fetch-upstream.ts";
 import { logUpstreams } from "./log.ts";
 import type { GatewayConfig, Platform } from "./platform.ts";
 
-/** The settings about names out of zone, and about the zones. */
+/** The settings of names out of zone, and of the zones. */
 export type OutOfZoneConfig = Pick<
   GatewayConfig,
   "outsideZones" | "paths" | "forward" | "zones" | "federations" | "access" | "stub" | "dns" | "dot"
@@ -21,12 +21,12 @@ export type OutOfZoneConfig = Pick<
 
 /** The answers to names out of zone, for `createApp`. */
 export interface OutOfZone {
-  /** Undefined where the gateway's own answer is all there is. */
+  /** Undefined if the gateway's own answers suffice. */
   readonly outside: Outside | undefined;
   readonly policies: PathPolicies;
 }
 
-/** Puts together what answers names out of zone. */
+/** Puts the parts together that answer names out of zone. */
 export function createOutOfZone(
   config: OutOfZoneConfig,
   { upstreams, log, coalesce, background }: Pick<Platform, "upstreams" | "log" | "coalesce" | "background">,
@@ -64,7 +64,7 @@ export function createOutOfZone(
         },
         settings: {
           limits: forward,
-          cache: { ...cache, audiences: access.rules.length + (publicScope(access) === undefined ? 0 : 1) },
+          cache: { ...cache, rules: access.rules.length + (publicScope(access) === undefined ? 0 : 1) },
           clients: { ...clients, exempt: clients.exempt.map(readRange) },
         },
       })
@@ -75,7 +75,7 @@ export function createOutOfZone(
   };
 }
 
-/** The upstreams of a host that has `fetch` and nothing else. */
+/** The upstreams of a host that only has `fetch`. */
 export function fetchUpstreams({ upstreams }: EdgeForward): Upstream[] {
   return upstreams.flatMap((upstream) => {
     const place = parseNameserver(upstream.server);

@@ -34,7 +34,7 @@ export type GatewayConfig = Omit<EdgeConfig, "access" | "limits"> & {
   readonly limits: Omit<EdgeConfig["limits"], "allSnapshotCharacters">;
 } & Partial<Pick<ServeConfig, "dns" | "dot" | "ddr" | "stub">>;
 
-/** What a host gives to an assembly: that in which hosts differ, and nothing else. */
+/** The parts in which hosts differ. */
 export interface Platform
   extends Pick<AppParts, "stubs" | "stubRoutes">,
     Pick<ForwarderDependencies, "coalesce" | "background"> {
@@ -43,18 +43,18 @@ export interface Platform
   readonly clock: Clock;
   readonly log: Log;
   readonly access: AccessControl;
-  /** Tokens of clusters that push, which decide the view of a public query. Default: they decide nothing. */
+  /** Tokens of clusters that push, which decide the view of a public query. Default: they are ignored. */
   readonly clusterTokens?: PushAuthority | undefined;
   /** Connections to `forward.upstreams`, in their order. */
   readonly upstreams: readonly Upstream[];
-  /** Where the images come from: compiled here from pushes, or transferred from a primary. */
+  /** The source of images: compiled here from pushes, or transferred from a primary. */
   readonly images: PrimaryParts | SecondaryParts;
-  /** Default: counters that nobody else reads. */
+  /** Default: counters of its own. */
   readonly counters?: QueryCounters;
   readonly accessCounters?: AccessCounters;
-  /** Absent where a host cannot know the queries of its other instances. */
+  /** Absent if a host does not know the queries to its other instances. */
   readonly clientTests?: ClientTests;
-  /** Makes the metrics of the process. Default: there are none, but those of secondaries. */
+  /** Makes the metrics of the process. Default: none, except for those of secondaries. */
   readonly metrics?: typeof createPrometheusMetrics;
   /** Default: one that writes into `log`. */
   readonly audit?: AuditLog | undefined;
@@ -62,9 +62,11 @@ export interface Platform
   readonly load?: Load;
   /** Whether the gateway listens on loopback and no setting says that answers are public: then its network admits clients. Default: no. */
   readonly isOpenToItsNetwork?: boolean;
+  /** Whether it speaks HTTP in clear, so that any name that points at it reaches it. Default: no. */
+  readonly isInClear?: boolean;
   /** How the clients of a rule reach the gateway, for its pages. Default: over HTTPS only. */
   readonly reach?: (rule: AccessRule) => Reach;
-  /** The designated resolver; asked for with every query about it. Default: none. */
+  /** Returns the designated resolver; called for every query about it. Default: none. */
   readonly designated?: () => DesignatedResolver | undefined;
 }
 
@@ -73,32 +75,32 @@ export interface PrimaryParts
   extends Pick<GatewayDependencies<ZoneImage>, "store" | "damage" | "remembered" | "watchLeases"> {
   /** Rejects pushes without a credential of the cluster. */
   readonly authority: PushAuthority;
-  /** For whom clusters speak. Default: each for all. */
+  /** The grants of clusters. Default: each speaks for all. */
   readonly grants?: Grants;
   /** What each cluster may export. Default: anything. */
   readonly exportLimits?: Pins["exports"];
-  /** Whose tokens may transfer images; `public` where only the host's own code reaches these routes. Default: no routes. */
+  /** Checks the tokens of secondaries; `public` if only the host's own code reaches these routes. Default: no routes. */
   readonly transfer?: Authority | "public" | undefined;
-  /** The key that states and images are signed with; asked for anew for each. Default: they are not signed. */
+  /** Returns the key that signs states and images; called for each. Default: they are not signed. */
   readonly transferKey?: (() => TransferKeys) | undefined;
 }
 
 /** A secondary: answers from the images of a primary, and forwards pushes to it. */
 export interface SecondaryParts {
-  /** Where the images of what is visible come from. */
+  /** The source of the images of a visibility. */
   readonly sourceOf: (visibility: Visibility) => TransferSource;
   readonly pushes: Omit<PushForwardParts, "log" | "onChange" | "audit" | "clientAddress">;
   /** Whether `/metrics` shows the state of the secondary. */
   readonly hasMetrics: boolean;
 }
 
-/** What answers the clients of a rule. */
+/** The sources of answers for the clients of a rule. */
 export interface RuleSource extends Pick<RuleParts, "gateway" | "prepare" | "metrics"> {
-  /** The image that is served at the time of the call, for the pages. */
+  /** The currently served image, for the pages. */
   readonly listed: () => ListedImage | undefined;
 }
 
-/** What answers: a primary or a secondary. */
+/** A primary or a secondary. */
 export interface Answers
   extends Pick<AppParts, "gateway" | "transferRoutes">,
     Required<Pick<AppParts, "pushRoutes">> {

@@ -11,7 +11,7 @@ import type { ZoneImage } from "../zone/image/image.ts";
 import { type Log, logGateway } from "./log.ts";
 import type { Answers, GatewayConfig, PrimaryParts } from "./platform.ts";
 
-/** What a primary shares with the other parts of an assembly. */
+/** The parts of an assembly that a primary shares. */
 export interface PrimarySurroundings {
   readonly config: Pick<GatewayConfig, "lease" | "limits">;
   readonly stages: GatewayStages<ZoneImage>;
@@ -24,8 +24,8 @@ export interface PrimarySurroundings {
 }
 
 /**
- * Opens a primary over its store: everything that was stored and is live is answered at once.
- * @throws {StoreError} for a store that cannot be loaded
+ * Opens a primary over its store. It answers from all stored live snapshots at once.
+ * @throws {StoreError} if the store cannot be loaded
  */
 export async function openPrimary(
   { config, stages, rules, counters, clock, log, audit, clientAddress }: PrimarySurroundings,

@@ -5,17 +5,17 @@ import { ApiError, apiRoute } from "../http/exchange/api-error.ts";
 import type { AppEnvironment } from "../http/exchange/environment.ts";
 import { describeError, type Log } from "./log.ts";
 
-/** Sends a request of the push API to the primary. @throws {ApiError} for a request that is not sent; anything else where the primary did not answer */
+/** Sends a request of the push API to the primary. @throws {ApiError} for a rejected request; any other error if the primary did not answer */
 export type SendPush = (request: Request) => Promise<Response>;
 
-/** What forwarding works with. */
+/** The parts of forwarding. */
 export interface PushForwardParts extends AuditParts {
   readonly send: SendPush;
-  /** Rejects pushes before they are sent. Default: the primary alone checks credentials. */
+  /** Rejects pushes before they are sent. Default: only the primary checks credentials. */
   readonly authority?: PushAuthority;
-  /** The error for a primary that did not answer; clients retry after 5 seconds. */
+  /** The error if the primary did not answer; clients retry after 5 seconds. */
   readonly unreachable: { readonly status: number; readonly code: string; readonly message: string };
-  /** Called after each change that the primary took. */
+  /** Called after each change that the primary accepted. */
   readonly onChange: () => void;
   readonly log: Log;
 }
@@ -24,7 +24,7 @@ const RETRY = { headers: { "retry-after": "5" } };
 /** The methods that change a snapshot; POST renews a lease. */
 const CHANGES = new Set(["PUT", "PATCH", "DELETE"]);
 
-/** The push API in front of a primary, to be mounted at `/api/v1/clusters`: the primary answers every request that is sent to it. */
+/** The push API in front of a primary, which answers every forwarded request. Mount it at `/api/v1/clusters`. */
 export function createPushForward(parts: PushForwardParts): Hono<AppEnvironment> {
   const { send, authority, unreachable, onChange, log } = parts;
   const forward = async (context: Context<AppEnvironment>) => {
@@ -42,7 +42,7 @@ export function createPushForward(parts: PushForwardParts): Hono<AppEnvironment>
     if (response.ok && CHANGES.has(method)) onChange();
     return response;
   };
-  // What the primary answers is in its own audit log.
+  // The primary's answers are in its own audit log.
   const route: typeof forward = (context) => apiRoute({}, forward, auditAnswers(parts, "forward"))(context);
   const routes = new Hono<AppEnvironment>();
   routes.all("/:clusterId{[^/]+}/*", route);
@@ -52,18 +52,18 @@ export function createPushForward(parts: PushForwardParts): Hono<AppEnvironment>
 
 /** A primary that is reached over HTTP. */
 export interface HttpPrimary {
-  /** The gateway that takes pushes; a path before `/api/v1` may follow. */
+  /** The URL of the gateway that takes pushes; it may have a path before `/api/v1`. */
   readonly primaryUrl: string;
-  /** The longest body that is sent, in bytes. */
+  /** The longest forwarded body in bytes. */
   readonly sentBytes: number;
   /** Default: the host's. */
   readonly fetch?: (url: string, request: RequestInit) => Promise<Response>;
 }
 
-/** How long the primary may take, in milliseconds. */
+/** The longest time for the primary's answer, in milliseconds. */
 const TIMEOUT = 30_000;
 const CLUSTERS = "/api/v1/clusters";
-/** What the primary needs to know of a request, and a client of its response. The others are of one connection, or say who forwarded. */
+/** The forwarded header fields of requests and responses. Other fields belong to one connection, or name the forwarder. */
 const REQUEST_FIELDS = ["accept", "authorization", "content-encoding", "content-type"];
 const RESPONSE_FIELDS = [
   "accept",
@@ -75,7 +75,7 @@ const RESPONSE_FIELDS = [
   "www-authenticate",
 ];
 
-/** Sends pushes over HTTP, and bounds their length: the primary checks everything else. */
+/** Sends pushes over HTTP, and limits their length; the primary checks everything else. */
 export function sendOverHttp({ primaryUrl, sentBytes, fetch = globalThis.fetch }: HttpPrimary): SendPush {
   const { origin, pathname } = new URL(primaryUrl);
   const base = `${origin}${pathname.replace(/\/+$/, "")}`;
@@ -88,7 +88,7 @@ export function sendOverHttp({ primaryUrl, sentBytes, fetch = globalThis.fetch }
         method,
         headers: { ...pick(headers, REQUEST_FIELDS), "accept-encoding": "identity" },
         body: counted.stream,
-        // A redirect could lead a token elsewhere.
+        // A redirect could send a token elsewhere.
         redirect: "manual",
         signal: AbortSignal.timeout(TIMEOUT),
         duplex: "half",
@@ -105,7 +105,7 @@ export function sendOverHttp({ primaryUrl, sentBytes, fetch = globalThis.fetch }
   };
 }
 
-/** A body that ends with an error when it gets longer than it may. */
+/** A body that fails above the limit on its length. */
 class CountedBody {
   readonly stream: ReadableStream<Uint8Array> | null;
   isTooLong = false;

@@ -12,7 +12,7 @@ import { type Log, logTransfers } from "./log.ts";
 import type { Answers, GatewayConfig, SecondaryParts } from "./platform.ts";
 import { createPushForward } from "./push-forward.ts";
 
-/** What a secondary shares with the other parts of an assembly. */
+/** The parts of an assembly that a secondary shares. */
 export interface SecondarySurroundings {
   readonly config: Pick<GatewayConfig, "access">;
   readonly stages: GatewayStages<ZoneImage>;
@@ -31,7 +31,7 @@ const NOBODY: Answers["gateway"] = {
 const ACCESS_NOT_STATED =
   "the configuration does not say who may query, so every client may: set access.public or access.rules in CONFIG (docs/how-to/access.md)";
 
-/** Opens a secondary: each rule is answered from an image that has only what its clients may see. The primary is asked when a query needs it. */
+/** Opens a secondary: each rule has an image with only what its clients may see. The secondary asks the primary when a query needs it. */
 export function openSecondary(
   { config, stages, rules, clock, log, audit, clientAddress }: SecondarySurroundings,
   { sourceOf, pushes, hasMetrics }: SecondaryParts,
@@ -46,7 +46,7 @@ export function openSecondary(
     secondaries.set(key, secondary);
     return secondary;
   };
-  // The readiness for everybody is that of the first rule, since there may be no rule that sees everything.
+  // Public readiness is that of the first rule, since there may be no rule that sees everything.
   const [first] = rules.all;
   return {
     gateway: first === undefined ? NOBODY : secondaryOf(first),

@@ -4,7 +4,6 @@ import { locationLocalities } from "../config/location.ts";
 import { ownNames } from "../config/own-names.ts";
 import type { GatewayStages } from "../gateway/stages.ts";
 import type { Grants } from "../merge/grants.ts";
-import { createMerger } from "../merge/merge.ts";
 import type { Pins } from "../merge/pins.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import { notReady } from "../resolve/faults.ts";
@@ -29,9 +28,9 @@ export type StageConfig = Pick<
   | "ddr"
 >;
 
-/** What the stages need beside settings. */
+/** The parts that the stages need beside settings. */
 export interface StageParts {
-  /** For whom clusters that push speak. Default: each for all, where there is only one source of snapshots. */
+  /** The grants of clusters that push. Default: each speaks for all, for hosts with only one source of snapshots. */
   readonly grants?: Grants | undefined;
   /** What each cluster may export. Default: anything. */
   readonly exportLimits?: Pins["exports"];
@@ -54,11 +53,10 @@ export function createStages(
   };
   let rotation = 0;
   return {
-    createMerger: () =>
-      createMerger({
-        ...{ outsideOrder, pins: { exports: exportLimits, owners: config.services } },
-        ...(grants !== undefined && { grants }),
-      }),
+    merging: {
+      ...{ outsideOrder, pins: { exports: exportLimits, owners: config.services } },
+      ...(grants !== undefined && { grants }),
+    },
     // The serial is the time in seconds: it grows over restarts too (RFC 1982).
     compile: (clusterset, now, history) =>
       compileZoneImage(clusterset, { ...options, serial: Math.floor(now / 1000) % 2 ** 32 }, history),

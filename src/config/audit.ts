@@ -3,7 +3,7 @@ import * as z from "zod";
 const settings = {
   /** Whether there is an audit log. */
   enabled: z.boolean().default(true),
-  /** Lines that one source may cause in the long run, and at once: a credential, or the clients of one network without one. */
+  /** The rate and the burst of lines of one source: a credential, or the clients without one in one network. */
   linesPerSecond: z.int().min(1).max(100_000).default(10),
   lineBurst: z.int().min(1).max(1_000_000).default(600),
 };
@@ -15,6 +15,6 @@ export type EdgeAudit = z.infer<typeof EdgeAudit>;
 /** The audit log. */
 export const Audit = z.strictObject({
   ...settings,
-  /** The file that lines are appended to, instead of the ordinary log. */
+  /** The file for lines, instead of the ordinary log. */
   logFile: z.string().min(1).optional(),
 });

@@ -13,8 +13,8 @@ import { UsageError } from "./values/usage-error.ts";
 const MEBI = 1024 * 1024;
 
 /**
- * The bounds in a Durable Object, which has 128 MB of memory: 10 MiB of JSON take some 20 MB as objects, and as much again or more
- * while they are pushed (docs/how-to/deploy/edge.md).
+ * The limits in a Durable Object, which has 128 MB of memory: 10 MiB of JSON take some 20 MB as objects, and at least as much again
+ * during a push (docs/how-to/deploy/edge.md).
  */
 const edgeLimits = {
   ...gatewayLimits,
@@ -23,7 +23,7 @@ const edgeLimits = {
   pushBytesInFlight: gatewayLimits.pushBytesInFlight.removeDefault().default(32 * MEBI),
   pushSmallBytes: gatewayLimits.pushSmallBytes.removeDefault().default(16 * 1024),
   pushValues: gatewayLimits.pushValues.removeDefault().default(1_000_000),
-  /** The snapshots of all clusters together as JSON. */
+  /** The size of the snapshots of all clusters as JSON. */
   allSnapshotCharacters: z
     .int()
     .min(1024)
@@ -46,8 +46,8 @@ export type EdgeConfig = z.infer<typeof EdgeConfig>;
 const PushCredentials = z.array(EdgePushCredential).max(10_000);
 
 /**
- * The settings in the variable `CONFIG`, a JSON value or its text; every default where there is none.
- * @throws {UsageError} naming each key that is wrong
+ * The settings in the variable `CONFIG`, a JSON value or its text; all defaults if it is absent.
+ * @throws {UsageError} with each wrong key
  */
 export function readEdgeConfig(value: unknown): EdgeConfig {
   const given = typeof value === "string" ? fromText("CONFIG", value) : (value ?? {});
@@ -60,9 +60,9 @@ export function readEdgeConfig(value: unknown): EdgeConfig {
 }
 
 /**
- * The credentials in the secret `PUSH_CREDENTIALS`, JSON or its text: a list, or one hash or several by cluster id. None where it
+ * The credentials in the secret `PUSH_CREDENTIALS`, JSON or its text: a list, or one or more hashes by cluster id. None if it
  * is not set.
- * @throws {UsageError} naming what is wrong by its place, without any value
+ * @throws {UsageError} with the place of each error, without any value
  */
 export function readPushCredentials(value: unknown, variable = "PUSH_CREDENTIALS"): EdgePushCredential[] {
   const given = typeof value === "string" ? fromText(variable, value) : (value ?? []);
@@ -73,9 +73,9 @@ export function readPushCredentials(value: unknown, variable = "PUSH_CREDENTIALS
 const VARIABLE = /^PUSH_CREDENTIALS(?:_[A-Z0-9_]+)?$/;
 
 /**
- * The credentials in `PUSH_CREDENTIALS` and in `PUSH_CREDENTIALS_2`, `PUSH_CREDENTIALS_EU` and so on together: hosts bound the length of
+ * The credentials in `PUSH_CREDENTIALS` and in `PUSH_CREDENTIALS_2`, `PUSH_CREDENTIALS_EU` and so on together: hosts limit the length of
  * one variable (Cloudflare: 5 KB, which are some 60 clusters).
- * @throws {UsageError} as `readPushCredentials`
+ * @throws {UsageError} like `readPushCredentials`
  */
 export function readAllPushCredentials(environment: object): EdgePushCredential[] {
   return Object.entries(environment).flatMap(([name, value]) =>
@@ -103,7 +103,7 @@ function fromText(variable: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The text is not repeated: it may hold a secret.
+    // The text may be a secret, so the message does not repeat it.
     throw new UsageError(`${variable}: is not JSON`);
   }
 }

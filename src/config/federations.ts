@@ -7,12 +7,12 @@ import type { FederationOptions } from "../zone/options.ts";
 import { UsageError } from "./values/usage-error.ts";
 import { AddressRangeText, ZoneName } from "./values/values.ts";
 
-/** The zone of a federation for clients in its clusters, as the specification has it. */
+/** The specification's zone of a federation for clients in its clusters. */
 export const FEDERATION_ZONE = "federation";
 /** The codes for local and experimental use (RFC 6891 section 9). */
 const LAST_LOCAL_OPTION = 65534;
 
-/** A federation that is answered from what clusters push. */
+/** A federation whose answers come from pushed snapshots. */
 export const Federation = z.strictObject({
   name: FederationName,
   /** For clients in the clusters; false for none. */
@@ -23,13 +23,13 @@ export const Federation = z.strictObject({
 
 export type Federation = z.infer<typeof Federation>;
 
-/** How the source cluster of a query is known, beside path and credential. */
+/** How the source cluster of a query is determined, beside path and credential. */
 export const SourceCluster = z.strictObject({
   /** The EDNS(0) option code. */
   option: z.int().min(SOURCE_CLUSTER_OPTION).max(LAST_LOCAL_OPTION).default(SOURCE_CLUSTER_OPTION),
-  /** The cluster that the gateway runs in: who asks through a stub zone and names no other. */
+  /** The cluster that the gateway runs in: the source cluster of forwarded queries without another one. */
   self: ClusterId.optional(),
-  /** Clients whose option counts without a credential. */
+  /** Clients that may use the option without a credential. */
   trusted: z
     .array(z.strictObject({ clusterId: ClusterId, addresses: z.array(AddressRangeText).min(1).max(1000) }))
     .max(10_000)
@@ -37,7 +37,7 @@ export const SourceCluster = z.strictObject({
 });
 
 const StubUpstream = z.strictObject({
-  /** Scheme, host and port: every name server with that origin is reached with these. */
+  /** Scheme, host and port of the name servers that these settings are for. */
   origin: z
     .url({ protocol: /^https$/ })
     .refine(
@@ -48,10 +48,10 @@ const StubUpstream = z.strictObject({
   tokenFile: z.string().min(1).optional(),
 });
 
-/** Stub zones: what they are below, and how their name servers are asked. */
+/** Stub zones: their parent zones, and the connections to their name servers. */
 export const Stub = z
   .strictObject({
-    /** Beside the zones and domains of `federations`. */
+    /** Further parent zones, beside the zones and domains of `federations`. */
     zones: z.array(ZoneName).max(100).default([FEDERATION_ZONE]),
     federations: z.int().min(1).max(10_000).default(100),
     queriesInFlight: z.int().min(1).max(100_000).default(1000),
@@ -64,7 +64,7 @@ export const Stub = z
     "must have serverMilliseconds <= totalMilliseconds",
   );
 
-/** The federations as the zone stage takes them. */
+/** The federations in the form of the zone stage. */
 export function federationOptions(federations: readonly z.infer<typeof Federation>[]): FederationOptions[] {
   return federations.map(({ name, zone, domain }) => ({
     name,
@@ -73,7 +73,7 @@ export function federationOptions(federations: readonly z.infer<typeof Federatio
   }));
 }
 
-/** The zones that stub zones are below, each once. */
+/** The distinct parent zones of stub zones. */
 export function stubZoneNames(
   stub: z.infer<typeof Stub>,
   federations: readonly z.infer<typeof Federation>[],
@@ -82,7 +82,7 @@ export function stubZoneNames(
   return [...new Set([...stub.zones, ...served].filter((zone) => zone !== undefined).map(canonical))];
 }
 
-/** @throws {UsageError} where two kinds of zones have the same name, or two federations */
+/** @throws {UsageError} if two kinds of zones, or two federations, have the same name */
 export function checkFederations(
   federations: readonly z.infer<typeof Federation>[],
   zones: readonly string[],

@@ -7,12 +7,12 @@ const count = (least: number, most: number) => z.int().min(least).max(most);
 const seconds = count;
 const milliseconds = count;
 
-/** What a name outside every zone gets. */
+/** The answer to a name out of zone. */
 export const OutsideZones = z.enum(["refuse", "nxdomain", "forward"]);
 
-/** First segments of paths that are something else. */
+/** First segments of paths with another use. */
 const TAKEN = ["api", "federations", "healthz", "metrics", "readyz", "setup", "tokens"];
-/** Paths whose policy may be set, but below which no DNS resource can be added. */
+/** Paths whose policy may be set, but that have no further DNS resources below. */
 const ENDS = ["/clusters", "/resolve"];
 
 const PathText = z
@@ -29,7 +29,7 @@ const PathText = z
   );
 
 /**
- * Paths with a policy of their own: /dns-query, /resolve, /clusters (what is below it), or any other one, which becomes a DNS
+ * Paths with a policy of their own: /dns-query, /resolve, /clusters (the paths below it), or any other path, which becomes a DNS
  * resource like /dns-query.
  */
 export const Paths = z
@@ -63,11 +63,11 @@ const inFull = <Shape extends z.ZodObject>(upstream: Shape) =>
   z.preprocess((value) => (typeof value === "string" ? { server: value } : value), upstream);
 
 const trust = {
-  /** Whether it may give any name a private address. */
+  /** Whether its answers may give any name a private address. */
   privateAddresses: z.boolean().default(false),
 };
 
-/** An upstream that every host can ask. */
+/** An upstream that every host can query. */
 const EdgeUpstream = inFull(
   z.strictObject({ server: HttpsNameserver, name: UpstreamName.optional(), ...trust }),
 );
@@ -76,7 +76,7 @@ const NodeUpstream = inFull(
   z.strictObject({
     server: Nameserver,
     name: UpstreamName.optional(),
-    /** Addresses of the host in the URL, so that nobody has to be asked for them. */
+    /** Addresses of the URL's host, so that it needs no look-up. */
     addresses: z
       .array(z.string().refine((text) => usableAddress(text) !== undefined, "must be an IP address"))
       .max(20)
@@ -95,7 +95,7 @@ const Cache = z
     minimumTtlSeconds: seconds(0, 3600).default(0),
     maximumTtlSeconds: seconds(1, 604_800).default(86_400),
     maximumNegativeTtlSeconds: seconds(1, 86_400).default(3600),
-    /** How long after its TTL an answer may be given where no newer one can be had (RFC 8767 section 5: 1 to 3 days). */
+    /** How long an expired answer may be used if no newer one is available (RFC 8767 section 5: 1 to 3 days). */
     staleSeconds: seconds(0, 604_800).default(86_400),
   })
   .refine(
@@ -104,30 +104,30 @@ const Cache = z
   );
 
 const Clients = z.strictObject({
-  /** Who may use upstreams, by address; everybody unless told. */
+  /** Addresses of clients that may use upstreams. Default: all. */
   allowed: z.array(AddressRangeText).min(1).max(1000).optional(),
-  /** Of one client: an IPv4 address, or a /64. Only what is not in the cache counts; 0 for any number. */
+  /** The rate of one client: an IPv4 address, or a /64. Only queries that are not in the cache count; 0 for no limit. */
   queriesPerSecond: count(0, 1_000_000).default(50),
   burst: count(1, 1_000_000).default(500),
-  /** Addresses that stand for many clients. */
+  /** Addresses with many clients behind them, which have no limit. */
   exempt: z.array(AddressRangeText).max(1000).default(["127.0.0.0/8", "::1"]),
 });
 
 const shared = {
   serverMilliseconds: milliseconds(1, 60_000).default(3000),
   totalMilliseconds: milliseconds(1, 60_000).default(5000),
-  /** When the next upstream is asked because the first one is slow; 0 for never. */
+  /** The time after which a query to a slow upstream also goes to the next one; 0 for never. */
   hedgeMilliseconds: milliseconds(0, 60_000).default(300),
   queriesInFlight: count(1, 100_000).default(1000),
-  /** The longest answer of an upstream that is taken, in octets. */
+  /** The longest accepted answer of an upstream in bytes. */
   answerBytes: count(512, 65_535).default(16_384),
   cache: Cache.prefault({}),
   clients: Clients.prefault({}),
   locallyServed: z
     .strictObject({
-      /** Zones whose names do not exist for clients, beside those that nobody should forward. */
+      /** Further zones whose names get NXDOMAIN, beside the locally served zones. */
       also: z.array(ZoneName).max(1000).default([]),
-      /** Zones that are forwarded although nobody else should. */
+      /** Locally served zones that are forwarded nevertheless. */
       except: z.array(ZoneName).max(1000).default([]),
     })
     .prefault({}),
@@ -136,7 +136,7 @@ const shared = {
     .strictObject({
       also: z.array(AddressRangeText).max(1000).default([]),
       except: z.array(AddressRangeText).max(1000).default([]),
-      /** Domains whose names may have them, and lead to names of the gateway's zones. */
+      /** Domains whose names may have them, and CNAME targets in the gateway's zones. */
       names: z.array(ZoneName).max(1000).default([]),
     })
     .prefault({}),
@@ -153,7 +153,7 @@ const distinct = ({ upstreams }: { upstreams: readonly { server: string; name?: 
   new Set(upstreams.map(upstreamName)).size === upstreams.length;
 const DISTINCT = "must have upstreams with different names: give them `name`";
 
-/** Forwarding on hosts that have `fetch` and nothing else. */
+/** Forwarding on hosts that only have `fetch`. */
 export const EdgeForward = z
   .strictObject({ upstreams: upstreamsOf(EdgeUpstream), ...shared })
   .refine(inOrder, IN_ORDER)
@@ -165,7 +165,7 @@ export const Forward = z
   .strictObject({
     upstreams: upstreamsOf(NodeUpstream),
     ...shared,
-    /** Letters of names in random case, over plain DNS. */
+    /** Whether names have random case over plain DNS. */
     randomizeCase: z.boolean().default(true),
   })
   .refine(inOrder, IN_ORDER)
@@ -176,7 +176,7 @@ export type Forward = z.infer<typeof Forward>;
 export type EdgeForward = z.infer<typeof EdgeForward>;
 export type OutsideZones = z.infer<typeof OutsideZones>;
 
-/** What an upstream is called in answers, logs and metrics. The path of a URL may be a secret and is left out. */
+/** The name of an upstream in answers, logs and metrics, without a URL's path, which may be a secret. */
 export function upstreamName({
   server,
   name,
@@ -189,7 +189,7 @@ export function upstreamName({
   return place?.kind === "https" ? place.url.host : server;
 }
 
-/** The settings that say what names outside the zones get. */
+/** The settings of answers to names out of zone. */
 export interface OutsideSettings {
   readonly outsideZones: OutsideZones;
   readonly paths: readonly { readonly path: string; readonly outsideZones: OutsideZones }[];
@@ -198,7 +198,7 @@ export interface OutsideSettings {
 
 type Listening = { readonly listen: readonly { readonly outsideZones?: OutsideZones | undefined }[] };
 
-/** Refuses a configuration that forwards names and does not say to whom. */
+/** Rejects a configuration that forwards names without an upstream. */
 export function requireUpstreams(
   settings: OutsideSettings & { readonly dns?: Listening; readonly dot?: Listening },
   context: z.RefinementCtx,
@@ -225,7 +225,7 @@ export function forwardsAnywhere(
   return [outsideZones, ...paths.map((path) => path.outsideZones), ...listeners].includes("forward");
 }
 
-/** What the gateway itself says to names outside its zones: it cannot forward. */
+/** The gateway's own answer to names out of zone, which cannot be `forward`. */
 export function givenPolicy(outsideZones: OutsideZones): "refuse" | "nxdomain" {
   return outsideZones === "nxdomain" ? "nxdomain" : "refuse";
 }

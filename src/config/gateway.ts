@@ -20,7 +20,7 @@ const PUBLIC_URL = "must be https://HOST or https://HOST:PORT, such as https://d
 const Lease = z
   .strictObject({
     minimumSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.lease.minimumSeconds),
-    /** Where a worker names none. */
+    /** The lease of workers that request none. */
     defaultSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.lease.defaultSeconds),
     maximumSeconds: seconds(1, 86_400).default(DEFAULT_GATEWAY_LIMITS.lease.maximumSeconds),
   })
@@ -30,37 +30,37 @@ const Lease = z
     "must have minimumSeconds <= defaultSeconds <= maximumSeconds",
   );
 
-/** Bounds that hold on every host. */
+/** Limits on every host. */
 export const gatewayLimits = {
   queryBytes: count(12, 65_535).default(65_535),
   clusters: count(1, 10_000).default(DEFAULT_GATEWAY_LIMITS.clusters),
-  /** One cluster's snapshot as JSON. */
+  /** The size of one cluster's snapshot as JSON. */
   snapshotCharacters: count(1024, 2 ** 29).default(DEFAULT_GATEWAY_LIMITS.snapshotCharacters),
   ...snapshotBounds,
-  /** After how many seconds without it in the answers a push makes them stale. */
+  /** Answers without a push are stale this many seconds after it. */
   pushDelaySeconds: seconds(1, 3600).default(DEFAULT_GATEWAY_LIMITS.pushDelaySeconds),
   ...pushLimits,
 };
 
-/** The settings that every host has: what is answered, and how. */
+/** The settings of every host. */
 export const gatewaySettings = {
-  /** The first is canonical: PTR targets are in it. `clusterset.local` is served even where it is not listed. */
+  /** The first is canonical: PTR targets are in it. `clusterset.local` is served even if it is not listed. */
   zones: z.array(ZoneName).max(100).default([]),
   federations: z.array(Federation).max(100).default([]),
   sourceCluster: SourceCluster.prefault({}),
   location: Location.prefault({ source: "off" }),
-  /** Who a client is, and how much each may ask for. */
+  /** How clients are identified, and the limits of each. */
   clients: EdgeClients.prefault({}),
-  /** What a name outside every zone gets. */
+  /** The answer to a name out of zone. */
   outsideZones: OutsideZones.default("refuse"),
   paths: Paths,
-  /** Where a ClusterSetIP service's addresses come from for askers outside every cluster: the first that has any. */
+  /** Sources of a ClusterSetIP service's addresses for clients outside every cluster; the first with an address counts. */
   outsideOrder: z
     .array(z.enum(["ClusterSetIP", "LoadBalancer", "Endpoint"]))
     .min(1)
     .max(3)
     .default([...DEFAULT_OUTSIDE_ORDER]),
-  /** Of `ns.dns.<zone>`, by which a parent zone delegates. Default: none, or where the gateway itself answers plain DNS to everybody. */
+  /** Addresses of `ns.dns.<zone>`, for delegation by a parent zone. Default: those on which the gateway answers public plain DNS. */
   nameServerAddresses: z.array(IpAddress).max(20).optional(),
   ttlSeconds: seconds(0, 3600).default(5),
   negativeTtlSeconds: seconds(0, 3600).default(5),
@@ -72,15 +72,15 @@ export const gatewaySettings = {
   lease: Lease.prefault({}),
   /** One line for each push, registration and transfer (docs/reference/audit-log.md). */
   audit: EdgeAudit.prefault({}),
-  /** Where clients reach the gateway; unless given, pages take the address that they were asked by. */
+  /** The gateway's URL for clients. Default: pages use the address of their request. */
   publicUrl: z
     .url({ protocol: /^https$/, error: PUBLIC_URL })
     .refine((text) => URL.canParse(text) && new URL(text).href === `${new URL(text).origin}/`, PUBLIC_URL)
     .optional(),
-  /** The pages for people: `/`, `/setup` and those that they lead to. */
+  /** The pages for people: `/`, `/setup` and the pages that they link to. */
   pages: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),
   /**
-   * Web origins whose scripts may read answers; `*` is for the answers of the rule `public` alone. Default: `*`, but none where only
+   * Web origins whose scripts may read answers; `*` counts for answers of the rule `public` only. Default: `*`, but none if only
    * the network admits clients.
    */
   cors: z

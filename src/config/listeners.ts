@@ -12,16 +12,16 @@ const count = (least: number, most: number) => z.int().min(least).max(most);
 const ADDRESS_RULE =
   "must be an IP address and a port, such as 127.0.0.1:5353, [::1]:5353, localhost:5353, or :53 for every address";
 
-/** An address to listen on, with the view of those who ask there; in short the address alone. */
+/** An address to listen on, with the view of its clients. The short form is the address alone. */
 const Listen = z.preprocess(
   (value) => (typeof value === "string" ? { address: value } : value),
   z.strictObject({
     address: z.string(ADDRESS_RULE).refine(isPlace, ADDRESS_RULE),
-    /** The cluster that everybody who asks here asks as. */
+    /** The cluster whose view all clients have here. */
     view: ClusterId.optional(),
-    /** The rule of `access.rules` whose scope everybody who asks here has. Default: what everybody sees. */
+    /** The rule of `access.rules` that admits all clients here. Default: the public rule. */
     rule: z.string().min(1).max(63).optional(),
-    /** What names outside every zone get here. Default: what they get everywhere. */
+    /** The answers to names out of zone here. Default: those of the setting `outOfZone`. */
     outsideZones: OutsideZones.optional(),
   }),
 );
@@ -29,18 +29,18 @@ const Listen = z.preprocess(
 const streamLimits = {
   connections: count(1, 1_000_000).default(1000),
   connectionsPerClient: count(1, 1_000_000).default(100),
-  /** Queries of one connection that wait for other name servers. */
+  /** The most queries of one connection that wait for other name servers. */
   queriesPerConnection: count(1, 65_536).default(100),
-  /** A connection without a whole query for so long is closed. */
+  /** A connection without a complete query is closed after this time. */
   idleSeconds: seconds(1, 3600).default(30),
 };
 
 const RateLimit = z.strictObject({
-  /** UDP answers to one network of clients (/24, /56); 0 for any number. */
+  /** The rate of UDP answers to one network of clients (/24, /56); 0 for no limit. */
   answersPerSecond: count(0, 1_000_000).default(100),
-  /** Answers that such a network may take at once after a pause. */
+  /** The burst of answers to such a network. */
   burst: count(1, 10_000_000).default(500),
-  /** Every so many queries beyond the limit get a truncated answer, the others none; 0 for none at all. */
+  /** Above the limit, one in this many queries gets a truncated answer, the others none; 0 for no answers. */
   slip: count(0, 100).default(2),
   /** Networks without a limit. */
   exempt: z.array(AddressRangeText).max(1000).default(NEAR_NETWORKS),
@@ -49,7 +49,7 @@ const RateLimit = z.strictObject({
 /** Plain DNS over UDP and TCP. */
 export const Dns = z.strictObject({
   listen: z.array(Listen).max(100).default([]),
-  /** The longest UDP answer in octets. DNS Flag Day 2020: 1232 passes nearly every network in one piece. */
+  /** The longest UDP answer in bytes. DNS Flag Day 2020: 1232 passes nearly every network in one piece. */
   payloadBytes: count(512, 4096).default(1232),
   rateLimit: RateLimit.prefault({}),
   ...streamLimits,
@@ -60,15 +60,15 @@ export const Dot = z.strictObject({ listen: z.array(Listen).max(100).default([])
 
 const port = z.int().min(1).max(65_535);
 
-/** The encrypted resolver that clients of the others are told of (RFC 9462). */
+/** The encrypted resolver that clients of plain DNS can discover (RFC 9462). */
 export const Ddr = z.strictObject({
-  /** The name that its certificate holds; nothing is told without one. */
+  /** The name in its certificate; without it there is no designated resolver. */
   name: ZoneName.optional(),
-  /** Needed where the name is in a zone of the gateway: then nobody else can tell them. */
+  /** Required if the name is in a zone of the gateway: then no other name server has its addresses. */
   addresses: z.array(IpAddress).max(20).default([]),
-  /** Where clients reach DNS over HTTPS; unless told, where the gateway listens. */
+  /** The port of DNS over HTTPS for clients; default: the port on which the gateway listens. */
   httpsPort: port.optional(),
-  /** Likewise DNS over TLS, for who asks from outside every cluster. */
+  /** The port of DNS over TLS, for clients outside every cluster. */
   dotPort: port.optional(),
 });
 
@@ -77,7 +77,7 @@ export type Dot = z.infer<typeof Dot>;
 export type Ddr = z.infer<typeof Ddr>;
 export type ListenPlace = Dns["listen"][number];
 
-/** Reads the places of `--dns` or `--dot`. @throws {UsageError} naming the flag */
+/** Reads the addresses of `--dns` or `--dot`. @throws {UsageError} with the flag */
 export function readListenFlags(flag: "--dns" | "--dot", texts: readonly string[]): ListenPlace[] {
   return texts.map((text) => {
     const checked = Listen.safeParse(text);
@@ -93,7 +93,7 @@ interface NamingSettings {
   readonly access: { readonly hostNames: readonly string[] };
 }
 
-/** Names and addresses beside the host's own that a certificate should hold: for DNS over TLS, designated resolvers, and tokens in host names. */
+/** Further names and addresses for a certificate: of DNS over TLS, designated resolvers, and tokens in host names. */
 export function namesInCertificate({ dns, dot, ddr, access }: NamingSettings): string[] {
   const hosts = [...dns.listen, ...dot.listen].map(({ address }) => parseListenAddress(address).host ?? "");
   const addresses = hosts.filter((host) => usableAddress(host) !== undefined);

@@ -6,7 +6,7 @@ import { type Locality, localityView } from "../zone/locality.ts";
 import { UsageError } from "./values/usage-error.ts";
 import { AddressRangeText } from "./values/values.ts";
 
-/** Each place is one more order of shards at every name of a federation. */
+/** The most localities: each adds an order of shards to every name of a federation. */
 const MOST_LOCALITIES = 50;
 
 const NAME_A_FACT = `must have at least one of ${LOCATION_FACTS.join(", ")}`;
@@ -80,12 +80,12 @@ const Headers = z
   .strictObject({ country: headerName, continent: headerName, regionCode: headerName, colo: headerName })
   .refine((headers) => Object.keys(headers).length > 0, NAME_A_FACT);
 
-/** What the client's location decides where nothing else says who asks: nothing, unless it has a source. */
+/** How the client's location decides the view if nothing else does. Default: it does not. */
 export const Location = z.discriminatedUnion("source", [
   z.strictObject({ source: z.literal("off") }),
-  /** What Cloudflare tells a Worker of a request. */
+  /** Cloudflare's location of a Worker's request. */
   z.strictObject({ source: z.literal("cf"), rules }),
-  /** What proxies in front of the gateway say in header fields. */
+  /** Header fields of proxies in front of the gateway. */
   z.strictObject({
     source: z.literal("headers"),
     trustedProxies: z.array(AddressRangeText).min(1).max(1000),
@@ -97,12 +97,12 @@ export const Location = z.discriminatedUnion("source", [
 
 type Location = z.infer<typeof Location>;
 
-/** The setting as the HTTP application takes it. */
+/** The setting in the form of the HTTP application. */
 export function locationSettings(location: Location): LocationSettings | undefined {
   return location.source === "off" ? undefined : location;
 }
 
-/** The places that the rules name, each once. */
+/** The distinct localities of the rules. */
 export function locationLocalities(location: Location): Locality[] {
   return location.source === "off" ? [] : localitiesOf(location.rules);
 }
@@ -112,7 +112,7 @@ function localitiesOf(list: readonly z.infer<typeof Rule>[]): Locality[] {
   return [...new Map(localities.map((locality) => [localityView(locality), locality])).values()];
 }
 
-/** @throws {UsageError} where the location would come from Cloudflare, which tells it to nothing but Workers */
+/** @throws {UsageError} if the source is Cloudflare, which reports a location only to Workers */
 export function checkLocationFromHeaders(location: Location): void {
   if (location.source === "cf")
     throw new UsageError(
@@ -121,8 +121,8 @@ export function checkLocationFromHeaders(location: Location): void {
 }
 
 /**
- * @throws {UsageError} where a second proxy would have to be checked: on serverless hosts the address that stands for the
- * socket's may be the last entry of X-Forwarded-For itself
+ * @throws {UsageError} if requests pass more than one proxy: on serverless hosts the address that replaces the
+ * socket's may itself be the last entry of X-Forwarded-For
  */
 export function checkOneHop(location: Location): void {
   if (location.source === "headers" && location.hops > 1)

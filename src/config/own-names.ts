@@ -25,21 +25,21 @@ export function ownNames({
   };
 }
 
-/** Where everybody on the Internet can ask by plain DNS: the addresses of listeners on port 53 that answer as `/dns-query` does. */
+/** The public addresses of plain DNS: of listeners on port 53 with the same answers as `/dns-query`. */
 function publicAddresses({ listen }: ServeConfig["dns"]): string[] {
   const hosts = listen.flatMap(({ address, view, rule }) => {
     const { host, port } = parseListenAddress(address);
     return host !== undefined && port === DNS_PORT && view === undefined && rule === undefined ? host : [];
   });
   return [...new Set(hosts)].filter((host) => {
-    const octets = usableAddress(host);
-    return octets !== undefined && !NEAR.some((range) => isInRange(octets, range));
+    const address = usableAddress(host);
+    return address !== undefined && !NEAR.some((range) => isInRange(address, range));
   });
 }
 
 /**
- * A designated resolver in a zone of the gateway has its addresses there, since nobody else answers for the name.
- * @throws {UsageError} where there are none, or where the name is among those of services
+ * If the designated resolver's name is in a zone of the gateway, the gateway answers with its addresses.
+ * @throws {UsageError} if it has no addresses, or if its name could be that of a service
  */
 export function checkDesignatedName({
   ddr,
@@ -64,7 +64,7 @@ export function checkDesignatedName({
   }
 }
 
-/** The zones to serve without doubles. `clusterset.local` is canonical unless it is listed further back. */
+/** The distinct zones to serve. `clusterset.local` is canonical unless it is listed after another zone. */
 export function withAlwaysServed(zones: readonly string[]): string[] {
   const names = zones.map((zone) => zone.replace(/\.$/, "").toLowerCase());
   return [...new Set(names.includes(ALWAYS_SERVED) ? names : [ALWAYS_SERVED, ...names])];

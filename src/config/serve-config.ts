@@ -14,7 +14,7 @@ const Tls = z
   .strictObject({
     certificateFile: z.string().min(1).optional(),
     keyFile: z.string().min(1).optional(),
-    /** Certificates in PEM of the authorities whose clients may register federations, or push where a credential names them. */
+    /** Certificates in PEM of the authorities for clients that register federations, and for credentials that are certificates. */
     clientCaFile: z.string().min(1).optional(),
   })
   .refine(
@@ -38,11 +38,11 @@ const Settings = z.strictObject({
   stub: Stub.prefault({}),
   forward: Forward,
   push: z.strictObject({ credentials: z.array(PushCredential).max(10_000).default([]) }).prefault({}),
-  /** Who may take over images, as a secondary does (docs/reference/transfer.md). */
+  /** The credentials of secondaries (docs/reference/transfer.md). */
   transfer: z
     .strictObject({
       credentials: z.array(TransferCredential).max(10_000).default([]),
-      /** The key that states and images are signed with. Without it they are not. */
+      /** The key that signs states and images. Default: they are not signed. */
       keyFile: z.string().min(1).optional(),
     })
     .prefault({}),

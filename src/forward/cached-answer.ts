@@ -6,27 +6,27 @@ import type { Query } from "../resolve/query.ts";
 import { negativeTtl, outcomeOf, type UpstreamAnswer, validTtl } from "./upstreams/upstream-answer.ts";
 import type { UpstreamReply } from "./upstreams/upstream-group.ts";
 
-/** Bounds on how long answers are kept, in seconds. */
+/** Bounds on the TTLs of cached answers, in seconds. */
 export interface TtlBounds {
-  /** Smaller TTLs of records are raised to this. */
+  /** The smallest TTL of a record; smaller ones are raised. */
   readonly minimumTtlSeconds: number;
   readonly maximumTtlSeconds: number;
-  /** For answers that say that there is nothing (RFC 2308 section 5). */
+  /** The longest TTL of negative answers (RFC 2308 section 5). */
   readonly maximumNegativeTtlSeconds: number;
 }
 
-/** How long a failure is kept, in seconds: long enough to end a storm, shorter than anybody waits (RFC 9520 section 3.2, RFC 2308 section 7). */
+/** The TTL of a failure, in seconds: long enough to end a storm, shorter than clients wait (RFC 9520 section 3.2, RFC 2308 section 7). */
 const FAILURE_SECONDS = 5;
 /** The TTL of every record of a stale answer, in seconds (RFC 8767 section 4). */
 const STALE_TTL_SECONDS = 30;
-/** What an object with its arrays takes beside the octets of the answer, about. */
+/** The approximate size of an object and its arrays beside the bytes of the answer. */
 const OVERHEAD_BYTES = 400;
 const NO_RECORDS = new Uint8Array(0);
 
-/** When somebody was asked in vain, in the milliseconds of the clock. */
+/** A failed attempt to get an answer, in milliseconds of the clock. */
 export interface FailedCheck {
   readonly at: number;
-  /** Whether nobody answered at all, rather than that something else than an answer was said. */
+  /** Whether no upstream answered at all, rather than with an error. */
   readonly isSilence: boolean;
 }
 
@@ -37,17 +37,17 @@ interface Kept {
   readonly rcode: number;
   readonly extendedError: number;
   readonly isTruncated: boolean;
-  /** Where each record's TTL stands in `bytes`. */
+  /** The offset of each record's TTL in `bytes`. */
   readonly ttlAt: Uint32Array;
   readonly lifetimeSeconds: number;
   readonly isFailure: boolean;
 }
 
-/** An answer of an upstream, as often as it is asked for: its TTLs count down, and everything of the client is put in anew. */
+/** A cached answer of an upstream. For each client its TTLs count down, and ID, name and OPT record are the client's. */
 export class CachedAnswer {
-  /** Who gave it; undefined where nobody answered. */
+  /** The name of the upstream; undefined if none answered. */
   readonly upstream: string | undefined;
-  /** The last attempt to get a newer one, which failed. */
+  /** The last failed attempt to get a newer answer. */
   failedCheck: FailedCheck | undefined;
   readonly #kept: Kept;
   readonly #storedAt: number;
@@ -58,16 +58,16 @@ export class CachedAnswer {
     this.#storedAt = now;
   }
 
-  /** Takes over what an upstream said. @param now milliseconds of a clock that never goes back */
+  /** Stores the reply of an upstream. @param now milliseconds of a monotonic clock */
   static of({ answer, upstream }: UpstreamReply, bounds: TtlBounds, now: number): CachedAnswer {
     const { rcode, truncated } = answer;
-    // A part of a larger buffer would keep all of it.
+    // A view of a larger buffer would keep all of it.
     const bytes = new Uint8Array(answer.bytes.subarray(0, answer.recordsEnd));
     const counts = [answer.answers, answer.authorities, answer.additionals] as const;
     const { ttlAt, smallestTtl } = boundTtls(bytes, counts, bounds);
     const isFailure = rcode !== ResponseCode.NOERROR && rcode !== ResponseCode.NXDOMAIN;
     const { extendedError } = answer;
-    // An answer of which nothing was left has no TTL.
+    // An answer without remaining records has no TTL.
     const isBlocked = extendedError === ExtendedError.BLOCKED && counts[0] + counts[1] === 0;
     const lifetimeSeconds = isFailure || isBlocked ? FAILURE_SECONDS : truncated ? 0 : smallestTtl;
     const kept = {
@@ -83,7 +83,7 @@ export class CachedAnswer {
     return new CachedAnswer(kept, upstream, now);
   }
 
-  /** Nobody answered. */
+  /** An answer for a query that no upstream answered. */
   static failed(now: number): CachedAnswer {
     const kept: Kept = {
       bytes: NO_RECORDS,
@@ -98,22 +98,22 @@ export class CachedAnswer {
     return new CachedAnswer(kept, undefined, now);
   }
 
-  /** Whether it says that there was no answer, whatever the reason. */
+  /** Whether it is an error rather than an answer. */
   get isFailure(): boolean {
     return this.#kept.isFailure;
   }
 
-  /** Whether anybody may be given it later. */
+  /** Whether it may be cached. */
   get isCacheable(): boolean {
     return this.#kept.lifetimeSeconds > 0;
   }
 
-  /** Octets that it takes, about. */
+  /** The approximate size in bytes. */
   get size(): number {
     return this.#kept.bytes.length + this.#kept.ttlAt.byteLength + OVERHEAD_BYTES;
   }
 
-  /** Whole seconds since it came. */
+  /** The age in whole seconds. */
   ageAt(now: number): number {
     return Math.floor((now - this.#storedAt) / 1000);
   }
@@ -122,13 +122,13 @@ export class CachedAnswer {
     return now < this.#storedAt + this.#kept.lifetimeSeconds * 1000;
   }
 
-  /** Whether it may be given though it is no longer fresh (RFC 8767). */
+  /** Whether it may be used although it is no longer fresh (RFC 8767). */
   isStaleAt(now: number, mostMilliseconds: number): boolean {
     const { isFailure, lifetimeSeconds } = this.#kept;
     return !isFailure && now < this.#storedAt + lifetimeSeconds * 1000 + mostMilliseconds;
   }
 
-  /** The answer to a client's own query: its ID, its spelling of the name, an OPT record only where it sent one; RA, and neither AA nor AD. */
+  /** The answer to a client's query: with its ID, its case of the name, and an OPT record if it has one; with RA, and without AA and AD. */
   answer(message: Uint8Array, query: Query, now: number, isStale: boolean): Answer {
     const { bytes, counts, rcode, isTruncated, isFailure, ttlAt, lifetimeSeconds } = this.#kept;
     const age = this.ageAt(now);
@@ -157,13 +157,13 @@ export class CachedAnswer {
   }
 }
 
-/** Says that recursion is available (RFC 1035 section 4.1.1). */
+/** Sets RA, recursion available (RFC 1035 section 4.1.1). */
 export function withRecursion(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   bytes[3] = bytes[3]! | HeaderFlag.RA;
   return bytes;
 }
 
-/** An answer that is not kept, with its TTLs within bounds. */
+/** An answer that is not cached, with its TTLs limited to the bounds. */
 export function withBoundedTtls(answer: UpstreamAnswer, bounds: TtlBounds): UpstreamAnswer {
   const bytes = answer.bytes.slice(0, answer.recordsEnd);
   const counts = [answer.answers, answer.authorities, answer.additionals] as const;
@@ -172,8 +172,8 @@ export function withBoundedTtls(answer: UpstreamAnswer, bounds: TtlBounds): Upst
 }
 
 /**
- * Puts TTLs within their bounds. The smallest one is that of the records that answer, or the negative TTL (RFC 2308 section 5); 0 where
- * neither is there, since an answer that says nothing without a SOA record must not be kept.
+ * Limits TTLs to the bounds. The smallest one is that of the answering records, or the negative TTL (RFC 2308 section 5); 0 without
+ * either, since a negative answer without a SOA record must not be cached.
  */
 function boundTtls(
   bytes: Uint8Array,

@@ -1,8 +1,8 @@
-/** Where the time of forwarding comes from. */
+/** The clock of forwarding. */
 export interface ForwardClock {
-  /** Milliseconds that never go back. */
+  /** Monotonic milliseconds. */
   now(): number;
-  /** Runs something once, later; gives back what stops it. */
+  /** Runs a function once, later. @returns a function that cancels it */
   setTimer(milliseconds: number, run: () => void): () => void;
 }
 

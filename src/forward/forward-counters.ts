@@ -1,9 +1,9 @@
 import type { DropReason } from "./scrub/judge-records.ts";
 
 /**
- * What became of a query for a name outside our zones: answered from the cache, by an upstream (or along with a query that
- * waited for the same), from the cache though it was too old, from a locally served zone; or not, since its client asks too much, too many wait
- * already, or the client may not use upstreams.
+ * The outcome of a query for a name out of zone: answered from the cache, by an upstream (alone or together with an equal query),
+ * from a stale cache entry, from a locally served zone; or rejected, because its client exceeds its limit, too many queries are
+ * pending, or the client may not use upstreams.
  */
 export type ForwardResult =
   | "hit"
@@ -20,20 +20,20 @@ export const EXCHANGE_BOUNDS: readonly number[] = [
   0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ];
 
-/** What one upstream did. */
+/** The counts of one upstream. */
 export interface UpstreamCount {
-  /** Answers by duration: one count for each bound (not cumulative), and one for those that took longer. */
+  /** Answers by duration: one count for each bound (not cumulative), and one for longer durations. */
   readonly buckets: Float64Array;
-  /** Seconds of all answers together. */
+  /** The sum of the durations of all answers, in seconds. */
   sum: number;
   failures: number;
 }
 
-/** Counts as plain numbers; whoever exports metrics reads them when asked. */
+/** Counts as plain numbers; the metrics exporter reads them on demand. */
 export class ForwardCounters {
   readonly results = new Map<ForwardResult, number>();
   readonly upstreams = new Map<string, UpstreamCount>();
-  /** Records of answers that were left out, by reason. */
+  /** Removed records of answers, by reason. */
   readonly droppedRecords = new Map<DropReason, number>();
   hedges = 0;
 

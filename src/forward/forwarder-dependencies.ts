@@ -8,59 +8,59 @@ import type { Upstream } from "./upstreams/upstream.ts";
 import type { UpstreamLimits } from "./upstreams/upstream-group.ts";
 import type { OnUpstreamChange } from "./upstreams/upstream-health.ts";
 
-/** How answers of upstreams are kept. */
+/** The settings of the cache. */
 export interface CacheSettings extends TtlBounds {
-  /** Octets of all answers together, about. */
+  /** The approximate size of all answers together. */
   readonly bytes: number;
-  /** How many audiences share them. Default: 1. */
-  readonly audiences?: number;
-  /** How long an answer may be given after its TTL where no newer one can be had (RFC 8767); 0 for not at all. */
+  /** The number of access rules, which have a cache each. Default: 1. */
+  readonly rules?: number;
+  /** How long an expired answer may be used if no newer one is available (RFC 8767); 0 for never. */
   readonly staleSeconds: number;
 }
 
-/** How much one client may ask of upstreams. */
+/** The limit on the queries of one client to upstreams. */
 export interface ClientLimits {
   /** Questions that are not in the cache; 0 for any number. */
   readonly queriesPerSecond: number;
-  /** Such questions at once after a pause. */
+  /** Such questions in one burst. */
   readonly burst: number;
   /** Addresses without a limit, such as a proxy's. */
   readonly exempt: readonly AddressRange[];
 }
 
-/** Bounds and settings of forwarding. */
+/** Settings and limits of forwarding. */
 export interface ForwarderSettings {
   readonly limits: UpstreamLimits & {
-    /** Questions that wait for upstreams at the same time. */
+    /** Pending questions. */
     readonly queriesInFlight: number;
   };
   readonly cache: CacheSettings;
   readonly clients: ClientLimits;
 }
 
-/** What of the answers of upstreams is not believed. */
+/** The settings of scrubbing. */
 export interface ScrubSettings extends Pick<ScrubRules, "isOurs"> {
   readonly privateAddresses: PrivateAddresses;
   /** Names of upstreams that may give any name a private address. */
   readonly trustedUpstreams: ReadonlySet<string>;
 }
 
-/** What a forwarder is put together from. */
+/** The parts of a forwarder. */
 export interface ForwarderDependencies {
   /** In the order of preference. */
   readonly upstreams: readonly Upstream[];
-  /** What of an answer is not believed. */
+  /** Decides which records of an answer are removed. */
   readonly scrubbing: ScrubSettings;
   readonly settings: ForwarderSettings;
   readonly counters?: ForwardCounters;
-  /** Told when an upstream stops answering (with the error), and when it answers again. */
+  /** Called when an upstream stops answering (with the error), and when it answers again. */
   readonly onUpstreamChange?: OnUpstreamChange;
   readonly clock?: ForwardClock;
   /**
-   * Whether a query may wait for the exchange that another one has started. Not where a request cannot wait for what belongs to
-   * another one, as in a Worker outside of Durable Objects. Default: true.
+   * Whether a query may wait for the exchange of another query. In a Worker it may not, since a request cannot wait for the work of
+   * another one. Default: true.
    */
   readonly coalesce?: boolean;
-  /** Takes what goes on when its query has its answer already. Default: it just goes on, as in a process that lives. */
+  /** Runs work that continues after its query was answered. Default: nothing is needed, as in a process. */
   readonly background?: (work: Promise<unknown>) => void;
 }

@@ -2,7 +2,6 @@ import { ExtendedError, ResponseCode } from "../dns/codes.ts";
 import { ClientRate } from "../limits/client-rate.ts";
 import { answerWith } from "../resolve/faults.ts";
 import type { Query } from "../resolve/query.ts";
-import { AudienceCaches } from "./audience-caches.ts";
 import { CachedAnswer, withRecursion } from "./cached-answer.ts";
 import { type ForwardClock, monotonicClock } from "./clock.ts";
 import { ForwardCounters, type ForwardResult } from "./forward-counters.ts";
@@ -13,16 +12,17 @@ import type {
   ScrubSettings,
 } from "./forwarder-dependencies.ts";
 import type { OutsideAnswer } from "./outside-answer.ts";
+import { RuleCaches } from "./rule-caches.ts";
 import { scrubAnswer } from "./scrub/scrub-answer.ts";
 import { UpstreamGroup, type UpstreamReply } from "./upstreams/upstream-group.ts";
 import { cacheKey, upstreamQuery } from "./upstreams/upstream-query.ts";
 
-/** After this time a client that waits gets a stale answer, in milliseconds (RFC 8767 section 5, client response timer). */
+/** A waiting client gets a stale answer after this time, in milliseconds (RFC 8767 section 5, client response timer). */
 const CLIENT_RESPONSE_MILLISECONDS = 1800;
-/** Where a newer answer could not be had it is not asked for again for so long, in milliseconds (RFC 8767 section 5, failure recheck timer). */
+/** The pause after a failed attempt to refresh a stale answer, in milliseconds (RFC 8767 section 5, failure recheck timer). */
 const RECHECK_MILLISECONDS = 30_000;
 
-/** Answers from what upstreams say: out of the cache where it is fresh, else by asking them. */
+/** Answers from fresh cached answers of upstreams, else queries the upstreams. */
 export class Forwarder {
   readonly counters: ForwardCounters;
   readonly #settings: ForwarderSettings;
@@ -32,9 +32,9 @@ export class Forwarder {
   readonly #upstreams: UpstreamGroup;
   readonly #clients: ClientRate;
   readonly #scrubbing: ScrubSettings;
-  readonly #caches: AudienceCaches;
+  readonly #caches: RuleCaches;
   readonly #running = new Map<string, Promise<CachedAnswer>>();
-  /** When each question that waits was asked. */
+  /** The start of each pending question. */
   readonly #inFlight = new Set<{ readonly askedAt: number }>();
 
   constructor(dependencies: ForwarderDependencies) {
@@ -46,7 +46,7 @@ export class Forwarder {
     this.#coalesce = dependencies.coalesce ?? true;
     this.#background = dependencies.background ?? (() => {});
     this.#clients = createClientLimit(settings.clients, () => clock.now());
-    this.#caches = new AudienceCaches(settings.cache.bytes, settings.cache.audiences ?? 1);
+    this.#caches = new RuleCaches(settings.cache.bytes, settings.cache.rules ?? 1);
     const observer = {
       onChange: dependencies.onUpstreamChange ?? (() => {}),
       onExchange: (upstream: string, milliseconds: number, error: Error | undefined) =>
@@ -58,32 +58,32 @@ export class Forwarder {
     this.#upstreams = new UpstreamGroup(dependencies.upstreams, settings.limits, observer, clock);
   }
 
-  /** Answers that are kept, and the octets that they take, about. */
+  /** The number of cached answers, and their approximate size. */
   get cached(): { readonly answers: number; readonly bytes: number } {
     return this.#caches.held;
   }
 
-  /** The upstreams by name, and whether they are set aside because they failed. */
+  /** The upstreams by name, and whether they are set aside after failures. */
   states(): ReturnType<UpstreamGroup["states"]> {
     return this.#upstreams.states();
   }
 
   /**
-   * Answers a query. The octets of `message` are only lent.
-   * @param client the address of its socket
-   * @param audience the clients that may learn of each other's questions: the name of their access rule
-   * @param isOwnTarget whether the name is the target of a CNAME record of ours, which may have private addresses
+   * Answers a query. The caller may reuse the bytes of `message` after the call.
+   * @param client the client's address
+   * @param rule the name of the client's access rule: its clients share a cache
+   * @param isOwnTarget whether the name is the target of one of the gateway's CNAME records, which may have private addresses
    */
   answer(
     message: Uint8Array,
     query: Query,
     client: string | undefined,
-    audience: string,
+    rule: string,
     isOwnTarget = false,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const key = isOwnTarget ? `${cacheKey(query)}target` : cacheKey(query);
-    const cache = this.#caches.of(audience);
-    const runningKey = `${audience}\n${key}`;
+    const cache = this.#caches.of(rule);
+    const runningKey = `${rule}\n${key}`;
     const now = this.#clock.now();
     const kept = cache.get(key);
     if (kept?.isFreshAt(now)) return this.#give(message, query, kept, "hit");
@@ -124,7 +124,7 @@ export class Forwarder {
     };
   }
 
-  /** Why a query cannot go to upstreams, as a function that makes the answer; undefined where it can. */
+  /** If a query may not go to upstreams: a function that makes the answer. */
   #refuse(message: Uint8Array, query: Query, client: string | undefined): (() => OutsideAnswer) | undefined {
     const refusal = (result: ForwardResult, rcode: number, error: number, retryAfter?: number) => () => {
       this.counters.count(result);
@@ -144,13 +144,13 @@ export class Forwarder {
   #isFull(): boolean {
     const { queriesInFlight, totalMilliseconds } = this.#settings.limits;
     if (this.#inFlight.size < queriesInFlight) return false;
-    // A host that ends a request may end its exchange without a word.
+    // A host that ends a request may silently end its exchange.
     const longAgo = this.#clock.now() - 2 * totalMilliseconds;
     for (const place of this.#inFlight) if (place.askedAt < longAgo) this.#inFlight.delete(place);
     return this.#inFlight.size >= queriesInFlight;
   }
 
-  /** @param keep takes the answer; told whether nobody answered */
+  /** @param keep gets the answer, and whether no upstream answered */
   #ask(
     query: Query,
     isOwnTarget: boolean,
@@ -174,31 +174,26 @@ export class Forwarder {
     return asked;
   }
 
-  /** What of an answer is believed; undefined where that does not fit into a message. */
+  /** The answer without the records that an upstream has no authority for; undefined if it does not fit into a message. */
   #scrub({ answer, upstream }: UpstreamReply, isOwnTarget: boolean): UpstreamReply | undefined {
     const { isOurs, privateAddresses, trustedUpstreams } = this.#scrubbing;
     const isPrivate =
       isOwnTarget || trustedUpstreams.has(upstream)
         ? () => false
-        : (octets: Uint8Array) => privateAddresses.isPrivate(octets);
+        : (address: Uint8Array) => privateAddresses.isPrivate(address);
     const isTrusted = (name: string) => privateAddresses.isTrusted(name);
     const scrubbed = scrubAnswer(answer, { isOurs, isPrivate, isTrusted });
     for (const [reason, count] of scrubbed?.dropped ?? []) this.counters.dropped(reason, count);
     return scrubbed && { answer: scrubbed.answer, upstream };
   }
 
-  /** Whether it is too early to ask for something newer. An upstream that answers others by now may be asked at once. */
+  /** Whether it is too early for another attempt. If the upstream has answered other queries since, it is not. */
   #hasJustFailed({ failedCheck }: CachedAnswer, now: number): boolean {
     if (failedCheck === undefined || now >= failedCheck.at + RECHECK_MILLISECONDS) return false;
     return !failedCheck.isSilence || this.#upstreams.answeredAt <= failedCheck.at;
   }
 
-  #keep(
-    cache: ReturnType<AudienceCaches["of"]>,
-    key: string,
-    answer: CachedAnswer,
-    isSilence: boolean,
-  ): void {
+  #keep(cache: ReturnType<RuleCaches["of"]>, key: string, answer: CachedAnswer, isSilence: boolean): void {
     const now = this.#clock.now();
     const before = cache.peek(key);
     if (answer.isFailure && before?.isStaleAt(now, this.#settings.cache.staleSeconds * 1000))
@@ -207,7 +202,7 @@ export class Forwarder {
     else cache.delete(key);
   }
 
-  /** What was asked for, or the stale answer where that takes too long or fails. What was asked for is kept all the same. */
+  /** The new answer, or the stale one if that takes too long or fails. A late new answer still goes into the cache. */
   #orStale(asked: Promise<CachedAnswer>, stale: CachedAnswer): Promise<CachedAnswer> {
     return new Promise((resolve) => {
       const stopTimer = this.#clock.setTimer(CLIENT_RESPONSE_MILLISECONDS, () => resolve(stale));
@@ -219,7 +214,7 @@ export class Forwarder {
   }
 }
 
-/** The limit of each client: an IPv4 address, or a /64, which a host has to choose addresses from (RFC 4291 section 2.5.4). */
+/** The limit of each client: an IPv4 address, or a /64, since a host chooses its addresses in one (RFC 4291 section 2.5.4). */
 export function createClientLimit(limits: ClientLimits, now: () => number): ClientRate {
   return new ClientRate(
     {

@@ -23,7 +23,7 @@ const LOOPBACK: ReadonlyMap<number, Uint8Array> = new Map([
 
 /**
  * Answers a name that is never forwarded.
- * @param isAncestor whether names below it are answered, so that it exists
+ * @param isAncestor whether names below it have answers, so that it exists
  */
 export function answerLocally(
   message: Uint8Array,
@@ -51,7 +51,7 @@ export function answerLocally(
     : finish(writer, query, ResponseCode.NXDOMAIN, "nxdomain");
 }
 
-/** Denies a name in a zone of ours that the asker does not see. */
+/** Denies a name in one of the gateway's zones that is hidden from the client. */
 export function answerHidden(message: Uint8Array, query: Query, isAncestor: boolean): Answer {
   const answer = answerOutOfZone(message, query, "nxdomain", isAncestor);
   return { ...answer, bytes: withRecursion(answer.bytes) };

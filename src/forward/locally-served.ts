@@ -1,12 +1,12 @@
 import { type FoldedName, labelStart, nameKey, parseZoneName, startOfZone } from "../dns/folded-name.ts";
 
-/** How names at and below a zone are answered without asking anybody: with loopback addresses, or that they do not exist. */
+/** How the gateway itself answers names at and below a zone: with loopback addresses, or with NXDOMAIN. */
 export type LocalKind = "loopback" | "nxdomain" | "own";
 
-/** A zone that is never forwarded, as a name is in it. */
+/** The zone of a name that is never forwarded. */
 export interface LocalZone {
   readonly kind: LocalKind;
-  /** Where the zone's name starts in that name. */
+  /** The offset of the zone's name in that name. */
   readonly start: number;
 }
 
@@ -14,8 +14,8 @@ const range = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
 /**
- * Names that mean nothing outside a host or a site, whose queries would tell strangers about it: the special-use names that are to be
- * answered at once, and the locally served zones of the IANA registry.
+ * Names that have a meaning only inside a host or a network, and whose queries would reveal facts about it: the special-use names that
+ * resolvers answer themselves, and the locally served zones of the IANA registry.
  */
 export const LOCALLY_SERVED: readonly { readonly zone: string; readonly kind: "loopback" | "nxdomain" }[] = [
   // RFC 6761 section 6.3
@@ -45,13 +45,13 @@ function nonexistent(zone: string): { readonly zone: string; readonly kind: "nxd
   return { zone, kind: "nxdomain" };
 }
 
-/** Which zones are locally served, beside those that everybody should serve. */
+/** Locally served zones in addition to those of the standards. */
 export interface LocalZoneSettings {
-  /** The gateway's own zones, in text. */
+  /** The gateway's own zones, as text. */
   readonly own: readonly string[];
-  /** More zones whose names do not exist for clients, in text. */
+  /** More zones whose names get NXDOMAIN, as text. */
   readonly also: readonly string[];
-  /** Zones, or names in them, that are forwarded all the same. */
+  /** Zones, or names in them, that are forwarded nevertheless. */
   readonly except: readonly string[];
 }
 
@@ -61,7 +61,7 @@ const ARPA = parseZoneName("arpa");
 export class LocalZones {
   readonly #kinds = new Map<string, LocalKind | "forwarded">();
 
-  /** @throws {NameError} where a zone is no name */
+  /** @throws {NameError} if a zone is not a name */
   constructor({ own, also, except }: LocalZoneSettings) {
     for (const { zone, kind } of LOCALLY_SERVED) this.#kinds.set(keyOf(zone), kind);
     for (const zone of also) this.#kinds.set(keyOf(zone), "nxdomain");
@@ -69,7 +69,7 @@ export class LocalZones {
     for (const zone of own) this.#kinds.set(keyOf(zone), "own");
   }
 
-  /** The closest of these zones that a name is in; undefined where it may be forwarded. */
+  /** The closest enclosing zone of a name; undefined if the name may be forwarded. */
   find(name: FoldedName): LocalZone | undefined {
     const whole = nameKey(name);
     for (let label = 0; label < name.labels; label++) {
@@ -82,7 +82,7 @@ export class LocalZones {
   }
 }
 
-/** Whether a name is in the domain of reverse names. */
+/** Whether a name is below `arpa`, the domain of reverse names. */
 export function isInArpa(name: FoldedName): boolean {
   return startOfZone(name, ARPA) >= 0;
 }

@@ -1,6 +1,6 @@
 import { usableAddress } from "../dns/address.ts";
 
-/** Where a name server is: an address for plain DNS (RFC 1035), or the URL of a DNS resource (RFC 8484). */
+/** The location of a name server: an address for plain DNS (RFC 1035), or the URL of a DNS resource (RFC 8484). */
 export type Nameserver =
   | { readonly kind: "plain"; readonly address: string; readonly port: number }
   | { readonly kind: "https"; readonly url: URL };
@@ -23,7 +23,7 @@ export function parseNameserver(text: string): Nameserver | undefined {
 }
 
 function parseUrl(text: string): Nameserver | undefined {
-  // The URI template of RFC 8484 section 4.1; queries go by POST, which has no use for it.
+  // The URI template of RFC 8484 section 4.1; queries use POST, which does not need it.
   const plain = text.replace(/\{\?dns\}$/, "");
   if (!URL.canParse(plain) || /[{}\s#]/.test(plain)) return undefined;
   const url = new URL(plain);

@@ -1,21 +1,21 @@
 import type { Answer } from "../resolve/answer.ts";
 
-/** Where an answer came from. */
+/** The origin of an answer. */
 export interface AnswerOrigin {
-  /** The upstream's name; undefined where nobody answered. */
+  /** The upstream's name; undefined if none answered. */
   readonly upstream: string | undefined;
-  /** How long it has been in the cache, in whole seconds. */
+  /** Its age in the cache in whole seconds. */
   readonly ageSeconds: number;
   readonly isStale: boolean;
 }
 
-/** The answer to a query for a name outside our zones. */
+/** The answer to a query for a name out of zone. */
 export interface OutsideAnswer {
   readonly answer: Answer;
-  /** Undefined where it was not an upstream's to answer. */
+  /** Undefined if no upstream was needed. */
   readonly origin?: AnswerOrigin;
-  /** Whether it begins with an alias of ours, and `origin` is about what that leads to. */
+  /** Whether it starts with one of the gateway's CNAME records; then `origin` is that of the target. */
   readonly isContinued?: boolean;
-  /** After how many seconds a client may come again that has asked too much; `answer` says REFUSED then. */
+  /** Set if the client exceeded its limit: seconds until it may retry; `answer` is REFUSED. */
   readonly retryAfter?: number;
 }

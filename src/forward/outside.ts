@@ -3,29 +3,29 @@ import { ExtendedError, HeaderFlag, ResponseCode } from "../dns/codes.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { answerOutOfZone, answerWith } from "../resolve/faults.ts";
 import type { Query } from "../resolve/query.ts";
-import { continueAlias, queryForTarget } from "./continue-alias.ts";
+import { appendTarget, queryForTarget } from "./cname-target.ts";
 import type { Forwarder } from "./forwarder.ts";
 import { answerHidden, answerLocally } from "./local-answer.ts";
 import { isInArpa, type LocalZones } from "./locally-served.ts";
 import type { OutsideAnswer } from "./outside-answer.ts";
 import { readForwardable } from "./stubs/stub-match.ts";
 
-/** What a name outside every zone gets: REFUSED, NXDOMAIN, or what an upstream says. */
+/** The answer to a name out of zone: REFUSED, NXDOMAIN, or an upstream's answer. */
 export type OutsidePolicy = "refuse" | "nxdomain" | "forward";
 
-/** What answering names outside the zones is put together from. */
+/** The parts that answer names out of zone. */
 export interface OutsideDependencies {
-  /** What the gateway says by itself to such names. */
+  /** The gateway's own answer to such names. */
   readonly given: "refuse" | "nxdomain";
   /** Zones that are never forwarded. */
   readonly localZones: LocalZones;
-  /** Undefined where nothing is forwarded. */
+  /** Undefined if nothing is forwarded. */
   readonly forwarder: Forwarder | undefined;
-  /** Clients that may use upstreams, by the addresses of their sockets; undefined for everybody. */
+  /** Addresses of clients that may use upstreams; undefined for all. */
   readonly clients?: readonly AddressRange[] | undefined;
 }
 
-/** Answers names that are in none of our zones, by the policy of the path or the listener that they were asked at. */
+/** Answers names out of zone by the policy of the path or the listener. */
 export class Outside {
   readonly forwarder: Forwarder | undefined;
   readonly #given: "refuse" | "nxdomain";
@@ -45,22 +45,22 @@ export class Outside {
   }
 
   /**
-   * Answers a query whose name the gateway found beyond its zones, or behind an alias that leads there; at once where nobody has to be
-   * asked. Never rejects.
-   * @param message the query, whose octets are only lent
-   * @param given the gateway's answer, which has `beyond` or `leadsTo`
-   * @param client the address of the client's socket, undefined where it is not known
-   * @param audience the name of the client's access rule
+   * Answers a query whose name, or whose CNAME target, is out of zone. Without a promise unless an upstream is
+   * needed. Never rejects.
+   * @param message the query; the caller may reuse its bytes after the call
+   * @param given the gateway's answer, with `beyond` or `leadsTo`
+   * @param client the client's address, undefined if it is unknown
+   * @param rule the name of the client's access rule
    */
   answer(
     message: Uint8Array,
     given: Answer,
     policy: OutsidePolicy,
     client: string | undefined,
-    audience: string,
+    rule: string,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     if (given.beyond === undefined)
-      return policy === "forward" ? this.#continue(message, given, client, audience) : { answer: given };
+      return policy === "forward" ? this.#continue(message, given, client, rule) : { answer: given };
     const isKnown = given.beyond !== "unknown";
     if (policy !== "forward" && (policy === this.#given || !isKnown)) return { answer: given };
     const query = readForwardable(message);
@@ -68,7 +68,7 @@ export class Outside {
     const isAncestor = given.isAncestor === true;
     if (policy !== "forward") return { answer: answerOutOfZone(message, query, policy, isAncestor) };
     if (given.beyond === "hidden") return { answer: answerHidden(message, query, isAncestor) };
-    return this.#forward(message, query, given, isKnown, client, audience);
+    return this.#forward(message, query, given, isKnown, client, rule);
   }
 
   #forward(
@@ -77,18 +77,18 @@ export class Outside {
     given: Answer,
     isKnown: boolean,
     client: string | undefined,
-    audience: string,
+    rule: string,
     isOwnTarget = false,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const local = this.#localZones.find(query.name);
-    // Without an image nobody can say what our own names and the reverse names of our addresses have.
+    // Without an image the gateway does not know its own names, nor the reverse names of its addresses.
     if (!isKnown && (local?.kind === "own" || isInArpa(query.name))) return { answer: given };
     const { forwarder } = this;
     if (local !== undefined) {
       forwarder?.counters.count("local");
       return { answer: answerLocally(message, query, local, given.isAncestor === true) };
     }
-    // Who does not ask for recursion asks what others have asked for.
+    // A query without RD would reveal what is in the cache.
     if (forwarder === undefined || (query.flags & HeaderFlag.RD) === 0)
       return { answer: isKnown ? answerOutOfZone(message, query, "refuse", false) : given };
     if (!this.#isAllowed(client)) {
@@ -97,15 +97,15 @@ export class Outside {
         answer: answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.PROHIBITED),
       };
     }
-    return forwarder.answer(message, query, client, audience, isOwnTarget);
+    return forwarder.answer(message, query, client, rule, isOwnTarget);
   }
 
-  /** An alias of ours is answered together with what it leads to; where that is not to be had, alone. */
+  /** Answers one of the gateway's CNAME records together with its target; the record alone if there is no answer for the target. */
   #continue(
     message: Uint8Array,
     given: Answer,
     client: string | undefined,
-    audience: string,
+    rule: string,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const query = readForwardable(message);
     if (query === undefined || given.leadsTo === undefined) return { answer: given };
@@ -114,14 +114,14 @@ export class Outside {
     const alone = { answer: given };
     const join = ({ answer, origin, retryAfter }: OutsideAnswer): OutsideAnswer => {
       if (retryAfter !== undefined || answer.outcome === "refused") return alone;
-      const joined = continueAlias(own, query, given, answer);
+      const joined = appendTarget(own, query, given, answer);
       if (joined === undefined) return alone;
       return { answer: joined, isContinued: true, ...(origin !== undefined && { origin }) };
     };
     const targetQuery = readForwardable(target);
-    // What is ours is behind the alias already, as far as there is anything.
+    // Targets in the gateway's own zones are in the answer already, if they exist.
     if (targetQuery === undefined || this.#localZones.find(targetQuery.name)?.kind === "own") return alone;
-    const rest = this.#forward(target, targetQuery, given, true, client, audience, true);
+    const rest = this.#forward(target, targetQuery, given, true, client, rule, true);
     return rest instanceof Promise ? rest.then(join) : join(rest);
   }
 

@@ -11,6 +11,8 @@ export interface Clock {
   uptime?(): Uptime | undefined;
   /** Runs something once, later; gives back what stops it. */
   setTimer(milliseconds: number, run: () => void): () => void;
+  /** Runs something after the other work that waits for the thread now. Default: a timer of 0 ms. */
+  nextTurn?(run: () => void): void;
 }
 
 /** How long a machine has been running. */
@@ -26,6 +28,12 @@ export function unixTime(clock: Clock, at: number): number {
   return at + (clock.wallOffset?.() ?? 0);
 }
 
+/** A turn of the event loop: `setImmediate` where the host has it, since a timer waits for at least 1 ms. */
+function nextTurn(run: () => void): void {
+  if (typeof setImmediate === "function") setImmediate(run);
+  else setTimeout(run, 0);
+}
+
 /** The wall clock, for hosts that have no other one: time stands still in an isolate of a Worker while it computes. Its timers do not keep a process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -35,6 +43,7 @@ export const systemClock: Clock = {
     if (typeof timer === "object" && timer !== null && "unref" in timer) (timer as NodeJS.Timeout).unref();
     return () => clearTimeout(timer as NodeJS.Timeout);
   },
+  nextTurn,
 };
 
 /**
@@ -47,6 +56,7 @@ export const waitingClock: Clock = {
     const timer = setTimeout(run, milliseconds);
     return () => clearTimeout(timer);
   },
+  nextTurn,
 };
 
 /** Two clocks that differ by less show the same time, in milliseconds: they are read one after the other, and NTP slews one of them. */
@@ -63,5 +73,5 @@ export function createSteadyClock({ setTimer }: Pick<Clock, "setTimer"> = system
     if (Math.abs(ahead - offset) >= CLOCK_JITTER) offset = ahead;
     return offset;
   };
-  return { now, wallOffset, setTimer };
+  return { now, wallOffset, setTimer, nextTurn };
 }

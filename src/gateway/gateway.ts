@@ -1,6 +1,7 @@
 import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
+import { copyTables } from "../snapshot/entry-changes.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
@@ -95,14 +96,14 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const remembered = dependencies.remembered ?? createMemoryRememberedStore();
     const records = await remembered.load();
     for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
-    const kept = stored.map(({ snapshot, meta }) => new HeldCluster(snapshot, resumed(meta, clock)));
+    const kept = stored.map(({ snapshot, meta }) => HeldCluster.of(snapshot, resumed(meta, clock)));
     const precedence = await Precedence.open({
       ...{ store: remembered, records, onEvent, now: unixTime(clock, now) },
       stored: stored.map((one, index) => ({ ...one, live: kept[index]!.meta.expiresAt > now })),
     });
     const reverse = ReverseMemory.from(remembered, records.values, onEvent);
     const gateway = new Gateway({ ...dependencies, damage }, precedence, reverse);
-    gateway.#serving.start(kept, now);
+    await gateway.#serving.start(kept, now);
     return gateway;
   }
 
@@ -128,9 +129,10 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     return unixTime(this.#clock, at);
   }
 
-  /** What is held of a cluster; undefined for one that is not live. */
+  /** What is held of a cluster now, as a snapshot with tables of its own; undefined for one that is not live. */
   snapshotOf(clusterId: string): ClusterSnapshot | undefined {
-    return this.#serving.clusters.live.get(clusterId)?.snapshot;
+    const held = this.#serving.clusters.live.get(clusterId);
+    return held && copyTables(held.snapshot);
   }
 
   /**

@@ -1,7 +1,7 @@
-import type { Merger, Remembered } from "../merge/merge.ts";
+import { MergedServices } from "../merge/index/merged-services.ts";
+import type { ServiceIndex } from "../merge/index/service-index.ts";
+import { clustersetOf } from "../merge/merge.ts";
 import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
-import { createSnapshotFilter, seesCluster } from "../merge/visibility/visible.ts";
-import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { NO_HISTORY, type ReverseHistory } from "../zone/reverse/reverse-order.ts";
 import type { Clock } from "./clock.ts";
 import type { ServedZone } from "./doh-gateway.ts";
@@ -22,13 +22,6 @@ export interface ScopeParts<Image extends ServedImage> {
   readonly mostLapsed: number;
 }
 
-/** What an image was compiled from. */
-interface Compiled {
-  readonly snapshots: readonly ClusterSnapshot[];
-  /** Whether clusters that are not live have a view. */
-  readonly withAbsent: boolean;
-}
-
 /**
  * The clusters that exist in a scope, and what is answered from there: the newest compilation of them that succeeded. As in a gateway to which
  * nothing else was ever pushed.
@@ -37,8 +30,8 @@ export class ServedScope<Image extends ServedImage> {
   readonly clusters: LiveClusters;
   readonly #scope: Visibility;
   readonly #parts: ScopeParts<Image>;
-  readonly #merge: Merger;
-  #compiled: Compiled | undefined;
+  readonly #index: ServiceIndex;
+  readonly #services: MergedServices;
   #served: ServedZone<Image> | undefined;
   #error: string | undefined;
   #failedAt: number | undefined;
@@ -51,11 +44,13 @@ export class ServedScope<Image extends ServedImage> {
    * @param scope without a view
    * @throws {RangeError} for a scope that contradicts itself, or has a range that is none
    */
-  constructor(scope: Visibility, parts: ScopeParts<Image>) {
+  constructor(scope: Visibility, index: ServiceIndex, parts: ScopeParts<Image>) {
     this.#scope = scope;
     this.#parts = parts;
-    this.clusters = new LiveClusters(parts.mostLapsed, createSnapshotFilter(scope));
-    this.#merge = parts.stages.createMerger();
+    this.#index = index;
+    const services = new MergedServices(index, scope, parts.stages.merging);
+    this.#services = services;
+    this.clusters = new LiveClusters(parts.mostLapsed, (clusterId) => services.countsOf(clusterId));
   }
 
   /** What is answered from; undefined while names cannot be denied: nothing is loaded, or every cluster died. */
@@ -85,7 +80,7 @@ export class ServedScope<Image extends ServedImage> {
   }
 
   set(cluster: HeldCluster): void {
-    if (seesCluster(this.#scope, cluster.snapshot.clusterId)) this.clusters.set(cluster);
+    if (this.#services.filter?.hasCluster(cluster.clusterId) !== false) this.clusters.set(cluster);
   }
 
   /** Takes over renewed leases, without compiling. */
@@ -94,18 +89,26 @@ export class ServedScope<Image extends ServedImage> {
     this.#renewServed();
   }
 
+  /** Merges what changed in the index, in steps. */
+  *settle(): Generator<void> {
+    yield* this.#services.settle();
+  }
+
   /**
-   * Compiles what there is, unless that is what is served. An image with the content of the one that is served does not replace it. Must not
-   * throw, so that the other scopes are compiled whatever becomes of this one.
+   * Compiles what the index has, in steps, unless that is what is served. An image with the content of the one that is served does not replace
+   * it. Must not throw, so that the other scopes are compiled whatever becomes of this one.
    */
-  compile(remembered: Remembered): void {
+  *compile(): Generator<void> {
     const { clusters } = this;
-    if (clusters.unknown && this.#served === undefined) return;
-    const next = { snapshots: clusters.snapshots(), withAbsent: clusters.hasLapsed };
-    const before = this.#compiled;
-    const isServed = before?.snapshots === next.snapshots && before.withAbsent === next.withAbsent;
-    if (isServed && this.#error === undefined) this.#renewServed();
-    else this.#compileFrom(next, remembered);
+    const services = this.#services;
+    services.withAbsent = clusters.hasLapsed;
+    if (clusters.unknown && this.#served === undefined) {
+      yield* this.settle();
+      return;
+    }
+    if (services.hasChanged || this.#served === undefined || this.#error !== undefined)
+      yield* this.#compileChange();
+    else this.#renewServed();
     if (clusters.unknown) this.#ready = false;
     else if (this.#error === undefined) this.#ready = true;
   }
@@ -125,18 +128,21 @@ export class ServedScope<Image extends ServedImage> {
     };
   }
 
-  #compileFrom(from: Compiled, remembered: Remembered): void {
+  *#compileChange(): Generator<void> {
     const { stages, clock, onEvent } = this.#parts;
+    const services = this.#services;
     const key = visibilityKey(this.#scope);
     const named = key === "" ? {} : { scope: key };
     const startedAt = clock.now();
     try {
-      const clusterset = this.#merge(from.snapshots, remembered, from.withAbsent);
+      yield* services.settle();
+      const clusterset = clustersetOf(this.#index, services);
+      const reports = reportedIn((clusterId, service) => services.contributionOf(clusterId, service));
       const {
         image: compiled,
         findings,
         reverse = this.#reverse,
-      } = stages.compile(clusterset, startedAt, { ...this.#reverse, reports: reportedIn(from.snapshots) });
+      } = stages.compile(clusterset, startedAt, { ...this.#reverse, reports });
       this.#reverse = reverse;
       const before = this.#served?.image;
       const changed = before?.contentHash !== compiled.contentHash;
@@ -144,20 +150,19 @@ export class ServedScope<Image extends ServedImage> {
       this.#served = {
         image,
         leaseExpiry: leaseExpiry(image.leaseGroups, this.clusters.expiresAt),
-        services: clusterset.services.length,
+        services: services.size,
         conflicts: clusterset.conflicts,
         findings: [...clusterset.findings, ...findings],
       };
       this.#error = undefined;
       this.#failedAt = undefined;
-      this.#compiled = from;
       onEvent({
         event: "compiled",
         ...named,
         changed,
         contentHash: image.contentHash,
         imageBytes: image.bytes.length,
-        services: clusterset.services.length,
+        services: services.size,
         milliseconds: clock.now() - startedAt,
       });
     } catch (error) {

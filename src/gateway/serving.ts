@@ -1,4 +1,4 @@
-import type { Remembered } from "../merge/merge.ts";
+import { type Remembered, ServiceIndex } from "../merge/index/service-index.ts";
 import {
   checkVisibility,
   EVERYTHING,
@@ -6,6 +6,7 @@ import {
   visibilityKey,
   withoutView,
 } from "../merge/visibility/visibility.ts";
+import type { SnapshotDelta } from "../snapshot/entry-changes.ts";
 import { CompileSchedule } from "./compile-schedule.ts";
 import type { ScopedGateway } from "./doh-gateway.ts";
 import type { HeldCluster } from "./leases/held-cluster.ts";
@@ -40,6 +41,9 @@ export class Serving<Image extends ServedImage> {
   /** The pushes that are not in the answers yet. */
   readonly backlog: PushBacklog;
   readonly #parts: ServingParts<Image>;
+  readonly #index: ServiceIndex;
+  /** What the index does not have yet, in order. */
+  readonly #changes: Generator<void>[] = [];
   readonly #images: readonly ServedScope<Image>[];
   readonly #schedule: CompileSchedule;
   readonly #leases: LeaseWatch;
@@ -49,6 +53,7 @@ export class Serving<Image extends ServedImage> {
   constructor(parts: ServingParts<Image>) {
     this.#parts = parts;
     const { clock, mostBehind } = parts;
+    this.#index = new ServiceIndex(parts.remembered);
     this.backlog = new PushBacklog(clock, mostBehind, (clusterId) => this.clusters.live.has(clusterId));
     const images = new Map<string, ServedScope<Image>>();
     const scopes = new Map<string, ScopedGateway<Image>>();
@@ -56,17 +61,14 @@ export class Serving<Image extends ServedImage> {
       checkVisibility(scope);
       const visible = withoutView(scope);
       const key = visibilityKey(visible);
-      const image = images.get(key) ?? new ServedScope(visible, parts);
+      const image = images.get(key) ?? new ServedScope(visible, this.#index, parts);
       images.set(key, image);
       scopes.set(visibilityKey(scope), this.#answersIn(scope, image));
     }
     this.#images = [...images.values()];
     this.scopes = scopes;
     this.everything = scopes.get(visibilityKey(EVERYTHING))!;
-    this.#schedule = new CompileSchedule(parts.clock, () => {
-      for (const image of this.#images) image.compile(parts.remembered);
-      parts.reverse.update(this.#images[0]!.reverse.orders);
-    });
+    this.#schedule = new CompileSchedule(parts.clock, () => this.#compile());
     const onDue = () => {
       this.expireNow();
       this.#watchLeases();
@@ -79,20 +81,35 @@ export class Serving<Image extends ServedImage> {
     return this.#images[0]!.clusters;
   }
 
-  /** Begins with what a store kept. Clusters whose lease ran out meanwhile are not brought to life. */
-  start(kept: readonly HeldCluster[], now: number): void {
-    for (const cluster of kept) for (const image of this.#images) image.set(cluster);
+  /** Begins with what a store kept, and resolves when that is answered from. Clusters whose lease ran out meanwhile are not brought to life. */
+  async start(kept: readonly HeldCluster[], now: number): Promise<void> {
+    for (const cluster of kept) this.#set(cluster);
+    if (now >= this.clusters.nextExpiry) {
+      // What they had is shown with them. Nothing is answered yet, so that nobody waits.
+      for (const _ of this.#update());
+      for (const image of this.#images) for (const _ of image.settle());
+    }
     this.#takeExpired(now);
     const history = this.#parts.reverse.history(new Set(this.clusters.live.keys()));
     for (const image of this.#images) image.remember(history);
-    if (this.clusters.live.size > 0) this.#schedule.runNow();
+    this.#watchLeases();
+    if (this.clusters.live.size > 0) await this.#schedule.runNow();
+  }
+
+  /**
+   * Takes what a cluster pushed; `compile` has it answered from.
+   * @param change from what it had before, if it was live
+   * @param ranked services in which the cluster has another rank
+   */
+  set(cluster: HeldCluster, change: SnapshotDelta, ranked: readonly string[]): void {
+    this.#set(cluster, change);
+    this.reconsider(cluster.clusterId, ranked);
     this.#watchLeases();
   }
 
-  /** Takes what a cluster pushed; `compile` has it answered from. */
-  set(cluster: HeldCluster): void {
-    for (const image of this.#images) image.set(cluster);
-    this.#watchLeases();
+  /** Takes over that a cluster has another rank in some services, for the next compilation. */
+  reconsider(clusterId: string, ranked: readonly string[]): void {
+    if (ranked.length > 0) this.#changes.push(this.#index.reconsider(clusterId, ranked));
   }
 
   /** Takes over renewed leases; nothing is compiled. */
@@ -105,6 +122,7 @@ export class Serving<Image extends ServedImage> {
   leave(clusterId: string): boolean {
     let known = false;
     for (const image of this.#images) known = image.leave(clusterId) || known;
+    this.#changes.push(this.#index.leave(clusterId));
     this.#watchLeases();
     return known;
   }
@@ -122,7 +140,7 @@ export class Serving<Image extends ServedImage> {
   expireNow(now = this.#parts.clock.now()): number {
     if (now >= this.clusters.nextExpiry) {
       this.#takeExpired(now);
-      this.#schedule.runNow();
+      void this.#schedule.runNow();
       this.#watchLeases();
     }
     return now;
@@ -163,8 +181,27 @@ export class Serving<Image extends ServedImage> {
     };
   }
 
+  #set(cluster: HeldCluster, change?: SnapshotDelta): void {
+    const { clusterId } = cluster;
+    const isKnown = change !== undefined && this.clusters.live.has(clusterId);
+    for (const image of this.#images) image.set(cluster);
+    this.#changes.push(isKnown ? this.#index.change(clusterId, change) : this.#index.join(cluster.snapshot));
+  }
+
+  /** Brings the index up to date, in steps. */
+  *#update(): Generator<void> {
+    for (let next = this.#changes.shift(); next !== undefined; next = this.#changes.shift()) yield* next;
+  }
+
+  *#compile(): Generator<void> {
+    yield* this.#update();
+    for (const image of this.#images) yield* image.compile();
+    this.#parts.reverse.update(this.#images[0]!.reverse.orders);
+  }
+
   #takeExpired(now: number): void {
     const [all = []] = this.#images.map(({ clusters }) => clusters.takeExpired(now));
+    for (const { clusterId } of all) this.#changes.push(this.#index.leave(clusterId));
     this.#parts.onExpired(all);
   }
 

@@ -1,5 +1,5 @@
 import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
-import type { Merger } from "../merge/merge.ts";
+import type { MergeOptions } from "../merge/merge.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { ReverseHistory } from "../zone/reverse/reverse-order.ts";
@@ -34,8 +34,8 @@ export interface AnswerContext<Image> extends QueryContext {
 
 /** The pure stages that the gateway joins, with their settings applied. */
 export interface GatewayStages<Image extends ServedImage> {
-  /** A merger for each scope, since it remembers its last result. It is given snapshots sorted by cluster id; entries that did not change are the same objects as before. */
-  createMerger(): Merger;
+  /** How services are merged. */
+  readonly merging?: MergeOptions;
   /**
    * @param now Unix milliseconds, for the SOA serial
    * @param history `reverse` of the compilation before

@@ -24,6 +24,7 @@ import { createRefuse, NOTHING_HERE } from "./exchange/refusal.ts";
 import { pathOf, ReroutedRequest } from "./exchange/request-path.ts";
 import { mountHealthRoutes } from "./health-routes.ts";
 import { createJsonRoute, createResolveRoute } from "./json/json-route.ts";
+import type { KnowsHost } from "./known-hosts.ts";
 import { AccessCounters } from "./metrics/access-counters.ts";
 import { notFoundPage } from "./pages/not-found-page.ts";
 import { pageResponse } from "./pages/page.ts";
@@ -35,77 +36,79 @@ import { createRuleAnswers, type RuleAnswers, type RuleParts, type SharedParts }
 export interface OwnRoutes {
   /** The push API, mounted at `/api/v1/clusters`. */
   readonly pushRoutes?: Hono<AppEnvironment>;
-  /** What secondaries take images over by, mounted at `/api/v1/transfer`. */
+  /** The transfer of images to secondaries, mounted at `/api/v1/transfer`. */
   readonly transferRoutes?: Hono<AppEnvironment>;
   /** The registration of stub zones, mounted at `/federations`. */
   readonly stubRoutes?: Hono<AppEnvironment>;
 }
 
-/** What the application is put together from. */
+/** The parts of the application. */
 export interface AppParts
   extends OwnRoutes,
     Omit<SharedParts, "counters" | "clientAddress" | "endpointAt" | "zones" | "allowedOrigins"> {
   readonly access: AccessControl;
-  /** What the clients of a rule are answered with; called once for each rule. */
+  /** Makes the sources of answers for the clients of a rule; called once for each rule. */
   readonly within: (rule: AccessRule) => RuleParts;
-  /** The gateway whose readiness everybody may see. */
+  /** The gateway whose readiness is public. */
   readonly gateway: { status(): ServingStatus };
-  /** The zones that are served, for the pages. */
+  /** The served zones, for the pages. */
   readonly zones: readonly string[];
   readonly counters?: QueryCounters;
   readonly accessCounters?: AccessCounters;
-  /** The client's real address, by which forwarding is limited. Default: the socket's. */
+  /** Finds the client's real address, for the limit on forwarding. Default: the socket's. */
   readonly clientAddress?: ClientAddress;
-  /** What names out of zone get, by path. Default: REFUSED. */
+  /** The answers to names out of zone, by path. Default: REFUSED. */
   readonly policies?: PathPolicies;
   /** Default: none. */
   readonly allowedOrigins?: AllowedOrigins;
-  /** The longest DNS query that is read, in bytes. Default and most: 65,535. */
+  /** The longest accepted DNS query in bytes. Default and maximum: 65,535. */
   readonly queryBytes?: number;
-  /** The rate of requests of each client. Default: no limit. */
+  /** The limit on requests of each client. Default: none. */
   readonly rate?: ClientRate | undefined;
+  /** Requests for other hosts get 421. Default: none do. */
+  readonly knowsHost?: KnowsHost | undefined;
   /** The load of the process, above which requests that can wait get 503. Default: none. */
   readonly load?: Load | undefined;
-  /** Takes pushes and the like that are turned away before any route sees them. */
+  /** Audits requests of APIs that are rejected before any route. */
   readonly audit?: AuditLog | undefined;
-  /** Told of every error that became a 500. */
+  /** Called for every error that became a 500. */
   readonly onError?: (error: Error) => void;
 }
 
-/** The HTTP application: the one way in on every host. */
+/** The HTTP application, the same on every host. */
 export interface App {
-  /** @param background takes work that goes on after the response */
+  /** @param background runs work that continues after the response */
   fetch(request: Request, client?: Partial<Client>, background?: Background): MaybePromise<Response>;
-  /** What answers DNS and JSON at a path, for hosts that need no Request; undefined where only `fetch` answers. */
+  /** The handler of DNS or JSON at a path, for hosts without a Request object; undefined if only `fetch` answers. */
   exchangeAt(path: string): Exchange | undefined;
-  /** Makes the response where an exchange threw. */
+  /** Makes the response if a handler threw. */
   failed(request: HttpRequest, error: unknown): HttpResponse;
   /** All routes, in the form of Hono. */
   readonly routes: readonly { readonly method: string; readonly path: string }[];
 }
 
-/** Paths that no access rule is asked for: they have credentials of their own, or tell nothing. */
+/** Paths without an access rule: they have credentials of their own, or reveal nothing. */
 const WITHOUT_RULE = /^\/(?:api\/|federations(?:\/|$)|healthz$)/;
 
-/** How long a client is told to wait while the keys of its issuer cannot be had, in seconds. */
+/** The Retry-After field while the keys of a client's issuer are unavailable, in seconds. */
 const RETRY_AFTER = 30;
 
 const REFUSE_ALL: PathPolicies = { default: "refuse", byPath: new Map() };
 
 /**
- * The DNS resource (RFC 8484), its JSON forms, the push API, health, metrics, the pages. Each request, but for those with credentials of
- * their own, passes an access rule, and is answered from what exists for the rule's clients.
+ * The DNS resource (RFC 8484), its JSON forms, the push API, health, metrics, the pages. Except for routes with credentials of
+ * their own, an access rule admits each request, and answers have only what the rule's clients may see.
  */
 export function createApp(parts: AppParts): App {
   const { access, policies = REFUSE_ALL, allowedOrigins = NO_ORIGIN, counters = new QueryCounters() } = parts;
   const { accessCounters = new AccessCounters(), clientAddress = socketAddress } = parts;
   const { clock } = parts;
   const queryBytes = Math.min(parts.queryBytes ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
-  // Whose rule is not known yet gets what everybody gets.
+  // A rejection before admission has the CORS fields of public answers.
   const openOrigins = originsOf(allowedOrigins, access.rules.public !== undefined);
   const refuse = createRefuse(openOrigins, counters);
   const gate = createRequestGate({
-    ...{ rate: parts.rate, load: parts.load, clientAddress, refuse },
+    ...{ rate: parts.rate, load: parts.load, knowsHost: parts.knowsHost, clientAddress, refuse },
     counters: counters.limits,
     dnsPaths: dnsPaths(policies),
     onRefusal: auditTurnedAway({ audit: parts.audit, clientAddress }),
@@ -121,7 +124,7 @@ export function createApp(parts: AppParts): App {
   const resolveJson = createResolveRoute(answerJson);
   const dns = createDnsPaths({ endpointAt, policies, answerDns, resolveJson });
 
-  /** Paths without an access rule have credentials of their own, which no page of another origin is for. */
+  /** Paths without an access rule have credentials of their own, which pages of other origins must not use. */
   const refuseOwn = createRefuse(NO_ORIGIN, counters);
   const notFound = (request: HttpRequest, answers?: RuleAnswers) =>
     (answers?.refuse ?? refuseOwn)(request, 404, NOTHING_HERE);
@@ -130,7 +133,7 @@ export function createApp(parts: AppParts): App {
     return refuse(request, 500, "the gateway failed to answer; its log has the reason");
   };
 
-  /** The same whatever is asked for: it depends on what rules there are and on what is shown. */
+  /** Rejects a request; the response does not depend on its path, only on the rules and the credential. */
   const reject = (request: HttpRequest, rejection: NotAdmitted): HttpResponse => {
     const { outcome, status, code, message, challenge } = rejection;
     accessCounters.rejected(outcome);
@@ -158,7 +161,7 @@ export function createApp(parts: AppParts): App {
     return ready === undefined ? at.answer(request, answers) : ready.then(() => at.answer(request, answers));
   };
 
-  /** A preflight has to be answered before anybody can show anything (Fetch standard, section 4.8); it tells nothing. */
+  /** A preflight has no credentials (Fetch standard, section 4.8), and its answer reveals nothing. */
   const exchangeOf =
     (at: DnsPath): Exchange =>
     (request, background) => {
@@ -171,7 +174,7 @@ export function createApp(parts: AppParts): App {
         : answerAdmitted(request, admission, at, background);
     };
 
-  /** A path behind a token, which is any other path where the token is not known. */
+  /** A path after a token; if the token is unknown, it is a path like any other. */
   const answerByToken: Exchange = (request, background) =>
     gate?.(request) ??
     andThen(access.admit(request), (admission) => {
@@ -210,11 +213,11 @@ export function createApp(parts: AppParts): App {
     if (path === undefined)
       return hono.fetch(request, { client, answers, ...(isByHost && { urlToken: { prefix: "" } }) });
     const { method, headers } = request;
-    // What takes a body is an exchange, or has credentials of its own.
+    // Routes with a request body are handlers of their own, or have credentials of their own.
     return hono.fetch(new Request(path.url, { method, headers }), { client, answers, urlToken: path });
   };
 
-  /** Details for who sees everything; whether it is ready for everybody. */
+  /** Details for clients who see everything; readiness for all. */
   const fetchReadiness = (
     asked: FetchRequest,
     request: Request,
@@ -276,7 +279,7 @@ export function createApp(parts: AppParts): App {
   };
 }
 
-/** The routes of all that is neither DNS nor JSON. */
+/** All routes except DNS and JSON. */
 function createHono(
   parts: AppParts,
   counters: QueryCounters,
@@ -315,7 +318,7 @@ function createHono(
   return app;
 }
 
-/** Whether GET and HEAD are answered at a path: pages, files, health and metrics. */
+/** Whether a path answers GET and HEAD: pages, files, health and metrics. */
 function answersGet(app: Hono<AppEnvironment>, path: string, answers: RuleAnswers | undefined): boolean {
   const [handlers] = app.router.match("GET", path);
   if (handlers.length === 0 || path === "/healthz" || path === "/readyz") return handlers.length > 0;

@@ -6,9 +6,9 @@ import { describeStale } from "./json/freshness-comment.ts";
 const HEADERS = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
 
 /**
- * `/healthz`: the process answers. `/readyz`: queries get answers (200), or not (503); who sees everything is told how many clusters and
- * services there are, or why not. `/metrics`, for who sees everything.
- * @param gateway the one whose readiness everybody may see
+ * `/healthz`: the process answers. `/readyz`: queries get answers (200), or not (503); clients who see everything also get the number of clusters and
+ * services, or the reason. `/metrics`, for clients who see everything.
+ * @param gateway the gateway whose readiness is public
  * @param clock Unix milliseconds
  */
 export function mountHealthRoutes(

@@ -5,30 +5,33 @@ import type { Load } from "../limits/load.ts";
 import type { HttpRequest, HttpResponse } from "./exchange/exchange.ts";
 import type { Refuse } from "./exchange/refusal.ts";
 import { pathOf } from "./exchange/request-path.ts";
+import type { KnowsHost } from "./known-hosts.ts";
 
-/** Looks at a request before anything is done for it: the response that refuses it, or undefined. */
+/** Checks a request before any other work: returns the response that rejects it, or undefined. */
 export type RequestGate = (request: HttpRequest) => HttpResponse | undefined;
 
-/** What a gate is put together from. */
+/** The parts of a gate. */
 export interface RequestGateParts {
-  /** How much each client may ask for; default: any number. */
+  /** The limit on requests of each client; default: none. */
   readonly rate?: ClientRate | undefined;
-  /** Default: the socket's. */
+  /** Default: the address of the socket. */
   readonly clientAddress?: ClientAddress;
-  /** Default: there is always room. */
+  /** Default: every host. */
+  readonly knowsHost?: KnowsHost | undefined;
+  /** Default: no limit. */
   readonly load?: Load | undefined;
   readonly counters: LimitCounters;
   readonly refuse: Refuse;
-  /** Told of each request that is turned away. */
+  /** Called for each rejected request. */
   readonly onRefusal?: ((request: HttpRequest, status: number, reason: string) => void) | undefined;
-  /** Paths of DNS resources with another name than `dns-query`. */
+  /** The paths of DNS resources other than `/dns-query`. */
   readonly dnsPaths?: readonly string[];
 }
 
-/** Says how the process is; what watches it must not be turned away. */
+/** Health checks, which must not be rejected. */
 const HEALTH = /^(?:https?:\/\/[^/]*)?\/(?:healthz|readyz)(?:\?|$)/;
 /**
- * What is done under overload, too: DNS, since refusing a query costs what answering it does, and what tells how things are.
+ * Requests that are also answered under overload: DNS, since a rejection costs as much as an answer, and health checks.
  */
 const NEVER_SHED = /^[^?#]*\/(?:dns-query|healthz|readyz|metrics)(?:[?#]|$)/;
 /**
@@ -37,17 +40,24 @@ const NEVER_SHED = /^[^?#]*\/(?:dns-query|healthz|readyz|metrics)(?:[?#]|$)/;
  */
 const PUSH = /^(?:https?:\/\/[^/]*)?\/api\/v1\/clusters\/[^?#]/;
 
-const TOO_MANY = "this client sends too many requests: try again later";
-const BUSY = "the gateway is overloaded: DNS is answered and pushes are taken, everything else must wait";
+/** What secondaries take changes over by. It needs a credential, too, and reads no body. */
+const TRANSFER = /^(?:https?:\/\/[^/]*)?\/api\/v1\/transfer\/[^?#]/;
 
-/** The gate in front of all resources; undefined where it would let everything pass. */
+const UNKNOWN_HOST =
+  "without TLS and access rules the gateway answers only by IP address, as localhost and as the host of publicUrl: set publicUrl, or access.public";
+const TOO_MANY = "this client sends too many requests: try again later";
+const BUSY = "the gateway is overloaded: DNS, pushes and transfer go on, everything else must wait";
+
+/** The gate in front of all resources; undefined if it would reject nothing. */
 export function createRequestGate(parts: RequestGateParts): RequestGate | undefined {
-  const { rate, clientAddress = socketAddress, load, counters, refuse, onRefusal } = parts;
+  const { rate, clientAddress = socketAddress, load, knowsHost, counters, refuse, onRefusal } = parts;
   const dnsPaths = new Set(parts.dnsPaths);
   const canWait = ({ method, url }: HttpRequest) =>
-    !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url)) && (isRead(method) || !PUSH.test(url));
-  if (rate === undefined && load === undefined) return undefined;
+    !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url)) && !(isRead(method) ? TRANSFER : PUSH).test(url);
+  if (rate === undefined && load === undefined && knowsHost === undefined) return undefined;
   return (request) => {
+    // RFC 9110 section 7.4.
+    if (knowsHost?.(request.host) === false) return refuse(request, 421, UNKNOWN_HOST);
     if (load?.isHigh && canWait(request)) {
       counters.hit("limits.loopDelayMilliseconds");
       onRefusal?.(request, 503, BUSY);

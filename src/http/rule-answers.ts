@@ -10,10 +10,10 @@ import { createRefuse, type Refuse } from "./exchange/refusal.ts";
 import type { MetricsSource } from "./metrics/metrics-source.ts";
 import type { PageParts, PageSettings } from "./pages/page-parts.ts";
 
-/** Sees to what has to be there before a client is answered; undefined where it is. */
+/** Prepares what an answer needs; undefined if it is there. */
 export type Prepare = (background?: Background) => Promise<void> | undefined;
 
-/** All that the clients of an access rule are answered with: nothing else exists for them. */
+/** The sources of all answers to the clients of an access rule. */
 export interface RuleAnswers {
   readonly gateway: DohGateway;
   readonly answerQuery: AnswerQuery;
@@ -22,39 +22,39 @@ export interface RuleAnswers {
   readonly origins: AllowedOrigins;
   /** Errors after admission. */
   readonly refuse: Refuse;
-  /** Whether they may see what is counted of everything. */
+  /** Whether they may see counts over everything. */
   readonly seesEverything: boolean;
-  /** Undefined for who may not see them. */
+  /** Undefined for clients who may not see them. */
   readonly metrics: MetricsSource | undefined;
-  /** Undefined where there are no pages. */
+  /** Undefined without pages. */
   readonly pages: PageParts | undefined;
 }
 
-/** What of the answers a host makes for each rule. */
+/** The parts that a host makes for each rule. */
 export interface RuleParts {
-  /** The gateway, as far as things exist for the rule's clients. */
+  /** The gateway with the objects that the rule's clients may see. */
   readonly gateway: DohGateway;
-  /** What the pages list. Default: there are no pages. */
+  /** The lists of the pages. Default: no pages. */
   readonly pages?: PageSettings | undefined;
   readonly prepare?: Prepare;
-  /** What is counted, where it is counted for each rule. */
+  /** The counters of the rule, if each rule has its own. */
   readonly metrics?: MetricsSource;
 }
 
-/** What of the answers all rules share. */
+/** The parts that all rules share. */
 export interface SharedParts
   extends Pick<QueryParts, "counters" | "clock" | "outside" | "stubs" | "clientAddress">,
     Pick<PageParts, "zones" | "version" | "endpointAt"> {
-  /** The configured web origins; `*` is for the rule `public` alone. */
+  /** The configured web origins; `*` counts for the rule `public` only. */
   readonly allowedOrigins: AllowedOrigins;
-  /** What decides the view of queries, beside the path. Default: nothing. */
+  /** The settings that decide the view of queries, beside the path. Default: none. */
   readonly views?: ViewSettings | undefined;
   readonly metrics?: MetricsSource | undefined;
-  /** Undefined where a host cannot tell what its other parts were asked. */
+  /** Undefined if a host does not know the queries to its other instances. */
   readonly clientTests?: ClientTests | undefined;
 }
 
-/** @param kinds what others show */
+/** @param kinds the credentials of the other rules' clients */
 export function createRuleAnswers(
   shared: SharedParts,
   rule: AccessRule,
@@ -65,7 +65,7 @@ export function createRuleAnswers(
   const { credentials, ...views } = shared.views ?? {};
   const answerQuery = createAnswerQuery({
     ...{ gateway, counters, clock, outside, clientAddress, clientTests },
-    audience: rule.name,
+    rule: rule.name,
     cluster: rule.visibility.view,
     views: createViewReader({ ...views, ...(rule.isPublic && { credentials }) }, (id) =>
       gateway.hasCluster(id),
@@ -74,7 +74,7 @@ export function createRuleAnswers(
       isPrivate: !rule.isPublic || kinds.unseen,
       variesByCredential: kinds.bearer || kinds.basic,
     },
-    // What other name servers say is not known, hence neither what of it would have to be hidden.
+    // The gateway cannot know which records of other name servers it would have to hide.
     stubs: hidesAnything(rule) ? undefined : stubs,
   });
   const pageZones = aliasesFirst(zones);
@@ -91,7 +91,7 @@ export function createRuleAnswers(
   };
 }
 
-/** Browsers and Apple's systems keep `.local` to themselves (RFC 6762), so other zones make the better examples. */
+/** Browsers and Apple's systems reserve `.local` for multicast DNS (RFC 6762), so other zones are better examples. */
 function aliasesFirst(zones: readonly string[]): readonly string[] {
   const names = zones.map((zone) => zone.replace(/\.$/, "").toLowerCase());
   const isLocal = (zone: string) => /(?:^|\.)local$/.test(zone);

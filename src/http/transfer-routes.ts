@@ -8,29 +8,29 @@ import type { AuditAction } from "./audit/audit-entry.ts";
 import { ApiError, apiRoute, methodNotAllowed } from "./exchange/api-error.ts";
 import type { AppEnvironment } from "./exchange/environment.ts";
 
-/** What the transfer routes are put together from. */
+/** The parts of the transfer routes. */
 export interface TransferDependencies extends AuditParts {
   readonly gateway: TransferGateway;
-  /** Whose tokens may take images. Default: whoever reaches the routes may, where only the host's own code does. */
+  /** Checks the tokens of secondaries. Default: no check, for hosts where only their own code reaches the routes. */
   readonly authority?: Authority;
-  /** The key that responses are signed with; asked for anew for each. Default: they are not signed. */
+  /** Returns the key that signs responses; called for each. Default: they are not signed. */
   readonly key?: (() => TransferKeys) | undefined;
   /** Unix milliseconds. Default: the host's clock. */
   readonly clock?: () => number;
-  /** Is told of every error that became a 500. */
+  /** Called for every error that became a 500. */
   readonly onError?: (error: unknown) => void;
 }
 
 type TransferContext = Context<AppEnvironment>;
 
-/** The routes by which secondaries take over images (docs/reference/transfer.md), to be mounted at `/api/v1/transfer`. */
+/** The routes that transfer images to secondaries (docs/reference/transfer.md). Mount them at `/api/v1/transfer`. */
 export function createTransferRoutes(dependencies: TransferDependencies): Hono<AppEnvironment> {
   const { gateway, authority, key, clock = Date.now, onError } = dependencies;
   const imageSignatures = new ImageSignatures();
   const primary = new Primary(gateway, clock);
   const immutable = `${authority === undefined ? "public" : "private"}, max-age=31536000, immutable`;
 
-  /** Where only the host's own code reaches the routes there is nobody to audit. */
+  /** If only the host's own code reaches the routes, there is nothing to audit. */
   const audited = authority === undefined ? {} : dependencies;
   const route = (
     handle: (context: TransferContext) => Response | Promise<Response>,
@@ -118,7 +118,7 @@ class ImageSignatures {
   }
 }
 
-/** @throws {ApiError} for a scope that the primary does not have */
+/** @throws {ApiError} for a visibility that the primary does not have */
 function stateAsked(primary: Primary, scopes: readonly string[] = []): TransferState {
   const [scope, ...more] = scopes;
   if (scope === undefined || scopes.join("") === "") return primary.state();
@@ -131,7 +131,7 @@ function stateAsked(primary: Primary, scopes: readonly string[] = []): TransferS
   );
 }
 
-/** Whether the client has what that entity tag names (RFC 9110 section 13.1.2). */
+/** Whether the client already has the representation with that entity tag (RFC 9110 section 13.1.2). */
 function isCurrent({ req }: TransferContext, etag: string): boolean {
   const wanted = etag.replace(/^W\//, "");
   return (req.header("if-none-match") ?? "")
@@ -140,6 +140,6 @@ function isCurrent({ req }: TransferContext, etag: string): boolean {
 }
 
 async function digest(text: string): Promise<string> {
-  const octets = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-  return Array.from(octets.subarray(0, 16), (octet) => octet.toString(16).padStart(2, "0")).join("");
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  return Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,20 +1,20 @@
 import { LRUCache } from "lru-cache";
 import { type AddressRange, isInRange, readSocketAddress } from "../dns/address-range.ts";
 
-/** Which addresses are one client, and which are never limited. */
+/** Decides which addresses are one client, and which have no limit. */
 export interface ClientNetworkSettings {
-  /** Addresses without a limit, such as a proxy's, which stands for many clients. */
+  /** Addresses without a limit, such as those of proxies, which have many clients. */
   readonly exempt: readonly AddressRange[];
-  /** Addresses that have so many bits in common are one client. */
+  /** Addresses with the same prefix of this length are one client. */
   readonly ipv4PrefixBits: number;
   readonly ipv6PrefixBits: number;
 }
 
-/** Addresses that are remembered with their network, so that not every request has to read one. */
+/** The most remembered addresses; remembering saves parsing one for every request. */
 const MOST_ADDRESSES = 10_000;
 const EXEMPT = "";
 
-/** Tells which client an address belongs to. */
+/** Maps an address to its client. */
 export class ClientNetworks {
   readonly #settings: ClientNetworkSettings;
   readonly #known = new LRUCache<string, string>({ max: MOST_ADDRESSES });
@@ -24,8 +24,8 @@ export class ClientNetworks {
   }
 
   /**
-   * A key that all addresses of one client have.
-   * @param address in text, as a socket has it; what is no address is a client of its own
+   * The key of an address's client.
+   * @param address as a socket's text; any other text is a client of its own
    * @returns undefined for an address without a limit
    */
   of(address: string): string | undefined {
@@ -37,19 +37,19 @@ export class ClientNetworks {
     return key === EXEMPT ? undefined : key;
   }
 
-  #read(address: string): string {
-    const octets = readSocketAddress(address);
-    if (octets === undefined) return address === "" ? "unknown" : address;
+  #read(text: string): string {
+    const address = readSocketAddress(text);
+    if (address === undefined) return text === "" ? "unknown" : text;
     const { exempt, ipv4PrefixBits, ipv6PrefixBits } = this.#settings;
-    if (exempt.some((range) => isInRange(octets, range))) return EXEMPT;
-    return prefixOf(octets, octets.length === 4 ? ipv4PrefixBits : ipv6PrefixBits);
+    if (exempt.some((range) => isInRange(address, range))) return EXEMPT;
+    return prefixOf(address, address.length === 4 ? ipv4PrefixBits : ipv6PrefixBits);
   }
 }
 
-function prefixOf(octets: Uint8Array, bits: number): string {
+function prefixOf(address: Uint8Array, bits: number): string {
   const whole = bits >> 3;
-  const prefix = Array.from(octets.subarray(0, whole));
-  if ((bits & 7) !== 0) prefix.push(octets[whole]! & (0xff << (8 - (bits & 7))));
-  // Networks of both families, and with prefixes of all lengths, stay apart.
-  return `${octets.length}/${prefix.join(".")}`;
+  const prefix = Array.from(address.subarray(0, whole));
+  if ((bits & 7) !== 0) prefix.push(address[whole]! & (0xff << (8 - (bits & 7))));
+  // Networks of both families, and with prefixes of all lengths, have distinct keys.
+  return `${address.length}/${prefix.join(".")}`;
 }

@@ -1,11 +1,11 @@
 import { type ClientNetworkSettings, ClientNetworks } from "./client-networks.ts";
 import { type Rate, type TokenBucket, TokenBuckets } from "./token-buckets.ts";
 
-/** How much each client may ask for. */
+/** The limit on the rate of each client. */
 export interface ClientRateSettings extends ClientNetworkSettings, Omit<Rate, "perSecond"> {
-  /** 0 for any number. */
+  /** 0 for no limit. */
   readonly perSecond: number;
-  /** Clients that are remembered. */
+  /** The most remembered clients. */
   readonly mostClients: number;
 }
 
@@ -15,7 +15,7 @@ export class ClientRate {
   readonly #networks: ClientNetworks;
   readonly #buckets: TokenBuckets;
 
-  /** @param now milliseconds that never go back */
+  /** @param now monotonic milliseconds */
   constructor(settings: ClientRateSettings, now: () => number = () => performance.now()) {
     this.#isOff = settings.perSecond === 0;
     this.#networks = new ClientNetworks(settings);
@@ -24,7 +24,7 @@ export class ClientRate {
 
   /**
    * The bucket of a client; undefined for one without a limit.
-   * @param address undefined where it is not known: then there is nobody to tell apart
+   * @param address undefined if it is unknown: then there is no limit
    */
   bucketOf(address: string | undefined): TokenBucket | undefined {
     if (this.#isOff || address === undefined) return undefined;
@@ -32,13 +32,13 @@ export class ClientRate {
     return network === undefined ? undefined : this.#buckets.of(network);
   }
 
-  /** Takes one token of a client's bucket. @returns 0, or after how many seconds there will be one */
+  /** Takes one token from a client's bucket. @returns 0, or the seconds until there is one */
   take(address: string | undefined): number {
     const bucket = this.bucketOf(address);
     return bucket === undefined ? 0 : this.#buckets.take(bucket);
   }
 
-  /** Takes one token of a bucket. @returns 0, or after how many seconds there will be one */
+  /** Takes one token from a bucket. @returns 0, or the seconds until there is one */
   takeOf(bucket: TokenBucket): number {
     return this.#buckets.take(bucket);
   }

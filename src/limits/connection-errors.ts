@@ -1,4 +1,4 @@
-/** What an error was seen on: the label `source` of `clusterset_doh_connection_errors_total`. */
+/** The object that reported an error: the label `source` of `clusterset_doh_connection_errors_total`. */
 export const ERROR_SOURCES = [
   "tcp",
   "tls",
@@ -13,7 +13,7 @@ export const ERROR_SOURCES = [
 
 export type ErrorSource = (typeof ERROR_SOURCES)[number];
 
-/** Counts the errors of connections, which end the connection and nothing else. */
+/** Counts the errors of connections. An error ends only its connection. */
 export class ConnectionErrors {
   /** Listeners for `error` events, one for each source: adding one costs no closure. */
   readonly listeners: Readonly<Record<ErrorSource, (error: Error) => void>>;
@@ -27,7 +27,7 @@ export class ConnectionErrors {
     this.listeners = Object.fromEntries(listeners);
   }
 
-  /** Every source, those without an error too. */
+  /** Every source, also those without an error. */
   counts(): ReadonlyMap<ErrorSource, number> {
     return this.#counts;
   }

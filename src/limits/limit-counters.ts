@@ -1,6 +1,6 @@
 /**
- * The limits that are counted when they act, by their keys in the configuration, so that nobody can add series. Bursts and the like count with
- * what they belong to. `http2` are the bounds that Node.js itself has on frames.
+ * The limits whose effects are counted, by their keys in the configuration, so that clients cannot add series. A burst counts with
+ * its rate. `http2` stands for the limits of Node.js itself on frames.
  */
 export const LIMITS = [
   "clients.requestsPerSecond",
@@ -55,16 +55,16 @@ export const LIMITS = [
 
 export type Limit = (typeof LIMITS)[number];
 
-/** Counts how often each limit acted. Whoever exports metrics reads it when asked. */
+/** Counts how often each limit acted. The metrics exporter reads it on demand. */
 export class LimitCounters {
   readonly #counts = new Map<Limit, number>(LIMITS.map((limit) => [limit, 0]));
 
-  /** Counts that a limit acted: something was refused, cut off or closed because of it. */
+  /** Counts that a limit rejected, cut off or closed something. */
   hit(limit: Limit): void {
     this.#counts.set(limit, this.#counts.get(limit)! + 1);
   }
 
-  /** Every limit, those that never acted too. */
+  /** Every limit, also those that never acted. */
   counts(): ReadonlyMap<Limit, number> {
     return this.#counts;
   }

@@ -1,15 +1,15 @@
-/** How busy a host is. */
+/** The load of a host. */
 export interface Load {
-  /** Whether what can wait should be refused. */
+  /** Whether requests that can wait should be rejected. */
   readonly isHigh: boolean;
 }
 
 const SAMPLE_MILLISECONDS = 50;
-/** The median of so many samples counts: a compilation that holds the thread up once is no overload. */
+/** The median of this many samples counts: one long compilation is not overload. */
 const SAMPLES = 9;
 
 /**
- * Measures by how much a timer is late: for so long everything waits that arrives. Portable, since not every runtime has
+ * Measures the delay of a timer, which is also the delay of every arriving request. Portable, since not every runtime has
  * `perf_hooks.monitorEventLoopDelay`.
  */
 export class LoopDelay implements Load {
@@ -21,8 +21,8 @@ export class LoopDelay implements Load {
   isHigh = false;
 
   /**
-   * @param most milliseconds
-   * @param now milliseconds that never go back
+   * @param most the longest delay without overload, in milliseconds
+   * @param now monotonic milliseconds
    */
   constructor(most: number, now: () => number = () => performance.now()) {
     this.#most = most;
@@ -30,7 +30,7 @@ export class LoopDelay implements Load {
     this.#expectedAt = now() + SAMPLE_MILLISECONDS;
   }
 
-  /** Takes one sample; to be called by a timer each `SAMPLE_MILLISECONDS`. */
+  /** Takes one sample; a timer calls it every `SAMPLE_MILLISECONDS`. */
   sample(): void {
     const now = this.#now();
     this.#samples[this.#next] = now - this.#expectedAt;
@@ -40,7 +40,7 @@ export class LoopDelay implements Load {
     this.isHigh = sorted[SAMPLES >> 1]! > this.#most;
   }
 
-  /** Starts to take samples. @returns what ends it */
+  /** Starts to take samples. @returns a function that stops it */
   start(): () => void {
     const timer: unknown = setInterval(() => this.sample(), SAMPLE_MILLISECONDS);
     (timer as { unref?: () => void }).unref?.();
@@ -48,7 +48,7 @@ export class LoopDelay implements Load {
   }
 }
 
-/** Requests that have begun, and whose responses have not been taken. */
+/** Requests in progress, until the client has read the response. */
 export class RequestsInFlight implements Load {
   readonly #most: number;
   #count = 0;
@@ -61,25 +61,25 @@ export class RequestsInFlight implements Load {
     return this.#count;
   }
 
-  /** Half of the places are kept for what cannot wait. */
+  /** Half of the places are reserved for requests that cannot wait. */
   get isHigh(): boolean {
     return this.#count * 2 > this.#most;
   }
 
-  /** Takes a place; false where there is none. */
+  /** Takes a place; false if there is none. */
   begin(): boolean {
     if (this.#count >= this.#most) return false;
     this.#count++;
     return true;
   }
 
-  /** Gives a place back. */
+  /** Frees a place. */
   end(): void {
     this.#count--;
   }
 }
 
-/** High where one of these is. */
+/** A load that is high if one of several is. */
 export function anyLoad(loads: readonly Load[]): Load {
   return {
     get isHigh() {

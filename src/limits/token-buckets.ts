@@ -1,24 +1,24 @@
 import { LRUCache } from "lru-cache";
 
-/** How much may be taken of a bucket. */
+/** The limits of a bucket. */
 export interface Rate {
-  /** How fast it is filled; above 0. */
+  /** Tokens added per second; above 0. */
   readonly perSecond: number;
-  /** How much it holds; at least 1. */
+  /** The most tokens in it; at least 1. */
   readonly burst: number;
 }
 
-/** What is left for one of those that are counted. */
+/** The state of one bucket. */
 export interface TokenBucket {
   tokens: number;
   filledAt: number;
-  /** How often it was empty. */
+  /** The number of times that it was empty. */
   refused: number;
 }
 
 /**
- * A token bucket for each key, as many as fit: who took longest ago is forgotten first, and has a full bucket again. Strangers choose keys,
- * so their number has to be bounded.
+ * A token bucket for each key, up to a number, since clients choose keys. The least recently used bucket is forgotten first, and is
+ * then full again.
  */
 export class TokenBuckets {
   readonly #rate: Rate;
@@ -26,8 +26,8 @@ export class TokenBuckets {
   readonly #buckets: LRUCache<string, TokenBucket>;
 
   /**
-   * @param most buckets that are kept
-   * @param now milliseconds that never go back
+   * @param most the most remembered buckets
+   * @param now monotonic milliseconds
    */
   constructor(rate: Rate, most: number, now: () => number) {
     this.#rate = rate;
@@ -46,8 +46,8 @@ export class TokenBuckets {
 
   /**
    * Takes tokens.
-   * @param count at most what a bucket holds
-   * @returns 0, or after how many seconds there will be as many
+   * @param count at most the size of a bucket
+   * @returns 0, or the seconds until there are enough
    */
   take(bucket: TokenBucket, count = 1): number {
     const { perSecond, burst } = this.#rate;

@@ -4,6 +4,8 @@ import type * as z from "zod";
 export interface SnapshotIssue {
   readonly path: string;
   readonly message: string;
+  /** The number of its line, from 1, where the value came as lines. */
+  readonly line?: number;
 }
 
 /** A step of a path: a member's name or an element's index. */
@@ -21,10 +23,14 @@ export class SnapshotError extends Error {
   constructor(issues: readonly SnapshotIssue[]) {
     const listed = issues.slice(0, MOST_ISSUES);
     const more = issues.length > listed.length ? `; and ${issues.length - listed.length} more` : "";
-    super(listed.map(({ path, message }) => `${path || "the whole value"}: ${message}`).join("; ") + more);
+    super(listed.map(describe).join("; ") + more);
     this.issues = listed;
     this.total = issues.length;
   }
+}
+
+function describe({ path, message, line }: SnapshotIssue): string {
+  return `${line === undefined ? "" : `line ${line}: `}${path || "the whole value"}: ${message}`;
 }
 
 const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;

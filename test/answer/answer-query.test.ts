@@ -41,7 +41,7 @@ function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array,
   const seen: (OutsidePolicy | string | undefined)[] = [];
   const counters = new QueryCounters();
   const answerQuery = createAnswerQuery({
-    audience: "public",
+    rule: "public",
     gateway: {
       answer: () => ({
         bytes: new Uint8Array(12),

@@ -90,11 +90,11 @@ export function fakeForwarder(servers: Record<string, Exchange>, changes: Forwar
   const ask = (
     message: Uint8Array,
     client = "192.0.2.77",
-    audience = "public",
+    rule = "public",
   ): OutsideAnswer | Promise<OutsideAnswer> => {
     const query = readForwardable(message);
     if (query === undefined) throw new Error("this is nothing that is forwarded");
-    return forwarder.answer(message, query, client, audience);
+    return forwarder.answer(message, query, client, rule);
   };
   const counted = () => Object.fromEntries(forwarder.counters.results);
   return { forwarder, ask, asked, clock, counted };

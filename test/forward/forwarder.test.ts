@@ -170,11 +170,11 @@ describe("what an upstream says", () => {
   });
 });
 
-describe("audiences", () => {
+describe("the clients of two access rules", () => {
   it("do not learn of each other's questions: not by age, TTL, errors or time", async () => {
     const { ask, asked, clock } = fakeForwarder(
       { one: addressFor("192.0.2.1", 300) },
-      { cache: { audiences: 2 } },
+      { cache: { rules: 2 } },
     );
     await ask(QUERY, CLIENT, "laptops");
     await clock.advance(12_000);
@@ -198,7 +198,7 @@ describe("audiences", () => {
   it("have equal shares of the cache: one that fills its own takes nothing from another", async () => {
     const { ask, forwarder } = fakeForwarder(
       { one: addressFor("192.0.2.1", 3600) },
-      { cache: { bytes: 10_000, audiences: 2 } },
+      { cache: { bytes: 10_000, rules: 2 } },
     );
     await ask(QUERY, CLIENT, "laptops");
     const { bytes } = forwarder.cached;

@@ -25,10 +25,11 @@ function answerOf(text: string): Answer {
 
 /** Stages that count their runs, can be made to fail, and take time on the clock. */
 export class FakeStages implements GatewayStages<TextImage> {
-  readonly merged: (readonly ClusterSnapshot[])[] = [];
+  /** What was compiled. */
+  readonly compiled: Clusterset["clusters"][] = [];
   fails: Error | undefined;
   /** What fails, as long as something does. */
-  failing: (snapshots: readonly ClusterSnapshot[]) => boolean = () => true;
+  failing: (clusters: Clusterset["clusters"]) => boolean = () => true;
   takes = 0;
   readonly #clock: FakeClock;
 
@@ -36,24 +37,10 @@ export class FakeStages implements GatewayStages<TextImage> {
     this.#clock = clock;
   }
 
-  createMerger() {
-    return (snapshots: readonly ClusterSnapshot[]): Clusterset => this.#merge(snapshots);
-  }
-
-  #merge(snapshots: readonly ClusterSnapshot[]): Clusterset {
-    this.merged.push(snapshots);
-    this.#clock.stall(this.takes);
-    if (this.fails !== undefined && this.failing(snapshots)) throw this.fails;
-    const clusters = snapshots.map(({ clusterId, topology, namespaces }) => ({
-      clusterId,
-      namespaces: new Set(Object.keys(namespaces)),
-      zones: [],
-      ...(topology?.region === undefined ? {} : { region: topology.region }),
-    }));
-    return { clusters, services: [], localZones: [], conflicts: [], findings: [] };
-  }
-
   compile({ clusters }: Clusterset) {
+    this.compiled.push(clusters);
+    this.#clock.stall(this.takes);
+    if (this.fails !== undefined && this.failing(clusters)) throw this.fails;
     const text = clusters.map(({ clusterId, region }) => `${clusterId}:${region ?? "-"}`).join(" ");
     const image: TextImage = {
       text,

@@ -3,7 +3,6 @@ import { Gateway } from "../../src/gateway/gateway.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/pushing/limits.ts";
 import { FOUNDING } from "../../src/gateway/remembered/precedence.ts";
 import type { Clusterset } from "../../src/merge/clusterset.ts";
-import { createMerger } from "../../src/merge/merge.ts";
 import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
@@ -38,7 +37,7 @@ export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnow
     store: createMemoryStore(),
     clock,
     stages: {
-      createMerger: () => createMerger({ grants: new Map([["north", "*" as const]]) }),
+      merging: { grants: new Map([["north", "*" as const]]) },
       compile: (clusterset, _, history) => {
         compiled = clusterset;
         const federations = [{ name: "fed", zone: "federation" }];

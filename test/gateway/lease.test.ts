@@ -34,7 +34,7 @@ describe("a lease", () => {
     const east = await done(gateway.replace("east", regional("east", "e"), 100));
     const west = await done(gateway.replace("west", regional("west", "w"), 10));
     expect(leases()).toEqual([east.expiresAt, west.expiresAt]);
-    const runs = stages.merged.length;
+    const runs = stages.compiled.length;
     await clock.advance(5_000);
     const renewed = await gateway.renew("west", west.generation, 60);
     expect(renewed).toEqual({
@@ -45,7 +45,7 @@ describe("a lease", () => {
     expect(leases()).toEqual([east.expiresAt, renewed.expiresAt]);
     await clock.advance(10_000);
     expect(served()).toBe("east:e west:w");
-    expect(stages.merged).toHaveLength(runs);
+    expect(stages.compiled).toHaveLength(runs);
   });
 
   test("may be made shorter", async () => {

@@ -1,5 +1,4 @@
 import type { GatewayStages } from "../../src/gateway/stages.ts";
-import { createMerger } from "../../src/merge/merge.ts";
 import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { compileZoneImage } from "../../src/zone/compile.ts";
@@ -8,7 +7,6 @@ import type { ZoneImage } from "../../src/zone/image/image.ts";
 /** The stages as they are served with, for one zone. */
 export function realStages(): GatewayStages<ZoneImage> {
   return {
-    createMerger: () => createMerger(),
     compile: (clusterset, now, history) =>
       compileZoneImage(clusterset, { serial: Math.floor(now / 1000), ttl: 30 }, history),
     resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),

@@ -5,7 +5,6 @@ import { formatReverseName } from "../../src/dns/reverse.ts";
 import type { ScopedGateway } from "../../src/gateway/doh-gateway.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/pushing/limits.ts";
-import { createMerger } from "../../src/merge/merge.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
@@ -38,7 +37,7 @@ async function open(scopes: readonly Visibility[] = []) {
     clock,
     scopes,
     stages: {
-      createMerger: () => createMerger({ grants: GRANTS }),
+      merging: { grants: GRANTS },
       compile: (clusterset, now, history) =>
         compileZoneImage(
           clusterset,

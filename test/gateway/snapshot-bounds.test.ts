@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { PushRefused } from "../../src/gateway/pushing/limits.ts";
 import {
   DEFAULT_SNAPSHOT_BOUNDS,
-  measureSnapshot,
+  measureInSteps,
   type SnapshotBounds,
 } from "../../src/gateway/pushing/snapshot-bounds.ts";
-import { JsonShape } from "../../src/http/push/json-syntax.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../src/http/push/push-limits.ts";
+import { JsonShape } from "../../src/snapshot/lines/json-syntax.ts";
 import type { SnapshotPatch } from "../../src/snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { emptySnapshot, headlessExport } from "../snapshot/worlds.ts";
@@ -32,6 +32,14 @@ const service = {
 } as const;
 const finding = { reason: "NoService", kind: "ServiceExport", name: "web", message: "there is no Service" };
 const bare = { ...headlessExport(0), ports: [], endpoints: {} };
+
+function measure(snapshot: ClusterSnapshot): SnapshotBounds {
+  const steps = measureInSteps(snapshot);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
 
 /** What reaches a bound of 3 exactly, and what is one too many: each twice 1, and 1 more. */
 const cases: [keyof SnapshotBounds, string, SnapshotPatch, SnapshotPatch][] = [
@@ -107,7 +115,7 @@ describe.each(cases)("above limits.%s", (bound, code, within, more) => {
     expect(error).toMatchObject(refused);
     expect(served()).toBe("west:good");
     expect(gateway.status().clusters[0]!.generation).toBe(generation);
-    expect(measureSnapshot(gateway.snapshotOf("west")!)[bound]).toBe(3);
+    expect(measure(gateway.snapshotOf("west")!)[bound]).toBe(3);
     await done(gateway.renew("west", generation));
   });
 
@@ -125,7 +133,7 @@ describe.each(cases)("above limits.%s", (bound, code, within, more) => {
 
 test("the largest cluster that Kubernetes supports is within the default limits, and fills most of them", () => {
   const snapshot = largestCluster("west");
-  const size = measureSnapshot(snapshot);
+  const size = measure(snapshot);
   const bounds = { ...DEFAULT_SNAPSHOT_BOUNDS };
   for (const bound of Object.keys(bounds) as (keyof SnapshotBounds)[])
     expect([bound, size[bound] <= bounds[bound]]).toEqual([bound, true]);

@@ -348,21 +348,3 @@ describe("a body that nobody wanted", () => {
     expect(await untilMatch(socket, /too large[\s\S]*too large/)).toMatch(/413[\s\S]*413/);
   });
 });
-
-it.each([true, false])("answers 5,000 pipelined requests over HTTP/1.1 (TLS: %s)", async (isSecure) => {
-  const { port } = await start(() => new Response("x".repeat(300)), { secure: isSecure });
-  const socket = isSecure ? secure(port, "http/1.1") : plain(port);
-  socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(5000));
-  let answers = 0;
-  let rest = "";
-  await new Promise<void>((resolve, reject) => {
-    socket.on("close", () => reject(new Error(`closed after ${answers} answers`)));
-    socket.on("data", (part) => {
-      rest += part;
-      const parts = rest.split("HTTP/1.1 200 ");
-      answers += parts.length - 1;
-      rest = parts.at(-1)!.slice(-15);
-      if (answers === 5000) resolve();
-    });
-  });
-});

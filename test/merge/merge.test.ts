@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createMerger, mergeClusterset } from "../../src/merge/merge.ts";
+import { mergeClusterset } from "../../src/merge/merge.ts";
 import { exported, exporting, imported, importing, snapshot } from "./fixtures.ts";
+import { createIndexed } from "./indexed.ts";
 
 describe("KEP-1645 Terminology: namespace sameness", () => {
   it("one namespaced name is one service, others are others", () => {
@@ -29,7 +30,7 @@ describe("KEP-1645 Terminology: namespace sameness", () => {
 
 describe("KEP-1645 Importing Services: the last un-export removes the service", () => {
   it("while anyone exports, it is there", () => {
-    const merge = createMerger();
+    const { merge } = createIndexed();
     expect(merge([exporting("a"), exporting("b")]).services).toHaveLength(1);
     expect(merge([snapshot("a"), exporting("b")]).services).toMatchObject([
       { exporters: ["b"], toldBy: ["b"] },
@@ -84,13 +85,13 @@ describe("clusters and findings", () => {
   });
 });
 
-describe("createMerger", () => {
+describe("an index", () => {
   const a = snapshot("a", { exports: { "shop/web": exported(), "shop/api": exported() } });
   const find = (services: readonly { name: string }[], name: string) =>
     services.find((service) => service.name === name);
 
   it("takes over services whose entries are the same objects", () => {
-    const merge = createMerger();
+    const { merge } = createIndexed();
     const before = merge([a, snapshot("b")]).services;
     const changed = { ...a, exports: { ...a.exports, "shop/web": exported({ headless: true }) } };
     const after = merge([changed, snapshot("b")]).services;
@@ -100,7 +101,7 @@ describe("createMerger", () => {
   });
 
   it("merges anew when a cluster joins that has the namespace: it is a new view", () => {
-    const merge = createMerger();
+    const { merge } = createIndexed();
     const ip = importing("a", { ips: ["172.16.0.1"] });
     expect([...merge([ip]).services[0]!.byCluster.keys()]).toEqual([]);
     expect([...merge([ip, snapshot("b")]).services[0]!.byCluster.keys()]).toEqual(["b"]);
@@ -108,14 +109,14 @@ describe("createMerger", () => {
   });
 
   it("merges anew when one cluster takes another's place", () => {
-    const merge = createMerger();
+    const { merge } = createIndexed();
     const ip = importing("a", { ips: ["172.16.0.1"] });
     expect([...merge([ip, snapshot("b")]).services[0]!.byCluster.keys()]).toEqual(["b"]);
     expect([...merge([ip, snapshot("c")]).services[0]!.byCluster.keys()]).toEqual(["c"]);
   });
 
   it("an entry that another cluster holds is another contribution", () => {
-    const merge = createMerger();
+    const { merge } = createIndexed();
     const { exports } = exporting("a");
     expect(merge([snapshot("a", { exports }), snapshot("b")]).services[0]!.exporters).toEqual(["a"]);
     expect(merge([snapshot("a"), snapshot("b", { exports })]).services[0]!.exporters).toEqual(["b"]);

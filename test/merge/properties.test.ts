@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ClustersetService } from "../../src/merge/clusterset.ts";
-import { createMerger, mergeClusterset } from "../../src/merge/merge.ts";
+import { mergeClusterset } from "../../src/merge/merge.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import {
   arbitraryClusterId,
@@ -12,6 +12,8 @@ import {
   arbitrarySnapshot,
   arbitraryWorld,
 } from "../worlds/arbitrary.ts";
+import { createIndexed } from "./indexed.ts";
+import { mergeWhole } from "./whole-merge.ts";
 
 type Step = (world: readonly ClusterSnapshot[]) => ClusterSnapshot[];
 
@@ -70,15 +72,15 @@ describe("mergeClusterset", () => {
     );
   });
 
-  it("gives the same afresh as from memory, after any changes", () => {
+  it("gives the same afresh as from an index, after any changes", () => {
     fc.assert(
       fc.property(arbitraryWorld, fc.array(step, { maxLength: 8 }), (start, steps) => {
-        const merge = createMerger();
+        const { merge } = createIndexed();
         let world: ClusterSnapshot[] = start;
-        expect(merge(world)).toEqual(mergeClusterset(world));
+        expect(merge(world)).toEqual(mergeWhole(world));
         for (const change of steps) {
           world = change(world);
-          expect(merge(world)).toEqual(mergeClusterset(world));
+          expect(merge(world)).toEqual(mergeWhole(world));
         }
       }),
     );
@@ -87,10 +89,11 @@ describe("mergeClusterset", () => {
   it("a cluster that left leaves nothing behind", () => {
     fc.assert(
       fc.property(arbitraryWorld, arbitraryClusterId, (world, leaving) => {
-        const merge = createMerger();
+        const { merge } = createIndexed();
         merge(world);
         const after = merge(without(world, leaving));
         expect(after).toEqual(mergeClusterset(without(world, leaving)));
+        expect(after).toEqual(mergeWhole(without(world, leaving)));
         for (const service of after.services) {
           expect(service.toldBy).not.toContain(leaving);
           expect(service.exporters).not.toContain(leaving);

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
-import { createSnapshotFilter } from "../../src/merge/visibility/visible.ts";
+import { createEntryFilter } from "../../src/merge/visibility/visible.ts";
 import type { ClusterSnapshot, LocalService } from "../../src/snapshot/schema.ts";
 import { endpoints, exported, exporting, imported, importing, snapshot } from "./fixtures.ts";
+import { createIndexed, drain } from "./indexed.ts";
+import { seeWorld } from "./seen-world.ts";
 
-const see = (scope: Visibility, ...world: ClusterSnapshot[]) => createSnapshotFilter(scope)(world);
+const see = (scope: Visibility, ...world: ClusterSnapshot[]) => seeWorld(scope, world);
 const at = (address: string) => endpoints({ address });
 
 const local: LocalService = {
@@ -55,8 +57,7 @@ describe("a scope without namespaces, clusters and addresses", () => {
     ["that hides nothing", {}],
     ["with a view", { view: "west" }],
   ])("%s leaves all as it is", (_, scope) => {
-    const world = [west, exporting("east")];
-    expect(createSnapshotFilter(scope)(world)).toBe(world);
+    expect(createEntryFilter(scope)).toBeUndefined();
   });
 });
 
@@ -251,9 +252,14 @@ describe("CNAME targets", () => {
   });
 });
 
-describe("what did not change in what exists is the same object as before", () => {
+describe("what exists", () => {
   const scope = { namespaces: ["shop"], clusters: ["west"], addressRanges: ["10.0.0.0/8"] };
   const change = (parts: Partial<ClusterSnapshot>) => ({ ...west, ...parts });
+  const open = () => {
+    const indexed = createIndexed({ visibility: scope });
+    indexed.merge([west]);
+    return indexed;
+  };
 
   it.each<[string, ClusterSnapshot[]]>([
     ["the same snapshots", [west]],
@@ -262,33 +268,39 @@ describe("what did not change in what exists is the same object as before", () =
       "a hidden namespace",
       [change({ exports: { ...west.exports, "secret/db": exported({ headless: true }) } })],
     ],
-    ["a finding", [change({ findings: {} })]],
-    ["a hidden pod", [change({ pods: { ...west.pods, "shop/192.0.2.9": {} } })]],
-  ])("the list itself, after a change of %s", (_, next) => {
-    const visibility = createSnapshotFilter(scope);
-    const before = visibility([west]);
-    expect(visibility(next)).toBe(before);
+  ])("does not change with %s", (_, next) => {
+    const { follow, services } = open();
+    follow(next);
+    expect(services.hasChanged).toBe(false);
   });
 
-  it("entries and tables, after a change of something else", () => {
-    const visibility = createSnapshotFilter(scope);
-    const [before] = visibility([west]);
-    const [after] = visibility([
-      change({ exports: { ...west.exports, "shop/api": exported({ endpoints: at("192.0.2.1") }) } }),
-    ]);
-    expect(after).not.toBe(before);
-    expect(Object.keys(after!.exports)).toEqual(["shop/web", "shop/api"]);
-    expect(after!.exports["shop/web"]).toBe(before!.exports["shop/web"]);
-    for (const table of ["namespaces", "imports", "services", "pods"] as const)
-      expect(after![table]).toBe(before![table]);
+  it("is the same after a change of a hidden pod, and of findings", () => {
+    const { follow, services, settled } = open();
+    const before = settled();
+    follow([change({ pods: { ...west.pods, "shop/192.0.2.9": {} }, findings: {} })]);
+    expect([...drain(services.settle()).services]).toEqual([]);
+    expect(settled()).toEqual(before);
   });
 
-  it("and what is visible anew is seen", () => {
-    const visibility = createSnapshotFilter(scope);
-    const before = visibility([west]);
-    const topology = { region: "us" };
-    expect(visibility([change({ topology })])[0]!.topology).toBe(topology);
-    expect(visibility([west])).toEqual(before);
-    expect(visibility([])).toEqual([]);
+  it("is named service by service where it changes; the others stay the same objects", () => {
+    const { follow, services, settled } = open();
+    const before = services.service("shop/web");
+    const api = exported({ endpoints: at("192.0.2.1") });
+    follow([change({ exports: { ...west.exports, "shop/api": api } })]);
+    expect([...drain(services.settle()).services]).toEqual(["shop/api"]);
+    expect([...services.keys()]).toEqual(["shop/web", "shop/api"]);
+    expect(services.service("shop/web")).toBe(before);
+    follow([change({ topology: { region: "us" } })]);
+    expect(settled().clusters).toMatchObject([{ region: "us" }]);
+    follow([]);
+    expect(settled()).toMatchObject({ clusters: [], services: [], localZones: [] });
+  });
+
+  it("of an entry is the same object each time", () => {
+    const filter = createEntryFilter(scope)!;
+    const service = west.exports["shop/web"]!;
+    const seen = filter.exported("shop/web", service);
+    expect(seen).not.toBe(service);
+    expect(filter.exported("shop/web", service)).toBe(seen);
   });
 });

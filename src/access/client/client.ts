@@ -1,24 +1,24 @@
 import type { CertificateIdentity } from "../certificates.ts";
 import type { ClientLocation } from "./client-location.ts";
 
-/** What a host knows of whoever sends a request or a query. It is looked up when it is read, since most of it seldom is. */
+/** What a host knows about the sender of a request or a query. Members are computed when they are read, since most seldom are. */
 export interface Client {
-  /** The IP address of the socket; undefined where the host cannot tell. */
+  /** The IP address of the socket; undefined if the host does not know it. */
   readonly address: string | undefined;
-  /** Whether the client showed a TLS certificate, and whether the host trusts it. */
+  /** Whether the client has a TLS certificate, and whether the host trusts it. */
   readonly certificate: "none" | "refused" | "verified";
-  /** Whose certificate it is; absent unless it is verified. Reading it costs more than a query. */
+  /** The names in the certificate; absent unless it is verified. Reading them costs more than a query. */
   readonly certificateIdentity?: CertificateIdentity | undefined;
-  /** Where the host says that the client is; absent where it knows nothing of that. */
+  /** The client's location; absent if the host does not know it. */
   readonly location?: ClientLocation | undefined;
 }
 
-/** The certificate that a client showed. */
+/** A client's certificate. */
 export type ClientCertificate = Partial<Pick<Client, "certificate" | "certificateIdentity">>;
 
-/** A client and what it sent beside the query: an HTTP request, or a message of plain DNS, which has no header fields. */
+/** A client and the header fields beside its query; a message of plain DNS has none. */
 export interface ClientRequest {
   readonly client: Partial<Client> | undefined;
-  /** A header field by its name in lower case; null where it is absent. */
+  /** A header field by its name in lower case; null if it is absent. */
   header(name: string): string | null;
 }

@@ -2,24 +2,24 @@ import type { ClientRequest } from "./client.ts";
 import { createOriginReader } from "./client-address.ts";
 import { type ClientLocation, LOCATION_FACTS, type LocationFact } from "./client-location.ts";
 
-/** How proxies in front say where a client is. */
+/** The header fields in which proxies in front report a client's location. */
 export interface LocationHeaders {
   /** Ranges of addresses: `10.0.0.0/8`, `fd00::/8`, `192.0.2.1`. */
   readonly trustedProxies: readonly string[];
-  /** How many of them a request passes, one behind the other; at least 1. */
+  /** The number of proxies that a request passes, one behind the other; at least 1. */
   readonly hops: number;
   /** The header field of each fact. */
   readonly headers: { readonly [Fact in LocationFact]?: string | undefined };
 }
 
-/** Codes alone: a field that was sent twice arrives with a comma, and says nothing. */
+/** A single code: a field that was sent twice arrives with a comma, and is ignored. */
 const CODE = /^[A-Za-z0-9-]{1,10}$/;
 
 /**
- * Reads where a client is from header fields. They count only where the socket's address is that of a trusted proxy, and so is
- * each hop before it: every proxy appends the address that it was asked from to X-Forwarded-For, so that what a client
- * wrote there stands further to the left than is read.
- * @throws {RangeError} for a range of addresses that is none
+ * Reads a client's location from header fields. They count only if the socket's address and each hop before it belong to trusted
+ * proxies. Every proxy appends the address of its client to X-Forwarded-For, so entries that a client wrote itself are further to
+ * the left than this reads.
+ * @throws {RangeError} for an invalid range of addresses
  */
 export function createLocationHeaders(
   settings: LocationHeaders,

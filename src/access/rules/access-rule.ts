@@ -1,27 +1,27 @@
 import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
 
-/** What the rule that lets everybody in is called. */
+/** The name of the rule that admits all clients. */
 export const PUBLIC = "public";
 
-/** Lets clients in, by what they show or everybody, and says what exists for them. */
+/** Admits clients, by a credential or all of them, and has their visibility. */
 export interface AccessRule {
   readonly name: string;
-  /** Whether it lets everybody in: then the tokens of clusters that push still decide a query's view. */
+  /** Whether it admits all clients: then the tokens of clusters that push still decide a query's view. */
   readonly isPublic: boolean;
   readonly visibility: Visibility;
 }
 
-/** The rules of a gateway. Each is one object, by which others may keep things for it. */
+/** The rules of a gateway. Each is one object, which others may use as the key of a map. */
 export interface AccessRules {
   /** The public one first. */
   readonly all: readonly AccessRule[];
-  /** Undefined where nobody is let in without showing something. */
+  /** Undefined if every client needs a credential. */
   readonly public: AccessRule | undefined;
-  /** @throws {RangeError} for a rule that there is not */
+  /** @throws {RangeError} for an unknown name */
   of(name: string): AccessRule;
 }
 
-/** @param everybody what exists for everybody; undefined for nothing */
+/** @param everybody the visibility of the rule `public`; undefined for no such rule */
 export function createAccessRules(
   everybody: Visibility | undefined,
   rules: readonly { readonly name: string; readonly scope: Visibility }[],
@@ -41,17 +41,17 @@ export function createAccessRules(
   };
 }
 
-/** Whether the clients of a rule see everything, and so may see what is counted of everything. */
+/** Whether the clients of a rule see everything, and so may see counts over everything. */
 export function seesEverything({ visibility }: AccessRule): boolean {
   return visibilityKey(visibility) === "";
 }
 
-/** Whether something that somebody else sees is hidden from the clients of a rule. */
+/** Whether a rule hides anything from its clients. */
 export function hidesAnything({ visibility: { view: _, ...restricted } }: AccessRule): boolean {
   return visibilityKey(restricted) !== "";
 }
 
-/** What is visible to the clients of rules, each once. */
+/** The distinct visibilities of all rules. */
 export function visibilitiesOf({ all }: AccessRules): Visibility[] {
   return [...new Map(all.map(({ visibility }) => [visibilityKey(visibility), visibility])).values()];
 }

@@ -1,19 +1,19 @@
 import type { AccessRefusal } from "../access-refused.ts";
 import type { AccessRule } from "./access-rule.ts";
 
-/** A request that a rule lets in. */
+/** A request that a rule admits. */
 export interface Admitted {
   readonly rule: AccessRule;
-  /** The token in its path, taken away: what came before the path, and the URL without that. */
+  /** If its path has a token: the prefix with the token, and the URL without it. */
   readonly path?: { readonly prefix: string; readonly url: string } | undefined;
-  /** Whether its host name holds a token. */
+  /** Whether its host name has a token. */
   readonly isByHost?: boolean | undefined;
 }
 
-/** A request that none does. */
+/** A request that no rule admits. */
 export interface NotAdmitted {
   readonly rule?: undefined;
-  /** `missing` where it shows nothing, `unknown` where what it shows is not known. */
+  /** `missing` without a credential, `unknown` with an unknown one. */
   readonly outcome: "missing" | "unknown";
   readonly status: 401 | 403 | 503;
   readonly code: AccessRefusal | "NOT_ADMITTED" | "CERTIFICATE_REQUIRED";

@@ -5,15 +5,15 @@ import type { Sha256 } from "../digests.ts";
 import type { OidcCredential } from "../oidc.ts";
 import type { AccessRules } from "./access-rule.ts";
 
-/** What is looked at of a request to find its rule. */
+/** The parts of a request that decide its rule. */
 export interface ShownRequest extends ClientRequest {
   /** The path and query, or the whole URL. */
   readonly url: string;
-  /** The host that was asked, with its port where there is one; empty where the client names none. */
+  /** The requested host, with its port if it has one; empty if the client names no host. */
   readonly host: string;
 }
 
-/** What clients of a rule show. Secrets are SHA-256 in hex. */
+/** The credentials of a rule's clients. Secrets are SHA-256 in hex. */
 export interface RuleCredentials {
   readonly name: string;
   readonly bearer?: readonly string[];
@@ -26,15 +26,15 @@ export interface RuleCredentials {
   readonly addresses?: readonly string[];
 }
 
-/** What admission works with. */
+/** The settings of admission. */
 export interface AdmitSettings {
   readonly rules: AccessRules;
   readonly credentials: readonly RuleCredentials[];
-  /** In lower case, without a trailing dot. */
+  /** The gateway's host names, in lower case, without a trailing dot. */
   readonly hostNames: readonly string[];
-  /** Whether the public rule reads bearer tokens itself, as those of clusters that push. */
+  /** Whether the public rule accepts bearer tokens of clusters that push. */
   readonly publicHasTokens: boolean;
-  /** The client's own address. */
+  /** Finds the client's real address. */
   readonly clientAddress: ClientAddress;
   /** Default: that of `crypto.subtle`. */
   readonly sha256?: Sha256;

@@ -18,22 +18,22 @@ import { PasswordTable } from "./password-table.ts";
 import { readPathToken } from "./path-token.ts";
 import { type KnownKinds, knownKinds, Rejections } from "./rejections.ts";
 
-/** Finds the rule of a request; at once where nothing has to be waited for. */
+/** Finds the rule of a request; without a promise if nothing has to be fetched or hashed. */
 export type Admit = (request: ShownRequest) => MaybePromise<Admission>;
 
-/** The access rules of a gateway, and what finds the one of a request. */
+/** The access rules of a gateway, and the function that finds a request's rule. */
 export interface AccessControl {
   readonly rules: AccessRules;
-  /** What clients show. */
+  /** The kinds of credentials that the rules have. */
   readonly kinds: KnownKinds;
   readonly admit: Admit;
 }
 
 /**
- * Admits requests by rules. A token in the path decides alone, then one in the host name, then an Authorization field of a scheme
- * that a rule knows: a wrong one is never made good by anything else. Then the client certificate, the address, and the public rule. A
- * token of path or host that is not known counts as none, so that such a request is answered as one for any other path or host.
- * @throws {RangeError} for a secret that is no SHA-256, or an address that is none
+ * Admits requests by rules, in this order: a token in the path, a token in the host name, an Authorization field of a scheme
+ * that a rule has, the client certificate, the address, the public rule. A wrong Authorization field is rejected, whatever else the request has.
+ * An unknown token in path or host name is ignored: such a request is answered like one for any other path or host.
+ * @throws {RangeError} if a secret is not a SHA-256, or for an invalid address
  */
 export function createAdmit(settings: AdmitSettings): Admit {
   const { rules, credentials } = settings;
@@ -115,7 +115,7 @@ class RuleTable {
     });
   }
 
-  /** Undefined where there is no field of a scheme that a rule knows. */
+  /** Undefined if there is no field of a scheme that a rule has. */
   #byAuthorization(request: ShownRequest): MaybePromise<Admission | undefined> {
     const { bearer, basic } = this.#rejections.kinds;
     const authorization = bearer || basic ? request.header("authorization") : null;
@@ -149,7 +149,7 @@ class RuleTable {
     return admitted ?? this.#unknownToken();
   }
 
-  /** It may be one of a cluster that pushes, which the view of the public rule's clients depends on. */
+  /** With a public rule the token may be that of a cluster that pushes, which decides the query's view. */
   #unknownToken(why?: AccessRefused): Admission {
     if (this.#public !== undefined && this.#settings.publicHasTokens) return this.#public;
     return this.#rejections.unknownToken(why);

@@ -29,7 +29,7 @@ export function readBasicCredentials(authorization: string): BasicCredentials | 
   };
 }
 
-/** CTL of RFC 5234 appendix B.1. */
+/** Whether a text has a CTL of RFC 5234 appendix B.1. */
 function hasControls(text: string): boolean {
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);

@@ -9,20 +9,16 @@ export interface Password {
   readonly passwordSha256: string;
 }
 
-/** User names and passwords (RFC 7617), each with its holder. Names are compared like passwords: nobody learns which there are. */
+/** User names and passwords (RFC 7617), each with its holder. Names are compared like passwords, so the time reveals none. */
 export class PasswordTable<Holder> {
   readonly #passwords: readonly (readonly [Holder, Password])[];
   readonly #sha256: Sha256;
-  /** Made when it is first needed, since names have to be hashed for it. */
+  /** Made at the first use, since names have to be hashed for it. */
   #table: MaybePromise<SecretTable<Holder>> | undefined;
 
   constructor(passwords: readonly (readonly [Holder, Password])[], sha256: Sha256) {
     this.#passwords = passwords;
     this.#sha256 = sha256;
-  }
-
-  get size(): number {
-    return this.#passwords.length;
   }
 
   /** The holder of the name and password in an Authorization field. */
@@ -61,5 +57,5 @@ export class PasswordTable<Holder> {
 }
 
 function hexOf(digest: Uint8Array): string {
-  return Array.from(digest, (octet) => octet.toString(16).padStart(2, "0")).join("");
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,23 +1,23 @@
 /** A URL with a token before its path. */
 export interface PathToken {
   readonly token: string;
-  /** What comes before the path proper: `/tokens/<token>`. */
+  /** The part before the path proper: `/tokens/<token>`. */
   readonly prefix: string;
-  /** The URL without that. */
+  /** The URL without the prefix. */
   readonly url: string;
 }
 
 const PREFIX = "/tokens/";
-/** Unreserved characters (RFC 3986 section 2.3), which nobody encodes on the way. */
+/** Unreserved characters (RFC 3986 section 2.3), which no intermediary encodes. */
 const TOKEN = /^[A-Za-z0-9\-._~]{1,255}$/;
 
-/** Whether a token can stand in a path. */
+/** Whether a token fits into a path. */
 export function isPathToken(token: string): boolean {
   return TOKEN.test(token);
 }
 
 /**
- * Reads the token of `/tokens/<token>/<path>`; undefined where there is none. Nothing is decoded.
+ * Reads the token of `/tokens/<token>/<path>`; undefined if there is none. Nothing is decoded.
  * @param url a path with its query, or a whole URL
  */
 export function readPathToken(url: string): PathToken | undefined {

@@ -8,7 +8,7 @@ export interface KnownKinds {
   readonly bearer: boolean;
   readonly basic: boolean;
   readonly certificates: boolean;
-  /** Something that no header field and no URL shows: certificates, addresses. */
+  /** Credentials that are in no header field and no URL: certificates, addresses. */
   readonly unseen: boolean;
 }
 
@@ -27,7 +27,7 @@ const BEARER = 'Bearer realm="clusterset-doh"';
 /** RFC 7617 section 2.1. */
 const BASIC = 'Basic realm="clusterset-doh", charset="UTF-8"';
 
-/** The errors for requests that no rule lets in. */
+/** The errors for requests that no rule admits. */
 export class Rejections {
   readonly kinds: KnownKinds;
 
@@ -35,7 +35,7 @@ export class Rejections {
     this.kinds = kinds;
   }
 
-  /** A bearer token that is not known (RFC 6750 section 3.1), and why, where that is known of it. */
+  /** An unknown bearer token (RFC 6750 section 3.1), with the reason if there is one. */
   unknownToken(why?: AccessRefused): NotAdmitted {
     const { code, message } = why ?? {
       code: "UNKNOWN_TOKEN" as const,
@@ -55,7 +55,7 @@ export class Rejections {
     );
   }
 
-  /** Somebody shows nothing, or a certificate that no rule names; `certificate` describes one that is verified. */
+  /** A request without a credential, or with a certificate that no rule names; `certificate` describes a verified one. */
   nothingKnown(shown: ClientCertificate | undefined, certificate: string | undefined): NotAdmitted {
     const { bearer, basic } = this.kinds;
     if (certificate !== undefined)
@@ -71,13 +71,13 @@ export class Rejections {
         status: 403,
         code: "CERTIFICATE_REFUSED",
         message:
-          "the client certificate is not one of the authorities that this gateway trusts (tls.clientCaFile), or not valid now",
+          "no authority that this gateway trusts (tls.clientCaFile) issued the client certificate, or the certificate is not valid now",
       };
     if (bearer || basic) {
       const ways = [bearer && "a bearer token", basic && "a user name and password"].filter(
         (way) => way !== false,
       );
-      const message = `this gateway answers those whom it knows: an Authorization field with ${ways.join(", or ")} is required`;
+      const message = `this gateway answers known clients only: an Authorization field with ${ways.join(", or ")} is required`;
       return this.#unauthorized("missing", "TOKEN_REQUIRED", message, BEARER);
     }
     return {
@@ -90,7 +90,7 @@ export class Rejections {
     };
   }
 
-  /** @param bearerChallenge what holders of bearer tokens are told */
+  /** @param bearerChallenge the challenge of the scheme Bearer */
   #unauthorized(
     outcome: NotAdmitted["outcome"],
     code: NotAdmitted["code"],

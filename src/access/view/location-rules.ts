@@ -1,27 +1,27 @@
 import type { Locality } from "../../zone/locality.ts";
 import { type ClientLocation, LOCATION_FACTS, type LocationFact } from "../client/client-location.ts";
 
-/** What is done for clients somewhere: they see what a cluster sees, or outside they get the shards near them first. */
+/** Gives the clients of a location the view of a cluster, or outside the shards near them first. */
 export interface LocationRule {
-  /** One value of each fact that is listed has to fit; letters are folded. Without it the rule fits everybody. */
+  /** Each listed fact must have one of its values; letters are folded. Absent: the rule matches every client. */
   readonly when?: { readonly [Fact in LocationFact]?: readonly string[] | undefined } | undefined;
   /** A cluster id; instead of `region`. */
   readonly view?: string | undefined;
-  /** As nodes' labels have it, and `zone` within it. */
+  /** The region and zone in nodes' labels. */
   readonly region?: string | undefined;
   readonly zone?: string | undefined;
 }
 
-/** What the rules say for a client: neither where no rule fits. */
+/** The view or the locality that a rule gives a client. */
 export interface LocationChoice {
   readonly view?: string;
   readonly locality?: Locality;
 }
 
-/** Chooses for a client; undefined is a client of whom nothing is known. */
+/** Finds the choice for a client; its location is undefined if the host does not know it. */
 export type ChooseByLocation = (location: ClientLocation | undefined) => LocationChoice | undefined;
 
-/** The first rule that fits chooses. One whose cluster is not known to the gateway is passed over. */
+/** The first rule that matches decides. A rule with an unknown cluster is skipped. */
 export function createLocationRules(
   rules: readonly LocationRule[],
   hasCluster: (clusterId: string) => boolean,

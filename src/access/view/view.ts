@@ -12,51 +12,51 @@ import { createLocationHeaders, type LocationHeaders } from "../client/location-
 import { andThen } from "../maybe-promise.ts";
 import { createLocationRules, type LocationRule } from "./location-rules.ts";
 
-/** From where a query sees the clusterset: from a cluster, or from outside of all. */
+/** The perspective of a query: a cluster, or outside all of them. */
 export interface View {
   /** The source cluster; undefined for outside. */
   readonly cluster: string | undefined;
-  /** Outside: where the client is, so that federations answer with the shards there first. */
+  /** Outside: the client's region and zone, whose shards come first in answers of federations. */
   readonly locality?: Locality | undefined;
-  /** Whether the client's location decided. */
+  /** Whether the client's location decided the view. */
   readonly isByLocation?: boolean | undefined;
-  /** Whether another client may have another view with the same request: then no shared cache may keep the answer. */
+  /** Whether another client may get another view for the same request: then no shared cache may keep the answer. */
   readonly isPrivate: boolean;
 }
 
-/** Clients whose EDNS option counts for a cluster. */
+/** Clients whose EDNS option may name a cluster. */
 export interface TrustedClients {
   readonly clusterId: string;
-  /** Addresses of sockets: `10.0.0.0/8`, `::1`. */
+  /** Addresses or ranges of sockets: `10.0.0.0/8`, `::1`. */
   readonly addresses: readonly string[];
 }
 
-/** Where the client's location is from, `cf` being what the host says of the client, and what it decides. */
+/** The source of the client's location (`cf`: the host), and the rules over it. */
 export type LocationSettings = {
   readonly rules: readonly LocationRule[];
 } & ({ readonly source: "cf" } | ({ readonly source: "headers" } & LocationHeaders));
 
-/** Tells the clusters of a bearer token. */
+/** Finds the clusters of a bearer token. */
 export type ClusterTokens = Pick<PushAuthority, "clustersOf">;
 
-/** What decides the view of a query, where neither the access rule, the path nor the listener does. */
+/** The settings that decide a query's view, if neither the access rule, the path nor the listener does. */
 export interface ViewSettings {
-  /** Default: an Authorization field says nothing. */
+  /** Default: Authorization fields are ignored. */
   readonly credentials?: ClusterTokens | undefined;
   /** The EDNS option code of the source cluster. */
   readonly optionCode?: number;
   readonly trusted?: readonly TrustedClients[];
-  /** Default: the client's location decides nothing. */
+  /** Default: the client's location is ignored. */
   readonly location?: LocationSettings | undefined;
 }
 
 /** Finds the view of a query. */
 export interface ViewReader {
-  /** Whether the Authorization field counts: caches have to keep requests with it apart (RFC 9111 section 4.1). */
+  /** Whether the Authorization field counts: then caches have to keep requests with different fields apart (RFC 9111 section 4.1). */
   readonly variesByCredential: boolean;
   /**
-   * At once, where there is no Authorization field to look at. Undefined for a bearer token that is not known.
-   * @param query whose bytes are only lent
+   * The view of a query; without a promise if there is no Authorization field. Undefined for an unknown bearer token.
+   * @param query its bytes are valid until the first wait only
    */
   read(request: ClientRequest, query: Uint8Array): View | Promise<View | undefined>;
 }
@@ -64,10 +64,10 @@ export interface ViewReader {
 const OUTSIDE: View = { cluster: undefined, isPrivate: false };
 
 /**
- * Finds the view by credential and by EDNS option, then by location. The option counts from a client that may speak for the cluster: by
- * its bearer token, or by the address of its socket. Any other one is ignored.
- * @param hasCluster whether there is a view of a cluster
- * @throws {RangeError} for a range of addresses that is none
+ * Finds the view by credential and EDNS option, then by location. The option counts if the client's bearer token or socket address
+ * may name that cluster. Other options are ignored.
+ * @param hasCluster whether a cluster has a view
+ * @throws {RangeError} for an invalid range of addresses
  */
 export function createViewReader(
   settings: ViewSettings,
@@ -96,13 +96,13 @@ export function createViewReader(
     request: ClientRequest,
     query: Uint8Array,
   ): Promise<View | undefined> => {
-    // The bytes are only lent until the first wait.
+    // The bytes are valid until the first wait only.
     const named = readSourceCluster(query, optionCode);
     const clusters = await known.clustersOf(authorization);
     if (clusters?.size === 0) return undefined;
     if (named !== undefined && (clusters?.has(named) === true || isTrusted(named, request)))
       return { cluster: named, isPrivate: true };
-    // A token of several clusters says only together with the option which one asks.
+    // A token of several clusters needs the option to name one of them.
     return { cluster: clusters?.size === 1 ? [...clusters][0] : undefined, isPrivate: true };
   };
 
@@ -126,7 +126,7 @@ export function createViewReader(
   };
 }
 
-/** The name that an image and its stages have for a view. */
+/** The name of a view in an image and its stages. */
 export function viewName({ cluster, locality }: View): string | undefined {
   return locality === undefined ? cluster : localityView(locality);
 }
@@ -139,8 +139,8 @@ function readTrusted(trusted: readonly TrustedClients[]): Map<string, AddressRan
 }
 
 /**
- * Lets the client's location decide for queries from outside. Every answer is for one client alone. A Vary field could not tell caches
- * apart: a cache in front of the proxy that adds the header sees requests without it, which are all the same to it (RFC 9111 section 4.1).
+ * Adds the client's location to views from outside. Every answer is then for one client only. Vary would not help: a cache in front
+ * of the proxy that adds the header sees all requests without it (RFC 9111 section 4.1).
  */
 function createLocate(
   settings: LocationSettings,

@@ -13,7 +13,7 @@ import {
 } from "../values/values.ts";
 import { issuerSettings } from "./issuer.ts";
 
-/** What may be configured of rules. Each scope has an image of its own. */
+/** The limits on rules. Each visibility has an image of its own. */
 const MOST_RULES = 1000;
 const MOST_SCOPES = 32;
 
@@ -21,7 +21,7 @@ const Namespace = z
   .string()
   .regex(/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/, "must be the name of a namespace (RFC 1123 label)");
 
-/** What exists for somebody; what is not named is not restricted. */
+/** A visibility; absent members do not restrict it. */
 const Scope = z
   .strictObject({
     view: ClusterId.optional(),
@@ -45,7 +45,7 @@ const Scope = z
 const Username = z
   .string()
   .max(255)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it is about
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters on purpose
   .regex(/^[^:\u0000-\u001f\u007f]*$/, "must have neither a colon nor control characters");
 
 const claim = z.union([text, z.array(text).min(1).max(100)]);
@@ -58,7 +58,7 @@ const oidc = issuerSettings({
 const some = <Value extends z.ZodType>(value: Value) => z.array(value).min(1).max(100).optional();
 
 const rule = {
-  /** In metrics, and for listeners to refer to. */
+  /** The name in metrics, and for references from listeners. */
   name: z
     .string()
     .regex(/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/, "must be letters, digits and dashes, such as office-2")
@@ -67,7 +67,7 @@ const rule = {
   scope: Scope.prefault({}),
 };
 
-/** Whoever shows one of these is known by the rule. */
+/** The rule admits clients with one of these. */
 const AskingRule = z.strictObject({
   ...rule,
   bearer: some(TokenOrFile),
@@ -89,7 +89,7 @@ const AskingRule = z.strictObject({
   oidc: some(oidc.files),
 });
 
-/** The same where there are neither files nor client certificates. */
+/** The setting for hosts without files and client certificates. */
 const EdgeAskingRule = z.strictObject({
   ...rule,
   bearer: some(HashedToken),
@@ -99,7 +99,7 @@ const EdgeAskingRule = z.strictObject({
   oidc: some(oidc.edge),
 });
 
-/** The ways in which somebody is known by a rule. */
+/** The kinds of credentials of a rule. */
 export const KINDS = [
   "bearer",
   "basic",
@@ -110,13 +110,13 @@ export const KINDS = [
   "addresses",
 ] as const;
 
-/** What a rule that nobody can show anything for is told. */
+/** The error of a rule without credentials. */
 export const LETS_NOBODY_IN = `admits no client: give one of ${KINDS.join(", ")}`;
 
 function accessOf<Rule extends typeof AskingRule | typeof EdgeAskingRule>(rule: Rule) {
   return z
     .strictObject({
-      /** What everybody sees: everything, nothing without a rule, or a scope. */
+      /** The visibility of the public rule: everything, a scope, or no such rule. */
       public: z.union([z.boolean(), Scope]).optional(),
       /** Tokens of `hostTokens` are the label before one of these. */
       hostNames: z.array(ZoneName).max(100).default([]),
@@ -139,12 +139,12 @@ function accessOf<Rule extends typeof AskingRule | typeof EdgeAskingRule>(rule: 
     });
 }
 
-/** `access` of `clusterset-doh serve`: who may ask, and what exists for them (docs/how-to/access.md). */
+/** `access` of `clusterset-doh serve`: which clients get answers, and what is visible to them (docs/how-to/access.md). */
 export const Access = accessOf(AskingRule);
 export type Access = z.infer<typeof Access>;
 export type AskingRule = Access["rules"][number];
 
-/** The same where there are neither files nor client certificates. */
+/** The setting for hosts without files and client certificates. */
 export const EdgeAccess = accessOf(EdgeAskingRule).superRefine(({ rules }, context) => {
   for (const [index, rule] of rules.entries())
     if (countOf(rule, KINDS) === 0)
@@ -152,7 +152,7 @@ export const EdgeAccess = accessOf(EdgeAskingRule).superRefine(({ rules }, conte
 });
 export type EdgeAccess = z.infer<typeof EdgeAccess>;
 
-/** Whether somebody has said who may ask. */
+/** Whether the configuration states which clients get answers. */
 export function isStated({
   public: everybody,
   rules,
@@ -160,7 +160,7 @@ export function isStated({
   return everybody !== undefined || rules.length > 0;
 }
 
-/** What exists for everybody; undefined where nobody may ask without a rule. */
+/** The visibility of the public rule; undefined if there is no such rule. */
 export function publicScope(
   access: Pick<Access, "public"> & { rules: readonly unknown[] },
 ): Visibility | undefined {

@@ -11,9 +11,9 @@ type Checked = Pick<ServeConfig, "access" | "listen" | "dns" | "dot" | "tls">;
 const LOOPBACK = parseAddressRanges(["127.0.0.0/8", "::1"]);
 
 /**
- * What the settings of access need of the others.
- * @throws {UsageError} where other machines reach a gateway that nobody has said who may ask of, and where rules and listeners do not
- * go together
+ * Checks the settings of access against the others.
+ * @throws {UsageError} if other machines can reach a gateway whose configuration does not state which clients get answers, or if rules
+ * and listeners do not match
  */
 export function checkAccess(config: Checked): void {
   checkStated(config);
@@ -38,11 +38,11 @@ function checkStated({ access, listen, dns, dot }: Checked): void {
       );
 }
 
-/** Whether an address to listen on is reached from this machine alone. */
+/** Whether only this machine can reach an address. */
 function isLoopback(host: string | undefined): boolean {
   if (host === "localhost") return true;
-  const octets = readSocketAddress(host ?? "");
-  return octets !== undefined && LOOPBACK.some((range) => isInRange(octets, range));
+  const address = readSocketAddress(host ?? "");
+  return address !== undefined && LOOPBACK.some((range) => isInRange(address, range));
 }
 
 function checkListener(key: string, { rule: name, view }: ListenPlace, { access }: Checked): void {

@@ -19,7 +19,7 @@ const KEY_SOURCES = ["jwks", "jwksUri", "discovery"] as const;
 
 const issuer = {
   issuer: text,
-  /** Another one than that of the cluster's own API server: a token for the one must not be of use at the other. */
+  /** Must differ from the API server's own audience, so that a token is valid at one of the two only. */
   audience: text.default("clusterset-doh"),
   jwks: Jwks.optional(),
   jwksUri: KeysUrl.optional(),
@@ -27,15 +27,15 @@ const issuer = {
 };
 
 const files = {
-  /** The keys as `kubectl get --raw /openid/v1/jwks` writes them; read again when it changes. */
+  /** The keys in the form of `kubectl get --raw /openid/v1/jwks`; the file is read again when it changes. */
   jwksFile: text.optional(),
-  /** Authorities to trust for `jwksUri` and `discovery` instead of the system's. */
+  /** Certificate authorities for `jwksUri` and `discovery`, instead of the system's. */
   caFile: text.optional(),
-  /** The token that the URL asks for. */
+  /** The token that the URL requires. */
   tokenFile: text.optional(),
 };
 
-/** Where the keys of an issuer are. */
+/** The place of an issuer's keys. */
 export interface IssuerKeysPlace {
   readonly issuer: string;
   readonly jwks?: { readonly keys: readonly object[] } | undefined;
@@ -53,17 +53,17 @@ const isDiscoverable = (value: object) => {
 const NOT_DISCOVERABLE = "needs an issuer that is an https URL: give jwks or jwksUri otherwise";
 
 /**
- * The settings of the tokens of an issuer, with exactly one place of its keys; `whose` says whose tokens count.
+ * The settings of an issuer's tokens, with exactly one place of its keys. `subjects` selects the tokens that count.
  * `files` is for hosts that have files, `edge` for the others.
  */
-export function issuerSettings<Whose extends z.ZodRawShape>(whose: Whose) {
+export function issuerSettings<Subjects extends z.ZodRawShape>(subjects: Subjects) {
   return {
     edge: z
-      .strictObject({ ...issuer, ...whose })
+      .strictObject({ ...issuer, ...subjects })
       .refine((value) => countOf(value, KEY_SOURCES) === 1, "must have one of jwks, jwksUri and discovery")
       .refine(isDiscoverable, { error: NOT_DISCOVERABLE, path: ["discovery"] }),
     files: z
-      .strictObject({ ...issuer, ...files, ...whose })
+      .strictObject({ ...issuer, ...files, ...subjects })
       .refine(
         (value) => countOf(value, [...KEY_SOURCES, "jwksFile"]) === 1,
         "must have one of jwks, jwksFile, jwksUri and discovery",
@@ -77,13 +77,13 @@ export function issuerSettings<Whose extends z.ZodRawShape>(whose: Whose) {
   };
 }
 
-/** What keys of an issuer are fetched with. */
+/** The options for fetching keys. */
 export interface KeysAccess {
   readonly fetch?: FetchKeys;
   readonly onFailure?: (url: string, error: unknown) => void;
 }
 
-/** The keys of an issuer that are given, or that are fetched; undefined where they are somewhere else. */
+/** The inline or fetched keys of an issuer; undefined if they are in a file. */
 export function keySourceOf(
   { issuer, jwks, jwksUri, discovery }: IssuerKeysPlace,
   access: KeysAccess,
@@ -93,15 +93,15 @@ export function keySourceOf(
   return discovery === true ? remoteKeys({ ...access, url: issuer, discovery: true }) : undefined;
 }
 
-/** Whose tokens of an issuer count. */
+/** The settings that select an issuer's tokens. */
 export interface IssuedTokens extends IssuerKeysPlace {
   readonly audience: string;
   readonly subject?: string | string[] | undefined;
   readonly claims?: Readonly<Record<string, string | string[]>> | undefined;
 }
 
-/** The same, as a verifier takes it. */
-export function whoseTokens({ issuer, audience, subject, claims = {} }: IssuedTokens) {
+/** The selection in the form of a verifier. */
+export function selectedTokens({ issuer, audience, subject, claims = {} }: IssuedTokens) {
   return {
     issuer,
     audience,

@@ -6,9 +6,9 @@ import type { Grants } from "../../merge/grants.ts";
 import { SERVICE_PATTERN } from "../../merge/pins.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { Certificate, CredentialName, countOf, TokenSha256, text } from "../values/values.ts";
-import { type IssuedTokens, issuerSettings, type KeysAccess, keySourceOf, whoseTokens } from "./issuer.ts";
+import { type IssuedTokens, issuerSettings, type KeysAccess, keySourceOf, selectedTokens } from "./issuer.ts";
 
-/** For which other source clusters the ServiceImports of a cluster count. */
+/** The other source clusters for which a cluster's ServiceImports count. */
 export const SpeaksFor = z.union([z.literal("*"), z.array(ClusterId).max(10_000)], {
   error: 'must be "*" or a list of cluster ids',
 });
@@ -27,7 +27,7 @@ const { edge: Oidc, files: OidcWithFiles } = issuerSettings({
 
 const KINDS = ["tokenSha256", "tokenFile", "oidc", "certificate"] as const;
 
-/** An entry of `push.credentials` of `clusterset-doh serve`: who may write one cluster. */
+/** An entry of `push.credentials` of `clusterset-doh serve`: a credential for writing one cluster. */
 export const PushCredential = z
   .strictObject({
     name: CredentialName.optional(),
@@ -45,7 +45,7 @@ export const PushCredential = z
   );
 export type PushCredential = z.infer<typeof PushCredential>;
 
-/** The same where there are neither files nor client certificates. */
+/** The entry for hosts without files and client certificates. */
 export const EdgePushCredential = z
   .strictObject({
     name: CredentialName.optional(),
@@ -58,7 +58,7 @@ export const EdgePushCredential = z
   .refine((value) => countOf(value, ["tokenSha256", "oidc"]) === 1, "must have one of tokenSha256 and oidc");
 export type EdgePushCredential = z.infer<typeof EdgePushCredential>;
 
-/** The grants of all credentials: those of one cluster are put together, whichever of them it pushes with. */
+/** The grants by cluster: those of all its credentials together, whichever it pushes with. */
 export function grantsOf(
   credentials: readonly {
     readonly clusterId: string;
@@ -75,7 +75,7 @@ export function grantsOf(
   return grants;
 }
 
-/** What clusters may export: the lists of all credentials of a cluster together. One without any list may export anything. */
+/** The allowed exports by cluster: the lists of all its credentials together. A cluster without a list may export anything. */
 export function exportLimitsOf(
   credentials: readonly { readonly clusterId: string; readonly exports?: readonly string[] | undefined }[],
 ): ReadonlyMap<string, readonly string[]> {
@@ -96,9 +96,9 @@ export interface Credential {
 }
 
 /**
- * What an authority is made of.
- * @param credentials with every token by its hash
- * @param setting where they are configured; a credential without a name is called by its place there
+ * The parts of an authority.
+ * @param credentials with tokens as hashes
+ * @param setting the setting that has them; a credential without a name gets its position there as name
  */
 export function authoritySettings(
   credentials: readonly Credential[],
@@ -115,7 +115,7 @@ export function authoritySettings(
       tokenSha256 === undefined ? [] : { holder, tokenSha256 },
     ),
     oidc: held.flatMap(({ holder, oidc }) =>
-      oidc === undefined ? [] : { holder, ...whoseTokens(oidc), keys: keysOf(oidc) },
+      oidc === undefined ? [] : { holder, ...selectedTokens(oidc), keys: keysOf(oidc) },
     ),
     certificates: held.flatMap(({ holder, certificate }) =>
       certificate === undefined ? [] : { holder, ...certificate },

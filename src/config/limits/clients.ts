@@ -7,29 +7,29 @@ import { AddressRangeText, NEAR_NETWORKS } from "../values/values.ts";
 
 const count = (least: number, most: number) => z.int().min(least).max(most);
 
-/** Clients that are remembered with what they have left. */
+/** The most clients with a remembered budget. */
 const MOST_CLIENTS = 100_000;
 
-/** Who a client is, and how much each may ask for: on every host. */
+/** How clients are identified, and the limits of each, on every host. */
 const shared = {
-  /** Addresses of sockets whose word counts for whom they were asked by. */
+  /** Addresses of proxies that report their clients' addresses. */
   trustedProxies: z.array(AddressRangeText).max(1000).default([]),
-  /** How many of them a request passes at most, one behind the other. */
+  /** The most proxies that a request passes, one behind the other. */
   hops: count(1, 16).default(1),
-  /** The field that says so: x-forwarded-for, forwarded, or one that a single proxy overwrites with the address. */
+  /** The field with the client's address: x-forwarded-for, forwarded, or one that a single proxy overwrites. */
   header: z
     .string()
     .max(100)
     .regex(/^[A-Za-z][A-Za-z0-9-]*$/, "must be the name of a header field, such as x-forwarded-for")
     .default("x-forwarded-for"),
-  /** Addresses with so many bits in common are one client. */
+  /** Addresses with the same prefix of this length are one client. */
   ipv4PrefixBits: count(8, 32).default(32),
   ipv6PrefixBits: count(16, 128).default(64),
   /** Addresses without a limit of their own. */
   exempt: z.array(AddressRangeText).max(1000).default(NEAR_NETWORKS),
-  /** Requests of one client, whatever they are for; 0 for any number. */
+  /** The rate of all requests of one client; 0 for no limit. */
   requestsPerSecond: count(0, 1_000_000).default(1500),
-  /** Such requests at once after a pause. */
+  /** The burst of such requests. */
   requestBurst: count(1, 10_000_000).default(3000),
 };
 
@@ -39,44 +39,44 @@ export const EdgeClients = z.strictObject(shared);
 /** `clients` on hosts that take connections themselves. */
 export const Clients = z.strictObject({
   ...shared,
-  /** Connections of one client at the same time, over HTTP; 0 for any number. */
+  /** The open HTTP connections of one client; 0 for no limit. */
   connections: count(0, 1_000_000).default(200),
-  /** New connections of one client; 0 for any number. */
+  /** The rate of one client's new connections; 0 for no limit. */
   connectionsPerSecond: count(0, 1_000_000).default(50),
-  /** New connections at once after a pause. */
+  /** The burst of new connections. */
   connectionBurst: count(1, 10_000_000).default(200),
 });
 
 export type EdgeClients = z.infer<typeof EdgeClients>;
 export type Clients = z.infer<typeof Clients>;
 
-/** Which addresses are one client, and which have no limit. Proxies have none: they stand for many. */
+/** Which addresses are one client, and which have no limit. Proxies have none, since they have many clients. */
 export function clientNetworks(clients: EdgeClients): ClientNetworkSettings {
   const { ipv4PrefixBits, ipv6PrefixBits, exempt } = clients;
   return { ipv4PrefixBits, ipv6PrefixBits, exempt: parseAddressRanges(exempt) };
 }
 
-/** How much each client may ask for. */
+/** The limit on each client's requests. */
 export function clientRequests(clients: EdgeClients): ClientRateSettings {
   const { requestsPerSecond: perSecond, requestBurst: burst } = clients;
   return { ...clientNetworks(clients), perSecond, burst, mostClients: MOST_CLIENTS };
 }
 
-/** Which sockets are one client, proxies apart: they stand for many. */
+/** Which sockets are one client; those of proxies have no limit. */
 export function socketNetworks(clients: Clients): ClientNetworkSettings {
   const networks = clientNetworks(clients);
   return { ...networks, exempt: [...networks.exempt, ...parseAddressRanges(clients.trustedProxies)] };
 }
 
-/** How many connections each client may open. */
+/** The limits on each client's connections. */
 export function clientConnections(clients: Clients): ClientRateSettings {
   const { connectionsPerSecond: perSecond, connectionBurst: burst } = clients;
   return { ...socketNetworks(clients), perSecond, burst, mostClients: MOST_CLIENTS };
 }
 
 /**
- * @throws {UsageError} on hosts whose platform tells the client's address: the last entry of a list is that address itself, so that nothing in the
- * list says whom a proxy was asked by
+ * @throws {UsageError} on hosts whose platform reports the client's address: the last entry of a list is that address itself, so the
+ * list has no entry by a trusted proxy
  */
 export function checkToldAddress({ trustedProxies, header }: EdgeClients): void {
   if (trustedProxies.length > 0 && /^(?:x-forwarded-for|forwarded)$/i.test(header))

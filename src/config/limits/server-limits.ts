@@ -7,12 +7,12 @@ const count = (least: number, most: number) => z.int().min(least).max(most);
 export const serverLimits = {
   connections: count(1, 1_000_000).default(10_000),
   streamsPerConnection: count(1, 10_000).default(128),
-  /** Streams of a connection that end by a reset: at once, and in the long run. */
+  /** The burst and the rate of a connection's streams that end by a reset. */
   streamResets: count(1, 1_000_000).default(500),
   streamResetsPerSecond: count(1, 1_000_000).default(33),
-  /** Requests that have begun and whose responses have not been taken. */
+  /** Requests in progress, until the client has read the response. */
   requestsInFlight: count(1, 10_000_000).default(20_000),
-  /** How late timers may be in the median before work that can wait is rejected; 0 for however late. */
+  /** The median delay of timers above which requests that can wait are rejected; 0 for no limit. */
   loopDelayMilliseconds: count(0, 60_000).default(200),
   headerBytes: count(4096, 1_048_576).default(24_576),
   headerFields: count(16, 2000).default(64),
@@ -24,7 +24,7 @@ export const serverLimits = {
 
 const ServerLimits = z.object(serverLimits);
 
-/** Bounds on what strangers may take, by the names of their keys. */
+/** The limits of a server by the names of their keys. */
 export type ServerLimits = Readonly<z.infer<typeof ServerLimits>>;
 
 export const DEFAULT_SERVER_LIMITS: ServerLimits = ServerLimits.parse({});

@@ -4,7 +4,7 @@ import { DEFAULT_SNAPSHOT_BOUNDS } from "../../gateway/pushing/snapshot-bounds.t
 const count = (most: number) => z.int().min(1).max(most);
 const DEFAULTS = DEFAULT_SNAPSHOT_BOUNDS;
 
-/** The keys of `limits` that are about what one cluster's snapshot has. */
+/** The keys of `limits` for the contents of one cluster's snapshot. */
 export const snapshotBounds = {
   namespaces: count(60_000).default(DEFAULTS.namespaces),
   exports: count(1_000_000).default(DEFAULTS.exports),

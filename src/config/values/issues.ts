@@ -1,14 +1,14 @@
 import type * as z from "zod";
 
-/** One key of a configuration that is wrong. */
+/** One wrong key of a configuration. */
 export interface ConfigIssue {
   readonly path: readonly PropertyKey[];
-  /** The key as it is written: `lease.minimumSeconds`, `push.credentials[0]`; empty for the whole. */
+  /** The key as text: `lease.minimumSeconds`, `push.credentials[0]`; empty for the whole configuration. */
   readonly key: string;
   readonly message: string;
 }
 
-/** Every key that is wrong, unknown ones one by one. */
+/** All wrong keys; unknown ones are listed one by one. */
 export function listIssues(error: z.ZodError): ConfigIssue[] {
   return error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"

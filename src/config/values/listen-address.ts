@@ -1,6 +1,6 @@
 import { UsageError } from "./usage-error.ts";
 
-/** Where a server listens. `host` undefined means every address of the machine. */
+/** The address of a listener. An undefined `host` means every address of the machine. */
 export interface ListenAddress {
   readonly host: string | undefined;
   readonly port: number;
@@ -8,7 +8,7 @@ export interface ListenAddress {
 
 /**
  * Reads `HOST:PORT`, `[IPv6]:PORT` or `:PORT` (every address); port 0 takes a free one.
- * @throws {UsageError} where it is none of them
+ * @throws {UsageError} for any other text
  */
 export function parseListenAddress(text: string): ListenAddress {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/.exec(text);
@@ -20,7 +20,7 @@ export function parseListenAddress(text: string): ListenAddress {
   return { host: match[1] ?? (match[2] || undefined), port };
 }
 
-/** Writes an address the way `parseListenAddress` reads it. */
+/** Writes an address in the form that `parseListenAddress` reads. */
 export function formatListenAddress(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }

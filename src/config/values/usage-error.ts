@@ -1,4 +1,4 @@
-/** A mistake of the person at the keyboard: its message is all they need to see. */
+/** A user's mistake: its message is complete, and no stack is printed. */
 export class UsageError extends Error {
   readonly code = "USAGE";
 }

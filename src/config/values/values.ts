@@ -2,10 +2,10 @@ import * as z from "zod";
 import { usableAddress } from "../../dns/address.ts";
 import { parseAddressRange } from "../../dns/address-range.ts";
 
-/** A text that somebody else chose. */
+/** A text that a user chose. */
 export const text = z.string().min(1).max(1000);
 
-/** How many of the keys a value has. */
+/** The number of keys that a value has. */
 export const countOf = (value: object, keys: readonly string[]) =>
   keys.filter((key) => (value as Record<string, unknown>)[key] !== undefined).length;
 
@@ -21,7 +21,7 @@ export const AddressRangeText = z
     "must be a range of addresses such as 10.0.0.0/8, fd00::/8 or 127.0.0.1",
   );
 
-/** What is never asked with a forged address from far away: loopback, private and link-local networks (RFC 6890). */
+/** Networks whose addresses cannot be forged from the Internet: loopback, private and link-local (RFC 6890). */
 export const NEAR_NETWORKS = [
   "127.0.0.0/8",
   "10.0.0.0/8",
@@ -45,12 +45,12 @@ export const ZoneName = z
 /** SHA-256 in hex, as `clusterset-doh token` prints it. */
 export const TokenSha256 = z.string().regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits");
 
-/** What the audit log calls a credential. */
+/** The name of a credential in the audit log. */
 export const CredentialName = z
   .string()
   .regex(/^[^\p{C}]{1,100}$/u, "must be 1 to 100 characters without control characters");
 
-/** A token by its hash, where there are no files. */
+/** A token by its hash, for hosts without files. */
 export const HashedToken = z.strictObject({ tokenSha256: TokenSha256 });
 
 const hasOne = ({ tokenSha256, tokenFile }: { tokenSha256?: unknown; tokenFile?: unknown }) =>

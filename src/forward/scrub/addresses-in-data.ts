@@ -8,7 +8,7 @@ const HINTS: ReadonlyMap<number, number> = new Map([
 ]);
 const PARAMETER_HEADER_BYTES = 4;
 
-/** The addresses in the data of an A, AAAA, SVCB or HTTPS record; none in others. Undefined where the data is malformed. */
+/** The addresses in the data of an A, AAAA, SVCB or HTTPS record; none in others. Undefined if the data is malformed. */
 export function findAddresses(
   bytes: Uint8Array,
   { type, dataStart, end }: RecordPlace,

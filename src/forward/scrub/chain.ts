@@ -15,15 +15,15 @@ export interface Chain {
   readonly asked: Asked;
   /** Keys of the names, the question's first. */
   readonly names: ReadonlySet<string>;
-  /** The name that the records asked for belong to. */
+  /** The name that has the records of the question's type. */
   readonly last: WireName;
   /** The CNAME records that were followed. */
   readonly aliases: ReadonlySet<Entry>;
-  /** Whether it ends with a CNAME record whose target is ours, as the name that was asked for may have. */
+  /** Whether it ends with a CNAME record whose target is in the gateway's zones, which the question's name is allowed to have. */
   readonly leadsHome: boolean;
 }
 
-/** Types whose own records are asked for where a CNAME record is. */
+/** Types that can exist beside a CNAME record. */
 const NOT_FOLLOWED: ReadonlySet<number> = new Set([
   RecordType.CNAME,
   RecordType.RRSIG,
@@ -32,8 +32,8 @@ const NOT_FOLLOWED: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Follows the CNAME records of an answer, in whatever order they stand; where a name has several, the first. Undefined where they lead to a name
- * of ours.
+ * Follows the CNAME records of an answer, in any order; of several at one name it uses the first. Undefined if a target is in the gateway's
+ * zones.
  */
 export function followChain(
   bytes: Uint8Array,

@@ -7,10 +7,10 @@ import type { Entry } from "./record-entries.ts";
 import type { ScrubRules } from "./scrub-rules.ts";
 import { isWithin, readWireName } from "./wire-name.ts";
 
-/** Why a record is left out: it does not belong to what was asked for, is about a zone of ours, or has a private address. */
+/** The reason why a record is removed: it does not belong to the question, is about one of the gateway's zones, or has a private address. */
 export type DropReason = "unrelated" | "own-zone" | "private-address";
 
-/** What a denial consists of (RFC 2308 section 2, RFC 4035 section 3.1.3, RFC 5155 section 7.2). */
+/** The types of records in a denial (RFC 2308 section 2, RFC 4035 section 3.1.3, RFC 5155 section 7.2). */
 const DENIALS: ReadonlySet<number> = new Set([RecordType.SOA, RecordType.NSEC, RecordType.NSEC3]);
 /** Types whose data names another host for the same service, and the bytes before that name. */
 const TARGET_AT: ReadonlyMap<number, number> = new Map([
@@ -21,7 +21,7 @@ const TARGET_AT: ReadonlyMap<number, number> = new Map([
 /** Bytes of the data of an RRSIG record before the signer's name (RFC 4034 section 3.1). */
 const SIGNER_AT = 18;
 
-/** Says of each record why it is left out; undefined where it stays. */
+/** The reason why each record is removed; undefined for a record that stays. */
 export function judgeRecords(
   bytes: Uint8Array,
   entries: readonly Entry[],
@@ -34,7 +34,7 @@ export function judgeRecords(
   const reasons = entries.map((entry) =>
     isSignature(entry) ? undefined : judge(bytes, entry, chain, zones, rules),
   );
-  // A signature stays with its RRset. One of an RRset that lost a record would prove nothing.
+  // A signature stays with its RRset. The signature of an RRset that lost a record is useless.
   const kept = new Set<string>();
   for (const [index, entry] of entries.entries())
     if (!isSignature(entry) && reasons[index] === undefined) kept.add(setOf(entry, entry.place.type));
@@ -78,7 +78,7 @@ function judge(
   return addresses.some(rules.isPrivate) ? "private-address" : undefined;
 }
 
-/** The zones that a name of the chain is in, as far as the authority section names them: by an SOA record, or as signers. */
+/** The zones of the chain's names, as far as the authority section names them: by an SOA record, or as signers. */
 function enclosingZones(bytes: Uint8Array, entries: readonly Entry[], { names }: Chain): string[] {
   const zones = new Set<string>();
   for (const { section, owner, place } of entries) {

@@ -2,19 +2,19 @@ import { type AddressRange, isInRange, parseAddressRanges } from "../../dns/addr
 import { parseZoneName } from "../../dns/folded-name.ts";
 import { isWithin } from "./wire-name.ts";
 
-/** Which addresses names out of zone may not have. */
+/** The settings of addresses that names out of zone may not have. */
 export interface PrivateAddressSettings {
   /** Further ranges. */
   readonly also: readonly AddressRange[];
   /** Ranges that any name may have. */
   readonly except: readonly AddressRange[];
-  /** Domains whose names may have private addresses, and CNAME targets in our zones. In text. */
+  /** Domains, as text, whose names may have private addresses, and CNAME targets in the gateway's zones. */
   readonly names: readonly string[];
 }
 
 /**
- * Addresses that mean something else in each network: a public name that has one leads a browser to a server in the client's own network, with
- * the origin of a stranger (DNS rebinding). Sources: RFC 1122 section 3.2.1.3, RFC 1918, RFC 6598, RFC 3927, RFC 919; RFC 4291 sections 2.5.2, 2.5.3
+ * Addresses that belong to a different host in each network: with one, a public name makes a browser connect to a server in the client's own network,
+ * with an attacker's origin (DNS rebinding). Sources: RFC 1122 section 3.2.1.3, RFC 1918, RFC 6598, RFC 3927, RFC 919; RFC 4291 sections 2.5.2, 2.5.3
  * and 2.5.6, RFC 3879, RFC 4193.
  */
 const PRIVATE = parseAddressRanges([
@@ -22,7 +22,7 @@ const PRIVATE = parseAddressRanges([
   ...["192.168.0.0/16", "255.255.255.255", "::/127", "fc00::/7", "fe80::/10", "fec0::/10"],
 ]);
 
-/** IPv6 ranges with an IPv4 address in them, and where it starts: IPv4-compatible, IPv4-mapped, translated (RFC 2765), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056). */
+/** IPv6 ranges with an embedded IPv4 address, and its offset: IPv4-compatible, IPv4-mapped, translated (RFC 2765), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056). */
 const EMBEDDING = (
   [
     ["::/96", 12],
@@ -40,27 +40,27 @@ export class PrivateAddresses {
   readonly #except: readonly AddressRange[];
   readonly #names: readonly string[];
 
-  /** @throws {NameError} where a domain is no name */
+  /** @throws {NameError} if a domain is not a name */
   constructor({ also, except, names }: PrivateAddressSettings) {
     this.#ranges = [...PRIVATE, ...also];
     this.#except = except;
     this.#names = names.map((text) => String.fromCharCode(...parseZoneName(text).wire));
   }
 
-  /** @param octets 4 or 16 */
-  isPrivate(octets: Uint8Array): boolean {
-    if (isInAny(octets, this.#except)) return false;
-    if (isInAny(octets, this.#ranges)) return true;
-    const embedding = EMBEDDING.find(({ range }) => isInRange(octets, range));
-    return embedding !== undefined && this.isPrivate(octets.subarray(embedding.start, embedding.start + 4));
+  /** @param address 4 or 16 bytes */
+  isPrivate(address: Uint8Array): boolean {
+    if (isInAny(address, this.#except)) return false;
+    if (isInAny(address, this.#ranges)) return true;
+    const embedding = EMBEDDING.find(({ range }) => isInRange(address, range));
+    return embedding !== undefined && this.isPrivate(address.subarray(embedding.start, embedding.start + 4));
   }
 
-  /** Whether a name may have private addresses, and a CNAME target in our zones. @param name a key */
+  /** Whether a name may have private addresses, and a CNAME target in the gateway's zones. @param name a key */
   isTrusted(name: string): boolean {
     return this.#names.some((zone) => isWithin(name, zone));
   }
 }
 
-function isInAny(octets: Uint8Array, ranges: readonly AddressRange[]): boolean {
-  return ranges.some((range) => isInRange(octets, range));
+function isInAny(address: Uint8Array, ranges: readonly AddressRange[]): boolean {
+  return ranges.some((range) => isInRange(address, range));
 }

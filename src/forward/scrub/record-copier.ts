@@ -4,8 +4,8 @@ import { MAX_MESSAGE_BYTES } from "../../resolve/limits.ts";
 import { readWireName } from "./wire-name.ts";
 
 /**
- * Where names stand in the data of types that a sender may have compressed (RFC 1035 section 4.1.4, RFC 3597 section 4), or that a bad one compresses
- * all the same: bytes before them, and how many names.
+ * The names in the data of types that a sender may compress (RFC 1035 section 4.1.4, RFC 3597 section 4), or that a faulty sender compresses
+ * anyway: the number of bytes before them, and the number of names.
  */
 export const NAMES_IN_DATA: ReadonlyMap<number, readonly [before: number, names: number]> = new Map<
   number,
@@ -35,7 +35,7 @@ export const NAMES_IN_DATA: ReadonlyMap<number, readonly [before: number, names:
   [RecordType.HTTPS, [2, 1]],
 ]);
 
-/** How many bytes follow the last name, where that is always the same (RFC 1035 section 3.3, RFC 2782, RFC 6672 section 2.1). */
+/** The number of bytes after the last name, if it is fixed (RFC 1035 section 3.3, RFC 2782, RFC 6672 section 2.1). */
 const BYTES_AFTER_NAMES: ReadonlyMap<number, number> = new Map([
   [RecordType.NS, 0],
   [RecordType.CNAME, 0],
@@ -47,10 +47,10 @@ const BYTES_AFTER_NAMES: ReadonlyMap<number, number> = new Map([
 ]);
 
 const FIXED_BYTES = 10;
-/** Compression pointers lead no further (RFC 1035 section 4.1.4). */
+/** The largest offset of a compression pointer (RFC 1035 section 4.1.4). */
 const FURTHEST_POINTER = 0x3fff;
 
-/** Whether the names in the data of a record are whole, and inside it. */
+/** Whether the names in the data of a record are complete and inside it. */
 export function hasReadableNames(message: Uint8Array, { type, dataStart, end }: RecordPlace): boolean {
   const [before, names] = NAMES_IN_DATA.get(type) ?? [0, 0];
   let position = dataStart + before;
@@ -61,18 +61,18 @@ export function hasReadableNames(message: Uint8Array, { type, dataStart, end }: 
   return position + (BYTES_AFTER_NAMES.get(type) ?? end - position) === end && position <= end;
 }
 
-/** Where records are put together, and a name that is written in full; used again, since both are synchronous. */
+/** Buffers for the new message and for an uncompressed name. They are reused, since copying is synchronous. */
 const built = new Uint8Array(MAX_MESSAGE_BYTES + 4 * MAX_NAME_BYTES);
 const expanded = new Uint8Array(MAX_NAME_BYTES);
 
-/** Copies some records of a message behind its header and question. Names that they point to may stand in records that are left out. */
+/** Copies some records of a message after its header and question. Their compression pointers may point into removed records. */
 export class RecordCopier {
   readonly #source: Uint8Array;
   /** Offsets of owner names in the new message. */
   readonly #owners = new Map<string, number>();
   #position: number;
 
-  /** @param end where the question ends. Until `finish` there is no other copier */
+  /** @param end the end of the question. There is one copier at a time, until `finish` */
   constructor(source: Uint8Array, end: number, question: string, questionAt: number) {
     this.#source = source;
     built.set(source.subarray(0, end));
@@ -80,10 +80,10 @@ export class RecordCopier {
     this.#owners.set(question, questionAt);
   }
 
-  /** False where the record is malformed, or has no room. */
+  /** False if the record is malformed, or does not fit. */
   copy({ start, dataStart, type, end }: RecordPlace): boolean {
     const source = this.#source;
-    // Names that are written out take more than they did.
+    // Uncompressed names are longer.
     if (this.#position + (end - start) + 3 * MAX_NAME_BYTES > built.length) return false;
     this.#writeOwner(start);
     this.#write(dataStart - FIXED_BYTES, dataStart);
@@ -105,7 +105,7 @@ export class RecordCopier {
     return true;
   }
 
-  /** The new message, whose counts are those of the old one; undefined where it is too long. */
+  /** The new message with the counts of the old one; undefined if it is too long. */
   finish(longest: number): Uint8Array<ArrayBuffer> | undefined {
     return this.#position > longest ? undefined : built.slice(0, this.#position);
   }

@@ -9,23 +9,23 @@ import { type Entry, readEntries } from "./record-entries.ts";
 import type { ScrubRules } from "./scrub-rules.ts";
 import { readWireName } from "./wire-name.ts";
 
-/** What is left of an answer, and how many records were left out. */
+/** The rest of an answer, and the number of removed records. */
 export interface Scrubbed {
   readonly answer: UpstreamAnswer;
   readonly dropped: ReadonlyMap<DropReason, number>;
 }
 
 /**
- * Takes away what a name server was not asked for, or has no say in (RFC 2181 section 5.4.1, RFC 5452 section 6):
+ * Removes the records that do not belong to the question, or that a name server has no authority for (RFC 2181 section 5.4.1, RFC 5452 section 6):
  *
  * - in the answer section: all but the CNAME chain from the question's name to the records of its type, with their signatures;
- * - a chain that leads into a zone of ours: such an answer has no records at all;
+ * - a chain with a target in one of the gateway's zones: such an answer has no records at all;
  * - private addresses, also those in SVCB hints;
  * - in the authority section: all but what a denial needs (SOA, NSEC, NSEC3), from zones that the chain is in;
  * - the additional section.
  *
- * Where that leaves none of the records that were asked for, the answer is empty, with Extended DNS Error 15 (Blocked). Undefined
- * where the rest does not fit into a message.
+ * If no record of the question's type is left, the answer is empty, with Extended DNS Error 15 (Blocked). Undefined
+ * if the rest does not fit into a message.
  */
 export function scrubAnswer(given: UpstreamAnswer, rules: ScrubRules): Scrubbed | undefined {
   const question = readWireName(given.bytes, HEADER_BYTES)!;

@@ -1,11 +1,11 @@
 import type { FoldedName } from "../../dns/folded-name.ts";
 
-/** What a name server has no say in. */
+/** The records that a name server has no authority for. */
 export interface ScrubRules {
-  /** Whether nothing is believed about a name: it is in a zone of ours, or is never forwarded. */
+  /** Whether records about a name are rejected: it is in one of the gateway's zones, or is never forwarded. */
   readonly isOurs: (name: FoldedName) => boolean;
-  /** Whether an address, of 4 or 16 bytes, is one that a public name may not have. */
-  readonly isPrivate: (octets: Uint8Array) => boolean;
-  /** Whether a name, as a key, may have private addresses and CNAME targets of ours. */
+  /** Whether a public name may not have an address, which is 4 or 16 bytes. */
+  readonly isPrivate: (address: Uint8Array) => boolean;
+  /** Whether a name, as a key, may have private addresses and CNAME targets in the gateway's zones. */
   readonly isTrusted: (name: string) => boolean;
 }

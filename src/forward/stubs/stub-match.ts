@@ -8,12 +8,12 @@ import {
 } from "../../dns/folded-name.ts";
 import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "../../resolve/query.ts";
 
-/** A region, and a topology zone in it, may stand between `svc` and the zone. */
+/** The most labels between `svc` and the zone: a region, and a topology zone in it. */
 const MOST_PLACE_LABELS = 2;
 
 /**
- * Reads a query that may be forwarded. Undefined for what is no name server's business: malformed queries, other EDNS
- * versions, classes and zone transfers, which the gateway itself refuses.
+ * Reads a query that may be forwarded. Undefined for malformed queries, other EDNS
+ * versions, other classes and zone transfers, which the gateway itself rejects.
  */
 export function readForwardable(message: Uint8Array): Query | undefined {
   let query = readPlainQuery(message);
@@ -30,8 +30,8 @@ export function readForwardable(message: Uint8Array): Query | undefined {
 }
 
 /**
- * What is registered for the federation that a name is of: `<federation>.svc.<zone>` or a name below,
- * `<federation>.svc.<region>.<zone>` and `<federation>.svc.<topology zone>.<region>.<zone>` likewise.
+ * The registration of a name's federation. The name is at or below `<federation>.svc.<zone>`,
+ * `<federation>.svc.<region>.<zone>` or `<federation>.svc.<topology zone>.<region>.<zone>`.
  */
 export function matchFederation<Registered>(
   zones: readonly ZoneName[],
@@ -51,8 +51,8 @@ export function matchFederation<Registered>(
 }
 
 /**
- * Whether names below a name can be those of a federation: it is above a zone that federations are below, or between the two, where any region
- * and topology zone may be.
+ * Whether a name can be an ancestor of a federation's names: it is above a zone of federations, or between that zone and a federation, where any
+ * region and topology zone may be.
  */
 export function isAboveFederations(zones: readonly ZoneName[], name: FoldedName): boolean {
   return zones.some((zone) => {

@@ -10,48 +10,48 @@ import { relayAnswer, type UpstreamAnswer } from "../upstreams/upstream-answer.t
 import { UpstreamGroup, type UpstreamLimits } from "../upstreams/upstream-group.ts";
 import { isAboveFederations, matchFederation, readForwardable } from "./stub-match.ts";
 
-/** A stub zone as it is registered: a federation's name and the name servers that know it. */
+/** A registered stub zone: a federation's name and its name servers. */
 export interface StubRegistration {
   readonly name: string;
   readonly nameservers: readonly string[];
 }
 
-/** Where registrations are kept. */
+/** The storage of registrations. */
 export interface StubStore {
   load(): Promise<readonly StubRegistration[]>;
-  /** Replaces what is kept; resolves when it is there for good. */
+  /** Replaces the stored registrations; resolves when they are durable. */
   keep(registrations: readonly StubRegistration[]): Promise<void>;
 }
 
-/** Bounds on stub zones. */
+/** Limits on stub zones. */
 export interface StubLimits extends UpstreamLimits {
-  /** Federations that may be registered. */
+  /** The most registered federations. */
   readonly federations: number;
-  /** Queries that wait for a name server at the same time. */
+  /** The most pending queries. */
   readonly queriesInFlight: number;
 }
 
-/** What stub zones are put together from. */
+/** The parts of stub zones. */
 export interface StubZonesDependencies {
-  /** The zones that federations are below, in text. */
+  /** The zones of federations, as text. */
   readonly zones: readonly string[];
-  /** The gateway's own zones, in text: no name server has a say in their names. */
+  /** The gateway's own zones, as text: name servers have no authority over their names. */
   readonly ownZones: readonly string[];
   readonly store: StubStore;
   readonly connect: (nameserver: string) => Upstream;
   /** The EDNS option code of the source cluster. */
   readonly optionCode: number;
-  /** The cluster that this gateway runs in, for askers without a source cluster. */
+  /** The cluster that this gateway runs in, for queries without a source cluster. */
   readonly self: string | undefined;
   readonly limits: StubLimits;
-  /** Told when a name server stops answering (with the error), and when it answers again. */
+  /** Called when a name server stops answering (with the error), and when it answers again. */
   readonly onNameserverChange: (federation: string, nameserver: string, error: Error | undefined) => void;
 }
 
-/** How a forwarded query ended: a name server answered, none did in time, or too many were waiting already. */
+/** The outcome of a forwarded query: a name server answered, none did in time, or too many queries were pending. */
 export type ForwardOutcome = "answered" | "unreachable" | "overloaded";
 
-/** An answer that a name server gave, or a SERVFAIL in its place. */
+/** An answer of a name server, or a SERVFAIL instead. */
 export interface ForwardedAnswer {
   readonly answer: Answer;
   readonly outcome: ForwardOutcome;
@@ -62,13 +62,13 @@ export class TooManyFederations extends Error {
   readonly code = "TOO_MANY_FEDERATIONS";
 }
 
-/** As of the cache of other names. */
+/** TTL bounds, the same as for other forwarded names. */
 const TTL_BOUNDS = { minimumTtlSeconds: 0, maximumTtlSeconds: 86_400, maximumNegativeTtlSeconds: 3600 };
 
 interface StubZone {
   readonly registration: StubRegistration;
   readonly servers: UpstreamGroup;
-  /** Exchanges that run, by the query's octets: the same question is asked once. */
+  /** Exchanges in progress by the query's bytes: equal queries share one exchange. */
   readonly running: Map<string, Promise<UpstreamAnswer | undefined>>;
 }
 
@@ -77,11 +77,11 @@ interface StubZone {
  * servers, with the source cluster in an EDNS(0) option. Nothing is cached.
  */
 export class StubZones {
-  /** The zones that federations are below, in text. */
+  /** The zones of federations, as text. */
   readonly zones: readonly string[];
   readonly #dependencies: StubZonesDependencies;
   readonly #zones: readonly ZoneName[];
-  /** These, and the gateway's own. */
+  /** The zones of federations and the gateway's own. */
   readonly #allZones: readonly ZoneName[];
   readonly #stubs = new Map<string, StubZone>();
   #waiting = 0;
@@ -94,7 +94,7 @@ export class StubZones {
     this.#allZones = [...this.#zones, ...dependencies.ownZones.map(parseZoneName)];
   }
 
-  /** Takes up what was registered before. @throws what the store throws */
+  /** Loads the stored registrations. @throws the errors of the store */
   static async open(dependencies: StubZonesDependencies): Promise<StubZones> {
     const stubs = new StubZones(dependencies);
     for (const registration of await dependencies.store.load())
@@ -102,12 +102,12 @@ export class StubZones {
     return stubs;
   }
 
-  /** How many federations are registered. */
+  /** The number of registered federations. */
   get size(): number {
     return this.#stubs.size;
   }
 
-  /** What is registered, by name. */
+  /** The registrations by name. */
   list(): StubRegistration[] {
     return [...this.#stubs.values()]
       .map(({ registration }) => registration)
@@ -119,9 +119,9 @@ export class StubZones {
   }
 
   /**
-   * Registers a federation, in place of what it had. Resolves when that is kept and in force.
+   * Registers a federation and replaces its old registration. Resolves when that is durable and in force.
    * @returns whether it is new
-   * @throws {TooManyFederations} beyond the limit
+   * @throws {TooManyFederations} above the limit
    */
   register(registration: StubRegistration): Promise<boolean> {
     return this.#change(async () => {
@@ -137,7 +137,7 @@ export class StubZones {
     });
   }
 
-  /** Removes a federation; false where it was not registered. */
+  /** Removes a federation; false if it was not registered. */
   remove(name: string): Promise<boolean> {
     return this.#change(async () => {
       const before = this.#stubs.get(name);
@@ -150,9 +150,9 @@ export class StubZones {
   }
 
   /**
-   * Sends a query to the name servers of its federation; undefined where no stub zone is for it. The octets of `message` are
-   * only lent.
-   * @param view the source cluster of the asker, undefined for outside
+   * Sends a query to the name servers of its federation; undefined if no stub zone matches. The caller may reuse the bytes of
+   * `message` after the call.
+   * @param view the source cluster of the query, undefined for outside
    */
   forward(message: Uint8Array, view: string | undefined): Promise<ForwardedAnswer> | undefined {
     const query = readForwardable(message);
@@ -176,7 +176,7 @@ export class StubZones {
       });
   }
 
-  /** An answer that denies a name above those of registered federations, as one that says that the name has no such records (RFC 8020 section 2). */
+  /** Changes NXDOMAIN for an ancestor of registered federations to NODATA (RFC 8020 section 2). */
   keepAncestor(message: Uint8Array, answer: Answer): Answer {
     if (answer.outcome !== "nxdomain" || this.size === 0) return answer;
     const query = readForwardable(message);
@@ -186,7 +186,7 @@ export class StubZones {
     return { ...answer, bytes, outcome: "nodata" };
   }
 
-  /** Waits for changes that run, then lets go of every connection. */
+  /** Waits for changes in progress, then closes every connection. */
   async close(): Promise<void> {
     await this.#lastChange.catch(() => {});
     for (const { servers } of this.#stubs.values()) servers.close();
@@ -211,7 +211,7 @@ export class StubZones {
     return asked;
   }
 
-  /** What its name servers may say of their own federation, and of names that are nobody's here. They may give private addresses: that is what they are for. */
+  /** The rules for the answers of a federation's name servers: names of their federation and names out of zone, also with private addresses. */
   #scrub(stub: StubZone, answer: UpstreamAnswer): UpstreamAnswer | undefined {
     const scrubbed = scrubAnswer(answer, {
       isOurs: (name) =>
@@ -236,7 +236,7 @@ export class StubZones {
     return this.#dependencies.store.keep(registrations);
   }
 
-  /** One change after the other, so that what is kept is what is in force. */
+  /** Runs changes one after the other, so that the stored registrations are those in force. */
   #change<Result>(change: () => Promise<Result>): Promise<Result> {
     const result = this.#lastChange.catch(() => {}).then(change);
     this.#lastChange = result;

@@ -13,10 +13,10 @@ import { MAX_MESSAGE_BYTES } from "../../resolve/limits.ts";
 import { beginAnswer } from "../../resolve/message-writer.ts";
 import type { Query } from "../../resolve/query.ts";
 
-/** An answer of a name server that is one to the query: every count is true, and the question is ours. */
+/** A valid answer of a name server: its counts are correct, and its question is that of the query. */
 export interface UpstreamAnswer {
   readonly bytes: Uint8Array;
-  /** Where the records end that may be passed on: before the OPT record, which is between two neighbours. */
+  /** The end of the records that may be passed on: before the OPT record, which is hop by hop. */
   readonly recordsEnd: number;
   readonly answers: number;
   readonly authorities: number;
@@ -27,11 +27,11 @@ export interface UpstreamAnswer {
   readonly rcode: number;
   /** The info code of its Extended DNS Error (RFC 8914), or -1. */
   readonly extendedError: number;
-  /** The smallest TTL, or the negative TTL (RFC 2308); 0 where nothing may be cached. Seconds. */
+  /** The smallest TTL, or the negative TTL (RFC 2308), in seconds; 0 if the answer may not be cached. */
   readonly freshness: number;
 }
 
-/** Room for our own OPT record with an Extended DNS Error. */
+/** Room for the gateway's OPT record with an Extended DNS Error. */
 export const OPT_BYTES = 17;
 const AUTHORITY = 1;
 const MOST_TTL = 0x7fffffff;
@@ -45,8 +45,8 @@ const OUTCOMES: ReadonlyMap<number, Outcome> = new Map([
 ]);
 
 /**
- * Reads what a name server sent for a query with one question. Undefined where it is no answer to it (RFC 5452 section 9.1:
- * ID, QR and question have to fit) or malformed.
+ * Reads a name server's answer to a query with one question. Undefined if it does not match the query (RFC 5452 section 9.1:
+ * ID, QR and question), or is malformed.
  */
 export function readUpstreamAnswer(query: Uint8Array, bytes: Uint8Array): UpstreamAnswer | undefined {
   const questionEnd = readName(query, HEADER_BYTES) + 4;
@@ -88,7 +88,7 @@ export function readUpstreamAnswer(query: Uint8Array, bytes: Uint8Array): Upstre
   };
 }
 
-/** The answer as one to the client's own query: its ID and spelling of the name, an OPT record only where it sent one. */
+/** The answer to the client's query: with its ID and its case of the name, and with an OPT record if the query has one. */
 export function relayAnswer(message: Uint8Array, query: Query, upstream: UpstreamAnswer): Answer {
   const { bytes, rcode, answers, freshness } = upstream;
   const writer = beginAnswer(message, query);
@@ -105,7 +105,7 @@ export function relayAnswer(message: Uint8Array, query: Query, upstream: Upstrea
   };
 }
 
-/** What became of a query, by its rcode and the number of its answers. */
+/** The outcome of a query, by rcode and number of answers. */
 export function outcomeOf(rcode: number, answers: number): Outcome {
   if (rcode === ResponseCode.NOERROR) return answers > 0 ? "answer" : "nodata";
   return OUTCOMES.get(rcode) ?? "servfail";

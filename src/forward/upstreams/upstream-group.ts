@@ -5,28 +5,28 @@ import type { Upstream } from "./upstream.ts";
 import { readUpstreamAnswer, type UpstreamAnswer } from "./upstream-answer.ts";
 import { type OnUpstreamChange, UpstreamHealth } from "./upstream-health.ts";
 
-/** How long name servers are waited for, in milliseconds, and how much they may say. */
+/** The limits on exchanges with name servers; times are in milliseconds. */
 export interface UpstreamLimits {
   /** One name server. */
   readonly serverMilliseconds: number;
   /** All of them together. */
   readonly totalMilliseconds: number;
-  /** After this time without an answer the next one is asked, too; 0 for never. Default: never. */
+  /** After this time without an answer the query also goes to the next one; 0 for never. Default: never. */
   readonly hedgeMilliseconds?: number;
-  /** The longest answer that counts, in octets. Default: any. */
+  /** The longest accepted answer in bytes. Default: any. */
   readonly answerBytes?: number;
 }
 
-/** What there is to watch. */
+/** Observes exchanges. */
 export interface UpstreamObserver {
   readonly onChange: OnUpstreamChange;
   /** One exchange ended, with an error or with an answer to the query. */
   readonly onExchange?: (upstream: string, milliseconds: number, error: Error | undefined) => void;
-  /** A name server is asked because another one is slow. */
+  /** A query went to one more name server because another one is slow. */
   readonly onHedge?: () => void;
 }
 
-/** An answer, and who gave it. */
+/** An answer, and the name of its upstream. */
 export interface UpstreamReply {
   readonly answer: UpstreamAnswer;
   readonly upstream: string;
@@ -35,24 +35,24 @@ export interface UpstreamReply {
 export const DEFAULT_UPSTREAM_TIMEOUTS = { serverMilliseconds: 1500, totalMilliseconds: 5000 } as const;
 
 /**
- * Extended DNS Errors that say why there is no answer: DNSSEC does not validate, or a policy forbids it (RFC 8914 section 4, and the
- * registry). Another name server is not asked, because one that does not look would give an answer.
+ * Extended DNS Errors of final answers: DNSSEC does not validate, or a policy forbids the answer (RFC 8914 section 4, and the
+ * registry). The query does not go to another name server, because one that does not validate would answer it.
  */
 const DELIBERATE = new Set([1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 17, 25, 27]);
 
-/** One of so many questions may be hedged over time. */
+/** In the long run, one in this many questions may be hedged. */
 const QUESTIONS_PER_HEDGE = 5;
-/** Hedges that may be spent at once. */
+/** The most hedges in one burst. */
 const MOST_HEDGES = 100;
 
-/** A question that is being asked. */
+/** A pending question. */
 interface Asking {
   readonly query: Uint8Array;
   readonly running: Set<AbortController>;
   isLate: boolean;
 }
 
-/** Name servers that know the same: they are asked in their order, those that failed lately last. */
+/** Name servers with the same data. They are tried in their order; those that failed recently come last. */
 export class UpstreamGroup {
   readonly #upstreams: readonly Upstream[];
   readonly #limits: UpstreamLimits;
@@ -60,8 +60,8 @@ export class UpstreamGroup {
   readonly #clock: ForwardClock;
   readonly #health: UpstreamHealth;
   /**
-   * What bounds hedging, in questions. A name server that is slow for everybody must not double the load: of 10,000 questions to such a one
-   * the next one gets 2,080, and without a budget all 10,000 (upstream-group.test.ts counts them).
+   * The budget of hedging, in questions. A name server that is always slow must not double the load: of 10,000 questions to such a one
+   * the next one gets 2,080; without a budget it gets all 10,000 (upstream-group.test.ts counts them).
    */
   #hedgeBudget = MOST_HEDGES * QUESTIONS_PER_HEDGE;
 
@@ -78,7 +78,7 @@ export class UpstreamGroup {
     this.#health = new UpstreamHealth(upstreams, clock, observer.onChange);
   }
 
-  /** The name servers by name, and whether they are set aside because they failed. */
+  /** The name servers by name, and whether they are set aside after failures. */
   states(): { readonly upstream: string; readonly isSetAside: boolean }[] {
     return this.#upstreams.map((upstream) => ({
       upstream: upstream.nameserver,
@@ -86,14 +86,14 @@ export class UpstreamGroup {
     }));
   }
 
-  /** When any of them answered last, in the milliseconds of the clock. */
+  /** The time of the last answer of any of them, in milliseconds of the clock. */
   get answeredAt(): number {
     return this.#health.answeredAt;
   }
 
   /**
-   * Asks until one name server says what the name has, that it does not exist, or that it must not be told. Where none does, the first
-   * other answer (such as REFUSED) counts; undefined where none answered in time. Never rejects.
+   * Tries name servers until one returns a conclusive answer: records, NODATA, NXDOMAIN, or a final error. If none does, the first
+   * other answer (such as REFUSED) counts; undefined if none answered in time. Never rejects.
    * @param query ID 0, one question
    */
   ask(query: Uint8Array): Promise<UpstreamReply | undefined> {
@@ -122,7 +122,7 @@ export class UpstreamGroup {
           if (isOver) return;
           if (answer !== undefined && answer.bytes.length <= answerBytes) {
             const reply = { answer, upstream: upstream.nameserver };
-            // Who lost goes on until its own time is over, to show whether it answers at all.
+            // The losing exchange continues until its own time limit, to find out whether that name server answers at all.
             if (isConclusive(answer)) return end(reply);
             lame ??= reply;
           }
@@ -156,7 +156,7 @@ export class UpstreamGroup {
     return true;
   }
 
-  /** One exchange with its own time limit; undefined where it failed, which health and observer know by then. */
+  /** One exchange with its own time limit; undefined if it failed, which it has reported to health and observer. */
   async #exchange(upstream: Upstream, asking: Asking): Promise<UpstreamAnswer | undefined> {
     const { serverMilliseconds } = this.#limits;
     const startedAt = this.#clock.now();
@@ -176,7 +176,7 @@ export class UpstreamGroup {
       ended();
       return answer;
     } catch (thrown) {
-      // A name server that had less than its time has not failed.
+      // A name server that had less than its full time has not failed.
       if (asking.isLate) return undefined;
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
       this.#health.failed(upstream, startedAt, error);
@@ -193,7 +193,7 @@ function isConclusive({ rcode, extendedError }: UpstreamAnswer): boolean {
   return rcode === ResponseCode.NOERROR || rcode === ResponseCode.NXDOMAIN || DELIBERATE.has(extendedError);
 }
 
-/** Not every transport heeds its signal at once. */
+/** Rejects at once when the signal is aborted; not every transport does. */
 function exchangeUntilAborted(
   upstream: Upstream,
   query: Uint8Array,

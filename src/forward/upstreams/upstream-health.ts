@@ -1,10 +1,10 @@
 import type { ForwardClock } from "../clock.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** Told when a name server stops answering, with the error, and when it answers again. */
+/** Called when a name server stops answering (with the error), and when it answers again. */
 export type OnUpstreamChange = (upstream: string, error: Error | undefined) => void;
 
-/** How long a name server that failed is left alone before a query probes it, in milliseconds; doubled with every further failure. */
+/** The pause before a query probes a failed name server, in milliseconds; every further failure doubles it. */
 const FIRST_PAUSE = 1000;
 const LONGEST_PAUSE = 60_000;
 
@@ -14,7 +14,7 @@ interface SetAside {
   probeAt: number;
 }
 
-/** Which of several name servers answer. One that fails is set aside: it is asked after the others, and probed with a query now and then. */
+/** Tracks which of several name servers answer. A failed one is set aside: it comes after the others, and a query probes it from time to time. */
 export class UpstreamHealth {
   readonly #upstreams: readonly Upstream[];
   readonly #clock: ForwardClock;
@@ -28,7 +28,7 @@ export class UpstreamHealth {
     this.#onChange = onChange;
   }
 
-  /** Those that answer in their order, then those that are set aside, the longest first. */
+  /** The working ones in their order, then those that are set aside, the longest first. */
   inOrder(): Upstream[] {
     if (this.#setAside.size === 0) return [...this.#upstreams];
     const failedAt = (upstream: Upstream) =>
@@ -43,7 +43,7 @@ export class UpstreamHealth {
     return this.#setAside.has(upstream);
   }
 
-  /** One that was left alone long enough to be asked along with the others; it is not named again before its next pause is over. */
+  /** One whose pause has ended, to be probed beside the others; it is not returned again before its next pause ends. */
   takeProbe(): Upstream | undefined {
     if (this.#setAside.size === 0) return undefined;
     const now = this.#clock.now();
@@ -55,7 +55,7 @@ export class UpstreamHealth {
     return undefined;
   }
 
-  /** When any of them answered last, in the milliseconds of the clock. */
+  /** The time of the last answer of any of them, in milliseconds of the clock. */
   get answeredAt(): number {
     return Math.max(Number.NEGATIVE_INFINITY, ...this.#answeredAt.values());
   }
@@ -65,13 +65,13 @@ export class UpstreamHealth {
     if (this.#setAside.delete(upstream)) this.#onChange(upstream.nameserver, undefined);
   }
 
-  /** @param askedAt when it was asked what it did not answer */
+  /** @param askedAt the start of the exchange that failed */
   failed(upstream: Upstream, askedAt: number, error: Error): void {
-    // A name that takes long, such as one whose owner wants it to, says nothing of a name server that answers others meanwhile.
+    // A slow name, perhaps slow on purpose, is no failure of a name server that answers other queries meanwhile.
     if ((this.#answeredAt.get(upstream) ?? Number.NEGATIVE_INFINITY) > askedAt) return;
     const before = this.#setAside.get(upstream);
     const now = this.#clock.now();
-    // Queries that were on their way together fail together: that is one failure.
+    // Queries that were pending together fail together: that is one failure.
     if (before !== undefined && now < before.failedAt + FIRST_PAUSE) return;
     const pause = before === undefined ? FIRST_PAUSE : Math.min(before.pause * 2, LONGEST_PAUSE);
     this.#setAside.set(upstream, { failedAt: now, pause, probeAt: now + pause });

@@ -9,9 +9,9 @@ const OPTION_HEADER_BYTES = 4;
 const PADDED_QUERY_BYTES = 128;
 
 /**
- * What an upstream is sent for a query: its question with letters folded, RD, and CD and DNSSEC OK as they were. The
- * OPT record is our own: EDNS is between two neighbours (RFC 6891 section 6.1.1), and none of a client's options, least of all its subnet
- * (RFC 7871) or cookie, leaves the gateway. ID 0.
+ * The query to an upstream: the question with letters folded, RD, and the client's CD and DNSSEC OK. The
+ * OPT record is the gateway's own: EDNS is hop by hop (RFC 6891 section 6.1.1), and none of a client's options, such as its subnet
+ * (RFC 7871) or cookie, leaves the gateway. The ID is 0.
  */
 export function upstreamQuery({
   flags,
@@ -37,8 +37,8 @@ export function upstreamQuery({
 }
 
 /**
- * Names an answer among all that upstreams give: by the folded name of the query, type, class, CD and DNSSEC OK. The
- * name is in wire form, so no other name can spell the same key.
+ * The key of an answer in the cache: the folded name of the query, type, class, CD and DNSSEC OK. The
+ * name is in wire form, so no two names have the same key.
  */
 export function cacheKey({ flags, name, type, class: questionClass, edns }: Query): string {
   const bits = ((flags & HeaderFlag.CD) !== 0 ? 1 : 0) | (edns?.dnssecOk === true ? 2 : 0);
@@ -46,7 +46,7 @@ export function cacheKey({ flags, name, type, class: questionClass, edns }: Quer
   return nameKey(name) + String.fromCharCode(bits, type) + classes;
 }
 
-/** A query that ends with an OPT record without options, padded for an encrypted way (RFC 7830, RFC 8467). */
+/** A query that ends with an OPT record without options, padded for an encrypted transport (RFC 7830, RFC 8467). */
 export function padQuery(query: Uint8Array): Uint8Array<ArrayBuffer> {
   const unpadded = query.length + OPTION_HEADER_BYTES;
   const padded = new Uint8Array(Math.ceil(unpadded / PADDED_QUERY_BYTES) * PADDED_QUERY_BYTES);

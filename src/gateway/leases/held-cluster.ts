@@ -1,40 +1,77 @@
-import { memoize } from "../../merge/unchanged.ts";
+import { applyInPlace, copyTables, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { ClusterMeta } from "../../store/store.ts";
 import { type Clock, unixTime } from "../clock.ts";
 import type { Acknowledgement, ClusterStatus } from "../gateway-types.ts";
+import { measureInSteps, type SnapshotTotals, totalsAfter } from "../pushing/snapshot-bounds.ts";
 
-/** A live cluster. */
+/** A change of a cluster, with what it holds afterwards. */
+export interface MeasuredChange {
+  readonly change: SnapshotDelta;
+  readonly totals: SnapshotTotals;
+}
+
+/** What is held of a cluster, changed in place: its tables are its own, entries never change. */
 export class HeldCluster {
-  readonly snapshot: ClusterSnapshot;
+  readonly clusterId: string;
   /** Its times are those of the gateway's clock. */
   meta: ClusterMeta;
-  /** An upper bound on the snapshot's length as JSON; undefined until a delta makes it matter. */
-  charactersAtMost: number | undefined;
+  readonly #snapshot: ClusterSnapshot;
+  #totals: SnapshotTotals | undefined;
 
-  constructor(snapshot: ClusterSnapshot, meta: ClusterMeta, charactersAtMost?: number) {
-    this.snapshot = snapshot;
+  private constructor(snapshot: ClusterSnapshot, meta: ClusterMeta) {
+    this.clusterId = snapshot.clusterId;
+    this.#snapshot = snapshot;
     this.meta = meta;
-    this.charactersAtMost = charactersAtMost;
+  }
+
+  /** A cluster with what a snapshot has. */
+  static of(snapshot: ClusterSnapshot, meta: ClusterMeta): HeldCluster {
+    return new HeldCluster(copyTables(snapshot), meta);
+  }
+
+  /** A cluster of which nothing is known. */
+  static empty(clusterId: string): HeldCluster {
+    const tables = { namespaces: {}, exports: {}, imports: {}, services: {}, pods: {}, findings: {} };
+    const meta = { generation: 0, pushedAt: 0, renewedAt: 0, expiresAt: 0 };
+    return new HeldCluster({ formatVersion: 1, clusterId, ...tables }, meta);
+  }
+
+  /** What is held now. Its tables change with the next push. */
+  get snapshot(): Readonly<ClusterSnapshot> {
+    return this.#snapshot;
+  }
+
+  /** What the snapshot has beside its entries after a change. */
+  shell({ singles }: SnapshotDelta): object {
+    const { formatVersion, clusterId, topology, clusterZone } = this.#snapshot;
+    const tables = { namespaces: {}, exports: {}, imports: {}, services: {}, pods: {}, findings: {} };
+    return { formatVersion, clusterId, topology, clusterZone, ...singles, ...tables };
+  }
+
+  /** Counts what the cluster has after a change, in steps. */
+  *measure(change: SnapshotDelta): Generator<void, MeasuredChange> {
+    this.#totals ??= yield* measureInSteps(this.#snapshot);
+    return { change, totals: yield* totalsAfter(this.#totals, this.#snapshot, change) };
+  }
+
+  /** Applies a change that was measured, in steps. */
+  *apply({ change, totals }: MeasuredChange): Generator<void> {
+    yield* applyInPlace(this.#snapshot, change);
+    this.#totals = totals;
   }
 
   /** What its worker is told, with times of the wall clock. */
   acknowledgement(clock: Clock): Acknowledgement {
     const { generation, expiresAt } = this.meta;
-    return { clusterId: this.snapshot.clusterId, generation, expiresAt: unixTime(clock, expiresAt) };
+    return { clusterId: this.clusterId, generation, expiresAt: unixTime(clock, expiresAt) };
   }
 
-  /** @param visible what exists of the snapshot for whoever the status is for */
-  status(live: boolean, visible: ClusterSnapshot): ClusterStatus {
-    return { clusterId: this.snapshot.clusterId, ...this.meta, live, ...countServices(visible) };
+  /** @param visible how many exports and imports exist for whoever the status is for */
+  status(live: boolean, visible: Pick<ClusterStatus, "exports" | "imports">): ClusterStatus {
+    return { clusterId: this.clusterId, ...this.meta, live, ...visible };
   }
 }
-
-// A secondary asks for the status each second, and there may be 10,000 services.
-const countServices = memoize(({ exports, imports }: ClusterSnapshot) => ({
-  exports: Object.keys(exports).length,
-  imports: Object.keys(imports).length,
-}));
 
 /**
  * When each lease group's first lease runs out. A cluster that is no longer held (no `expiresAt`) counts as run out: what

@@ -1,23 +1,23 @@
-import type { SnapshotFilter } from "../../merge/visibility/visible.ts";
-import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { ClusterStatus } from "../gateway-types.ts";
 import { firstExpiry, type HeldCluster } from "./held-cluster.ts";
+
+/** How many exports and imports of a cluster exist in a scope. */
+export type CountVisible = (clusterId: string) => Pick<ClusterStatus, "exports" | "imports">;
 
 /** The clusters whose leases run, as far as they exist in a scope, and what is remembered of those whose lease ran out. */
 export class LiveClusters {
   readonly live = new Map<string, HeldCluster>();
   readonly #lapsed = new Map<string, ClusterStatus>();
   readonly #mostLapsed: number;
-  readonly #see: SnapshotFilter;
+  readonly #count: CountVisible;
   #someLeft = false;
   /** The highest generation of the clusters that left, or were forgotten. */
   #forgotten = 0;
   #nextExpiry = Number.POSITIVE_INFINITY;
 
-  /** @param see what exists of their snapshots */
-  constructor(mostLapsed: number, see: SnapshotFilter) {
+  constructor(mostLapsed: number, count: CountVisible) {
     this.#mostLapsed = mostLapsed;
-    this.#see = see;
+    this.#count = count;
   }
 
   /** When the next lease runs out, by the gateway's clock. */
@@ -48,7 +48,7 @@ export class LiveClusters {
   }
 
   set(cluster: HeldCluster): void {
-    const { clusterId } = cluster.snapshot;
+    const { clusterId } = cluster;
     this.#lapsed.delete(clusterId);
     this.live.set(clusterId, cluster);
     this.leasesChanged();
@@ -68,11 +68,10 @@ export class LiveClusters {
   takeExpired(now: number): HeldCluster[] {
     const expired = [...this.live.values()].filter(({ meta }) => meta.expiresAt <= now);
     if (expired.length === 0) return expired;
-    const visible = this.#visibleById();
     for (const cluster of expired) {
-      const { clusterId } = cluster.snapshot;
+      const { clusterId } = cluster;
       this.live.delete(clusterId);
-      this.#lapsed.set(clusterId, cluster.status(false, visible.get(clusterId)!));
+      this.#lapsed.set(clusterId, cluster.status(false, this.#count(clusterId)));
       for (const oldest of this.#lapsed.keys()) {
         if (this.#lapsed.size <= this.#mostLapsed) break;
         this.#forgotten = Math.max(this.#forgotten, this.generationOf(oldest));
@@ -87,27 +86,16 @@ export class LiveClusters {
     this.#nextExpiry = firstExpiry(this.live);
   }
 
-  /** What exists of the live clusters' snapshots, sorted by cluster id. The same as before, by identity, where that did not change. */
-  snapshots(): readonly ClusterSnapshot[] {
-    const ids = [...this.live.keys()].sort();
-    return this.#see(ids.map((clusterId) => this.live.get(clusterId)!.snapshot));
-  }
-
   /** When a cluster's lease runs out, by the gateway's clock; undefined for one that is not live. */
   readonly expiresAt = (clusterId: string): number | undefined => this.live.get(clusterId)?.meta.expiresAt;
 
   /** Every cluster known, sorted by its id. */
   statuses(): ClusterStatus[] {
-    const visible = this.#visibleById();
     const live = Array.from(this.live, ([clusterId, cluster]) =>
-      cluster.status(true, visible.get(clusterId)!),
+      cluster.status(true, this.#count(clusterId)),
     );
     return [...live, ...this.#lapsed.values()].sort((one, other) =>
       one.clusterId < other.clusterId ? -1 : 1,
     );
-  }
-
-  #visibleById(): ReadonlyMap<string, ClusterSnapshot> {
-    return new Map(this.snapshots().map((snapshot) => [snapshot.clusterId, snapshot]));
   }
 }

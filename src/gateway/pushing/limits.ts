@@ -1,7 +1,4 @@
-import type { SnapshotPatch } from "../../snapshot/patch.ts";
-import type { ClusterSnapshot } from "../../snapshot/schema.ts";
-import type { HeldCluster } from "../leases/held-cluster.ts";
-import { DEFAULT_SNAPSHOT_BOUNDS, measureSnapshot, type SnapshotBounds } from "./snapshot-bounds.ts";
+import { DEFAULT_SNAPSHOT_BOUNDS, type SnapshotBounds, type SnapshotTotals } from "./snapshot-bounds.ts";
 
 /** Bounds on what clusters may ask of a gateway. */
 export interface GatewayLimits extends SnapshotBounds {
@@ -43,16 +40,33 @@ const REFUSALS: Readonly<Record<keyof SnapshotBounds, readonly [code: PushRefusa
  * Checks that a snapshot is within the bounds for one cluster.
  * @throws {PushRefused} naming the setting
  */
-export function checkBounds(limits: SnapshotBounds, snapshot: ClusterSnapshot): void {
-  const size = measureSnapshot(snapshot);
+export function checkBounds(limits: SnapshotBounds, totals: SnapshotBounds): void {
   for (const key of Object.keys(REFUSALS) as (keyof SnapshotBounds)[]) {
-    if (size[key] <= limits[key]) continue;
+    if (totals[key] <= limits[key]) continue;
     const [code, what] = REFUSALS[key];
     throw new PushRefused(
       code,
-      `the snapshot has ${size[key]} ${what}; the most is ${limits[key]} (limits.${key})`,
+      `the snapshot has ${totals[key]} ${what}; the most is ${limits[key]} (limits.${key})`,
     );
   }
+}
+
+/**
+ * Checks the length as JSON of the snapshot that a delta leads to.
+ * @param shell the snapshot without its entries
+ * @throws {PushRefused} SNAPSHOT_TOO_LARGE
+ */
+export function checkCharacters(
+  { snapshotCharacters }: GatewayLimits,
+  shell: object,
+  totals: SnapshotTotals,
+): void {
+  const characters = JSON.stringify(shell).length + totals.characters;
+  if (characters <= snapshotCharacters) return;
+  throw new PushRefused(
+    "SNAPSHOT_TOO_LARGE",
+    `with this delta the snapshot would have ${characters} characters; the most is ${snapshotCharacters} (limits.snapshotCharacters)`,
+  );
 }
 
 /**
@@ -66,27 +80,6 @@ export function leaseMilliseconds({ lease }: GatewayLimits, leaseSeconds = lease
   throw new PushRefused(
     "LEASE_OUT_OF_RANGE",
     `a lease has ${minimumSeconds} to ${maximumSeconds} seconds, not ${leaseSeconds}`,
-  );
-}
-
-/**
- * An upper bound on the length of `snapshot`, which `patch` on `held` leads to, as JSON. Counts what is
- * added, and measures the whole only when that sum passes the limit.
- * @throws {PushRefused} SNAPSHOT_TOO_LARGE
- */
-export function charactersAfter(
-  { snapshotCharacters }: GatewayLimits,
-  held: HeldCluster,
-  patch: SnapshotPatch,
-  snapshot: ClusterSnapshot,
-): number {
-  held.charactersAtMost ??= JSON.stringify(held.snapshot).length;
-  const bound = held.charactersAtMost + JSON.stringify(patch).length;
-  const characters = bound <= snapshotCharacters ? bound : JSON.stringify(snapshot).length;
-  if (characters <= snapshotCharacters) return characters;
-  throw new PushRefused(
-    "SNAPSHOT_TOO_LARGE",
-    `with this delta the snapshot would have ${characters} characters; the most is ${snapshotCharacters} (limits.snapshotCharacters)`,
   );
 }
 

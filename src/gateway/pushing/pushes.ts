@@ -1,21 +1,28 @@
-import { applyPatch, type SnapshotPatch } from "../../snapshot/patch.ts";
+import {
+  changeOfPatch,
+  changesBetween,
+  changeTables,
+  type SnapshotDelta,
+} from "../../snapshot/entry-changes.ts";
+import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { ClusterMeta, SnapshotStore } from "../../store/store.ts";
 import { isDiskFailure } from "../../store/store-error.ts";
 import { type Clock, unixTime } from "../clock.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import { type Acknowledgement, GenerationMismatch } from "../gateway-types.ts";
+import { inSlices } from "../in-slices.ts";
 import { KeyedQueue } from "../keeping/keyed-queue.ts";
 import { Removals } from "../keeping/removals.ts";
 import { StoreHealth, type StoreTrouble } from "../keeping/store-health.ts";
-import { HeldCluster } from "../leases/held-cluster.ts";
+import { HeldCluster, type MeasuredChange } from "../leases/held-cluster.ts";
 import { toStored } from "../leases/stored-lease.ts";
 import type { Precedence } from "../remembered/precedence.ts";
 import type { Serving } from "../serving.ts";
 import type { ServedImage } from "../stages.ts";
 import {
-  charactersAfter,
   checkBounds,
+  checkCharacters,
   type GatewayLimits,
   leaseMilliseconds,
   PushRefused,
@@ -30,6 +37,18 @@ export interface PushParts<Image extends ServedImage> {
   readonly onEvent: OnGatewayEvent;
   readonly serving: Serving<Image>;
 }
+
+/** A change that the store has. */
+interface Kept {
+  readonly cluster: HeldCluster;
+  readonly measured: MeasuredChange;
+  readonly meta: ClusterMeta;
+  readonly kind: "snapshot" | "patch";
+  /** Whether the cluster's lease ran until now. */
+  readonly live: boolean;
+}
+
+const NO_CHANGE: SnapshotDelta = { entries: [], singles: {} };
 
 /** Takes what clusters push: keeps it, has it served, and then acknowledges it. The methods are those of `Gateway`. */
 export class Pushes<Image extends ServedImage> {
@@ -65,24 +84,26 @@ export class Pushes<Image extends ServedImage> {
     snapshot: ClusterSnapshot,
     leaseSeconds?: number,
   ): Promise<Acknowledgement> {
-    const { limits, precedence, store, clock } = this.#parts;
+    const { limits, precedence, store, serving, clock } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
     if (snapshot.clusterId !== clusterId)
       throw new PushRefused(
         "CLUSTER_ID_MISMATCH",
         `the snapshot is of cluster "${snapshot.clusterId}", not of "${clusterId}"`,
       );
-    checkBounds(limits, snapshot);
     return this.#change(clusterId, lease, async (now) => {
+      const known = serving.clusters.live.get(clusterId);
+      const cluster = known ?? HeldCluster.empty(clusterId);
+      const measured = await inSlices(clock, measure(cluster, snapshot));
+      checkBounds(limits, measured.totals);
       this.#admit(clusterId);
       try {
-        const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease));
-        const live = this.#parts.serving.clusters.live.has(clusterId);
+        const meta = this.#nextMeta(clusterId, now, lease);
         await precedence.introduce(clusterId, unixTime(clock, now));
         await this.#health.must(clusterId, () =>
-          store.keep(clusterId, { kind: "snapshot", snapshot, meta: toStored(cluster.meta, clock) }),
+          store.keep(clusterId, { kind: "snapshot", snapshot, meta: toStored(meta, clock) }),
         );
-        await this.#hold(cluster, "snapshot", live);
+        await this.#hold({ cluster, measured, meta, kind: "snapshot", live: known !== undefined });
         return cluster;
       } finally {
         this.#arriving.delete(clusterId);
@@ -99,15 +120,24 @@ export class Pushes<Image extends ServedImage> {
     const { limits, store, clock } = this.#parts;
     const lease = leaseMilliseconds(limits, leaseSeconds);
     return this.#change(clusterId, lease, async (now) => {
-      const held = this.#heldAt(clusterId, baseGeneration);
-      const snapshot = applyPatch(held.snapshot, patch);
-      checkBounds(limits, snapshot);
-      const characters = charactersAfter(limits, held, patch, snapshot);
-      const cluster = new HeldCluster(snapshot, this.#nextMeta(clusterId, now, lease), characters);
+      const cluster = this.#heldAt(clusterId, baseGeneration);
+      const change = changeOfPatch(cluster.snapshot, patch);
+      const measured = await inSlices(clock, cluster.measure(change));
+      checkBounds(limits, measured.totals);
+      checkCharacters(limits, cluster.shell(change), measured.totals);
+      const meta = this.#nextMeta(clusterId, now, lease);
       await this.#health.must(clusterId, () =>
-        store.keep(clusterId, { kind: "patch", patch, snapshot, meta: toStored(cluster.meta, clock) }),
+        store.keep(clusterId, {
+          kind: "patch",
+          patch,
+          // Stores ask for it once in many deltas.
+          get snapshot() {
+            return changeTables(cluster.snapshot, change);
+          },
+          meta: toStored(meta, clock),
+        }),
       );
-      await this.#hold(cluster, "patch", true);
+      await this.#hold({ cluster, measured, meta, kind: "patch", live: true });
       return cluster;
     });
   }
@@ -125,8 +155,9 @@ export class Pushes<Image extends ServedImage> {
       // Its lease may have run out while the renewal was being kept.
       if (serving.clusters.live.get(clusterId) !== held) throw new GenerationMismatch(undefined);
       held.meta = meta;
-      precedence.see(held.snapshot, { now: unixTime(clock, now), live: true, generation });
       serving.renew();
+      const seen = { now: unixTime(clock, now), live: true, generation };
+      serving.reconsider(clusterId, await inSlices(clock, precedence.see(held.snapshot, seen, NO_CHANGE)));
       await precedence.save(clusterId);
       return held.acknowledgement(clock);
     });
@@ -149,8 +180,7 @@ export class Pushes<Image extends ServedImage> {
   /** Forgets clusters whose lease ran out. */
   forget(expired: readonly HeldCluster[]): void {
     const { onEvent, serving, clock } = this.#parts;
-    for (const { snapshot, meta } of expired) {
-      const { clusterId } = snapshot;
+    for (const { clusterId, meta } of expired) {
       onEvent({ event: "lease-ran-out", clusterId, expiredAt: unixTime(clock, meta.expiresAt) });
       this.#queue
         .run(clusterId, async () => {
@@ -195,15 +225,22 @@ export class Pushes<Image extends ServedImage> {
     serving.renew();
   }
 
-  /** Serves what is kept. Rank and snapshot change in one step, so that nothing is compiled with one of them alone. */
-  async #hold(cluster: HeldCluster, kind: "snapshot" | "patch", live: boolean): Promise<void> {
+  /** Serves what is kept. Rank and entries are taken over in one step, so that nothing is compiled with one of them alone. */
+  async #hold({ cluster, measured, meta, kind, live }: Kept): Promise<void> {
     const { precedence, serving, clock, onEvent } = this.#parts;
-    const { snapshot, meta } = cluster;
+    const { clusterId } = cluster;
     const { generation } = meta;
-    precedence.see(snapshot, { now: unixTime(clock, meta.pushedAt), live, generation });
-    serving.set(cluster);
-    onEvent({ event: "pushed", clusterId: snapshot.clusterId, generation, kind });
-    await precedence.save(snapshot.clusterId);
+    const seen = { now: unixTime(clock, meta.pushedAt), live, generation };
+    await inSlices(clock, cluster.apply(measured));
+    const { change } = measured;
+    const ranked = await inSlices(
+      clock,
+      precedence.see(cluster.snapshot, seen, live ? change : "everything"),
+    );
+    cluster.meta = meta;
+    serving.set(cluster, change, ranked);
+    onEvent({ event: "pushed", clusterId, generation, kind });
+    await precedence.save(clusterId);
   }
 
   #heldAt(clusterId: string, generation: number): HeldCluster {
@@ -231,4 +268,9 @@ export class Pushes<Image extends ServedImage> {
       );
     this.#arriving.add(clusterId);
   }
+}
+
+/** Compares a snapshot with what is held, and counts it. */
+function* measure(cluster: HeldCluster, snapshot: ClusterSnapshot): Generator<void, MeasuredChange> {
+  return yield* cluster.measure(yield* changesBetween(cluster.snapshot, snapshot));
 }

@@ -1,5 +1,6 @@
-import { memoize } from "../../merge/unchanged.ts";
-import type { ClusterSnapshot, EndpointGroups, ExportedService } from "../../snapshot/schema.ts";
+import type { EntryChange, SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import { COLLECTIONS, type Entries } from "../../snapshot/parse.ts";
+import type { ClusterSnapshot, EndpointGroups } from "../../snapshot/schema.ts";
 
 /** Bounds on what one cluster's snapshot has, by the keys of the settings under `limits`. */
 export interface SnapshotBounds {
@@ -36,73 +37,91 @@ export const DEFAULT_SNAPSHOT_BOUNDS: SnapshotBounds = {
   metadataCharacters: 4 * 1024 * 1024,
 };
 
-/** What counts of a service with endpoints. */
-interface Counted {
-  readonly endpoints: number;
-  readonly ports: number;
-  readonly metadataCharacters: number;
+/** How much a snapshot has of everything that is bounded. */
+export interface SnapshotTotals extends SnapshotBounds {
+  /** Characters of its entries as JSON, each with its key, a colon and a comma. */
+  readonly characters: number;
 }
 
-/** How much a snapshot has of everything that is bounded. What a delta did not change is not counted again. */
-export function measureSnapshot(snapshot: ClusterSnapshot): SnapshotBounds {
-  const { namespaces, exports, imports, services, pods, findings } = snapshot;
-  const all = [sumExports(exports), sumImports(imports), sumServices(services)];
-  const total = (of: (counted: Counted) => number) => all.reduce((sum, counted) => sum + of(counted), 0);
-  return {
-    namespaces: sizeOf(namespaces),
-    exports: sizeOf(exports),
-    imports: sizeOf(imports),
-    services: sizeOf(services),
-    pods: sizeOf(pods),
-    endpoints: total(({ endpoints }) => endpoints),
-    ports: total(({ ports }) => ports),
-    findings: sizeOf(findings),
-    metadataCharacters: total(({ metadataCharacters }) => metadataCharacters),
-  };
-}
+type Sums = { -readonly [Name in keyof SnapshotTotals]: number };
 
-const sizeOf = memoize((table: object) => Object.keys(table).length);
+/** Of a snapshot without entries. */
+export const NO_TOTALS: SnapshotTotals = {
+  namespaces: 0,
+  exports: 0,
+  imports: 0,
+  services: 0,
+  pods: 0,
+  endpoints: 0,
+  ports: 0,
+  findings: 0,
+  metadataCharacters: 0,
+  characters: 0,
+};
 
-const sumExports = sumOf<ExportedService>(({ ports, endpoints, exportedLabels, exportedAnnotations }) => ({
-  ...countGroups([endpoints], ports.length),
-  metadataCharacters: characters(exportedLabels) + characters(exportedAnnotations),
-}));
-const sumImports = sumOf<ClusterSnapshot["imports"][string]>(({ ports, endpoints }) =>
-  countGroups(Object.values(endpoints), ports.length),
-);
-const sumServices = sumOf<ClusterSnapshot["services"][string]>(({ ports, endpoints }) =>
-  countGroups([endpoints], ports.length),
-);
+/** Entries of one step. */
+const ENTRIES_AT_ONCE = 64;
 
-/** A table's sum of what `count` gives for each entry; both are remembered by identity. */
-function sumOf<Entry extends object>(
-  count: (entry: Entry) => Counted,
-): (table: Record<string, Entry>) => Counted {
-  const counted = memoize(count);
-  return memoize((table) => {
-    let endpoints = 0;
-    let ports = 0;
-    let metadataCharacters = 0;
+/** The totals of a snapshot, counted entry by entry, in steps of some entries. */
+export function* measureInSteps(snapshot: ClusterSnapshot): Generator<void, SnapshotTotals> {
+  const sums = { ...NO_TOTALS };
+  let count = 0;
+  for (const collection of COLLECTIONS) {
+    const table: Entries = snapshot[collection];
     for (const key of Object.keys(table)) {
-      const entry = counted(table[key]!);
-      endpoints += entry.endpoints;
-      ports += entry.ports;
-      metadataCharacters += entry.metadataCharacters;
+      const entry = table[key];
+      // Gone since the keys were listed.
+      if (entry !== undefined) countEntry(sums, { collection, key, entry } as EntryChange, 1);
+      if (++count % ENTRIES_AT_ONCE === 0) yield;
     }
-    return { endpoints, ports, metadataCharacters };
-  });
+  }
+  return sums;
 }
 
-function countGroups(sources: readonly EndpointGroups[], servicePorts: number): Counted {
-  let endpoints = 0;
-  let ports = servicePorts;
+/** The totals after a change of `held`, which has `totals`. Only entries that change are counted, in steps of some entries. */
+export function* totalsAfter(
+  totals: SnapshotTotals,
+  held: ClusterSnapshot,
+  { entries }: SnapshotDelta,
+): Generator<void, SnapshotTotals> {
+  const sums = { ...totals };
+  for (const [index, change] of entries.entries()) {
+    const { collection, key } = change;
+    const before = (held[collection] as Entries)[key];
+    if (before !== undefined) countEntry(sums, { collection, key, entry: before } as EntryChange, -1);
+    if (change.entry !== undefined) countEntry(sums, change, 1);
+    if (index % ENTRIES_AT_ONCE === ENTRIES_AT_ONCE - 1) yield;
+  }
+  return sums;
+}
+
+/** Adds an entry to the totals, or takes it away. */
+function countEntry(sums: Sums, { collection, key, entry }: EntryChange, sign: 1 | -1): void {
+  if (entry === undefined) return;
+  sums[collection] += sign;
+  sums.characters += sign * (JSON.stringify(key).length + JSON.stringify(entry).length + 2);
+  switch (collection) {
+    case "exports":
+      countService(sums, entry.ports.length, [entry.endpoints], sign);
+      sums.metadataCharacters +=
+        sign * (characters(entry.exportedLabels) + characters(entry.exportedAnnotations));
+      break;
+    case "imports":
+      countService(sums, entry.ports.length, Object.values(entry.endpoints), sign);
+      break;
+    case "services":
+      countService(sums, entry.ports.length, [entry.endpoints], sign);
+  }
+}
+
+function countService(sums: Sums, ports: number, sources: readonly EndpointGroups[], sign: 1 | -1): void {
+  sums.ports += sign * ports;
   for (const groups of sources)
     for (const group of Object.values(groups)) {
       const members = Object.keys(group.members).length;
-      endpoints += members;
-      ports += members * group.ports.length;
+      sums.endpoints += sign * members;
+      sums.ports += sign * members * group.ports.length;
     }
-  return { endpoints, ports, metadataCharacters: 0 };
 }
 
 function characters(texts: Readonly<Record<string, string>> = {}): number {

@@ -1,11 +1,13 @@
 import type { SetBack } from "../../merge/declaration.ts";
 import type { Remembered } from "../../merge/merge.ts";
+import type { SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { RememberedStore } from "../../store/remembered/remembered-store.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import { CLOCK_TOLERANCE, FIRST_SERVICE_EXPORT, judge } from "./judge.ts";
+import { isJudged, keysToJudge, type ServedTables } from "./judged-keys.ts";
 import { complete, type Kept, type ResumedCluster, readRecords } from "./recover.ts";
-import { isSameTime, type Rank, type Seen, SeenCluster, servedKeys } from "./seen-cluster.ts";
+import { isSameTime, SeenCluster } from "./seen-cluster.ts";
 import { Sights } from "./sights.ts";
 
 export { FOUNDING } from "./founding.ts";
@@ -54,38 +56,65 @@ export class Precedence implements Remembered {
   async introduce(clusterId: string, now: number): Promise<void> {
     const heardAt = this.#sights.instant(now);
     if (this.#sights.get(clusterId) !== undefined || heardAt < FIRST_SERVICE_EXPORT) return;
-    const nothing = { generation: 0, heardAt, exports: new Map(), imports: new Map() };
-    this.#sights.set(clusterId, new SeenCluster(nothing));
+    this.#sights.set(clusterId, SeenCluster.unseen(0, heardAt));
     await this.save(clusterId);
   }
 
-  /** Takes over what a cluster serves from now on. `save` keeps it. */
-  see(snapshot: ClusterSnapshot, { now, live, generation }: SeenAt): void {
+  /**
+   * Takes over what a cluster serves from now on, in steps. `save` keeps it.
+   * @param change what changed since the cluster was last seen
+   * @returns the services whose rank changed
+   */
+  *see(
+    held: ServedTables,
+    { now, live, generation }: SeenAt,
+    change: SnapshotDelta | "everything",
+  ): Generator<void, string[]> {
     const sights = this.#sights;
-    const known = sights.get(snapshot.clusterId);
+    const { clusterId } = held;
+    const known = sights.get(clusterId);
     const instant = sights.instant(now);
+    const looked = known?.isCurrent === true && change !== "everything" ? change : undefined;
     // The clock of a new gateway that was not set yet: nothing can be judged by it.
-    if (instant < FIRST_SERVICE_EXPORT) return;
+    if (instant < FIRST_SERVICE_EXPORT) {
+      if (known !== undefined) known.isCurrent = false;
+      return [];
+    }
     sights.pass(now);
     sights.reach(now);
-    if (known?.wasServed(snapshot)) {
+    if (known !== undefined && looked?.entries.some(isJudged) === false) {
       known.heardAt = now;
-      return;
+      return [];
     }
     sights.reach(instant);
     const notBefore = this.#notBefore(live ? known : undefined, instant);
-    const exports = new Map<string, Rank>();
-    for (const key of servedKeys(snapshot.exports, snapshot.namespaces)) {
-      const reported = snapshot.exports[key]!.exportedAt;
-      const before = known?.exports.get(key);
-      const isSame = before !== undefined && isSameTime(before.reported, reported);
-      exports.set(key, isSame ? before : { reported, counts: judge(reported, { instant, notBefore }) });
-    }
     const { isOn, at: foundedAt = instant } = sights.founding;
-    const imports = new Map<string, number>();
-    for (const key of servedKeys(snapshot.imports, snapshot.namespaces))
-      imports.set(key, known?.imports.get(key) ?? (isOn ? foundedAt : instant));
-    this.#replace(known, { generation, heardAt: now, exports, imports }, snapshot);
+    const seen = known ?? SeenCluster.unseen(generation, now);
+    const changed = new Set<string>();
+    for (const { table, key, isServed } of keysToJudge(held, seen, looked)) {
+      if (table === "exports") {
+        const before = seen.exports.get(key);
+        const reported = isServed ? held.exports[key]!.exportedAt : undefined;
+        const isSame =
+          before?.reported === reported || (before && reported && isSameTime(before.reported, reported));
+        if (!isSame) {
+          const counts = reported === undefined ? 0 : judge(reported, { instant, notBefore });
+          seen.setExport(key, reported === undefined ? undefined : { reported, counts });
+          changed.add(key);
+        }
+      } else if (isServed !== seen.imports.has(key)) {
+        seen.setImport(key, isServed ? (isOn ? foundedAt : instant) : undefined);
+        changed.add(key);
+      }
+      yield;
+    }
+    seen.heardAt = now;
+    seen.isCurrent = true;
+    if (known === undefined || changed.size > 0) {
+      seen.generation = generation;
+      sights.set(clusterId, seen);
+    }
+    return [...changed];
   }
 
   /** Keeps what changed of a cluster. What cannot be kept is reported, and kept with the next change. */
@@ -97,8 +126,7 @@ export class Precedence implements Remembered {
   async parted(clusterId: string): Promise<void> {
     const known = this.#sights.get(clusterId);
     if (known === undefined) return;
-    // Nothing else needs that part of the snapshot any more, and it may be large.
-    known.served = undefined;
+    known.isCurrent = false;
     this.#sights.set(clusterId, known);
     await this.save(clusterId);
   }
@@ -117,16 +145,6 @@ export class Precedence implements Remembered {
     return known === undefined ? instant : Math.max(known.heardAt, instant - CLOCK_TOLERANCE);
   }
 
-  #replace(known: SeenCluster | undefined, seen: Seen, snapshot: ClusterSnapshot): void {
-    const { clusterId, exports, imports, namespaces } = snapshot;
-    // Not the whole snapshot, which may be large and is soon replaced.
-    const served = { exports, imports, namespaces };
-    if (known !== undefined && hasSame(known.exports, seen.exports) && hasSame(known.imports, seen.imports)) {
-      known.heardAt = seen.heardAt;
-      known.served = served;
-    } else this.#sights.set(clusterId, new SeenCluster(seen, served));
-  }
-
   /** Goes on with a stored cluster. */
   #resume(cluster: ResumedCluster): void {
     const { clusterId } = cluster.snapshot;
@@ -134,13 +152,13 @@ export class Precedence implements Remembered {
     const known = this.#sights.get(clusterId);
     // The process died between the snapshot and the record.
     if (known !== undefined && generation > known.generation)
-      this.see(cluster.snapshot, { now: Math.max(pushedAt, known.heardAt), live: false, generation });
+      this.#seeAtOnce(cluster.snapshot, { now: Math.max(pushedAt, known.heardAt), live: false, generation });
     else complete(this.#sights, cluster);
     const seen = this.#sights.get(clusterId);
     if (seen !== undefined) seen.heardAt = Math.max(seen.heardAt, renewedAt);
   }
-}
 
-function hasSame<Value>(one: ReadonlyMap<string, Value>, other: ReadonlyMap<string, Value>): boolean {
-  return one.size === other.size && [...other].every(([key, value]) => one.get(key) === value);
+  #seeAtOnce(snapshot: ClusterSnapshot, at: SeenAt): void {
+    for (const _ of this.see(snapshot, at, "everything"));
+  }
 }

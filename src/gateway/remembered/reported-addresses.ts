@@ -1,5 +1,5 @@
 import { usableAddress } from "../../dns/address.ts";
-import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import type { Contribution } from "../../merge/declaration.ts";
 import {
   type AddressKey,
   addressKey,
@@ -8,34 +8,26 @@ import {
 } from "../../zone/reverse/reverse-order.ts";
 
 /**
- * Says whether a cluster reports an address for a service such that it would have a reverse name if nobody else had a part in the service. What
+ * Whether a cluster reports an address for a service such that it would have a reverse name if nobody else had a part in the service. What
  * other clusters report of the service does not make it give the address up.
  */
 export function reportedIn(
-  snapshots: readonly ClusterSnapshot[],
+  contributionOf: (clusterId: string, service: string) => Contribution | undefined,
 ): (claim: ReverseClaim, address: AddressKey) => boolean {
   const known = new Map<ReverseClaim, ReadonlySet<AddressKey>>();
   return (claim, address) => {
     let addresses = known.get(claim);
     if (addresses === undefined) {
       const { cluster, namespace, name } = splitClaim(claim);
-      const snapshot = snapshots.find(({ clusterId }) => clusterId === cluster);
-      addresses = new Set(snapshot && addressesOf(snapshot, namespace, name));
+      const contribution = contributionOf(cluster, `${namespace}/${name}`);
+      addresses = new Set(contribution && addressesOf(contribution));
       known.set(claim, addresses);
     }
     return addresses.has(address);
   };
 }
 
-function* addressesOf(
-  { namespaces, exports, imports }: ClusterSnapshot,
-  namespace: string,
-  name: string,
-): Generator<AddressKey> {
-  if (!Object.hasOwn(namespaces, namespace)) return;
-  const key = `${namespace}/${name}`;
-  const exported = Object.hasOwn(exports, key) ? exports[key] : undefined;
-  const imported = Object.hasOwn(imports, key) ? imports[key] : undefined;
+function* addressesOf({ exported, imported }: Contribution): Generator<AddressKey> {
   const groups = [
     ...(exported?.headless === true ? [exported.endpoints] : []),
     ...(exported === undefined && imported?.type === "Headless" ? Object.values(imported.endpoints) : []),

@@ -24,6 +24,8 @@ export class ReverseMemory {
   readonly #onEvent: OnGatewayEvent;
   #orders: Orders;
   readonly #changed = new Set<number>();
+  /** Those that could not be written, and were reported. */
+  readonly #reported = new Set<number>();
   #writing: Promise<void> = Promise.resolve();
 
   private constructor(store: RememberedStore, orders: Orders, onEvent: OnGatewayEvent) {
@@ -77,8 +79,11 @@ export class ReverseMemory {
       const record = `${PREFIX}${number.toString(16).padStart(2, "0")}`;
       try {
         await this.#store.keep(record, value);
+        this.#reported.delete(number);
       } catch (error) {
         this.#changed.add(number);
+        if (this.#reported.has(number)) continue;
+        this.#reported.add(number);
         this.#onEvent({ event: "memory-not-kept", record, error });
       }
     }

@@ -27,32 +27,54 @@ export interface Seen {
   /** Of the push that last changed something here. */
   readonly generation: number;
   /** When the cluster was last seen with these exports and imports. */
-  heardAt: number;
+  readonly heardAt: number;
   readonly exports: ReadonlyMap<string, Rank>;
   readonly imports: ReadonlyMap<string, number>;
 }
 
-/** The parts of a snapshot that decide what a cluster has served. */
-export type Served = Pick<ClusterSnapshot, "exports" | "imports" | "namespaces">;
-
 /** A cluster as the gateway remembers it, whether it is live or not. */
 export class SeenCluster implements Seen {
-  readonly generation: number;
+  generation: number;
   heardAt: number;
   readonly exports: ReadonlyMap<string, Rank>;
   readonly imports: ReadonlyMap<string, number>;
   /** Exports whose reported creation time does not count. */
   readonly setBack: ReadonlyMap<string, SetBack>;
-  /** The parts of the snapshot that it was seen with: the same objects hold nothing new. */
-  served: Served | undefined;
+  /** Whether this is what the held snapshot has: then only changes of that one need a look. */
+  isCurrent = false;
+  readonly #exports: Map<string, Rank>;
+  readonly #imports: Map<string, number>;
+  readonly #setBack = new Map<string, SetBack>();
 
-  constructor({ generation, heardAt, exports, imports }: Seen, served?: Served) {
+  constructor({ generation, heardAt, exports, imports }: Seen) {
     this.generation = generation;
     this.heardAt = heardAt;
-    this.exports = exports;
-    this.imports = imports;
-    this.setBack = listSetBack(exports);
-    this.served = served;
+    this.exports = this.#exports = new Map(exports);
+    this.imports = this.#imports = new Map(imports);
+    this.setBack = this.#setBack;
+    for (const [key, rank] of exports) this.#judge(key, rank);
+  }
+
+  /** A cluster that was not seen with anything yet. */
+  static unseen(generation: number, heardAt: number): SeenCluster {
+    return new SeenCluster({ generation, heardAt, exports: new Map(), imports: new Map() });
+  }
+
+  /** Sets the rank of an export, or takes it away. */
+  setExport(key: string, rank: Rank | undefined): void {
+    if (rank === undefined) {
+      this.#exports.delete(key);
+      this.#setBack.delete(key);
+    } else {
+      this.#exports.set(key, rank);
+      this.#judge(key, rank);
+    }
+  }
+
+  /** Sets when an import was first seen, or takes it away. */
+  setImport(key: string, since: number | undefined): void {
+    if (since === undefined) this.#imports.delete(key);
+    else this.#imports.set(key, since);
   }
 
   static recordName(clusterId: string): string {
@@ -92,10 +114,9 @@ export class SeenCluster implements Seen {
     return latest;
   }
 
-  /** Whether a snapshot is known to hold nothing new, without a look at its entries. */
-  wasServed({ exports, imports, namespaces }: Served): boolean {
-    const { served } = this;
-    return served?.exports === exports && served.imports === imports && served.namespaces === namespaces;
+  #judge(key: string, { reported, counts }: Rank): void {
+    if (Date.parse(reported) === counts) this.#setBack.delete(key);
+    else this.#setBack.set(key, { counts, because: whySetBack(reported, counts) });
   }
 }
 
@@ -108,11 +129,4 @@ export function isSameTime(one: string, other: string): boolean {
 export function* servedKeys(entries: object, namespaces: ClusterSnapshot["namespaces"]): Generator<string> {
   for (const key of Object.keys(entries))
     if (Object.hasOwn(namespaces, key.slice(0, key.indexOf("/")))) yield key;
-}
-
-function listSetBack(exports: ReadonlyMap<string, Rank>): ReadonlyMap<string, SetBack> {
-  const setBack = new Map<string, SetBack>();
-  for (const [key, { reported, counts }] of exports)
-    if (Date.parse(reported) !== counts) setBack.set(key, { counts, because: whySetBack(reported, counts) });
-  return setBack;
 }

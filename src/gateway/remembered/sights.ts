@@ -10,6 +10,8 @@ export class Sights {
   readonly #clusters = new Map<string, SeenCluster>();
   /** Names of records that are not kept yet. */
   readonly #unkept = new Set<string>();
+  /** Those among them that were reported: a full disk is one report for a record, not one for every renewal. */
+  readonly #reported = new Set<string>();
   #founding = Founding.begin();
   #latest = Number.NEGATIVE_INFINITY;
 
@@ -80,8 +82,11 @@ export class Sights {
     if (!this.#unkept.delete(name)) return;
     try {
       await this.#store.keep(name, kept.toRecord());
+      this.#reported.delete(name);
     } catch (error) {
       this.#unkept.add(name);
+      if (this.#reported.has(name)) return;
+      this.#reported.add(name);
       this.onEvent({ event: "memory-not-kept", record: name, error });
     }
   }

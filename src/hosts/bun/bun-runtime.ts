@@ -7,7 +7,7 @@ interface BunServer {
   stop(closeActiveConnections?: boolean): Promise<void>;
 }
 
-/** What is used of Bun's own names (bun.com/docs/api/http). */
+/** The part of Bun's API that the gateway uses (bun.com/docs/api/http). */
 interface BunNamespace {
   serve(options: {
     readonly hostname: string;
@@ -21,9 +21,9 @@ interface BunNamespace {
 
 declare const Bun: BunNamespace;
 
-/** The longest that Bun can wait, in seconds. */
+/** Bun's longest idle timeout, in seconds. */
 const LONGEST_IDLE = 255;
-/** Above every limit of ours, which are kept while a body is read and say why. */
+/** Above every limit of the gateway, which rejects a longer body with a reason while it reads it. */
 const MOST_BODY_BYTES = 2 ** 31;
 
 /** Bun's own server: HTTP/1.1. */

@@ -1,6 +1,6 @@
 import type { FetchRuntime } from "../runtimes/fetch-server.ts";
 
-/** What is used of Deno's own names (docs.deno.com/api/deno/~/Deno.serve). */
+/** The part of Deno's API that the gateway uses (docs.deno.com/api/deno/~/Deno.serve). */
 interface DenoNamespace {
   serve(
     options: {

@@ -3,7 +3,7 @@ import { type APIGatewayProxyResult, handle, type LambdaContext, type LambdaEven
 import type { App } from "../../http/app.ts";
 import { DEFAULT_REFRESH_POLICY } from "../../transfer/refresh-policy.ts";
 
-/** What Lambda says of a request, beside the request; of each kind of event another part. */
+/** The members of Lambda's events beside the request; each kind of event has others. */
 interface LambdaRequestContext {
   /** API Gateway HTTP APIs and function URLs. */
   readonly http?: { readonly sourceIp?: string };
@@ -14,8 +14,8 @@ interface LambdaRequestContext {
 }
 
 /**
- * The client's address as AWS saw it, for `sourceCluster.trusted`. Header fields do not count, because a client can write
- * them; but a load balancer has no other place for it than the last entry of X-Forwarded-For, which it appends itself.
+ * The client's address as AWS saw it, for `sourceCluster.trusted`. Header fields do not count, because clients can write
+ * them, except for the last entry of X-Forwarded-For behind a load balancer: it appends that entry itself, and reports the address nowhere else.
  */
 function clientAddressOf(
   { http, identity, elb }: LambdaRequestContext,
@@ -43,7 +43,7 @@ export function createLambdaHandler(secondary: Pick<App, "fetch">): LambdaHandle
       { address: clientAddress, certificate: "none" },
       (work) => void left.push(work),
     );
-    // Lambda halts the process with the response: nothing goes on in the background.
+    // Lambda halts the process with the response: there is no background work.
     await Promise.race([Promise.all(left), pause(DEFAULT_REFRESH_POLICY.wait)]);
     return response;
   });
@@ -51,7 +51,7 @@ export function createLambdaHandler(secondary: Pick<App, "fetch">): LambdaHandle
   return (event, context) => answer(withoutStage(event), context);
 }
 
-/** An HTTP API with a stage of another name than `$default` has that name before each path. */
+/** An HTTP API with a stage other than `$default` puts its name before each path. */
 function withoutStage(event: LambdaEvent): LambdaEvent {
   if (!("rawPath" in event)) return event;
   const prefix = `/${event.requestContext.stage}/`;

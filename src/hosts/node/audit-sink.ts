@@ -5,16 +5,16 @@ import { UsageError } from "../../config/values/usage-error.ts";
 import type { AuditSink } from "../../http/audit/audit-entry.ts";
 import { type Logger, logTo } from "./logger.ts";
 
-/** Where audit lines go on Node. */
+/** The destination of audit lines on Node. */
 export interface OpenAuditSink {
   readonly sink: AuditSink;
   close(): void;
 }
 
 /**
- * Opens the place of audit lines: the ordinary log whatever its level, or a file that lines are appended to. A line
- * that cannot be written is an error in the log and nothing more: a full disk stops no push.
- * @throws {UsageError} for a file that cannot be opened
+ * Opens the destination of audit lines: the ordinary log whatever its level, or a file that lines are appended to. If a line
+ * cannot be written, the log gets an error; a full disk does not reject pushes.
+ * @throws {UsageError} if the file cannot be opened
  */
 export function openAuditSink(file: string | undefined, logger: Logger, log: Log): OpenAuditSink {
   if (file === undefined) {

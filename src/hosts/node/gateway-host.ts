@@ -36,25 +36,25 @@ import { openUpstreams } from "./upstreams/configured-upstreams.ts";
 import { UpstreamConnector } from "./upstreams/connect.ts";
 import { VERSION } from "./version.ts";
 
-/** How long running requests may take to finish when the gateway stops, in milliseconds. */
+/** The time for requests in progress when the gateway stops, in milliseconds. */
 const STOP_GRACE = 5000;
 
-/** A gateway that runs. */
+/** A running gateway. */
 export interface RunningGateway {
-  /** Where clients reach it, without a trailing slash. */
+  /** Its URL for clients, without a trailing slash. */
   readonly url: string;
-  /** The self-signed certificate's file, where there is one. */
+  /** The file of the self-signed certificate; undefined if there is none. */
   readonly certificateFile: string | undefined;
-  /** Whether queries get answers, and from how many live clusters. */
+  /** Whether queries get answers, and the number of live clusters. */
   readonly readiness: () => { readonly ready: boolean; readonly liveClusters: number };
-  /** Where plain DNS and DNS over TLS are answered. */
+  /** The addresses of plain DNS and DNS over TLS. */
   readonly listeners: readonly ListeningPlace[];
   stop(): Promise<void>;
 }
 
 /**
  * Starts the gateway on Node, or on a runtime that has Node's modules.
- * @throws {UsageError} where the configuration or its files do not allow it; then nothing is left open
+ * @throws {UsageError} if the configuration or its files are wrong; then nothing stays open
  */
 export async function startGateway(
   config: ServeConfig,
@@ -100,7 +100,7 @@ async function startParts(
   ]);
   const stubs = closers.add(await openStubZones(config, connector, logger));
 
-  // What is counted, and who is turned away before anything else.
+  // Counters, and the limits that come first.
   const errors = new ConnectionErrors((source, err) =>
     log("debug", "connection-error", "a connection failed", { source, err }),
   );
@@ -120,6 +120,7 @@ async function startParts(
     ...{ counters, accessCounters, clientTests, audit, metrics: createPrometheusMetrics },
     clusterTokens: config.push.credentials.length > 0 ? pushing : undefined,
     isOpenToItsNetwork: !isStated(config.access),
+    isInClear: tls === undefined,
     upstreams: forwarding.upstreams,
     stubs,
     stubRoutes: createStubRoutes({
@@ -159,7 +160,7 @@ async function startParts(
   );
   reachability.listens(https.address.port, listeners.places);
 
-  // Files that may change meanwhile.
+  // Files that may change while the gateway runs.
   closers.add(
     startRefreshers(
       [

@@ -1,15 +1,15 @@
 import { formatListenAddress, type ListenAddress } from "../../config/values/listen-address.ts";
 import { UsageError } from "../../config/values/usage-error.ts";
 
-/** The machine does not have the address, or not the protocol. */
+/** The machine lacks the address or the protocol. */
 export class NoSuchAddress extends UsageError {}
 
 /** Ports below this are for processes with CAP_NET_BIND_SERVICE. */
 const FIRST_FREE_PORT = 1024;
 
 /**
- * What to tell somebody whose address could not be listened on.
- * @param flag the flag by which another one is chosen
+ * Explains why the gateway cannot listen on an address.
+ * @param flag the flag that chooses another address
  */
 export function listenFailure(
   error: NodeJS.ErrnoException,

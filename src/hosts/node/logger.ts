@@ -3,7 +3,7 @@ import type { Log } from "../../assembly/log.ts";
 
 export type { Logger } from "pino";
 
-/** JSON lines on stderr, one event each, so that stdout stays free for what a command prints. */
+/** JSON lines on stderr, one event each, so that stdout has only a command's output. */
 export function createLogger(command: string, level: string): Logger {
   return pino(
     {
@@ -16,7 +16,7 @@ export function createLogger(command: string, level: string): Logger {
   );
 }
 
-/** The log of an assembly as lines of this logger. */
+/** Writes the log of an assembly with this logger. */
 export function logTo(logger: Logger): Log {
   return (level, event, message, fields) => logger[level]({ event, ...fields }, message);
 }

@@ -4,8 +4,8 @@ import { type Clock, createSteadyClock, type Uptime } from "../../gateway/clock.
 const boot = readBoot();
 
 /**
- * The clock of this process. Its time, and its machine's uptime, go on evenly while the wall clock is set; neither counts what the machine spends
- * suspended.
+ * The clock of this process. Its time and the machine's uptime are monotonic, also while the wall clock is set; neither counts while the machine
+ * is suspended.
  */
 export const nodeClock: Clock = { ...createSteadyClock(), uptime };
 
@@ -14,7 +14,7 @@ function uptime(): Uptime | undefined {
   return boot === undefined ? undefined : { boot, at: Number(process.hrtime.bigint() / 1_000_000n) };
 }
 
-/** Which start of the machine this is (proc_sys_kernel(5)); undefined where that is not known. */
+/** The id of the machine's current boot (proc_sys_kernel(5)); undefined if it is unknown. */
 function readBoot(): string | undefined {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim() || undefined;

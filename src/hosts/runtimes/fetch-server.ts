@@ -8,30 +8,30 @@ import type { ServerProtection } from "../node/server/server-protection.ts";
 /** Answers a request from a client at an IP address. */
 export type Respond = (request: Request, clientAddress: string | undefined) => Response | Promise<Response>;
 
-/** One address that is listened on. */
+/** A listener on one address. */
 export interface Listener {
   readonly port: number;
-  /** Stops accepting, lets requests that run finish, and cuts off what is left after `grace` milliseconds. */
+  /** Stops accepting, finishes requests in progress, and cuts off the rest after `grace` milliseconds. */
   stop(grace: number): Promise<void>;
 }
 
-/** What a runtime's own server is started with. */
+/** The options of a runtime's own server. */
 export interface ListenOptions extends Pick<NodeServerOptions, "tls" | "limits"> {
   readonly hostname: string;
   readonly port: number;
   readonly respond: Respond;
 }
 
-/** A runtime whose server takes a Request and gives a Response. */
+/** A runtime whose server takes a Request and returns a Response. */
 export interface FetchRuntime {
   readonly name: string;
-  /** @throws {Error} with the code of the system's error, where the address cannot be listened on */
+  /** @throws {Error} with the system's error code if it cannot listen on the address */
   listen(options: ListenOptions): Listener | Promise<Listener>;
 }
 
 /**
- * The server of such a runtime, in the place of Node's: `localhost` is both of its addresses, no host is every address.
- * What these servers cannot do is an error: ask for client certificates, or take another certificate while they run.
+ * The server of such a runtime, instead of Node's: `localhost` means both of its addresses, no host means every address.
+ * These servers cannot ask for client certificates, nor change their certificate while they run: such settings are errors.
  */
 export function startFetchServer(runtime: FetchRuntime): StartServer {
   return async (options) => {
@@ -60,7 +60,7 @@ export function startFetchServer(runtime: FetchRuntime): StartServer {
   };
 }
 
-/** Bounds how many requests are answered at the same time; when responses are taken these runtimes do not tell. */
+/** Limits the requests in progress. These runtimes do not report when a client has read a response. */
 function countRequests(answer: Respond, { requests, counters }: ServerProtection): Respond {
   return async (request, clientAddress) => {
     if (!requests.begin()) {
@@ -80,7 +80,7 @@ function countRequests(answer: Respond, { requests, counters }: ServerProtection
 
 type Open = (hostname: string, port: number) => Promise<Listener>;
 
-/** The address to listen on, and one more where the machine has it. */
+/** The address to listen on, and a second one if the machine has it. */
 function addressesOf({ host }: ListenAddress): readonly [string, string?] {
   if (host === "localhost") return ["127.0.0.1", "::1"];
   return [host ?? "::"];
@@ -90,7 +90,7 @@ async function openFirst(open: Open, hostname: string, listen: ListenAddress): P
   try {
     return await open(hostname, listen.port);
   } catch (error) {
-    // A machine without IPv6 has every address in this form only.
+    // On a machine without IPv6 only this form means every address.
     if (listen.host === undefined && error instanceof NoSuchAddress) return open("0.0.0.0", listen.port);
     throw error;
   }

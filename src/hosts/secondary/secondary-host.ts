@@ -9,8 +9,8 @@ import { HttpTransferSource } from "../../transfer/http-source.ts";
 import type { SecondarySettings } from "./settings.ts";
 
 /**
- * Puts a secondary together that reaches its primary over HTTP, and keeps nothing.
- * @param clock default: the wall clock, which goes on while a function is frozen
+ * Puts a secondary together that reaches its primary over HTTP and stores nothing.
+ * @param clock default: the wall clock, which also advances while a function is frozen
  */
 export async function createSecondaryHost(
   { config, credentials, primaryUrl, transferToken, transferKeys }: SecondarySettings,

@@ -4,24 +4,24 @@ import { checkLocationFromHeaders } from "../../config/location.ts";
 import { UsageError } from "../../config/values/usage-error.ts";
 import { LEAST_KEY_CHARACTERS, TransferKeys } from "../../transfer/signature.ts";
 
-/** What a secondary is started with. */
+/** The settings of a secondary. */
 export interface SecondarySettings {
   readonly config: EdgeConfig;
-  /** Whose tokens say which cluster asks; pushes are checked by the primary. */
+  /** Credentials whose tokens decide a query's view; the primary checks pushes. */
   readonly credentials: readonly EdgePushCredential[];
   /** The gateway that takes pushes and compiles images. */
   readonly primaryUrl: string;
   readonly transferToken: string;
-  /** One of which the primary signs with. Undefined: nothing is verified. */
+  /** The primary signs with one of these. Undefined: signatures are not verified. */
   readonly transferKeys: TransferKeys | undefined;
 }
 
-/** Keys that hold at the same time: the one in use, and the next one. */
+/** The most keys that are valid at the same time: the one in use, and the next one. */
 const MOST_KEYS = 2;
 
 /**
  * The settings in environment variables: CLUSTERSET_PRIMARY_URL, CLUSTERSET_TRANSFER_TOKEN, CLUSTERSET_TRANSFER_KEYS, CONFIG and PUSH_CREDENTIALS.
- * @throws {UsageError} naming each variable or key that is wrong, without any secret
+ * @throws {UsageError} with each wrong variable or key, without any secret
  */
 export function readSecondarySettings(
   environment: Readonly<Record<string, string | undefined>>,
@@ -48,7 +48,7 @@ export function readSecondarySettings(
   };
 }
 
-/** @throws {UsageError} without any of the keys */
+/** @throws {UsageError} which repeats no key */
 function readTransferKeys(text: string | undefined): TransferKeys | undefined {
   if (text === undefined) return undefined;
   const secrets = text.split(/[\s,]+/).filter((secret) => secret !== "");

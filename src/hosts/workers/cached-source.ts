@@ -2,55 +2,59 @@ import { type Allocate, readBounded } from "../../transfer/bounded-body.ts";
 import { MOST_IMAGE_BYTES } from "../../transfer/http-source.ts";
 import type { OpenTransferSource, TransferSource, TransferState } from "../../transfer/transfer-state.ts";
 
-/** The part of a location's cache that is needed: `caches.default`. */
+/** The used part of a location's cache, `caches.default`. */
 export interface LocationCache {
   match(url: string): Promise<Response | undefined>;
   put(url: string, response: Response): Promise<void>;
   delete(url: string): Promise<boolean>;
 }
 
-/** What a shared source is put together from. */
+/** The parts of a shared source. */
 export interface CachedSourceOptions {
   readonly source: OpenTransferSource;
   readonly cache: LocationCache;
-  /** A URL that nobody else uses as a key of the cache; nothing is ever asked for at it. */
+  /** A URL that nothing else uses as a key of the cache; it is never requested. */
   readonly key: string;
-  /** The scope of the source's states, as `visibilityKey` has it. Default: everything. Images are shared by all scopes. */
+  /** The visibility of the source's states, by `visibilityKey`. Default: everything. All visibilities share images. */
   readonly scope?: string;
-  /** Where the memory of images is from. Default: the host. */
+  /** Allocates the memory of images. Default: new memory. */
   readonly allocate?: Allocate;
-  /** Takes work that nobody waits for. */
+  /** Runs work in the background. */
   readonly background: (work: Promise<unknown>) => void;
   /** Unix milliseconds. */
   readonly clock: () => number;
   readonly sleep: (milliseconds: number) => Promise<void>;
 }
 
-/** A state in the cache, and since when somebody asks for a newer one. */
+/** A state in the cache, and the time since when an isolate has been fetching a newer one. */
 interface KeptState {
   readonly state?: TransferState;
   readonly askedSince?: number;
 }
 
-/** How long others count on somebody who asks for the state, or for an image, in milliseconds. */
+/** How long other isolates wait for the one that fetches the state, or an image, in milliseconds. */
 const STATE_PATIENCE = 400;
 const IMAGE_PATIENCE = 3000;
-/** Pauses of those others: they double. */
+/** The pauses of waiting isolates: they double. */
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 500;
-/** How long the cache keeps things, in seconds. */
+/** How long the cache keeps an entry, in seconds. */
 const KEEP_STATE = 10;
 const KEEP_IMAGE = 86_400;
 /**
- * From how many octets on images are streamed into the cache. Giving it 11 MB out of a script takes 8 ms of CPU time, of the 10
- * that a request may have; a stream takes 2, and another request to the object (docs/explanation/benchmarks.md).
+ * Images of at least this many bytes are streamed into the cache. Putting 11 MB from a script takes 8 ms of the 10 ms of CPU time
+ * that a request may use; a stream takes 2 ms, and another request to the object (docs/explanation/benchmarks.md).
  */
 const STREAMED_BYTES = 1 << 20;
 
 /**
- * One location's isolates share what they transfer, so that thousands of them ask the object like one. The cache has no atomic
- * operations: whoever asks says so in it first, and the others wait for what comes of that, but not for ever. Where
- * the cache keeps nothing (on workers.dev), each isolate asks for itself.
+ * The isolates of one location share what they transfer, so that thousands of them send the object the requests of one:
+ *
+ * 1. an isolate that needs a newer state writes a claim into the cache, since the cache has no atomic operations;
+ * 2. it fetches the state from the object, and puts it into the cache;
+ * 3. the other isolates wait for that, up to a bound.
+ *
+ * If the cache keeps nothing (on workers.dev), each isolate asks the object.
  */
 export class CachedTransferSource implements TransferSource {
   readonly #options: CachedSourceOptions;
@@ -114,7 +118,7 @@ export class CachedTransferSource implements TransferSource {
     return this.#put(this.#stateUrl, JSON.stringify(kept), KEEP_STATE);
   }
 
-  // A cache that fails keeps nobody from asking the object.
+  // If the cache fails, the isolate asks the object.
   async #match<Body>(url: string, read: (response: Response) => Promise<Body>): Promise<Body | undefined> {
     try {
       const found = await this.#options.cache.match(url);
@@ -124,7 +128,7 @@ export class CachedTransferSource implements TransferSource {
     }
   }
 
-  /** Asks for the image once more, and leaves it to the runtime to take it into the cache. */
+  /** Requests the image once more, and lets the runtime stream it into the cache. */
   async #streamImage(contentHash: string): Promise<void> {
     // A cache that did not keep the claim will not keep the image.
     const claim = await this.#match(this.#claimUrl(contentHash), (response) => response.text());
@@ -133,7 +137,7 @@ export class CachedTransferSource implements TransferSource {
       const response = await this.#options.source.openImage(contentHash);
       if (response?.body) await this.#put(this.#imageUrl(contentHash), response.body, KEEP_IMAGE);
     } catch {
-      // The others ask for themselves.
+      // The other isolates ask the object themselves.
     }
   }
 
@@ -146,7 +150,7 @@ export class CachedTransferSource implements TransferSource {
       const headers = { "cache-control": `public, max-age=${seconds}` };
       await this.#options.cache.put(url, new Response(body, { headers }));
     } catch {
-      // The others ask for themselves.
+      // The other isolates ask the object themselves.
     }
   }
 

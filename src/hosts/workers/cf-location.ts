@@ -4,7 +4,7 @@ import {
   type LocationFact,
 } from "../../access/client/client-location.ts";
 
-/** Where Cloudflare says that the client is: some of the `cf` object of a Worker's request; undefined where there is none. */
+/** The client's location from the `cf` object of a Worker's request; undefined without that object. */
 export function locationOf(cf: unknown): ClientLocation | undefined {
   if (typeof cf !== "object" || cf === null) return undefined;
   const location: { [Fact in LocationFact]?: string } = {};

@@ -17,8 +17,8 @@ const log: Log = (level, event, message, { milliseconds: _, ...fields } = {}) =>
   logJson(level, event, message, fields);
 
 /**
- * The primary: takes pushes, keeps snapshots, compiles the image and hands it out. There is one for the whole clusterset, and only
- * the Worker reaches it.
+ * The primary: takes pushes, stores snapshots, compiles images and transfers them. The clusterset has one, and only
+ * the Worker can reach it.
  */
 export class ClustersetObject extends DurableObject<Environment> {
   /** Set before the first request, see the constructor. */
@@ -27,7 +27,7 @@ export class ClustersetObject extends DurableObject<Environment> {
 
   constructor(state: DurableObjectState, environment: Environment) {
     super(state, environment);
-    // Who compiles images takes none over, and needs the memory.
+    // The object compiles images and never loads one, so it needs no reserve.
     imageMemory.release();
     state.blockConcurrencyWhile(() => this.#open(state.storage, readSettings(environment)));
   }
@@ -55,7 +55,7 @@ export class ClustersetObject extends DurableObject<Environment> {
           clock: systemClock,
         },
         audit: createAudit(config.audit, auditToLog(log)),
-        // The Worker passes requests on as Cloudflare gave them to it.
+        // The Worker passes requests on unchanged.
         clientAddress: (request) => request.header("cf-connecting-ip") ?? undefined,
       },
       {

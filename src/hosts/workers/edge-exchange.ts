@@ -5,10 +5,10 @@ import { FetchRequest } from "../../http/exchange/fetch-exchange.ts";
 import { pathOf } from "../../http/exchange/request-path.ts";
 import { locationOf } from "./cf-location.ts";
 
-/** A request as Cloudflare hands it to a Worker. */
+/** A request of Cloudflare to a Worker. */
 export type EdgeRequest = Request<unknown, IncomingRequestCfProperties>;
 
-/** What Cloudflare says of a client. It is looked at only where it counts, since every look leaves JavaScript. */
+/** The client of a request at Cloudflare. Members are read on demand, since every access leaves JavaScript. */
 export class EdgeClient implements Client {
   readonly certificate = "none";
   readonly #request: EdgeRequest;
@@ -17,7 +17,7 @@ export class EdgeClient implements Client {
     this.#request = request;
   }
 
-  /** Cloudflare overwrites what the client sends by that name. */
+  /** Cloudflare overwrites a client's field of this name. */
   get address(): string | undefined {
     return this.#request.headers.get("cf-connecting-ip") ?? undefined;
   }
@@ -28,7 +28,7 @@ export class EdgeClient implements Client {
 }
 
 /**
- * Answers a request. DNS and JSON go past the objects of the Fetch standard, which cost more than the answer
+ * Answers a request. DNS and JSON bypass the objects of the Fetch standard, which cost more than the answer
  * (docs/explanation/benchmarks.md).
  */
 export function answerAtEdge(
@@ -40,7 +40,7 @@ export function answerAtEdge(
   const background = (work: Promise<void>) => context.waitUntil(work);
   const exchange = app.exchangeAt(pathOf(asked.url));
   if (exchange === undefined) return app.fetch(request, new EdgeClient(request), background);
-  // The runtime takes the length of a response to HEAD from nothing but the field.
+  // The runtime takes the length of a response to HEAD from this field only.
   const toResponse = request.method === "HEAD" ? withAllFields : withFewFields;
   try {
     const answered = exchange(asked, background);
@@ -51,14 +51,14 @@ export function answerAtEdge(
   }
 }
 
-/** Header fields are shared by answers that have the same ones; so is the form that workerd copies fastest. */
+/** Answers share equal header fields, and so also the form that workerd copies fastest. */
 const kept = new WeakMap<HttpResponse["headers"], Headers>();
 
 function withFewFields({ status, headers, body }: HttpResponse): Response {
   let fields = kept.get(headers);
   if (fields === undefined) {
     fields = new Headers(headers);
-    // The runtime knows the length of the body, and every field of a response costs.
+    // The runtime knows the length of the body, and every field of a response costs time.
     fields.delete("content-length");
     if (Object.isFrozen(headers)) kept.set(headers, fields);
   }

@@ -9,14 +9,14 @@ import type { WorkerSettings } from "./environment.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { VERSION } from "./version.ts";
 
-/** Puts together what an isolate answers with: a secondary of the object, which is only asked when a query needs it. */
+/** Puts the gateway of an isolate together: a secondary, which asks the object only when a query needs it. */
 export async function createEdgeGateway(settings: WorkerSettings, surroundings: Surroundings): Promise<App> {
   const { config, authority, clusterTokens, access } = settings;
   const { background, clock, log } = surroundings;
   const { app } = await assemble(config, {
     ...{ version: VERSION, clock, log, access, clusterTokens },
     upstreams: fetchUpstreams(config.forward),
-    // A request cannot wait for what belongs to another one, and ends with its response.
+    // A request cannot wait for work of another request, and its own work ends with its response.
     ...{ coalesce: false, background },
     images: {
       sourceOf: (scope) => createSource(surroundings, scope),
@@ -34,7 +34,7 @@ export async function createEdgeGateway(settings: WorkerSettings, surroundings: 
   return app;
 }
 
-/** The object's images of a scope, through the location's cache. */
+/** The object's images of a visibility, through the location's cache. */
 function createSource(surroundings: Surroundings, scope: Visibility): CachedTransferSource {
   const { cache, cacheKey, background, clock, allocate } = surroundings;
   return new CachedTransferSource({

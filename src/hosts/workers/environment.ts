@@ -2,13 +2,13 @@ import { createEdgeAccess, type EdgeIdentities } from "../../assembly/edge-acces
 import { logJson } from "../../assembly/log.ts";
 import { type EdgeConfig, readAllPushCredentials, readEdgeConfig } from "../../config/edge-config.ts";
 
-/** What wrangler.toml binds, and the secrets. */
+/** The bindings of wrangler.toml, and the secrets. */
 export interface Environment {
   readonly CLUSTERSET: DurableObjectNamespace;
   /** The settings; see `EdgeConfig`. */
   readonly CONFIG?: unknown;
   /**
-   * Who may push which clusters; see `EdgePushCredential`. More of them in `PUSH_CREDENTIALS_2` and so on: a secret has 5 KB.
+   * The credentials for pushing; see `EdgePushCredential`. More of them are in `PUSH_CREDENTIALS_2` and so on, since a secret has at most 5 KB.
    */
   readonly PUSH_CREDENTIALS?: string;
 }
@@ -18,7 +18,7 @@ export interface WorkerSettings extends EdgeIdentities {
   readonly config: EdgeConfig;
 }
 
-/** @throws {UsageError} naming each key that is wrong */
+/** @throws {UsageError} with each wrong key */
 export function readSettings(environment: Environment): WorkerSettings {
   const credentials = readAllPushCredentials(environment);
   const config = readEdgeConfig(environment.CONFIG);

@@ -7,17 +7,17 @@ export interface AlarmStorage {
 }
 
 /**
- * Has the object woken when the next lease runs out, evicted or not: a timer would be lost with the object, and keeps
- * it in memory. Setting the alarm is billed as a row written, so it is left alone where it goes off too early: then it is set anew.
+ * Wakes the object when the next lease expires, even if the object was evicted; a timer would be lost with the object, and would keep
+ * it in memory. Setting an alarm is billed as a written row, so an alarm that is too early stays, and is set anew when it goes off.
  */
 export class LeaseAlarm implements LeaseWatch {
   readonly #storage: AlarmStorage;
   readonly #onError: (error: unknown) => void;
   #at: number | undefined;
-  /** Drops what is over and calls `watch` again; may be called too early. */
+  /** Removes expired clusters and calls `watch` again; may be called too early. */
   onDue: () => void = () => {};
 
-  /** @param at when the alarm goes off that is set already, in Unix milliseconds */
+  /** @param at the time of an alarm that is already set, in Unix milliseconds */
   constructor(storage: AlarmStorage, at: number | null, onError: (error: unknown) => void) {
     this.#storage = storage;
     this.#at = at ?? undefined;

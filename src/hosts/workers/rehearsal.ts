@@ -3,6 +3,7 @@ import { createStages } from "../../assembly/stages.ts";
 import { CLASS_IN, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
 import { FetchRequest } from "../../http/exchange/fetch-exchange.ts";
+import { mergeClusterset } from "../../merge/merge.ts";
 import { EVERYTHING } from "../../merge/visibility/visibility.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { TransferState } from "../../transfer/transfer-state.ts";
@@ -55,10 +56,10 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   const [zone] = config.zones;
   if (zone === undefined) return;
   const stages = createStages(config);
-  const { image } = stages.compile(stages.createMerger()([SNAPSHOT]), 0);
+  const { image } = stages.compile(mergeClusterset([SNAPSHOT], stages.merging), 0);
   const background: Promise<unknown>[] = [];
   const waitUntil = (work: Promise<unknown>) => void background.push(work);
-  // A client that shows nothing is answered here, whatever the rules say.
+  // Clients without a credential get answers here, whatever the rules are.
   const rules = createAccessRules(EVERYTHING, []);
   const access = { ...settings.access, rules, admit: () => ({ rule: rules.public! }) };
   const app = await createEdgeGateway({ ...settings, access }, rehearsedSurroundings(image, waitUntil));
@@ -83,9 +84,9 @@ function rehearsedSurroundings(image: ZoneImage, background: (work: Promise<unkn
     },
     cacheKey: "https://rehearsal.invalid",
     background,
-    // During the start the host's clock stands still at 0, and timers are refused.
+    // During the start the host's clock stays at 0, and timers are not allowed.
     clock: { now: () => NOW, setTimer: () => () => {} },
-    allocate: (octets) => new ArrayBuffer(octets),
+    allocate: (bytes) => new ArrayBuffer(bytes),
     log: () => {},
   };
 }
@@ -99,20 +100,20 @@ function stateOf({ contentHash, bytes }: ZoneImage): TransferState {
   };
 }
 
-/** What is read of a response. The body of a real one can only be read while a request is handled. */
-function bodyOf(octets: Uint8Array<ArrayBuffer>): Response {
+/** The used members of a response. The body of a real one can only be read while a request is handled. */
+function bodyOf(bytes: Uint8Array<ArrayBuffer>): Response {
   let at = 0;
   const read = async (view: Uint8Array<ArrayBuffer>) => {
-    const part = octets.subarray(at, at + view.length);
+    const part = bytes.subarray(at, at + view.length);
     at += part.length;
     view.set(part);
     return { done: part.length === 0, value: view.subarray(0, part.length) };
   };
   return {
     status: 200,
-    headers: new Headers({ "content-length": String(octets.length) }),
+    headers: new Headers({ "content-length": String(bytes.length) }),
     body: { getReader: () => ({ read }) },
-    arrayBuffer: async () => octets.slice().buffer,
+    arrayBuffer: async () => bytes.slice().buffer,
   } as unknown as Response;
 }
 
@@ -136,7 +137,7 @@ function requestsFor(query: Uint8Array<ArrayBuffer>): EdgeRequest[] {
   ] as unknown as EdgeRequest[];
 }
 
-/** A query as clients send it: RD, and an OPT record (RFC 6891) behind the question. */
+/** A query as clients send it: with RD, and an OPT record (RFC 6891) after the question. */
 function encodeQuery(text: string, type: number): Uint8Array<ArrayBuffer> {
   const name = parseName(text);
   const query = new Uint8Array(HEADER_BYTES + name.length + 4 + 11);

@@ -2,29 +2,29 @@
 const RESERVED_BYTES = 12 * 1024 * 1024;
 
 /**
- * Memory for the first image, taken while an isolate starts. Touching fresh pages takes longer than filling them, and as part of the
- * start it does not count against the CPU time of a request (docs/explanation/benchmarks.md).
+ * Memory for the first image, allocated while an isolate starts. Touching new pages takes longer than filling them, and during the
+ * start it does not count as CPU time of a request (docs/explanation/benchmarks.md).
  */
 export class ReservedMemory {
   #reserve: ArrayBuffer | undefined;
 
-  constructor(octets: number) {
-    this.#reserve = new ArrayBuffer(octets);
+  constructor(bytes: number) {
+    this.#reserve = new ArrayBuffer(bytes);
   }
 
-  /** The reserve, for who asks first and fills at least half of it; otherwise fresh memory. Later the reserve is gone. */
-  readonly allocate = (octets: number): ArrayBuffer => {
+  /** The reserve for the first caller if it fills at least half of it; otherwise new memory. */
+  readonly allocate = (bytes: number): ArrayBuffer => {
     const reserve = this.#reserve;
     this.release();
-    const fits = reserve !== undefined && octets <= reserve.byteLength && octets >= reserve.byteLength / 2;
-    return fits ? reserve : new ArrayBuffer(octets);
+    const fits = reserve !== undefined && bytes <= reserve.byteLength && bytes >= reserve.byteLength / 2;
+    return fits ? reserve : new ArrayBuffer(bytes);
   };
 
-  /** Gives the reserve up. */
+  /** Frees the reserve. */
   release(): void {
     this.#reserve = undefined;
   }
 }
 
-/** That of this isolate. */
+/** The reserve of this isolate. */
 export const imageMemory = new ReservedMemory(RESERVED_BYTES);

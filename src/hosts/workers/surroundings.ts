@@ -8,27 +8,27 @@ import type { Environment } from "./environment.ts";
 import { imageMemory } from "./reserved-memory.ts";
 import { VERSION } from "./version.ts";
 
-/** The object's name: one holds the whole clusterset. */
+/** The object's name: one object has the whole clusterset. */
 const OBJECT = "clusterset";
 
-/** What an isolate reaches outside itself. */
+/** The services that an isolate uses. */
 export interface Surroundings {
-  /** Asks the object. */
+  /** Sends a request to the object. */
   readonly fetch: (url: string | Request, request?: RequestInit) => Promise<Response>;
   readonly cache: LocationCache;
-  /** Keys of the cache begin with it. */
+  /** The prefix of the cache's keys. */
   readonly cacheKey: string;
-  /** Takes work that nobody waits for. */
+  /** Runs work in the background. */
   readonly background: (work: Promise<unknown>) => void;
   readonly clock: Clock;
   readonly allocate: Allocate;
   readonly log: Log;
 }
 
-/** What an isolate at Cloudflare reaches. The object is only asked when a query needs it. */
+/** The services of an isolate at Cloudflare. It asks the object only when a query needs it. */
 export function cloudflareSurroundings({ CLUSTERSET }: Environment): Surroundings {
   return {
-    // A stub belongs to the request that it was made in.
+    // A stub is valid only in the request that created it.
     fetch: (url, request) => CLUSTERSET.getByName(OBJECT).fetch(url, request),
     cache: caches.default,
     cacheKey: `https://${CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${IMAGE_FORMAT_VERSION}`,

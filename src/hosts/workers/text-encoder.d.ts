@@ -1,6 +1,6 @@
 /// <reference types="@cloudflare/workers-types" />
 
-/** Octets of its own, as in every runtime; the types of Workers leave that open. */
+/** The result has a buffer of its own, as in every runtime; the types of Workers do not say so. */
 interface TextEncoder {
   encode(input?: string): Uint8Array<ArrayBuffer>;
 }

@@ -10,8 +10,8 @@ import { cloudflareSurroundings } from "./surroundings.ts";
 export { ClustersetObject } from "./clusterset-object.ts";
 
 /**
- * What the isolate answers with, or why it cannot. It is put together while the isolate starts, because that does not count as CPU
- * time of its first request, of which the free plan has 10 ms.
+ * The isolate's gateway, or the error that prevents one. It is put together while the isolate starts, because that does not count as CPU
+ * time of the first request, of which the free plan has 10 ms.
  */
 const gateway = await startGateway();
 

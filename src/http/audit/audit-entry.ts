@@ -1,6 +1,6 @@
 import type { SnapshotChanges } from "../../snapshot/changes.ts";
 
-/** What somebody tried to do. */
+/** The attempted action. */
 export type AuditAction =
   | "push"
   | "patch"
@@ -13,31 +13,31 @@ export type AuditAction =
   /** Sent to the primary, which has a line of its own. */
   | "forward";
 
-/** What a handler says of its request beside the outcome. */
+/** The facts that a handler adds to its request's line. */
 export interface AuditFacts {
-  /** What the operator calls the credential, or the name in a client certificate. */
+  /** The operator's name for the credential, or the name in a client certificate. */
   readonly credential?: string | undefined;
-  /** As the request has it; nothing says that there is such a cluster. */
+  /** The cluster in the request, which may not exist. */
   readonly cluster?: string | undefined;
   readonly federation?: string | undefined;
   readonly generation?: number | undefined;
   readonly changes?: SnapshotChanges | undefined;
 }
 
-/** One line of the audit log (docs/reference/audit-log.md). No secret may be in it. */
+/** One line of the audit log (docs/reference/audit-log.md). It must not contain a secret. */
 export interface AuditEntry extends AuditFacts {
   readonly action: AuditAction;
   readonly outcome: "accepted" | "refused";
   /** The status of the response. */
   readonly status: number;
-  /** The code and message of the error, of a request that was refused. */
+  /** The code and message of the error of a rejected request. */
   readonly code?: string | undefined;
   readonly reason?: string | undefined;
-  /** The client's address; undefined where the host knows none. */
+  /** The client's address; undefined if the host does not know it. */
   readonly client?: string | undefined;
-  /** Lines that were left out since the last one, of any source. */
+  /** The number of omitted lines of all sources since the last line. */
   readonly leftOut?: number | undefined;
 }
 
-/** Takes an entry that is to be written. */
+/** Writes an entry. */
 export type AuditSink = (entry: AuditEntry) => void;

@@ -12,14 +12,14 @@ import { FetchRequest } from "../exchange/fetch-exchange.ts";
 import { pathOf } from "../exchange/request-path.ts";
 import type { AuditAction, AuditEntry, AuditFacts, AuditSink } from "./audit-entry.ts";
 
-/** Texts of others are cut to so many characters. */
+/** The longest text from a request, in characters. */
 const MOST_TEXT = 500;
-/** Sources that are remembered. */
+/** The most remembered sources. */
 const MOST_SOURCES = 20_000;
-/** Whoever shows no credential that is known shares, beside a budget of its own, this many with all the others. */
+/** The common budget of all sources without a known credential, beside a budget for each. */
 const STRANGERS = 10;
 
-/** The audit log: bounds how many lines each source can cause, and counts those that are left out. */
+/** The audit log: limits the lines that each source can cause, and counts omitted ones. */
 export class AuditLog {
   readonly #sink: AuditSink;
   readonly #counters: LimitCounters | undefined;
@@ -28,7 +28,7 @@ export class AuditLog {
   readonly #strangers: TokenBuckets;
   #leftOut = 0;
 
-  /** @param now milliseconds that never go back */
+  /** @param now monotonic milliseconds */
   constructor(
     sink: AuditSink,
     rate: Rate,
@@ -74,19 +74,19 @@ function cut(texts: Readonly<Record<string, string | undefined>>): Record<string
   return Object.fromEntries(given.map(([name, text]) => [name, text.slice(0, MOST_TEXT)]));
 }
 
-/** Where routes write what they answered. */
+/** Writes the answers of routes. */
 export interface AuditParts {
   readonly audit?: AuditLog | undefined;
   /** Default: no address is known. */
   readonly clientAddress?: ClientAddress | undefined;
 }
 
-/** What has no line while it succeeds: it changes nothing, workers and secondaries do it every few seconds, or somebody else has the line. */
+/** Actions without a line if they succeed: they change nothing, happen every few seconds, or have a line elsewhere. */
 const QUIET: ReadonlySet<AuditAction> = new Set(["renew", "read", "forward"]);
 
 /**
  * Audits the answers of a route.
- * @param error as it was thrown, where the request was refused
+ * @param error the thrown error of a rejected request
  */
 export function auditAnswers(
   { audit, clientAddress }: AuditParts,
@@ -117,7 +117,7 @@ const ACTIONS: Readonly<Record<string, AuditAction>> = {
   DELETE: "leave",
 };
 
-/** Audits requests that are turned away before any route sees them, because of load or of the number of requests. */
+/** Audits requests that are rejected before any route, because of load or of the client's rate. */
 export function auditTurnedAway({
   audit,
   clientAddress,
@@ -138,12 +138,12 @@ export function auditTurnedAway({
   };
 }
 
-/** Adds what a handler knows of its request to the line about it. */
+/** Adds facts to the line of a request. */
 export function noteForAudit(context: Context<AppEnvironment>, facts: AuditFacts): void {
   context.set("audited", { ...context.get("audited"), ...facts });
 }
 
-/** What a client certificate is called. */
+/** The name of a client certificate. */
 export function certificateName({ uris, dnsNames, fingerprintSha256 }: CertificateIdentity): string {
   return uris[0] ?? dnsNames[0] ?? `sha256:${fingerprintSha256}`;
 }

@@ -6,7 +6,7 @@ import type { Refuse } from "../exchange/refusal.ts";
 const TOO_MANY =
   "this client queries too many forwarded names; names of the gateway's own zones are answered";
 
-/** The error in the place of an answer: the query was none, its token is not known, or its client asked too much. */
+/** The error instead of an answer: the bytes are not a query, the token is unknown, or the client exceeded its limit. */
 export function refuseUnanswered(
   refuse: Refuse,
   request: HttpRequest,
@@ -21,19 +21,19 @@ export function refuseUnanswered(
   return refuse(request, 429, message, { "retry-after": String(answered.retryAfter) });
 }
 
-/** The same in words. */
+/** The error as text. */
 export function describeUnanswered(answered: Unanswered | Pick<Answered, "retryAfter">): string {
   if (answered === "no-query") return "this is not a DNS query: it needs a header of 12 bytes with QR 0";
   return answered === "unknown-token" ? "the gateway does not know this bearer token" : TOO_MANY;
 }
 
-/** The Cache-Control field of an answer, `isPrivate` ones for the client alone (RFC 9111 section 5.2.2.7). */
+/** The Cache-Control field of an answer; `isPrivate` ones are for the client only (RFC 9111 section 5.2.2.7). */
 export function cacheControl({ answer, isPrivate }: Pick<Answered, "answer" | "isPrivate">): string {
   if (answer.freshness <= 0) return "no-store";
   return isPrivate ? `private, max-age=${answer.freshness}` : `max-age=${answer.freshness}`;
 }
 
-/** Where the client's address decides whether names are forwarded, `*` is not for what upstreams say. */
+/** If the client's address decides whether names are forwarded, `*` does not count for forwarded answers. */
 export function originsOfAnswer(
   origins: AllowedOrigins,
   { isByAddress }: Pick<Answered, "isByAddress">,
@@ -41,7 +41,7 @@ export function originsOfAnswer(
   return originsOf(origins, isByAddress !== true);
 }
 
-/** The Vary field of an answer that depends on the Authorization field, beside what it depends on anyway. */
+/** The Vary field of an answer that also depends on the Authorization field. */
 export function varyByCredential(vary: string | undefined): string {
   return vary === undefined ? "authorization" : `authorization, ${vary}`;
 }

@@ -2,8 +2,8 @@ const PERCENT = 0x25;
 const EQUALS = 0x3d;
 
 /**
- * The value of one query parameter of a URL, still percent-encoded; the first where it is given
- * twice. Reads the text of the URL: a query is answered faster than `new URL()` parses one.
+ * The value of one query parameter of a URL, still percent-encoded; the first if there are
+ * two. It reads the text of the URL, because `new URL()` takes longer than the answer to a query.
  * The name may be percent-encoded in the URL: `d%6Es` names the same parameter as `dns` (RFC 3986 section 6.2.2.2).
  */
 export function rawParameter(url: string, name: string): string | undefined {
@@ -25,7 +25,7 @@ export function rawParameter(url: string, name: string): string | undefined {
   return undefined;
 }
 
-/** The index after `name`, which may be percent-encoded at `start`; -1 where something else is there. `name` is of ASCII letters. */
+/** The index after `name`, which may be percent-encoded, at `start`; -1 if the text there is different. `name` has ASCII letters only. */
 function endOfName(url: string, start: number, name: string): number {
   let at = start;
   for (let index = 0; index < name.length; index++) {
@@ -41,7 +41,7 @@ function endOfName(url: string, start: number, name: string): number {
 
 /**
  * The decoded value of one query parameter (`+` is a space, as HTML forms write it).
- * @throws {URIError} where the percent-encoding is malformed
+ * @throws {URIError} if the percent-encoding is malformed
  */
 export function parameter(url: string, name: string): string | undefined {
   const raw = rawParameter(url, name);

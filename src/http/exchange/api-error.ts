@@ -6,15 +6,15 @@ import type { Limit, LimitCounters } from "../../limits/limit-counters.ts";
 import { SnapshotError } from "../../snapshot/snapshot-error.ts";
 import { isDiskFailure } from "../../store/store-error.ts";
 
-/** What of an error its client is told beside code and message. */
+/** The details of an error beside code and message. */
 export interface ApiErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The limit that it is because of. */
+  /** The limit that caused it. */
   readonly limit?: Limit | undefined;
 }
 
-/** The error of an API: every one of them is `{ "code": …, "message": … }` with a status, and details where there are any. */
+/** An error of an API: `{ "code": …, "message": … }` with a status, and details if there are any. */
 export class ApiError extends Error {
   readonly status: number;
   /** Stable. */
@@ -47,14 +47,14 @@ export function errorResponse(error: ApiError): Response {
   return jsonResponse(error.status, errorBody(error), error.headers);
 }
 
-/** What the routes of an API share. */
+/** The parts that the routes of an API share. */
 export interface ApiParts {
   readonly counters?: LimitCounters | undefined;
-  /** Told of every error that became a 500. */
+  /** Called for every error that became a 500. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** Told of each answer of a route; of an error with what was thrown. */
+/** Called for each answer of a route, with the thrown error if there was one. */
 export type OnAnswer<Environment extends Env> = (
   context: Context<Environment>,
   status: number,
@@ -62,7 +62,7 @@ export type OnAnswer<Environment extends Env> = (
   error?: unknown,
 ) => void;
 
-/** A route of an API: what its handler throws becomes an error response, and a 500 that says nothing where nobody foresaw it. */
+/** A route of an API: an `ApiError` of its handler becomes an error response, any other error a 500 without details. */
 export function apiRoute<Environment extends Env>(
   { counters, onError }: ApiParts,
   handle: (context: Context<Environment>) => Response | Promise<Response>,
@@ -85,7 +85,7 @@ export function apiRoute<Environment extends Env>(
   };
 }
 
-/** Rejects every method but those of a path. */
+/** Rejects all methods that a path does not have. */
 export function methodNotAllowed(allow: string): (context: Context) => Response {
   return ({ req }) => {
     throw new ApiError(405, "METHOD_NOT_ALLOWED", `${req.method} is not for this path: ${allow}`, {
@@ -94,7 +94,7 @@ export function methodNotAllowed(allow: string): (context: Context) => Response 
   };
 }
 
-/** A JSON response that no cache keeps. */
+/** A JSON response that no cache may store. */
 export function jsonResponse(
   status: number,
   body: unknown,
@@ -133,7 +133,7 @@ const PUSH_LIMIT: Readonly<Partial<Record<PushRefusal, Limit>>> = {
   METADATA_TOO_LARGE: "limits.metadataCharacters",
 };
 
-/** RFC 6750 section 3.1: 401 for a token that does not count, 403 for one that does and does not suffice. */
+/** RFC 6750 section 3.1: 401 for an invalid token, 403 for a valid one with insufficient rights. */
 const ACCESS_STATUS: Readonly<Record<AccessRefusal, number>> = {
   TOKEN_REQUIRED: 401,
   UNKNOWN_TOKEN: 401,

@@ -7,8 +7,8 @@ export type AllowedOrigins = "*" | readonly string[];
 export const NO_ORIGIN: AllowedOrigins = [];
 
 /**
- * The origins that may read the answers to clients of an access rule. `*` counts for the rule `public` alone: a browser also shows its network,
- * its address, its certificate and its passwords to a gateway for a page of a stranger.
+ * The origins that may read the answers to clients of an access rule. `*` counts for the rule `public` only: a browser sends its user's address,
+ * certificate and passwords also with requests of an attacker's page.
  */
 export function originsOf(configured: AllowedOrigins, isPublic: boolean): AllowedOrigins {
   return configured === "*" && !isPublic ? NO_ORIGIN : configured;
@@ -16,7 +16,7 @@ export function originsOf(configured: AllowedOrigins, isPublic: boolean): Allowe
 
 /**
  * The CORS fields of a response (Fetch standard, section 3.3). A browser may read Age, by which a DoH
- * client lowers the TTLs of an answer that a cache held (RFC 8484 section 5.1).
+ * client lowers the TTLs of an answer from a cache (RFC 8484 section 5.1).
  */
 export function crossOriginHeaders(request: HttpRequest, allowed: AllowedOrigins): Record<string, string> {
   if (allowed === "*")
@@ -33,7 +33,7 @@ export function crossOriginHeaders(request: HttpRequest, allowed: AllowedOrigins
 
 /**
  * Answers OPTIONS, preflights included; `allow` is the Allow field of the resource. There is no Access-Control-Allow-Private-Network: a browser
- * that asks for it keeps pages of the internet away from a gateway in a private network.
+ * that requires it keeps pages of the internet away from a gateway in a private network.
  */
 export function preflight(request: HttpRequest, allow: string, allowed: AllowedOrigins): HttpResponse {
   const headers: Record<string, string> = { ...crossOriginHeaders(request, allowed), allow };

@@ -2,23 +2,23 @@ import type { Client } from "../../access/client/client.ts";
 import type { AuditFacts } from "../audit/audit-entry.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
 
-/** The token in a request's URL that let it in: addresses of this gateway for the same client have to hold it, too. */
+/** The token in a request's URL that admitted it: URLs of this gateway for the same client need it, too. */
 export interface UrlToken {
-  /** What stands before the path, which the request does not have any more: `/tokens/<token>`; empty for a token in the host name. */
+  /** The prefix that was removed from the path: `/tokens/<token>`; empty for a token in the host name. */
   readonly prefix: string;
 }
 
-/** The environment of our Hono applications. */
+/** The environment of the gateway's Hono applications. */
 export interface AppEnvironment {
   Bindings: {
-    /** Absent where the host knows nothing of clients. */
+    /** Absent if the host knows nothing about clients. */
     readonly client?: Partial<Client> | undefined;
-    /** What the client is answered with; absent for routes with credentials of their own. */
+    /** The sources of the client's answers; absent for routes with credentials of their own. */
     readonly answers?: RuleAnswers | undefined;
     readonly urlToken?: UrlToken | undefined;
   };
   Variables: {
-    /** What the audit log says of the request, as far as its handler knows. */
+    /** The facts for the request's line in the audit log. */
     audited?: AuditFacts;
   };
 }

@@ -2,26 +2,26 @@ import type { Client } from "../../access/client/client.ts";
 import type { Background } from "../../transfer/secondary.ts";
 
 /**
- * A request as the DNS and JSON routes see it: what every host has at hand, whether or not it makes a Request object. On Node
- * such an object, and the Response, cost more than the answer (docs/explanation/benchmarks.md).
+ * A request to the DNS and JSON routes, with the members that every host has without making a Request object. On Node
+ * a Request and a Response cost more than the answer (docs/explanation/benchmarks.md).
  */
 export interface HttpRequest {
   readonly method: string;
   /** The path and query, or the whole URL. */
   readonly url: string;
-  /** The host that was asked, with its port where there is one (RFC 9110 section 7.2); empty where the client names none. */
+  /** The requested host, with its port if it has one (RFC 9110 section 7.2); empty if the client names no host. */
   readonly host: string;
   readonly client: Partial<Client> | undefined;
-  /** A header field by its name in lower case; null where it is absent. */
+  /** A header field by its name in lower case; null if it is absent. */
   header(name: string): string | null;
   /**
-   * The body, undefined when it is longer than `most` octets. Called once at most.
-   * @throws {Error} where the body ended before it was complete
+   * The body; undefined if it is longer than `most` bytes. May be called once.
+   * @throws {Error} if the body ended before it was complete
    */
   body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined>;
 }
 
-/** A response that every host can send. `headers` name the body's length; they are not to be changed, since they may be shared. */
+/** A response that every host can send. `headers` contain the body's length; callers must not change them, since responses share them. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -29,8 +29,8 @@ export interface HttpResponse {
 }
 
 /**
- * Answers one request: at once where nothing has to be waited for.
- * @param background takes work that goes on after the response; default: it just goes on
+ * Answers one request; without a promise if it can.
+ * @param background runs work that continues after the response; default: nothing is needed
  */
 export type Exchange = (
   request: HttpRequest,

@@ -29,7 +29,7 @@ export class FetchRequest implements HttpRequest {
     return this.#headers.get(name);
   }
 
-  /** A declared length is trusted to be enforced by the host. */
+  /** The host enforces a declared length. */
   body(most: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const declared = this.header("content-length");
     if (declared === null) return readUndeclared(this.#request.body, most);
@@ -59,7 +59,7 @@ async function readUndeclared(
   return body.subarray(0, size);
 }
 
-/** Carries out an exchange in terms of the Fetch standard; at once where the exchange answers at once. */
+/** Runs an exchange with objects of the Fetch standard; without a promise if the exchange needs none. */
 export function exchangeByFetch(
   exchange: Exchange,
   request: Request,
@@ -69,7 +69,7 @@ export function exchangeByFetch(
   return answered instanceof Promise ? answered.then(toResponse) : toResponse(answered);
 }
 
-/** The response in terms of the Fetch standard. */
+/** The response as an object of the Fetch standard. */
 export function toResponse({ status, headers, body }: HttpResponse): Response {
   return new Response(body, { status, headers });
 }

@@ -10,8 +10,8 @@ export function essence(contentType: string): string {
 }
 
 /**
- * How much an Accept field (RFC 9110 section 12.5.1) wants a media type: its quality, from the most
- * specific range that matches; 0 where it is excluded. An absent or empty field takes everything.
+ * The quality of a media type in an Accept field (RFC 9110 section 12.5.1), from the most
+ * specific range that matches; 0 if it is excluded. An absent or empty field accepts everything.
  */
 export function acceptQuality(accept: string | null, mediaType: string): number {
   if (accept === null || accept === "" || accept === "*/*" || accept === mediaType) return 1;
@@ -29,12 +29,12 @@ export function acceptQuality(accept: string | null, mediaType: string): number 
   return quality;
 }
 
-/** Whether an Accept field names this very media type, rather than matching it by a wildcard. */
+/** Whether an Accept field names a media type itself, not only by a wildcard. */
 export function namesMediaType(accept: string | null, mediaType: string): boolean {
   return accept?.split(",").some((range) => essence(range) === mediaType) ?? false;
 }
 
-/** Whether an Accept field is that of a browser that shows a page: it names HTML, and likes it better than JSON. */
+/** Whether an Accept field is that of a browser that shows a page: it names HTML, and prefers it to JSON. */
 export function prefersHtml(accept: string | null): boolean {
   return namesMediaType(accept, HTML) && acceptQuality(accept, HTML) > acceptQuality(accept, JSON_TYPE);
 }

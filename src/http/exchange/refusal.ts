@@ -5,7 +5,7 @@ import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { DNS_JSON, JSON_TYPE, namesMediaType } from "./media-type.ts";
 
-/** Makes the responses that say why a request was not taken. */
+/** Makes the responses to rejected requests. */
 export type Refuse = (
   request: HttpRequest,
   status: number,
@@ -15,11 +15,11 @@ export type Refuse = (
   code?: string,
 ) => HttpResponse;
 
-/** What who asks for an unknown path is told. */
+/** The text of a 404. */
 export const NOTHING_HERE =
   "this path does not exist; DNS is at /dns-query, JSON at /resolve, the view of one cluster at /clusters/<cluster id>/dns-query";
 
-/** Stable codes of refusals in JSON, by HTTP status. */
+/** The stable codes of rejections in JSON, by HTTP status. */
 const CODES: Readonly<Record<number, string>> = {
   400: "INVALID_QUESTION",
   401: "UNKNOWN_TOKEN",
@@ -29,6 +29,7 @@ const CODES: Readonly<Record<number, string>> = {
   413: "QUERY_TOO_LONG",
   414: "QUERY_TOO_LONG",
   415: "UNSUPPORTED_MEDIA_TYPE",
+  421: "UNKNOWN_HOST",
   429: "TOO_MANY_REQUESTS",
   501: "METHOD_NOT_IMPLEMENTED",
   502: "UNREADABLE_ANSWER",
@@ -36,8 +37,8 @@ const CODES: Readonly<Record<number, string>> = {
 };
 
 /**
- * A refusal is one line of text, or JSON as of every API (`ApiError`), for clients that accept that. Scripts of the allowed origins may
- * read it; no cache keeps it.
+ * A rejection is one line of text, or JSON in the form of every API (`ApiError`) for clients that accept it. Scripts of the allowed origins may
+ * read it; no cache may store it.
  */
 export function createRefuse(allowed: AllowedOrigins, counters: QueryCounters): Refuse {
   return (request, status, explanation, headers, code = CODES[status] ?? `HTTP_${status}`) => {
@@ -62,7 +63,7 @@ export function createRefuse(allowed: AllowedOrigins, counters: QueryCounters): 
   };
 }
 
-/** Accept names JSON; or it takes everything, and what was asked for is JSON. */
+/** Whether Accept names JSON, or accepts everything and the path is one of JSON. */
 function wantsJson(request: HttpRequest): boolean {
   const accept = request.header("accept");
   if (namesMediaType(accept, JSON_TYPE) || namesMediaType(accept, DNS_JSON)) return true;

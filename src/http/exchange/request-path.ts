@@ -8,7 +8,7 @@ export function pathOf(url: string): string {
   return end === -1 ? url.slice(start) : url.slice(start, start + end);
 }
 
-/** A request as if it had come for another URL. */
+/** A request with another URL. */
 export class ReroutedRequest implements HttpRequest {
   readonly method: string;
   readonly url: string;

@@ -1,15 +1,15 @@
-/** Whether a request was let in; if not, whether it shows nothing, or something that is not known. */
+/** Whether a request was admitted; if not, whether it has no credential or an unknown one. */
 export type AccessOutcome = "admitted" | "missing" | "unknown";
 
 /** One series of the counter of admissions. */
 export interface AccessCount {
-  /** The rule that let the client in; empty where none did. */
+  /** The rule that admitted the client; empty if none did. */
   readonly rule: string;
   readonly outcome: AccessOutcome;
   readonly count: number;
 }
 
-/** Counts admissions by rule. Rules are configured, so strangers cannot add series. */
+/** Counts admissions by rule. Rules are configured, so clients cannot add series. */
 export class AccessCounters {
   readonly #counts = new Map<string, { rule: string; outcome: AccessOutcome; count: number }>();
 
@@ -18,11 +18,11 @@ export class AccessCounters {
   }
 
   rejected(outcome: "missing" | "unknown"): void {
-    // No rule's name begins so.
+    // No rule's name starts like this.
     this.#count(` ${outcome}`, "", outcome);
   }
 
-  /** The series that have counted anything. */
+  /** The series with at least one count. */
   counts(): Iterable<AccessCount> {
     return this.#counts.values();
   }

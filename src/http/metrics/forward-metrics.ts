@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type MetricValueWithName, type Registry } fr
 import { EXCHANGE_BOUNDS, type ForwardCounters } from "../../forward/forward-counters.ts";
 import type { Forwarder } from "../../forward/forwarder.ts";
 
-/** Registers what there is to know of forwarding; read when `/metrics` is asked for. */
+/** Registers the metrics of forwarding, which a request for `/metrics` reads. */
 export function registerForwarding(registry: Registry, forwarder: Forwarder): void {
   const registers = [registry];
   const { counters } = forwarder;
@@ -93,7 +93,7 @@ class ExchangeDurations extends Histogram<"le" | "upstream"> {
     this.#counters = counters;
   }
 
-  /** What the registry renders as text. */
+  /** The text that the registry renders. */
   async getForPromString() {
     const values: MetricValueWithName<"le" | "upstream">[] = [];
     for (const [upstream, { buckets, sum }] of this.#counters.upstreams) {

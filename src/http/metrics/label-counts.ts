@@ -2,7 +2,7 @@ import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
 import { FINDING_REASONS } from "../../merge/finding-reasons.ts";
 import { memoize } from "../../merge/unchanged.ts";
 
-/** One value of a gauge, with the labels that tell it from the others. */
+/** One value of a gauge, with its labels. */
 export interface GaugeSeries {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -18,8 +18,8 @@ export const conflictSeries = memoize((conflicts: readonly Conflict[]): readonly
 );
 
 /**
- * Findings by cluster and reason. Clusters push findings with reasons of their own choice: those that this version does not know count as
- * `other`, so that no cluster adds series without bound. Namespaces and names of services are no labels for the same reason.
+ * Findings by cluster and reason. Clusters choose the reasons of findings that they push: unknown ones count as
+ * `other`, so that no cluster can add series without bound. For the same reason namespaces and names of services are not labels.
  */
 export const findingSeries = memoize((findings: readonly ClusterFinding[]): readonly GaugeSeries[] =>
   countByLabels(

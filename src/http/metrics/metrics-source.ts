@@ -1,4 +1,4 @@
-/** Metrics in a text format, from whichever library the host brings along. */
+/** Metrics in a text format, from the library of the host. */
 export interface MetricsSource {
   readonly contentType: string;
   render(): Promise<string>;

@@ -15,11 +15,11 @@ import type { MetricsSource } from "./metrics-source.ts";
 import { STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
 
 /**
- * Metrics for Prometheus. Nothing is done while queries are answered: the counters and the gateway's
- * status are read when `/metrics` is asked for. Only for hosts that prom-client runs on.
+ * Metrics for Prometheus. They cost queries nothing: a request for `/metrics` reads the counters and the gateway's
+ * status. Only for hosts that prom-client runs on.
  * @param clock Unix milliseconds
- * @param forwarder where names outside the zones are forwarded
- * @param access where not everybody sees everything
+ * @param forwarder undefined if names out of zone are not forwarded
+ * @param access undefined if all clients see everything
  */
 export function createPrometheusMetrics(
   gateway: StatusSource,
@@ -166,7 +166,7 @@ class QueryDurations extends Histogram<"le"> {
     this.#counters = counters;
   }
 
-  /** What the registry renders as text. */
+  /** The text that the registry renders. */
   async getForPromString() {
     const { buckets, sum } = this.#counters.durations();
     const values: MetricValueWithName<"le">[] = [];

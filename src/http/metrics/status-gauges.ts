@@ -2,10 +2,10 @@ import type { ClusterStatus, GatewayStatus, ServingStatus } from "../../gateway/
 import type { DamageCounters } from "../../store/damage-counters.ts";
 import { conflictSeries, findingSeries, type GaugeSeries } from "./label-counts.ts";
 
-/** What metrics read: a gateway that compiles, or a secondary. */
+/** The source of the status: a gateway that compiles, or a secondary. */
 export interface StatusSource {
   status(): ServingStatus | GatewayStatus;
-  /** What its store found damaged; absent for a gateway without one. */
+  /** The damage that its store found; absent for a gateway without a store. */
   readonly damage?: DamageCounters;
 }
 
@@ -14,11 +14,11 @@ export interface StatusGauge {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
-  /** The values at `now` (Unix milliseconds). Undefined where a gateway of that kind does not know them. */
+  /** The values at `now` (Unix milliseconds). Undefined if a gateway of that kind does not know them. */
   readonly read: (status: ServingStatus | GatewayStatus, now: number) => readonly GaugeSeries[] | undefined;
 }
 
-/** Every gauge of the gateway's status. A secondary does not know conflicts and findings, but how far behind its primary it is. */
+/** Every gauge of the gateway's status. A secondary does not know conflicts and findings, but its delay behind the primary. */
 export const STATUS_GAUGES: readonly StatusGauge[] = [
   ofGateway("clusterset_doh_ready", "1 when queries are answered from a loaded image.", ({ ready }) =>
     Number(ready),

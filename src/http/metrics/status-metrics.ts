@@ -2,8 +2,8 @@ import type { MetricsSource } from "./metrics-source.ts";
 import { STATUS_GAUGES, type StatusSource } from "./status-gauges.ts";
 
 /**
- * The gateway's status for Prometheus (text format 0.0.4), without any counter: for hosts with many isolates, of which each would
- * count for itself.
+ * The gateway's status for Prometheus (text format 0.0.4), without counters: for hosts with many isolates, each of which would
+ * count separately.
  * @param clock Unix milliseconds
  */
 export function createStatusMetrics(gateway: StatusSource, clock: () => number): MetricsSource {
@@ -25,7 +25,7 @@ export function createStatusMetrics(gateway: StatusSource, clock: () => number):
   };
 }
 
-/** Cluster ids and reasons have nothing that would have to be escaped. */
+/** Cluster ids and reasons need no escaping. */
 function formatLabels(labels: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;

@@ -1,8 +1,8 @@
 import type { Clock } from "../../gateway/clock.ts";
+import { findJsonError, JsonShape, lineAndColumn } from "../../snapshot/lines/json-syntax.ts";
 import { ApiError } from "../exchange/api-error.ts";
 import { essence, JSON_TYPE } from "../exchange/media-type.ts";
 import type { BodyAccount } from "./body-budget.ts";
-import { findJsonError, JsonShape, lineAndColumn } from "./json-syntax.ts";
 import type { BodyLimits } from "./push-limits.ts";
 import { SlowBody } from "./slow-body.ts";
 

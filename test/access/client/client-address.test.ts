@@ -192,3 +192,43 @@ describe("whatever a client writes", () => {
     );
   });
 });
+
+describe("a field of a proxy holds", () => {
+  const list = (value: string) => ["x-forwarded-for", value] as const;
+  const forwarded = (value: string) => ["forwarded", value] as const;
+  const many = Array.from({ length: 40 }, (_, index) => `10.1.0.${index}`).join(",");
+
+  it.each<[readonly [string, string], string | undefined]>([
+    [list("[2001:db8::1]"), "2001:db8::1"],
+    [list("[2001:db8::1]:4711"), "2001:db8::1"],
+    [list("x[2001:db8::1]"), undefined],
+    [list("[2001:db8::1]x"), undefined],
+    [list("[2001:db8::1]:4711x"), undefined],
+    [list("192.0.2.1:4711"), "192.0.2.1"],
+    [list("x192.0.2.1:4711"), undefined],
+    [list("192.0.2.1:4711x"), undefined],
+    [list("192.0.2.1:123456"), undefined],
+    [list(" \t192.0.2.1 "), "192.0.2.1"],
+    [forwarded("for=192.0.2.1"), "192.0.2.1"],
+    [forwarded("  for  =  192.0.2.1  "), "192.0.2.1"],
+    [forwarded("FOR=192.0.2.1 ; proto=https"), "192.0.2.1"],
+    [forwarded("xfor=192.0.2.1"), undefined],
+    [forwarded("forx=192.0.2.1"), undefined],
+    [forwarded('for="192.0.2.1"'), "192.0.2.1"],
+    [forwarded('for="192.0.2.1'), undefined],
+    [forwarded('for="192.0.2.1"x'), undefined],
+  ])("%j: %s", ([header, value], expected) => {
+    expect(addressOf("10.0.0.1", { [header]: value }, { header })).toBe(expected ?? "10.0.0.1");
+  });
+
+  it.each(["x-forwarded-for", "forwarded"])("at most 32 entries that count, from the right: %s", (header) => {
+    const value = header === "forwarded" ? many.replaceAll("10.", "for=10.") : many;
+    expect(addressOf("10.0.0.1", { [header]: value }, { header, hops: 33 })).toBe("10.1.0.8");
+  });
+});
+
+it("a request without a client has no address", () => {
+  const request = { client: undefined, header: () => "203.0.113.1" };
+  expect(createClientAddress(settings)(request)).toBeUndefined();
+  expect(createClientAddress({ ...settings, trustedProxies: [] })(request)).toBeUndefined();
+});

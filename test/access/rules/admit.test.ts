@@ -132,6 +132,18 @@ const UNKNOWN = [
   ["another one's password", basic("Zoë:secret"), [401, "UNKNOWN_TOKEN", "unknown"]],
   ["another name", basic("cx:secret"), [401, "UNKNOWN_TOKEN", "unknown"]],
   ["Basic that is none", { authorization: "Basic !" }, [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["Basic without more", { authorization: "basic" }, [401, "UNKNOWN_TOKEN", "unknown"]],
+  [
+    "a scheme that ends like Bearer",
+    { authorization: "xBearer laptop-1" },
+    [401, "TOKEN_REQUIRED", "missing"],
+  ],
+  [
+    "a scheme that ends like Basic",
+    { authorization: "xBasic Y2k6c2VjcmV0" },
+    [401, "TOKEN_REQUIRED", "missing"],
+  ],
+  ["a host without a token", { host: "doh.example.org" }, [401, "TOKEN_REQUIRED", "missing"]],
   ["a scheme that no rule knows", { authorization: "Negotiate abc" }, [401, "TOKEN_REQUIRED", "missing"]],
   ["another path token", { url: "/tokens/other/dns-query" }, [401, "TOKEN_REQUIRED", "missing"]],
   ["another host token", { host: "other.doh.example.org" }, [401, "TOKEN_REQUIRED", "missing"]],
@@ -214,6 +226,32 @@ describe("who asks", () => {
       rules: [{ name: "listeners", bearer: [] }],
     });
     for (const [, request] of [...KNOWN, ...UNKNOWN]) expect(admit(request)).toEqual({ rule: access.public });
+  });
+
+  it("is not read of requests that no rule has credentials of the kind for", async () => {
+    const own = rules.filter(({ name }) => name === "office");
+    const { admit } = authority({ rules: own, hostNames: ["doh.example.org"] });
+    const unread = (): never => {
+      throw new Error("must not be read");
+    };
+    const request = {
+      ...asked({ address: "192.0.2.7", url: "/tokens/phone/", host: "resolver.doh.example.org" }),
+      header: unread,
+    };
+    Object.defineProperty(request, "client", { get: unread });
+    const settings = {
+      rules: createAccessRules(
+        undefined,
+        own.map(({ name }) => ({ name, scope: {} })),
+      ),
+      credentials: own,
+      hostNames: ["doh.example.org"],
+      publicHasTokens: false,
+      clientAddress: () => "192.0.2.7",
+      sha256: unread,
+    };
+    expect(told(await createAdmit(settings)(request))).toBe("office");
+    expect(told(await admit({ address: "192.0.2.7" }))).toBe("office");
   });
 
   it("has the path without its token", async () => {

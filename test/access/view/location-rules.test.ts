@@ -42,4 +42,13 @@ describe("rules of the location", () => {
     expect(withDefault({ colo: "ZRH" })).toEqual(place("asia-east1"));
     expect(withDefault({ continent: "EU" })).toEqual(place("europe-west1"));
   });
+
+  it.each<[LocationRule, object]>([
+    [{ view: "cluster-a" }, { view: "cluster-a" }],
+    [{ view: "cluster-a", region: "asia-east1" }, { view: "cluster-a" }],
+    [{ region: "asia-east1" }, place("asia-east1")],
+    [{ zone: "asia-east1-a" }, {}],
+  ])("%j chooses a view, or else a region", (rule, expected) => {
+    expect(createLocationRules([rule], () => true)(undefined)).toStrictEqual(expected);
+  });
 });

@@ -301,7 +301,7 @@ describe("a refusal", () => {
     expect([text.status, text.headers.get("www-authenticate"), await text.text()]).toEqual([
       401,
       'Bearer realm="clusterset-doh", Basic realm="clusterset-doh", charset="UTF-8"',
-      "this gateway answers those whom it knows: an Authorization field with a bearer token, or a user name and password is required\n",
+      "this gateway answers known clients only: an Authorization field with a bearer token, or a user name and password is required\n",
     ]);
     const inJson = await ask(json(WEB), { authorization: "Bearer other" });
     expect(await inJson.json()).toEqual({

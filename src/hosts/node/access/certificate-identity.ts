@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import { type CertificateIdentity, plainFingerprint } from "../../../access/certificates.ts";
 
-/** Whom a certificate is of. Names that cannot be told apart for certain count as none at all. */
+/** The names in a certificate; none if they cannot be separated with certainty. */
 export function identityOf(certificate: X509Certificate): CertificateIdentity {
   const names = readAlternativeNames(certificate.subjectAltName ?? "") ?? [];
   const commonNames = certificate.subject?.split("\n").filter((line) => line.startsWith("CN=")) ?? [];
@@ -14,8 +14,8 @@ export function identityOf(certificate: X509Certificate): CertificateIdentity {
 }
 
 /**
- * The names in the text that Node makes of the extension: `DNS:a.example, URI:"spiffe://…"`. Values with a comma or a quote
- * come as JSON strings, so that none can pass for two (CVE-2021-44532). Undefined for text of another form.
+ * The names in Node's text of the extension: `DNS:a.example, URI:"spiffe://…"`. Values with a comma or a quote
+ * are JSON strings, so that one value cannot look like two (CVE-2021-44532). Undefined for text of another form.
  */
 export function readAlternativeNames(text: string): (readonly [kind: string, value: string])[] | undefined {
   const names: (readonly [string, string])[] = [];

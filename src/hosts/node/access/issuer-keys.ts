@@ -7,10 +7,10 @@ import { UsageError } from "../../../config/values/usage-error.ts";
 import { readCertificates } from "../tls/tls.ts";
 import { readToken } from "./token-file.ts";
 
-/** The keys of one issuer, with the files that belong to them. */
+/** The keys of one issuer, and their files. */
 export class IssuerKeys {
   readonly #configured: IssuerKeysPlace;
-  /** Undefined until the file was read, where the keys are in one. */
+  /** Undefined until the file was read, if the keys are in a file. */
   #keys: KeySource | undefined;
   #text = "";
   #token: string | undefined;
@@ -32,14 +32,14 @@ export class IssuerKeys {
     return loaded;
   }
 
-  /** Where keys are looked up, which goes on to hold after a refresh. */
+  /** The source of keys, which stays valid after a refresh. */
   get source(): KeySource {
     return { key: (header, token) => this.#keys!.key(header, token) };
   }
 
   /**
-   * Reads the files again. What was read last stays in force where that fails.
-   * @returns whether the keys in a file are others
+   * Reads the files again. If that fails, the keys that were read last stay in force.
+   * @returns whether the keys in a file changed
    * @throws {UsageError} naming the file that cannot be read
    */
   async refresh(): Promise<boolean> {

@@ -5,14 +5,14 @@ import type { Logger } from "../logger.ts";
 import { NodeAdmission } from "./node-admission.ts";
 import { loadPushAuthority, loadTransferAuthority, type NodeAuthority } from "./node-authority.ts";
 
-/** Everybody who is known to a gateway: clusters that push, secondaries, and clients. */
+/** The credentials of a gateway: of clusters that push, of secondaries, and of clients. */
 export interface NodeAccess {
   readonly pushing: NodeAuthority;
   readonly secondaries: NodeAuthority;
   readonly admission: NodeAdmission;
-  /** What a primary signs with, where that is configured. */
+  /** The key that a primary signs with; undefined if none is configured. */
   readonly transferKey: TransferKeyFile | undefined;
-  /** Reads files again. @returns whether something is other than it was */
+  /** Reads files again. @returns whether something changed */
   refresh(): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -10,17 +10,17 @@ import { isPathToken } from "../../../access/rules/path-token.ts";
 import { type KnownKinds, knownKinds } from "../../../access/rules/rejections.ts";
 import { hostNamesOf, withoutUndefined } from "../../../assembly/edge-access.ts";
 import { type AskingRule, publicScope } from "../../../config/access/access.ts";
-import { whoseTokens } from "../../../config/access/issuer.ts";
+import { selectedTokens } from "../../../config/access/issuer.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/values/usage-error.ts";
 import type { TokenOrFile } from "../../../config/values/values.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 import { readToken } from "./token-file.ts";
 
-/** What a host brings along. */
+/** The host's parts of admission. */
 export interface NodeAdmissionParts {
   readonly clientAddress: ClientAddress;
-  /** Is told when an issuer's keys could not be fetched. */
+  /** Called when an issuer's keys could not be fetched. */
   readonly onFailure: (url: string, error: unknown) => void;
 }
 
@@ -40,7 +40,7 @@ export class NodeAdmission implements AccessControl {
     this.rules = createAccessRules(publicScope(config.access), config.access.rules);
   }
 
-  /** @throws {UsageError} naming the file that cannot be read, or holds what cannot be used */
+  /** @throws {UsageError} with the file that cannot be read or used */
   static async load(
     config: Pick<ServeConfig, "access" | "push">,
     parts: NodeAdmissionParts,
@@ -59,7 +59,7 @@ export class NodeAdmission implements AccessControl {
 
   readonly admit: Admit = (request) => this.#admit(request);
 
-  /** Whether a certificate lets its holder ask, and so do nothing else. */
+  /** Whether an access rule names a certificate: then its holder may query, and nothing else. */
   isOfRule(identity: CertificateIdentity): boolean {
     return this.#config.access.rules.some(({ certificates = [] }) =>
       certificates.some((pattern) => fitsCertificate(pattern, identity)),
@@ -67,9 +67,9 @@ export class NodeAdmission implements AccessControl {
   }
 
   /**
-   * Reads the files again. What was read last stays in force where that fails.
-   * @returns whether tokens, passwords or keys are others
-   * @throws {UsageError} naming the file that cannot be read, or holds what cannot be used
+   * Reads the files again. If that fails, the values that were read last stay in force.
+   * @returns whether tokens, passwords or keys changed
+   * @throws {UsageError} with the file that cannot be read or used
    */
   async refresh(): Promise<boolean> {
     const { access, push } = this.#config;
@@ -86,7 +86,7 @@ export class NodeAdmission implements AccessControl {
       hostNames: hostNamesOf(access),
       publicHasTokens: push.credentials.length > 0,
       clientAddress: this.#parts.clientAddress,
-      sha256: (octets) => createHash("sha256").update(octets).digest(),
+      sha256: (bytes) => createHash("sha256").update(bytes).digest(),
     });
     return true;
   }
@@ -98,7 +98,7 @@ export class NodeAdmission implements AccessControl {
   async #readRule(rule: AskingRule): Promise<RuleCredentials> {
     const { name, certificates, addresses } = rule;
     const oidc = rule.oidc?.map((issued) => ({
-      ...whoseTokens(issued),
+      ...selectedTokens(issued),
       keys: this.#issuers.get(issued)!.source,
     }));
     const basic = rule.basic?.map(async ({ username, passwordSha256, passwordFile }) => ({
@@ -120,7 +120,7 @@ export class NodeAdmission implements AccessControl {
   }
 }
 
-/** @throws {UsageError} for a file whose token does not fit `place` */
+/** @throws {UsageError} if a file's token cannot be used at its place */
 async function readTokens(
   tokens: readonly TokenOrFile[] | undefined,
   fits: (token: string) => boolean = () => true,
@@ -137,7 +137,7 @@ async function readTokens(
   );
 }
 
-/** Its first line; spaces count. @throws {UsageError} where there is none, or one that no client can send (RFC 7617 section 2) */
+/** The first line of a password file; spaces count. @throws {UsageError} if it is empty, or if no client can send it (RFC 7617 section 2) */
 async function readPassword(file: string): Promise<string> {
   let text: string;
   try {

@@ -9,8 +9,8 @@ import { readToken } from "./token-file.ts";
 /** The authority over pushes, or over transfer, on Node, whose files may change while the gateway runs. */
 export interface NodeAuthority extends PushAuthority {
   /**
-   * Reads the files again. What was read last stays in force where that fails.
-   * @returns whether tokens or keys are others
+   * Reads the files again. If that fails, the values that were read last stay in force.
+   * @returns whether tokens or keys changed
    * @throws {UsageError} naming the file that cannot be read
    */
   refresh(): Promise<boolean>;
@@ -19,8 +19,8 @@ export interface NodeAuthority extends PushAuthority {
 
 /**
  * The authority over pushes.
- * @param onFailure told when an issuer's keys could not be fetched
- * @throws {UsageError} naming the file that cannot be read, or what certificates lack
+ * @param onFailure called when an issuer's keys could not be fetched
+ * @throws {UsageError} with the file that cannot be read, or the setting that certificates need
  */
 export function loadPushAuthority(
   { push, tls }: Pick<ServeConfig, "push" | "tls">,
@@ -48,7 +48,7 @@ async function loadAuthority(
   const issuers = new Map<object, IssuerKeys>();
   for (const { oidc } of credentials)
     if (oidc !== undefined) issuers.set(oidc, await IssuerKeys.load(oidc, onFailure));
-  /** The hashes that were read last; undefined before the first time. */
+  /** The hashes that were read last; undefined before the first read. */
   let read: string | undefined;
   let current = createAuthority({});
 

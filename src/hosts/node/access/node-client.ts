@@ -6,7 +6,7 @@ import type { CertificateIdentity } from "../../../access/certificates.ts";
 import type { Client } from "../../../access/client/client.ts";
 import { identityOf } from "./certificate-identity.ts";
 
-/** What Node knows of the client of a request, looked up when it is asked for. */
+/** The client of a request on Node; members are computed when they are read. */
 export class NodeClient implements Client {
   readonly #incoming: IncomingMessage | ServerHttp2Stream;
 
@@ -20,7 +20,7 @@ export class NodeClient implements Client {
 
   get certificate(): "none" | "refused" | "verified" {
     const socket = this.#socket() as Partial<TLSSocket> | undefined;
-    // Node 20 calls a resumed TLS 1.3 session authorized though its client never showed a certificate.
+    // Node 20 calls a resumed TLS 1.3 session authorized even if its client never had a certificate.
     if (socket?.getPeerX509Certificate?.() === undefined) return "none";
     return socket.authorized === true ? "verified" : "refused";
   }
@@ -31,7 +31,7 @@ export class NodeClient implements Client {
     return certificate === undefined ? undefined : identityOf(certificate);
   }
 
-  /** Undefined where the client is gone. */
+  /** Undefined if the client has disconnected. */
   #socket(): Socket | TLSSocket | undefined {
     const incoming = this.#incoming;
     if ("socket" in incoming) return incoming.socket;

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { UsageError } from "../../../config/values/usage-error.ts";
 
 /**
- * Reads a token from a file; white space around it does not count.
- * @throws {UsageError} where there is none
+ * Reads a token from a file; white space around it is ignored.
+ * @throws {UsageError} if the file has no token
  */
 export async function readToken(file: string): Promise<string> {
   let text: string;

@@ -3,17 +3,17 @@ import { dirname, resolve } from "node:path";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import { UsageError } from "../../../config/values/usage-error.ts";
 
-/** A config file as it stands: nothing of it is checked. */
+/** A config file, unchecked. */
 export interface ConfigFile {
   readonly path: string;
   readonly values: Record<string, unknown>;
-  /** The line that a key stands at, or the nearest key around it. */
+  /** The line of a key, or of the nearest key around it. */
   readonly lineOf: (path: readonly PropertyKey[]) => number | undefined;
 }
 
 /**
- * Reads a config file in YAML or JSON. Paths in it count from the folder that it is in.
- * @throws {UsageError} where it cannot be read, with the line that is no YAML
+ * Reads a config file in YAML or JSON. Paths in it are relative to its folder.
+ * @throws {UsageError} if it cannot be read, with the line that is not valid YAML
  */
 export function readConfigFile(path: string): ConfigFile {
   let text: string;
@@ -54,7 +54,7 @@ export function isMapping(value: unknown): value is Record<string, unknown> {
 }
 
 const IS_PATH = /^stateDirectory$|File$/;
-/** Their keys are names that somebody else chose. */
+/** Mappings whose keys are names that users chose. */
 const NAMED_ELSEWHERE = new Set(["claims", "jwks"]);
 
 function fromFolder(folder: string, value: unknown): unknown {

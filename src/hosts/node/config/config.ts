@@ -9,7 +9,7 @@ import { listIssues } from "../../../config/values/issues.ts";
 import { UsageError } from "../../../config/values/usage-error.ts";
 import { type ConfigFile, isMapping, readConfigFile } from "./config-file.ts";
 
-/** Flags of `serve`; each wins over the config file. */
+/** Flags of `serve`; each overrides the config file. */
 export interface ServeFlags {
   readonly config?: string | undefined;
   readonly listen?: string | undefined;
@@ -26,14 +26,14 @@ export interface ServeFlags {
   /** `HOST:PORT` each. */
   readonly dns?: readonly string[] | undefined;
   readonly dot?: readonly string[] | undefined;
-  /** Answers everybody. */
+  /** Whether all clients get answers. */
   readonly public?: boolean | undefined;
   readonly logLevel?: string | undefined;
 }
 
 /**
- * The settings of `serve`: the config file (YAML or JSON), with the flags over it.
- * @throws {UsageError} naming each key that is wrong, with the file and line it stands at
+ * The settings of `serve`: the config file (YAML or JSON), overridden by flags.
+ * @throws {UsageError} with each wrong key, its file and its line
  */
 export function readServeConfig(flags: ServeFlags): ServeConfig {
   const file = flags.config === undefined ? undefined : readConfigFile(flags.config);

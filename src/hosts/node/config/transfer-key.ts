@@ -12,19 +12,19 @@ export class TransferKeyFile {
     this.#file = file;
   }
 
-  /** @throws {UsageError} where the file holds no key */
+  /** @throws {UsageError} if the file has no key */
   static async load(file: string): Promise<TransferKeyFile> {
     const loaded = new TransferKeyFile(file);
     await loaded.refresh();
     return loaded;
   }
 
-  /** What is in force now. */
+  /** The key in force. */
   readonly current = (): TransferKeys => this.#keys;
 
   /**
-   * Reads the file again. What was read last stays in force where that fails.
-   * @returns whether the key is another one
+   * Reads the file again. If that fails, the last key stays in force.
+   * @returns whether the key changed
    * @throws {UsageError} where the file holds no key
    */
   async refresh(): Promise<boolean> {

@@ -12,7 +12,7 @@ import { createAnswerMessage } from "../listeners/answer-message.ts";
 import type { ListenerParts } from "../listeners/listeners.ts";
 import { nodeClock } from "../node-clock.ts";
 
-/** What listeners for plain DNS and DNS over TLS answer with. */
+/** The parts that listeners for plain DNS and DNS over TLS need for answers. */
 export interface ListenerAnswerParts {
   readonly config: Pick<ServeConfig, "sourceCluster" | "outsideZones">;
   readonly assembly: Pick<Assembly, "gatewayOf" | "outOfZone">;
@@ -28,11 +28,11 @@ export function createListenerAnswers(parts: ListenerAnswerParts): ListenerParts
   const { config, assembly, rules, stubs, counters, accessCounters, clientTests } = parts;
   const { option, trusted } = config.sourceCluster;
   return (place, transport) => {
-    // The settings were checked: where there is no public rule, the listener has one.
+    // The settings were checked: without a public rule, the listener names a rule.
     const rule = place.rule === undefined ? rules.public! : rules.of(place.rule);
     const gateway = assembly.gatewayOf(rule);
     const answerQuery = createAnswerQuery({
-      ...{ gateway, counters, clientTests, audience: rule.name },
+      ...{ gateway, counters, clientTests, rule: rule.name },
       cluster: rule.visibility.view,
       views: createViewReader({ optionCode: option, trusted }, (id) => gateway.hasCluster(id)),
       stubs: hidesAnything(rule) ? undefined : stubs,

@@ -1,15 +1,15 @@
-/** Something that is closed when the gateway stops. */
+/** A part that is closed when the gateway stops. */
 interface Closable {
   close(): unknown;
 }
 
-/** Something that listens. */
+/** A listener. */
 interface Stoppable {
-  /** @param grace milliseconds for what is in progress */
+  /** @param grace milliseconds for requests in progress */
   stop(grace: number): Promise<void>;
 }
 
-/** What was opened for a gateway, to be closed when it stops, or could not start: listeners first, then the other parts, the latest first. */
+/** The open parts of a gateway. They are closed when it stops or cannot start: listeners first, then the other parts, the latest first. */
 export class Closers {
   readonly #parts: Closable[] = [];
   readonly #servers: Stoppable[] = [];

@@ -5,7 +5,7 @@ import type { ListeningPlace } from "../listeners/listeners.ts";
 
 /**
  * The encrypted resolver that clients can discover (RFC 9462); undefined without a name.
- * @param listeningPort the gateway's port for HTTPS
+ * @param listeningPort the port on which the gateway listens for HTTPS
  */
 export function designatedResolver(
   { name, addresses, httpsPort, dotPort }: Ddr,

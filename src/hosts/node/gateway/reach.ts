@@ -9,7 +9,7 @@ import type { ListeningPlace } from "../listeners/listeners.ts";
 import type { TlsSource } from "../tls/tls-source.ts";
 import { designatedResolver } from "./designation.ts";
 
-/** Where clients reach a gateway, for its pages and for designated resolvers (RFC 9462). Ports are known once it listens. */
+/** The addresses of a gateway for its pages and for designated resolvers (RFC 9462). Ports are known once it listens. */
 export class Reachability {
   readonly #config: Pick<ServeConfig, "outsideZones" | "ddr">;
   readonly #rules: AccessRules;
@@ -27,10 +27,10 @@ export class Reachability {
     this.#tls = tls;
   }
 
-  /** @param httpsPort where the gateway listens for HTTPS */
+  /** @param httpsPort the port on which the gateway listens for HTTPS */
   listens(httpsPort: number, places: readonly ListeningPlace[]): void {
     this.#places = places;
-    // A listener with a rule answers from another visibility, so other clients are not told of it.
+    // A listener with a rule answers from another visibility, so it is not shown to other clients.
     const open = places.filter(({ rule }) => rule === undefined);
     this.#designated = designatedResolver(this.#config.ddr, open, httpsPort);
   }
@@ -53,7 +53,7 @@ export class Reachability {
 
 /**
  * How clients outside every cluster reach the gateway, for its pages.
- * @param certificate the self-signed one in PEM, where there is one
+ * @param certificate the self-signed certificate in PEM; undefined if there is none
  */
 export function reachOf(
   { outsideZones, ddr }: Pick<ServeConfig, "outsideZones" | "ddr">,

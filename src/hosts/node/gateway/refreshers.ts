@@ -1,12 +1,12 @@
 import type { Logger } from "../logger.ts";
 
-/** How often files are looked at, in milliseconds. */
+/** The time between two checks of files, in milliseconds. */
 const INTERVAL = 10_000;
 
-/** Looks at files again; what fails leaves in force what was read last. */
+/** Reads files again; if it fails, the values that were read last stay in force. */
 export type Refresher = () => Promise<void>;
 
-/** Calls all of them again and again, each whatever becomes of the others. */
+/** Calls all of them periodically; a failure of one does not affect the others. */
 export function startRefreshers(refreshers: readonly Refresher[], logger: Logger): { close(): void } {
   const timer = setInterval(() => {
     for (const refresh of refreshers)

@@ -7,7 +7,7 @@ import { createStubFile } from "./stub-file.ts";
 
 /**
  * Opens the stub zones that are registered in the state folder.
- * @throws {UsageError} where what is kept there cannot be read
+ * @throws {UsageError} if the stored registrations cannot be read
  */
 export async function openStubZones(
   { stub, zones, federations, sourceCluster, stateDirectory }: ServeConfig,

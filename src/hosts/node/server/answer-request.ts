@@ -4,24 +4,24 @@ import { answerByFetch, type FetchHandler, refusal } from "./fetch-request.ts";
 import { BodyCutOff, type NodeRequest } from "./node-request.ts";
 
 /**
- * What is answered without the objects of the Fetch standard, which cost more than an answer (docs/explanation/benchmarks.md).
+ * The handlers that run without the objects of the Fetch standard, which cost more than an answer (docs/explanation/benchmarks.md).
  */
 export interface PathExchanges {
-  /** What answers at a path; undefined where the application does. */
+  /** The handler of a path; undefined if the application answers it. */
   at(path: string): Exchange | undefined;
-  /** Makes the response where one of them threw. */
+  /** Makes the response if a handler threw. */
   readonly failed: (request: HttpRequest, error: unknown) => HttpResponse;
 }
 
-/** What requests are answered with. */
+/** The handlers of requests. */
 export interface RequestHandlers {
   readonly exchanges: PathExchanges | undefined;
   readonly fetch: FetchHandler;
-  /** Called for an error that no response could be made of. */
+  /** Called for an error that could not become a response. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Answers one request. Whatever is thrown on the way becomes a 500, or ends this request alone. */
+/** Answers one request. An exception becomes a 500, or ends this request only. */
 export function answerRequest(request: NodeRequest, handlers: RequestHandlers): void {
   const { exchanges, fetch } = handlers;
   try {

@@ -18,8 +18,8 @@ const SWEEP_INTERVAL = 1000;
 const PROBE_TIMEOUT = 2000;
 
 /**
- * What Node's servers leave open for ever, or count nowhere: how many may connect and ask, sessions that ask nothing (headers that never
- * end look the same), request bodies that never end, responses that nobody takes, streams that are reset again and again.
+ * Limits that Node's servers lack: the number of connections and requests, HTTP/2 sessions without requests (headers that never
+ * end look the same), request bodies that never end, responses that clients do not read, streams that are reset again and again.
  */
 export class ConnectionGuard {
   readonly #limits: ServerLimits;
@@ -52,7 +52,7 @@ export class ConnectionGuard {
     (server as Http2SecureServer).on("session", (session) => this.#started(session));
   }
 
-  /** Ends watching. */
+  /** Stops watching. */
   close(): void {
     clearInterval(this.#sweeper);
   }
@@ -68,7 +68,7 @@ export class ConnectionGuard {
     const { counters, requests } = this.#protection;
     if (!requests.begin()) {
       counters.hit("limits.requestsInFlight");
-      // Nothing was done for it: it may be sent again (RFC 9113 section 8.7).
+      // The gateway has not processed it: the client may send it again (RFC 9113 section 8.7).
       stream.close(NGHTTP2_REFUSED_STREAM);
       return false;
     }
@@ -131,7 +131,7 @@ export class ConnectionGuard {
     held.onReset = () => {
       if (this.#resets.take(bucket) === 0 || session.destroyed) return;
       this.#protection.counters.hit("limits.streamResets");
-      // RFC 9113 section 10.5: who opens streams only to reset them.
+      // RFC 9113 section 10.5: a client that opens streams only to reset them.
       session.goaway(NGHTTP2_ENHANCE_YOUR_CALM);
       letGo(held);
     };
@@ -145,7 +145,7 @@ export class ConnectionGuard {
     };
   }
 
-  /** Ends a connection whose client is gone without Node having seen it: a client that is there answers a PING by itself. */
+  /** Ends a connection whose client disappeared unnoticed by Node: a living client answers a PING by itself. */
   #probe(session: ServerHttp2Session): void {
     const held = this.#bySession.get(session);
     if (held === undefined || held.isProbed) return;
@@ -181,7 +181,7 @@ export class ConnectionGuard {
       const { session, hasAsked, open, activeAt } = held;
       if (open > 0) continue;
       if (session === undefined) {
-        // Node bounds handshakes and HTTP/1.1 itself, unless the client is gone without Node having noticed it.
+        // Node itself limits handshakes and HTTP/1.1, unless the client disappeared unnoticed.
         if (now - activeAt > unseen) held.socket.destroy();
         continue;
       }

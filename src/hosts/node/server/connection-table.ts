@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-/** A TCP connection in a table. */
+/** A TCP connection in the table. */
 export interface TableEntry {
   /** From `keyOf()` when the connection was accepted: a socket that is closed has no addresses. */
   readonly key: string;
@@ -19,8 +19,8 @@ export class ConnectionTable<Entry extends TableEntry> {
   }
 
   /**
-   * Adds a connection. One with the same addresses and ports is destroyed: its client has gone, or it could not connect from there
-   * again. Node notices a reset only while it reads or writes.
+   * Adds a connection and destroys an older one with the same addresses and ports. The older one's client has closed it, or could not
+   * have used the port again; Node notices a reset only while it reads or writes.
    */
   add(entry: Entry): void {
     const stale = this.#entries.get(entry.key);
@@ -33,7 +33,7 @@ export class ConnectionTable<Entry extends TableEntry> {
     return this.#entries.get(keyOf(socket));
   }
 
-  /** Removes a connection, and never a newer one from the same address and port. */
+  /** Removes a connection, but not a newer one with the same address and port. */
   delete(entry: Entry): void {
     if (this.#entries.get(entry.key) === entry) this.#entries.delete(entry.key);
   }

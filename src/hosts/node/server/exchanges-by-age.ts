@@ -8,7 +8,7 @@ const PLACE = Symbol("place");
 
 interface Place {
   readonly exchange: NodeExchange;
-  /** When it began, by `performance.now()`. */
+  /** The time when it began, by `performance.now()`. */
   readonly at: number;
   older: Place | undefined;
   newer: Place | undefined;
@@ -24,7 +24,7 @@ export class ExchangesByAge {
   #oldest: Place | undefined;
   #newest: Place | undefined;
 
-  /** Adds one that begins now; later than all that are there. */
+  /** Adds one that begins now, after all others. */
   begin(exchange: NodeExchange, at: number): void {
     const place: Place = { exchange, at, older: this.#newest, newer: undefined };
     (exchange as Placed)[PLACE] = place;
@@ -33,7 +33,7 @@ export class ExchangesByAge {
     this.#newest = place;
   }
 
-  /** Takes one away, if it is there. */
+  /** Removes one, if it is in the list. */
   end(exchange: NodeExchange): void {
     const place = (exchange as Placed)[PLACE];
     if (place === undefined) return;
@@ -42,12 +42,12 @@ export class ExchangesByAge {
     else place.older.newer = place.newer;
     if (place.newer === undefined) this.#newest = place.older;
     else place.newer.older = place.older;
-    // What is gone must not keep its neighbours alive.
+    // A removed exchange must not keep its neighbours alive.
     place.older = undefined;
     place.newer = undefined;
   }
 
-  /** Takes those away that began before a time, and gives them. */
+  /** Removes and yields those that began before a time. */
   *takeBefore(at: number): Generator<NodeExchange> {
     while (this.#oldest !== undefined && this.#oldest.at < at) {
       const { exchange } = this.#oldest;

@@ -6,12 +6,12 @@ import { BodyCutOff, type NodeRequest } from "./node-request.ts";
 /** Answers requests of the Fetch standard. */
 export type FetchHandler = (request: Request, client: Client) => Response | Promise<Response>;
 
-/** The Fetch standard forbids these methods, or makes them upper case: then they would be other methods (RFC 9110 section 9.1). */
+/** The Fetch standard forbids these methods, or changes them to upper case, which makes them other methods (RFC 9110 section 9.1). */
 const NOT_FETCHED = /^(?:connect|trace|track)$/i;
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 const NORMALIZED = /^(?:delete|get|head|options|patch|post|put)$/i;
 
-/** Answers a request by a handler in terms of the Fetch standard. */
+/** Answers a request with a handler of the Fetch standard. */
 export async function answerByFetch(request: NodeRequest, fetch: FetchHandler): Promise<HttpResponse> {
   const { method, client } = request;
   if (NOT_FETCHED.test(method) || (NORMALIZED.test(method) && method !== method.toUpperCase()))
@@ -41,8 +41,8 @@ export function refusal(
 }
 
 /**
- * RFC 9110 section 7.1; undefined where the parts make no URL, or the host is more than a host and a port. A client of HTTP/1.0
- * need not name the host, and an empty one is valid (RFC 9112 section 3.2).
+ * RFC 9110 section 7.1; undefined if the parts are not a URL, or the host is more than a host and a port. A client of HTTP/1.0
+ * need not name the host, and an empty host is valid (RFC 9112 section 3.2).
  */
 function urlOf({ scheme, host, url }: NodeRequest): string | undefined {
   const base = URL.parse(`${scheme}://${host === "" ? "localhost" : host}`);
@@ -62,7 +62,7 @@ function toRequest(request: NodeRequest, url: string): Request {
   return new Request(url, { method, headers, body, duplex: "half" } as RequestInit);
 }
 
-/** The body; who cancels it gets no more of it, but the connection goes on. */
+/** The body. Cancelling it stops reading, but the connection continues. */
 function bodyStream(parts: Readable): ReadableStream<Uint8Array> {
   let end = () => {};
   return new ReadableStream<Uint8Array>({

@@ -16,15 +16,16 @@ import type { HttpResponse } from "../../../http/exchange/exchange.ts";
 import { type ServerTls, secureContext } from "../tls/tls.ts";
 import { answerRequest, type RequestHandlers } from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
-import { DeclinedUpgrades } from "./declined-upgrade.ts";
 import { refusal } from "./fetch-request.ts";
-import { Http1Request } from "./http1-request.ts";
+import { DeclinedUpgrades } from "./http1/declined-upgrades.ts";
+import { Http1Request } from "./http1/http1-request.ts";
+import { PipelinedRequests } from "./http1/pipelined-requests.ts";
 import { Http2Request } from "./http2-request.ts";
 import { beyondHeaders, hasTwoHosts } from "./request-checks.ts";
 import { takeFailures } from "./server-failures.ts";
 import type { ServerProtection } from "./server-protection.ts";
 
-/** What a server is made of. */
+/** The parts of a server. */
 export interface GuardedServerParts {
   readonly tls: ServerTls | undefined;
   readonly limits: ServerLimits;
@@ -57,13 +58,13 @@ export function createGuardedServer(parts: GuardedServerParts): HttpServer | Htt
           ...http1,
           allowHTTP1: true,
           ...secureContext(tls),
-          // Anybody may ask; what needs a certificate looks whether there is one.
+          // Clients without a certificate are accepted; handlers that need one check it.
           requestCert: tls.clientCa !== undefined,
           rejectUnauthorized: false,
           handshakeTimeout: limits.handshakeSeconds * 1000,
           maxSessionInvalidFrames: 100,
           maxSessionRejectedStreams: 100,
-          // What is beyond these Node resets without a word; what is beyond ours is refused, and counted.
+          // Node resets requests above these limits silently; the gateway rejects and counts those above its own.
           maxHeaderListPairs: 2 * limits.headerFields,
           streamResetBurst: 10_000 + 10 * limits.streamResets,
           streamResetRate: 1000 + 10 * limits.streamResetsPerSecond,
@@ -73,7 +74,7 @@ export function createGuardedServer(parts: GuardedServerParts): HttpServer | Htt
             enablePush: false,
           },
         });
-  // What is beyond this is left out without a word, or refused, as the version of Node has it.
+  // Depending on its version, Node silently drops fields above this limit, or rejects the request.
   (server as HttpServer).maxHeadersCount = 2 * limits.headerFields;
   guard.watch(server);
   takeFailures(server, protection.errors, protection.counters);
@@ -86,8 +87,8 @@ export function createGuardedServer(parts: GuardedServerParts): HttpServer | Htt
 }
 
 /**
- * Node hands what a TLS connection decrypted to its HTTP/1.1 parser even while many pipelined requests have paused it, and the parser
- * takes that for an error. With a listener for `data` the parts go through the socket, which waits.
+ * Node passes decrypted bytes to its HTTP/1.1 parser even while many pipelined requests have paused it, which the parser
+ * reports as an error. With a listener for `data` the bytes go through the socket, which waits.
  */
 function readInTurns(socket: TLSSocket): void {
   if (socket.alpnProtocol !== "h2") socket.on("data", () => {});
@@ -112,10 +113,14 @@ function answerMessages(
     counters.hit(beyond);
     return refusal(431, "there are too many header fields, or they are too long", CLOSE);
   };
-  const answer = (incoming: IncomingMessage, outgoing: ServerResponse, refused?: HttpResponse): void => {
+  const pipelined = new PipelinedRequests();
+  const take = (incoming: IncomingMessage, outgoing: ServerResponse, refused?: HttpResponse): void => {
     incoming.on("error", failed);
     outgoing.on("error", failed);
     upgrades.began(outgoing, incoming);
+    pipelined.add(incoming.socket, outgoing, () => answer(incoming, outgoing, refused));
+  };
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse, refused?: HttpResponse): void => {
     try {
       const request = new Http1Request(incoming, outgoing);
       const response = refuse(incoming, outgoing) ?? refused;
@@ -126,8 +131,8 @@ function answerMessages(
       incoming.socket.destroy();
     }
   };
-  server.on("request", (incoming, outgoing) => answer(incoming, outgoing));
-  server.on("checkExpectation", (incoming, outgoing) => answer(incoming, outgoing, UNMET_EXPECTATION));
+  server.on("request", (incoming, outgoing) => take(incoming, outgoing));
+  server.on("checkExpectation", (incoming, outgoing) => take(incoming, outgoing, UNMET_EXPECTATION));
 }
 
 /** Answers requests over HTTP/2, without the request and response objects that Node makes for listeners of `request`. */

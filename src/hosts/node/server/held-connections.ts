@@ -4,14 +4,14 @@ import type { LimitCounters } from "../../../limits/limit-counters.ts";
 import { ConnectionTable, keyOf, type TableEntry } from "./connection-table.ts";
 import type { ClientConnections } from "./server-protection.ts";
 
-/** A TCP connection, with what is known of it. Times by `performance.now()`. */
+/** A TCP connection and its state. Times are by `performance.now()`. */
 export interface HeldConnection extends TableEntry {
   /** Undefined for a client without limits. */
   readonly client: string | undefined;
-  /** When it was last asked; before that, when it came or began to speak HTTP/2. */
+  /** The time of its last request; before that, of its start or of the start of HTTP/2. */
   activeAt: number;
   hasAsked: boolean;
-  /** Requests that are not over. */
+  /** Requests in progress. */
   open: number;
   session: ServerHttp2Session | undefined;
   /** Whether the client was sent a PING and has not answered it. */
@@ -22,24 +22,24 @@ export interface HeldConnection extends TableEntry {
   onStreamClose: (this: ServerHttp2Stream) => void;
 }
 
-/** What admitting works with. */
+/** The limits on connections. */
 export interface HeldConnectionsParts {
-  /** All connections together. */
+  /** Of all clients together. */
   readonly connections: number;
   readonly idleSeconds: number;
   readonly clients: ClientConnections | undefined;
   readonly counters: LimitCounters;
 }
 
-/** Who has never asked for so long, in milliseconds, goes before who has: until then it may be in its handshake. */
+/** After this time without a request, in milliseconds, a new connection is closed before idle ones: until then it may be in its handshake. */
 const HANDSHAKE_GRACE = 1000;
 
-/** How long a GOAWAY may take to leave, in milliseconds. */
+/** The longest time to send a GOAWAY, in milliseconds. */
 const GOAWAY_TIMEOUT = 1000;
 
 /**
- * The connections of one server. Where there is no place for one more, neither in all nor for that client, one that has never asked goes, then the one
- * that has been idle for longest, else the new one: strangers who hold connections open keep nobody out, and nobody who waits for an answer loses it.
+ * The connections of one server. At a limit, of all connections or of one client, it closes one that never had a request, else the longest
+ * idle one, else the new one. So idle connections keep no client out, and no client loses an answer that it waits for.
  */
 export class HeldConnections {
   readonly #parts: HeldConnectionsParts;
@@ -50,13 +50,13 @@ export class HeldConnections {
     this.#parts = parts;
   }
 
-  /** Takes in a connection that was just accepted; undefined where it was cut off. */
+  /** Adds a connection that was just accepted; undefined if it was cut off. */
   admit(socket: Socket): HeldConnection | undefined {
     const { connections, clients, counters } = this.#parts;
     const address = socket.remoteAddress;
-    // It has gone already.
+    // It has closed already.
     if (address === undefined) return void socket.destroy();
-    // It comes again after an upgrade that was declined.
+    // It arrives again after a declined upgrade.
     const known = this.#held.of(socket);
     if (known?.socket === socket) return known;
     const client = clients?.networks.of(address);
@@ -127,20 +127,20 @@ export class HeldConnections {
     }
     if (idlest === undefined) return false;
     letGo(idlest);
-    // Its place is free at once; the socket closes later.
+    // It no longer counts; the socket closes later.
     this.#release(idlest);
     return true;
   }
 }
 
-/** Lets go of a connection, with a GOAWAY where it speaks HTTP/2. */
+/** Closes a connection, over HTTP/2 with a GOAWAY. */
 export function letGo({ session, socket }: HeldConnection): void {
   if (session === undefined || session.destroyed) {
     socket.destroy();
     return;
   }
   session.destroy();
-  // Node first waits for a write to end, which it never does where the client is gone.
+  // Node first waits for the end of a write, which never comes if the client disappeared.
   setTimeout(() => socket.destroy(), GOAWAY_TIMEOUT).unref();
 }
 

@@ -26,7 +26,7 @@ export class Http2Request implements NodeRequest {
     this.#headers = headers;
   }
 
-  /** RFC 9113 section 8.3.1: `:authority`, or a Host field in its place. */
+  /** RFC 9113 section 8.3.1: `:authority`, or else the Host field. */
   get host(): string {
     return this.#headers[":authority"] ?? this.#headers.host ?? "";
   }
@@ -59,7 +59,7 @@ export class Http2Request implements NodeRequest {
       stream.end(body);
     }
     if (!stream.endAfterHeaders && !this.#isRead)
-      // RFC 9113 section 8.1: the response is complete, and the rest of the request is not wanted.
+      // RFC 9113 section 8.1: the response is complete, and the rest of the request is not needed.
       dropBody(stream, (whole) => whole || stream.close(constants.NGHTTP2_NO_ERROR));
   }
 
@@ -68,7 +68,7 @@ export class Http2Request implements NodeRequest {
   }
 }
 
-/** Header fields are shared by answers that have the same ones: so is the form in which a stream takes them. */
+/** Answers share equal header fields, and so also the form in which a stream takes them. */
 const shared = new WeakMap<Readonly<Record<string, string>>, OutgoingHttpHeaders>();
 
 function fieldsOf(status: number, headers: Readonly<Record<string, string>>): OutgoingHttpHeaders {

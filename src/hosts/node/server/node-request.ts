@@ -2,38 +2,38 @@ import type { Readable } from "node:stream";
 import type { HttpRequest, HttpResponse } from "../../../http/exchange/exchange.ts";
 import type { NodeClient } from "../access/node-client.ts";
 
-/** A request that Node's server received, and the one way to answer it. Implemented for HTTP/1.1 and for HTTP/2. */
+/** A request that Node's server received, and the only way to answer it. Implemented for HTTP/1.1 and for HTTP/2. */
 export interface NodeRequest extends HttpRequest {
   readonly client: NodeClient;
   readonly scheme: "http" | "https";
-  /** Header fields in the order in which they came: names and values in turn. */
+  /** Header fields in their order: names and values in turn. */
   readonly rawHeaders: readonly string[];
   /** The body in parts. */
   readonly parts: Readable;
   /**
-   * Sends the response. What the client still sends of the request's body is read and dropped up to a bound: clients that write a
+   * Sends the response. The rest of the request's body is read and dropped up to a bound: clients that write a
    * whole body before they read would otherwise never see an early answer.
-   * @throws {Error} where a response was sent already, or Node does not accept its header fields
+   * @throws {Error} if a response was sent already, or Node rejects its header fields
    */
   respond(response: HttpResponse): void;
   /** Ends the request without a response: resets the HTTP/2 stream, closes the HTTP/1.1 connection. */
   abort(): void;
 }
 
-/** The client did not send the whole body: no failure of the gateway. */
+/** The client did not send the whole body. This is not a failure of the gateway. */
 export class BodyCutOff extends Error {
   constructor() {
     super("the body ended before it was complete");
   }
 }
 
-/** The most bytes that are read and dropped of a body that nobody wanted; the time is bounded by `limits.requestSeconds`. */
+/** The most bytes of an unused body that are read and dropped; `limits.requestSeconds` limits the time. */
 const MOST_DROPPED_BYTES = 64 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /**
  * Reads a body; resolves with undefined once it is longer than `most` bytes.
- * @param length the body ends after so many bytes, where that is known: nothing waits for its end then
+ * @param length the body's length in bytes, if it is known: then the reader does not wait for the end of the stream
  * @throws {BodyCutOff}
  */
 export function readBody(
@@ -77,7 +77,7 @@ export function readBody(
   });
 }
 
-/** Reads the rest of a body and drops it. @param done called once: at its end with true, beyond the bound with false */
+/** Reads the rest of a body and drops it. @param done called once: with true at its end, with false above the limit */
 export function dropBody(parts: Readable, done: (whole: boolean) => void): void {
   let dropped = 0;
   const end = (whole: boolean) => {
@@ -91,7 +91,7 @@ export function dropBody(parts: Readable, done: (whole: boolean) => void): void 
     dropped += part.length;
     if (dropped > MOST_DROPPED_BYTES) end(false);
   };
-  // Whoever read before got enough.
+  // An earlier reader got enough.
   parts.removeAllListeners("data");
   parts.on("data", count);
   parts.on("end", ended);

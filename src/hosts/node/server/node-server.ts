@@ -13,39 +13,39 @@ import type { FetchHandler } from "./fetch-request.ts";
 import { createGuardedServer } from "./guarded-server.ts";
 import type { ServerProtection } from "./server-protection.ts";
 
-/** What a Node server is started with. */
+/** The settings of a Node server. */
 export interface NodeServerOptions {
   readonly listen: ListenAddress;
   /** TLS with HTTP/2 and HTTP/1.1; without it HTTP/1.1 in clear, for a proxy in front. */
   readonly tls: ServerTls | undefined;
   readonly fetch: FetchHandler;
-  /** What is answered without `fetch`. */
+  /** The handlers that run without `fetch`. */
   readonly exchanges?: PathExchanges;
-  /** Called for an error that no response could be made of. Default: it is ignored. */
+  /** Called for an error that could not become a response. Default: it is ignored. */
   readonly onError?: (error: unknown) => void;
   readonly limits: ServerLimits;
-  /** Default: counts for itself, and tells no clients apart. */
+  /** Default: counters of its own, and no limits per client. */
   readonly protection?: ServerProtection;
 }
 
-/** A server that listens. */
+/** A running server. */
 export interface NodeServer {
   readonly address: Pick<AddressInfo, "port">;
-  /** Takes other certificates for new connections. Whether clients are asked for one stays as it was. */
+  /** Uses other certificates for new connections. It does not change whether clients are asked for one. */
   renew(tls: ServerTls): void;
-  /** Stops accepting, lets requests that run finish, and cuts off what is left after `grace` milliseconds. */
+  /** Stops accepting, finishes requests in progress, and cuts off the rest after `grace` milliseconds. */
   stop(grace: number): Promise<void>;
 }
 
 /**
  * Starts a server.
- * @throws {UsageError} where the address cannot be listened on
+ * @throws {UsageError} if it cannot listen on the address
  */
 export type StartServer = (options: NodeServerOptions) => Promise<NodeServer>;
 
 /**
- * Starts a server. `localhost` is both of its addresses, since clients differ in which they try.
- * @throws {UsageError} where the address cannot be listened on
+ * Starts a server. For `localhost` it listens on both addresses, since clients differ in which one they try.
+ * @throws {UsageError} if it cannot listen on the address
  */
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
   // After objects survive for a while (a snapshot that loads), V8 allocates later ones from the same places in the old

@@ -3,7 +3,7 @@ import type { Limit } from "../../../limits/limit-counters.ts";
 
 type HeaderLimits = Pick<ServerLimits, "headerBytes" | "headerFields">;
 
-/** Which limit the header fields of a request are beyond. `rawHeaders` has names and values in turn. */
+/** The limit that a request's header fields exceed. `rawHeaders` has names and values in turn. */
 export function beyondHeaders(limits: HeaderLimits, rawHeaders: readonly string[]): Limit | undefined {
   if (rawHeaders.length > 2 * limits.headerFields) return "limits.headerFields";
   let bytes = 0;
@@ -11,7 +11,7 @@ export function beyondHeaders(limits: HeaderLimits, rawHeaders: readonly string[
   return bytes > limits.headerBytes ? "limits.headerBytes" : undefined;
 }
 
-/** RFC 9112 section 3.2: a request with two Host fields is answered with 400; Node's parser takes it. */
+/** RFC 9112 section 3.2: a request with two Host fields gets 400; Node's parser accepts it. */
 export function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -4,20 +4,20 @@ import type { ConnectionErrors } from "../../../limits/connection-errors.ts";
 import type { LimitCounters } from "../../../limits/limit-counters.ts";
 import type { RequestsInFlight } from "../../../limits/load.ts";
 
-/** How many connections each client may have. */
+/** The limits on the connections of each client. */
 export interface ClientConnections {
   readonly networks: ClientNetworks;
-  /** At the same time; 0 for any number. */
+  /** Open connections; 0 for any number. */
   readonly connections: number;
-  /** New ones. */
+  /** New connections. */
   readonly rate: ClientRate;
 }
 
-/** What a server counts by, beside its own limits. */
+/** The counters and limits that a server shares with others. */
 export interface ServerProtection {
   readonly counters: LimitCounters;
   readonly errors: ConnectionErrors;
   readonly requests: RequestsInFlight;
-  /** Undefined: clients are not told apart. */
+  /** Undefined: no limits per client. */
   readonly clients: ClientConnections | undefined;
 }

@@ -3,19 +3,19 @@ import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/values/usage-error.ts";
 import { isCertificateFor, keepSelfSigned, readCertificates, readIdentity, type ServerTls } from "./tls.ts";
 
-/** Where a server's certificate, and those of the authorities that it trusts clients by, come from, now and later. */
+/** The source of a server's certificates, which may change while it runs. */
 export interface TlsSource {
-  /** What is served: that of the start, until `refresh` finds another. */
+  /** The certificates in use: those of the start, until `refresh` finds others. */
   readonly tls: ServerTls;
-  /** The certificate's file where it is self-signed, for clients to trust. */
+  /** The file of a self-signed certificate, which clients need in order to trust it. */
   readonly selfSignedFile: string | undefined;
-  /** The certificates where they are others than the last ones. @throws {UsageError} where they cannot be read */
+  /** The certificates if they changed; undefined if not. @throws {UsageError} if they cannot be read */
   refresh(): Promise<ServerTls | undefined>;
 }
 
 /**
- * The source that the config asks for; undefined without TLS.
- * @throws {UsageError} where certificates cannot be read, or the one given is not for the designated resolver's name
+ * The source that the config names; undefined without TLS.
+ * @throws {UsageError} if certificates cannot be read, or the server's does not name the designated resolver
  */
 export async function openTlsSource(
   config: Pick<ServeConfig, "tls" | "stateDirectory" | "dns" | "dot" | "ddr" | "access">,

@@ -12,27 +12,27 @@ export interface TlsIdentity {
   readonly key: string;
 }
 
-/** What a server speaks TLS with. */
+/** The certificates of a server. */
 export interface ServerTls extends TlsIdentity {
-  /** Certificates in PEM of the authorities that clients are trusted by; undefined where clients are not asked for a certificate. */
+  /** Certificates in PEM of the authorities that issue client certificates; undefined if clients are not asked for one. */
   readonly clientCa?: string;
 }
 
-/** What a server's TLS is set up with: TLS 1.2 and 1.3. */
+/** The TLS options of a server: TLS 1.2 and 1.3. */
 export function secureContext({ cert, key, clientCa }: ServerTls): SecureContextOptions {
   return { cert, key, minVersion: "TLSv1.2", ...(clientCa !== undefined && { ca: clientCa }) };
 }
 
 const DAY = 86_400_000;
-/** Apple's systems refuse server certificates that are valid for longer than 825 days. */
+/** Apple's systems reject server certificates that are valid for longer than 825 days. */
 const VALID_DAYS = 397;
 const RENEW_BEFORE_DAYS = 30;
 
 /**
- * The self-signed certificate of a state folder: made when there is none, or when the one that is
- * there ends within 30 days or does not name `host`.
+ * The self-signed certificate of a state folder. A new one is made if there is none, if it expires
+ * within 30 days, or if it does not name `host`.
  * @param now Unix milliseconds
- * @param alsoNamed further names and addresses that it is for
+ * @param alsoNamed further names and addresses in the certificate
  */
 export async function keepSelfSigned(
   stateDirectory: string,
@@ -47,7 +47,7 @@ export async function keepSelfSigned(
   const kept = await readIdentity(certificateFile, keyFile).catch(() => undefined);
   if (kept !== undefined && isUsable(kept, named, now)) return { ...kept, certificateFile };
   const made = await makeSelfSigned(named, now);
-  // Made absolute first: below a working directory that was deleted, mkdir would try for ever.
+  // An absolute path: below a deleted working directory mkdir would try for ever.
   await mkdir(resolve(directory), { recursive: true, mode: 0o700 });
   await replaceFile(keyFile, made.key, 0o600);
   await replaceFile(certificateFile, made.cert, 0o644);
@@ -56,7 +56,7 @@ export async function keepSelfSigned(
 
 /**
  * Reads a certificate chain and its key.
- * @throws {UsageError} naming the file that cannot be read, or that does not fit the other
+ * @throws {UsageError} with the file that cannot be read, or that does not match the other file
  */
 export async function readIdentity(certificateFile: string, keyFile: string): Promise<TlsIdentity> {
   const [cert, key] = await Promise.all([readPem(certificateFile), readPem(keyFile)]);
@@ -75,9 +75,9 @@ export async function readIdentity(certificateFile: string, keyFile: string): Pr
 }
 
 /**
- * Reads the certificates of a PEM file, whatever stands around them.
- * @returns them alone, a line break between each two
- * @throws {UsageError} where the file cannot be read, holds none, or one that is damaged
+ * Reads the certificates of a PEM file and ignores other text.
+ * @returns the certificates only, separated by line breaks
+ * @throws {UsageError} if the file cannot be read, has no certificate, or a damaged one
  */
 export async function readCertificates(file: string): Promise<string> {
   const text = await readPem(file);
@@ -127,7 +127,7 @@ async function makeSelfSigned(named: readonly string[], now: number): Promise<Tl
     notBeforeDate: new Date(now - DAY),
     notAfterDate: new Date(now + VALID_DAYS * DAY),
     extensions: [
-      // Firefox refuses a CA certificate as a server's own.
+      // Firefox rejects a CA certificate as a server's own.
       { name: "basicConstraints", cA: false, critical: true },
       { name: "keyUsage", digitalSignature: true, critical: true },
       { name: "extKeyUsage", serverAuth: true },

@@ -77,6 +77,8 @@ describe("clients that do not read their answers", () => {
   });
 
   test("HTTP/1.1 connections whose client does not read are closed", async () => {
+    // What the first pages load and compile is no growth by this client.
+    for (let page = 0; page < 100; page++) await clear.http("/setup");
     const memory = new MemoryWatch(clear.process.pid);
     const socket = await openTcp(Number(new URL(clear.url).port));
     socket.pause();
@@ -88,7 +90,7 @@ describe("clients that do not read their answers", () => {
     const pulse = setInterval(() => socket.writable && socket.write("\r\n"), 100);
     await gone.finally(() => clearInterval(pulse));
     expect((await clear.http("/healthz")).status).toBe(200);
-    // What is read at once, 64 KiB, holds 1,600 such requests, each for a page of tens of kilobytes.
-    expect(memory.stop()).toBeLessThan(4 * MOST_GROWTH_MEBIBYTES);
+    // What is read at once, 64 KiB, holds 1,600 such requests, but 16 pages of tens of kilobytes wait at most.
+    expect(memory.stop()).toBeLessThan(2 * MOST_GROWTH_MEBIBYTES);
   });
 });

@@ -3,13 +3,13 @@ import type { Socket } from "node:net";
 
 /**
  * Declines every upgrade to another protocol, as a server may (RFC 9110 section 7.8): such a request is answered like any other one.
- * Node's parser stops behind it and drops what came along in the same read, so the connection starts anew with the request as it
- * was, but for its Upgrade field.
+ * Node's parser stops after it and drops the rest of the same read, so the connection starts anew with the same request
+ * without its Upgrade field.
  */
 export class DeclinedUpgrades {
   readonly #latest = new WeakMap<Socket, ServerResponse>();
 
-  /** @param entry the event by which the server takes a connection in: `connection`, or `secureConnection` over TLS */
+  /** @param entry the event by which the server gets a connection: `connection`, or `secureConnection` over TLS */
   watch(server: HttpServer, entry: "connection" | "secureConnection"): void {
     server.on("upgrade", (incoming: IncomingMessage, stream, head: Buffer) => {
       const socket = stream as Socket;
@@ -17,7 +17,7 @@ export class DeclinedUpgrades {
         if (socket.destroyed) return;
         socket.unshift(Buffer.concat([headOf(incoming), head]));
         server.emit(entry, socket);
-        // What was put back is in the socket's own buffer, where Node's parser reads only along with a listener.
+        // The returned bytes are in the socket's own buffer, which Node's parser reads only if there is a listener.
         socket.on("data", () => {});
       };
       const before = this.#latest.get(socket);
@@ -26,7 +26,7 @@ export class DeclinedUpgrades {
     });
   }
 
-  /** Notes a response that earlier requests of its connection go before. */
+  /** Records a response that has to wait for earlier requests of its connection. */
   began(outgoing: ServerResponse, { socket }: IncomingMessage): void {
     this.#latest.set(socket, outgoing);
   }

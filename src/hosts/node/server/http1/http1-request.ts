@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { HttpResponse } from "../../../http/exchange/exchange.ts";
-import { NodeClient } from "../access/node-client.ts";
-import { dropBody, fieldOf, type NodeRequest, readBody } from "./node-request.ts";
+import type { HttpResponse } from "../../../../http/exchange/exchange.ts";
+import { NodeClient } from "../../access/node-client.ts";
+import { dropBody, fieldOf, type NodeRequest, readBody } from "../node-request.ts";
 
 /** A request over HTTP/1.1. */
 export class Http1Request implements NodeRequest {
@@ -25,7 +25,7 @@ export class Http1Request implements NodeRequest {
     return this.parts.rawHeaders;
   }
 
-  /** RFC 9112 section 3.2.2: the target's, where it has one; the Host field does not count then. */
+  /** RFC 9112 section 3.2.2: the host in the request target; the Host field counts only if the target has none. */
   get host(): string {
     const target = this.url.startsWith("/") ? null : URL.parse(this.url);
     return target === null ? (this.parts.headers.host ?? "") : target.host;

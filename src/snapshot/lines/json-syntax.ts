@@ -1,20 +1,23 @@
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
-/** Follows the shape of a JSON text in UTF-8 octets, part by part; of other texts it says something that is at least as much. */
+/** Follows the shape of a JSON text in UTF-8, part by part. For any other text each number is at least what a parser would meet. */
 export class JsonShape {
   /** The deepest level so far. */
   deepest = 0;
   /** Members and elements so far, about: commas, and what stands first in an object or an array. */
   values = 0;
+  /** Members of objects so far: colons outside of strings. */
+  members = 0;
   #depth = 0;
   #inString = false;
   #escaped = false;
 
   /** Takes the next part. */
   feed(part: Uint8Array): void {
-    let { deepest, values } = this;
+    let { deepest, values, members } = this;
     let depth = this.#depth;
     let inString = this.#inString;
     let escaped = this.#escaped;
@@ -26,6 +29,7 @@ export class JsonShape {
         else if (octet === QUOTE) inString = false;
       } else if (octet === QUOTE) inString = true;
       else if (octet === COMMA) values++;
+      else if (octet === COLON) members++;
       // "[" and "{" differ in one bit, and so do "]" and "}".
       else if ((octet | 0x20) === 0x7b) {
         values++;
@@ -34,6 +38,7 @@ export class JsonShape {
     }
     this.deepest = deepest;
     this.values = values;
+    this.members = members;
     this.#depth = depth;
     this.#inString = inString;
     this.#escaped = escaped;
@@ -46,10 +51,12 @@ const STRING = /"[ !#-[\]-\u{10ffff}]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[
 const SCALAR = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w.+-])/y;
 
 /**
- * Where a text that is no JSON (RFC 8259) stops being it: the offset of the first token that does not
- * fit. The text's nesting must be bounded.
+ * The offset of the first token that does not fit the grammar of JSON (RFC 8259); the text's length if all fit. The
+ * text's nesting must be bounded.
+ * @param onMember called with the name of each member and its object's number
  */
-export function findJsonError(text: string): number {
+export function findJsonError(text: string, onMember?: (name: string, object: number) => void): number {
+  let objects = 0;
   let at = 0;
   const take = (token: RegExp): boolean => {
     token.lastIndex = at;
@@ -69,17 +76,35 @@ export function findJsonError(text: string): number {
     while (takeCharacter(","));
     return takeCharacter(end);
   };
-  const takeMember = (): boolean => {
+  const takeMember = (object: number): boolean => {
     take(SPACE);
-    return take(STRING) && takeCharacter(":") && takeValue();
+    const start = at;
+    if (!take(STRING)) return false;
+    onMember?.(JSON.parse(text.slice(start, at)), object);
+    return takeCharacter(":") && takeValue();
   };
   const takeValue = (): boolean => {
-    if (takeCharacter("{")) return takeList("}", takeMember);
+    if (takeCharacter("{")) {
+      const object = objects++;
+      return takeList("}", () => takeMember(object));
+    }
     if (takeCharacter("[")) return takeList("]", takeValue);
     return take(STRING) || take(SCALAR);
   };
   if (takeValue()) take(SPACE);
   return at;
+}
+
+/** The first name that two members of one object have; undefined if there is none. */
+export function findDuplicateMember(text: string): string | undefined {
+  const names = new Map<number, Set<string>>();
+  let duplicate: string | undefined;
+  findJsonError(text, (name, object) => {
+    const known = names.get(object) ?? new Set();
+    if (known.has(name)) duplicate ??= name;
+    names.set(object, known.add(name));
+  });
+  return duplicate;
 }
 
 /** The line and column (both from 1) of an offset in a text. */

@@ -1,7 +1,7 @@
 import type { Packet } from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { continueAlias, queryForTarget } from "../../src/forward/continue-alias.ts";
+import { appendTarget, queryForTarget } from "../../src/forward/cname-target.ts";
 import { LocalZones } from "../../src/forward/locally-served.ts";
 import { Outside, type OutsidePolicy } from "../../src/forward/outside.ts";
 import { readForwardable } from "../../src/forward/stubs/stub-match.ts";
@@ -226,7 +226,7 @@ describe("records behind an alias", () => {
     ],
     ["TXT", record(16, [2, 0xc0, 12]), { data: [Buffer.from([0xc0, 12])] }],
   ])("of type %s are written out", (type, octets, expected) => {
-    const answer = continueAlias(message, query, given, rest([octets]))!;
+    const answer = appendTarget(message, query, given, rest([octets]))!;
     expect(decoded(answer.bytes).answers).toMatchObject([
       { type: "CNAME" },
       { type, name: "c.d", ttl: 7, ...expected },
@@ -240,7 +240,7 @@ describe("records behind an alias", () => {
     ["a name that runs over its data", record(5, [3, 97])],
     ["a name that is not there", record(15, [0, 10])],
   ])("with %s are not copied", (_, octets) => {
-    expect(continueAlias(message, query, given, rest([octets]))).toBeUndefined();
+    expect(appendTarget(message, query, given, rest([octets]))).toBeUndefined();
   });
 
   it("whatever they are, are copied whole or not at all", () => {
@@ -259,7 +259,7 @@ describe("records behind an alias", () => {
       fc.property(damage, (changes) => {
         const bytes = Uint8Array.from(whole);
         for (const [at, octet] of changes) bytes[at] = octet;
-        const answer = continueAlias(message, query, given, { bytes, outcome: "answer", freshness: 5 });
+        const answer = appendTarget(message, query, given, { bytes, outcome: "answer", freshness: 5 });
         if (answer === undefined) return;
         expect([answer.bytes[7], answer.bytes[9]]).toEqual([3, 1]);
       }),

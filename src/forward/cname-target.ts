@@ -7,10 +7,10 @@ import { withRecursion } from "./cached-answer.ts";
 import { NAMES_IN_DATA } from "./scrub/record-copier.ts";
 import { readExtendedError } from "./upstreams/upstream-answer.ts";
 
-/** The name that is being written in full; used again, since writing it is synchronous. */
+/** The current name, uncompressed. The buffer is reused, since writing a name is synchronous. */
 const expanded = new Uint8Array(MAX_NAME_BYTES);
 
-/** The query of a client, about the name in wire form that an alias leads to. */
+/** A client's query with another name: the target of a CNAME record, in wire form. */
 export function queryForTarget(message: Uint8Array, query: Query, target: Uint8Array): Uint8Array {
   const opt = message.subarray(query.questionEnd);
   const asked = new Uint8Array(HEADER_BYTES + target.length + 4 + opt.length);
@@ -21,12 +21,12 @@ export function queryForTarget(message: Uint8Array, query: Query, target: Uint8A
 }
 
 /**
- * Puts what an alias leads to behind it (RFC 1034 section 5.3.3), with the response code of the last name (RFC 6604 section 3). Undefined where
- * the records cannot be copied.
- * @param message the client's query, which `given` answers up to the alias
- * @param rest the answer about the alias's target
+ * Appends the answer for a CNAME target to the CNAME record (RFC 1034 section 5.3.3), with the response code of the last name (RFC 6604
+ * section 3). Undefined if the records cannot be copied.
+ * @param message the client's query, which `given` answers up to the CNAME record
+ * @param rest the answer for the target
  */
-export function continueAlias(
+export function appendTarget(
   message: Uint8Array,
   query: Query,
   given: Answer,
@@ -63,15 +63,15 @@ function recordsEnd(bytes: Uint8Array, start: number, count: number): number {
   return position;
 }
 
-/** The info code of the Extended DNS Error in the OPT record that is there, or -1. */
+/** The info code of the Extended DNS Error in the OPT record at `start`, or -1. */
 function extendedErrorOf(bytes: Uint8Array, start: number): number {
   const opt = readRecord(bytes, start);
   return opt?.type === RecordType.OPT ? readExtendedError(bytes, opt) : -1;
 }
 
-/** Copies a record to another place: names in it are written out, since what they point to is not there. False where it has no room or is malformed. */
+/** Copies a record into another message, with its names uncompressed. False if there is no room, or if it is malformed. */
 function copyRecord(writer: MessageWriter, bytes: Uint8Array, record: RecordPlace): boolean {
-  // Names that are written out take more than they did.
+  // Uncompressed names are longer.
   if (writer.position + (record.end - record.start) + 3 * MAX_NAME_BYTES > writer.limit) return false;
   if (expandName(writer, bytes, record.start) < 0) return false;
   writer.write16(record.type);
@@ -93,7 +93,7 @@ function copyRecord(writer: MessageWriter, bytes: Uint8Array, record: RecordPlac
   return true;
 }
 
-/** Writes a possibly compressed name in full. @returns the offset behind it where it was read, or -1 where it is malformed */
+/** Writes a possibly compressed name uncompressed. @returns the offset after it in the source, or -1 if it is malformed */
 function expandName(writer: MessageWriter, bytes: Uint8Array, start: number): number {
   const end = readName(bytes, start, expanded);
   if (end >= 0) writer.writeOctets(expanded, 0, readName(expanded, 0));

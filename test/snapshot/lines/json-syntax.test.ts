@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findJsonError, JsonShape, lineAndColumn } from "../../../src/http/push/json-syntax.ts";
+import { findJsonError, JsonShape, lineAndColumn } from "../../../src/snapshot/lines/json-syntax.ts";
 
 function isJson(text: string): boolean {
   try {

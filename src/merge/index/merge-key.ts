@@ -1,0 +1,75 @@
+import type { AddressSource } from "../addresses.ts";
+import type { ClusterFinding, ClustersetService, Conflict } from "../clusterset.ts";
+import type { Contribution } from "../declaration.ts";
+import type { Grants } from "../grants.ts";
+import { PINNED, type PinTable } from "../pins.ts";
+import { mergeService } from "../service.ts";
+import { nameOf, namespaceOf } from "../service-key.ts";
+import type { VisibleIndex } from "./visible-index.ts";
+
+/** What services are merged by. */
+export interface MergeRules {
+  readonly outsideOrder: readonly AddressSource[];
+  readonly grants: Grants | undefined;
+  readonly pins: PinTable;
+}
+
+/** What there is to say of the objects of one namespaced name; `service` is undefined where no cluster has a part in it that counts. */
+export interface MergedKey {
+  readonly service: ClustersetService | undefined;
+  readonly conflicts: readonly Conflict[];
+  readonly findings: readonly ClusterFinding[];
+}
+
+/**
+ * Merges what clusters contribute to one service. What a cluster still holds under a namespace that it does not have is gone with the
+ * namespace (KEP-1645, Terminology); what it may not export is left out.
+ */
+export function mergeKey(
+  index: VisibleIndex,
+  key: string,
+  { outsideOrder, grants, pins }: MergeRules,
+  withAbsent: boolean,
+): MergedKey {
+  const service = { namespace: namespaceOf(key), name: nameOf(key) };
+  const { namespace, name } = service;
+  const owner = pins.ownerOf(key);
+  const findings: ClusterFinding[] = [];
+  const contributions: Contribution[] = [];
+  for (const one of index.contributions(key)) {
+    const { clusterId, exported, imported } = one;
+    const kind = exported === undefined ? "ServiceImport" : "ServiceExport";
+    if (!index.isThere(clusterId, key)) {
+      const message = `namespace ${JSON.stringify(namespace)} does not exist in the cluster; it is left out`;
+      findings.push({ clusterId, reason: "NoNamespace", kind, ...service, message });
+    } else if (exported === undefined) contributions.push(one);
+    else if (pins.mayExport(clusterId, key))
+      contributions.push(owner === clusterId ? { ...one, setBack: PINNED } : one);
+    else {
+      const message = `push.credentials[].exports does not let ${clusterId} export this service; its export is left out`;
+      findings.push({ clusterId, reason: "ExportNotAllowed", kind, ...service, message });
+      if (imported !== undefined) contributions.push({ ...one, exported: undefined, setBack: undefined });
+    }
+  }
+  if (owner !== undefined) findings.push(...findMissingOwner(service, owner, contributions));
+  if (contributions.length === 0) return { service: undefined, conflicts: [], findings };
+  const viewers = index.viewers(namespace, withAbsent);
+  const merged = mergeService(namespace, name, contributions, viewers, outsideOrder, grants);
+  return { ...merged, findings: [...findings, ...merged.findings] };
+}
+
+function findMissingOwner(
+  service: { readonly namespace: string; readonly name: string },
+  owner: string,
+  contributions: readonly Contribution[],
+): ClusterFinding[] {
+  const exporters = contributions.filter(({ exported }) => exported !== undefined);
+  if (exporters.some(({ clusterId }) => clusterId === owner)) return [];
+  const message =
+    "the cluster that the setting services names as the owner does not export this service; the oldest export decides";
+  return exporters.map(({ clusterId }) => ({
+    ...{ clusterId, reason: "OwnerNotExporting", kind: "ServiceExport" },
+    ...service,
+    message,
+  }));
+}

@@ -1,0 +1,192 @@
+import { type AddressSource, DEFAULT_OUTSIDE_ORDER } from "../addresses.ts";
+import type { ClusterFinding, ClustersetService, Conflict } from "../clusterset.ts";
+import type { Contribution } from "../declaration.ts";
+import type { Grants } from "../grants.ts";
+import { compareText } from "../order.ts";
+import { createPinTable, type Pins } from "../pins.ts";
+import { nameOf, namespaceOf } from "../service-key.ts";
+import type { Visibility } from "../visibility/visibility.ts";
+import { createEntryFilter, type EntryFilter } from "../visibility/visible.ts";
+import { type MergedKey, type MergeRules, mergeKey } from "./merge-key.ts";
+import type { IndexWatcher, ServiceIndex } from "./service-index.ts";
+import { countAll, type ServiceCounts, VisibleCounts } from "./visible-counts.ts";
+import { VisibleIndex } from "./visible-index.ts";
+
+/** How services are merged. */
+export interface MergeOptions {
+  /** The first source from which the oldest export with an address has one counts. Default: ClusterSetIP, LoadBalancer, Endpoint. */
+  readonly outsideOrder?: readonly AddressSource[];
+  /** For which other clusters importers speak. Default: each for all. */
+  readonly grants?: Grants;
+  /** What clusters may export, and whose export decides. Default: anything, and the oldest. */
+  readonly pins?: Pins | undefined;
+}
+
+/** What changed in a scope since it was last settled. */
+export interface ScopeChange {
+  /** Whether clusters joined or left, or have other namespaces, another topology or another zone of their own. */
+  readonly clusters: boolean;
+  /** Every service with a part that changed. */
+  readonly services: ReadonlySet<string>;
+  /** By cluster id: Services and pods of its own zone that changed. */
+  readonly local: ReadonlyMap<string, { readonly services: Set<string>; readonly pods: Set<string> }>;
+}
+
+type Pending = ScopeChange & { clusters: boolean; findings: boolean; readonly services: Set<string> } & {
+  readonly local: Map<string, { readonly services: Set<string>; readonly pods: Set<string> }>;
+};
+
+/** The services of one scope, merged from an index: after a change those that it touches alone. */
+export class MergedServices implements IndexWatcher {
+  /** What is merged from. */
+  readonly visible: VisibleIndex;
+  readonly filter: EntryFilter | undefined;
+  readonly #index: ServiceIndex;
+  readonly #rules: MergeRules;
+  readonly #counts: Pick<VisibleCounts, "of" | "update">;
+  readonly #services = new Map<string, ClustersetService>();
+  /** Of the few services that have any. */
+  readonly #conflicts = new Map<string, readonly Conflict[]>();
+  readonly #findings = new Map<string, readonly ClusterFinding[]>();
+  #pending = nothingPending();
+  #withAbsent = false;
+  #listed:
+    | { readonly conflicts: readonly Conflict[]; readonly findings: readonly ClusterFinding[] }
+    | undefined;
+
+  /** @throws {RangeError} for a visibility that contradicts itself, or has a range that is none */
+  constructor(index: ServiceIndex, visibility: Visibility, options: MergeOptions = {}) {
+    const { outsideOrder = DEFAULT_OUTSIDE_ORDER, grants, pins } = options;
+    this.#rules = { outsideOrder, grants, pins: createPinTable(pins) };
+    this.#index = index;
+    this.filter = createEntryFilter(visibility);
+    this.visible = new VisibleIndex(index, this.filter);
+    this.#counts = this.filter?.hidesNoService === false ? new VisibleCounts(this.visible) : countAll(index);
+    index.watch(this);
+  }
+
+  /** Whether there is a view of clusters that are not live. */
+  get withAbsent(): boolean {
+    return this.#withAbsent;
+  }
+
+  set withAbsent(withAbsent: boolean) {
+    if (withAbsent === this.#withAbsent) return;
+    this.#withAbsent = withAbsent;
+    this.#pending.clusters = true;
+    for (const key of this.#index.keys()) this.#pending.services.add(key);
+  }
+
+  /** Whether something changed since the services were last settled. */
+  get hasChanged(): boolean {
+    const { clusters, findings, services, local } = this.#pending;
+    return clusters || findings || services.size > 0 || local.size > 0;
+  }
+
+  /** `<namespace>/<name>` of every service. */
+  keys(): Iterable<string> {
+    return this.#services.keys();
+  }
+
+  get size(): number {
+    return this.#services.size;
+  }
+
+  service(key: string): ClustersetService | undefined {
+    return this.#services.get(key);
+  }
+
+  /** How many exports and imports of a cluster exist. */
+  countsOf(clusterId: string): ServiceCounts {
+    return this.#counts.of(clusterId);
+  }
+
+  /** What a cluster contributes to a service, in a namespace that it has. */
+  contributionOf(clusterId: string, key: string): Contribution | undefined {
+    if (!this.visible.isThere(clusterId, key)) return undefined;
+    return this.visible.contributions(key).find((one) => one.clusterId === clusterId);
+  }
+
+  /** Merges what changed, a service a step. */
+  *settle(): Generator<void, ScopeChange> {
+    const pending = this.#pending;
+    this.#pending = nothingPending();
+    this.#listed = undefined;
+    for (const key of pending.services) {
+      this.#counts.update(key);
+      this.#take(key, mergeKey(this.visible, key, this.#rules, this.#withAbsent));
+      yield;
+    }
+    this.#listed = undefined;
+    return pending;
+  }
+
+  /** Sorted by service, and by cluster id, namespace, name, kind, reason and message. */
+  list(): { readonly conflicts: readonly Conflict[]; readonly findings: readonly ClusterFinding[] } {
+    this.#listed ??= {
+      conflicts: [...this.#conflicts.keys()].sort(compareKeys).flatMap((key) => this.#conflicts.get(key)!),
+      findings: [...this.#reported(), ...[...this.#findings.values()].flat()].sort(compareFindings),
+    };
+    return this.#listed;
+  }
+
+  serviceChanged(key: string, clusterId: string): void {
+    if (this.filter?.hasCluster(clusterId) === false) return;
+    if (this.filter?.hasNamespace(namespaceOf(key)) === false) return;
+    this.#pending.services.add(key);
+  }
+
+  clusterChanged(clusterId: string): void {
+    if (this.filter?.hasCluster(clusterId) === false) return;
+    this.visible.namespacesChanged();
+    this.#pending.clusters = true;
+  }
+
+  localChanged(clusterId: string, collection: "services" | "pods", key: string): void {
+    if (this.filter?.hasCluster(clusterId) === false) return;
+    if (this.filter?.hasNamespace(namespaceOf(key)) === false) return;
+    const changed = this.#pending.local.get(clusterId) ?? { services: new Set(), pods: new Set() };
+    this.#pending.local.set(clusterId, changed);
+    changed[collection].add(key);
+  }
+
+  findingChanged(clusterId: string): void {
+    if (this.filter?.hasCluster(clusterId) !== false) this.#pending.findings = true;
+  }
+
+  #take(key: string, { service, conflicts, findings }: MergedKey): void {
+    if (service === undefined) this.#services.delete(key);
+    else this.#services.set(key, service);
+    if (conflicts.length === 0) this.#conflicts.delete(key);
+    else this.#conflicts.set(key, conflicts);
+    if (findings.length === 0) this.#findings.delete(key);
+    else this.#findings.set(key, findings);
+  }
+
+  /** The findings that clusters reported. */
+  *#reported(): Generator<ClusterFinding> {
+    for (const clusterId of this.visible.clusterIds())
+      for (const finding of Object.values(this.#index.clusters.get(clusterId)!.snapshot.findings))
+        if (this.filter?.hasFinding(finding) !== false) yield { ...finding, clusterId };
+  }
+}
+
+/** Orders services by namespace, then name. */
+export function compareKeys(left: string, right: string): number {
+  return compareText(namespaceOf(left), namespaceOf(right)) || compareText(nameOf(left), nameOf(right));
+}
+
+function nothingPending(): Pending {
+  return { clusters: false, findings: false, services: new Set(), local: new Map() };
+}
+
+function compareFindings(left: ClusterFinding, right: ClusterFinding): number {
+  return (
+    compareText(left.clusterId, right.clusterId) ||
+    compareText(left.namespace ?? "", right.namespace ?? "") ||
+    compareText(left.name, right.name) ||
+    compareText(left.kind, right.kind) ||
+    compareText(left.reason, right.reason) ||
+    compareText(left.message, right.message)
+  );
+}

@@ -1,0 +1,213 @@
+import type { SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import type { Contribution, SetBack } from "../declaration.ts";
+import { compareText } from "../order.ts";
+import { namespaceOf } from "../service-key.ts";
+
+/** What is remembered of when clusters reported services first, by `<namespace>/<name>`. */
+export interface Remembered {
+  /** The exports of a cluster whose reported creation time does not count. */
+  setBack(clusterId: string): ReadonlyMap<string, SetBack> | undefined;
+  /** When what a cluster imports was first seen, in Unix milliseconds. */
+  importedSince(clusterId: string): ReadonlyMap<string, number> | undefined;
+}
+
+/** A cluster in the index. */
+export interface IndexedCluster {
+  /** As it is held: its tables may be ahead of the index. */
+  readonly snapshot: Readonly<ClusterSnapshot>;
+  readonly namespaces: ReadonlySet<string>;
+  /** How many exports and imports it has, those in namespaces that it does not have included. */
+  readonly exports: number;
+  readonly imports: number;
+}
+
+/** Is told what a change touches. */
+export interface IndexWatcher {
+  /** The part of a cluster in a service changed, or whether the cluster has the service's namespace. */
+  serviceChanged(key: string, clusterId: string): void;
+  /** A cluster joined or left, or its namespaces, its topology or its own zone changed. */
+  clusterChanged(clusterId: string): void;
+  /** A Service or a pod of a cluster's own zone changed. */
+  localChanged(clusterId: string, collection: "services" | "pods", key: string): void;
+  /** A finding of a cluster changed. */
+  findingChanged(clusterId: string): void;
+}
+
+type Cluster = { -readonly [Member in keyof IndexedCluster]: IndexedCluster[Member] } & {
+  readonly namespaces: Set<string>;
+  /** The services that it has a part in. */
+  readonly services: Set<string>;
+};
+
+type Part = Partial<Pick<Contribution, "exported" | "imported">>;
+
+/** Keys of one step. */
+const KEYS_AT_ONCE = 64;
+const NO_PARTS: readonly Contribution[] = [];
+const LOCAL = ["services", "pods"] as const;
+
+/**
+ * What clusters contribute, by service: namespace sameness makes objects of one namespaced name one service (KEP-1645, Terminology). A change
+ * touches the services of its keys, and a namespace that a cluster gains or loses those in that namespace. Changes are made in steps; whoever
+ * reads between two of them may find a part of a change.
+ */
+export class ServiceIndex {
+  readonly #remembered: Remembered | undefined;
+  readonly #clusters = new Map<string, Cluster>();
+  readonly #contributions = new Map<string, readonly Contribution[]>();
+  /** Services and clusters by namespace. */
+  readonly #servicesIn = new Map<string, Set<string>>();
+  readonly #clustersWith = new Map<string, Set<string>>();
+  readonly #watchers: IndexWatcher[] = [];
+
+  /** @param remembered default: what clusters report of creation times counts */
+  constructor(remembered?: Remembered) {
+    this.#remembered = remembered;
+  }
+
+  watch(watcher: IndexWatcher): void {
+    this.#watchers.push(watcher);
+  }
+
+  /** By id, in no order. */
+  get clusters(): ReadonlyMap<string, IndexedCluster> {
+    return this.#clusters;
+  }
+
+  /** `<namespace>/<name>` of each service that a cluster has a part in, be it in a namespace that the cluster does not have. */
+  keys(): Iterable<string> {
+    return this.#contributions.keys();
+  }
+
+  /** What clusters contribute to a service, in order of cluster id, also to namespaces that they do not have. */
+  contributions(key: string): readonly Contribution[] {
+    return this.#contributions.get(key) ?? NO_PARTS;
+  }
+
+  /** The clusters that have a namespace: those that import its services (KEP-1645, Importing Services). In no order. */
+  clustersWith(namespace: string): ReadonlySet<string> {
+    return this.#clustersWith.get(namespace) ?? new Set();
+  }
+
+  /** Adds a cluster. The snapshot may change meanwhile, and the index follows by `change`. */
+  *join(snapshot: Readonly<ClusterSnapshot>): Generator<void> {
+    const { clusterId } = snapshot;
+    if (this.#clusters.has(clusterId)) yield* this.leave(clusterId);
+    const cluster: Cluster = { snapshot, namespaces: new Set(), services: new Set(), exports: 0, imports: 0 };
+    this.#clusters.set(clusterId, cluster);
+    this.#tell((watcher) => watcher.clusterChanged(clusterId));
+    for (const namespace of Object.keys(snapshot.namespaces))
+      yield* this.#setNamespace(cluster, namespace, true);
+    let count = 0;
+    for (const [part, table] of [
+      ["exported", snapshot.exports] as const,
+      ["imported", snapshot.imports] as const,
+    ])
+      for (const key of Object.keys(table)) {
+        this.#setPart(cluster, key, { [part]: table[key] });
+        if (++count % KEYS_AT_ONCE === 0) yield;
+      }
+    for (const collection of LOCAL)
+      for (const key of Object.keys(snapshot[collection])) {
+        this.#tell((watcher) => watcher.localChanged(clusterId, collection, key));
+        if (++count % KEYS_AT_ONCE === 0) yield;
+      }
+    this.#tell((watcher) => watcher.findingChanged(clusterId));
+  }
+
+  /** Follows a change of a cluster; one that is not there has none. */
+  *change(clusterId: string, { entries, singles }: SnapshotDelta): Generator<void> {
+    const cluster = this.#clusters.get(clusterId);
+    if (cluster === undefined) return;
+    if (Object.keys(singles).length > 0) this.#tell((watcher) => watcher.clusterChanged(clusterId));
+    let count = 0;
+    for (const { collection, key, entry } of entries) {
+      if (collection === "namespaces") yield* this.#setNamespace(cluster, key, entry !== undefined);
+      else if (collection === "exports") this.#setPart(cluster, key, { exported: entry });
+      else if (collection === "imports") this.#setPart(cluster, key, { imported: entry });
+      else if (collection === "findings") this.#tell((watcher) => watcher.findingChanged(clusterId));
+      else this.#tell((watcher) => watcher.localChanged(clusterId, collection, key));
+      if (++count % KEYS_AT_ONCE === 0) yield;
+    }
+  }
+
+  /** Follows what is remembered of a cluster's part in services. */
+  *reconsider(clusterId: string, keys: Iterable<string>): Generator<void> {
+    const cluster = this.#clusters.get(clusterId);
+    if (cluster === undefined) return;
+    let count = 0;
+    for (const key of keys) {
+      if (cluster.services.has(key)) this.#setPart(cluster, key, {});
+      if (++count % KEYS_AT_ONCE === 0) yield;
+    }
+  }
+
+  /** Takes a cluster out. */
+  *leave(clusterId: string): Generator<void> {
+    const cluster = this.#clusters.get(clusterId);
+    if (cluster === undefined) return;
+    let count = 0;
+    for (const key of cluster.services) {
+      this.#setPart(cluster, key, { exported: undefined, imported: undefined });
+      if (++count % KEYS_AT_ONCE === 0) yield;
+    }
+    for (const namespace of cluster.namespaces) yield* this.#setNamespace(cluster, namespace, false);
+    this.#clusters.delete(clusterId);
+    this.#tell((watcher) => watcher.clusterChanged(clusterId));
+    this.#tell((watcher) => watcher.findingChanged(clusterId));
+  }
+
+  *#setNamespace(cluster: Cluster, namespace: string, isThere: boolean): Generator<void> {
+    const { clusterId } = cluster.snapshot;
+    if (isThere) cluster.namespaces.add(namespace);
+    else cluster.namespaces.delete(namespace);
+    setMember(this.#clustersWith, namespace, clusterId, isThere);
+    this.#tell((watcher) => watcher.clusterChanged(clusterId));
+    let count = 0;
+    for (const key of this.#servicesIn.get(namespace) ?? []) {
+      // What is in a namespace that the cluster does not have has no rank.
+      if (cluster.services.has(key)) this.#setPart(cluster, key, {});
+      else this.#tell((watcher) => watcher.serviceChanged(key, clusterId));
+      if (++count % KEYS_AT_ONCE === 0) yield;
+    }
+  }
+
+  /** Sets what a cluster exports or imports of a service; what `changed` does not name stays. */
+  #setPart(cluster: Cluster, key: string, changed: Part): void {
+    const { clusterId } = cluster.snapshot;
+    const all = this.contributions(key);
+    const before = all.find((one) => one.clusterId === clusterId);
+    const { exported, imported } = { ...before, ...changed };
+    cluster.exports += Number(exported !== undefined) - Number(before?.exported !== undefined);
+    cluster.imports += Number(imported !== undefined) - Number(before?.imported !== undefined);
+    const isThere = exported !== undefined || imported !== undefined;
+    const after = all.filter((one) => one !== before);
+    if (isThere) {
+      const next = after.findIndex((one) => compareText(one.clusterId, clusterId) > 0);
+      after.splice(next < 0 ? after.length : next, 0, {
+        ...{ clusterId, exported, imported },
+        setBack: exported && this.#remembered?.setBack(clusterId)?.get(key),
+        importedSince: imported && this.#remembered?.importedSince(clusterId)?.get(key),
+      });
+      cluster.services.add(key);
+    } else cluster.services.delete(key);
+    if (after.length > 0) this.#contributions.set(key, after);
+    else this.#contributions.delete(key);
+    setMember(this.#servicesIn, namespaceOf(key), key, after.length > 0);
+    this.#tell((watcher) => watcher.serviceChanged(key, clusterId));
+  }
+
+  #tell(tell: (watcher: IndexWatcher) => void): void {
+    for (const watcher of this.#watchers) tell(watcher);
+  }
+}
+
+function setMember(sets: Map<string, Set<string>>, name: string, member: string, isThere: boolean): void {
+  const members = sets.get(name);
+  if (!isThere) {
+    members?.delete(member);
+    if (members?.size === 0) sets.delete(name);
+  } else if (members === undefined) sets.set(name, new Set([member]));
+  else members.add(member);
+}

@@ -1,0 +1,87 @@
+import type { ExportedService, ImportedService } from "../../snapshot/schema.ts";
+import { ABSENT_CLUSTER } from "../clusterset.ts";
+import type { Contribution } from "../declaration.ts";
+import { compareText } from "../order.ts";
+import { namespaceOf } from "../service-key.ts";
+import type { EntryFilter } from "../visibility/visible.ts";
+import type { ServiceIndex } from "./service-index.ts";
+
+/** The index as far as it exists in a scope. */
+export class VisibleIndex {
+  readonly #index: ServiceIndex;
+  readonly #filter: EntryFilter | undefined;
+  /** By namespace, without absent clusters. */
+  readonly #viewers = new Map<string, readonly string[]>();
+
+  /** @param filter default: everything exists */
+  constructor(index: ServiceIndex, filter?: EntryFilter) {
+    this.#index = index;
+    this.#filter = filter;
+  }
+
+  /** By ascending id. */
+  clusterIds(): string[] {
+    const ids = [...this.#index.clusters.keys()];
+    return (this.#filter === undefined ? ids : ids.filter(this.#filter.hasCluster)).sort(compareText);
+  }
+
+  /** What clusters contribute to a service, in order of cluster id, also to namespaces that they do not have. */
+  contributions(key: string): readonly Contribution[] {
+    const all = this.#index.contributions(key);
+    const filter = this.#filter;
+    if (filter === undefined || all.length === 0) return all;
+    if (!filter.hasNamespace(namespaceOf(key))) return [];
+    const seen = all.filter(({ clusterId }) => filter.hasCluster(clusterId));
+    const isExported = () =>
+      seen.some(({ clusterId, exported }) => exported !== undefined && this.isThere(clusterId, key));
+    return seen.flatMap((one) => {
+      const exported = one.exported && filter.exported(key, one.exported);
+      const imported = one.imported && filter.imported(key, one.imported, isExported);
+      return isSame(one, exported, imported) ? one : contributionOf(one, exported, imported);
+    });
+  }
+
+  /** Whether a cluster has the namespace of a service. */
+  isThere(clusterId: string, key: string): boolean {
+    return this.#index.clustersWith(namespaceOf(key)).has(clusterId);
+  }
+
+  /** The clusters that have a namespace, by ascending id. @param withAbsent whether there is a view of clusters that are not live, too */
+  viewers(namespace: string, withAbsent: boolean): readonly string[] {
+    let viewers = this.#viewers.get(namespace);
+    if (viewers === undefined) {
+      const all = [...this.#index.clustersWith(namespace)];
+      viewers = (this.#filter === undefined ? all : all.filter(this.#filter.hasCluster)).sort(compareText);
+      this.#viewers.set(namespace, viewers);
+    }
+    return withAbsent ? [...viewers, ABSENT_CLUSTER] : viewers;
+  }
+
+  /** Forgets which clusters have which namespaces. */
+  namespacesChanged(): void {
+    this.#viewers.clear();
+  }
+}
+
+function isSame(
+  one: Contribution,
+  exported: ExportedService | undefined,
+  imported: ImportedService | undefined,
+): boolean {
+  return one.exported === exported && one.imported === imported;
+}
+
+function contributionOf(
+  { clusterId, setBack, importedSince }: Contribution,
+  exported: ExportedService | undefined,
+  imported: ImportedService | undefined,
+): Contribution[] {
+  if (exported === undefined && imported === undefined) return [];
+  return [
+    {
+      ...{ clusterId, exported, imported },
+      setBack: exported && setBack,
+      importedSince: imported && importedSince,
+    },
+  ];
+}

@@ -1,0 +1,82 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
+import { isJsonObject, ownMember } from "../json-value.ts";
+import { COLLECTIONS, SINGLES } from "../parse.ts";
+import type { SnapshotPatch } from "../patch.ts";
+import type { ClusterSnapshot } from "../schema.ts";
+import { COLLECTION_PLANS, type EntryPlan } from "./entry-plan.ts";
+import {
+  type EntryPatch,
+  LINES_FORMAT_VERSION,
+  type LinesEnd,
+  type LinesHeader,
+  type PatchLine,
+} from "./patch-line.ts";
+import { hasFewMembers, splitPatch } from "./split-patch.ts";
+import { encodeUtf8 } from "./utf8.ts";
+
+/** Characters of an entry with few members that go into one line; a long one has large annotations. */
+const LONG_CHARACTERS = 256 * 1024;
+
+/** A snapshot as lines, each with its newline: the header, every entry, the end. */
+export function encodeSnapshot(snapshot: ClusterSnapshot): Generator<Uint8Array> {
+  return sealLines(snapshot.clusterId, changeTexts(snapshot));
+}
+
+/** A patch on a snapshot of a cluster as lines, each with its newline. */
+export function encodeChanges(clusterId: string, patch: SnapshotPatch): Generator<Uint8Array> {
+  return sealLines(clusterId, changeTexts(patch));
+}
+
+/** Changes as lines, with header and end. */
+export function encodeLines(clusterId: string, changes: Iterable<PatchLine>): Generator<Uint8Array> {
+  return sealLines(clusterId, texts(changes));
+}
+
+function* texts(changes: Iterable<PatchLine>): Generator<string> {
+  for (const change of changes) yield JSON.stringify(change);
+}
+
+function* sealLines(clusterId: string, changes: Iterable<string>): Generator<Uint8Array> {
+  const hash = sha256.create();
+  let lines = 0;
+  const seal = (text: string) => {
+    const bytes = encodeUtf8(`${text}\n`);
+    hash.update(bytes);
+    lines++;
+    return bytes;
+  };
+  const header: LinesHeader = { formatVersion: LINES_FORMAT_VERSION, clusterId };
+  yield seal(JSON.stringify(header));
+  for (const text of changes) yield seal(text);
+  const end: LinesEnd = { lines, sha256: bytesToHex(hash.digest()) };
+  yield encodeUtf8(`${JSON.stringify(end)}\n`);
+}
+
+/** The changes of a snapshot, or of a patch on one, as the texts of lines. */
+function* changeTexts(patch: SnapshotPatch): Generator<string> {
+  for (const name of SINGLES) {
+    const value = ownMember(patch, name);
+    if (value !== undefined) yield JSON.stringify([name, value]);
+  }
+  for (const collection of COLLECTIONS) {
+    const table = ownMember(patch, collection);
+    if (!isJsonObject(table)) continue;
+    const { member } = COLLECTION_PLANS[collection];
+    for (const key of Object.keys(table)) {
+      if (table[key] === undefined) continue;
+      yield* entryTexts(member, [collection, key], table[key] as EntryPatch);
+    }
+  }
+}
+
+function* entryTexts(plan: EntryPlan, path: readonly [string, string], patch: EntryPatch): Generator<string> {
+  if (patch === null || hasFewMembers(plan, patch)) {
+    const text = JSON.stringify([...path, patch]);
+    if (patch === null || plan.kind === "whole" || text.length <= LONG_CHARACTERS) {
+      yield text;
+      return;
+    }
+  }
+  for (const piece of splitPatch(plan, patch)) yield JSON.stringify([...path, piece]);
+}

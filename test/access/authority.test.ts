@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+import { AccessRefused } from "../../src/access/access-refused.ts";
+import { createAuthority } from "../../src/access/authority.ts";
+import type { ClientCertificate } from "../../src/access/client/client.ts";
+import { sha256 } from "../http/push/push-api.ts";
+import { secretsOf } from "./authorities.ts";
+
+const PIN = "ab".repeat(32);
+const identity = (uris: readonly string[], fingerprintSha256 = "cd".repeat(32)) => ({
+  fingerprintSha256,
+  commonName: undefined,
+  uris,
+  dnsNames: [],
+});
+const verified = (...uris: string[]): ClientCertificate => ({
+  certificate: "verified",
+  certificateIdentity: identity(uris),
+});
+
+const secrets = secretsOf([{ clusterId: "east", tokenSha256: sha256("one") }]);
+const certificates = [
+  { san: "spiffe://x/east", holder: { credential: "east-cert", clusterId: "east" } },
+  { san: "spiffe://x/west", holder: { credential: "west-cert", clusterId: "west" } },
+  { fingerprintSha256: PIN, holder: { credential: "pinned", clusterId: "north" } },
+];
+const authority = createAuthority({ secrets, certificates });
+
+/** The code, message and credential of a rejection. */
+async function rejected(run: Promise<unknown>): Promise<unknown> {
+  const error = await run.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof AccessRefused)) throw error ?? new Error("was accepted");
+  return [error.code, error.message, error.credential];
+}
+
+const identify = async (shown: ClientCertificate | undefined, authorization?: string) =>
+  [...(await authority.identify(authorization, shown))].map(({ credential }) => credential);
+
+describe("a client certificate", () => {
+  it("has the holders whose pattern fits", async () => {
+    expect(await identify(verified("spiffe://x/east"))).toEqual(["east-cert"]);
+    expect(await identify(verified("spiffe://x/west", "spiffe://x/east"))).toEqual([
+      "east-cert",
+      "west-cert",
+    ]);
+    const pinned: ClientCertificate = { certificate: "verified", certificateIdentity: identity([], PIN) };
+    expect(await identify(pinned)).toEqual(["pinned"]);
+  });
+
+  it.each<[string, ClientCertificate | undefined, unknown[]]>([
+    [
+      "of nobody is rejected, with its names and its fingerprint",
+      verified("spiffe://x/south"),
+      [
+        "UNKNOWN_CERTIFICATE",
+        `no credential is for the client certificate with the names "spiffe://x/south" and the SHA-256 fingerprint ${"cd".repeat(32)}: add one to the gateway's push.credentials`,
+        undefined,
+      ],
+    ],
+    [
+      "that the host rejects is rejected, whatever it names",
+      { certificate: "refused", certificateIdentity: identity(["spiffe://x/east"]) },
+      [
+        "CERTIFICATE_REFUSED",
+        "no authority that this gateway trusts (tls.clientCaFile) issued the client certificate, or the certificate is not valid now",
+        undefined,
+      ],
+    ],
+    ...[undefined, {}, { certificate: "none" as const }].map(
+      (shown): [string, ClientCertificate | undefined, unknown[]] => [
+        `that is absent (${JSON.stringify(shown)}) is required`,
+        shown,
+        [
+          "TOKEN_REQUIRED",
+          "the request has no bearer token and no client certificate: send a token in an Authorization field, or a certificate",
+          undefined,
+        ],
+      ],
+    ),
+  ])("%s", async (_, shown, expected) => {
+    expect(await rejected(authority.identify(undefined, shown))).toEqual(expected);
+  });
+
+  it("does not count beside a token, nor where no credential is a certificate", async () => {
+    expect(await identify(verified("spiffe://x/west"), "Bearer one")).toEqual(["east"]);
+    expect(await rejected(authority.identify("Bearer two", verified("spiffe://x/west")))).toEqual([
+      "UNKNOWN_TOKEN",
+      "the gateway does not know this bearer token",
+      undefined,
+    ]);
+    const tokensOnly = createAuthority({ secrets });
+    for (const shown of [verified("spiffe://x/west"), { certificate: "refused" as const }, undefined])
+      expect(await rejected(tokensOnly.identify(undefined, shown))).toEqual([
+        "TOKEN_REQUIRED",
+        "the request has no bearer token: send one in an Authorization field",
+        undefined,
+      ]);
+  });
+
+  it("belongs to a holder if any pattern fits", () => {
+    expect(authority.isOfHolder(identity(["spiffe://x/west"]))).toBe(true);
+    expect(authority.isOfHolder(identity(["spiffe://x/south"]))).toBe(false);
+    expect(createAuthority({ secrets }).isOfHolder(identity(["spiffe://x/west"]))).toBe(false);
+  });
+});
+
+describe("writing a cluster", () => {
+  it("is allowed to a holder of that cluster, also if the certificate has other holders", async () => {
+    const both = verified("spiffe://x/west", "spiffe://x/east");
+    expect(await authority.authorize(undefined, both, "west")).toEqual(certificates[1]!.holder);
+    expect(await authority.authorize("Bearer one", undefined, "east")).toEqual(secrets[0]!.holder);
+  });
+
+  it("is rejected for another cluster, and names the credential", async () => {
+    expect(await rejected(authority.authorize("Bearer one", undefined, "west"))).toEqual([
+      "OTHER_CLUSTER",
+      'the credential belongs to another cluster than "west"',
+      "east",
+    ]);
+  });
+
+  it("names the setting of the credentials", async () => {
+    const transfer = createAuthority({ certificates, setting: "transfer.credentials" });
+    const [, message] = (await rejected(transfer.identify(undefined, verified("a")))) as string[];
+    expect(message).toMatch(/add one to the gateway's transfer\.credentials$/);
+  });
+});
+
+describe("the clusters of an Authorization field", () => {
+  it.each<[string | undefined, readonly string[] | undefined]>([
+    [undefined, undefined],
+    ["Basic b25lOm9uZQ==", undefined],
+    ["Bearer", undefined],
+    ["Bearer one", ["east"]],
+    ["Bearer two", []],
+    // Longer than any token that is read.
+    [`Bearer ${"t".repeat(16_385)}`, []],
+  ])("%j has %j", async (authorization, expected) => {
+    const clusters = await authority.clustersOf(authorization);
+    expect(clusters && [...clusters]).toEqual(expected);
+  });
+
+  it("has none for a secondary, which is no cluster", async () => {
+    const transfer = createAuthority({
+      secrets: [{ holder: { credential: "edge" }, tokenSha256: sha256("one") }],
+    });
+    expect(await transfer.clustersOf("Bearer one")).toEqual(new Set());
+  });
+
+  it("fails with errors that are not about the token", async () => {
+    const broken = createAuthority({ secrets, sha256: () => Promise.reject(new Error("no SHA-256 here")) });
+    await expect(broken.clustersOf("Bearer one")).rejects.toThrow("no SHA-256 here");
+  });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+import { CompileSchedule } from "../../src/gateway/compile-schedule.ts";
+import { inSlices } from "../../src/gateway/in-slices.ts";
+import { exported, snapshot } from "../merge/fixtures.ts";
+import { FakeClock, settle } from "./fake-clock.ts";
+import { openGateway } from "./fake-stages.ts";
+
+/** Steps that take their time on the clock, and note that they were taken. */
+function* taking(clock: FakeClock, steps: readonly number[], taken: number[]): Generator<void, string> {
+  for (const [index, milliseconds] of steps.entries()) {
+    clock.stall(milliseconds);
+    taken.push(index);
+    yield;
+  }
+  return "done";
+}
+
+describe("work in slices", () => {
+  test("that fits into one slice is done at once", () => {
+    const clock = new FakeClock();
+    const taken: number[] = [];
+    void inSlices(clock, taking(clock, [1, 1, 1], taken));
+    expect(taken).toEqual([0, 1, 2]);
+    expect(clock.timers).toBe(0);
+  });
+
+  test("gives up the thread after 4 ms, and goes on in the next turn", async () => {
+    const clock = new FakeClock();
+    const taken: number[] = [];
+    const work = inSlices(clock, taking(clock, [2, 2, 2, 5, 1], taken));
+    expect(taken).toEqual([0, 1]);
+    await clock.turn();
+    expect(taken).toEqual([0, 1, 2, 3]);
+    await clock.turn();
+    expect(taken).toEqual([0, 1, 2, 3, 4]);
+    await expect(work).resolves.toBe("done");
+  });
+
+  test("gives up the thread after 256 steps where the clock stands still, as in a Worker", async () => {
+    const clock = new FakeClock();
+    const taken: number[] = [];
+    const work = inSlices(clock, taking(clock, Array(600).fill(0), taken));
+    expect(taken).toHaveLength(256);
+    await clock.advance(0);
+    await work;
+    expect(taken).toHaveLength(600);
+  });
+});
+
+describe("a schedule of runs in slices", () => {
+  function open(steps: readonly number[]) {
+    const clock = new FakeClock();
+    const runs: number[][] = [];
+    const schedule = new CompileSchedule(clock, function* () {
+      const taken: number[] = [];
+      runs.push(taken);
+      yield* taking(clock, steps, taken);
+    });
+    return { clock, runs, schedule };
+  }
+
+  test("resolves a request when a run that began after it has ended", async () => {
+    const { clock, runs, schedule } = open([4, 4, 4]);
+    void schedule.runNow();
+    expect(runs).toEqual([[0]]);
+    let isDone = false;
+    void schedule.request().then(() => (isDone = true));
+    await settle();
+    await clock.advance(0);
+    expect(runs[0]).toEqual([0, 1, 2]);
+    expect(isDone).toBe(false);
+    await clock.advance(12);
+    expect(runs).toHaveLength(2);
+    expect(isDone).toBe(true);
+  });
+
+  test("has the next run follow at once where a lease ends while one is in progress", async () => {
+    const { clock, runs, schedule } = open([4, 4]);
+    void schedule.runNow();
+    void schedule.runNow();
+    void schedule.runNow();
+    await clock.advance(0);
+    expect(runs).toEqual([
+      [0, 1],
+      [0, 1],
+    ]);
+  });
+});
+
+test("a push with many services is in the answers whole when it is acknowledged, and none of it before", async () => {
+  const { gateway, clock } = await openGateway();
+  const exports = Object.fromEntries(
+    Array.from({ length: 2000 }, (_, number) => [`shop/s${number}`, exported()]),
+  );
+  let isDone = false;
+  const pushed = gateway.replace("west", snapshot("west", { exports })).then((acknowledged) => {
+    isDone = true;
+    return acknowledged;
+  });
+  const seen = new Set<number>();
+  let turns = 0;
+  for (; turns < 1000 && !isDone; turns++) {
+    await clock.turn();
+    seen.add(gateway.status().services);
+  }
+  expect(turns).toBeGreaterThan(5);
+  const { generation } = await pushed;
+  expect(gateway.status()).toMatchObject({ services: 2000, clusters: [{ generation, exports: 2000 }] });
+  expect([...seen].filter((services) => services !== 0 && services !== 2000)).toEqual([]);
+});
+
+test("what changes while a push is compiled is in the run after", async () => {
+  const { gateway, clock, done } = await openGateway();
+  const exports = Object.fromEntries(
+    Array.from({ length: 1000 }, (_, number) => [`shop/s${number}`, exported()]),
+  );
+  const { generation } = await done(gateway.replace("west", snapshot("west", { exports })));
+  const many = Object.fromEntries(Object.keys(exports).map((key) => [key, null]));
+  const patched = gateway.patch("west", generation, { exports: many });
+  const joined = gateway.replace("east", snapshot("east", { exports: { "shop/web": exported() } }));
+  await done(Promise.all([patched, joined]));
+  expect(gateway.status()).toMatchObject({ services: 1, clusters: [{ exports: 1 }, { exports: 0 }] });
+  expect(await done(gateway.leave("east"))).toBe(true);
+  expect(gateway.status()).toMatchObject({ services: 0, clusters: [{ clusterId: "west" }] });
+  expect(clock.timers).toBeLessThanOrEqual(1);
+});

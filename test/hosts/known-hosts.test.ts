@@ -1,0 +1,91 @@
+import { readFileSync } from "node:fs";
+import { get } from "node:https";
+import { connect } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { knownHosts } from "../../src/http/known-hosts.ts";
+import { Gateways, type Sent, send } from "./gateways.ts";
+
+const gateways = new Gateways();
+afterEach(() => gateways.close());
+
+const CLEAR = { tls: false };
+const PATHS: readonly (readonly [string, Sent])[] = [
+  ["/", {}],
+  ["/resolve?name=web.shop.svc.clusterset.local", {}],
+  ["/dns-query?dns=AAAB", {}],
+  ["/clusters/west/dns-query", { method: "OPTIONS" }],
+  ["/tokens/unknown/dns-query", {}],
+  ["/metrics", {}],
+  ["/readyz", {}],
+  ["/nowhere", {}],
+  ["/api/v1/clusters/west/snapshot", { method: "PUT", json: {} }],
+  ["/federations/west", { method: "POST", json: {} }],
+];
+
+describe("a page whose name was pointed at the gateway (DNS rebinding)", () => {
+  it.each(PATHS)("reads nothing in clear on loopback: %s", async (path, sent) => {
+    const gateway = await gateways.start(gateways.folder(), CLEAR);
+    const headers = { host: "rebound.example:8080", accept: "application/json" };
+    const { status, json } = await send(gateway, path, { ...sent, headers });
+    expect([status, json()]).toEqual([
+      421,
+      { code: "UNKNOWN_HOST", message: expect.stringContaining("set publicUrl") },
+    ]);
+  });
+
+  it("reads nothing by a whole URL as the target of its request (RFC 9112 section 3.2.2)", async () => {
+    const gateway = await gateways.start(gateways.folder(), CLEAR);
+    const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
+    socket.write("GET http://rebound.example/ HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    let text = "";
+    for await (const part of socket) text += part;
+    expect(text).toMatch(/^HTTP\/1\.1 421 /);
+  });
+
+  it.each([
+    "127.0.0.1",
+    "localhost:8080",
+    "LOCALHOST.",
+    "[::1]:8080",
+    "dns.example.org",
+    "dns.example.org:99",
+  ])("does not keep out clients that name %s", async (host) => {
+    const gateway = await gateways.start(gateways.folder(), {
+      ...CLEAR,
+      publicUrl: "https://dns.example.org",
+    });
+    expect((await send(gateway, "/", { headers: { host } })).status).toBe(200);
+  });
+
+  it("is no concern where an answer to everybody is stated", async () => {
+    const gateway = await gateways.start(gateways.folder(), { ...CLEAR, access: { public: true } });
+    expect((await send(gateway, "/", { headers: { host: "other.example" } })).status).toBe(200);
+  });
+
+  it("is no concern where a browser expects a certificate for that name", async () => {
+    const gateway = await gateways.start(gateways.folder(), {});
+    const ca = readFileSync(gateway.certificateFile!);
+    const status = await new Promise((resolve, reject) => {
+      const options = { ca, servername: "localhost", headers: { host: "other.example" } };
+      get(gateway.url, options, (answer) => resolve(answer.resume().statusCode)).on("error", reject);
+    });
+    expect(status).toBe(200);
+  });
+});
+
+describe("hosts that are known", () => {
+  const knows = knownHosts(["dns.example.org"]);
+  it.each(["", "localhost", "10.1.2.3", "[fd00::1]", "DNS.example.org", "dns.example.org.:443"])(
+    "include %j",
+    (host) => expect(knows(host)).toBe(true),
+  );
+  it.each([
+    "example.org",
+    "localhost.example.org",
+    "127.0.0.1.example.org",
+    "x.localhost",
+    "2130706433",
+    "dns.example.org.example",
+    "dns.example.org:80:80",
+  ])("do not include %j", (host) => expect(knows(host)).toBe(false));
+});

@@ -1,0 +1,149 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { SetBack } from "../../src/merge/declaration.ts";
+import type { MergeOptions, Remembered } from "../../src/merge/merge.ts";
+import type { Visibility } from "../../src/merge/visibility/visibility.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { arbitraryClusterId, arbitraryServiceKey, arbitrarySnapshot } from "../worlds/arbitrary.ts";
+import { exported, exporting, imported, snapshot } from "./fixtures.ts";
+import { createIndexed, drain } from "./indexed.ts";
+import { seeWorld } from "./seen-world.ts";
+import { mergeWhole } from "./whole-merge.ts";
+
+type Step =
+  | { readonly do: "push"; readonly snapshot: ClusterSnapshot }
+  | { readonly do: "leave"; readonly clusterId: string }
+  | { readonly do: "absent"; readonly isThere: boolean }
+  | { readonly do: "rank"; readonly clusterId: string; readonly key: string; readonly at: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: arbitrarySnapshot().map((one): Step => ({ do: "push", snapshot: one })),
+  },
+  { weight: 2, arbitrary: arbitraryClusterId.map((clusterId): Step => ({ do: "leave", clusterId })) },
+  { weight: 1, arbitrary: fc.boolean().map((isThere): Step => ({ do: "absent", isThere })) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(arbitraryClusterId, arbitraryServiceKey, fc.nat({ max: 2e12 }))
+      .map(([clusterId, key, at]): Step => ({ do: "rank", clusterId, key, at })),
+  },
+);
+
+const visibilities: fc.Arbitrary<Visibility> = fc.constantFrom<Visibility[]>(
+  {},
+  { clusters: ["east", "west"] },
+  { namespaces: ["shop"] },
+  { addressRanges: ["10.0.0.0/8"] },
+  { clusters: ["west"], namespaces: ["shop", "default"], addressSources: ["Endpoint"] },
+);
+const options: fc.Arbitrary<MergeOptions> = fc.constantFrom<MergeOptions[]>(
+  {},
+  { grants: new Map([["west", "*" as const]]), outsideOrder: ["Endpoint", "ClusterSetIP"] },
+  {
+    pins: { exports: new Map([["east", ["shop"]]]), owners: [{ service: "shop/*", owner: "west" }] },
+  },
+);
+
+/** Ranks by cluster and service, which change. */
+class Ranks implements Remembered {
+  readonly #setBack = new Map<string, Map<string, SetBack>>();
+  readonly #since = new Map<string, Map<string, number>>();
+
+  set(clusterId: string, key: string, at: number): void {
+    if (!this.#setBack.has(clusterId)) this.#setBack.set(clusterId, new Map());
+    if (!this.#since.has(clusterId)) this.#since.set(clusterId, new Map());
+    this.#setBack.get(clusterId)!.set(key, { counts: at, because: undefined });
+    this.#since.get(clusterId)!.set(key, at);
+  }
+
+  setBack(clusterId: string): ReadonlyMap<string, SetBack> | undefined {
+    return this.#setBack.get(clusterId);
+  }
+
+  importedSince(clusterId: string): ReadonlyMap<string, number> | undefined {
+    return this.#since.get(clusterId);
+  }
+}
+
+describe("the index", () => {
+  it("has what merging the last snapshots as a whole has, whatever was pushed, in whatever slices", () => {
+    let services = 0;
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(step, fc.nat({ max: 12 })), { minLength: 2, maxLength: 10 }),
+        visibilities,
+        options,
+        (steps, visibility, settings) => {
+          const remembered = new Ranks();
+          const indexed = createIndexed({ ...settings, visibility, remembered });
+          let world: ClusterSnapshot[] = [];
+          let withAbsent = false;
+          let settling: Generator<void> | undefined;
+          for (const [one, slice] of steps) {
+            if (one.do === "push") {
+              world = world.filter(({ clusterId }) => clusterId !== one.snapshot.clusterId);
+              world.push(one.snapshot);
+            } else if (one.do === "leave")
+              world = world.filter(({ clusterId }) => clusterId !== one.clusterId);
+            else if (one.do === "absent") withAbsent = one.isThere;
+            else {
+              remembered.set(one.clusterId, one.key, one.at);
+              drain(indexed.index.reconsider(one.clusterId, [one.key]));
+            }
+            indexed.services.withAbsent = withAbsent;
+            indexed.follow(world);
+            // Changes come while services are merged.
+            settling ??= indexed.services.settle();
+            for (let count = 0; count < slice && settling !== undefined; count++)
+              if (settling.next().done) settling = undefined;
+          }
+          if (settling !== undefined) drain(settling);
+          const settled = indexed.settled();
+          const seen = seeWorld(visibility, world);
+          expect(settled).toEqual(mergeWhole(seen, settings, remembered, withAbsent));
+          expect(indexed.services.hasChanged).toBe(false);
+          for (const { clusterId, exports, imports } of seen)
+            expect(indexed.services.countsOf(clusterId)).toEqual({
+              exports: Object.keys(exports).length,
+              imports: Object.keys(imports).length,
+            });
+          services += settled.services.length;
+        },
+      ),
+      { numRuns: 300 },
+    );
+    expect(services).toBeGreaterThan(300);
+  });
+
+  it("merges no service but those that a change names", () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, number) => [`shop/s${number}`, exported()]),
+    );
+    const west = snapshot("west", { exports: many });
+    const { follow, services, merge } = createIndexed();
+    merge([west, exporting("east")]);
+    follow([{ ...west, exports: { ...many, "shop/s7": exported({ headless: true }) } }, exporting("east")]);
+    expect([...drain(services.settle()).services]).toEqual(["shop/s7"]);
+  });
+
+  it.each<[string, ClusterSnapshot, readonly string[]]>([
+    ["a namespace", snapshot("east", { namespaces: { shop: {}, other: {} } }), ["other/api"]],
+    ["no namespace", snapshot("east", { namespaces: {} }), ["shop/web"]],
+    [
+      "an import of a service",
+      snapshot("east", { namespaces: { shop: {} }, imports: { "shop/web": imported() } }),
+      ["shop/web"],
+    ],
+  ])("merges the services that a cluster with %s sees in another way", (_, east, expected) => {
+    const west = snapshot("west", {
+      namespaces: { shop: {}, other: {} },
+      exports: { "shop/web": exported(), "other/api": exported() },
+    });
+    const { follow, services, merge } = createIndexed();
+    merge([west, snapshot("east")]);
+    follow([west, east]);
+    expect([...drain(services.settle()).services]).toEqual(expected);
+  });
+});

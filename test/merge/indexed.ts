@@ -1,0 +1,61 @@
+import type { Clusterset } from "../../src/merge/clusterset.ts";
+import { MergedServices, type MergeOptions } from "../../src/merge/index/merged-services.ts";
+import { type Remembered, ServiceIndex } from "../../src/merge/index/service-index.ts";
+import { clustersetOf } from "../../src/merge/merge.ts";
+import { EVERYTHING, type Visibility } from "../../src/merge/visibility/visibility.ts";
+import { applyInPlace, changesBetween, copyTables } from "../../src/snapshot/entry-changes.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+
+/** What an index is made with. */
+export interface IndexedOptions extends MergeOptions {
+  readonly remembered?: Remembered;
+  readonly visibility?: Visibility;
+}
+
+/** Runs steps in one turn. */
+export function drain<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** An index that follows worlds: each of them as the changes from the world before. */
+export function createIndexed({ remembered, visibility = EVERYTHING, ...options }: IndexedOptions = {}) {
+  const index = new ServiceIndex(remembered);
+  const services = new MergedServices(index, visibility, options);
+  const held = new Map<string, ClusterSnapshot>();
+  /** Takes over what the world has instead of what it had. */
+  const follow = (world: readonly ClusterSnapshot[]) => {
+    const ids = new Set(world.map(({ clusterId }) => clusterId));
+    for (const clusterId of held.keys()) {
+      if (ids.has(clusterId)) continue;
+      held.delete(clusterId);
+      drain(index.leave(clusterId));
+    }
+    for (const snapshot of world) {
+      const before = held.get(snapshot.clusterId);
+      if (before === undefined) {
+        const own = copyTables(snapshot);
+        held.set(snapshot.clusterId, own);
+        drain(index.join(own));
+      } else {
+        const change = drain(changesBetween(before, snapshot));
+        drain(applyInPlace(before, change));
+        drain(index.change(snapshot.clusterId, change));
+      }
+    }
+  };
+  const settled = (): Clusterset => {
+    drain(services.settle());
+    return clustersetOf(index, services);
+  };
+  return {
+    ...{ index, services, follow, settled },
+    merge: (world: readonly ClusterSnapshot[], withAbsent = false) => {
+      services.withAbsent = withAbsent;
+      follow(world);
+      return settled();
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import { DEFAULT_OUTSIDE_ORDER } from "../../src/merge/addresses.ts";
+import { ABSENT_CLUSTER, type ClusterFinding, type Clusterset } from "../../src/merge/clusterset.ts";
+import type { Contribution } from "../../src/merge/declaration.ts";
+import type { MergeOptions, Remembered } from "../../src/merge/merge.ts";
+import { compareText } from "../../src/merge/order.ts";
+import { createPinTable, PINNED, type PinTable } from "../../src/merge/pins.ts";
+import { mergeService } from "../../src/merge/service.ts";
+import type { ClusterSnapshot, ExportedService, ImportedService } from "../../src/snapshot/schema.ts";
+
+interface ServiceKey {
+  readonly key: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface Group {
+  readonly service: ServiceKey;
+  readonly contributions: Contribution[];
+}
+
+/** Merges snapshots as a whole, with nothing remembered in between: a slow model of the index. */
+export function mergeWhole(
+  snapshots: readonly ClusterSnapshot[],
+  { outsideOrder = DEFAULT_OUTSIDE_ORDER, grants, pins }: MergeOptions = {},
+  remembered?: Remembered,
+  withAbsent = false,
+): Clusterset {
+  const live = [...snapshots].sort((left, right) => compareText(left.clusterId, right.clusterId));
+  const findings = live.flatMap(({ clusterId, findings: own }) =>
+    Object.values(own).map((finding) => ({ ...finding, clusterId })),
+  );
+  const groups = groupByService(live, findings, remembered, createPinTable(pins));
+  const viewers = listViewers(live, withAbsent);
+  const merged = [...groups.values()]
+    .sort(
+      ({ service: left }, { service: right }) =>
+        compareText(left.namespace, right.namespace) || compareText(left.name, right.name),
+    )
+    .map(({ service: { namespace, name }, contributions }) =>
+      mergeService(namespace, name, contributions, viewers.get(namespace)!, outsideOrder, grants),
+    );
+  return {
+    clusters: live.map(({ clusterId, namespaces, topology }) => ({
+      clusterId,
+      namespaces: new Set(Object.keys(namespaces)),
+      ...(topology?.region === undefined ? {} : { region: topology.region }),
+      zones: [...(topology?.zones ?? [])].sort(compareText),
+    })),
+    ...(withAbsent && { withAbsent }),
+    services: merged.map(({ service }) => service),
+    localZones: live.flatMap(({ clusterId, clusterZone, namespaces, services, pods }) =>
+      clusterZone === undefined
+        ? []
+        : { clusterId, zone: clusterZone, namespaces: new Set(Object.keys(namespaces)), services, pods },
+    ),
+    conflicts: merged.flatMap(({ conflicts }) => conflicts),
+    findings: [...findings, ...merged.flatMap((one) => one.findings)].sort(compareFindings),
+  };
+}
+
+function compareFindings(left: ClusterFinding, right: ClusterFinding): number {
+  return (
+    compareText(left.clusterId, right.clusterId) ||
+    compareText(left.namespace ?? "", right.namespace ?? "") ||
+    compareText(left.name, right.name) ||
+    compareText(left.kind, right.kind) ||
+    compareText(left.reason, right.reason) ||
+    compareText(left.message, right.message)
+  );
+}
+
+/**
+ * Namespace sameness (KEP-1645, Terminology): objects of one namespaced name are one service. What
+ * a cluster still holds under a namespace that it no longer has is gone with the namespace.
+ */
+function groupByService(
+  live: readonly ClusterSnapshot[],
+  findings: ClusterFinding[],
+  remembered: Remembered | undefined,
+  pins: PinTable,
+): Map<string, Group> {
+  const groups = new Map<string, Group>();
+  for (const { clusterId, namespaces, exports, imports } of live) {
+    const instead = remembered?.setBack(clusterId);
+    const heard = remembered?.importedSince(clusterId);
+    const contribute = (
+      kind: string,
+      key: string,
+      exported?: ExportedService,
+      imported?: ImportedService,
+    ) => {
+      let group = groups.get(key);
+      const service = group?.service ?? splitKey(key);
+      if (!Object.hasOwn(namespaces, service.namespace)) {
+        const { namespace, name } = service;
+        const message = `namespace ${JSON.stringify(namespace)} does not exist in the cluster; it is left out`;
+        findings.push({ clusterId, reason: "NoNamespace", kind, namespace, name, message });
+        return;
+      }
+      if (exported !== undefined && !pins.mayExport(clusterId, key)) {
+        const { namespace, name } = service;
+        const message = `push.credentials[].exports does not let ${clusterId} export this service; its export is left out`;
+        findings.push({ clusterId, reason: "ExportNotAllowed", kind, namespace, name, message });
+        if (imported === undefined) return;
+        exported = undefined;
+      }
+      if (group === undefined) {
+        group = { service, contributions: [] };
+        groups.set(key, group);
+      }
+      group.contributions.push({
+        clusterId,
+        exported,
+        imported,
+        setBack:
+          exported === undefined ? undefined : pins.ownerOf(key) === clusterId ? PINNED : instead?.get(key),
+        importedSince: imported === undefined ? undefined : heard?.get(key),
+      });
+    };
+    for (const key of Object.keys(exports))
+      contribute("ServiceExport", key, exports[key], Object.hasOwn(imports, key) ? imports[key] : undefined);
+    for (const key of Object.keys(imports))
+      if (!Object.hasOwn(exports, key)) contribute("ServiceImport", key, undefined, imports[key]);
+  }
+  for (const [key, { service, contributions }] of groups) {
+    const owner = pins.ownerOf(key);
+    const exporters = contributions.filter(({ exported }) => exported !== undefined);
+    if (owner === undefined || exporters.some(({ clusterId }) => clusterId === owner)) continue;
+    for (const { clusterId } of exporters)
+      findings.push({
+        ...{ clusterId, reason: "OwnerNotExporting", kind: "ServiceExport" },
+        ...{ namespace: service.namespace, name: service.name },
+        message:
+          "the cluster that the setting services names as the owner does not export this service; the oldest export decides",
+      });
+  }
+  return groups;
+}
+
+function splitKey(key: string): ServiceKey {
+  const slash = key.indexOf("/");
+  return { key, namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** By namespace, the clusters that have it: those that import its services (KEP-1645, Importing Services). */
+function listViewers(live: readonly ClusterSnapshot[], withAbsent: boolean): Map<string, string[]> {
+  const viewers = new Map<string, string[]>();
+  for (const { clusterId, namespaces } of live) {
+    for (const namespace of Object.keys(namespaces)) {
+      const clusters = viewers.get(namespace);
+      if (clusters === undefined) viewers.set(namespace, [clusterId]);
+      else clusters.push(clusterId);
+    }
+  }
+  if (withAbsent) for (const clusters of viewers.values()) clusters.push(ABSENT_CLUSTER);
+  return viewers;
+}

@@ -1,0 +1,132 @@
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { diffSnapshots } from "../../../src/snapshot/diff.ts";
+import { applyLines, readSnapshotLines } from "../../../src/snapshot/lines/apply-lines.ts";
+import { applyDelta, heldSnapshot } from "../../../src/snapshot/lines/delta.ts";
+import { encodeChanges, encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
+import { MEMBERS_A_LINE } from "../../../src/snapshot/lines/split-patch.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { headlessExport, shopSnapshot, snapshots } from "../worlds.ts";
+import { concat, cutAt, readAll, sealed } from "./bytes.ts";
+
+const HEADER = '{"formatVersion":2,"clusterId":"west"}';
+
+function textOf(lines: Iterable<Uint8Array>): string {
+  return new TextDecoder().decode(concat(lines));
+}
+
+/** The snapshot after the lines of a patch. */
+function patched(from: ClusterSnapshot, to: ClusterSnapshot): ClusterSnapshot {
+  const changes = readAll(encodeChanges("west", diffSnapshots(from, to) ?? {}));
+  const delta = applyLines(
+    heldSnapshot(from),
+    changes.map(({ change }) => change),
+    "changes",
+  );
+  return applyDelta(from, delta);
+}
+
+/** A snapshot whose service has more of everything than a line may have. */
+function largeSnapshot(): ClusterSnapshot {
+  const { endpoints, ...exported } = headlessExport(2500);
+  const emptyGroups = Object.fromEntries(
+    Array.from({ length: 2500 }, (_, index) => [`p${index}/TCP/1`, { ports: [], members: {} }]),
+  );
+  const labels = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`label-${index}`, "x"]));
+  const note = (index: number) => [`note-${index}`, `é${"\u0001".repeat(150_000)}`] as const;
+  return {
+    ...shopSnapshot("west"),
+    exports: {
+      "shop/web": {
+        ...exported,
+        exportedLabels: labels,
+        exportedAnnotations: Object.fromEntries(Array.from({ length: 5 }, (_, index) => note(index))),
+        endpoints: { ...endpoints, ...emptyGroups },
+      },
+    },
+    imports: {
+      "shop/web": {
+        ips: [],
+        ports: [],
+        endpoints: Object.fromEntries(
+          Array.from({ length: 2100 }, (_, index) => [`c${index}`, index % 1000 === 1 ? endpoints : {}]),
+        ),
+      },
+    },
+  };
+}
+
+describe("a snapshot as lines", () => {
+  test("has a header, one line an entry, and a count and a hash", () => {
+    expect(textOf(encodeSnapshot(shopSnapshot("west", 1)))).toBe(
+      sealed(
+        HEADER,
+        '["namespaces","shop",{}]',
+        `["exports","shop/web",${JSON.stringify(headlessExport(1))}]`,
+      ),
+    );
+  });
+
+  test("is read back, whatever the pieces in which it comes", () => {
+    fc.assert(
+      fc.property(snapshots, fc.array(fc.nat({ max: 3000 })), (snapshot, offsets) => {
+        const bytes = concat(encodeSnapshot(snapshot));
+        expect(readSnapshotLines(cutAt(bytes, offsets))).toEqual(snapshot);
+      }),
+    );
+  });
+
+  test("has no line of more than 1,000 members, and is read back", () => {
+    const snapshot = largeSnapshot();
+    const lines = [...encodeSnapshot(snapshot)];
+    expect(lines.length).toBeGreaterThan(10);
+    for (const { change } of readAll(lines))
+      expect(membersOf(change.at(-1))).toBeLessThanOrEqual(MEMBERS_A_LINE);
+    for (const line of lines) expect(line.length).toBeLessThan(1_100_000);
+    expect(readSnapshotLines(lines)).toEqual(snapshot);
+  });
+});
+
+describe("changes as lines", () => {
+  test("lead from any snapshot to any other, and keep what they do not change", () => {
+    fc.assert(
+      fc.property(snapshots, snapshots, (from, to) => {
+        const before = structuredClone(from);
+        const after = patched(from, to);
+        expect(after).toEqual(to);
+        expect(from).toEqual(before);
+        for (const [key, entry] of Object.entries(from.exports))
+          if (isDeepStrictEqual(entry, to.exports[key])) expect(after.exports[key]).toBe(entry);
+      }),
+    );
+  });
+
+  test("are one short line for an endpoint of a service with 5,000", () => {
+    const from = shopSnapshot("west", 5000);
+    const to = structuredClone(from);
+    to.exports["shop/web"]!.endpoints["http/TCP/8080"]!.members["10.0.0.7"]!.ready = false;
+    const lines = textOf(encodeChanges("west", diffSnapshots(from, to)!)).split("\n");
+    expect(lines.slice(0, 2)).toEqual([
+      HEADER,
+      '["exports","shop/web",{"endpoints":{"http/TCP/8080":{"members":{"10.0.0.7":{"ready":false}}}}}]',
+    ]);
+    expect(lines).toHaveLength(4);
+    expect(patched(from, to)).toEqual(to);
+  });
+
+  test("remove and add more than a line may have", () => {
+    const large = largeSnapshot();
+    const small = shopSnapshot("west");
+    expect(patched(small, large)).toEqual(large);
+    expect(patched(large, small)).toEqual(small);
+  });
+});
+
+/** Members of objects with more than ten of them, at any depth. */
+function membersOf(value: unknown): number {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return 0;
+  const members = Object.values(value);
+  const inside = members.reduce((sum: number, member) => sum + membersOf(member), 0);
+  return inside + (members.length > 10 ? members.length : 0);
+}
