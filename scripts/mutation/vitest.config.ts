@@ -12,7 +12,7 @@ export default defineConfig({
     exclude: patterns.flatMap((pattern) => (pattern.startsWith("!") ? pattern.slice(1) : [])),
     setupFiles: ["scripts/mutation/set-up.ts"],
     // The bound for a mutant that waits for ever. It does not count as a kill.
-    testTimeout: 5_000,
-    hookTimeout: 5_000,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
   },
 });

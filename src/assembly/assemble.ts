@@ -1,4 +1,3 @@
-import { createClientAddress } from "../access/client/client-address.ts";
 import type { AccessRule } from "../access/rules/access-rule.ts";
 import { QueryCounters } from "../answer/query-counters.ts";
 import { clientRequests } from "../config/limits/clients.ts";
@@ -40,7 +39,7 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     ...platform,
     ...("store" in images && { grants: images.grants, exportLimits: images.exportLimits }),
   });
-  const clientAddress = createClientAddress(config.clients);
+  const { clientAddress } = access;
   const { audit = createAudit(config.audit, auditToLog(log), counters.limits) } = platform;
   const shared = { config, stages, rules: access.rules, clock, log, audit, clientAddress };
   const answers: Answers =
@@ -69,7 +68,6 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
       trusted: config.sourceCluster.trusted,
       location: locationSettings(config.location),
     },
-    clientAddress,
     rate: requestsPerSecond === 0 ? undefined : new ClientRate(clientRequests(config.clients)),
     load: platform.load,
     // Where neither a certificate nor a rule keeps pages of strangers out.

@@ -1,20 +1,15 @@
-import type { PushAuthority } from "../access/authority.ts";
+import { createAuthority, type PushAuthority } from "../access/authority.ts";
 import { createClientAddress } from "../access/client/client-address.ts";
 import { createAccessRules } from "../access/rules/access-rule.ts";
 import { type AccessControl, createAdmit } from "../access/rules/admit.ts";
 import type { RuleCredentials } from "../access/rules/admit-settings.ts";
 import { knownKinds } from "../access/rules/rejections.ts";
 import { type EdgeAccess, publicScope } from "../config/access/access.ts";
-import { type KeysAccess, keySourceOf, selectedTokens } from "../config/access/issuer.ts";
-import {
-  createEdgeAuthority,
-  type EdgePushCredential,
-  exportLimitsOf,
-  grantsOf,
-} from "../config/access/push-credentials.ts";
+import { type EdgePushCredential, exportLimitsOf, grantsOf } from "../config/access/push-credentials.ts";
 import type { EdgeConfig } from "../config/edge-config.ts";
 import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
+import { authoritySettings, type KeysAccess, keySourceOf, selectedTokens } from "./credentials.ts";
 import { type Log, logKeys } from "./log.ts";
 
 /** The host names before which tokens may be. */
@@ -39,18 +34,21 @@ export function createEdgeAccess(
   log: Log,
 ): EdgeIdentities {
   const keys = { onFailure: logKeys(log) };
-  const authority = createEdgeAuthority(pushing, keys);
+  const authority = createAuthority(
+    authoritySettings(pushing, "push.credentials", (issued) => keySourceOf(issued, keys)!),
+  );
   const rules = createAccessRules(publicScope(access), access.rules);
   const credentials = edgeCredentials(access, keys);
+  const clientAddress = createClientAddress(clients);
   const admit = createAdmit({
-    ...{ rules, credentials, clientAddress: createClientAddress(clients) },
+    ...{ rules, credentials, clientAddress },
     hostNames: hostNamesOf(access),
     publicHasTokens: pushing.length > 0,
   });
   return {
     ...{ authority, grants: grantsOf(pushing), exportLimits: exportLimitsOf(pushing) },
     clusterTokens: pushing.length > 0 ? authority : undefined,
-    access: { rules, kinds: knownKinds(credentials), admit },
+    access: { rules, kinds: knownKinds(credentials), admit, clientAddress },
   };
 }
 

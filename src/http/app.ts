@@ -1,46 +1,29 @@
-import { Hono } from "hono";
 import type { Client } from "../access/client/client.ts";
-import { type ClientAddress, socketAddress } from "../access/client/client-address.ts";
 import { andThen, type MaybePromise } from "../access/maybe-promise.ts";
 import type { AccessRule } from "../access/rules/access-rule.ts";
-import type { Admission, Admitted, NotAdmitted } from "../access/rules/admission.ts";
+import type { Admitted, NotAdmitted } from "../access/rules/admission.ts";
 import type { AccessControl } from "../access/rules/admit.ts";
-import { readPathToken } from "../access/rules/path-token.ts";
 import { QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { Load } from "../limits/load.ts";
 import type { Background } from "../transfer/secondary.ts";
 import { type AuditLog, auditTurnedAway } from "./audit/audit.ts";
-import { CLUSTER_PATHS, createDnsPaths, type DnsPath } from "./doh/dns-paths.ts";
+import { createAdmittedPaths } from "./doh/admitted-paths.ts";
+import { CLUSTER_PATHS, createDnsPaths } from "./doh/dns-paths.ts";
 import { createDnsRoute, LONGEST_MESSAGE } from "./doh/dns-route.ts";
 import { createEndpointAt, dnsPaths, type PathPolicies } from "./doh/endpoints.ts";
-import { type AllowedOrigins, NO_ORIGIN, originsOf, preflight } from "./exchange/cross-origin.ts";
-import type { AppEnvironment } from "./exchange/environment.ts";
+import { type AllowedOrigins, NO_ORIGIN, originsOf } from "./exchange/cross-origin.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange/exchange.ts";
 import { FetchRequest, toResponse } from "./exchange/fetch-exchange.ts";
-import { prefersHtml } from "./exchange/media-type.ts";
 import { createRefuse, NOTHING_HERE } from "./exchange/refusal.ts";
-import { pathOf, ReroutedRequest } from "./exchange/request-path.ts";
-import { mountHealthRoutes } from "./health-routes.ts";
+import { pathOf } from "./exchange/request-path.ts";
+import { createHono, type OwnRoutes } from "./hono-routes.ts";
 import { createJsonRoute, createResolveRoute } from "./json/json-route.ts";
 import type { KnowsHost } from "./known-hosts.ts";
 import { AccessCounters } from "./metrics/access-counters.ts";
-import { notFoundPage } from "./pages/not-found-page.ts";
-import { pageResponse } from "./pages/page.ts";
-import { createPages } from "./pages/routes.ts";
 import { createRequestGate } from "./request-gate.ts";
 import { createRuleAnswers, type RuleAnswers, type RuleParts, type SharedParts } from "./rule-answers.ts";
-
-/** Routes with credentials of their own. */
-export interface OwnRoutes {
-  /** The push API, mounted at `/api/v1/clusters`. */
-  readonly pushRoutes?: Hono<AppEnvironment>;
-  /** The transfer of images to secondaries, mounted at `/api/v1/transfer`. */
-  readonly transferRoutes?: Hono<AppEnvironment>;
-  /** The registration of stub zones, mounted at `/federations`. */
-  readonly stubRoutes?: Hono<AppEnvironment>;
-}
 
 /** The parts of the application. */
 export interface AppParts
@@ -55,8 +38,6 @@ export interface AppParts
   readonly zones: readonly string[];
   readonly counters?: QueryCounters;
   readonly accessCounters?: AccessCounters;
-  /** Finds the client's real address, for the limit on forwarding. Default: the socket's. */
-  readonly clientAddress?: ClientAddress;
   /** The answers to names out of zone, by path. Default: REFUSED. */
   readonly policies?: PathPolicies;
   /** Default: none. */
@@ -101,8 +82,8 @@ const REFUSE_ALL: PathPolicies = { default: "refuse", byPath: new Map() };
  */
 export function createApp(parts: AppParts): App {
   const { access, policies = REFUSE_ALL, allowedOrigins = NO_ORIGIN, counters = new QueryCounters() } = parts;
-  const { accessCounters = new AccessCounters(), clientAddress = socketAddress } = parts;
-  const { clock } = parts;
+  const { accessCounters = new AccessCounters(), clock } = parts;
+  const { clientAddress } = access;
   const queryBytes = Math.min(parts.queryBytes ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
   // A rejection before admission has the CORS fields of public answers.
   const openOrigins = originsOf(allowedOrigins, access.rules.public !== undefined);
@@ -149,51 +130,10 @@ export function createApp(parts: AppParts): App {
     return answersOf.get(rule)!;
   };
 
-  const answerAdmitted = (
-    request: HttpRequest,
-    admission: Admission,
-    at: DnsPath,
-    background: Background | undefined,
-  ): MaybePromise<HttpResponse> => {
-    if (admission.rule === undefined) return reject(request, admission);
-    const answers = answersFor(admission);
-    const ready = answers.prepare?.(background);
-    return ready === undefined ? at.answer(request, answers) : ready.then(() => at.answer(request, answers));
-  };
-
-  /** A preflight has no credentials (Fetch standard, section 4.8), and its answer reveals nothing. */
-  const exchangeOf =
-    (at: DnsPath): Exchange =>
-    (request, background) => {
-      const rejected = gate?.(request);
-      if (rejected !== undefined) return rejected;
-      if (request.method === "OPTIONS") return preflight(request, at.methods, openOrigins);
-      const admission = access.admit(request);
-      return admission instanceof Promise
-        ? admission.then((late) => answerAdmitted(request, late, at, background))
-        : answerAdmitted(request, admission, at, background);
-    };
-
-  /** A path after a token; if the token is unknown, it is a path like any other. */
-  const answerByToken: Exchange = (request, background) =>
-    gate?.(request) ??
-    andThen(access.admit(request), (admission) => {
-      const url = admission.rule === undefined ? undefined : admission.path?.url;
-      const at = url === undefined ? undefined : dns.at(pathOf(url));
-      if (url !== undefined && at !== undefined)
-        return answerAdmitted(new ReroutedRequest(request, url), admission, at, background);
-      return answerAdmitted(request, admission, { methods: "", answer: notFound }, background);
-    });
-
-  const plain = new Map([...dns.plain].map(([path, at]) => [path, exchangeOf(at)]));
-  const exchangeAt = (path: string): Exchange | undefined => {
-    const known = plain.get(path);
-    if (known !== undefined) return known;
-    const at = dns.at(path);
-    if (at !== undefined) return exchangeOf(at);
-    const token = readPathToken(path);
-    return token !== undefined && dns.at(token.url) !== undefined ? answerByToken : undefined;
-  };
+  const exchangeAt = createAdmittedPaths({
+    ...{ dns, access, gate, reject, answersFor, notFound },
+    origins: openOrigins,
+  });
 
   const hono = createHono(parts, counters, {
     notFound,
@@ -277,50 +217,4 @@ export function createApp(parts: AppParts): App {
       }
     },
   };
-}
-
-/** All routes except DNS and JSON. */
-function createHono(
-  parts: AppParts,
-  counters: QueryCounters,
-  ends: {
-    readonly notFound: (request: HttpRequest, answers?: RuleAnswers) => HttpResponse;
-    readonly notAllowed: (request: HttpRequest, answers?: RuleAnswers) => HttpResponse;
-    readonly failed: App["failed"];
-  },
-): Hono<AppEnvironment> {
-  const { pushRoutes, transferRoutes, stubRoutes } = parts;
-  const app = new Hono<AppEnvironment>();
-  if (pushRoutes !== undefined) {
-    app.use("/api/v1/clusters/*", async (c, next) => {
-      await next();
-      counters.pushed(c.req.method, c.res.status);
-    });
-    app.route("/api/v1/clusters", pushRoutes);
-  }
-  if (transferRoutes !== undefined) app.route("/api/v1/transfer", transferRoutes);
-  if (stubRoutes !== undefined) app.route("/federations", stubRoutes);
-  mountHealthRoutes(app, parts.gateway, parts.clock);
-  app.route("/", createPages());
-
-  app.notFound((c) => {
-    const request = new FetchRequest(c.req.raw, c.env?.client);
-    const { method, path } = c.req;
-    const isThere = method !== "GET" && method !== "HEAD" && answersGet(app, path, c.env?.answers);
-    if (isThere) return toResponse(ends.notAllowed(request, c.env?.answers));
-    const pages = c.env?.answers?.pages;
-    if (pages === undefined || !prefersHtml(request.header("accept")))
-      return toResponse(ends.notFound(request, c.env?.answers));
-    counters.rejected(404);
-    return pageResponse(notFoundPage(), pages.version, c.env.urlToken?.prefix);
-  });
-  app.onError((error, c) => toResponse(ends.failed(new FetchRequest(c.req.raw, c.env?.client), error)));
-  return app;
-}
-
-/** Whether a path answers GET and HEAD: pages, files, health and metrics. */
-function answersGet(app: Hono<AppEnvironment>, path: string, answers: RuleAnswers | undefined): boolean {
-  const [handlers] = app.router.match("GET", path);
-  if (handlers.length === 0 || path === "/healthz" || path === "/readyz") return handlers.length > 0;
-  return path === "/metrics" ? answers?.metrics !== undefined : answers?.pages !== undefined;
 }

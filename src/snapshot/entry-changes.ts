@@ -93,16 +93,3 @@ export function copyTables(snapshot: ClusterSnapshot): ClusterSnapshot {
   for (const collection of COLLECTIONS) Object.assign(copy, { [collection]: { ...snapshot[collection] } });
   return copy;
 }
-
-/** The snapshot after a change; tables that do not change are the same objects. */
-export function changeTables(
-  snapshot: ClusterSnapshot,
-  { entries, singles }: SnapshotDelta,
-): ClusterSnapshot {
-  const changed = { ...snapshot };
-  for (const { collection } of entries)
-    if (changed[collection] === snapshot[collection])
-      Object.assign(changed, { [collection]: { ...snapshot[collection] } });
-  for (const _ of applyInPlace(changed, { entries, singles }));
-  return changed;
-}

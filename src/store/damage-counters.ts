@@ -6,6 +6,7 @@ const PARTS = {
   CORRUPT_JOURNAL: "journal",
   UNREADABLE_CLUSTER: "cluster",
   LEFTOVER: undefined,
+  NOT_COMPACTED: undefined,
 } as const satisfies Readonly<Record<StoreWarning["code"], string | undefined>>;
 
 /** A copy of a record of who was there first, and such a record of which no copy is left. */

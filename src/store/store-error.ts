@@ -56,7 +56,7 @@ function systemCode(error: unknown): string | undefined {
 
 /** Something that a store found damaged and went on without. */
 export interface StoreWarning {
-  readonly code: "CORRUPT_SNAPSHOT" | "CORRUPT_JOURNAL" | "UNREADABLE_CLUSTER" | "LEFTOVER";
+  readonly code: "CORRUPT_SNAPSHOT" | "CORRUPT_JOURNAL" | "UNREADABLE_CLUSTER" | "LEFTOVER" | "NOT_COMPACTED";
   readonly clusterId: string;
   readonly path: string;
   readonly message: string;

@@ -59,7 +59,7 @@ describe("keys behind a URL", () => {
     expect(fetched).toEqual([URL_OF_KEYS]);
   });
 
-  it("are fetched again for a key that is not known, but not for every made-up one", async () => {
+  it("are fetched again for an unknown key id, but not for every made-up one", async () => {
     const [old, next] = await Promise.all([makeKey("a"), makeKey("b")]);
     publish(old);
     const verify = known();
@@ -76,7 +76,7 @@ describe("keys behind a URL", () => {
     expect(fetched).toHaveLength(3);
   });
 
-  it("that were withdrawn go within 10 minutes", async () => {
+  it("that were withdrawn are out of use after 10 minutes", async () => {
     const [old, next] = await Promise.all([makeKey("a"), makeKey("b")]);
     publish(old);
     const verify = known();
@@ -86,7 +86,7 @@ describe("keys behind a URL", () => {
     await expect(verify(old)).rejects.toMatchObject({ code: "UNKNOWN_KEY" });
   });
 
-  it("that were withdrawn go within 10 minutes also for tokens that were seen just before", async () => {
+  it("that were withdrawn are out of use after 10 minutes also for remembered tokens", async () => {
     const [old, next] = await Promise.all([makeKey("a"), makeKey("b")]);
     publish(old);
     const oidc = {
@@ -129,15 +129,15 @@ describe("keys behind a URL", () => {
     ["no key set", () => Response.json({ keys: "none" }), /key set/],
     ["null", () => Response.json(null), /key set/],
     ["a redirect", () => Response.redirect("https://evil.example/jwks"), /answered 302/],
-    ["a refusal", () => new Response("", { status: 403 }), /403.*service-account-issuer-discovery/],
-  ])("are not taken from %s", async (_, answer, message) => {
+    ["a 403", () => new Response("", { status: 403 }), /403.*service-account-issuer-discovery/],
+  ])("are not accepted from %s", async (_, answer, message) => {
     const key = await makeKey("a");
     answers[URL_OF_KEYS] = answer;
     await expect(known()(key)).rejects.toMatchObject({ code: "KEYS_UNAVAILABLE" });
     expect(failures).toEqual([expect.stringMatching(message)]);
   });
 
-  it("are found by discovery, where the document is of that issuer and names https", async () => {
+  it("are found by discovery if the document is that of the issuer and names https", async () => {
     const key = await makeKey("a");
     publish(key);
     const place = `${ISSUER}/.well-known/openid-configuration`;
@@ -157,7 +157,7 @@ describe("keys behind a URL", () => {
   });
 
   it.each(["d", "p", "q", "dp", "dq", "qi", "oth", "k"])(
-    "are refused where they are given with the private part %s, which the message does not repeat",
+    "are rejected with the private part %s, which the message does not repeat",
     async (part) => {
       const { jwk } = await makeKey("a");
       const given = () => inlineKeys({ keys: [jwk, { ...jwk, [part]: "c2VjcmV0" }] });

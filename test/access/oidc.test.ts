@@ -29,7 +29,7 @@ const verifier = (...credentials: OidcCredential<string>[]) =>
 const both = () => verifier(credential("east", keysOf(east)), credential("west", keysOf(west)));
 
 describe("a token of a cluster's ServiceAccount", () => {
-  it("is of the cluster whose key signed it, though issuer, subject and key id are the same", async () => {
+  it("belongs to the cluster whose key signed it, even if issuer, subject and key id are the same", async () => {
     expect([...(await both().holdersOf(await east.token()))!]).toEqual(["east"]);
     expect([...(await both().holdersOf(await west.token()))!]).toEqual(["west"]);
   });
@@ -61,19 +61,19 @@ describe("a token of a cluster's ServiceAccount", () => {
     ],
     ["a subject that begins like it", { sub: `${SUBJECT}2` }, "UNKNOWN_SUBJECT", /oidc\.subject/],
     ["no subject", { sub: undefined }, "TOKEN_REFUSED", /lacks the claim sub/],
-    ["an expiry that is over", { exp: -31 }, "TOKEN_EXPIRED", /expired at 2026-06-01T11:59:29/],
+    ["an expiry in the past", { exp: -31 }, "TOKEN_EXPIRED", /expired at 2026-06-01T11:59:29/],
     ["no expiry", { exp: undefined }, "TOKEN_REFUSED", /lacks the claim exp/],
-    ["a beginning to come", { nbf: 40 }, "TOKEN_REFUSED", /nbf/],
+    ["a start in the future", { nbf: 40 }, "TOKEN_REFUSED", /nbf/],
     ["another issuer", { iss: "https://evil.example" }, "UNKNOWN_ISSUER", /"https:\/\/evil\.example"/],
     ["no issuer", { iss: undefined }, "UNKNOWN_ISSUER", /issuer/],
-  ])("with %s is refused", async (_, claims, code, message) => {
+  ])("with %s is rejected", async (_, claims, code, message) => {
     await expect(both().holdersOf(await east.token(claims))).rejects.toMatchObject({
       code,
       message: expect.stringMatching(message),
     });
   });
 
-  it("is refused where another key signed it, altered, or under another name of the key", async () => {
+  it("is rejected if another key signed it, if it was altered, or under another key id", async () => {
     const stranger = await makeKey("key-1");
     const [head, , signature] = (await east.token()).split(".");
     const [, payload] = (await east.token({ sub: "system:admin" })).split(".");
@@ -90,7 +90,7 @@ describe("a token of a cluster's ServiceAccount", () => {
   });
 
   // RFC 8725 section 3.1 and 3.2
-  it("is refused unsigned, and signed with the public key as a secret", async () => {
+  it("is rejected without a signature, and if the public key signed it as a secret", async () => {
     const claims = { iss: ISSUER, aud: AUDIENCE, sub: SUBJECT, exp: NOW / 1000 + 600 };
     const secret = new TextEncoder().encode(JSON.stringify(east.jwk));
     for (const token of [
@@ -121,11 +121,14 @@ describe("a token of a cluster's ServiceAccount", () => {
     });
   });
 
-  it.each(["", "secret", "a.b", "a.b.c", "..", `${"x".repeat(300)}.y.z`])("is none: %j", async (text) => {
-    expect(await both().holdersOf(text)).toBeUndefined();
-  });
+  it.each(["", "secret", "a.b", "a.b.c", "..", `${"x".repeat(300)}.y.z`])(
+    "is not a JSON Web Token: %j",
+    async (text) => {
+      expect(await both().holdersOf(text)).toBeUndefined();
+    },
+  );
 
-  it("is told of by a reason without the token", async () => {
+  it("is not repeated in the message", async () => {
     const token = await east.token({ aud: "x".repeat(5000) });
     await expect(both().holdersOf(token)).rejects.toSatisfy(
       ({ message }: Error) => message.length < 500 && !message.includes(token.split(".")[2]!),

@@ -115,7 +115,7 @@ describe("a listener with a query for a name out of zone", () => {
     }
   });
 
-  it("asks no upstream for a name in its zones", async () => {
+  it("sends no query to an upstream for a name in its zones", async () => {
     const { handle, seen } = handlerOf(answerOf(1), undefined);
     expect(await handle(asked, "192.0.2.7", { outsideZones: "forward" }, udp)).toMatchObject({
       outcome: "refused",

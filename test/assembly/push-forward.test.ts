@@ -170,7 +170,7 @@ describe("pushes to a primary over HTTP", () => {
     expect((await send("DELETE", "west")).status).toBe(204);
   });
 
-  it("does not ask the primary for a body that is declared too long", async () => {
+  it("does not forward a body whose declared length is above the limit", async () => {
     const { send, forwarded } = open();
     const refused = await refusal(send("PUT", "west/snapshot", { body: "x".repeat(1001) }));
     expect(refused).toMatchObject({ status: 413, code: "BODY_TOO_LARGE" });

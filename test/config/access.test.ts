@@ -29,7 +29,7 @@ const rule = (more: object) => ({ rules: [{ name: "one", ...more }] });
 const bearer = { bearer: [{ tokenSha256: HASH }] };
 const PUBLIC = { access: { public: true } };
 
-describe("listening beyond loopback without a word on who may ask", () => {
+describe("listening beyond loopback without a statement about clients", () => {
   it.each([
     [{ listen: ":8443" }, "listen: other machines reach :8443"],
     [{ listen: "0.0.0.0:8443" }, "listen: "],
@@ -66,8 +66,13 @@ describe("listening beyond loopback without a word on who may ask", () => {
     ["--public", {}, { public: true }, EVERYTHING],
     ["public: true", PUBLIC, {}, EVERYTHING],
     ["public: false, which only takes pushes", { access: { public: false } }, {}, undefined],
-    ["a scope for everybody", { access: { public: { namespaces: ["shop"] } } }, {}, { namespaces: ["shop"] }],
-    ["rules, and then nobody else", { access: rule(bearer) }, {}, undefined],
+    [
+      "a scope for all clients",
+      { access: { public: { namespaces: ["shop"] } } },
+      {},
+      { namespaces: ["shop"] },
+    ],
+    ["rules, and no other clients", { access: rule(bearer) }, {}, undefined],
     [
       "--public over the file's choice",
       { access: { ...rule(bearer), public: false } },

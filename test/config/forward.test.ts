@@ -70,7 +70,7 @@ forward:
     ]);
   });
 
-  it("say by path what names outside the zones get", () => {
+  it("have a policy for names out of zone by path", () => {
     const config = read(`
 outsideZones: nxdomain
 paths:

@@ -21,7 +21,7 @@ function file(text: string): string {
 }
 
 describe("the settings of listeners", () => {
-  it("are off, with bounds, unless told", () => {
+  it("are off by default, with bounds", () => {
     const { dns, dot, ddr } = readServeConfig({});
     const streams = {
       connections: 1000,
@@ -58,7 +58,7 @@ dot: { listen: ["[::1]:853"], idleSeconds: 5 }
     expect([dns.rateLimit.answersPerSecond, dot.idleSeconds]).toEqual([0, 5]);
   });
 
-  it("say what a self-signed certificate has to be for", () => {
+  it("have the names that a self-signed certificate needs", () => {
     const config = file(`
 access: { public: true, hostNames: [DOH.example.org.] }
 dns: { listen: ["192.0.2.1:53", "localhost:53", ":54", "0.0.0.0:55"] }
@@ -96,7 +96,7 @@ describe("the designated resolver", () => {
     });
   });
 
-  it("is where the config says that clients reach it", () => {
+  it("has the port and addresses of the config", () => {
     expect(designatedResolver({ ...ddr, httpsPort: 443, dotPort: 853 }, [], 8443)?.endpoints).toEqual([
       { protocol: "https", port: 443 },
       { protocol: "dot", port: 853, view: undefined },
@@ -107,7 +107,7 @@ describe("the designated resolver", () => {
 describe("the gateway's own names", () => {
   const ownNamesOf = (text: string) => ownNames(readServeConfig({ config: file(text) }));
 
-  it("have the name server where everybody can ask by plain DNS: port 53 of public addresses", () => {
+  it("have the name server at the public addresses of plain DNS on port 53", () => {
     const text = `
 access: { public: true, rules: [{ name: some, addresses: [192.0.2.0/24] }] }
 dns:
@@ -160,7 +160,7 @@ dns:
   });
 });
 
-describe("a mistake is told with its place", () => {
+describe("a mistake is reported with its place", () => {
   it.each<readonly [string, string]>([
     [
       "dns:\n  listen:\n    - dns.example.org:53\n",

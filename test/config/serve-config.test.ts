@@ -162,7 +162,7 @@ push:
   });
 });
 
-describe("a mistake in the config file is told with its place", () => {
+describe("a mistake in the config file is reported with its place", () => {
   it.each<readonly [string, string]>([
     ["listen: ':1'\nlimits:\n  connections: none\n", "gateway.yaml:3: limits.connections: "],
     ["listen: ':1'\nlimit:\n  connections: 1\n", "gateway.yaml:2: limit: this key does not exist"],
@@ -265,18 +265,18 @@ describe("a mistake in the config file is told with its place", () => {
     expect(complaint(text)).toContain(expected);
   });
 
-  it("tells every mistake", () => {
+  it("lists every mistake", () => {
     expect(complaint("listen: 1\nttlSeconds: -1\n").split("\n")).toHaveLength(2);
   });
 
-  it("tells of a file that is not there", () => {
+  it("reports a missing file", () => {
     expect(() => readServeConfig({ config: join(folder, "none.yaml") })).toThrow(
       /cannot read the config file/,
     );
   });
 });
 
-describe("a mistake in a flag is told", () => {
+describe("a mistake in a flag is reported", () => {
   it.each([
     [{ zone: ["not a zone"] }, /--zone/],
     [{ clusterToken: ["a"] }, /--cluster-token "a" is not CLUSTER_ID=FILE/],

@@ -145,7 +145,7 @@ export function describeHost(host: HostUnderTest): void {
 /** The same host, where nobody may ask without a rule. */
 function describeRestricted(host: HostUnderTest): void {
   const { access, kinds } = RESTRICTED;
-  describe(`${host.name}, with rules for who asks`, () => {
+  describe(`${host.name}, with access rules`, () => {
     let running: RunningHost;
     const fetch: Fetch = (request) => running.fetch(request);
     beforeAll(async () => {
@@ -170,7 +170,7 @@ function httpTable(title: string, cases: readonly HttpCase[], fetch: Fetch): voi
 }
 
 function describeAskers(fetch: Fetch): void {
-  describe("who asks", () => {
+  describe("a client", () => {
     it.each(titled(askerCases))("%s", async (_, { view, cacheControl, vary, ...asked }) => {
       for (const method of METHODS) {
         const response = await fetch(askRequest(WHO, asked, method));

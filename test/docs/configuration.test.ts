@@ -70,7 +70,7 @@ describe("docs/reference/configuration.md", () => {
   );
 
   it.each(documented.filter(([key]) => configured.get(key) === undefined))(
-    "has no default for %s where there is none",
+    "has no default for %s if there is none",
     (_, value) => expect(["none", "see below", "`{ source: off }`", "`off`"]).toContain(value),
   );
 

@@ -89,7 +89,7 @@ describe("docs/reference/limits.md", () => {
     expect(written(value)).toContain(cell);
   });
 
-  it.each(limits)("says where %s is counted, and it is", async (key) => {
+  it.each(limits)("names the counter of %s, and it exists", async (key) => {
     const { keys, beyond } = rowOf(key)!;
     const text = await metrics.render();
     const named = /`(clusterset_doh_\w+)/.exec(beyond)?.[1];

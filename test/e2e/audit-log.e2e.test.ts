@@ -90,7 +90,7 @@ describe.each([
     ]);
   });
 
-  test("has a line for each push that is refused, with the reason", async () => {
+  test("has a line for each rejected push, with the reason", async () => {
     expect(await audited("PUT", push("west"), stranger, snapshot)).toMatchObject([
       { ...refused, action: "push", status: 401, code: "UNKNOWN_TOKEN", cluster: "west" },
     ]);

@@ -84,7 +84,7 @@ describe("a gateway whose disk is full", () => {
   const addresses = async (...clusters: string[]) =>
     Promise.all(clusters.map((clusterId) => answered(gateway, `${clusterId}.shop`)));
 
-  test("refuses changes with a code, renews leases, answers, says so, and heals by itself", async () => {
+  test("rejects changes with a code, renews leases, answers, reports it, and recovers by itself", async () => {
     const generation = await push("east", "10.1.0.1", 3);
     fill();
     // A worker pushes what changed again and again; that it does keeps its cluster in the answers.

@@ -111,7 +111,7 @@ async function ask(name: string, token?: string, path = "/resolve"): Promise<Jso
 
 const dataOf = ({ Status, Answer = [] }: JsonAnswer) => [Status, ...Answer.map(({ data }) => data)];
 
-test("an upstream that says more than it was asked for: the chain is passed on, and nothing else", async () => {
+test("of an upstream's excess records only the chain is passed on", async () => {
   const { message } = await gateway.query("more.example", "A");
   const records = [
     ...(message.answers ?? []),
@@ -133,7 +133,7 @@ test("an upstream that speaks for the gateway's zones is not believed, and chang
   expect(dataOf(await ask(OURS))).toEqual([0, "10.1.0.1"]);
 });
 
-test("a public name with a private address has none, unless the configuration says that it may", async () => {
+test("a public name has no private address, unless the configuration allows it", async () => {
   expect(dataOf(await ask("rebind.example"))).toEqual([0]);
   expect(dataOf(await ask("mixed.example"))).toEqual([0, "192.0.2.2"]);
   expect(dataOf(await ask("lb.corp.example"))).toEqual([0, "10.0.0.9"]);

@@ -25,7 +25,7 @@ describe.each([
     checkCase(client.fetch, entry),
   );
 
-  test("a header section beyond the limit is not read", async () => {
+  test("a header section above the limit is not read", async () => {
     const url = "http://gateway/api/v1/clusters/groups";
     const headers = { authorization: `Bearer ${"a".repeat(30_000)}` };
     expect((await client.fetch(new Request(url, { headers }))).status).toBe(431);

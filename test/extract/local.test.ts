@@ -32,7 +32,7 @@ const alias = (spec: object, metadata: object = {}) =>
     { ...created, ...metadata },
   );
 
-describe("a cluster that does not ask for its zone", () => {
+describe("a cluster without its own zone", () => {
   test("pushes no Services and pods of its own", () => {
     const objects = [namespace("shop"), service("shop/web"), pod("shop/web-0", { podIP: "10.0.0.1" })];
     const snapshot = extractSnapshot(objects, { clusterId: "east" });

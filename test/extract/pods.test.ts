@@ -51,7 +51,7 @@ describe("the addresses of a pod (v1)", () => {
 describe("the addresses of a cluster's pods", () => {
   const keys = (addresses: PodAddresses) => Object.keys(addresses.toRecord());
 
-  test("a namespace that is said to exist twice counts its pods once", () => {
+  test("a namespace that is added twice counts its pods once", () => {
     const addresses = new PodAddresses();
     addresses.setNamespace("shop", true);
     addresses.set("shop", "a", ["10.0.0.1"]);

@@ -45,7 +45,7 @@ describe("how long an answer is kept, in seconds", () => {
       30,
     ],
     [
-      "whatever authority and additional say",
+      "for any authority and additional records",
       { answers: [address(60)], authorities: [{ type: "NS", name: NAME, ttl: 5, data: "ns" }] },
       60,
     ],
@@ -131,7 +131,7 @@ describe("an answer out of the cache", () => {
     });
   });
 
-  it("counts every TTL down, never below 0, and says the rest to HTTP", () => {
+  it("counts every TTL down, never below 0, and sets the freshness for HTTP", () => {
     const kept = keep({
       answers: [alias(90), address(60, "x.example.com")],
       authorities: [{ type: "NS", name: "example.com", ttl: 3600, data: "ns.example.com" }],
@@ -161,7 +161,7 @@ describe("an answer out of the cache", () => {
     ["SERVFAIL has no freshness", { rcode: 2 }, 0, []],
     ["SERVFAIL that came a while ago says Cached Error (RFC 8914 section 4.14)", { rcode: 2 }, 2, [13]],
     [
-      "unless the upstream has said more",
+      "unless the upstream's error says more",
       { rcode: 2, additionals: [optRecord([{ code: 15, data: Buffer.from([0, 6]) }])] },
       2,
       [6],
@@ -172,7 +172,7 @@ describe("an answer out of the cache", () => {
     expect(extendedErrors(optOf(given.bytes)?.options)).toEqual(errors);
   });
 
-  it("where nobody answered is SERVFAIL, Network Error (RFC 8914 section 4.24)", () => {
+  it("without any answer is SERVFAIL, Network Error (RFC 8914 section 4.24)", () => {
     const given = answerAt(CachedAnswer.failed(0), 0, queryFor(NAME, withEdns));
     expect(given).toMatchObject({
       outcome: "servfail",
@@ -216,7 +216,7 @@ describe("a stale answer (RFC 8767)", () => {
   });
 });
 
-it("takes about as much as its octets, and keeps no larger buffer alive", () => {
+it("takes about as much memory as its bytes, and keeps no larger buffer alive", () => {
   const query = upstreamQuery(readForwardable(queryFor(NAME))!);
   const large = Buffer.concat([Buffer.alloc(60_000), answerTo(query, { answers: [address(60)] })]);
   const answer = readUpstreamAnswer(query, large.subarray(60_000))!;
@@ -226,7 +226,7 @@ it("takes about as much as its octets, and keeps no larger buffer alive", () => 
   expect(answerAt(kept, 0).packet.answers).toMatchObject([{ data: "192.0.2.1" }]);
 });
 
-it("an answer of any upstream is given whole and in order, whatever its octets", () => {
+it("an answer of any upstream is returned whole and in order, with any bytes", () => {
   const query = upstreamQuery(readForwardable(queryFor(NAME))!);
   const whole = answerTo(query, {
     answers: [alias(9), address(9)],

@@ -50,12 +50,12 @@ it.each([
   expect(limitOf(1, 1, exempt).takes(client, 100)).toBe(100);
 });
 
-it("a client that is not known has no limit of its own, and 0 is none for anybody", () => {
+it("a client without an address has no limit, and 0 means no limit for any client", () => {
   expect(limitOf(1, 1).takes(undefined, 100)).toBe(100);
   expect(limitOf(0, 1).takes("192.0.2.1", 100)).toBe(100);
 });
 
-it("as many clients as like may come: who asked longest ago is forgotten", () => {
+it("any number of clients may query: the least recent one is forgotten", () => {
   const { takes } = limitOf(0.001, 1);
   expect(takes("192.0.2.1", 2)).toBe(1);
   for (let index = 0; index < 20_000; index++)

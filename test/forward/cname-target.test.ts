@@ -43,7 +43,7 @@ function ask(
 }
 
 describe("an alias that leads outside", () => {
-  it("is answered with what it leads to (RFC 1034 section 5.3.3)", async () => {
+  it("is answered together with its target (RFC 1034 section 5.3.3)", async () => {
     const server = says({
       flags: 0x8180,
       answers: [
@@ -81,7 +81,7 @@ describe("an alias that leads outside", () => {
       4,
     ],
     ["that has nothing of the type", { authorities: [soaRecord(4, 4)] }, "NOERROR", 1, 4],
-    ["that nobody can say anything of", { rcode: 2 }, "SERVFAIL", 0, 0],
+    ["that no name server can answer", { rcode: 2 }, "SERVFAIL", 0, 0],
   ])("%s", async (_, packet, rcode, authorities, freshness) => {
     const { answer } = await ask(says(packet)).answered;
     const said = decoded(answer.bytes);
@@ -89,7 +89,7 @@ describe("an alias that leads outside", () => {
     expect(said.authorities).toHaveLength(authorities);
   });
 
-  it("may lead to private addresses, as internal load balancers have; nobody else's name may", async () => {
+  it("may have private addresses, as internal load balancers do; other names may not", async () => {
     const server = says({ answers: [{ type: "A", name: TARGET, ttl: 60, data: "10.0.0.1" }] });
     const { forwarder, ask: askForwarder } = fakeForwarder({ one: server });
     const localZones = new LocalZones({ own: ["clusterset.local"], also: [], except: [] });
@@ -126,7 +126,7 @@ describe("an alias that leads outside", () => {
     expect(extendedErrors(optOf(answer.bytes)?.options)).toEqual([23]);
   });
 
-  it("is answered alone where its target may not be asked for", () => {
+  it("is answered alone if the client may not query its target", () => {
     const refused = ask(silent, { changes: { limits: { queriesInFlight: 0 } } });
     expect(decoded(atOnce(refused.answered).answer.bytes)).toMatchObject({
       rcode: "SERVFAIL",
@@ -143,7 +143,7 @@ describe("an alias that leads outside", () => {
     expect(atOnce(answered).answer).toBe(given);
   });
 
-  it("is asked about as the client asked: type, DNSSEC OK and CD", async () => {
+  it("is queried with the client's type, DNSSEC OK and CD", async () => {
     const { forwarder, asked } = fakeForwarder({ one: says({}) });
     const outside = new Outside({
       given: "refuse",

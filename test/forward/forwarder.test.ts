@@ -41,7 +41,7 @@ const addressFor =
     });
 
 describe("the cache", () => {
-  it("answers at once until the TTL is over, then the upstream is asked again", async () => {
+  it("answers at once until the TTL expires, then queries the upstream again", async () => {
     const { ask, asked, clock, counted } = fakeForwarder({
       one: saysInTurn(addressOf("192.0.2.1"), addressOf("192.0.2.2")),
     });
@@ -63,7 +63,7 @@ describe("the cache", () => {
     expect([asked.length, counted()]).toEqual([2, { miss: 2, hit: 1 }]);
   });
 
-  it("keeps no answer with TTL 0, but gives it to all who waited", async () => {
+  it("does not cache an answer with TTL 0, but returns it to all waiting clients", async () => {
     const { ask, asked } = fakeForwarder({ one: addressFor("192.0.2.1", 0) });
     const both = await Promise.all([ask(QUERY), ask(QUERY)]);
     expect(both.map(addresses)).toEqual([["192.0.2.1"], ["192.0.2.1"]]);
@@ -97,7 +97,7 @@ describe("the cache", () => {
     expect(asked).toHaveLength(2);
   });
 
-  it("has a bound in octets: what was asked longest ago goes first", async () => {
+  it("has a bound in bytes: the least recently used answer goes first", async () => {
     const { ask, forwarder } = fakeForwarder(
       { one: addressFor("192.0.2.1", 3600) },
       { cache: { bytes: 5000 } },
@@ -114,7 +114,7 @@ describe("the cache", () => {
     expect(ask(query(1))).toBeInstanceOf(Promise);
   });
 
-  it("keeps apart what DNSSEC OK and CD ask for", async () => {
+  it("caches answers separately by DNSSEC OK and CD", async () => {
     const { ask, asked } = fakeForwarder({ one: addressOf("192.0.2.1") });
     await ask(QUERY);
     await ask(queryFor(NAME, { flags: 0x0110 }));
@@ -124,7 +124,7 @@ describe("the cache", () => {
   });
 });
 
-describe("what an upstream says", () => {
+describe("an answer of an upstream", () => {
   const PRIVATE = says({ answers: [{ type: "A", name: NAME, ttl: 300, data: "10.0.0.1" }] });
 
   it("with a private address is Blocked (RFC 8914 section 4.16), for 5 seconds, and counted", async () => {
@@ -144,7 +144,7 @@ describe("what an upstream says", () => {
     expect([...forwarder.counters.droppedRecords]).toEqual([["private-address", 2]]);
   });
 
-  it("with a private address is answered, where that upstream may say so, or the name may have it", async () => {
+  it("with a private address is passed on if that upstream, or the name, may have one", async () => {
     for (const changes of [{ trustedUpstreams: ["one"] }, { privateAddresses: { names: ["example.com"] } }])
       expect(addresses(await fakeForwarder({ one: PRIVATE }, changes).ask(QUERY))).toEqual(["10.0.0.1"]);
     expect(
@@ -152,7 +152,7 @@ describe("what an upstream says", () => {
     ).toEqual([]);
   });
 
-  it("has TTLs within their bounds, whatever it says", async () => {
+  it("has TTLs within their bounds", async () => {
     const { ask } = fakeForwarder(
       {
         one: says({
@@ -240,13 +240,13 @@ describe("queries that wait", () => {
     expect([asked.length, counted()]).toEqual([1, { miss: 1, coalesced: 1 }]);
   });
 
-  it("ask on their own on a host where they cannot wait for one another", async () => {
+  it("have exchanges of their own on a host whose requests cannot wait for each other", async () => {
     const { ask, asked } = fakeForwarder({ one: addressOf("192.0.2.1") }, { coalesce: false });
     await Promise.all([ask(QUERY), ask(QUERY)]);
     expect(asked).toHaveLength(2);
   });
 
-  it("are bounded: SERVFAIL, Extended DNS Error 0; places that nobody gives back are taken again", async () => {
+  it("are bounded: SERVFAIL, Extended DNS Error 0; places that were never freed are reused", async () => {
     const forgotten: Exchange = () => new Promise(() => {});
     const { ask, clock, counted, asked } = fakeForwarder(
       { one: forgotten },
@@ -275,7 +275,7 @@ describe("stale answers (RFC 8767 section 5)", () => {
     return opened;
   }
 
-  it("are given where upstreams fail, and not asked for again for 30 s (failure recheck timer)", async () => {
+  it("are used if upstreams fail, and are not refreshed again for 30 s (failure recheck timer)", async () => {
     const { ask, asked, clock, counted } = await stale(dead);
     const given = await ask(QUERY);
     expect([addresses(given), ttls(given), errors(given)]).toEqual([["192.0.2.1"], [30], [3]]);
@@ -290,7 +290,7 @@ describe("stale answers (RFC 8767 section 5)", () => {
     expect(counted()).toEqual({ miss: 1, stale: 3 });
   });
 
-  it("are asked for again as soon as an upstream answers something else", async () => {
+  it("are refreshed as soon as an upstream answers another query", async () => {
     const { ask, clock } = await stale(saysInTurn(dead, addressOf("192.0.2.8"), addressOf("192.0.2.9")));
     expect(errors(await ask(QUERY))).toEqual([3]);
     await clock.advance(1000);
@@ -339,7 +339,7 @@ describe("stale answers (RFC 8767 section 5)", () => {
     expect([addresses(fresh), errors(fresh)]).toEqual([["192.0.2.2"], []]);
   });
 
-  it("give way to a newer answer, whatever it says", async () => {
+  it("are replaced by any newer answer", async () => {
     const { ask } = await stale(says({ rcode: 3, authorities: [soaRecord(60, 60)] }));
     expect((await ask(QUERY)).answer.outcome).toBe("nxdomain");
     expect(atOnce(ask(QUERY)).answer.outcome).toBe("nxdomain");
@@ -349,7 +349,7 @@ describe("stale answers (RFC 8767 section 5)", () => {
     expect(uncacheable.forwarder.cached.answers).toBe(0);
   });
 
-  it("say Stale NXDOMAIN Answer where the name did not exist (RFC 8914 section 4.20)", async () => {
+  it("have Stale NXDOMAIN Answer if the name did not exist (RFC 8914 section 4.20)", async () => {
     const { ask, clock } = fakeForwarder({
       one: saysInTurn(says({ rcode: 3, authorities: [soaRecord(60, 60)] }), dead),
     });
@@ -367,7 +367,7 @@ describe("stale answers (RFC 8767 section 5)", () => {
     expect((await ask(QUERY)).answer.outcome).toBe("servfail");
   });
 
-  it("are given to who may not have upstreams asked", async () => {
+  it("are also for clients that may not use upstreams", async () => {
     const { ask } = await stale(silent, { clients: { queriesPerSecond: 0.0001, burst: 1 } });
     expect(atOnce(ask(queryFor("other.example.com"))).answer.outcome).toBe("refused");
     expect(errors(atOnce(ask(QUERY)))).toEqual([3]);
@@ -378,7 +378,7 @@ describe("limits of a client", () => {
   const limited = { clients: { queriesPerSecond: 2, burst: 3 } };
   const query = (index: number) => queryFor(`name-${index}.example.com`, withEdns);
 
-  it("are about what upstreams are asked: REFUSED, Prohibited (RFC 8914 section 4.19), and when to come again", async () => {
+  it("count queries to upstreams: REFUSED, Prohibited (RFC 8914 section 4.19), and the time to retry", async () => {
     const { ask, clock, counted } = fakeForwarder({ one: addressOf("192.0.2.1") }, limited);
     for (let index = 0; index < 3; index++) await ask(query(index));
     for (let count = 0; count < 10; count++) atOnce(ask(query(0)));
@@ -391,7 +391,7 @@ describe("limits of a client", () => {
     expect(counted()).toEqual({ miss: 5, hit: 10, limited: 1 });
   });
 
-  it("do not count who waits along with another one", async () => {
+  it("do not count a query that waits for the exchange of another one", async () => {
     const { ask } = fakeForwarder({ one: silent }, { clients: { queriesPerSecond: 1, burst: 1 } });
     expect([ask(query(0)), ask(query(0)), ask(query(0))].every((one) => one instanceof Promise)).toBe(true);
   });

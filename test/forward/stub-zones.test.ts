@@ -112,7 +112,7 @@ describe("what a name server is sent", () => {
   it.each([
     ["the asker's cluster, before the gateway's own", "cluster-b", "cluster-a", "cluster-b"],
     ["the gateway's own for an asker without", undefined, "cluster-a", "cluster-a"],
-    ["none where nobody knows one", undefined, undefined, undefined],
+    ["none if there is none", undefined, undefined, undefined],
   ])("names %s, whatever the client forged", async (_, view, self, expected) => {
     const { stubs, asked } = await registered({ one: addressOf("192.0.2.1") }, { self });
     await stubs.forward(withSourceCluster(queryFor(NAME), 65001, "forged"), view);
@@ -120,7 +120,7 @@ describe("what a name server is sent", () => {
     expect(Buffer.from(asked[0]!.query).includes("forged")).toBe(false);
   });
 
-  it("is asked once for all who wait for the same, each with an own ID and spelling of OPT", async () => {
+  it("gets one query for all equal pending ones, whose clients have IDs and OPT records of their own", async () => {
     let release = () => {};
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -157,7 +157,7 @@ describe("what a name server is sent", () => {
   });
 });
 
-describe("what a name server has no say in", () => {
+describe("a record that a name server has no authority for", () => {
   const answersOf = async (answers: Packet["answers"]) => {
     const { stubs } = await registered({ one: async (query) => answerTo(query, { answers: answers! }) });
     const { answer } = (await stubs.forward(queryFor(NAME, withEdns), undefined))!;
@@ -165,12 +165,12 @@ describe("what a name server has no say in", () => {
   };
   const address = (name: string, data = "192.0.2.1") => ({ type: "A", name, ttl: 60, data }) as const;
 
-  it("is left out: names that were not asked for, of ours, of other federations", async () => {
+  it("is removed: of other names, of the gateway's zones, of other federations", async () => {
     for (const other of ["www.example.com", "web.shop.svc.clusterset.local", "web.shop.other.svc.federation"])
       expect(await answersOf([address(NAME), address(other)]), other).toEqual([`${NAME} A`]);
   });
 
-  it("is left out where a CNAME record leads there; CNAME records to other names of its own and of nobody here are kept", async () => {
+  it("is removed at a CNAME target; CNAME records to its own names and to names out of zone stay", async () => {
     const through = (target: string) =>
       answersOf([{ type: "CNAME", name: NAME, ttl: 60, data: target }, address(target)]);
     for (const target of ["web.shop.svc.clusterset.local", "web.shop.other.svc.federation"])
@@ -278,7 +278,7 @@ describe("what comes back", () => {
 });
 
 describe("name servers that fail", () => {
-  it("are skipped, and asked last for a while", async () => {
+  it("are skipped, and come last for a while", async () => {
     const servers: Record<string, Exchange> = {
       silent,
       dead,
@@ -300,7 +300,7 @@ describe("name servers that fail", () => {
     ]);
   });
 
-  it("are passed over when they refuse and another one knows; else what they say counts", async () => {
+  it("are skipped if they reject a query that another one answers; else their answer counts", async () => {
     const refuse: Exchange = async (query) => answerTo(query, { rcode: 5 });
     const servers = { refuse, good: addressOf("192.0.2.3") };
     const { stubs } = await registered(servers);

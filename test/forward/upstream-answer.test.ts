@@ -11,7 +11,7 @@ const whole = answerTo(query, {
   additionals: [{ type: "A", name: "ns.federation", ttl: 1, data: "192.0.2.1" }],
 });
 
-it("damaged answers are refused or passed on whole, and nothing throws", () => {
+it("damaged answers are rejected or passed on whole, and nothing throws", () => {
   const read = readQuery(query);
   if ("code" in read) throw new Error("the query is malformed");
   const damage = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { maxLength: 8 });
@@ -29,7 +29,7 @@ it("damaged answers are refused or passed on whole, and nothing throws", () => {
   );
 });
 
-it("what stands behind an OPT record is left out: it cannot be moved (RFC 1035 section 4.1.4)", () => {
+it("records after an OPT record are removed: they cannot be moved (RFC 1035 section 4.1.4)", () => {
   const read = readQuery(query);
   if ("code" in read) throw new Error("the query is malformed");
   const bytes = answerTo(query, {

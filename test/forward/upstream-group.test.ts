@@ -36,7 +36,7 @@ function slow(address: string) {
 }
 
 describe("hedging", () => {
-  it("asks the next one when the first is slow, and the first answer wins", async () => {
+  it("queries the next one if the first is slow, and the first answer wins", async () => {
     const { asking, order, clock, hedges } = group({ silent, good: addressOf("192.0.2.2") });
     const asked = asking.ask(QUERY);
     await clock.advance(299);
@@ -63,7 +63,7 @@ describe("hedging", () => {
     expect(three.order()).toEqual(["one", "two"]);
   });
 
-  it("lets the first one win when it answers after all", async () => {
+  it("uses the answer of the first one if it comes first after all", async () => {
     const first = slow("192.0.2.1");
     const { asking, clock } = group({ first: first.exchange, second: silent });
     const asked = asking.ask(QUERY);
@@ -96,7 +96,7 @@ describe("hedging", () => {
     expect(hedges()).toBe(110);
   });
 
-  it("does not double the load where an upstream is slow for everybody: 10,000 questions are 2,080 hedges", async () => {
+  it("does not double the load of an upstream that is always slow: 10,000 questions are 2,080 hedges", async () => {
     const { asking, clock, hedges } = group(
       { slow: silent, other: silent },
       { serverMilliseconds: 60_000, totalMilliseconds: 60_000 },

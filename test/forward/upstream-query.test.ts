@@ -47,7 +47,7 @@ describe("what an upstream is sent", () => {
     expect(Buffer.from(sent(query)).includes(Buffer.from(octets))).toBe(false);
   });
 
-  it("does not tell one client from another", () => {
+  it("does not distinguish clients", () => {
     const plain = sent(queryFor("www.example.com", { id: 7 }));
     expect(
       sent(
@@ -114,7 +114,7 @@ describe("the key of an answer in the cache", () => {
 
 describe("a query over TLS", () => {
   it.each(["a", "www.example.com", `${"a".repeat(60)}.${"b".repeat(60)}.com`])(
-    "is padded to a multiple of 128 octets (RFC 8467 section 4.1): %s",
+    "is padded to a multiple of 128 bytes (RFC 8467 section 4.1): %s",
     (name) => {
       const query = sent(queryFor(name));
       const padded = padQuery(query);

@@ -59,7 +59,7 @@ async function ask(gateway: RunningGateway, sent: Sent & { prefix?: string } = {
 }
 
 describe.each([true, false])("a gateway on Node with rules (HTTP/2: %s)", (http2) => {
-  it("knows who asks by certificate, and by nothing else where they show another", async () => {
+  it("admits a client by its certificate, and rejects one with another certificate", async () => {
     const gateway = await start({
       tls: { clientCaFile: "clients.crt" },
       access: {
@@ -80,7 +80,7 @@ describe.each([true, false])("a gateway on Node with rules (HTTP/2: %s)", (http2
     expect((await send(gateway, "/federations/one", { ...federation, client: other })).status).toBe(201);
   });
 
-  it("knows who asks by the socket's address", async () => {
+  it("admits a client by the socket's address", async () => {
     const rule = (addresses: string[]) => ({ name: "here", scope: A, addresses });
     const here = await start({ access: { public: B, rules: [rule(["127.0.0.0/8", "::1"])] } });
     expect(await ask(here, { http2 })).toEqual(VIA_A);
@@ -90,7 +90,7 @@ describe.each([true, false])("a gateway on Node with rules (HTTP/2: %s)", (http2
     expect(await ask(there, { http2, headers: forged })).toEqual(VIA_B);
   });
 
-  it("counts who asked, for those who see everything", async () => {
+  it("counts admissions, for clients who see everything", async () => {
     const gateway = await start({
       access: {
         rules: [
@@ -120,7 +120,7 @@ describe.each([true, false])("a gateway on Node with rules (HTTP/2: %s)", (http2
 });
 
 describe("a listener with a rule", () => {
-  it("answers what exists for that rule, with its view; one without, what exists for everybody", async () => {
+  it("answers by its rule's visibility and view; a listener without a rule by the public visibility", async () => {
     const gateway = await start({
       access: {
         public: B,
@@ -153,10 +153,7 @@ describe("files of rules", () => {
       config,
       JSON.stringify({ access: { hostNames: ["doh.example"], rules: [{ name: "one", ...rule }] } }),
     );
-    return NodeAdmission.load(readServeConfig({ config }), {
-      clientAddress: () => undefined,
-      onFailure: () => {},
-    });
+    return NodeAdmission.load(readServeConfig({ config }), () => {});
   };
   const shown = (authorization: string): HttpRequest => ({
     ...{ method: "GET", url: "/dns-query", host: "", client: undefined },

@@ -225,7 +225,7 @@ describe("pins", () => {
     expect((await run(both(), { exports: ["a=shop", "b=*"] })).code).toBe(0);
   });
 
-  it("name an owner by --owner, and say so where it does not export the service", async () => {
+  it("name an owner by --owner, and report an owner that does not export the service", async () => {
     expect((await run(both(), { owner: ["shop/*=b"] })).code).toBe(0);
     const { code, err } = await run(both(), { owner: ["shop/web=c"] });
     expect([code, err.join("\n")]).toEqual([1, expect.stringContaining("the setting services names")]);

@@ -83,7 +83,7 @@ describe("the registration of stub zones (federated service discovery, Initial S
     expect((await send(gateway, "/federations", { client: controller })).json().federations).toEqual([]);
   });
 
-  it("leaves everybody else as they are: queries need no certificate", async () => {
+  it("changes nothing for other clients: queries need no certificate", async () => {
     for (const client of [undefined, stranger, controller])
       expect((await send(gateway, "/healthz", client === undefined ? {} : { client })).status).toBe(200);
   });
@@ -124,7 +124,7 @@ describe("the registration of stub zones (federated service discovery, Initial S
     expect(error.details.issues[0].path).toBe(field);
   });
 
-  it("refuses what is no JSON, too long, or a method that is not there", async () => {
+  it("rejects bodies that are not JSON or too long, and unknown methods", async () => {
     const post = (text: string) =>
       send(gateway, PATH, { method: "POST", message: Buffer.from(text), client: controller });
     expect((await post("{}")).status).toBe(415);
@@ -148,7 +148,7 @@ describe("the registration of stub zones (federated service discovery, Initial S
     }
   });
 
-  it("needs an authority: without one nobody may register", async () => {
+  it("needs an authority: without one no client may register", async () => {
     await gateways.stop(folder);
     gateway = await gateways.start(folder, {});
     const { status } = await send(gateway, PATH, { method: "POST", json: BODY, client: controller });
@@ -194,7 +194,7 @@ describe("queries below a stub zone", () => {
     await mute.close();
   });
 
-  it("are SERVFAIL within bounds where a stub zone leads back to the gateway itself", async () => {
+  it("are SERVFAIL, within bounds, if a stub zone points back to the gateway itself", async () => {
     await gateways.stop(folder);
     gateway = await startIn(folder);
     const { url, certificateFile } = gateway;
@@ -266,7 +266,7 @@ describe("two gateways as K8S-DNS and Federated-DNS", () => {
     expect((await addressesFrom(trusted, NAME))?.[0]).toBe("10.56.62.6");
   });
 
-  it("asks for the client's own cluster where it has one", async () => {
+  it("names the client's own cluster if it has one", async () => {
     const digest = createHash("sha256").update("another").digest("hex");
     const local = await startLocal({
       sourceCluster: { self: "foo" },

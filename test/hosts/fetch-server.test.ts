@@ -63,20 +63,20 @@ describe("the server of a runtime", () => {
     await expect(startFetchServer(runtime)(options("127.0.0.1", 53))).rejects.toThrow(message);
   });
 
-  it("lets go of the first address where the second is taken", async () => {
+  it("frees the first address if the second is in use", async () => {
     const runtime = new FakeRuntime({ "::1": "EADDRINUSE" });
     await expect(startFetchServer(runtime)(options("localhost"))).rejects.toThrow("localhost:4711 is taken");
     expect(runtime.stopped).toEqual([0]);
   });
 
-  it("tells the application who asks", async () => {
+  it("passes the client on to the application", async () => {
     const runtime = new FakeRuntime();
     await startFetchServer(runtime)(options("127.0.0.1"));
     const response = await runtime.listening[0]!.respond(new Request("http://a/"), "192.0.2.7");
     expect(await response.json()).toEqual({ address: "192.0.2.7", certificate: "none" });
   });
 
-  it("refuses what it cannot do, and says so", async () => {
+  it("rejects settings that it does not support, with a message", async () => {
     const start = startFetchServer(new FakeRuntime());
     const tls = { cert: "", key: "" };
     await expect(start({ ...options("localhost"), tls: { ...tls, clientCa: "" } })).rejects.toThrow(

@@ -117,7 +117,7 @@ describe("the client's address", () => {
     expect(seen.at(-1)?.address).toBe("192.0.2.44");
   });
 
-  it("is unknown where nobody says it", async () => {
+  it("is unknown if the event does not contain it", async () => {
     const recorded = recordedEvent<LoadBalancerEvent>("load-balancer-post");
     await handler({ ...recorded, headers: {} });
     expect(seen.at(-1)?.address).toBeUndefined();

@@ -35,7 +35,7 @@ async function limited(gateway: RunningGateway, limit: string): Promise<number> 
 }
 
 describe("a gateway on Node", () => {
-  it.each([true, false])("refuses who asks too much, in all that is asked (HTTP/2: %s)", async (http2) => {
+  it.each([true, false])("rejects clients above their rate, on every path (HTTP/2: %s)", async (http2) => {
     const clients = { ...SLOW, requestsPerSecond: 1, requestBurst: 6, exempt: [] };
     const gateway = await start({ clients });
     const statuses = [];
@@ -57,7 +57,7 @@ describe("a gateway on Node", () => {
     );
   });
 
-  it("does not count who is exempt, as loopback is, and nobody where the limit is off", async () => {
+  it("does not count exempt clients, such as loopback, and none if the limit is off", async () => {
     for (const clients of [SLOW, { ...SLOW, requestsPerSecond: 0, exempt: [] }]) {
       const gateway = await start({ clients });
       for (let round = 0; round < 6; round++)
@@ -66,7 +66,7 @@ describe("a gateway on Node", () => {
     }
   });
 
-  it("tells clients of a trusted proxy apart, and believes nobody else", async () => {
+  it("distinguishes the clients of a trusted proxy, and trusts no other", async () => {
     const from = async (gateway: RunningGateway, told: string) =>
       (await send(gateway, "/dns-query", { ...QUERY, headers: { "x-forwarded-for": told } })).status;
     const clients = { requestsPerSecond: 1, requestBurst: 1, exempt: [] };
@@ -112,7 +112,7 @@ describe("a gateway on Node", () => {
     session.destroy();
   });
 
-  it("refuses queries that are longer than they may be, and counts them", async () => {
+  it("rejects queries above the longest length, and counts them", async () => {
     const gateway = await start({ limits: { queryBytes: 40 } });
     const get = `/dns-query?dns=${"A".repeat(80)}`;
     expect([(await send(gateway, "/dns-query", QUERY)).status, (await send(gateway, get)).status]).toEqual([
@@ -141,7 +141,7 @@ describe("hosts that see requests only", () => {
   });
   const client = (clientAddress: string) => ({ address: clientAddress, certificate: "none" as const });
 
-  it("limit what each client asks of a secondary", async () => {
+  it("limit the requests of each client to a secondary", async () => {
     const secondary = await createSecondaryHost(readSecondarySettings(environment(SLOW)), "0", () => {});
     const request = () =>
       new Request("https://doh.example/dns-query", {

@@ -78,7 +78,7 @@ describe("a gateway on Node behind a proxy", () => {
     });
   });
 
-  it.each([true, false])("believes nobody else (HTTP/2: %s)", async (http2) => {
+  it.each([true, false])("trusts no other proxy (HTTP/2: %s)", async (http2) => {
     const gateway = await start(["192.0.2.0/24", "::1"]);
     const headers = { "cf-ipcountry": "CA", "cf-ipcontinent": "EU", "x-forwarded-for": "192.0.2.1" };
     expect(await resolved(gateway, headers, http2)).toEqual({

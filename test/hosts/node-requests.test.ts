@@ -93,7 +93,7 @@ function untilMatch(socket: Socket, pattern: RegExp): Promise<string> {
   });
 }
 
-describe("an exception that nobody foresaw", () => {
+describe("an unforeseen exception", () => {
   const throwing: Fetch = (request) => {
     if (request.url.endsWith("/thrown")) throw new Error("planted");
     if (request.url.endsWith("/rejected")) return Promise.reject(new Error("planted"));
@@ -177,7 +177,7 @@ describe("an error of a connection", () => {
   });
 });
 
-describe("a client that asks for another protocol", () => {
+describe("a client that requests another protocol", () => {
   const UPGRADE = "Host: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n";
   const slowFirst: Fetch = async (request) => {
     const { pathname } = new URL(request.url);
@@ -278,7 +278,7 @@ describe("a page that waits for the client's window", () => {
   });
 });
 
-describe("a body that nobody wanted", () => {
+describe("an unused body", () => {
   const early: Fetch = () => new Response("too large", { status: 413 });
 
   it.each([true, false])(
@@ -316,7 +316,7 @@ describe("a body that nobody wanted", () => {
     expect([await answered, await closed]).toEqual([413, 0]);
   });
 
-  it("is left alone beyond 64 MiB: the answer was given, and the sender has to stop", async () => {
+  it("is not read above 64 MiB: the answer was sent, and the sender has to stop", async () => {
     const { port } = await start(early);
     const session = http2(port);
     const stream = session.request({ ":method": "PUT" });

@@ -117,7 +117,7 @@ describe("protocols", () => {
     }
   });
 
-  it("refuses a port that is taken, and says what to do", async () => {
+  it("rejects a port that is in use, with the next step", async () => {
     const { port } = (await start()).address;
     const again = startNodeServer({
       listen: { host: "127.0.0.1", port },
@@ -188,7 +188,7 @@ describe("clients that hold on", () => {
     await closed(socket);
   });
 
-  it("are cut off when an HTTP/2 session asks nothing more", async () => {
+  it("are cut off if an HTTP/2 session sends no further requests", async () => {
     const session = http2(await start({ idleSeconds: 0.1 }));
     const stream = session.request({ ":method": "GET" });
     expect(await answered(stream)).toBe("GET ");
@@ -203,7 +203,7 @@ describe("clients that hold on", () => {
 });
 
 describe("stopping", () => {
-  it("lets a running request finish and takes no new connection", async () => {
+  it("finishes a request in progress and accepts no new connection", async () => {
     let release = () => {};
     let arrived = () => {};
     const waiting = new Promise<void>((resolve) => {

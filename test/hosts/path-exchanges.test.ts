@@ -136,7 +136,7 @@ describe("a stream that is answered itself", () => {
     expect(own).toEqual(application);
   });
 
-  it("gives the query and who asks on", async () => {
+  it("passes on the query and the client", async () => {
     await ask(sessions[0]!, ...get(wire, { authorization: "Bearer token-a" }));
     await ask(sessions[0]!, ...post(asked));
     expect(gateway.asked).toEqual([
@@ -155,7 +155,7 @@ describe("a stream that is answered itself", () => {
     expect(gateway.asked[0]!.query).toEqual(asked);
   });
 
-  it("lets a client go away in the middle of its body, and goes on", async () => {
+  it("survives a client that leaves in the middle of its body", async () => {
     const stream = sessions[0]!.request(post(asked)[0]);
     stream.on("error", () => {});
     stream.write(asked.subarray(0, 5));
@@ -166,7 +166,7 @@ describe("a stream that is answered itself", () => {
     expect(gateway.asked).toHaveLength(1);
   });
 
-  it.each(["GET", "POST"])("tells of an error, and answers 500: %s", async (method) => {
+  it.each(["GET", "POST"])("reports an error, and answers 500: %s", async (method) => {
     const answer = gateway.answer;
     gateway.answer = () => {
       throw new Error("planted");

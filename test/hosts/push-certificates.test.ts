@@ -56,7 +56,7 @@ const put = async (clusterId: string, sent: Parameters<typeof send>[2]) => {
 };
 
 describe("a client certificate", () => {
-  it.each([true, false])("lets its cluster push (HTTP/2: %s), and no other", async (http2) => {
+  it.each([true, false])("is accepted for its own cluster only (HTTP/2: %s)", async (http2) => {
     expect((await put("east", { client: east, http2 }))[0]).toBe(200);
     expect((await put("east", { client: next, http2 }))[0]).toBe(200);
     expect((await put("west", { client: west, http2 }))[0]).toBe(200);
@@ -74,7 +74,7 @@ describe("a client certificate", () => {
     }
   });
 
-  it("is refused where it is of another authority, of no cluster, or absent, with the next step", async () => {
+  it("is rejected with the next step if another authority issued it, if no cluster has it, or if it is absent", async () => {
     expect(await put("east", { client: stranger })).toEqual([
       401,
       "CERTIFICATE_REFUSED",
@@ -128,7 +128,7 @@ describe("a client certificate", () => {
   });
 });
 
-describe("whom a certificate is of", () => {
+describe("the names in a certificate", () => {
   it("is read from its names", () => {
     expect(identityOf(new X509Certificate(next.cert))).toEqual({
       fingerprintSha256: new X509Certificate(next.cert).fingerprint256.replaceAll(":", "").toLowerCase(),

@@ -49,7 +49,7 @@ describe("settings", () => {
   });
 });
 
-describe("who may ask", () => {
+describe("the answers of a secondary", () => {
   const logged = async (config: object) => {
     const events: string[] = [];
     const settings = readSecondarySettings({
@@ -61,14 +61,14 @@ describe("who may ask", () => {
     return events;
   };
 
-  it("is everybody where nothing is stated, and that is logged", async () => {
+  it("are public if no access is stated, and that is logged", async () => {
     expect(await logged({})).toEqual(["warn access-not-stated"]);
     expect(await logged({ access: { public: true } })).toEqual([]);
     const rules = [{ name: "one", bearer: [{ tokenSha256: "a".repeat(64) }] }];
     expect(await logged({ access: { rules } })).toEqual([]);
   });
 
-  it("is nobody where that is stated", async () => {
+  it("are for no client if that is stated", async () => {
     const settings = readSecondarySettings({
       CLUSTERSET_PRIMARY_URL: "https://primary.example",
       CLUSTERSET_TRANSFER_TOKEN: "secret",

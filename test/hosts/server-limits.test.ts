@@ -131,7 +131,7 @@ const goawayIn = (bytes: Buffer) =>
   [...framesIn(bytes)].find(({ type }) => type === FRAME.goaway)?.payload.readUInt32BE(4);
 
 describe("connections", () => {
-  it("beyond all places take the place of the one that has been idle for longest", async () => {
+  it("above the limit replace the longest idle connection", async () => {
     const server = await start({ limits: { connections: 2 } });
     const [first, second] = [http2(server), http2(server)];
     await Promise.all([answered(first), answered(second)]);
@@ -143,7 +143,7 @@ describe("connections", () => {
     expect([first.destroyed, server.hits()]).toEqual([false, { "limits.connections": 1 }]);
   });
 
-  it("beyond all places are refused where all the others wait for answers", async () => {
+  it("above the limit are rejected if all others wait for answers", async () => {
     const { fetch, waiting, release } = holding();
     const server = await start({ limits: { connections: 1 }, fetch });
     const session = http2(server);
@@ -164,7 +164,7 @@ describe("connections", () => {
     await gone;
   });
 
-  it("that never asked go before those that did, once their handshake had its time", async () => {
+  it("without any request are closed before others, after the time for a handshake", async () => {
     const server = await start({ limits: { connections: 3 } });
     const pass = stopClock();
     const asked = http2(server);
@@ -255,7 +255,7 @@ describe("requests in flight", () => {
     await vi.waitFor(() => expect(server.requests.count).toBe(0), 10_000);
   });
 
-  it("on one connection are bounded, and who reaches the bound is counted", async () => {
+  it("on one connection are bounded, and the bound is counted", async () => {
     const { fetch, waiting, release } = holding();
     const server = await start({ limits: { streamsPerConnection: 3 }, fetch });
     const session = http2(server);
@@ -348,7 +348,7 @@ describe("header fields", () => {
     expect(server.requests.count).toBe(0);
   });
 
-  it("far beyond that reset the stream", async () => {
+  it("far above the limit reset the stream", async () => {
     const server = await start();
     const socket = secure(server, "h2");
     const fields = Array.from({ length: 140 }, (_, index) => [`x-${index}`, "1"] as const);
@@ -380,7 +380,7 @@ describe("header fields", () => {
     }
   });
 
-  it("that nobody can read get 400", async () => {
+  it("that cannot be read get 400", async () => {
     const server = await start();
     const socket = secure(server, "http/1.1");
     socket.write("GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n");
@@ -451,7 +451,7 @@ describe("time", () => {
     expect(server.hits()).toEqual({ "limits.requestSeconds": 1 });
   });
 
-  it("for who asks nothing more, over HTTP/2 and HTTP/1.1", async () => {
+  it("for clients without further requests, over HTTP/2 and HTTP/1.1", async () => {
     const server = await start({ limits: { idleSeconds: 0.1 } });
     const session = http2(server);
     expect(await answered(session)).toBe("GET");

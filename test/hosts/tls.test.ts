@@ -61,7 +61,7 @@ describe("the self-signed certificate", () => {
 });
 
 describe("certificates to trust", () => {
-  it("are taken out of whatever stands around them, and damaged ones are told", async () => {
+  it("are read from between other text, and damaged ones are reported", async () => {
     const { certificateFile, cert } = await keepSelfSigned(folder, "localhost", NOW);
     const bundle = join(folder, "bundle.pem");
     writeFileSync(bundle, `# mine\n${cert.trim()}${cert}`);
@@ -92,7 +92,7 @@ describe("certificates to trust", () => {
 });
 
 describe("a certificate from files", () => {
-  it("is refused by name where a file is missing, is no PEM, or does not fit the other", async () => {
+  it("is rejected with the file's name if a file is missing, is not PEM, or does not match the other", async () => {
     const { certificateFile } = await keepSelfSigned(folder, "localhost", NOW);
     const keyFile = join(folder, "tls", "self-signed.key");
     const otherFolder = join(folder, "other");

@@ -50,7 +50,7 @@ describe("plain DNS", () => {
     expect(server.udp.every((one) => one.subarray(2).equals(query.subarray(2)))).toBe(true);
   });
 
-  it("fails only the one exchange whose answer throws", async () => {
+  it("fails only the exchange whose answer throws", async () => {
     const { server } = await plain({ udp: withAddress("192.0.2.1") });
     const endpoint = { address: "127.0.0.1", port: server.port };
     const broken = () => {

@@ -63,7 +63,7 @@ describe("the audit log", () => {
     expect([lines[0]?.cluster?.length, lines[0]?.reason?.length]).toEqual([500, 500]);
   });
 
-  it("has pushes that a front refuses, and leaves those that the primary answers to the primary", async () => {
+  it("has pushes that a front rejects; those that the primary answers are in the primary's", async () => {
     const { audit, lines } = openLog({ perSecond: 1, burst: 10 });
     const routes = createPushForward({
       ...{ audit, clientAddress: ({ client }) => client?.address },

@@ -52,7 +52,7 @@ describe("/healthz and /readyz", () => {
 describe("/metrics", () => {
   it.each(titled(getOnlyCases("/metrics")))("%s", (_, entry) => checkCase(start().app.fetch, entry));
 
-  it("tells queries, durations, pushes, refusals and the clusters", async () => {
+  it("have queries, durations, pushes, rejections and the clusters", async () => {
     const { app } = start();
     const wire = `/dns-query?dns=${base64url(query("web.shop.svc.clusterset.test"))}`;
     await app.request(wire);

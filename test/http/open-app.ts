@@ -28,7 +28,7 @@ export function openApp({ gateway, pages, prepare, ...parts }: OpenAppParts): Op
   const app = createApp({
     ...parts,
     gateway,
-    access: { rules, kinds: knownKinds([]), admit },
+    access: { rules, kinds: knownKinds([]), admit, clientAddress: socketAddress },
     within: () => ({ gateway, pages, ...(prepare !== undefined && { prepare }) }),
   });
   return {

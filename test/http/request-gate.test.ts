@@ -33,7 +33,7 @@ const QUERY = "https://doh.example/dns-query?dns=AAAB";
 const ONE = "192.0.2.1";
 
 describe("requests of one client", () => {
-  it("are refused beyond its rate, until there is a token again", () => {
+  it("are rejected above its rate, until there is a token again", () => {
     const { pass, clock, counters } = open({ perSecond: 0.5, burst: 2 });
     expect([pass(QUERY, ONE), pass(QUERY, ONE)]).toEqual([undefined, undefined]);
     const refused = pass(QUERY, ONE);
@@ -48,7 +48,7 @@ describe("requests of one client", () => {
     expect(counters.rejections()).toEqual(new Map([[429, 1]]));
   });
 
-  it("are told why in the form that they are made in", () => {
+  it("get the reason in their own form", () => {
     const { pass } = open({ perSecond: 1, burst: 1 });
     pass(QUERY, ONE);
     const text = (url: string, headers = {}) =>
@@ -61,7 +61,7 @@ describe("requests of one client", () => {
       expect(JSON.parse(text(url))).toMatchObject({ code: "TOO_MANY_REQUESTS" });
   });
 
-  it("count for the address that a trusted proxy tells, and for no other", () => {
+  it("count for the address that a trusted proxy reports, and for no other", () => {
     const { pass } = open({ perSecond: 1, burst: 1, proxies: ["10.0.0.0/8"] });
     const from = (address: string, told: string) => pass(QUERY, address, { "x-forwarded-for": told })?.status;
     expect([from("10.0.0.1", ONE), from("10.0.0.2", ONE), from("10.0.0.1", "192.0.2.2")]).toEqual([

@@ -27,7 +27,7 @@ describe("token buckets", () => {
     );
   });
 
-  it("have a token when they said that they would", () => {
+  it("have a token after the returned time", () => {
     fc.assert(
       fc.property(fc.double({ min: 0.01, max: 1000, noNaN: true }), (perSecond) => {
         let now = 0;
@@ -40,7 +40,7 @@ describe("token buckets", () => {
     );
   });
 
-  it("are forgotten where there are too many, those first that nobody took from for longest", () => {
+  it("are forgotten if there are too many, the least recently used first", () => {
     const buckets = new TokenBuckets({ perSecond: 1, burst: 1 }, 2, () => 0);
     const take = (key: string) => buckets.take(buckets.of(key));
     expect([take("a"), take("b"), take("a"), take("c")]).toEqual([0, 0, 1, 0]);
@@ -95,7 +95,7 @@ describe("networks of clients", () => {
   });
 });
 
-it("a client's rate is counted by the machine's clock unless told, and its bucket may be taken from later", () => {
+it("a client's rate uses the machine's clock by default, and its bucket may be used later", () => {
   const rate = new ClientRate({
     perSecond: 0.001,
     burst: 2,

@@ -32,7 +32,7 @@ test("every source of errors is counted from 0, and each error is handed on", ()
   ]);
 });
 
-test("errors that nobody logs are counted all the same", () => {
+test("errors without a log entry are counted nevertheless", () => {
   const errors = new ConnectionErrors();
   errors.listeners.server(new Error("one"));
   expect(errors.counts().get("server")).toBe(1);

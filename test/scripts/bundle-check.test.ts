@@ -14,7 +14,7 @@ describe("a Worker with planted mistakes", () => {
     bundle = bundleWorker(join(import.meta.dirname, "planted-worker/wrangler.toml"));
   }, BUNDLE_TIMEOUT);
 
-  it("fails with the chain of imports that leads to each", () => {
+  it("fails with the chain of imports to each", () => {
     const { faults } = describeBundle(bundle);
     expect(faults).toContain(
       [

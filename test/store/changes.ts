@@ -1,5 +1,6 @@
 import { diffSnapshots } from "../../src/snapshot/diff.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { linesOf } from "../../src/store/lines.ts";
 import type { ClusterMeta, SnapshotStore, StoreChange, StoredCluster } from "../../src/store/store.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 
@@ -8,9 +9,14 @@ export function metaOf(generation: number, expiresAt = generation + 60_000): Clu
   return { generation, pushedAt: generation, renewedAt: generation, expiresAt };
 }
 
+/** A whole state, as a full push has it. */
+export function wholeOf(snapshot: ClusterSnapshot, meta: ClusterMeta): StoreChange {
+  return { kind: "snapshot", lines: [...linesOf(snapshot)], meta };
+}
+
 /** The change from one kept cluster to the next, as the gateway would make it. */
 export function patchTo(from: ClusterSnapshot, to: ClusterSnapshot, meta: ClusterMeta): StoreChange {
-  return { kind: "patch", patch: diffSnapshots(from, to) ?? {}, snapshot: to, meta };
+  return { kind: "patch", lines: [...linesOf(diffSnapshots(from, to) ?? {})], meta };
 }
 
 /** A snapshot of `clusterId` that generation `generation` can be told by. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SnapshotStore } from "../../src/store/store.ts";
 import { emptySnapshot } from "../snapshot/worlds.ts";
-import { loadAll, metaOf, patchTo, snapshotOf } from "./changes.ts";
+import { loadAll, metaOf, patchTo, snapshotOf, wholeOf } from "./changes.ts";
 
 /**
  * What every store does. `open` gives an empty store, and `reopen` the same store after a restart;
@@ -20,8 +20,8 @@ export function describeStore(
 
     test("loads each cluster as it was kept last, before and after a restart", async () => {
       const { store, reopen } = await open();
-      await store.keep("west", { kind: "snapshot", snapshot: snapshotOf("west", 1), meta: metaOf(1) });
-      await store.keep("east.eu", { kind: "snapshot", snapshot: snapshotOf("east.eu", 5), meta: metaOf(5) });
+      await store.keep("west", wholeOf(snapshotOf("west", 1), metaOf(1)));
+      await store.keep("east.eu", wholeOf(snapshotOf("east.eu", 5), metaOf(5)));
       await store.keep("west", patchTo(snapshotOf("west", 1), snapshotOf("west", 2), metaOf(2)));
       await store.keep("west", { kind: "lease", meta: metaOf(2, 99_999) });
       await store.keep("west", patchTo(snapshotOf("west", 2), snapshotOf("west", 3), metaOf(3)));
@@ -38,7 +38,7 @@ export function describeStore(
 
     test("goes on after a restart from what was loaded", async () => {
       const { store, reopen } = await open();
-      await store.keep("west", { kind: "snapshot", snapshot: snapshotOf("west", 1), meta: metaOf(1) });
+      await store.keep("west", wholeOf(snapshotOf("west", 1), metaOf(1)));
       await store.keep("west", patchTo(snapshotOf("west", 1), snapshotOf("west", 2), metaOf(2)));
       const second = await reopen(store);
       await second.load();
@@ -51,7 +51,7 @@ export function describeStore(
 
     test("a lease changes the times and nothing else", async () => {
       const { store, reopen } = await open();
-      await store.keep("west", { kind: "snapshot", snapshot: snapshotOf("west", 1), meta: metaOf(1) });
+      await store.keep("west", wholeOf(snapshotOf("west", 1), metaOf(1)));
       await store.keep("west", { kind: "lease", meta: metaOf(1, 777) });
       const restarted = await reopen(store);
       expect(await loadAll(restarted)).toEqual({
@@ -69,15 +69,15 @@ export function describeStore(
 
     test("forgets a removed cluster for good, and takes it again", async () => {
       const { store, reopen } = await open();
-      await store.keep("west", { kind: "snapshot", snapshot: snapshotOf("west", 1), meta: metaOf(1) });
-      await store.keep("west", { kind: "snapshot", snapshot: snapshotOf("west", 2), meta: metaOf(2) });
-      await store.keep("east", { kind: "snapshot", snapshot: emptySnapshot("east"), meta: metaOf(3) });
+      await store.keep("west", wholeOf(snapshotOf("west", 1), metaOf(1)));
+      await store.keep("west", wholeOf(snapshotOf("west", 2), metaOf(2)));
+      await store.keep("east", wholeOf(emptySnapshot("east"), metaOf(3)));
       await store.remove("west");
       await store.remove("never-seen");
       expect(Object.keys(await loadAll(store))).toEqual(["east"]);
       const second = await reopen(store);
       expect(Object.keys(await loadAll(second))).toEqual(["east"]);
-      await second.keep("west", { kind: "snapshot", snapshot: snapshotOf("west", 9), meta: metaOf(9) });
+      await second.keep("west", wholeOf(snapshotOf("west", 9), metaOf(9)));
       const third = await reopen(second);
       expect((await loadAll(third)).west?.meta).toEqual(metaOf(9));
       await third.close();
@@ -88,11 +88,7 @@ export function describeStore(
       const clusterIds = Array.from({ length: 8 }, (_, index) => `cluster-${index}`);
       await Promise.all(
         clusterIds.map(async (clusterId) => {
-          await store.keep(clusterId, {
-            kind: "snapshot",
-            snapshot: snapshotOf(clusterId, 0),
-            meta: metaOf(0),
-          });
+          await store.keep(clusterId, wholeOf(snapshotOf(clusterId, 0), metaOf(0)));
           for (let generation = 1; generation <= 20; generation++)
             await store.keep(
               clusterId,

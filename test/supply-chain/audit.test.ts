@@ -68,7 +68,7 @@ test("no advisory", async () => {
   expect(asked).toContain("POST /-/npm/v1/security/advisories/bulk");
 });
 
-test("an advisory fails, and is told", async () => {
+test("an advisory fails, and is reported", async () => {
   answer = { status: 200, body: { harmful: [advisory] } };
   expect(await audit(registry)).toMatchObject({
     code: 1,

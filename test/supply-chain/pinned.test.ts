@@ -77,7 +77,7 @@ test("no dependency of a release runs a script", () => {
   expect(running).toEqual([]);
 });
 
-test("CI installs what the lock file says, and fetches nothing else", () => {
+test("CI installs the contents of the lock file, and fetches nothing else", () => {
   const steps = read(".ci/run")
     .split("\n")
     .filter((line) => !/^\s*#/.test(line));

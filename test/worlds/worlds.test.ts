@@ -68,7 +68,7 @@ describe("generateWorld", () => {
     for (const snapshot of generateWorld(SMALL)) expect(ClusterSnapshot.parse(snapshot)).toEqual(snapshot);
   });
 
-  it("has the size that was asked for", () => {
+  it("has the requested size", () => {
     const world = generateWorld(SMALL);
     expect(world.map(({ clusterId }) => clusterId)).toEqual(["cluster-1", "cluster-2"]);
     for (const snapshot of world) {

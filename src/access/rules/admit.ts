@@ -7,6 +7,7 @@ import {
 import { AccessRefused } from "../access-refused.ts";
 import { BearerTable, bearerToken } from "../bearer-table.ts";
 import { type CertificatePattern, describeCertificate, fitsCertificate } from "../certificates.ts";
+import type { ClientAddress } from "../client/client-address.ts";
 import { sha256BySubtle } from "../digests.ts";
 import { andThen, type MaybePromise, orElse } from "../maybe-promise.ts";
 import { SecretTable } from "../secret-table.ts";
@@ -27,6 +28,8 @@ export interface AccessControl {
   /** The kinds of credentials that the rules have. */
   readonly kinds: KnownKinds;
   readonly admit: Admit;
+  /** Finds the client's real address behind proxies. */
+  readonly clientAddress: ClientAddress;
 }
 
 /**

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type FetchKeys, inlineKeys, isKeysUrl, type KeySource, remoteKeys } from "../../access/oidc-keys.ts";
+import { isKeysUrl } from "../../access/oidc-keys.ts";
 import { describeParts, privatePartsOf } from "../../access/public-keys.ts";
 import { countOf, text } from "../values/values.ts";
 
@@ -77,35 +77,9 @@ export function issuerSettings<Subjects extends z.ZodRawShape>(subjects: Subject
   };
 }
 
-/** The options for fetching keys. */
-export interface KeysAccess {
-  readonly fetch?: FetchKeys;
-  readonly onFailure?: (url: string, error: unknown) => void;
-}
-
-/** The inline or fetched keys of an issuer; undefined if they are in a file. */
-export function keySourceOf(
-  { issuer, jwks, jwksUri, discovery }: IssuerKeysPlace,
-  access: KeysAccess,
-): KeySource | undefined {
-  if (jwks !== undefined) return inlineKeys(jwks);
-  if (jwksUri !== undefined) return remoteKeys({ ...access, url: jwksUri, discovery: false });
-  return discovery === true ? remoteKeys({ ...access, url: issuer, discovery: true }) : undefined;
-}
-
 /** The settings that select an issuer's tokens. */
 export interface IssuedTokens extends IssuerKeysPlace {
   readonly audience: string;
   readonly subject?: string | string[] | undefined;
   readonly claims?: Readonly<Record<string, string | string[]>> | undefined;
-}
-
-/** The selection in the form of a verifier. */
-export function selectedTokens({ issuer, audience, subject, claims = {} }: IssuedTokens) {
-  return {
-    issuer,
-    audience,
-    subjects: subject === undefined ? undefined : [subject].flat(),
-    claims: Object.fromEntries(Object.entries(claims).map(([claim, values]) => [claim, [values].flat()])),
-  };
 }

@@ -1,12 +1,9 @@
 import * as z from "zod";
-import { type AuthoritySettings, createAuthority, type PushAuthority } from "../../access/authority.ts";
-import type { CertificatePattern } from "../../access/certificates.ts";
-import type { KeySource } from "../../access/oidc-keys.ts";
 import type { Grants } from "../../merge/grants.ts";
 import { SERVICE_PATTERN } from "../../merge/pins.ts";
 import { ClusterId } from "../../snapshot/schema.ts";
 import { Certificate, CredentialName, countOf, TokenSha256, text } from "../values/values.ts";
-import { type IssuedTokens, issuerSettings, type KeysAccess, keySourceOf, selectedTokens } from "./issuer.ts";
+import { issuerSettings } from "./issuer.ts";
 
 /** The other source clusters for which a cluster's ServiceImports count. */
 export const SpeaksFor = z.union([z.literal("*"), z.array(ClusterId).max(10_000)], {
@@ -83,52 +80,4 @@ export function exportLimitsOf(
   for (const { clusterId, exports } of credentials)
     if (exports !== undefined) limits.set(clusterId, [...(limits.get(clusterId) ?? []), ...exports]);
   return limits;
-}
-
-/** A credential for pushing, or for transfer; one for transfer names no cluster. */
-export interface Credential {
-  readonly name?: string | undefined;
-  readonly clusterId?: string | undefined;
-  readonly tokenSha256?: string | undefined;
-  readonly tokenFile?: string | undefined;
-  readonly oidc?: IssuedTokens | undefined;
-  readonly certificate?: CertificatePattern | undefined;
-}
-
-/**
- * The parts of an authority.
- * @param credentials with tokens as hashes
- * @param setting the setting that has them; a credential without a name gets its position there as name
- */
-export function authoritySettings(
-  credentials: readonly Credential[],
-  setting: string,
-  keysOf: (issued: IssuedTokens) => KeySource,
-): AuthoritySettings {
-  const held = credentials.map((credential, index) => ({
-    ...credential,
-    holder: { credential: credential.name ?? `${setting}[${index}]`, clusterId: credential.clusterId },
-  }));
-  return {
-    setting,
-    secrets: held.flatMap(({ holder, tokenSha256 }) =>
-      tokenSha256 === undefined ? [] : { holder, tokenSha256 },
-    ),
-    oidc: held.flatMap(({ holder, oidc }) =>
-      oidc === undefined ? [] : { holder, ...selectedTokens(oidc), keys: keysOf(oidc) },
-    ),
-    certificates: held.flatMap(({ holder, certificate }) =>
-      certificate === undefined ? [] : { holder, ...certificate },
-    ),
-  };
-}
-
-/** The authority of a host without files. */
-export function createEdgeAuthority(
-  credentials: readonly EdgePushCredential[],
-  access: KeysAccess,
-): PushAuthority {
-  return createAuthority(
-    authoritySettings(credentials, "push.credentials", (issued) => keySourceOf(issued, access)!),
-  );
 }

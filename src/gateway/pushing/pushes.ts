@@ -1,11 +1,7 @@
-import {
-  changeOfPatch,
-  changesBetween,
-  changeTables,
-  type SnapshotDelta,
-} from "../../snapshot/entry-changes.ts";
+import { changeOfPatch, changesBetween, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import { linesOf } from "../../store/lines.ts";
 import type { ClusterMeta, SnapshotStore } from "../../store/store.ts";
 import { isDiskFailure } from "../../store/store-error.ts";
 import { type Clock, unixTime } from "../clock.ts";
@@ -101,7 +97,11 @@ export class Pushes<Image extends ServedImage> {
         const meta = this.#nextMeta(clusterId, now, lease);
         await precedence.introduce(clusterId, unixTime(clock, now));
         await this.#health.must(clusterId, () =>
-          store.keep(clusterId, { kind: "snapshot", snapshot, meta: toStored(meta, clock) }),
+          store.keep(clusterId, {
+            kind: "snapshot",
+            lines: linesOf(snapshot),
+            meta: toStored(meta, clock),
+          }),
         );
         await this.#hold({ cluster, measured, meta, kind: "snapshot", live: known !== undefined });
         return cluster;
@@ -129,11 +129,7 @@ export class Pushes<Image extends ServedImage> {
       await this.#health.must(clusterId, () =>
         store.keep(clusterId, {
           kind: "patch",
-          patch,
-          // Stores ask for it once in many deltas.
-          get snapshot() {
-            return changeTables(cluster.snapshot, change);
-          },
+          lines: linesOf(patch),
           meta: toStored(meta, clock),
         }),
       );

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { createClientAddress } from "../../access/client/client-address.ts";
 import { ClientTests } from "../../answer/client-tests.ts";
 import { QueryCounters } from "../../answer/query-counters.ts";
 import { assemble } from "../../assembly/assemble.ts";
@@ -83,7 +82,7 @@ async function startParts(
   // Files and the state folder, which this process locks.
   const listen = parseListenAddress(config.listen);
   const tls = await openTlsSource(config, listen.host);
-  const access = closers.add(await loadAccess(config, logger, createClientAddress(config.clients)));
+  const access = closers.add(await loadAccess(config, logger));
   const { admission, pushing, secondaries } = access;
   const connector = await UpstreamConnector.load(config.stub.upstreams);
   const forwarding = closers.add(await openUpstreams(config.forward));
@@ -111,7 +110,6 @@ async function startParts(
 
   const lines = closers.add(openAuditSink(config.audit.logFile, logger, log));
   const audit = createAudit(config.audit, lines.sink, counters.limits);
-  const clientAddress = createClientAddress(config.clients);
 
   // The gateway.
   const reachability = new Reachability(config, admission.rules, tls);
@@ -124,7 +122,7 @@ async function startParts(
     upstreams: forwarding.upstreams,
     stubs,
     stubRoutes: createStubRoutes({
-      ...{ stubs, counters: counters.limits, onError, audit, clientAddress },
+      ...{ stubs, counters: counters.limits, onError, audit, clientAddress: admission.clientAddress },
       isForPushing: (identity) => pushing.isOfHolder(identity),
       isForAsking: (identity) => admission.isOfRule(identity),
       onChange: (change, federation) =>

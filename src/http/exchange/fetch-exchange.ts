@@ -1,5 +1,5 @@
 import type { Client } from "../../access/client/client.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
+import type { HttpRequest, HttpResponse } from "./exchange.ts";
 
 /** A request of the Fetch standard. */
 export class FetchRequest implements HttpRequest {
@@ -57,16 +57,6 @@ async function readUndeclared(
     size += part.value.length;
   }
   return body.subarray(0, size);
-}
-
-/** Runs an exchange with objects of the Fetch standard; without a promise if the exchange needs none. */
-export function exchangeByFetch(
-  exchange: Exchange,
-  request: Request,
-  client: Partial<Client> | undefined,
-): Response | Promise<Response> {
-  const answered = exchange(new FetchRequest(request, client));
-  return answered instanceof Promise ? answered.then(toResponse) : toResponse(answered);
 }
 
 /** The response as an object of the Fetch standard. */

@@ -1,149 +1,228 @@
-import { mkdir, readdir, readFile, rename, rm, truncate } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { ClusterMeta } from "../cluster-meta.ts";
 import type { StoreChange, StoredCluster } from "../store.ts";
 import { messageOf, type OnStoreWarning, StoreError } from "../store-error.ts";
+import type { Background } from "./background.ts";
 import { encodeLine } from "./checksum-line.ts";
+import { ClusterFiles } from "./cluster-files.ts";
+import { Compaction } from "./compaction.ts";
 import { prepareDurably, syncDirectory } from "./durable-file.ts";
 import { Journal } from "./journal.ts";
-import { readSnapshotFile, replayJournal } from "./stored-record.ts";
+import { type FoundJournal, type Recovered, Recovery } from "./recovery.ts";
+import { snapshotParts } from "./snapshot-file.ts";
 
-const SNAPSHOT_NAME = /^(\d+)\.snapshot$/;
-const NUMBERED_NAME = /^(\d+)\./;
-/** Below this a journal is not worth compacting, however small the snapshot. */
-const LEAST_COMPACTED_BYTES = 65_536;
+/** Journals of fewer bytes are not worth compacting, however small the snapshot. */
+const LEAST_COMPACTED_BYTES = 32_768;
+/** Journals of more bytes are compacted, however large the snapshot: a compaction holds them in memory. */
+const MOST_COMPACTED_BYTES = 8 * 1024 * 1024;
 
-/**
- * The files of one cluster: `<number>.snapshot`, a full snapshot, and `<number>.journal`, the changes
- * since. Each full snapshot takes the next number; the pair before it stays, to fall back on.
- */
+/** What a folder is opened with. */
+export interface ClusterFolderParts {
+  readonly path: string;
+  readonly clusterId: string;
+  readonly warn: OnStoreWarning;
+  /** Compacts one folder at a time. */
+  readonly background: Background;
+}
+
+/** The state that the files have. */
+interface Kept {
+  readonly meta: ClusterMeta;
+  /** The snapshot: its number, its length in bytes, its generation. */
+  readonly snapshot: number;
+  readonly snapshotBytes: number;
+  readonly generation: number;
+  /** The journals after it, without the one that is appended to. */
+  readonly journals: readonly FoundJournal[];
+}
+
+/** A compaction that waits, or runs. */
+interface OpenCompaction {
+  readonly abortion: AbortController;
+  readonly done: Promise<void>;
+  hasBegun: boolean;
+}
+
+/** Keeps the state of one cluster in `ClusterFiles`. */
 export class ClusterFolder {
-  readonly #path: string;
+  readonly #files: ClusterFiles;
   readonly #clusterId: string;
   readonly #warn: OnStoreWarning;
-  #current: StoredCluster | undefined;
-  #number = 0;
-  #loadedNumber = 0;
-  #snapshotBytes = 0;
+  readonly #background: Background;
+  #kept: Kept | undefined;
   #journal: Journal | undefined;
+  /** The highest number in use. */
+  #number = 0;
+  /** A snapshot that was not acknowledged, and may be there. */
+  #unsettled: number | undefined;
+  #compaction: OpenCompaction | undefined;
+  /** Journals are compacted once they have so many bytes. */
+  #compactedFrom = 0;
 
-  private constructor(path: string, clusterId: string, warn: OnStoreWarning) {
-    this.#path = path;
+  private constructor({ path, clusterId, warn, background }: ClusterFolderParts) {
+    this.#files = new ClusterFiles(path);
     this.#clusterId = clusterId;
     this.#warn = warn;
+    this.#background = background;
   }
 
   /** Opens the folder, existing or not, and recovers the newest state in it that is sound. */
-  static async open(path: string, clusterId: string, warn: OnStoreWarning): Promise<ClusterFolder> {
-    const folder = new ClusterFolder(path, clusterId, warn);
-    const created = await mkdir(path, { recursive: true, mode: 0o700 });
-    if (created !== undefined) await syncDirectory(dirname(path));
-    else await folder.#recover();
-    return folder;
+  static async open(
+    parts: ClusterFolderParts,
+  ): Promise<{ folder: ClusterFolder; cluster: StoredCluster | undefined }> {
+    const folder = new ClusterFolder(parts);
+    const created = await mkdir(parts.path, { recursive: true, mode: 0o700 });
+    if (created === undefined) return { folder, cluster: await folder.load() };
+    await syncDirectory(dirname(parts.path));
+    return { folder, cluster: undefined };
   }
 
-  /** The cluster as last kept; undefined where nothing sound was found. */
-  get current(): StoredCluster | undefined {
-    return this.#current;
+  /** The cluster as last kept; undefined where nothing sound is found. No change may be kept meanwhile. */
+  async load(): Promise<StoredCluster | undefined> {
+    await this.close();
+    const found = await new Recovery(this.#files, this.#clusterId, this.#warn).run();
+    this.#number = (await this.#files.list()).highest;
+    this.#kept = undefined;
+    this.#journal = undefined;
+    if (found !== undefined) this.#goOn(found);
+    return found?.cluster;
   }
 
   /** Keeps a change; see `SnapshotStore.keep`. */
   async keep(change: StoreChange): Promise<void> {
-    const snapshot = change.kind === "lease" ? this.#current?.snapshot : change.snapshot;
-    if (snapshot === undefined) throw StoreError.noSnapshot(this.#clusterId);
-    const next = { meta: change.meta, snapshot };
-    if (change.kind === "snapshot" || !(await this.#append(change))) await this.#writeSnapshot(next);
-    this.#current = next;
+    await this.#settle();
+    if (change.kind === "snapshot") return this.#replace(change);
+    if (this.#kept === undefined) throw StoreError.noSnapshot(this.#clusterId);
+    // A compaction that changes overtake would have more and more to do.
+    if ((this.#journal?.bytes ?? 0) >= 2 * this.#compactedFrom) await this.#compaction?.done;
+    if (this.#journal === undefined || this.#journal.torn) await this.#rotate(this.#kept);
+    await this.#journal!.append(this.#kept.meta.generation, change);
+    // A compaction may have ended meanwhile.
+    this.#kept = { ...this.#kept, meta: change.meta };
+    await this.#compactIfDue(this.#kept);
   }
 
-  async close(): Promise<void> {
+  /** Resolves when nothing is written any more. @param abort whether a compaction may end early */
+  async close(abort = false): Promise<void> {
+    if (abort) await this.#stopCompaction();
+    await this.#compaction?.done;
     await this.#journal?.close();
   }
 
-  async #append(change: Exclude<StoreChange, { kind: "snapshot" }>): Promise<boolean> {
-    const journal = this.#journal;
-    const base = this.#current?.meta.generation;
-    if (journal === undefined || base === undefined || journal.torn) return false;
-    if (journal.bytes > Math.max(this.#snapshotBytes, LEAST_COMPACTED_BYTES)) return false;
-    const { meta } = change;
-    await journal.append(
-      change.kind === "patch" ? { kind: "patch", base, meta, patch: change.patch } : { kind: "lease", meta },
-    );
-    return true;
+  #goOn({ cluster, journals, canAppend, ...found }: Recovered): void {
+    const last = canAppend ? (journals.at(-1) ?? { number: found.snapshot, bytes: 0 }) : undefined;
+    if (last !== undefined) this.#journal = this.#journalAt(last.number, last.bytes);
+    const closed = journals.filter(({ number }) => number !== last?.number);
+    this.#adopt({ ...found, meta: cluster.meta, journals: closed });
   }
 
-  async #writeSnapshot(cluster: StoredCluster): Promise<void> {
-    const number = this.#number + 1;
-    const line = encodeLine(cluster);
-    const name = await prepareDurably(this.#file(number, "snapshot"), line);
-    // When naming fails, the file may be there all the same and would be loaded: so its number is
-    // used up, and the next change must be a full snapshot with a higher one.
-    this.#number = number;
-    await this.#journal?.close();
-    this.#journal = undefined;
+  async #replace({ meta, lines }: Extract<StoreChange, { kind: "snapshot" }>): Promise<void> {
+    await this.#stopCompaction();
+    const number = ++this.#number;
+    const parts = snapshotParts(this.#clusterId, meta, encoded(lines));
+    const { bytes, name } = await prepareDurably(this.#files.path(number, "snapshot"), parts);
+    this.#unsettled = number;
     await name();
-    const previous = this.#loadedNumber;
-    this.#loadedNumber = number;
-    this.#snapshotBytes = line.length;
-    this.#journal = new Journal(this.#file(number, "journal"), 0);
-    await this.#removeAllBut(new Set([number, previous]));
+    this.#unsettled = undefined;
+    await this.#journal?.close().catch(() => {});
+    this.#journal = this.#journalAt(number, 0);
+    const before = this.#kept?.snapshot ?? number;
+    const { generation } = meta;
+    this.#adopt({ meta, snapshot: number, snapshotBytes: bytes, generation, journals: [] });
+    await this.#removeBefore(before);
   }
 
-  async #removeAllBut(numbers: ReadonlySet<number>): Promise<void> {
+  /** Takes back a snapshot that failed when it was named: it may be there all the same, and would be loaded. */
+  async #settle(): Promise<void> {
+    if (this.#unsettled === undefined) return;
+    await this.#files.removeSnapshot(this.#unsettled);
+    this.#unsettled = undefined;
+  }
+
+  /** Begins a new journal. */
+  async #rotate(kept: Kept): Promise<void> {
+    const journal = this.#journal;
+    if (journal !== undefined) {
+      await journal.close().catch(() => {});
+      const { number, bytes } = journal;
+      this.#kept = { ...kept, journals: [...kept.journals, { number, bytes }] };
+    }
+    this.#journal = this.#journalAt(++this.#number, 0);
+  }
+
+  async #compactIfDue(kept: Kept): Promise<void> {
+    const bytes = bytesOf(kept.journals) + this.#journal!.bytes;
+    if (this.#compaction !== undefined || bytes < this.#compactedFrom) return;
+    await this.#rotate(kept);
+    const source = { ...this.#kept!, journals: this.#kept!.journals.map(({ number }) => number) };
+    const number = this.#number;
+    const abortion = new AbortController();
+    const done = this.#background
+      .run(async () => {
+        if (abortion.signal.aborted) return;
+        compaction.hasBegun = true;
+        const written = await new Compaction(this.#files, this.#clusterId, source, abortion.signal).write(
+          number,
+        );
+        this.#adoptCompacted(number, written, source.meta);
+        await this.#removeBefore(source.snapshot);
+      })
+      .catch((error) => {
+        if (abortion.signal.aborted) return;
+        // Once more when there is as much again.
+        this.#compactedFrom += bytes;
+        this.#report("NOT_COMPACTED", `the journal is not compacted: ${messageOf(error)}`);
+      })
+      .finally(() => {
+        if (this.#compaction === compaction) this.#compaction = undefined;
+      });
+    const compaction: OpenCompaction = { abortion, done, hasBegun: false };
+    this.#compaction = compaction;
+  }
+
+  async #stopCompaction(): Promise<void> {
+    const compaction = this.#compaction;
+    this.#compaction = undefined;
+    compaction?.abortion.abort();
+    if (compaction?.hasBegun) await compaction.done;
+  }
+
+  #adoptCompacted(number: number, snapshotBytes: number, { generation }: ClusterMeta): void {
+    const kept = this.#kept!;
+    const journals = kept.journals.filter((journal) => journal.number >= number);
+    this.#adopt({ meta: kept.meta, snapshot: number, snapshotBytes, generation, journals });
+  }
+
+  #adopt(kept: Kept): void {
+    this.#kept = kept;
+    this.#compactedFrom = Math.min(
+      Math.max(kept.snapshotBytes / 2, LEAST_COMPACTED_BYTES),
+      MOST_COMPACTED_BYTES,
+    );
+  }
+
+  #journalAt(number: number, bytes: number): Journal {
+    return new Journal(number, this.#files.path(number, "journal"), this.#clusterId, bytes);
+  }
+
+  async #removeBefore(number: number): Promise<void> {
     try {
-      for (const name of await readdir(this.#path)) {
-        const number = NUMBERED_NAME.exec(name)?.[1];
-        if (number === undefined || numbers.has(Number(number))) continue;
-        await rm(join(this.#path, name), { force: true });
-      }
+      await this.#files.removeBefore(number);
     } catch (error) {
-      this.#report("LEFTOVER", this.#path, `old files could not be removed: ${messageOf(error)}`);
+      this.#report("LEFTOVER", `old files could not be removed: ${messageOf(error)}`);
     }
   }
 
-  async #recover(): Promise<void> {
-    const names = await readdir(this.#path);
-    for (const name of names)
-      this.#number = Math.max(this.#number, Number(NUMBERED_NAME.exec(name)?.[1] ?? 0));
-    const numbers = names.flatMap((name) => SNAPSHOT_NAME.exec(name)?.[1] ?? []).map(Number);
-    for (const number of numbers.toSorted((one, other) => other - one)) {
-      const path = this.#file(number, "snapshot");
-      let base: StoredCluster;
-      try {
-        const bytes = await readFile(path);
-        base = readSnapshotFile(bytes, this.#clusterId);
-        this.#snapshotBytes = bytes.length;
-      } catch (error) {
-        this.#report("CORRUPT_SNAPSHOT", path, `the snapshot is not loaded: ${messageOf(error)}`);
-        // Set aside: what is kept from here on follows an older number, and this one must not win again.
-        await rename(path, `${path}.corrupt`);
-        continue;
-      }
-      await this.#replay(number, base);
-      return;
-    }
+  #report(code: "LEFTOVER" | "NOT_COMPACTED", message: string): void {
+    this.#warn({ code, clusterId: this.#clusterId, path: this.#files.folder, message });
   }
+}
 
-  async #replay(number: number, base: StoredCluster): Promise<void> {
-    const path = this.#file(number, "journal");
-    const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return Buffer.alloc(0);
-      throw error;
-    });
-    const { cluster, goodBytes, damage } = replayJournal(base, bytes);
-    if (goodBytes < bytes.length) {
-      this.#report("CORRUPT_JOURNAL", path, `cut after ${goodBytes} of ${bytes.length} bytes: ${damage}`);
-      await truncate(path, goodBytes);
-    }
-    this.#current = cluster;
-    this.#loadedNumber = number;
-    this.#journal = new Journal(path, goodBytes);
-  }
+function* encoded(lines: Iterable<unknown>): Generator<Buffer> {
+  for (const line of lines) yield encodeLine(line);
+}
 
-  #file(number: number, kind: "snapshot" | "journal"): string {
-    return join(this.#path, `${String(number).padStart(8, "0")}.${kind}`);
-  }
-
-  #report(code: "CORRUPT_SNAPSHOT" | "CORRUPT_JOURNAL" | "LEFTOVER", path: string, message: string): void {
-    this.#warn({ code, clusterId: this.#clusterId, path, message });
-  }
+function bytesOf(journals: readonly FoundJournal[]): number {
+  return journals.reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -13,19 +13,31 @@ export async function syncDirectory(path: string): Promise<void> {
 
 /** Writes a file that is there whole or not at all, and there for good when the promise resolves. */
 export async function writeDurably(path: string, bytes: Buffer): Promise<void> {
-  await (await prepareDurably(path, bytes))();
+  await (await prepareDurably(path, [bytes])).name();
 }
 
-/**
- * Writes a file under another name. When it fails, nothing has changed.
- * @returns what gives it its name: then it is there for good, and where that fails, perhaps
- */
-export async function prepareDurably(path: string, bytes: Buffer): Promise<() => Promise<void>> {
+/** A file that was written under another name. */
+export interface PreparedFile {
+  /** Its length. */
+  readonly bytes: number;
+  /** Gives it its name. Then it is there for good, and where that fails, perhaps. */
+  name(): Promise<void>;
+}
+
+/** Writes a file under another name, part by part. When it fails, nothing has changed. */
+export async function prepareDurably(
+  path: string,
+  parts: Iterable<Buffer> | AsyncIterable<Buffer>,
+): Promise<PreparedFile> {
   const temporary = `${path}.tmp`;
+  let bytes = 0;
   try {
     const file = await open(temporary, "w", 0o600);
     try {
-      await file.writeFile(bytes);
+      for await (const part of parts) {
+        await file.writeFile(part);
+        bytes += part.length;
+      }
       await file.sync();
     } finally {
       await file.close();
@@ -34,8 +46,11 @@ export async function prepareDurably(path: string, bytes: Buffer): Promise<() =>
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
-  return async () => {
-    await rename(temporary, path);
-    await syncDirectory(dirname(path));
+  return {
+    bytes,
+    async name() {
+      await rename(temporary, path);
+      await syncDirectory(dirname(path));
+    },
   };
 }

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { isClusterId } from "../../snapshot/cluster-id.ts";
 import type { SnapshotStore, StoreChange, StoredCluster } from "../store.ts";
 import { messageOf, type OnStoreWarning, StoreError } from "../store-error.ts";
+import { Background } from "./background.ts";
 import { ClusterFolder } from "./cluster-folder.ts";
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
 import { syncDirectory } from "./durable-file.ts";
@@ -37,6 +38,7 @@ class FileStore implements SnapshotStore {
   readonly #options: FileStoreOptions;
   readonly #lock: DirectoryLock;
   readonly #folders = new Map<string, ClusterFolder>();
+  readonly #background = new Background();
   #closed = false;
 
   private constructor(directory: string, options: FileStoreOptions, lock: DirectoryLock) {
@@ -57,12 +59,14 @@ class FileStore implements SnapshotStore {
   }
 
   async load(): Promise<StoredCluster[]> {
+    this.#refuseUnlessHeld();
     const loaded: StoredCluster[] = [];
     for (const clusterId of await readdir(this.#clusters)) {
       if (!isClusterId(clusterId)) continue;
       try {
-        const { current } = await this.#folder(clusterId);
-        if (current !== undefined) loaded.push(current);
+        const known = this.#folders.get(clusterId);
+        const cluster = known === undefined ? (await this.#open(clusterId)).cluster : await known.load();
+        if (cluster !== undefined) loaded.push(cluster);
       } catch (error) {
         const message = `the cluster is not loaded: ${messageOf(error)}`;
         const path = join(this.#clusters, clusterId);
@@ -73,12 +77,13 @@ class FileStore implements SnapshotStore {
   }
 
   async keep(clusterId: string, change: StoreChange): Promise<void> {
-    await (await this.#folder(clusterId)).keep(change);
+    this.#refuseUnlessHeld();
+    await (this.#folders.get(clusterId) ?? (await this.#open(clusterId)).folder).keep(change);
   }
 
   async remove(clusterId: string): Promise<void> {
     this.#refuseUnlessHeld();
-    await this.#folders.get(clusterId)?.close();
+    await this.#folders.get(clusterId)?.close(true);
     this.#folders.delete(clusterId);
     // Moved away in one step first: a removal that is cut short must not leave an older snapshot behind.
     const trashed = join(this.#trash, randomUUID());
@@ -95,22 +100,21 @@ class FileStore implements SnapshotStore {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#background.close();
     for (const folder of this.#folders.values()) await folder.close();
     this.#lock.release();
   }
 
-  async #folder(clusterId: string): Promise<ClusterFolder> {
-    this.#refuseUnlessHeld();
-    const known = this.#folders.get(clusterId);
-    if (known !== undefined) return known;
+  async #open(clusterId: string) {
     if (!isClusterId(clusterId)) throw new RangeError(`"${clusterId}" is not a cluster id`);
-    const folder = await ClusterFolder.open(
-      join(this.#clusters, clusterId),
+    const opened = await ClusterFolder.open({
+      path: join(this.#clusters, clusterId),
       clusterId,
-      this.#options.onWarning,
-    );
-    this.#folders.set(clusterId, folder);
-    return folder;
+      warn: this.#options.onWarning,
+      background: this.#background,
+    });
+    this.#folders.set(clusterId, opened.folder);
+    return opened;
   }
 
   #refuseUnlessHeld(): void {

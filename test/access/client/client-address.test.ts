@@ -35,24 +35,24 @@ describe("the client's real address", () => {
       "198.51.100.9",
     ],
     ["is the socket's where that is no proxy", "198.51.100.9", forged, {}, "198.51.100.9"],
-    ["is what a proxy says", "10.0.0.1", forged, {}, "203.0.113.1"],
+    ["is the one that a proxy reports", "10.0.0.1", forged, {}, "203.0.113.1"],
     [
-      "is what a proxy says, over IPv6",
+      "is the one that a proxy reports, over IPv6",
       "2001:db8:1::7",
       { "x-forwarded-for": "2001:db8:f::1" },
       {},
       "2001:db8:f::1",
     ],
     [
-      "is what a proxy appended",
+      "is the entry that a proxy appended",
       "10.0.0.1",
       { "x-forwarded-for": "127.0.0.1, 203.0.113.1" },
       {},
       "203.0.113.1",
     ],
-    ["is a proxy's that says nothing", "10.0.0.1", {}, {}, "10.0.0.1"],
+    ["is a proxy's own if it reports none", "10.0.0.1", {}, {}, "10.0.0.1"],
     [
-      "is a proxy's that says no address",
+      "is a proxy's own if it reports text that is not an address",
       "10.0.0.1",
       { "x-forwarded-for": "203.0.113.1, unknown" },
       {},
@@ -88,30 +88,30 @@ describe("the client's real address", () => {
       "198.51.100.9",
     ],
     [
-      "is told by Forwarded (RFC 7239)",
+      "is read from Forwarded (RFC 7239)",
       "10.0.0.1",
       { forwarded: 'for=127.0.0.1, for="[2001:db8::17]:4711";proto=https' },
       { header: "Forwarded" },
       "2001:db8::17",
     ],
-    ["is not told by another field", "10.0.0.1", { forwarded: "for=203.0.113.1" }, {}, "10.0.0.1"],
+    ["is not read from another field", "10.0.0.1", { forwarded: "for=203.0.113.1" }, {}, "10.0.0.1"],
     ["may be hidden", "10.0.0.1", { forwarded: "for=_hidden" }, { header: "forwarded" }, "10.0.0.1"],
     [
-      "is not said twice",
+      "is not read from an element with two addresses",
       "10.0.0.1",
       { forwarded: "for=1.2.3.4;for=5.6.7.8" },
       { header: "forwarded" },
       "10.0.0.1",
     ],
     [
-      "is told by a field of its own",
+      "is read from a field of its own",
       "192.0.2.7",
       { "x-real-ip": "203.0.113.1" },
       { header: "X-Real-IP" },
       "203.0.113.1",
     ],
     [
-      "is not told by such a field that was sent twice",
+      "is not read from such a field that was sent twice",
       "192.0.2.7",
       { "x-real-ip": "127.0.0.1, 203.0.113.1" },
       { header: "x-real-ip" },
@@ -122,7 +122,7 @@ describe("the client's real address", () => {
     expect(addressOf(socket, headers, changes)).toBe(expected);
   });
 
-  it("refuses a range that is none", () => {
+  it("rejects an invalid range", () => {
     expect(() => addressOf("10.0.0.1", {}, { trustedProxies: ["10.0.0.1/8"] })).toThrow(RangeError);
   });
 });
@@ -155,7 +155,7 @@ describe("whatever a client writes", () => {
     );
   });
 
-  it("to one proxy or several in a row, its address is the one that the first of them was asked from", () => {
+  it("behind one proxy or several in a row, its address is the one that the first of them saw", () => {
     const chain = fc.array(fc.constantFrom("10.0.0.1", "10.2.2.2", "192.0.2.7"), {
       minLength: 1,
       maxLength: 4,

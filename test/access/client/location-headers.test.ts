@@ -32,9 +32,9 @@ describe("header fields of a proxy", () => {
     ["another address: a client that writes the field itself", "203.0.113.9", undefined],
     ["the neighbour of a trusted address", "192.0.2.8", undefined],
     ["another range of IPv6", "2001:db8:2::5", undefined],
-    ["an IPv6 address that starts with the octets of the IPv4 range", "a00::1", undefined],
+    ["an IPv6 address that starts with the bytes of the IPv4 range", "a00::1", undefined],
     ["a socket that is gone", "", undefined],
-    ["a host that tells no addresses", undefined, undefined],
+    ["a host without addresses of clients", undefined, undefined],
   ])("count or not: %s", (_, clientAddress, expected) => {
     expect(locationFrom(clientAddress, swiss)).toEqual(expected);
   });
@@ -67,12 +67,12 @@ describe("header fields of a proxy", () => {
   });
 
   it.each<[string, string | undefined, string, number, boolean]>([
-    ["the outer proxy asked the inner one", "10.0.0.2", "203.0.113.9, 192.0.2.7", 2, true],
+    ["a request through the outer and the inner proxy", "10.0.0.2", "203.0.113.9, 192.0.2.7", 2, true],
     ["over IPv6", "10.0.0.2", "203.0.113.9, 2001:db8:1::5", 2, true],
-    ["a client asked the inner proxy itself", "10.0.0.2", "203.0.113.9", 2, false],
-    ["a client that says it were the outer proxy", "10.0.0.2", "192.0.2.7, 203.0.113.9", 2, false],
+    ["a client that bypasses the outer proxy", "10.0.0.2", "203.0.113.9", 2, false],
+    ["a client that claims to be the outer proxy", "10.0.0.2", "192.0.2.7, 203.0.113.9", 2, false],
     ["an inner proxy that appends nothing", "10.0.0.2", "", 2, false],
-    ["a client that says it were both", "203.0.113.9", "192.0.2.7, 10.0.0.2", 2, false],
+    ["a client that claims to be both", "203.0.113.9", "192.0.2.7, 10.0.0.2", 2, false],
     ["three in a row", "10.0.0.2", "203.0.113.9, 192.0.2.7, 10.0.0.3", 3, true],
     ["three in a row, one too few", "10.0.0.2", "192.0.2.7", 3, false],
     ["something that is no address", "10.0.0.2", "unknown", 2, false],
@@ -83,7 +83,7 @@ describe("header fields of a proxy", () => {
     );
   });
 
-  it("refuses a range that is none", () => {
+  it("rejects an invalid range", () => {
     expect(() => locationFrom("10.1.2.3", {}, { trustedProxies: ["10.0.0.1/8"] })).toThrow(RangeError);
   });
 });

@@ -110,10 +110,10 @@ const KNOWN = [
   ["a bearer token (RFC 6750 section 2.1)", bearer("laptop-1"), "laptops"],
   ["the other one while it is rotated", bearer("laptop-2"), "laptops"],
   ["a name and a password (RFC 7617)", basic("ci:secret"), "scripts"],
-  ["those in UTF-8, in whatever form", basic("Zoe\u0308:pa\u0308ssword"), "scripts"],
+  ["a name and a password in UTF-8, in any normalization form", basic("Zoe\u0308:pa\u0308ssword"), "scripts"],
   ["a token in the path", { url: "/tokens/phone/dns-query?dns=AAAA" }, "phones"],
   ["a token in the host name", { host: "resolver.doh.example.org:8443" }, "coredns"],
-  ["the same in upper case", { host: "RESOLVER.doh.example.org" }, "coredns"],
+  ["a host-name token in upper case", { host: "RESOLVER.doh.example.org" }, "coredns"],
   ["a certificate with a name", certificate("spiffe://example.org/pod"), "pods"],
   ["a certificate by its fingerprint", certificate("pinned"), "pods"],
   ["an address", { address: "192.0.2.7" }, "office"],
@@ -122,16 +122,16 @@ const KNOWN = [
 ] as const;
 
 const UNKNOWN = [
-  ["nothing", {}, [401, "TOKEN_REQUIRED", "missing"]],
+  ["no credential", {}, [401, "TOKEN_REQUIRED", "missing"]],
   ["another bearer token", bearer("laptop-3"), [401, "UNKNOWN_TOKEN", "unknown"]],
-  ["a bearer token that is none", bearer("a b"), [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["a malformed bearer token", bearer("a b"), [401, "UNKNOWN_TOKEN", "unknown"]],
   ["the scheme alone", { authorization: "Bearer" }, [401, "UNKNOWN_TOKEN", "unknown"]],
   ["a path token as a bearer token", bearer("phone"), [401, "UNKNOWN_TOKEN", "unknown"]],
   ["the hash of a token", bearer(hex("laptop-1")), [401, "UNKNOWN_TOKEN", "unknown"]],
   ["another password", basic("ci:secre"), [401, "UNKNOWN_TOKEN", "unknown"]],
-  ["another one's password", basic("Zoë:secret"), [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["the password of another user", basic("Zoë:secret"), [401, "UNKNOWN_TOKEN", "unknown"]],
   ["another name", basic("cx:secret"), [401, "UNKNOWN_TOKEN", "unknown"]],
-  ["Basic that is none", { authorization: "Basic !" }, [401, "UNKNOWN_TOKEN", "unknown"]],
+  ["malformed Basic", { authorization: "Basic !" }, [401, "UNKNOWN_TOKEN", "unknown"]],
   ["Basic without more", { authorization: "basic" }, [401, "UNKNOWN_TOKEN", "unknown"]],
   [
     "a scheme that ends like Bearer",
@@ -153,12 +153,12 @@ const UNKNOWN = [
     { client: { certificate: "refused" } },
     [403, "CERTIFICATE_REFUSED", "unknown"],
   ],
-  ["an address beside it", { address: "192.0.3.7" }, [401, "TOKEN_REQUIRED", "missing"]],
-  ["an address that is none", { address: "office" }, [401, "TOKEN_REQUIRED", "missing"]],
+  ["another address", { address: "192.0.3.7" }, [401, "TOKEN_REQUIRED", "missing"]],
+  ["text that is not an address", { address: "office" }, [401, "TOKEN_REQUIRED", "missing"]],
 ] as const;
 
-describe("who asks", () => {
-  it.each(KNOWN)("is known by %s", async (_, request, rule) => {
+describe("a client", () => {
+  it.each(KNOWN)("is admitted by %s", async (_, request, rule) => {
     const admission = authority().admit(request);
     // Nothing has to be waited for where the host hashes at once.
     expect(admission).not.toBeInstanceOf(Promise);
@@ -167,27 +167,27 @@ describe("who asks", () => {
     expect(told(await authority({ everybody: EVERYTHING }).admit(request))).toBe(rule);
   });
 
-  it.each(UNKNOWN)("is not known by %s", async (_, request, refusal) => {
+  it.each(UNKNOWN)("is rejected with %s", async (_, request, refusal) => {
     expect(told(await authority().admit(request))).toEqual(refusal);
     expect(told(await authority({ sha256: sha256BySubtle }).admit(request))).toEqual(refusal);
   });
 
   it.each(UNKNOWN)(
-    "is everybody, where everybody may ask, with %s, unless it is a wrong credential",
+    "has the public rule with %s, unless that is a wrong credential",
     async (_, request, refusal) => {
       const admission = await authority({ everybody: EVERYTHING }).admit(request);
       expect(told(admission)).toEqual(refusal[1] === "UNKNOWN_TOKEN" ? refusal : "public");
     },
   );
 
-  it("may be a cluster that pushes, which the public rule is for", async () => {
+  it("may have the token of a cluster that pushes, which the public rule accepts", async () => {
     const { admit } = authority({ everybody: EVERYTHING, publicHasTokens: true });
     expect(told(await admit(bearer("token-of-a-cluster")))).toBe("public");
     expect(told(await admit(bearer("laptop-1")))).toBe("laptops");
     expect(told(await admit(basic("ci:wrong")))).toEqual([401, "UNKNOWN_TOKEN", "unknown"]);
   });
 
-  it("is told by what is shown most openly: path, host, Authorization, certificate, address", async () => {
+  it("has the rule of its first credential: path, host name, Authorization, certificate, address", async () => {
     const { admit } = authority();
     let request = {};
     for (const [more, rule] of [
@@ -200,7 +200,7 @@ describe("who asks", () => {
       request = { ...request, ...more };
       expect(told(await admit(request))).toBe(rule);
     }
-    // A wrong token is not made good by anything else.
+    // No other credential makes up for a wrong token.
     expect(told(await admit({ ...bearer("x"), ...certificate("pinned"), address: "192.0.2.7" }))).toEqual([
       401,
       "UNKNOWN_TOKEN",
@@ -208,7 +208,7 @@ describe("who asks", () => {
     ]);
   });
 
-  it("has its rule, one object for each; what is visible to several is listed once", async () => {
+  it("has its rule, which is one object; equal visibilities are listed once", async () => {
     const { admit, access } = authority({ everybody: { view: "west" } });
     const of = async (request: object) => (await admit(request)).rule;
     expect(await of(bearer("laptop-1"))).toBe(access.of("laptops"));
@@ -220,7 +220,7 @@ describe("who asks", () => {
     expect(() => access.of("none")).toThrow(RangeError);
   });
 
-  it("is the public rule at once, whatever is shown, where no rule has credentials", () => {
+  it("has the public rule without a promise, with any credential, if no rule has credentials", () => {
     const { admit, access } = authority({
       everybody: EVERYTHING,
       rules: [{ name: "listeners", bearer: [] }],
@@ -228,7 +228,7 @@ describe("who asks", () => {
     for (const [, request] of [...KNOWN, ...UNKNOWN]) expect(admit(request)).toEqual({ rule: access.public });
   });
 
-  it("is not read of requests that no rule has credentials of the kind for", async () => {
+  it("is not asked for credentials of kinds that no rule has", async () => {
     const own = rules.filter(({ name }) => name === "office");
     const { admit } = authority({ rules: own, hostNames: ["doh.example.org"] });
     const unread = (): never => {
@@ -264,7 +264,7 @@ describe("who asks", () => {
 });
 
 describe("a token of an issuer", () => {
-  it("is of the rule whose subject and claims fit, and is verified once", async () => {
+  it("has the rule whose subject and claims match, and is verified once", async () => {
     const { admit } = authority();
     const person = await issuer.token({ sub: "ann", groups: ["sales", "platform"] });
     verified = 0;
@@ -279,7 +279,7 @@ describe("a token of an issuer", () => {
     expect(told(await admit(bearer(await issuer.token({ sub: "robot" }))))).toBe("robot");
   });
 
-  it("is not remembered beyond its expiry, nor for more than ten minutes", async () => {
+  it("is not remembered after its expiry, nor for more than ten minutes", async () => {
     let now = NOW;
     const { admit } = authority({ clock: () => now });
     const short = await issuer.token({ sub: "robot", exp: 60 });
@@ -301,15 +301,15 @@ describe("a token of an issuer", () => {
     ["a value of another kind", { groups: { platform: true } }, [403, "UNKNOWN_SUBJECT"]],
     ["another audience", { aud: "other", groups: "platform" }, [401, "WRONG_AUDIENCE"]],
     ["another issuer", { iss: "https://evil.example", groups: "platform" }, [401, "UNKNOWN_ISSUER"]],
-    ["an expiry that is over", { exp: -31, groups: "platform" }, [401, "TOKEN_EXPIRED"]],
-  ])("with %s is refused", async (_, claims, refusal) => {
+    ["an expiry in the past", { exp: -31, groups: "platform" }, [401, "TOKEN_EXPIRED"]],
+  ])("with %s is rejected", async (_, claims, refusal) => {
     const token = await issuer.token({ sub: "ann", ...claims });
     const admission = await authority().admit(bearer(token));
     expect(told(admission)).toEqual([...refusal, "unknown"]);
     expect(JSON.stringify(admission)).not.toContain(token.split(".")[2]);
   });
 
-  it("waits for keys that cannot be had", async () => {
+  it("gets 503 while the issuer's keys are unavailable", async () => {
     const keys: KeySource = {
       key: () => Promise.reject(new KeysUnavailable("the issuer's keys could not be fetched")),
     };
@@ -318,7 +318,7 @@ describe("a token of an issuer", () => {
     expect(told(admission)).toEqual([503, "KEYS_UNAVAILABLE", "unknown"]);
   });
 
-  it("of another key is refused", async () => {
+  it("of another key is rejected", async () => {
     const stranger = await makeKey("key-1");
     const token = await stranger.token({ sub: "robot" });
     expect(told(await authority().admit(bearer(token)))).toEqual([401, "UNKNOWN_KEY", "unknown"]);
@@ -356,7 +356,7 @@ describe("the challenge of a 401 (RFC 9110 section 11.6.1)", () => {
 });
 
 describe("secrets", () => {
-  it("have the holder of the first one that fits, among any number", () => {
+  it("have the holder of the first match, among any number", () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom("a", "b", "c", "e")),
@@ -372,7 +372,7 @@ describe("secrets", () => {
     );
   });
 
-  it("that are no SHA-256 are refused", () => {
+  it("that are not a SHA-256 are rejected", () => {
     expect(() => new SecretTable([["a", "secret"]])).toThrow(RangeError);
   });
 });

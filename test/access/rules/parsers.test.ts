@@ -24,10 +24,10 @@ describe("an Authorization field with a name and a password (RFC 7617)", () => {
     ["control characters (section 2)", basic("ci:a\u0007")],
     ["a line break in the name", basic("c\ni:a")],
     ["DEL", basic("ci:\u007f")],
-    ["octets that are no UTF-8 (section 2.1)", basic(Uint8Array.of(0x63, 0x3a, 0xa3))],
+    ["bytes that are not UTF-8 (section 2.1)", basic(Uint8Array.of(0x63, 0x3a, 0xa3))],
     ["Base64 without padding (RFC 4648 section 3.2)", "Basic dGVzdDoxMjPCow"],
     ["base64url (RFC 4648 section 4)", "Basic _w==:"],
-    ["white space within", "Basic dGVz dDox"],
+    ["white space inside", "Basic dGVz dDox"],
     ["nothing", "Basic "],
     ["another scheme", "Bearer dGVzdDoxMjPCow=="],
     ["a scheme that begins like it", "BasicX dGVzdDoxMjPCow=="],
@@ -130,7 +130,7 @@ describe("a token in the host name", () => {
     "a_b.example.net",
     "[::1]:8443",
     `${"a".repeat(64)}.example.net`,
-  ])("is none: %j", (host) => {
+  ])("are not there: %j", (host) => {
     expect(readHostToken(host, NAMES)).toBeUndefined();
   });
 

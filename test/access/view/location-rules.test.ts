@@ -36,7 +36,7 @@ describe("rules of the location", () => {
     expect(choose(location)).toEqual(expected);
   });
 
-  it("one without `when` fits everybody whom no rule before it fits", () => {
+  it("a rule without `when` matches every client that no earlier rule matches", () => {
     const withDefault = createLocationRules([...rules, { region: "asia-east1" }], () => false);
     expect(withDefault(undefined)).toEqual(place("asia-east1"));
     expect(withDefault({ colo: "ZRH" })).toEqual(place("asia-east1"));

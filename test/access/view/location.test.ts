@@ -69,7 +69,7 @@ describe("the client's location (docs/how-to/location.md)", () => {
     ["an option wins that the client may use", { option: "cluster-a" }, fromLoopback, "cluster-a", oneClient],
     ["an option that it may not use is ignored", { option: "cluster-a" }, american, "cluster-b", oneClient],
     [
-      "a token of two clusters does not say which",
+      "a token of two clusters decides nothing",
       { token: "token-of-two" },
       swiss,
       "zone:europe-west1/europe-west1-b",
@@ -160,7 +160,7 @@ describe("without the setting", () => {
     "x-forwarded-for": field,
   });
 
-  it.each(titled(askerCases))("a location changes no octet and no header field: %s", async (_, asked) => {
+  it.each(titled(askerCases))("a location changes no byte and no header field: %s", async (_, asked) => {
     const send = async (app: ReturnType<typeof openApp>, more: object, client: Partial<Client>) => {
       const request = askRequest(NAME, { ...asked, headers: { ...asked.headers, ...more } }, "GET");
       const response = await app.fetch(request, client);

@@ -43,7 +43,7 @@ async function ask(asked: Asked, from: string | undefined, method: "GET" | "POST
   return await app.fetch(askRequest(NAME, asked, method), from === undefined ? {} : { address: from });
 }
 
-describe("who asks", () => {
+describe("a client", () => {
   it.each(titled(askerCases))("%s", async (_, { view, cacheControl, vary, ...asked }) => {
     for (const method of METHODS) {
       const { status, headers } = await ask(asked, "127.0.0.1", method);
@@ -57,9 +57,9 @@ describe("who asks", () => {
   it.each(titled(askerHttpCases))("%s", (_, entry) => checkCase(app.fetch, entry));
 
   it.each<[string, Asked, string | undefined, string | undefined]>([
-    ["an option from nowhere", { option: "cluster-a" }, undefined, undefined],
+    ["an option without an address", { option: "cluster-a" }, undefined, undefined],
     ["an option over IPv6", { option: "cluster-a" }, "fd00::1", "cluster-a"],
-    ["an option from IPv4, told as IPv6", { option: "cluster-a" }, "::ffff:127.0.0.1", "cluster-a"],
+    ["an option from an IPv4 address in IPv6 form", { option: "cluster-a" }, "::ffff:127.0.0.1", "cluster-a"],
     [
       "a token, and an option from another",
       { token: "token-a", option: "cluster-b" },
@@ -73,14 +73,14 @@ describe("who asks", () => {
     }
   });
 
-  it("is told of the query's own octets, though the next query came while the token was looked at", async () => {
+  it("keeps its query's bytes while its token is verified, even if another query arrives", async () => {
     const slow = ask({ token: "token-a", option: "cluster-a" }, undefined);
     await ask({ option: "cluster-b" }, undefined);
     await slow;
     expect(gateway.asked.map((asked) => asked.query)).toEqual([naming("cluster-b"), naming("cluster-a")]);
   });
 
-  it("gets 401 for a token that is not known: nothing is asked, and nothing repeated", async () => {
+  it("gets 401 for an unknown token, which neither reaches the gateway nor appears in the answer", async () => {
     for (const method of METHODS)
       expect(await (await ask({ token: "stolen" }, undefined, method)).text()).not.toContain("stolen");
     expect(gateway.asked).toEqual([]);
@@ -88,7 +88,7 @@ describe("who asks", () => {
 });
 
 describe("caches (RFC 9111)", () => {
-  it("keep answers for anybody where neither tokens nor trusted addresses are configured", async () => {
+  it("may keep answers for all clients if neither tokens nor trusted addresses are configured", async () => {
     const plain = openApp({ gateway, clock: () => NOW, zones: [], version: "0" });
     const headers = { authorization: "Bearer token-a" };
     const path = `/dns-query?dns=${base64url(naming("cluster-a"))}`;
@@ -99,7 +99,7 @@ describe("caches (RFC 9111)", () => {
   });
 });
 
-it("a trusted address that is none is refused at once", () => {
+it("an invalid trusted address is an error at the start", () => {
   const views = { trusted: [{ clusterId: "a", addresses: ["10.0.0.1/8"] }] };
   expect(() => openApp({ gateway, clock: () => NOW, zones: [], version: "0", views })).toThrow(RangeError);
 });

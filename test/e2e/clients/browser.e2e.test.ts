@@ -39,13 +39,13 @@ describe("Chromium with the managed policy of /setup, and no other resolver", ()
     expect(world.page.asked.filter(({ host }) => host.startsWith(LOCAL_NAME))).toEqual([]);
   });
 
-  test("the test of the client says that it works, within the page's own policy", async () => {
+  test("the client test succeeds, under the page's own policy", async () => {
     const document = await openInChromium(`${world.gateway.url}/setup/test?zone=${ALIAS}`, settings);
     expect(outcome(document, "reach")).toEqual(["good", expect.stringContaining("gets answers")]);
     expect(outcome(document, "look")).toEqual(["good", expect.stringContaining("queried this gateway")]);
   });
 
-  test("the test of the client says that it does not work without the policy", async () => {
+  test("the client test fails without the policy", async () => {
     const without = { ...settings, etc: {} };
     const document = await openInChromium(`${world.gateway.url}/setup/test?zone=${ALIAS}`, without);
     expect(outcome(document, "reach")?.[0]).toBe("good");

@@ -234,7 +234,7 @@ describe("probes of clients", () => {
     expect([nodata.rcode, valuesOf(nodata)]).toEqual(["NOERROR", []]);
   });
 
-  test("with refuse no probe succeeds", async () => {
+  test("with the policy refuse no probe succeeds", async () => {
     for (const probe of Object.values(probes))
       expect((await ask(gateway, probe, "/refuse")).rcode).toBe("REFUSED");
   });

@@ -108,7 +108,7 @@ describe("an altered row of one cluster", () => {
     const file = openObjectFile(worker);
     const { changes } = file
       .prepare(
-        "UPDATE cluster_records SET body = zeroblob(length(body)) WHERE cluster_id = 'cluster-a' AND kind = 'snapshot'",
+        "UPDATE cluster_rows SET body = zeroblob(length(body)) WHERE cluster_id = 'cluster-a' AND name = 'exports/shop/web'",
       )
       .run();
     file.close();

@@ -34,7 +34,7 @@ describe("interrupted and concurrent pushes to the Worker", () => {
   const adding = (address: string) => ({
     exports: { "shop/web": { endpoints: { "http/TCP/8080": { members: { [address]: { address } } } } } },
   });
-  const rows = () => worker.sql("SELECT cluster_id, kind, number, hex(digest) FROM cluster_records");
+  const rows = () => worker.sql("SELECT cluster_id, name, part, hex(digest) FROM cluster_rows");
 
   /** What west is answered with and kept as. */
   let generation: number;
@@ -129,7 +129,7 @@ describe("interrupted and concurrent pushes to the Worker", () => {
     expect(await worker.clusterStatus("west")).toMatchObject({ generation: held });
   });
 
-  test("the audit log has those that the Worker refuses, and those that the object answers, with the client's address", async () => {
+  test("the audit log has those that the Worker rejects, and those that the object answers, with the client's address", async () => {
     const lines = () => worker.events("audit");
     const before = lines().length;
     const stranger = { ...headersOf("west"), authorization: "Bearer stranger" };

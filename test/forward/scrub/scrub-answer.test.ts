@@ -71,7 +71,7 @@ const rrsig = (name: string, typeCovered: string, signersName = "example.com"): 
 });
 const BLOCKED = { rcode: "NOERROR", errors: [15], answers: [], authorities: [], additionals: [] };
 
-describe("what was not asked for is left out", () => {
+describe("records that do not belong to the question are removed", () => {
   it("records of other names and types, in the answer section", () => {
     const given = scrub({
       answers: [
@@ -85,7 +85,7 @@ describe("what was not asked for is left out", () => {
     expect(given).toMatchObject({ answers: [`${NAME} A 192.0.2.1`], dropped: { unrelated: 4 }, errors: [] });
   });
 
-  it("all but the chain, in whatever order it stands; where a name has two CNAME records, the second", () => {
+  it("all but the chain, in any order; of two CNAME records of one name, the second", () => {
     const chain = [
       cname(NAME, "a.example.net"),
       cname("a.example.net", "b.example.org"),
@@ -163,7 +163,7 @@ describe("what was not asked for is left out", () => {
     ).toMatchObject({ answers: given.answers, authorities: given.authorities, dropped: { unrelated: 4 } });
   });
 
-  it("every type of a name where ANY is asked for", () => {
+  it("none of a name's types for the question ANY", () => {
     const answers = [address("192.0.2.1"), aaaa("2001:db8::1"), address("192.0.2.1", "other.example")];
     expect(scrub({ answers }, { type: "ANY" })!.answers).toEqual([
       `${NAME} A 192.0.2.1`,
@@ -191,22 +191,22 @@ describe("names of ours", () => {
   const OURS = "vault.secret.svc.clusterset.local";
 
   it.each<[string, Answer[], string?]>([
-    ["a CNAME record leads to", [cname(NAME, OURS), address("192.0.2.1", OURS)]],
-    ["a chain leads to", [cname(NAME, "a.example"), cname("a.example", "web.OURS.example.com")]],
-    ["a CNAME record leads to, asked for as such", [cname(NAME, OURS)], "CNAME"],
-    ["a CNAME record leads to, among everything", [cname(NAME, OURS)], "ANY"],
-    ["that are never forwarded, a CNAME record leads to", [cname(NAME, "localhost")]],
+    ["a CNAME record points to", [cname(NAME, OURS), address("192.0.2.1", OURS)]],
+    ["a chain points to", [cname(NAME, "a.example"), cname("a.example", "web.OURS.example.com")]],
+    ["a CNAME record points to, for the question CNAME", [cname(NAME, OURS)], "CNAME"],
+    ["a CNAME record points to, for the question ANY", [cname(NAME, OURS)], "ANY"],
+    ["that are never forwarded, a CNAME record points to", [cname(NAME, "localhost")]],
     ["alone are answered", [address("192.0.2.1", OURS)]],
   ])("that %s are never passed on", (_, answers, type = "A") => {
     expect(scrub({ answers, authorities: [soaRecord(60, 60)] }, { type })).toMatchObject(BLOCKED);
   });
 
-  it("that an HTTPS record leads to are never passed on (RFC 9460 section 2.4)", () => {
+  it("that an HTTPS record points to are never passed on (RFC 9460 section 2.4)", () => {
     const data = Buffer.concat([Buffer.from([0, 1]), wire(OURS)]);
     expect(scrub({ answers: [unknown("UNKNOWN_65", data)] }, { type: "UNKNOWN_65" })).toMatchObject(BLOCKED);
   });
 
-  it("beside what was asked for are left out alone", () => {
+  it("beside other records are removed alone", () => {
     expect(scrub({ answers: [address("192.0.2.1"), address("192.0.2.2", OURS)] })).toMatchObject({
       answers: [`${NAME} A 192.0.2.1`],
       errors: [],
@@ -279,7 +279,7 @@ describe("private addresses", () => {
       expect(scrub({ answers: [unknown(type, data)] }, { type })!.answers).toHaveLength(kept);
   });
 
-  it("are answered for names that may have them, whatever their CNAME records say; not for others that lead there", () => {
+  it("are passed on for names that may have them, also at CNAME targets; not for other names with such targets", () => {
     const name = "www.Corp.example";
     const answers = (from: string) => [cname(from, "lb.example.net"), address("10.0.0.1", "lb.example.net")];
     expect(scrub({ answers: answers(name) }, { name })!.answers).toHaveLength(2);

@@ -27,8 +27,8 @@ async function openLocation() {
   return { clock, object, cache, push, open, shared, background, hash };
 }
 
-describe("what one isolate has asked for, the location's others need not ask for", () => {
-  test("a state as young as it has to be, by when the object said it", async () => {
+describe("the isolates of a location share what one of them fetched", () => {
+  test("a state that is young enough, by the time of the object's answer", async () => {
     const { clock, object, shared } = await openLocation();
     const first = await done(clock, shared().state(1000));
     await pass(clock, 900);
@@ -41,7 +41,7 @@ describe("what one isolate has asked for, the location's others need not ask for
     expect(object.states).toHaveLength(2);
   });
 
-  test("an image, octet by octet, for a day", async () => {
+  test("an image, byte for byte, for a day", async () => {
     const { clock, object, shared, hash } = await openLocation();
     const first = await done(clock, shared().image(hash()));
     await pass(clock, 3_000_000, 600_000);
@@ -74,7 +74,7 @@ describe("what one isolate has asked for, the location's others need not ask for
     expect(object.images).toEqual([hash()]);
   });
 
-  test("a failure is not shared, and the next one asks after a while", async () => {
+  test("a failure is not shared, and the next isolate asks after a while", async () => {
     const { clock, object, shared } = await openLocation();
     object.failure = new Error("unreachable");
     await expect(done(clock, shared().state(1000))).rejects.toThrow("unreachable");
@@ -86,7 +86,7 @@ describe("what one isolate has asked for, the location's others need not ask for
     expect(object.states).toHaveLength(2);
   });
 
-  test("a cache that fails, or holds what is no state, keeps nobody from asking", async () => {
+  test("with a cache that fails, or has an invalid entry, isolates ask the object", async () => {
     const { clock, object, shared, cache, hash } = await openLocation();
     const page = new Response("<html>", { headers: { "cache-control": "max-age=60" } });
     await done(clock, cache.put(`${KEY}/state`, page));
@@ -97,7 +97,7 @@ describe("what one isolate has asked for, the location's others need not ask for
     expect(object.states).toHaveLength(2);
   });
 
-  test("an image that the cache gives only a part of is asked for again", async () => {
+  test("an image of which the cache returns only a part is fetched again", async () => {
     const { clock, object, shared, cache, hash } = await openLocation();
     const first = await done(clock, shared().image(hash()));
     cache.cutOff = true;
@@ -106,7 +106,7 @@ describe("what one isolate has asked for, the location's others need not ask for
     expect(object.images).toEqual([hash(), hash()]);
   });
 
-  test("who was called off asks no further", async () => {
+  test("an aborted isolate stops asking", async () => {
     const { clock, object, shared } = await openLocation();
     object.stateLatency = 300;
     const first = shared().state(1000);
@@ -134,7 +134,7 @@ describe("a large image is streamed into the cache", () => {
     return { ...location, ask };
   }
 
-  test("octet by octet, by one more request to the object", async () => {
+  test("byte for byte, by one more request to the object", async () => {
     const { clock, object, ask, hash } = await openLarge();
     await ask();
     await pass(clock, 50);
@@ -154,7 +154,7 @@ describe("a large image is streamed into the cache", () => {
     expect(object.opened).toEqual([]);
   });
 
-  test("nor by who was called off", async () => {
+  test("nor by an aborted isolate", async () => {
     const { clock, object, shared, hash } = await openLarge();
     object.imageLatency = 300;
     const controller = new AbortController();
@@ -241,7 +241,7 @@ async function runLocation(isolates: number, milliseconds: number, cacheKeeps = 
   return { object, seen, newest: hash(), secondaries };
 }
 
-describe("many isolates ask the object like few", () => {
+describe("many isolates cause as many requests as few", () => {
   test("200 isolates of a location: about a state a second, and an image once", async () => {
     const { object, seen, newest, secondaries } = await runLocation(200, 10_000);
     // Without sharing it would be 2,000.
@@ -252,7 +252,7 @@ describe("many isolates ask the object like few", () => {
     expect(seen.answers).toBeGreaterThan(10_000);
   });
 
-  test("where the cache keeps nothing, each asks for itself", async () => {
+  test("if the cache keeps nothing, each isolate asks the object", async () => {
     const { object, seen, newest, secondaries } = await runLocation(5, 10_000, false);
     expect(object.states.length).toBeGreaterThan(5 * 6);
     expect(object.images).toHaveLength(5);

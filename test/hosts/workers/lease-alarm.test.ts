@@ -66,7 +66,7 @@ describe("leases run out by the object's alarm", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("when it goes off, what is over leaves, and it is set to the next end", async () => {
+  test("when it goes off, expired clusters leave, and it is set to the next expiry", async () => {
     const { set, push, alarm, clock, store, events } = await openObject();
     const west = await push("west", 60);
     const north = await push("north", 10);
@@ -101,7 +101,7 @@ describe("leases run out by the object's alarm", () => {
     expect((await openObject(clock, store, null)).set).toEqual([west.expiresAt]);
   });
 
-  test("an alarm that could not be set is told, and set with the next push", async () => {
+  test("an alarm that could not be set is reported, and set with the next push", async () => {
     const { push, errors, set, fail } = await openObject();
     fail(new Error("no storage"));
     await push("west", 60);

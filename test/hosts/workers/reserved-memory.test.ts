@@ -20,7 +20,7 @@ describe("the memory that an isolate reserves for its first image", () => {
     expect(second.byteLength).toBe(80);
   });
 
-  it("is given up where nobody needs it", () => {
+  it("is freed if nothing needs it", () => {
     const memory = new ReservedMemory(100);
     memory.release();
     expect(memory.allocate(80).byteLength).toBe(80);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Client } from "../../../src/access/client/client.ts";
+import { socketAddress } from "../../../src/access/client/client-address.ts";
 import { createAccessRules, visibilitiesOf } from "../../../src/access/rules/access-rule.ts";
 import { createAdmit } from "../../../src/access/rules/admit.ts";
 import type { RuleCredentials } from "../../../src/access/rules/admit-settings.ts";
@@ -104,9 +105,10 @@ export async function accessWorld({
         credentials: rules,
         hostNames: ["doh.example"],
         publicHasTokens: true,
-        clientAddress: ({ client }) => client?.address,
+        clientAddress: socketAddress,
         clock: () => clock.now(),
       }),
+      clientAddress: socketAddress,
     },
     within: ({ visibility }) => {
       const within = gateway.within(visibility);

@@ -52,7 +52,7 @@ const EVERY_PATH: readonly (readonly [string, string, RequestInit?])[] = [
   ["a file of /setup", "/setup/curl/curl.sh"],
 ];
 
-describe("where nobody may ask without a rule", () => {
+describe("a gateway without a public rule", () => {
   it.each(KINDS)("%s are answered in their scope, by every path", async (rule, known) => {
     const world = await accessWorld();
     expect(await addresses(world, known)).toEqual(["10.9.0.1"]);
@@ -71,7 +71,7 @@ describe("where nobody may ask without a rule", () => {
   });
 
   it.each(KINDS)(
-    "what is unknown beside %s is let in nowhere, and told the same everywhere",
+    "an unknown credential beside %s is admitted nowhere, with the same rejection everywhere",
     async (_, __, unknown) => {
       const { ask, access } = await accessWorld();
       const refusals = new Set<string>();
@@ -88,7 +88,7 @@ describe("where nobody may ask without a rule", () => {
     },
   );
 
-  it("no route answers who shows nothing, but what is open by design", async () => {
+  it("no route answers a client without a credential, except for the public ones", async () => {
     const { app, ask } = await accessWorld();
     const OPEN = ["/healthz", "/readyz"];
     expect(app.routes.length).toBeGreaterThan(14);
@@ -99,7 +99,7 @@ describe("where nobody may ask without a rule", () => {
     }
   });
 
-  it("the view of a rule is everybody's who is known by it, and no other view exists", async () => {
+  it("all clients of a rule have its view, and no other view exists", async () => {
     const world = await accessWorld();
     const west = { authorization: "Bearer of-west" };
     expect(await addresses(world, west)).toEqual(["10.9.0.1"]);
@@ -134,9 +134,9 @@ describe("where nobody may ask without a rule", () => {
 
 describe("a token that is not known", () => {
   it.each([
-    ["nobody else may ask", undefined],
+    ["no other client gets answers", undefined],
     ["everybody may", EVERYTHING],
-    ["everybody may see a part", FEW],
+    ["all clients see a part", FEW],
   ])("in path or host gets what any other path or host gets, where %s", async (_, everybody) => {
     // Two of them, since every answer has its records in another order.
     const [one, other] = [await accessWorld({ everybody }), await accessWorld({ everybody })];
@@ -168,8 +168,8 @@ describe("a token that is not known", () => {
   });
 });
 
-describe("where everybody may ask, beside rules", () => {
-  it("those whom a rule knows get its scope, the others everybody's", async () => {
+describe("a gateway with a public rule and others", () => {
+  it("clients of a rule have its scope, all others the public one", async () => {
     const world = await accessWorld({ everybody: EVERYTHING });
     expect(await addresses(world, {})).toEqual(["10.9.0.1", "10.9.0.2"]);
     for (const [, known] of KINDS) expect(await addresses(world, known)).toEqual(["10.9.0.1"]);
@@ -178,7 +178,7 @@ describe("where everybody may ask, beside rules", () => {
     expect(await addresses(small, { authorization: "Bearer admin" })).toEqual(["10.9.0.1", "10.9.0.2"]);
   });
 
-  it("a token of a cluster that pushes says which one asks; an unknown one is 401", async () => {
+  it("a token of a cluster that pushes decides the view; an unknown one is 401", async () => {
     const world = await accessWorld({ everybody: EVERYTHING });
     expect(await addresses(world, { authorization: "Bearer push-east" })).toEqual(["10.9.0.2"]);
     expect(await addresses(world, { authorization: "Bearer other" })).toBe(401);
@@ -235,25 +235,28 @@ describe("what caches may keep (RFC 9111)", () => {
 describe("a script of another origin (Fetch standard, section 4.8)", () => {
   const origin = "https://app.example";
 
-  it.each([["*" as const], [[origin]]])("of %j asks before it can show anything", async (allowedOrigins) => {
-    const isListed = allowedOrigins !== "*";
-    const { ask, access } = await accessWorld({ allowedOrigins, ...(!isListed && { everybody: FEW }) });
-    for (const path of ["/dns-query", "/resolve", "/clusters/west/dns-query", "/clusters/none/resolve"]) {
-      const { status, headers } = await ask(
-        path,
-        {},
-        { method: "OPTIONS", headers: { origin: "https://app.example" } },
-      );
-      expect([path, status]).toEqual([path, 204]);
-      expect(headers.get("access-control-allow-headers")).toMatch(/\bauthorization\b/);
-      expect(headers.get("access-control-allow-origin")).toBe(isListed ? origin : "*");
-      expect(headers.get("access-control-allow-credentials")).toBeNull();
-    }
-    expect([...access.counts()]).toEqual([]);
-    if (!isListed) return;
-    const refused = await ask(dns(WEB), {}, { headers: { origin } });
-    expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([401, origin]);
-  });
+  it.each([["*" as const], [[origin]]])(
+    "of %j sends a preflight without a credential",
+    async (allowedOrigins) => {
+      const isListed = allowedOrigins !== "*";
+      const { ask, access } = await accessWorld({ allowedOrigins, ...(!isListed && { everybody: FEW }) });
+      for (const path of ["/dns-query", "/resolve", "/clusters/west/dns-query", "/clusters/none/resolve"]) {
+        const { status, headers } = await ask(
+          path,
+          {},
+          { method: "OPTIONS", headers: { origin: "https://app.example" } },
+        );
+        expect([path, status]).toEqual([path, 204]);
+        expect(headers.get("access-control-allow-headers")).toMatch(/\bauthorization\b/);
+        expect(headers.get("access-control-allow-origin")).toBe(isListed ? origin : "*");
+        expect(headers.get("access-control-allow-credentials")).toBeNull();
+      }
+      expect([...access.counts()]).toEqual([]);
+      if (!isListed) return;
+      const refused = await ask(dns(WEB), {}, { headers: { origin } });
+      expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([401, origin]);
+    },
+  );
 
   const paths = [dns(WEB), json(WEB), "/dns-query", "/clusters/west/dns-query", "/clusters/none/resolve"];
   const readers = async (allowedOrigins: AllowedOrigins, shown: Shown, everybody?: Visibility) => {
@@ -295,7 +298,7 @@ describe("a script of another origin (Fetch standard, section 4.8)", () => {
 });
 
 describe("a refusal", () => {
-  it("says how to ask, in text and in JSON", async () => {
+  it("names the required credentials, in text and in JSON", async () => {
     const { ask } = await accessWorld();
     const text = await ask(dns(WEB), {}, { headers: { accept: MESSAGE } });
     expect([text.status, text.headers.get("www-authenticate"), await text.text()]).toEqual([
@@ -313,8 +316,8 @@ describe("a refusal", () => {
   });
 });
 
-describe("what tells of the gateway itself", () => {
-  it("is everybody's as far as the process answers, and counted for those who see everything", async () => {
+describe("health and metrics", () => {
+  it("are public for the process, and have counts for clients who see everything", async () => {
     const { ask } = await accessWorld({ everybody: FEW });
     const admin = { authorization: "Bearer admin" };
     const few = { authorization: "Bearer laptop" };
@@ -335,7 +338,7 @@ describe("what tells of the gateway itself", () => {
 });
 
 describe("pages", () => {
-  it("list what exists for who asks", async () => {
+  it("list what the client may see", async () => {
     const { ask } = await accessWorld();
     for (const path of ["/", "/services", "/clusters"]) {
       const few = await readPage(await ask(path, { authorization: "Bearer laptop" }));
@@ -368,7 +371,7 @@ describe("pages", () => {
     }
   });
 
-  it("make files with the token that somebody asked with", async () => {
+  it("make files with the token of the request", async () => {
     const { ask } = await accessWorld();
     const file = async (name: string, shown: Shown) => (await ask(`/setup/${name}`, shown)).text();
     expect(await file("curl/curl.sh", { prefix: "/tokens/phone" })).toContain(

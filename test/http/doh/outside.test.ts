@@ -170,7 +170,7 @@ describe("the Comment of JSON", () => {
     );
   });
 
-  it("says that no upstream answered", async () => {
+  it("reports that no upstream answered", async () => {
     expect((await appOf({}, { dead }).json(NAME)).Comment).toBe(
       "Extended DNS Error 23; forwarded, but no upstream answered",
     );

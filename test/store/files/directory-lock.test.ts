@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { metaOf, snapshotOf } from "../changes.ts";
+import { metaOf, snapshotOf, wholeOf } from "../changes.ts";
 import { openCollecting, stateDirectory } from "./state-directory.ts";
 
 const IN_USE = { code: "STATE_DIRECTORY_IN_USE" };
@@ -59,7 +59,7 @@ describe("the lock of a state directory", () => {
     const { store } = await openCollecting(directory);
     const taken = JSON.stringify({ pid: 1, token: "another" });
     writeFileSync(join(directory, "lock"), taken);
-    const change = { kind: "snapshot", snapshot: snapshotOf("west", 1), meta: metaOf(1) } as const;
+    const change = wholeOf(snapshotOf("west", 1), metaOf(1));
     await expect(store.keep("west", change)).rejects.toMatchObject({ code: "STATE_DIRECTORY_LOST" });
     await store.close();
     expect(readFileSync(join(directory, "lock"), "utf8")).toBe(taken);

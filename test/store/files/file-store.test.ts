@@ -2,9 +2,10 @@ import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFile
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeLines, encodeLine } from "../../../src/store/files/checksum-line.ts";
-import { loadAll, metaOf, patchTo, snapshotOf } from "../changes.ts";
+import { encodeLine } from "../../../src/store/files/checksum-line.ts";
+import { loadAll, metaOf, patchTo, snapshotOf, wholeOf } from "../changes.ts";
 import { describeStore } from "../contract.ts";
+import { fileLines, recordEnds } from "./file-lines.ts";
 import { openCollecting, stateDirectory } from "./state-directory.ts";
 
 describeStore("file", async () => {
@@ -23,7 +24,7 @@ describeStore("file", async () => {
 async function patchedDirectory(generations: number): Promise<string> {
   const directory = stateDirectory();
   const { store } = await openCollecting(directory);
-  await store.keep("west", { kind: "snapshot", snapshot: snapshotOf("west", 1), meta: metaOf(1) });
+  await store.keep("west", wholeOf(snapshotOf("west", 1), metaOf(1)));
   for (let next = 2; next <= generations; next++)
     await store.keep("west", patchTo(snapshotOf("west", next - 1), snapshotOf("west", next), metaOf(next)));
   await store.close();
@@ -39,12 +40,8 @@ async function loadOnce(directory: string) {
 
 const journalOf = (directory: string) => join(directory, "clusters", "west", "00000001.journal");
 
-test("state from before there were zones of single clusters loads, and takes changes of theirs", async () => {
+test("a state without entries of a collection loads, and takes changes of it", async () => {
   const directory = await patchedDirectory(2);
-  const file = join(directory, "clusters", "west", "00000001.snapshot");
-  const [record] = decodeLines(readFileSync(file)).values as [{ snapshot: Record<string, unknown> }];
-  const { services: _, pods: __, ...older } = record.snapshot;
-  writeFileSync(file, encodeLine({ ...record, snapshot: older }));
   const { store, warnings } = await openCollecting(directory);
   expect((await loadAll(store)).west?.snapshot).toEqual(snapshotOf("west", 2));
   const zoned = { ...snapshotOf("west", 2), pods: { "shop/10.0.0.1": {} } };
@@ -58,16 +55,17 @@ describe("a journal that is torn or altered", () => {
   test("loads, cut anywhere, as it was after the last whole record, and takes changes again", async () => {
     const directory = await patchedDirectory(5);
     const whole = readFileSync(journalOf(directory));
-    const { ends } = decodeLines(whole);
+    const ends = recordEnds(whole);
+    const head = fileLines(whole)[0]!.end;
     expect(ends).toHaveLength(4);
     const around = ends.flatMap((end) => [end - 1, end, end + 1, end + 70]);
-    for (const cut of [0, 1, ...around].filter((cut) => cut <= whole.length)) {
+    for (const cut of [0, 1, head, ...around].filter((cut) => cut <= whole.length)) {
       writeFileSync(journalOf(directory), whole.subarray(0, cut));
       const generation = 1 + ends.filter((end) => end <= cut).length;
       const expected = { meta: metaOf(generation), snapshot: snapshotOf("west", generation) };
       const { store, warnings } = await openCollecting(directory);
       expect((await loadAll(store)).west).toEqual(expected);
-      expect(warnings.length).toBe(cut === 0 || ends.includes(cut) ? 0 : 1);
+      expect(warnings.length).toBe([0, head, ...ends].includes(cut) ? 0 : 1);
       const change = patchTo(expected.snapshot, snapshotOf("west", 9), metaOf(9));
       await store.keep("west", change);
       await store.close();
@@ -80,7 +78,7 @@ describe("a journal that is torn or altered", () => {
   test("loses what follows an altered octet, and says so", async () => {
     const directory = await patchedDirectory(6);
     const whole = readFileSync(journalOf(directory));
-    const { ends } = decodeLines(whole);
+    const ends = recordEnds(whole);
     for (let at = 0; at < whole.length; at += 41) {
       const altered = Buffer.from(whole);
       altered[at]! ^= 1;
@@ -94,9 +92,9 @@ describe("a journal that is torn or altered", () => {
 
   test("a record that does not follow the one before it is not applied", async () => {
     const directory = await patchedDirectory(3);
-    const record = { kind: "patch", base: 77, meta: metaOf(78), patch: { topology: null } };
     const whole = readFileSync(journalOf(directory));
-    writeFileSync(journalOf(directory), Buffer.concat([whole, encodeLine(record)]));
+    const record = [["topology", null], { lines: 1, base: 77, meta: metaOf(78) }].map(encodeLine);
+    writeFileSync(journalOf(directory), Buffer.concat([whole, ...record]));
     const { clusters, warnings } = await loadOnce(directory);
     expect(clusters.west?.meta.generation).toBe(3);
     expect(warnings[0]?.message).toMatch(/does not follow/);
@@ -104,15 +102,13 @@ describe("a journal that is torn or altered", () => {
 
   test("a delta that is not valid ends the replay before it", async () => {
     const directory = await patchedDirectory(3);
-    const broken = {
-      kind: "patch",
-      base: 3,
-      meta: metaOf(4),
-      patch: { exports: { "shop/web": { ports: 1 } } },
-    };
-    const after = { kind: "patch", base: 4, meta: metaOf(5), patch: {} };
+    const records = [
+      ["exports", "shop/web", { ports: 1 }],
+      { lines: 1, base: 3, meta: metaOf(4) },
+      { lines: 0, base: 4, meta: metaOf(5) },
+    ];
     const whole = readFileSync(journalOf(directory));
-    writeFileSync(journalOf(directory), Buffer.concat([whole, encodeLine(broken), encodeLine(after)]));
+    writeFileSync(journalOf(directory), Buffer.concat([whole, ...records.map(encodeLine)]));
     const { clusters, warnings } = await loadOnce(directory);
     expect(clusters.west).toEqual({ meta: metaOf(3), snapshot: snapshotOf("west", 3) });
     expect(warnings[0]?.message).toMatch(/no longer valid.*ports/);
@@ -124,10 +120,18 @@ describe("a snapshot file that is torn or altered", () => {
   async function twoSnapshots(): Promise<{ directory: string; newest: string }> {
     const directory = await patchedDirectory(3);
     const { store } = await openCollecting(directory);
-    await store.keep("west", { kind: "snapshot", snapshot: snapshotOf("west", 4), meta: metaOf(4) });
-    await store.keep("east", { kind: "snapshot", snapshot: snapshotOf("east", 1), meta: metaOf(1) });
+    await store.keep("west", wholeOf(snapshotOf("west", 4), metaOf(4)));
+    await store.keep("east", wholeOf(snapshotOf("east", 1), metaOf(1)));
     await store.close();
     return { directory, newest: join(directory, "clusters", "west", "00000002.snapshot") };
+  }
+
+  async function fileOfNorth(): Promise<Buffer> {
+    const directory = stateDirectory();
+    const { store } = await openCollecting(directory);
+    await store.keep("north", wholeOf(snapshotOf("north", 4), metaOf(4)));
+    await store.close();
+    return readFileSync(join(directory, "clusters", "north", "00000001.snapshot"));
   }
 
   test.each(["cut", "altered", "emptied", "of another cluster"])(
@@ -140,7 +144,7 @@ describe("a snapshot file that is torn or altered", () => {
         const bytes = readFileSync(newest);
         bytes[200]! ^= 1;
         writeFileSync(newest, bytes);
-      } else writeFileSync(newest, encodeLine({ meta: metaOf(4), snapshot: snapshotOf("north", 4) }));
+      } else writeFileSync(newest, await fileOfNorth());
       const { clusters, codes, warnings } = await loadOnce(directory);
       expect(clusters.west).toEqual({ meta: metaOf(3), snapshot: snapshotOf("west", 3) });
       expect(clusters.east?.meta).toEqual(metaOf(1));
@@ -169,7 +173,7 @@ describe("a snapshot file that is torn or altered", () => {
     const { store, warnings } = await openCollecting(directory);
     expect(Object.keys(await loadAll(store))).toEqual(["east"]);
     expect(warnings).toHaveLength(2);
-    await store.keep("west", { kind: "snapshot", snapshot: snapshotOf("west", 6), meta: metaOf(6) });
+    await store.keep("west", wholeOf(snapshotOf("west", 6), metaOf(6)));
     await store.close();
     expect((await loadOnce(directory)).clusters.west?.meta).toEqual(metaOf(6));
   });
@@ -186,7 +190,7 @@ describe("a snapshot file that is torn or altered", () => {
 test("a journal that outgrows the snapshot is compacted, and old files go", async () => {
   const directory = stateDirectory();
   const { store } = await openCollecting(directory);
-  await store.keep("west", { kind: "snapshot", snapshot: snapshotOf("west", 1), meta: metaOf(1) });
+  await store.keep("west", wholeOf(snapshotOf("west", 1), metaOf(1)));
   for (let renewal = 1; renewal <= 1500; renewal++)
     await store.keep("west", { kind: "lease", meta: metaOf(1, renewal) });
   await store.close();
@@ -223,7 +227,7 @@ describe("a write that fails", () => {
     const { store } = await openCollecting(directory);
     await store.load();
     mkdirSync(join(directory, "clusters", "west", "00000002.snapshot"));
-    const failing = { kind: "snapshot", snapshot: snapshotOf("west", 5), meta: metaOf(5) } as const;
+    const failing = wholeOf(snapshotOf("west", 5), metaOf(5));
     await expect(store.keep("west", failing)).rejects.toThrow();
     expect((await loadAll(store)).west?.meta).toEqual(metaOf(2));
     await store.keep("west", { kind: "lease", meta: metaOf(2, 4321) });
@@ -245,35 +249,31 @@ test("a closed store refuses changes", async () => {
   const { store } = await openCollecting(stateDirectory());
   await store.close();
   await store.close();
-  const change = { kind: "snapshot", snapshot: snapshotOf("west", 1), meta: metaOf(1) } as const;
+  const change = wholeOf(snapshotOf("west", 1), metaOf(1));
   await expect(store.keep("west", change)).rejects.toMatchObject({ code: "STORE_CLOSED" });
 });
 
 test("a name that is no cluster id never becomes a path", async () => {
   const { store } = await openCollecting(stateDirectory());
-  const change = { kind: "snapshot", snapshot: snapshotOf("west", 1), meta: metaOf(1) } as const;
+  const change = wholeOf(snapshotOf("west", 1), metaOf(1));
   await expect(store.keep("../west", change)).rejects.toThrow(RangeError);
   await store.close();
 });
 
-test("checksum lines are read back, and any altered octet is noticed", () => {
+test("checksum lines are read back, and any altered byte is noticed", () => {
   fc.assert(
     fc.property(
       fc.array(fc.jsonValue(), { minLength: 1, maxLength: 4 }),
       fc.nat(),
       fc.integer({ min: 1, max: 255 }),
       (values, at, flip) => {
-        const written = values.map((value) => encodeLine(value));
-        const bytes = Buffer.concat(written);
-        const { values: read, whole } = decodeLines(bytes);
-        expect(JSON.stringify(read)).toBe(JSON.stringify(values));
-        expect(whole).toBe(true);
+        const bytes = Buffer.concat(values.map((value) => encodeLine(value)));
+        const read = fileLines(bytes);
+        expect(JSON.stringify(read.map(({ value }) => value))).toBe(JSON.stringify(values));
         const altered = Buffer.from(bytes);
         altered[at % bytes.length]! ^= flip;
-        const after = decodeLines(altered);
-        const intact = decodeLines(bytes).ends.filter((end) => end <= at % bytes.length).length;
-        expect(after.values).toHaveLength(intact);
-        expect(after.whole).toBe(false);
+        const intact = read.filter(({ end }) => end <= at % bytes.length).length;
+        expect(fileLines(altered)).toHaveLength(intact);
       },
     ),
   );

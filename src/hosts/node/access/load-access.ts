@@ -1,4 +1,3 @@
-import type { ClientAddress } from "../../../access/client/client-address.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { TransferKeyFile } from "../config/transfer-key.ts";
 import type { Logger } from "../logger.ts";
@@ -18,18 +17,14 @@ export interface NodeAccess {
 }
 
 /** @throws {UsageError} naming the file that cannot be read */
-export async function loadAccess(
-  config: ServeConfig,
-  logger: Logger,
-  clientAddress: ClientAddress,
-): Promise<NodeAccess> {
+export async function loadAccess(config: ServeConfig, logger: Logger): Promise<NodeAccess> {
   const onFailure = (url: string, error: unknown) =>
     logger.warn({ event: "keys-unavailable", url, err: error }, "the keys of an issuer could not be fetched");
   const pushing = await loadPushAuthority(config, onFailure);
   const secondaries = await loadTransferAuthority(config);
   const { keyFile } = config.transfer;
   const transferKey = keyFile === undefined ? undefined : await TransferKeyFile.load(keyFile);
-  const admission = await NodeAdmission.load(config, { clientAddress, onFailure });
+  const admission = await NodeAdmission.load(config, onFailure);
   if (config.push.credentials.length === 0)
     logger.warn({ event: "no-credentials" }, "no cluster may push: give push.credentials or --cluster-token");
   return {

@@ -1,54 +1,51 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type CertificateIdentity, fitsCertificate } from "../../../access/certificates.ts";
-import type { ClientAddress } from "../../../access/client/client-address.ts";
+import { type ClientAddress, createClientAddress } from "../../../access/client/client-address.ts";
 import { type AccessRules, createAccessRules } from "../../../access/rules/access-rule.ts";
 import { type AccessControl, type Admit, createAdmit } from "../../../access/rules/admit.ts";
 import type { RuleCredentials } from "../../../access/rules/admit-settings.ts";
 import { isHostToken } from "../../../access/rules/host-token.ts";
 import { isPathToken } from "../../../access/rules/path-token.ts";
 import { type KnownKinds, knownKinds } from "../../../access/rules/rejections.ts";
+import { selectedTokens } from "../../../assembly/credentials.ts";
 import { hostNamesOf, withoutUndefined } from "../../../assembly/edge-access.ts";
 import { type AskingRule, publicScope } from "../../../config/access/access.ts";
-import { selectedTokens } from "../../../config/access/issuer.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/values/usage-error.ts";
 import type { TokenOrFile } from "../../../config/values/values.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 import { readToken } from "./token-file.ts";
 
-/** The host's parts of admission. */
-export interface NodeAdmissionParts {
-  readonly clientAddress: ClientAddress;
-  /** Called when an issuer's keys could not be fetched. */
-  readonly onFailure: (url: string, error: unknown) => void;
-}
+type AdmissionConfig = Pick<ServeConfig, "access" | "clients" | "push">;
 
 /** Admission on Node, whose files may change while the gateway runs. */
 export class NodeAdmission implements AccessControl {
   readonly rules: AccessRules;
-  readonly #config: Pick<ServeConfig, "access" | "push">;
-  readonly #parts: NodeAdmissionParts;
+  readonly clientAddress: ClientAddress;
+  readonly #config: AdmissionConfig;
   readonly #issuers = new Map<object, IssuerKeys>();
   #credentials: readonly RuleCredentials[] = [];
   #read = "";
   #admit!: Admit;
 
-  private constructor(config: Pick<ServeConfig, "access" | "push">, parts: NodeAdmissionParts) {
+  private constructor(config: AdmissionConfig) {
     this.#config = config;
-    this.#parts = parts;
+    this.clientAddress = createClientAddress(config.clients);
     this.rules = createAccessRules(publicScope(config.access), config.access.rules);
   }
 
-  /** @throws {UsageError} with the file that cannot be read or used */
+  /**
+   * @param onFailure called when an issuer's keys could not be fetched
+   * @throws {UsageError} with the file that cannot be read or used
+   */
   static async load(
-    config: Pick<ServeConfig, "access" | "push">,
-    parts: NodeAdmissionParts,
+    config: AdmissionConfig,
+    onFailure: (url: string, error: unknown) => void,
   ): Promise<NodeAdmission> {
-    const admission = new NodeAdmission(config, parts);
+    const admission = new NodeAdmission(config);
     for (const { oidc = [] } of config.access.rules)
-      for (const issued of oidc)
-        admission.#issuers.set(issued, await IssuerKeys.load(issued, parts.onFailure));
+      for (const issued of oidc) admission.#issuers.set(issued, await IssuerKeys.load(issued, onFailure));
     await admission.refresh();
     return admission;
   }
@@ -85,7 +82,7 @@ export class NodeAdmission implements AccessControl {
       credentials,
       hostNames: hostNamesOf(access),
       publicHasTokens: push.credentials.length > 0,
-      clientAddress: this.#parts.clientAddress,
+      clientAddress: this.clientAddress,
       sha256: (bytes) => createHash("sha256").update(bytes).digest(),
     });
     return true;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createAuthority, type PushAuthority } from "../../../access/authority.ts";
-import { authoritySettings, type Credential } from "../../../config/access/push-credentials.ts";
+import { authoritySettings, type Credential } from "../../../assembly/credentials.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { UsageError } from "../../../config/values/usage-error.ts";
 import { IssuerKeys } from "./issuer-keys.ts";

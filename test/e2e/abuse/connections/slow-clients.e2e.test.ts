@@ -83,7 +83,7 @@ const slow: [string, () => Promise<Socket>, () => string | Buffer, string?][] = 
     "1\r\nx\r\n",
   ],
   ["an HTTP/1.1 body that stops", tls("http/1.1"), () => `${POST}content-length: 60000\r\n\r\nabc`, ""],
-  ["a push of somebody who may push", tls("http/1.1"), () => `${push()}content-length: 60000\r\n\r\n{`, " "],
+  ["a push with a valid credential", tls("http/1.1"), () => `${push()}content-length: 60000\r\n\r\n{`, " "],
   ["half of the preface of HTTP/2", tls("h2"), () => PREFACE.subarray(0, 12), ""],
   ["a frame of HTTP/2", tls("h2"), () => Buffer.concat([PREFACE, frame(0x42, 0, 0).fill(0x40, 1, 2)]), "\0"],
   ["HTTP/2 headers, within a frame", tls("h2"), () => headers(Flag.END_HEADERS, 4000), "\0"],

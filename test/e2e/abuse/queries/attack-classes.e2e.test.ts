@@ -64,7 +64,7 @@ describe("requests without measure", () => {
   );
 
   test.each([
-    ["one octet too long", 65_536],
+    ["one byte too long", 65_536],
     ["of 10 MiB", 10 * MIB],
     ["of 100 MiB", 100 * MIB],
   ])("a body %s is refused before it is read to its end", async (_, length) => {

@@ -69,7 +69,9 @@ export async function shrink(transport: QueryTransport, seed: number): Promise<F
 function faultOf(transport: QueryTransport, query: Buffer, reaction: Reaction): string | undefined {
   const verdict = judge(query, ZONES, DESIGNATED);
   if (verdict === "no-query")
-    return reaction === transport.noQuery ? undefined : `octets that are no query got ${describe(reaction)}`;
+    return reaction === transport.noQuery
+      ? undefined
+      : `bytes that are not a query got ${describe(reaction)}`;
   if (!(reaction instanceof Buffer)) return `a query got ${describe(reaction)}`;
   return faultOfAnswer(query, reaction, verdict, transport.isDatagram);
 }

@@ -39,7 +39,7 @@ function formsOf(secret: string): [string, string][] {
       .slice(4, -4),
   );
   const forms: [string, string][] = [
-    ["as it stands", secret],
+    ["unchanged", secret],
     ["its beginning", secret.slice(0, SHORTEST_PART)],
     ["its end", secret.slice(-SHORTEST_PART)],
     ["reversed", [...secret].reverse().join("")],

@@ -14,7 +14,7 @@ const file = (name: string, text: string) => {
 };
 
 test.each<[string, (secret: string) => string]>([
-  ["as it stands", (secret) => secret],
+  ["unchanged", (secret) => secret],
   ["cut", (secret) => `…${secret.slice(0, 30)}…`],
   ["in basic credentials", (secret) => Buffer.from(`user:${secret}`).toString("base64")],
   ["in basic credentials of others", (secret) => Buffer.from(`ci:${secret}`).toString("base64url")],

@@ -1,0 +1,76 @@
+import { Hono } from "hono";
+import type { QueryCounters } from "../answer/query-counters.ts";
+import type { ServingStatus } from "../gateway/gateway-types.ts";
+import type { AppEnvironment } from "./exchange/environment.ts";
+import type { HttpRequest, HttpResponse } from "./exchange/exchange.ts";
+import { FetchRequest, toResponse } from "./exchange/fetch-exchange.ts";
+import { prefersHtml } from "./exchange/media-type.ts";
+import { mountHealthRoutes } from "./metrics/health-routes.ts";
+import { notFoundPage } from "./pages/not-found-page.ts";
+import { pageResponse } from "./pages/page.ts";
+import { createPages } from "./pages/routes.ts";
+import type { RuleAnswers } from "./rule-answers.ts";
+
+/** Routes with credentials of their own. */
+export interface OwnRoutes {
+  /** The push API, mounted at `/api/v1/clusters`. */
+  readonly pushRoutes?: Hono<AppEnvironment>;
+  /** The transfer of images to secondaries, mounted at `/api/v1/transfer`. */
+  readonly transferRoutes?: Hono<AppEnvironment>;
+  /** The registration of stub zones, mounted at `/federations`. */
+  readonly stubRoutes?: Hono<AppEnvironment>;
+}
+
+interface Parts {
+  readonly gateway: { status(): ServingStatus };
+  readonly clock: () => number;
+}
+
+/** The responses to requests that no route answers. */
+interface Ends {
+  readonly notFound: (request: HttpRequest, answers?: RuleAnswers) => HttpResponse;
+  readonly notAllowed: (request: HttpRequest, answers?: RuleAnswers) => HttpResponse;
+  readonly failed: (request: HttpRequest, error: unknown) => HttpResponse;
+}
+
+/** All routes except DNS and JSON. */
+export function createHono(
+  parts: OwnRoutes & Parts,
+  counters: QueryCounters,
+  ends: Ends,
+): Hono<AppEnvironment> {
+  const { pushRoutes, transferRoutes, stubRoutes } = parts;
+  const app = new Hono<AppEnvironment>();
+  if (pushRoutes !== undefined) {
+    app.use("/api/v1/clusters/*", async (c, next) => {
+      await next();
+      counters.pushed(c.req.method, c.res.status);
+    });
+    app.route("/api/v1/clusters", pushRoutes);
+  }
+  if (transferRoutes !== undefined) app.route("/api/v1/transfer", transferRoutes);
+  if (stubRoutes !== undefined) app.route("/federations", stubRoutes);
+  mountHealthRoutes(app, parts.gateway, parts.clock);
+  app.route("/", createPages());
+
+  app.notFound((c) => {
+    const request = new FetchRequest(c.req.raw, c.env?.client);
+    const { method, path } = c.req;
+    const isThere = method !== "GET" && method !== "HEAD" && answersGet(app, path, c.env?.answers);
+    if (isThere) return toResponse(ends.notAllowed(request, c.env?.answers));
+    const pages = c.env?.answers?.pages;
+    if (pages === undefined || !prefersHtml(request.header("accept")))
+      return toResponse(ends.notFound(request, c.env?.answers));
+    counters.rejected(404);
+    return pageResponse(notFoundPage(), pages.version, c.env.urlToken?.prefix);
+  });
+  app.onError((error, c) => toResponse(ends.failed(new FetchRequest(c.req.raw, c.env?.client), error)));
+  return app;
+}
+
+/** Whether a path answers GET and HEAD: pages, files, health and metrics. */
+function answersGet(app: Hono<AppEnvironment>, path: string, answers: RuleAnswers | undefined): boolean {
+  const [handlers] = app.router.match("GET", path);
+  if (handlers.length === 0 || path === "/healthz" || path === "/readyz") return handlers.length > 0;
+  return path === "/metrics" ? answers?.metrics !== undefined : answers?.pages !== undefined;
+}
