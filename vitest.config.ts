@@ -1,5 +1,29 @@
 import { defineConfig } from "vitest/config";
 
+/**
+ * End-to-end tests that wait most of their time, for leases, caches and retries, and measure neither time nor memory: two files at a time.
+ * All others run one after the other.
+ */
+const WAITING = [
+  "test/e2e/api-server-outage.e2e.test.ts",
+  "test/e2e/crd-versions.e2e.test.ts",
+  "test/e2e/gateway-durability.e2e.test.ts",
+  "test/e2e/leases.e2e.test.ts",
+  "test/e2e/rights.e2e.test.ts",
+  "test/e2e/security-set-ups.e2e.test.ts",
+  "test/e2e/service-account-tokens.e2e.test.ts",
+  "test/e2e/uncaught.e2e.test.ts",
+  "test/e2e/clients/resolvers.e2e.test.ts",
+  "test/e2e/edge/clusters.e2e.test.ts",
+  "test/e2e/edge/worker.e2e.test.ts",
+];
+
+const e2e = {
+  globalSetup: "test/e2e/servers/run-folder.ts",
+  testTimeout: 120_000,
+  hookTimeout: 300_000,
+};
+
 export default defineConfig({
   test: {
     projects: [
@@ -15,12 +39,21 @@ export default defineConfig({
       },
       {
         test: {
+          ...e2e,
           name: "e2e",
           include: ["test/e2e/**/*.e2e.test.ts"],
-          globalSetup: "test/e2e/servers/run-folder.ts",
+          exclude: WAITING,
           fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 300_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...e2e,
+          name: "e2e-waiting",
+          include: WAITING,
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

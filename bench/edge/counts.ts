@@ -11,7 +11,8 @@ export interface CacheCounts {
 /** What the object was asked, and what it wrote. */
 export interface ObjectCounts {
   state: number;
-  images: number;
+  /** Roots and segments. */
+  parts: number;
   pushes: number;
   /** As SQLite's cursors count them, and as they are billed; alarms come on top. */
   rowsWritten: number;

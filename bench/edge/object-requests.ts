@@ -92,7 +92,7 @@ async function stampede(location: Location): Promise<Table> {
     title: `Requests to the object while ${ISOLATES} cold isolates of one location are asked at once`,
     rows: [
       { name: "for the state", unit: "", samples: [object.state] },
-      { name: "for the image", unit: "", samples: [object.images] },
+      { name: "for roots and segments", unit: "", samples: [object.parts] },
     ],
     baselines: [],
     goals: [],
@@ -108,10 +108,10 @@ async function measureLoad(
   progress: Progress,
 ): Promise<Table> {
   const seconds = Math.ceil(SECONDS * share);
-  const perQuery: Record<"object" | "state" | "images" | "cache", number[]> = {
+  const perQuery: Record<"object" | "state" | "parts" | "cache", number[]> = {
     object: [],
     state: [],
-    images: [],
+    parts: [],
     cache: [],
   };
   const everySecond: number[] = [];
@@ -126,11 +126,11 @@ async function measureLoad(
     ]);
     const { object, cache } = difference(before, await counted(location));
     const per1000 = (count: number) => (count / queries) * 1000;
-    perQuery.object.push(per1000(object.state + object.images));
+    perQuery.object.push(per1000(object.state + object.parts));
     perQuery.state.push(per1000(object.state));
-    perQuery.images.push(per1000(object.images));
+    perQuery.parts.push(per1000(object.parts));
     perQuery.cache.push(per1000(cache.hits + cache.misses + cache.puts + cache.deletes));
-    everySecond.push((object.state + object.images) / seconds);
+    everySecond.push((object.state + object.parts) / seconds);
   }
   const row = (name: string, samples: readonly number[]): Row => ({ name, unit: "", samples });
   return {
@@ -138,7 +138,7 @@ async function measureLoad(
     rows: [
       row("requests to the object", perQuery.object),
       row("  for the state", perQuery.state),
-      row("  for an image", perQuery.images),
+      row("  for roots and segments", perQuery.parts),
       row("operations of the cache", perQuery.cache),
       row("for comparison: requests to the object per second", everySecond),
     ],

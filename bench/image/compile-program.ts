@@ -6,7 +6,7 @@ import { clustersetOf } from "../../src/merge/merge.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 import { applyInPlace, changeOfPatch, type SnapshotDelta } from "../../src/snapshot/entry-changes.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
 import { countEndpoints, WORLDS, type WorldName } from "../worlds/worlds.ts";
 
 /** What compiling a world took. Times in milliseconds. */
@@ -33,8 +33,8 @@ const [merge, clusterset] = timed(() => {
   for (const snapshot of parsed) for (const _ of index.join(snapshot));
   return settled();
 });
-const [compile, { image }] = timed(() => compileZoneImage(clusterset));
-writeFileSync(file!, image.bytes);
+const [compile, { generation }] = timed(() => compileGeneration(clusterset));
+writeFileSync(file!, generation.bytes);
 
 const patch: number[] = [];
 const mergeChange: number[] = [];
@@ -45,8 +45,9 @@ for (let change = 1; change <= Number(changes); change++) {
     for (const _ of index.change(parsed[0]!.clusterId, delta));
     return settled();
   });
-  const [compileTime, compiled] = timed(() => compileZoneImage(merged));
-  if (compiled.image.contentHash === image.contentHash) throw new Error("the change did not reach the image");
+  const [compileTime, compiled] = timed(() => compileGeneration(merged));
+  if (compiled.generation.contentHash === generation.contentHash)
+    throw new Error("the change did not reach the image");
   patch.push(patchTime);
   mergeChange.push(mergeTime);
   compileChange.push(compileTime);
@@ -54,8 +55,8 @@ for (let change = 1; change <= Number(changes); change++) {
 
 const compilation: Compilation = {
   endpoints: countEndpoints(parsed),
-  imageBytes: image.bytes.length,
-  names: image.nodes,
+  imageBytes: generation.byteLength,
+  names: [generation.stems, ...generation.segments()].reduce((sum, { nodes }) => sum + nodes, 0),
   parse,
   merge,
   compile,

@@ -4,7 +4,7 @@ import { ServiceIndex } from "../../src/merge/index/service-index.ts";
 import { clustersetOf } from "../../src/merge/merge.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
 import { memoryGrowth, memoryInUse } from "../processes/memory.ts";
 import { WORLDS, type WorldName } from "../worlds/worlds.ts";
 
@@ -21,6 +21,6 @@ function hold(world: WorldName) {
   const services = new MergedServices(index, EVERYTHING);
   for (const snapshot of snapshots) for (const _ of index.join(snapshot));
   for (const _ of services.settle());
-  const { image } = compileZoneImage(clustersetOf(index, services));
-  return { snapshots, services, image };
+  const { generation } = compileGeneration(clustersetOf(index, services));
+  return { snapshots, services, generation };
 }

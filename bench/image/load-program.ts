@@ -1,7 +1,8 @@
 /** `node --expose-gc bench/image/load-program.ts FILE`: loads an image into a fresh process and asks it once. */
 import { readFileSync } from "node:fs";
+import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
-import { ZoneImage } from "../../src/zone/image/image.ts";
+import { loadBundle } from "../../src/zone/generation/bundle.ts";
 import { type MemoryUse, memoryGrowth, memoryInUse } from "../processes/memory.ts";
 import { encodeQuery } from "../resolve/cases.ts";
 
@@ -18,12 +19,11 @@ const before = memoryInUse();
 const times = [performance.now()];
 const bytes = readFileSync(process.argv[2]!);
 times.push(performance.now());
-const image = ZoneImage.load(bytes);
+const { generation } = loadBundle(bytes);
 times.push(performance.now());
-const leaseExpiry = new Float64Array(image.leaseGroups.length).fill(1e13);
 const answer = resolve(query, {
-  image,
-  leaseExpiry,
+  generation,
+  leases: new LeaseTables(() => 1e13),
   now: 0,
   rotation: 0,
   view: undefined,
@@ -39,4 +39,4 @@ const loading: Loading = {
   memory: memoryGrowth(before),
 };
 // The image has to be alive until memory was looked at.
-console.log(JSON.stringify({ ...loading, bytes: image.bytes.length }));
+console.log(JSON.stringify({ ...loading, bytes: generation.bytes.length }));

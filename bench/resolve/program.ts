@@ -1,8 +1,9 @@
 /** `node bench/resolve/program.ts ROUNDS SHARE`: prints, as JSON, tables of queries per second. */
 import dnsPacket, { type Packet } from "dns-packet";
+import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
 import { mergeClusterset } from "../../src/merge/merge.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
 import type { Table } from "../report/report.ts";
 import { measureInTurns } from "../report/rounds.ts";
 import { WORLDS } from "../worlds/worlds.ts";
@@ -13,10 +14,10 @@ const MICROSECONDS = 300_000 * share!;
 const BASELINE = "dns-packet";
 
 const snapshots = WORLDS["half headless"]();
-const { image } = compileZoneImage(mergeClusterset(snapshots));
+const { generation } = compileGeneration(mergeClusterset(snapshots));
 const context = {
-  image,
-  leaseExpiry: new Float64Array(image.leaseGroups.length).fill(1e13),
+  generation,
+  leases: new LeaseTables(() => 1e13),
   now: 0,
   rotation: 0,
   view: undefined,

@@ -71,8 +71,8 @@ export interface Answered extends AnswerSharing {
 export type Unanswered = "no-query" | "unknown-token";
 
 /**
- * Answers one query of a client that an access rule admits. Synchronous, unless a credential must be verified or another name
- * server be asked.
+ * Answers one query of a client that an access rule admits. Synchronous, unless a credential must be verified, another name
+ * server be asked, or a segment come into memory.
  * @param query the caller may reuse its bytes after the call
  */
 export type AnswerQuery = (
@@ -108,6 +108,8 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
     view: View,
     endpoint: Endpoint,
     isFixed: boolean,
+    /** The gateway's answer, where it came later. */
+    late?: Answer,
   ): ReturnType<AnswerQuery> => {
     const { transport } = endpoint;
     const isInCluster = view.cluster !== undefined;
@@ -116,7 +118,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
     // An unknown cluster has no names here, and the names of the outside view would be wrong answers.
     const isUnknown = isFixed && !gateway.hasCluster(view.cluster!);
 
-    if (stubs !== undefined && stubs.size > 0 && !isUnknown) {
+    if (late === undefined && stubs !== undefined && stubs.size > 0 && !isUnknown) {
       const forwarded = stubs.forward(query, view.cluster);
       if (forwarded !== undefined) {
         const own = query.slice();
@@ -130,9 +132,15 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
 
     const started = performance.now();
     const now = clock();
-    const given = isUnknown
-      ? notReady(query, { transport })
-      : gateway.answer(query, viewName(view), now, transport);
+    const given =
+      late ??
+      (isUnknown ? notReady(query, { transport }) : gateway.answer(query, viewName(view), now, transport));
+    if (given instanceof Promise) {
+      const own = query.slice();
+      return given.then((answer) =>
+        answer === undefined ? "no-query" : answerIn(request, own, view, endpoint, isFixed, answer),
+      );
+    }
     if (given === undefined) return "no-query";
     if (given.outcome === "nxdomain" || given.outcome === "servfail")
       clientTests?.look(query, gateway.hasCluster(view.cluster ?? "") ? view.cluster : undefined, now);

@@ -24,14 +24,14 @@ import type { Visibility } from "../merge/visibility/visibility.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import type { TransferKeys } from "../transfer/signature.ts";
 import type { TransferSource } from "../transfer/transfer-state.ts";
-import type { ZoneImage } from "../zone/image/image.ts";
+import type { Generation } from "../zone/generation/generation.ts";
 import type { Log } from "./log.ts";
 import type { PushForwardParts } from "./push-forward.ts";
 
 /** The settings of an assembly. Every host has them; only hosts with listeners have those that may be absent. */
 export type GatewayConfig = Omit<EdgeConfig, "access" | "limits"> & {
   readonly access: Pick<Access, "public"> & { readonly rules: readonly unknown[] };
-  readonly limits: Omit<EdgeConfig["limits"], "allSnapshotCharacters">;
+  readonly limits: Omit<EdgeConfig["limits"], "allSnapshotCharacters" | "isolateSegmentBytes">;
 } & Partial<Pick<ServeConfig, "dns" | "dot" | "ddr" | "stub">>;
 
 /** The parts in which hosts differ. */
@@ -72,7 +72,7 @@ export interface Platform
 
 /** A primary: takes pushes, stores snapshots, compiles images. */
 export interface PrimaryParts
-  extends Pick<GatewayDependencies<ZoneImage>, "store" | "damage" | "remembered" | "watchLeases"> {
+  extends Pick<GatewayDependencies<Generation>, "store" | "damage" | "remembered" | "watchLeases"> {
   /** Rejects pushes without a credential of the cluster. */
   readonly authority: PushAuthority;
   /** The grants of clusters. Default: each speaks for all. */
@@ -85,10 +85,12 @@ export interface PrimaryParts
   readonly transferKey?: (() => TransferKeys) | undefined;
 }
 
-/** A secondary: answers from the images of a primary, and forwards pushes to it. */
+/** A secondary: answers from the generations of a primary, and forwards pushes to it. */
 export interface SecondaryParts {
-  /** The source of the images of a visibility. */
+  /** Where the generations of what is visible come from. */
   readonly sourceOf: (visibility: Visibility) => TransferSource;
+  /** Bytes of segments that are in memory, of all that queries needed. Default: all segments are. */
+  readonly segmentBytes?: number;
   readonly pushes: Omit<PushForwardParts, "log" | "onChange" | "audit" | "clientAddress">;
   /** Whether `/metrics` shows the state of the secondary. */
   readonly hasMetrics: boolean;

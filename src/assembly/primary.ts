@@ -7,14 +7,14 @@ import type { GatewayStages } from "../gateway/stages.ts";
 import type { AuditLog } from "../http/audit/audit.ts";
 import { createPushRoutes } from "../http/push/push-routes.ts";
 import { createTransferRoutes } from "../http/transfer-routes.ts";
-import type { ZoneImage } from "../zone/image/image.ts";
+import type { Generation } from "../zone/generation/generation.ts";
 import { type Log, logGateway } from "./log.ts";
 import type { Answers, GatewayConfig, PrimaryParts } from "./platform.ts";
 
 /** The parts of an assembly that a primary shares. */
 export interface PrimarySurroundings {
   readonly config: Pick<GatewayConfig, "lease" | "limits">;
-  readonly stages: GatewayStages<ZoneImage>;
+  readonly stages: GatewayStages<Generation>;
   readonly rules: AccessRules;
   readonly counters?: QueryCounters;
   readonly clock: Clock;

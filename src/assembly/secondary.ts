@@ -2,12 +2,14 @@ import type { ClientAddress } from "../access/client/client-address.ts";
 import type { AccessRule, AccessRules } from "../access/rules/access-rule.ts";
 import { isStated } from "../config/access/access.ts";
 import type { Clock } from "../gateway/clock.ts";
-import type { GatewayStages } from "../gateway/stages.ts";
+import type { PartialStages } from "../gateway/stages.ts";
 import type { AuditLog } from "../http/audit/audit.ts";
 import { createStatusMetrics } from "../http/metrics/status-metrics.ts";
 import { visibilityKey } from "../merge/visibility/visibility.ts";
+import type { AnySegment } from "../transfer/parts/any-segment.ts";
+import { SegmentCache } from "../transfer/parts/segment-cache.ts";
 import { Secondary } from "../transfer/secondary.ts";
-import type { ZoneImage } from "../zone/image/image.ts";
+import type { Generation } from "../zone/generation/generation.ts";
 import { type Log, logTransfers } from "./log.ts";
 import type { Answers, GatewayConfig, SecondaryParts } from "./platform.ts";
 import { createPushForward } from "./push-forward.ts";
@@ -15,7 +17,7 @@ import { createPushForward } from "./push-forward.ts";
 /** The parts of an assembly that a secondary shares. */
 export interface SecondarySurroundings {
   readonly config: Pick<GatewayConfig, "access">;
-  readonly stages: GatewayStages<ZoneImage>;
+  readonly stages: PartialStages<Generation>;
   readonly rules: AccessRules;
   readonly clock: Clock;
   readonly log: Log;
@@ -31,18 +33,19 @@ const NOBODY: Answers["gateway"] = {
 const ACCESS_NOT_STATED =
   "the configuration does not say who may query, so every client may: set access.public or access.rules in CONFIG (docs/how-to/access.md)";
 
-/** Opens a secondary: each rule has an image with only what its clients may see. The secondary asks the primary when a query needs it. */
+/** Opens a secondary: each rule is answered from generations that have only what its clients may see. The primary is asked when a query needs it. */
 export function openSecondary(
   { config, stages, rules, clock, log, audit, clientAddress }: SecondarySurroundings,
-  { sourceOf, pushes, hasMetrics }: SecondaryParts,
+  { sourceOf, segmentBytes, pushes, hasMetrics }: SecondaryParts,
 ): Answers {
   if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
   const secondaries = new Map<string, Secondary>();
+  const cache = segmentBytes === undefined ? undefined : new SegmentCache<AnySegment>(segmentBytes);
   const secondaryOf = ({ visibility: scope }: AccessRule): Secondary => {
     const key = visibilityKey(scope);
     const secondary =
       secondaries.get(key) ??
-      new Secondary({ source: sourceOf(scope), stages, scope, onEvent: logTransfers(log), clock });
+      new Secondary({ source: sourceOf(scope), stages, scope, cache, onEvent: logTransfers(log), clock });
     secondaries.set(key, secondary);
     return secondary;
   };
@@ -56,7 +59,7 @@ export function openSecondary(
         gateway: secondary,
         prepare: (background) => secondary.freshen(clock.now(), background),
         // A secondary knows services, but neither conflicts nor findings.
-        listed: () => secondary.image && { image: secondary.image },
+        listed: () => secondary.listed,
         ...(hasMetrics && { metrics: createStatusMetrics(secondary, clock.now) }),
       };
     },

@@ -2,14 +2,14 @@ import { federationOptions } from "../config/federations.ts";
 import { givenPolicy } from "../config/forward.ts";
 import { locationLocalities } from "../config/location.ts";
 import { ownNames } from "../config/own-names.ts";
-import type { GatewayStages } from "../gateway/stages.ts";
+import type { AnswerContext, GatewayStages, PartialStages } from "../gateway/stages.ts";
 import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
 import { notReady } from "../resolve/faults.ts";
-import { resolve } from "../resolve/resolve.ts";
-import { compileZoneImage } from "../zone/compile.ts";
-import type { ZoneImage } from "../zone/image/image.ts";
+import { type ResolveContext, resolve, resolveOrMiss } from "../resolve/resolve.ts";
+import { compileGeneration } from "../zone/compile.ts";
+import type { Generation } from "../zone/generation/generation.ts";
 import type { GatewayConfig } from "./platform.ts";
 
 /** The settings that the stages read. */
@@ -44,7 +44,7 @@ const MOST_ROTATION = 0x3fffffff;
 export function createStages(
   config: StageConfig,
   { grants, exportLimits, designated = () => undefined }: StageParts = {},
-): GatewayStages<ZoneImage> {
+): GatewayStages<Generation> & PartialStages<Generation> {
   const { zones, ttlSeconds: ttl, negativeTtlSeconds: negativeTtl, outsideOrder, outsideZones } = config;
   const options = {
     ...{ zones, ttl, negativeTtl, ...ownNames(config) },
@@ -52,28 +52,40 @@ export function createStages(
     localities: locationLocalities(config.location),
   };
   let rotation = 0;
+  const settled = ({
+    image,
+    leases,
+    view,
+    now,
+    transport,
+    stale,
+  }: AnswerContext<Generation>): ResolveContext => {
+    rotation = (rotation + 1) & MOST_ROTATION;
+    return {
+      generation: image,
+      leases,
+      view,
+      now,
+      rotation,
+      transport,
+      stale,
+      outside: givenPolicy(outsideZones),
+      designated: designated(),
+    };
+  };
   return {
     merging: {
       ...{ outsideOrder, pins: { exports: exportLimits, owners: config.services } },
       ...(grants !== undefined && { grants }),
     },
     // The serial is the time in seconds: it grows over restarts too (RFC 1982).
-    compile: (clusterset, now, history) =>
-      compileZoneImage(clusterset, { ...options, serial: Math.floor(now / 1000) % 2 ** 32 }, history),
-    resolve: (query, { image, leaseExpiry, view, now, transport, stale }) => {
-      rotation = (rotation + 1) & MOST_ROTATION;
-      return resolve(query, {
-        image,
-        leaseExpiry,
-        view,
-        now,
-        rotation,
-        transport,
-        stale,
-        outside: givenPolicy(outsideZones),
-        designated: designated(),
-      });
+    compile: (clusterset, now, history) => {
+      const serial = Math.floor(now / 1000) % 2 ** 32;
+      const { generation, ...compiled } = compileGeneration(clusterset, { ...options, serial }, history);
+      return { ...compiled, image: generation };
     },
+    resolve: (query, context) => resolve(query, settled(context)),
+    resolveOrMiss: (query, context) => resolveOrMiss(query, settled(context)),
     notReady: (query, context) => notReady(query, { ...context, designated: designated() }),
   };
 }

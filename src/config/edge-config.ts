@@ -29,6 +29,12 @@ const edgeLimits = {
     .min(1024)
     .max(2 ** 30)
     .default(20 * MEBI),
+  /** Segments that a Worker's isolate holds, of all that queries needed. Its program takes the rest of 64 MB. */
+  isolateSegmentBytes: z
+    .int()
+    .min(MEBI)
+    .max(64 * MEBI)
+    .default(24 * MEBI),
 };
 
 const Settings = z.strictObject({

@@ -1,5 +1,6 @@
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import type { Answer } from "../resolve/answer.ts";
+import type { Leases } from "../resolve/leases.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { GatewayStatus, ServingStatus } from "./gateway-types.ts";
 import type { ServedImage } from "./stages.ts";
@@ -11,9 +12,14 @@ export interface DohGateway {
    * @param view the cluster id of the asker, or the view of a place (`localityView`); undefined for outside
    * @param now Unix milliseconds
    * @param transport how the answer travels; DNS over HTTPS unless told
-   * @returns undefined where `query` is no DNS query at all
+   * @returns undefined where `query` is no DNS query at all; a promise where a part of what is answered from has to come into memory first
    */
-  answer(query: Uint8Array, view: string | undefined, now: number, transport?: Transport): Answer | undefined;
+  answer(
+    query: Uint8Array,
+    view: string | undefined,
+    now: number,
+    transport?: Transport,
+  ): Answer | undefined | Promise<Answer | undefined>;
   /** Whether there is a view of that cluster: it has pushed and has not left. Asked for every query by path. */
   hasCluster(clusterId: string): boolean;
   status(): ServingStatus;
@@ -22,7 +28,7 @@ export interface DohGateway {
 /** What is answered from, with what was said while it was compiled. */
 export interface ServedZone<Image extends ServedImage> {
   readonly image: Image;
-  leaseExpiry: Float64Array;
+  leases: Leases;
   readonly services: number;
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
@@ -35,5 +41,6 @@ export interface ScopedGateway<Image extends ServedImage = ServedImage> extends 
    * Undefined while names cannot be denied: nothing is loaded, or every cluster died.
    */
   current(now: number): ServedZone<Image> | undefined;
+  answer(query: Uint8Array, view: string | undefined, now: number, transport?: Transport): Answer | undefined;
   status(): GatewayStatus;
 }

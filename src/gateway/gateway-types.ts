@@ -24,7 +24,7 @@ export interface ClusterStatus {
 export interface ServingStatus {
   /** True once a first snapshot is loaded and at least one cluster is live (or all left on purpose). */
   readonly ready: boolean;
-  /** Content hash of the ZoneImage (hex), if there is one. */
+  /** Content hash of the generation (hex), if there is one. */
   readonly imageHash: string | undefined;
   readonly imageBytes: number;
   readonly services: number;

@@ -7,7 +7,8 @@ import type { Clock } from "./clock.ts";
 import type { ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { GatewayStatus } from "./gateway-types.ts";
-import { type HeldCluster, leaseExpiry } from "./leases/held-cluster.ts";
+import type { HeldCluster } from "./leases/held-cluster.ts";
+import { LeaseTables } from "./leases/lease-tables.ts";
 import { LiveClusters } from "./leases/live-clusters.ts";
 import { reportedIn } from "./remembered/reported-addresses.ts";
 import { withoutCluster } from "./remembered/reverse-memory.ts";
@@ -119,7 +120,7 @@ export class ServedScope<Image extends ServedImage> {
     return {
       ready: this.served !== undefined,
       imageHash: served?.image.contentHash,
-      imageBytes: served?.image.bytes.length ?? 0,
+      imageBytes: served?.image.byteLength ?? 0,
       services: served?.services ?? 0,
       clusters: this.clusters.statuses(),
       conflicts: served?.conflicts ?? [],
@@ -149,7 +150,7 @@ export class ServedScope<Image extends ServedImage> {
       const image = changed || before === undefined ? compiled : before;
       this.#served = {
         image,
-        leaseExpiry: leaseExpiry(image.leaseGroups, this.clusters.expiresAt),
+        leases: new LeaseTables(this.clusters.expiresAt),
         services: services.size,
         conflicts: clusterset.conflicts,
         findings: [...clusterset.findings, ...findings],
@@ -161,7 +162,7 @@ export class ServedScope<Image extends ServedImage> {
         ...named,
         changed,
         contentHash: image.contentHash,
-        imageBytes: image.bytes.length,
+        imageBytes: image.byteLength,
         services: services.size,
         milliseconds: clock.now() - startedAt,
       });
@@ -174,7 +175,6 @@ export class ServedScope<Image extends ServedImage> {
 
   #renewServed(): void {
     const served = this.#served;
-    if (served !== undefined)
-      served.leaseExpiry = leaseExpiry(served.image.leaseGroups, this.clusters.expiresAt);
+    if (served !== undefined) served.leases = new LeaseTables(this.clusters.expiresAt);
   }
 }

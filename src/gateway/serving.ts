@@ -169,9 +169,9 @@ export class Serving<Image extends ServedImage> {
         const served = current(now);
         const asked = { view: view ?? given, transport };
         if (served === undefined) return stages.notReady(query, asked);
-        const { image: zones, leaseExpiry } = served;
+        const { image: zones, leases } = served;
         const stale = behindSince(now) !== undefined;
-        return stages.resolve(query, { ...asked, image: zones, leaseExpiry, now, stale });
+        return stages.resolve(query, { ...asked, image: zones, leases, now, stale });
       },
       hasCluster: (clusterId) => (view ?? clusterId) === clusterId && image.clusters.has(clusterId),
       status: () => {

@@ -1,16 +1,18 @@
 import type { ClusterFinding, Clusterset } from "../merge/clusterset.ts";
 import type { MergeOptions } from "../merge/merge.ts";
-import type { Answer } from "../resolve/answer.ts";
+import type { Answer, Missing } from "../resolve/answer.ts";
+import type { Leases } from "../resolve/leases.ts";
 import type { Transport } from "../resolve/transport.ts";
 import type { ReverseHistory } from "../zone/reverse/reverse-order.ts";
 
-/** What the gateway needs to know of a ZoneImage. */
+/** What the gateway needs to know of a generation. */
 export interface ServedImage {
   /** Hex; equal for equal content. */
   readonly contentHash: string;
+  /** Made when they are asked for. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The cluster ids that each lease group rests on; group 0 rests on none. */
-  readonly leaseGroups: readonly (readonly string[])[];
+  /** The length of `bytes`. */
+  readonly byteLength: number;
 }
 
 /** Who asks, and how. */
@@ -24,8 +26,7 @@ export interface QueryContext {
 /** What a query is answered from. */
 export interface AnswerContext<Image> extends QueryContext {
   readonly image: Image;
-  /** For each lease group when the first of its clusters' leases runs out, in Unix milliseconds; Infinity for none. */
-  readonly leaseExpiry: Float64Array;
+  readonly leases: Leases;
   /** Unix milliseconds. */
   readonly now: number;
   /** Whether the answer has to say that something newer may exist that could not be had. */
@@ -54,4 +55,10 @@ export interface GatewayStages<Image extends ServedImage> {
   resolve(query: Uint8Array, context: AnswerContext<Image>): Answer | undefined;
   /** The answer while nothing is known: SERVFAIL. Undefined where `query` is no DNS query at all. */
   notReady(query: Uint8Array, context?: QueryContext): Answer | undefined;
+}
+
+/** The stages of a gateway that may have parts of what it answers from in memory only. */
+export interface PartialStages<Image extends ServedImage> extends Pick<GatewayStages<Image>, "notReady"> {
+  /** As `resolve`; names what has to come into memory first, if something has to. */
+  resolveOrMiss(query: Uint8Array, context: AnswerContext<Image>): Answer | Missing | undefined;
 }

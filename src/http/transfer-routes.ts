@@ -1,8 +1,9 @@
 import { type Context, Hono } from "hono";
 import type { Authority } from "../access/authority.ts";
-import { Primary, type TransferGateway } from "../transfer/primary.ts";
+import { SINCE_FIELD, UNKNOWN_PART } from "../transfer/http-source.ts";
+import { Primary, type ScopeTransfer, type TransferGateway } from "../transfer/primary.ts";
 import { NONCE_FIELD, nonceOf, SIGNATURE_FIELD, type TransferKeys } from "../transfer/signature.ts";
-import type { TransferState } from "../transfer/transfer-state.ts";
+import type { PartKind } from "../transfer/transfer-state.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "./audit/audit.ts";
 import type { AuditAction } from "./audit/audit-entry.ts";
 import { ApiError, apiRoute, methodNotAllowed } from "./exchange/api-error.ts";
@@ -22,11 +23,12 @@ export interface TransferDependencies extends AuditParts {
 }
 
 type TransferContext = Context<AppEnvironment>;
+type Bytes = Uint8Array<ArrayBuffer>;
+type Fields = Readonly<Record<string, string>>;
 
-/** The routes that transfer images to secondaries (docs/reference/transfer.md). Mount them at `/api/v1/transfer`. */
+/** The routes by which secondaries take over generations (docs/reference/transfer.md), to be mounted at `/api/v1/transfer`. */
 export function createTransferRoutes(dependencies: TransferDependencies): Hono<AppEnvironment> {
   const { gateway, authority, key, clock = Date.now, onError } = dependencies;
-  const imageSignatures = new ImageSignatures();
   const primary = new Primary(gateway, clock);
   const immutable = `${authority === undefined ? "public" : "private"}, max-age=31536000, immutable`;
 
@@ -47,11 +49,25 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono<A
       auditAnswers(audited, action),
     );
 
+  /** A part as it is sent: it never changes, so whoever has its entity tag has it. */
+  const sendPart = (context: TransferContext, etag: string, bytes: Bytes, fields: Fields = {}): Response => {
+    const headers = { "cache-control": immutable, etag, ...fields };
+    if (isCurrent(context, etag)) return new Response(null, { status: 304, headers });
+    return new Response(bytes, {
+      headers: {
+        ...headers,
+        "content-type": "application/octet-stream",
+        "content-length": String(bytes.length),
+        "x-content-type-options": "nosniff",
+      },
+    });
+  };
+
   const routes = new Hono<AppEnvironment>();
   routes.get(
     "/state",
     route(async (context) => {
-      const state = stateAsked(primary, context.req.queries("scope"));
+      const state = scopeOf(primary, context).state();
       const etag = `W/"${await digest(JSON.stringify(state.status))}"`;
       const headers = { "cache-control": "no-store", etag };
       if (isCurrent(context, etag)) return new Response(null, { status: 304, headers });
@@ -64,35 +80,22 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono<A
       return new Response(body, { headers: { ...headers, ...signed, "content-type": "application/json" } });
     }),
   );
-  routes.get(
-    "/images/:contentHash",
+  const part = (kind: PartKind, action: AuditAction) =>
     route(async (context) => {
-      const contentHash = context.req.param("contentHash") ?? "";
-      const bytes = primary.image(contentHash);
-      if (bytes === undefined)
-        throw new ApiError(
-          404,
-          "UNKNOWN_IMAGE",
-          "this image is not served, or no longer: GET state names the current one",
-        );
-      const etag = `"${contentHash}"`;
-      const headers = { "cache-control": immutable, etag };
-      if (isCurrent(context, etag)) return new Response(null, { status: 304, headers });
-      return new Response(bytes, {
-        headers: {
-          ...headers,
-          ...(key !== undefined && {
-            [SIGNATURE_FIELD]: await imageSignatures.of(contentHash, bytes, key()),
-          }),
-          "content-type": "application/octet-stream",
-          "content-length": String(bytes.length),
-          "x-content-type-options": "nosniff",
-        },
+      const hash = context.req.param("hash") ?? "";
+      const asked = context.req.query("since") ?? "";
+      const { since, bytes } = scopeOf(primary, context)[kind](hash, asked) ?? gone(kind);
+      const signature = kind === "root" ? await key?.().sign({ kind, hash, since }, bytes) : undefined;
+      return sendPart(context, since === "" ? `"${hash}"` : `"${hash}-${since}"`, bytes, {
+        ...(since !== "" && { [SINCE_FIELD]: since }),
+        ...(signature !== undefined && { [SIGNATURE_FIELD]: signature }),
       });
-    }, "transfer"),
-  );
-  routes.all("/state", route(methodNotAllowed("GET, HEAD")));
-  routes.all("/images/:contentHash", route(methodNotAllowed("GET, HEAD")));
+    }, action);
+  routes.get("/roots/:hash", part("root", "transfer"));
+  // One line in the audit log for each transfer is enough.
+  routes.get("/segments/:hash", part("segment", "read"));
+  for (const path of ["/state", "/roots/:hash", "/segments/:hash"])
+    routes.all(path, route(methodNotAllowed("GET, HEAD")));
   routes.all(
     "*",
     route(({ req }) => {
@@ -102,28 +105,11 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono<A
   return routes;
 }
 
-/** The signatures of images, which many secondaries fetch at the same time. */
-class ImageSignatures {
-  readonly #known = new WeakMap<
-    object,
-    { readonly keys: TransferKeys; readonly signature: Promise<string> }
-  >();
-
-  of(contentHash: string, bytes: Uint8Array<ArrayBuffer>, keys: TransferKeys): Promise<string> {
-    const known = this.#known.get(bytes);
-    if (known?.keys === keys) return known.signature;
-    const signature = keys.sign({ kind: "image", contentHash }, bytes);
-    this.#known.set(bytes, { keys, signature });
-    return signature;
-  }
-}
-
-/** @throws {ApiError} for a visibility that the primary does not have */
-function stateAsked(primary: Primary, scopes: readonly string[] = []): TransferState {
-  const [scope, ...more] = scopes;
-  if (scope === undefined || scopes.join("") === "") return primary.state();
-  const state = more.length > 0 ? undefined : primary.stateWithin(scope);
-  if (state !== undefined) return state;
+/** @throws {ApiError} for a scope that the primary does not have */
+function scopeOf(primary: Primary, context: TransferContext): ScopeTransfer {
+  const [key = "", ...more] = context.req.queries("scope") ?? [];
+  const scope = more.length > 0 ? undefined : primary.of(key);
+  if (scope !== undefined) return scope;
   throw new ApiError(
     404,
     "UNKNOWN_SCOPE",
@@ -131,7 +117,16 @@ function stateAsked(primary: Primary, scopes: readonly string[] = []): TransferS
   );
 }
 
-/** Whether the client already has the representation with that entity tag (RFC 9110 section 13.1.2). */
+/** @throws {ApiError} always: the part is not served */
+function gone(kind: PartKind): never {
+  throw new ApiError(
+    404,
+    UNKNOWN_PART[kind],
+    `this ${kind} is not served in this scope, or no longer: GET state names the current root`,
+  );
+}
+
+/** Whether the client has what that entity tag names (RFC 9110 section 13.1.2). */
 function isCurrent({ req }: TransferContext, etag: string): boolean {
   const wanted = etag.replace(/^W\//, "");
   return (req.header("if-none-match") ?? "")

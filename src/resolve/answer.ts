@@ -1,3 +1,7 @@
+import type { Branch } from "../zone/generation/directory.ts";
+import type { ReverseSegment } from "../zone/segment/reverse-segment.ts";
+import type { Segment } from "../zone/segment/segment.ts";
+
 /** The outcome of a query, for metrics and logs. */
 export type Outcome =
   | "answer"
@@ -24,6 +28,11 @@ export interface Answer {
   readonly isAncestor?: true;
   /** The target of the last CNAME record if it is out of zone, in wire form with letters folded; absent otherwise. */
   readonly leadsTo?: Uint8Array;
+}
+
+/** A part of a generation that has to come into memory before a query can be answered. */
+export interface Missing {
+  readonly missing: Branch<Segment> | Branch<ReverseSegment>;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { RecordType, ResponseCode } from "../dns/codes.ts";
-import type { ZoneImage } from "../zone/image/image.ts";
+import type { Generation } from "../zone/generation/generation.ts";
 import type { Answer, Outcome } from "./answer.ts";
 import type { MessageWriter } from "./message-writer.ts";
 import type { Query } from "./query.ts";
@@ -9,11 +9,16 @@ import { writeSoa } from "./zone-records.ts";
 const MINIMAL_ANY = Uint8Array.from([7, 82, 70, 67, 56, 52, 56, 50, 0]);
 
 /** Answers type ANY at a name with records. It never follows a CNAME chain, so it always has room. */
-export function minimalAny(writer: MessageWriter, query: Query, image: ZoneImage, owner: number): Answer {
-  writer.writeRecordHeader(owner, RecordType.HINFO, image.negativeTtl, MINIMAL_ANY.length);
+export function minimalAny(
+  writer: MessageWriter,
+  query: Query,
+  generation: Generation,
+  owner: number,
+): Answer {
+  writer.writeRecordHeader(owner, RecordType.HINFO, generation.frame.negativeTtl, MINIMAL_ANY.length);
   writer.writeOctets(MINIMAL_ANY, 0, MINIMAL_ANY.length);
   writer.answers++;
-  writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
+  writer.smallestTtl = Math.min(writer.smallestTtl, generation.frame.negativeTtl);
   return positive(writer, query);
 }
 
@@ -28,19 +33,24 @@ export function positive(writer: MessageWriter, query: Query): Answer {
 export function negative(
   writer: MessageWriter,
   query: Query,
-  image: ZoneImage,
+  generation: Generation,
   apexAt: number,
   rcode: number,
 ): Answer {
-  writeSoa(writer, image, apexAt);
-  return finishNegative(writer, query, image, rcode);
+  writeSoa(writer, generation, apexAt);
+  return finishNegative(writer, query, generation, rcode);
 }
 
 /** Ends a negative answer; its SOA record is written if it fits. */
-export function finishNegative(writer: MessageWriter, query: Query, image: ZoneImage, rcode: number): Answer {
+export function finishNegative(
+  writer: MessageWriter,
+  query: Query,
+  generation: Generation,
+  rcode: number,
+): Answer {
   writer.authorities = writer.truncated ? 0 : 1;
   writer.writeOpt(query, rcode, -1);
   const outcome: Outcome = rcode === ResponseCode.NXDOMAIN ? "nxdomain" : "nodata";
-  const freshness = writer.truncated ? 0 : Math.min(writer.smallestTtl, image.negativeTtl);
+  const freshness = writer.truncated ? 0 : Math.min(writer.smallestTtl, generation.frame.negativeTtl);
   return { bytes: writer.finish(query, rcode, true), outcome, freshness };
 }

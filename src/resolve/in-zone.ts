@@ -1,11 +1,13 @@
 import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import { readFoldedName } from "../dns/folded-name.ts";
-import type { ImageZone } from "../zone/image/image.ts";
-import { POD_NAMES, SET_HEADER_BYTES } from "../zone/image/layout.ts";
-import { findSet, read16 } from "../zone/record-block.ts";
-import type { Answer } from "./answer.ts";
-import { findNode, findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";
+import type { Zone } from "../zone/generation/frame.ts";
+import { POD_NAMES, SET_HEADER_BYTES } from "../zone/segment/layout.ts";
+import { findSet, read16 } from "../zone/segment/record-block.ts";
+import type { Segment } from "../zone/segment/segment.ts";
+import type { Answer, Missing } from "./answer.ts";
+import { findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";
 import { minimalAny, negative, positive } from "./finish.ts";
+import { type Location, locate } from "./locate.ts";
 import { beginAnswer, type MessageWriter } from "./message-writer.ts";
 import { answerPodName } from "./pod-name.ts";
 import type { Query } from "./query.ts";
@@ -19,7 +21,7 @@ import { writeNs, writeSoa } from "./zone-records.ts";
 
 /** The most CNAME records in one answer. */
 const MOST_ALIASES = 8;
-const NO_NODES: readonly number[] = [];
+const NOWHERE: readonly Location[] = [];
 
 /**
  * Answers a name in our zones. Follows CNAME records (RFC 1034 section 4.3.2) while their targets are in our zones; the
@@ -29,53 +31,61 @@ export function answerInZone(
   message: Uint8Array,
   query: Query,
   context: RecordContext,
-  firstZone: ImageZone,
+  firstZone: Zone,
   view: number,
-): Answer {
-  const { image } = context;
+): Answer | Missing {
+  const { generation } = context;
+  const { frame, stems } = generation;
+  const viewName = frame.views[view];
   const writer = beginAnswer(message, query, context);
   let { name } = query;
   let zone = firstZone;
   let owner = HEADER_BYTES;
   // Most answers have no CNAME record: a list for each would cost more than the search.
-  let followed = NO_NODES;
+  let followed = NOWHERE;
   for (;;) {
     const apexAt = owner + name.bytes - zone.wire.length;
-    const tree = image.treeFor(zone, view);
-    const node = findNode(image, zone, tree, name, 0);
-    if (node < 0 || !image.existsIn(node, view))
+    const tree = frame.treeFor(zone, view);
+    const located = locate(generation, zone, tree, name, view);
+    if (located === undefined)
       return (
         answerPodName(writer, query, context, zone, tree, name, owner, apexAt) ??
         negative(
           writer,
           query,
-          image,
+          generation,
           apexAt,
-          isAboveAnyZone(image, name, view) ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN,
+          isAboveAnyZone(frame, name, view) ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN,
         )
       );
-    if (node < image.trees) return answerApex(writer, query, context, tree, owner, apexAt, zone, view);
-    const list = image.setListOf(node, view);
-    if (list === 0 || image.heap[list] === 0)
-      return negative(writer, query, image, apexAt, ResponseCode.NOERROR);
+    if ("missing" in located) return located;
+    const { segment, node } = located;
+    if (segment === stems && node < frame.trees.length)
+      return answerApex(writer, query, context, tree, owner, apexAt, zone, viewName);
+    const heap = segment.bytes;
+    const ownView = segment.viewOf(viewName);
+    const list = segment.setListOf(node, ownView);
+    if (list === 0 || heap[list] === 0)
+      return negative(writer, query, generation, apexAt, ResponseCode.NOERROR);
     if (query.type === RecordType.ANY)
-      return findSet(image.heap, list, POD_NAMES) === 0
-        ? minimalAny(writer, query, image, owner)
-        : negative(writer, query, image, apexAt, ResponseCode.NOERROR);
-    const set = findSet(image.heap, list, query.type);
-    if (set !== 0) return answerSet(writer, query, context, set, owner, apexAt, zone, view);
-    const alias = findSet(image.heap, list, RecordType.CNAME);
-    if (alias === 0) return negative(writer, query, image, apexAt, ResponseCode.NOERROR);
-    if (followed.length === MOST_ALIASES || followed.includes(node)) return positive(writer, query);
-    followed = [...followed, node];
-    writeAnswerSet(writer, context, alias, owner, zone, undefined);
+      return findSet(heap, list, POD_NAMES) === 0
+        ? minimalAny(writer, query, generation, owner)
+        : negative(writer, query, generation, apexAt, ResponseCode.NOERROR);
+    const set = findSet(heap, list, query.type);
+    if (set !== 0) return answerSet(writer, query, context, segment, set, owner, apexAt, zone, ownView);
+    const alias = findSet(heap, list, RecordType.CNAME);
+    if (alias === 0) return negative(writer, query, generation, apexAt, ResponseCode.NOERROR);
+    const isLoop = followed.some((one) => one.segment === segment && one.node === node);
+    if (followed.length === MOST_ALIASES || isLoop) return positive(writer, query);
+    followed = [...followed, located];
+    writeAnswerSet(writer, context, segment, alias, owner, zone, undefined);
     if (writer.truncated) return positive(writer, query);
-    owner = writer.position - read16(image.heap, alias + SET_HEADER_BYTES);
+    owner = writer.position - read16(heap, alias + SET_HEADER_BYTES);
     // The target was written uncompressed into the message.
     name = readFoldedName(writer.bytes, owner)!;
-    const next = findZone(image, name, view);
+    const next = findZone(frame, name, view);
     if (next === undefined) {
-      if (isInAnyZone(image, name)) return positive(writer, query);
+      if (isInAnyZone(frame, name)) return positive(writer, query);
       return { ...positive(writer, query), leadsTo: name.octets.slice(0, name.bytes) };
     }
     zone = next;
@@ -86,18 +96,20 @@ function answerSet(
   writer: MessageWriter,
   query: Query,
   context: RecordContext,
+  segment: Segment,
   set: number,
   owner: number,
   apexAt: number,
-  zone: ImageZone,
-  view: number,
+  zone: Zone,
+  ownView: number,
 ): Answer {
   const targets = query.type === RecordType.SRV ? new Map<number, number>() : undefined;
   const before = writer.answers;
-  writeAnswerSet(writer, context, set, owner, zone, targets);
+  writeAnswerSet(writer, context, segment, set, owner, zone, targets);
   if (writer.answers === before && !writer.truncated)
-    return negative(writer, query, context.image, apexAt, ResponseCode.NOERROR);
-  if (targets !== undefined && !writer.truncated) writeTargetAddresses(writer, context, targets, view);
+    return negative(writer, query, context.generation, apexAt, ResponseCode.NOERROR);
+  if (targets !== undefined && !writer.truncated)
+    writeTargetAddresses(writer, context, segment, targets, ownView);
   return positive(writer, query);
 }
 
@@ -112,29 +124,31 @@ function answerApex(
   tree: number,
   owner: number,
   apexAt: number,
-  zone: ImageZone,
-  view: number,
+  zone: Zone,
+  viewName: string | undefined,
 ): Answer {
-  const { image } = context;
-  if (query.type === RecordType.ANY) return minimalAny(writer, query, image, owner);
+  const { generation } = context;
+  const { frame, stems } = generation;
+  const ownView = stems.viewOf(viewName);
+  if (query.type === RecordType.ANY) return minimalAny(writer, query, generation, owner);
   if (query.type !== RecordType.SOA && query.type !== RecordType.NS) {
-    const list = image.setListOf(tree, view);
-    const set = list === 0 ? 0 : findSet(image.heap, list, query.type);
+    const list = stems.setListOf(tree, ownView);
+    const set = list === 0 ? 0 : findSet(stems.bytes, list, query.type);
     return set === 0
-      ? negative(writer, query, image, apexAt, ResponseCode.NOERROR)
-      : answerSet(writer, query, context, set, owner, apexAt, zone, view);
+      ? negative(writer, query, generation, apexAt, ResponseCode.NOERROR)
+      : answerSet(writer, query, context, stems, set, owner, apexAt, zone, ownView);
   }
-  writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
+  writer.smallestTtl = Math.min(writer.smallestTtl, frame.negativeTtl);
   if (query.type === RecordType.SOA) {
-    if (writeSoa(writer, image, apexAt)) writer.answers++;
+    if (writeSoa(writer, generation, apexAt)) writer.answers++;
   } else {
-    const targetAt = writeNs(writer, image, apexAt);
+    const targetAt = writeNs(writer, generation, apexAt);
     if (targetAt < 0) return positive(writer, query);
     writer.answers++;
-    const list = image.setListOf(image.nameServers[tree]!, view);
+    const list = stems.setListOf(generation.trunk.nameServers[tree]!, ownView);
     for (const type of [RecordType.A, RecordType.AAAA]) {
-      const set = findSet(image.heap, list, type);
-      if (set !== 0) writeAdditionalSet(writer, context, set, targetAt, type);
+      const set = list === 0 ? 0 : findSet(stems.bytes, list, type);
+      if (set !== 0) writeAdditionalSet(writer, context, stems, set, targetAt, type);
     }
   }
   return positive(writer, query);

@@ -1,12 +1,12 @@
 import { RecordType, ResponseCode } from "../dns/codes.ts";
 import type { FoldedName } from "../dns/folded-name.ts";
 import { readPodLabel } from "../dns/pod-label.ts";
-import type { ImageZone } from "../zone/image/image.ts";
-import { POD_NAMES } from "../zone/image/layout.ts";
-import { findSet, read16 } from "../zone/record-block.ts";
+import type { Zone } from "../zone/generation/frame.ts";
+import { POD_NAMES } from "../zone/segment/layout.ts";
+import { findSet, read16 } from "../zone/segment/record-block.ts";
 import type { Answer } from "./answer.ts";
-import { findNode } from "./find.ts";
 import { minimalAny, negative, positive } from "./finish.ts";
+import { findStem } from "./locate.ts";
 import { type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 import type { Query } from "./query.ts";
 import { boundedTtl, type RecordContext } from "./record-writer.ts";
@@ -16,24 +16,26 @@ export function answerPodName(
   writer: MessageWriter,
   query: Query,
   context: RecordContext,
-  zone: ImageZone,
+  zone: Zone,
   tree: number,
   name: FoldedName,
   owner: number,
   apexAt: number,
 ): Answer | undefined {
-  const { image } = context;
-  if (!image.podNames || name.labels <= zone.labels + 1) return undefined;
-  const list = image.setListOf(Math.max(0, findNode(image, zone, tree, name, 1)), -1);
-  const marker = list === 0 ? 0 : findSet(image.heap, list, POD_NAMES);
+  const { generation } = context;
+  const { frame, stems } = generation;
+  if (!frame.podNames || name.labels <= zone.labels + 1) return undefined;
+  const namespace = findStem(generation, zone, tree, name, 1);
+  const list = namespace < 0 ? 0 : stems.setListOf(namespace, -1);
+  const marker = list === 0 ? 0 : findSet(stems.bytes, list, POD_NAMES);
   const octets = marker === 0 ? undefined : readPodLabel(name.octets);
   if (octets === undefined) return undefined;
   const type = octets.length === 4 ? RecordType.A : RecordType.AAAA;
   if (query.type !== type && query.type !== RecordType.ANY)
-    return negative(writer, query, image, apexAt, ResponseCode.NOERROR);
-  if (query.type === RecordType.ANY) return minimalAny(writer, query, image, owner);
+    return negative(writer, query, generation, apexAt, ResponseCode.NOERROR);
+  if (query.type === RecordType.ANY) return minimalAny(writer, query, generation, owner);
   if (!writer.hasRoom(RECORD_HEADER_BYTES + octets.length)) return positive(writer, query);
-  const ttl = boundedTtl(context, image.heap[marker + 2]!, read16(image.heap, marker + 3));
+  const ttl = boundedTtl(context, stems, stems.bytes[marker + 2]!, read16(stems.bytes, marker + 3));
   writer.writeRecordHeader(owner, type, ttl, octets.length);
   writer.writeOctets(octets, 0, octets.length);
   writer.answers++;

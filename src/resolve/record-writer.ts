@@ -1,7 +1,10 @@
 import { MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
-import type { ImageZone, ZoneImage } from "../zone/image/image.ts";
-import { KEEP_ORDER, SET_HEADER_BYTES } from "../zone/image/layout.ts";
-import { findSet, fixedDataBytes, read16, read32 } from "../zone/record-block.ts";
+import type { Zone } from "../zone/generation/frame.ts";
+import type { Generation } from "../zone/generation/generation.ts";
+import { KEEP_ORDER, SET_HEADER_BYTES } from "../zone/segment/layout.ts";
+import { findSet, fixedDataBytes, read16, read32 } from "../zone/segment/record-block.ts";
+import type { Segment } from "../zone/segment/segment.ts";
+import type { Leased, Leases } from "./leases.ts";
 import { type AnswerForm, type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 
 /** Priority (always 0) and weight and port of an SRV record. */
@@ -9,27 +12,31 @@ const SRV_FIXED_BYTES = 6;
 /** The highest target of a compression pointer (RFC 1035 section 4.1.4). */
 const MAX_POINTER = 0x3fff;
 
-/** The context for writing records: image, zone of the query, leases, time. */
+/** The context for writing records: data, leases, time. */
 export interface RecordContext extends AnswerForm {
-  readonly image: ZoneImage;
-  /** Unix milliseconds at which the first lease of each lease group expires. */
-  readonly leaseExpiry: Float64Array;
+  readonly generation: Generation;
+  readonly leases: Leases;
   readonly now: number;
   /** Selects the first record if the order has no meaning (RFC 1794). */
   readonly rotation: number;
 }
 
 /** The TTL in seconds, bounded by the lease on which the record depends. */
-export function boundedTtl(context: RecordContext, ttlIndex: number, leaseGroup: number): number {
-  const ttl = context.image.ttls[ttlIndex & ~KEEP_ORDER]!;
+export function boundedTtl(
+  { leases, now }: RecordContext,
+  segment: Leased & Pick<Segment, "ttls">,
+  ttlIndex: number,
+  leaseGroup: number,
+): number {
+  const ttl = segment.ttls[ttlIndex & ~KEEP_ORDER]!;
   if (leaseGroup === 0) return ttl;
-  const left = (context.leaseExpiry[leaseGroup]! - context.now) / 1000;
+  const left = (leases.of(segment)[leaseGroup]! - now) / 1000;
   return left >= ttl ? ttl : Math.max(0, Math.floor(left));
 }
 
-function setTtl(context: RecordContext, set: number): number {
-  const { heap } = context.image;
-  return boundedTtl(context, heap[set + 2]!, read16(heap, set + 3));
+function setTtl(context: RecordContext, segment: Segment, set: number): number {
+  const heap = segment.bytes;
+  return boundedTtl(context, segment, heap[set + 2]!, read16(heap, set + 3));
 }
 
 /**
@@ -39,19 +46,20 @@ function setTtl(context: RecordContext, set: number): number {
 export function writeAnswerSet(
   writer: MessageWriter,
   context: RecordContext,
+  segment: Segment,
   set: number,
   owner: number,
-  zone: ImageZone,
+  zone: Zone,
   targets: Map<number, number> | undefined,
 ): void {
-  const { heap } = context.image;
+  const heap = segment.bytes;
   const { position, answers } = writer;
   const wholeOnly = writer.transport.isDatagram;
   const type = read16(heap, set);
   const count = read16(heap, set + 5);
   const data = set + SET_HEADER_BYTES;
-  const ttl = setTtl(context, set);
-  const start = firstRecord(context, set, count);
+  const ttl = setTtl(context, segment, set);
+  const start = firstRecord(context, heap, set, count);
   if (type === RecordType.A || type === RecordType.AAAA) {
     const size = fixedDataBytes(type);
     const fitting = Math.floor((writer.addressLimit - position) / (RECORD_HEADER_BYTES + size));
@@ -62,7 +70,7 @@ export function writeAnswerSet(
     const weight = Math.max(1, Math.floor(100 / count));
     for (let index = 0; index < count; index++) {
       const at = data + ((start + index) % count) * 6;
-      if (!writeService(writer, context.image, at, owner, zone, ttl, weight, targets)) break;
+      if (!writeService(writer, segment, at, owner, zone, ttl, weight, targets)) break;
     }
   } else {
     let at = data;
@@ -83,8 +91,8 @@ export function writeAnswerSet(
 }
 
 /** The index of the first record: the records take turns, unless their order matters. */
-function firstRecord(context: RecordContext, set: number, count: number): number {
-  return count > 1 && (context.image.heap[set + 2]! & KEEP_ORDER) === 0 ? context.rotation % count : 0;
+function firstRecord(context: RecordContext, heap: Uint8Array, set: number, count: number): number {
+  return count > 1 && (heap[set + 2]! & KEEP_ORDER) === 0 ? context.rotation % count : 0;
 }
 
 function writeAddresses(
@@ -110,17 +118,17 @@ function writeAddresses(
 /** Writes one SRV record, or none if the target is too long for this zone; false if the message is full. */
 function writeService(
   writer: MessageWriter,
-  image: ZoneImage,
+  segment: Segment,
   at: number,
   owner: number,
-  zone: ImageZone,
+  zone: Zone,
   ttl: number,
   weight: number,
   targets: Map<number, number> | undefined,
 ): boolean {
-  const { heap } = image;
+  const heap = segment.bytes;
   const node = read32(heap, at + 2);
-  const targetBytes = nameBytes(image, node, zone);
+  const targetBytes = nameBytes(segment, node, zone);
   if (targetBytes > MAX_NAME_BYTES) return true;
   if (!writer.hasRoom(RECORD_HEADER_BYTES + SRV_FIXED_BYTES + targetBytes)) return false;
   writer.answers++;
@@ -129,53 +137,48 @@ function writeService(
   writer.write16(weight);
   writer.write16(read16(heap, at));
   const targetAt = writer.position;
-  writeName(writer, image, node, zone);
+  writeName(writer, segment, node, zone);
   if (targets !== undefined && targetAt <= MAX_POINTER && !targets.has(node)) targets.set(node, targetAt);
   return true;
 }
 
 /** The length in bytes of a node's name below a zone. */
-export function nameBytes(
-  { heap, nodeLabel, nodeParent, trees }: ZoneImage,
-  start: number,
-  zone: ImageZone,
-): number {
+function nameBytes(segment: Segment, start: number, zone: Zone): number {
+  const apexes = segment.trees.length;
   let bytes = zone.wire.length;
-  for (let node = start; node >= trees; node = nodeParent[node]!) bytes += heap[nodeLabel[node]!]! + 1;
+  for (let node = start; node >= apexes; node = segment.parentOf(node))
+    bytes += segment.bytes[segment.labelOf(node)]! + 1;
   return bytes;
 }
 
 /** Writes a node's name below a zone, uncompressed (RFC 2782 forbids compression in SRV). */
-export function writeName(
-  writer: MessageWriter,
-  { heap, nodeLabel, nodeParent, trees }: ZoneImage,
-  start: number,
-  zone: ImageZone,
-): void {
-  for (let node = start; node >= trees; node = nodeParent[node]!) {
-    const at = nodeLabel[node]!;
+function writeName(writer: MessageWriter, segment: Segment, start: number, zone: Zone): void {
+  const heap = segment.bytes;
+  const apexes = segment.trees.length;
+  for (let node = start; node >= apexes; node = segment.parentOf(node)) {
+    const at = segment.labelOf(node);
     writer.writeOctets(heap, at, at + 1 + heap[at]!);
   }
   writer.writeOctets(zone.wire, 0, zone.wire.length);
 }
 
 /**
- * Writes the addresses of SRV targets to the additional section, only whole RRsets, while they fit
+ * Writes the addresses of SRV targets, for a view by its index in the segment, to the additional section, only whole RRsets, while they fit
  * (RFC 2782; specification 2.3.2, 2.4.2).
  */
 export function writeTargetAddresses(
   writer: MessageWriter,
   context: RecordContext,
+  segment: Segment,
   targets: ReadonlyMap<number, number>,
   view: number,
 ): void {
-  const { image } = context;
   for (const [node, owner] of targets) {
-    const list = image.setListOf(node, view);
+    const list = segment.setListOf(node, view);
     if (list === 0) continue;
     for (const type of [RecordType.A, RecordType.AAAA]) {
-      const set = findSet(image.heap, list, type);
-      if (set !== 0 && !writeAdditionalSet(writer, context, set, owner, type)) return;
+      const set = findSet(segment.bytes, list, type);
+      if (set !== 0 && !writeAdditionalSet(writer, context, segment, set, owner, type)) return;
     }
   }
 }
@@ -184,16 +187,17 @@ export function writeTargetAddresses(
 export function writeAdditionalSet(
   writer: MessageWriter,
   context: RecordContext,
+  segment: Segment,
   set: number,
   owner: number,
   type: number,
 ): boolean {
-  const { heap } = context.image;
+  const heap = segment.bytes;
   const count = read16(heap, set + 5);
   const size = fixedDataBytes(type);
   if (writer.position + count * (RECORD_HEADER_BYTES + size) > writer.limit) return false;
   const data = set + SET_HEADER_BYTES;
-  const start = firstRecord(context, set, count);
+  const start = firstRecord(context, heap, set, count);
   writer.additionals += writeAddresses(
     writer,
     heap,
@@ -201,7 +205,7 @@ export function writeAdditionalSet(
     owner,
     type,
     size,
-    setTtl(context, set),
+    setTtl(context, segment, set),
     count,
     start,
     count,

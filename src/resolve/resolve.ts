@@ -1,9 +1,12 @@
 import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import type { FoldedName } from "../dns/folded-name.ts";
 import { isAboveReverseNames, readReverseName } from "../dns/reverse.ts";
-import type { ZoneImage } from "../zone/image/image.ts";
-import { read16, read32 } from "../zone/record-block.ts";
-import type { Answer } from "./answer.ts";
+import type { Frame, Zone } from "../zone/generation/frame.ts";
+import { hashAddress, spread } from "../zone/segment/name-hash.ts";
+import { read16 } from "../zone/segment/record-block.ts";
+import type { ReverseSegment } from "../zone/segment/reverse-segment.ts";
+import { CLUSTERSET_TREE } from "../zone/segment/tree-key.ts";
+import type { Answer, Missing } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
 import { answerBadVersion, answerFault, answerOutOfZone, answerWith } from "./faults.ts";
 import { findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";
@@ -11,7 +14,7 @@ import { finishNegative, minimalAny, positive } from "./finish.ts";
 import { answerInZone } from "./in-zone.ts";
 import { beginAnswer } from "./message-writer.ts";
 import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "./query.ts";
-import { boundedTtl, nameBytes, type RecordContext, writeName } from "./record-writer.ts";
+import { boundedTtl, type RecordContext } from "./record-writer.ts";
 import { writeReverseSoa } from "./zone-records.ts";
 
 /** The data and settings for answers. */
@@ -28,23 +31,40 @@ const UNDERSCORE = 0x5f;
 const address = new Uint8Array(16);
 
 /**
- * Answers a DNS query from an image. Synchronous, and pure except for a reused buffer.
- * Returns undefined for bytes that are not a DNS query (too short, or an answer); over HTTP that is a 400.
+ * Answers a DNS query from a generation whose segments are all in memory. Synchronous, and pure except for a reused buffer.
+ * @returns undefined for bytes that are not a DNS query (too short, or an answer); over HTTP that is a 400
+ * @throws {Error} if a segment is not in memory
  */
 export function resolve(message: Uint8Array, context: ResolveContext): Answer | undefined {
+  return whole(resolveOrMiss(message, context));
+}
+
+/** Like `resolve`; says which part of the generation has to come into memory first, if one has to. */
+export function resolveOrMiss(message: Uint8Array, context: ResolveContext): Answer | Missing | undefined {
   const plain = readPlainQuery(message);
-  return plain === undefined ? resolveStrictly(message, context) : answerQuery(message, plain, context);
+  return plain === undefined ? readAndAnswer(message, context) : answerQuery(message, plain, context);
 }
 
 /** Like `resolve`, always with the strict reader: for unusual queries, and for tests that compare both readers. */
 export function resolveStrictly(message: Uint8Array, context: ResolveContext): Answer | undefined {
+  return whole(readAndAnswer(message, context));
+}
+
+function whole(answer: Answer | Missing | undefined): Answer | undefined {
+  if (answer !== undefined && "missing" in answer)
+    throw new Error(`the ${answer.missing.kind} ${answer.missing.hash} is not in memory`);
+  return answer;
+}
+
+function readAndAnswer(message: Uint8Array, context: ResolveContext): Answer | Missing | undefined {
   if (!isQuery(message)) return undefined;
   const query = readQuery(message);
   return "code" in query ? answerFault(message, query, context) : answerQuery(message, query, context);
 }
 
-function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer {
-  const { image, transport } = context;
+function answerQuery(message: Uint8Array, query: Query, context: ResolveContext): Answer | Missing {
+  const { generation, transport } = context;
+  const { frame } = generation;
   const { name } = query;
   if (query.edns !== undefined && query.edns.version !== 0) return answerBadVersion(message, query, context);
   if (query.type === RecordType.OPT)
@@ -55,8 +75,8 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
     return answerWith(message, query, ResponseCode.REFUSED, "refused", ExtendedError.NOT_SUPPORTED, {
       transport,
     });
-  const view = image.viewOf(context.view);
-  const zone = findZone(image, name, view);
+  const view = frame.viewOf(context.view);
+  const zone = findZone(frame, name, view);
   // The designated resolver's name may be in one of our zones.
   if (zone === undefined || name.octets[1] === UNDERSCORE) {
     const designation = answerDesignation(message, query, context);
@@ -65,17 +85,19 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
   if (zone !== undefined) return answerInZone(message, query, context, zone, view);
   const addressBytes = readReverseName(name.octets, name.bytes, address);
   if (addressBytes !== 0) {
-    const target = image.findReverse(address, addressBytes, view);
-    if (target !== 0) {
-      const node = read32(image.heap, target + 5);
-      if (image.existsIn(node, view)) return answerReverse(message, query, context, target, node);
-    }
+    const octets = address.subarray(0, addressBytes);
+    const branch = generation.reverse.find(spread(hashAddress(octets, 0, addressBytes)));
+    const { segment } = branch;
+    if (segment === undefined) return { missing: branch };
+    const target = segment.find(octets, addressBytes, frame.views[view]);
+    const owner = target === 0 ? undefined : zoneOfTarget(frame, segment, target, octets, view);
+    if (owner !== undefined) return answerReverse(message, query, context, segment, target, octets, owner);
   }
-  const isAncestor = isAboveAnswered(image, name, view, context.designated);
+  const isAncestor = isAboveAnswered(frame, name, view, context.designated);
   return {
-    // A newer image may have this address.
+    // A newer generation may have this address.
     ...answerOutOfZone(message, query, context.outside, isAncestor, context),
-    beyond: isInAnyZone(image, name) ? "hidden" : "outside",
+    beyond: isInAnyZone(frame, name) ? "hidden" : "outside",
     ...(isAncestor && { isAncestor }),
   };
 }
@@ -85,13 +107,13 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
  * an address below them.
  */
 function isAboveAnswered(
-  image: ZoneImage,
+  frame: Frame,
   name: FoldedName,
   view: number,
   designated: DesignatedResolver | undefined,
 ): boolean {
   return (
-    isAboveAnyZone(image, name, view) ||
+    isAboveAnyZone(frame, name, view) ||
     isAboveReverseNames(name.octets, name.bytes) ||
     (designated !== undefined && isAboveDesignation(name, designated))
   );
@@ -102,26 +124,58 @@ function answerReverse(
   message: Uint8Array,
   query: Query,
   context: ResolveContext,
+  segment: ReverseSegment,
   target: number,
-  node: number,
+  octets: Uint8Array,
+  zone: Zone,
 ): Answer {
-  const { image } = context;
-  const zone = image.canonicalZones[image.treeOf(node)]!;
+  const { generation } = context;
+  const { frame } = generation;
   const writer = beginAnswer(message, query, context);
-  if (query.type === RecordType.ANY) return minimalAny(writer, query, image, HEADER_BYTES);
+  if (query.type === RecordType.ANY) return minimalAny(writer, query, generation, HEADER_BYTES);
   if (query.type !== RecordType.PTR) {
-    const written = writeReverseSoa(writer, image, zone, HEADER_BYTES);
+    const written = writeReverseSoa(writer, generation, zone, HEADER_BYTES);
     if (query.type === RecordType.SOA) {
       writer.answers = written ? 1 : 0;
-      writer.smallestTtl = Math.min(writer.smallestTtl, image.negativeTtl);
+      writer.smallestTtl = Math.min(writer.smallestTtl, frame.negativeTtl);
       return positive(writer, query);
     }
-    return finishNegative(writer, query, image, ResponseCode.NOERROR);
+    return finishNegative(writer, query, generation, ResponseCode.NOERROR);
   }
-  const ttl = boundedTtl(context, image.heap[target + 2]!, read16(image.heap, target + 3));
-  writer.writeRecordHeader(HEADER_BYTES, RecordType.PTR, ttl, nameBytes(image, node, zone));
-  writeName(writer, image, node, zone);
+  const { bytes } = segment;
+  const ttl = boundedTtl(context, segment, bytes[target + 2]!, read16(bytes, target + 3));
+  const name = segment.nameOf(target, octets);
+  writer.writeRecordHeader(HEADER_BYTES, RecordType.PTR, ttl, name.length + zone.wire.length);
+  writer.writeOctets(name, 0, name.length);
+  writer.writeOctets(zone.wire, 0, zone.wire.length);
   writer.answers = 1;
   writer.smallestTtl = Math.min(writer.smallestTtl, ttl);
   return positive(writer, query);
+}
+
+/** The zone that owns a PTR target; undefined if the target does not exist in a view, which lacks its namespace. */
+function zoneOfTarget(
+  frame: Frame,
+  segment: ReverseSegment,
+  target: number,
+  octets: Uint8Array,
+  view: number,
+): Zone | undefined {
+  const key = segment.treeOf(target);
+  const isLacking =
+    view >= 0 &&
+    key === CLUSTERSET_TREE &&
+    frame.lacks(view, frame.namespaceOf(namespaceOf(segment.nameOf(target, octets))));
+  return isLacking ? undefined : frame.treeByKey.get(key)?.canonicalZone;
+}
+
+/** The last label but one of a relative name: `<ns>` before `svc`. */
+function namespaceOf(name: Uint8Array): string {
+  let before = 0;
+  let last = 0;
+  for (let at = 0; at < name.length; at += name[at]! + 1) {
+    before = last;
+    last = at;
+  }
+  return String.fromCharCode(...name.subarray(before + 1, last));
 }

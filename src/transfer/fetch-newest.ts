@@ -1,40 +1,42 @@
 import type { Clock } from "../gateway/clock.ts";
 import { within } from "./deadline.ts";
-import type { ImageKeeper } from "./image-keeper.ts";
+import type { FetchedGeneration, GenerationKeeper } from "./generation-keeper.ts";
+import type { RequestStep } from "./parts/part-fetcher.ts";
 import type { RefreshPolicy } from "./refresh-policy.ts";
 import type { Attempt } from "./refresh-schedule.ts";
 import type { TransferSource, TransferState } from "./transfer-state.ts";
 
-/** How often a state is asked for whose image is gone before it is fetched. */
+/** How often a state is requested whose parts are gone before they are fetched. */
 const MOST_TRIES = 3;
 
-/** A state of the primary, with the octets of the image that it names. */
+/** A state of the primary, with the generation that it names. */
 export interface Newest {
   readonly state: TransferState;
   /** When the primary said it, in Unix milliseconds. */
   readonly asOf: number;
   /** Undefined where the primary is not ready. */
-  readonly bytes: Uint8Array<ArrayBuffer> | undefined;
+  readonly fetched: FetchedGeneration | undefined;
 }
 
 /** What fetching works with. */
 export interface FetchParts {
   readonly source: TransferSource;
-  readonly images: ImageKeeper;
+  readonly generations: GenerationKeeper;
   readonly policy: RefreshPolicy;
   readonly clock: Clock;
 }
 
 /**
- * Asks for the newest state, and for its image unless that one is kept. Marks in `attempt` how far it is.
+ * Requests the newest state, and what is not here of its generation. Marks in `attempt` how far it is.
  * @param maximumAge what a state that the source kept may have, in milliseconds
  * @throws {Error} where the primary does not give them in time
  */
 export async function fetchNewest(
-  { source, images, policy, clock }: FetchParts,
+  { source, generations, policy, clock }: FetchParts,
   attempt: Attempt,
   maximumAge: number,
 ): Promise<Newest> {
+  /** @param most milliseconds after which the request is given up; others who wait count on `timeout` */
   const step = <Result>(
     timeout: number,
     late: string,
@@ -45,25 +47,25 @@ export async function fetchNewest(
     attempt.timeout = timeout;
     return within(clock, most, late, run);
   };
+  const request: RequestStep = (late, run) => step(policy.partTimeout, late, run);
   for (let tries = 1; tries <= MOST_TRIES; tries++) {
     const asked = clock.now();
     const state = await step(
       policy.stateTimeout,
       "the primary did not send its state",
-      // Once a state named an image that is gone, the next one has to come from the primary.
+      // Once a state named parts that are gone, the next one has to come from the primary.
       (signal) => source.state(tries === 1 ? maximumAge : 0, signal),
       // Nothing is gained by giving up on a primary that starts, say, while there is nothing to answer from.
-      images.isEmpty ? Math.max(policy.stateTimeout, policy.firstWait) : policy.stateTimeout,
+      generations.isEmpty ? Math.max(policy.stateTimeout, policy.firstWait) : policy.stateTimeout,
     );
-    // No later than it was asked for, should clocks differ a little.
+    // No later than it was requested, should clocks differ a little.
     const asOf = Math.min(asked, state.at);
     const { ready, imageHash } = state.status;
-    if (!ready) return { state, asOf, bytes: undefined };
-    if (imageHash === undefined) throw new Error("the primary is ready, but names no image");
-    const bytes = await step(policy.imageTimeout, "the image was not transferred", (signal) =>
-      images.fetch(imageHash, clock.now(), signal),
-    );
-    if (bytes !== undefined) return { state, asOf, bytes };
+    if (!ready) return { state, asOf, fetched: undefined };
+    if (imageHash === undefined || state.serial === undefined)
+      throw new Error("the primary is ready, but names no root");
+    const fetched = await generations.fetch(imageHash, state.serial, clock.now(), request);
+    if (fetched !== undefined) return { state, asOf, fetched };
   }
-  throw new Error("the primary's image changed with each request");
+  throw new Error("the primary's root changed with each request");
 }

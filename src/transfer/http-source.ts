@@ -1,8 +1,19 @@
 import { EVERYTHING, type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
-import { type Allocate, readBounded } from "./bounded-body.ts";
+import { hashBlob } from "../zone/segment/hash.ts";
+import { readBounded } from "./parts/bounded-body.ts";
+import { changePart, PartChangeError } from "./parts/part-change.ts";
+import { readRootNews } from "./parts/root-news.ts";
 import { NONCE_FIELD, newNonce, SIGNATURE_FIELD, type Signed, type TransferKeys } from "./signature.ts";
 import { parseTransferState } from "./state-message.ts";
-import type { OpenTransferSource, TransferState } from "./transfer-state.ts";
+import type {
+  NamedBytes,
+  PartKind,
+  TransferredRoot,
+  TransferSource,
+  TransferState,
+} from "./transfer-state.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
 
 /** How a primary is reached over HTTP. */
 export interface HttpTransferOptions {
@@ -10,40 +21,39 @@ export interface HttpTransferOptions {
   readonly gateway: string;
   /** Bearer token, where the primary asks for one. */
   readonly token?: string;
-  /** What exists in the image; the primary must have the same scope. Default: everything. */
+  /** What exists in the generations; the primary must have the same scope. Default: everything. */
   readonly scope?: Visibility;
   /** Default: the host's. */
   readonly fetch?: (url: string, request: RequestInit) => Promise<Response>;
   /** Keys, one of which the primary signs with: what it does not sign is rejected. Default: nothing is verified. */
   readonly keys?: TransferKeys;
-  /** The longest image that is taken, in octets. Default: 128 MiB. */
-  readonly imageBytes?: number;
-  /** Where the memory of images is from. Default: the host. */
-  readonly allocate?: Allocate;
+  /** The longest root or segment that is taken, in bytes. Default: 16 MiB. */
+  readonly partBytes?: number;
   /** Unix milliseconds. Default: the host's clock. */
   readonly clock?: () => number;
 }
 
-/** The longest image that is taken unless told, in octets. */
-export const MOST_IMAGE_BYTES = 128 * 1024 * 1024;
+/** The longest root or segment that is taken, in bytes: a root has 16 for each segment, and one service with 100,000 endpoints makes a segment of some MiB. */
+export const MOST_PART_BYTES = 16 * 1024 * 1024;
 const MOST_STATE_BYTES = 8 * 1024 * 1024;
 /** Milliseconds, where the caller sets no bound of its own. */
 const TIMEOUT = 10_000;
-/** The routes' code for an image that is not served any more. */
-const UNKNOWN_IMAGE = "UNKNOWN_IMAGE";
+/** The field of a response with the hash of the root that the body is a change of. */
+export const SINCE_FIELD = "clusterset-since";
+/** The routes' codes for a root or a segment that is not served any more. */
+export const UNKNOWN_PART = { root: "UNKNOWN_ROOT", segment: "UNKNOWN_SEGMENT" } as const;
 
 /**
  * A primary over HTTP (docs/reference/transfer.md). Keeps nothing, so that each state is as new as can be; its times are given by this
  * clock, as of when the state was asked for, so that a primary whose clock differs prolongs no lease.
  */
-export class HttpTransferSource implements OpenTransferSource {
+export class HttpTransferSource implements TransferSource {
   readonly #base: string;
   readonly #scope: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #fetch: (url: string, request: RequestInit) => Promise<Response>;
   readonly #keys: TransferKeys | undefined;
-  readonly #imageBytes: number;
-  readonly #allocate: Allocate | undefined;
+  readonly #partBytes: number;
   readonly #clock: () => number;
 
   /** @throws {TypeError} where the gateway is no http or https URL */
@@ -56,15 +66,14 @@ export class HttpTransferSource implements OpenTransferSource {
     this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
     this.#fetch = options.fetch ?? ((address, request) => fetch(address, request));
     this.#keys = options.keys;
-    this.#imageBytes = options.imageBytes ?? MOST_IMAGE_BYTES;
-    this.#allocate = options.allocate;
+    this.#partBytes = options.partBytes ?? MOST_PART_BYTES;
     this.#clock = options.clock ?? Date.now;
   }
 
   async state(_maximumAge: number, signal?: AbortSignal): Promise<TransferState> {
     const asked = this.#clock();
     const scope = this.#scope;
-    const path = scope === "" ? "state" : `state?scope=${encodeURIComponent(scope)}`;
+    const path = this.#path("state");
     const nonce = this.#keys && newNonce();
     const response = await this.#get(
       path,
@@ -89,26 +98,48 @@ export class HttpTransferSource implements OpenTransferSource {
     return byClock(state, asked);
   }
 
-  async image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    const response = await this.#requestImage(contentHash, signal);
-    if (response === undefined) return undefined;
-    const bytes = await readBounded(response, this.#imageBytes, "the image", this.#allocate);
-    await this.#verify(response, { kind: "image", contentHash }, bytes);
-    return bytes;
+  async root(hash: string, since?: NamedBytes, signal?: AbortSignal): Promise<TransferredRoot | undefined> {
+    const part = await this.#part("root", hash, since, signal);
+    if (part?.before === undefined) return part && { bytes: part.body, segments: [] };
+    const { change, segments } = readRootNews(part.body);
+    return {
+      bytes: changePart(part.before, change, this.#partBytes),
+      segments: segments.map((bytes) => ({ hash: hashBlob(bytes), bytes })),
+    };
   }
 
-  async openImage(contentHash: string, signal?: AbortSignal): Promise<Response | undefined> {
-    if (this.#keys === undefined) return this.#requestImage(contentHash, signal);
-    const bytes = await this.image(contentHash, signal);
-    return bytes && new Response(bytes, { headers: { "content-length": String(bytes.length) } });
+  async segment(hash: string, since?: NamedBytes, signal?: AbortSignal): Promise<Bytes | undefined> {
+    const part = await this.#part("segment", hash, since, signal);
+    return part?.before === undefined ? part?.body : changePart(part.before, part.body, this.#partBytes);
   }
 
-  async #requestImage(contentHash: string, signal?: AbortSignal): Promise<Response | undefined> {
-    const response = await this.#get(`images/${contentHash}`, "application/octet-stream", signal);
-    if (response.status === 200) return response;
-    const error = await refusal(response);
-    if (error.code === UNKNOWN_IMAGE) return undefined;
-    throw error;
+  /** A part, or a change of the part `before`. */
+  async #part(
+    kind: PartKind,
+    hash: string,
+    before: NamedBytes | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly body: Bytes; readonly before: Bytes | undefined } | undefined> {
+    const path = this.#path(`${kind}s/${hash}`, before === undefined ? {} : { since: before.hash });
+    const response = await this.#get(path, "application/octet-stream", signal);
+    if (response.status !== 200) {
+      const error = await refusal(response);
+      if (error.code === UNKNOWN_PART[kind]) return undefined;
+      throw error;
+    }
+    const body = await readBounded(response, this.#partBytes, `the ${kind}`);
+    const since = response.headers.get(SINCE_FIELD) ?? "";
+    if (kind === "root") await this.#verify(response, { kind, hash, since }, body);
+    if (since === "") return { body, before: undefined };
+    if (before?.hash !== since) throw new PartChangeError(`the primary sent the change of another ${kind}`);
+    return { body, before: before.bytes };
+  }
+
+  /** A path with the scope: the primary has roots and segments of that scope only. */
+  #path(path: string, query: Readonly<Record<string, string>> = {}): string {
+    const all = { ...query, ...(this.#scope !== "" && { scope: this.#scope }) };
+    const text = Object.entries(all).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+    return text.length === 0 ? path : `${path}?${text.join("&")}`;
   }
 
   async #verify({ headers }: Response, signed: Signed, body: Uint8Array<ArrayBuffer>): Promise<void> {

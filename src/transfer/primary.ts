@@ -1,8 +1,15 @@
 import type { ScopedGateway } from "../gateway/doh-gateway.ts";
-import type { ServedImage } from "../gateway/stages.ts";
+import type { Generation } from "../zone/generation/generation.ts";
+import { BlobHeader, BlobKind } from "../zone/segment/layout.ts";
+import { KeptParts } from "./parts/kept-parts.ts";
+import { partChange } from "./parts/part-change.ts";
+import { writeRootDocument } from "./parts/root-document.ts";
+import { writeRootNews } from "./parts/root-news.ts";
+import { ServedParts } from "./parts/served-parts.ts";
 import type { TransferState } from "./transfer-state.ts";
 
-type ScopeState = Pick<ScopedGateway, "status" | "current">;
+type Bytes = Uint8Array<ArrayBuffer>;
+type ScopeState = Pick<ScopedGateway<Generation>, "status" | "current">;
 
 /** What transfers need of the gateway that compiles. */
 export interface TransferGateway extends ScopeState {
@@ -10,78 +17,122 @@ export interface TransferGateway extends ScopeState {
   readonly scopes?: ReadonlyMap<string, ScopeState>;
 }
 
-/** Octets of images that were replaced since a state named them, kept for secondaries that are about to fetch them. */
+/** Bytes of parts that were replaced since a state named them, kept for secondaries that are about to fetch them. */
 const KEPT_BYTES = 16 * 1024 * 1024;
-/** How long such an image is kept, in milliseconds. */
+/** How long such a part is kept, in milliseconds. */
 const KEPT_FOR = 10_000;
+/** Bytes of new segments that are sent with the change of a root: more of them are left for those that need them. */
+const MOST_NEWS_BYTES = 128 * 1024;
+
+/** A root or a segment as it is sent. */
+export interface SentPart {
+  readonly bytes: Bytes;
+  /** The hash of the part that `bytes` are the change of (part-change.ts, root-news.ts); "" for the whole part. */
+  readonly since: string;
+}
+
+/** What a primary gives the secondaries of one scope. */
+export interface ScopeTransfer {
+  state(): TransferState;
+  /**
+   * The document of a root, or what is new in it since another one (root-news.ts); undefined where it is neither the newest nor was named
+   * lately.
+   */
+  root(hash: string, since: string): SentPart | undefined;
+  /** A segment, or a page of a directory, as `root`. */
+  segment(hash: string, since: string): SentPart | undefined;
+}
 
 /**
- * What a primary gives its secondaries: its state, and the images that states named. Where pushes come faster than a secondary's
- * round trip, the image of a state is replaced before it is asked for, so images that a state named lately are kept.
+ * What a primary gives its secondaries: its state, and the parts of the generations that states named. Where pushes come faster than a
+ * secondary's round trip, parts of a state are replaced before they are requested, so those that a state named lately are kept. A scope has
+ * the parts of its own generations only.
  */
 export class Primary {
   readonly #gateway: TransferGateway;
   readonly #clock: () => number;
-  readonly #keptBytes: number;
-  readonly #named = new Map<string, { readonly bytes: Uint8Array<ArrayBuffer>; at: number }>();
+  readonly #kept: KeptParts;
+  readonly #scopes = new Map<string, ScopeTransfer>();
 
   /**
    * @param clock Unix milliseconds
-   * @param keptBytes octets of images beside the newest one that are kept
+   * @param keptBytes bytes of parts beside those of the newest generations that are kept
    */
   constructor(gateway: TransferGateway, clock: () => number = Date.now, keptBytes = KEPT_BYTES) {
     this.#gateway = gateway;
     this.#clock = clock;
-    this.#keptBytes = keptBytes;
+    this.#kept = new KeptParts(keptBytes, KEPT_FOR);
   }
 
-  /** The state for whom everything exists. */
-  state(): TransferState {
-    return this.#stateOf(this.#gateway);
+  /** What secondaries of a scope get, by its `visibilityKey`, "" for everything; undefined where the gateway was not opened with that scope. */
+  of(scope: string): ScopeTransfer | undefined {
+    const known = this.#scopes.get(scope);
+    if (known !== undefined) return known;
+    const gateway = scope === "" ? this.#gateway : this.#gateway.scopes?.get(scope);
+    if (gateway === undefined) return undefined;
+    const transfer = this.#open(gateway, scope);
+    this.#scopes.set(scope, transfer);
+    return transfer;
   }
 
-  /** The state in a scope, by its `visibilityKey`; undefined where the gateway was not opened with that scope. */
-  stateWithin(scope: string): TransferState | undefined {
-    const within = this.#gateway.scopes?.get(scope);
-    return within && { ...this.#stateOf(within), scope };
+  #open(gateway: ScopeState, scope: string): ScopeTransfer {
+    const parts = new ServedParts(this.#kept, `${this.#scopes.size}/`);
+    const generationAt = (now: number) => gateway.current(now)?.image;
+    /** Finds parts of what is served now, or was lately. */
+    const find = () => {
+      const now = this.#clock();
+      parts.follow(generationAt(now), undefined);
+      return (hash: string) => parts.get(hash, now);
+    };
+    return {
+      state: () => {
+        const at = this.#clock();
+        const { conflicts: _, findings: __, storeTrouble: ___, ...status } = gateway.status();
+        const generation = generationAt(at);
+        parts.follow(generation, at);
+        const serial = generation?.serial;
+        return {
+          at,
+          ...(scope !== "" && { scope }),
+          ...(serial !== undefined && { serial }),
+          status,
+        };
+      },
+      root: (hash, since) => {
+        const partOf = find();
+        const documentOf = (root: string) => {
+          const bytes = partOf(root);
+          return bytes && isRoot(bytes) ? writeRootDocument(bytes, partOf) : undefined;
+        };
+        const part = sent(documentOf, hash, since);
+        if (part === undefined || part.since === "") return part;
+        const isNewest = generationAt(this.#clock())?.contentHash === hash;
+        const segments = isNewest ? withinBytes(parts.newSince(since), MOST_NEWS_BYTES) : [];
+        return { bytes: writeRootNews({ change: part.bytes, segments }), since };
+      },
+      segment: (hash, since) => sent(find(), hash, since),
+    };
   }
+}
 
-  #stateOf(gateway: ScopeState): TransferState {
-    const at = this.#clock();
-    const { conflicts: _, findings: __, storeTrouble: ___, ...status } = gateway.status();
-    const image = gateway.current(at)?.image;
-    if (image !== undefined) this.#name(image, at);
-    return { at, status };
-  }
+function isRoot(bytes: Bytes): boolean {
+  return bytes[BlobHeader.kind * 4] === BlobKind.root;
+}
 
-  /** The octets of the image with that hash, whatever the scope; undefined where it is neither the newest nor was named lately. */
-  image(contentHash: string): Uint8Array<ArrayBuffer> | undefined {
-    const now = this.#clock();
-    const current = this.#newest(now).find((image) => image.contentHash === contentHash);
-    if (current !== undefined) return current.bytes;
-    const named = this.#named.get(contentHash);
-    return named !== undefined && now - named.at < KEPT_FOR ? named.bytes : undefined;
-  }
+/** A part, or its change where that is shorter. */
+function sent(
+  partOf: (hash: string) => Bytes | undefined,
+  hash: string,
+  since: string,
+): SentPart | undefined {
+  const bytes = partOf(hash);
+  const before = since === "" || since === hash ? undefined : partOf(since);
+  if (bytes === undefined || before === undefined) return bytes && { bytes, since: "" };
+  const change = partChange(before, bytes);
+  return change.length < bytes.length ? { bytes: change, since } : { bytes, since: "" };
+}
 
-  /** The newest image of each scope. */
-  #newest(now: number): ServedImage[] {
-    const scopes = [this.#gateway, ...(this.#gateway.scopes?.values() ?? [])];
-    return scopes.flatMap((scope) => scope.current(now)?.image ?? []);
-  }
-
-  /** Remembers an image as the one that was named last, and forgets others from the oldest on. */
-  #name({ contentHash, bytes }: ServedImage, at: number): void {
-    this.#named.delete(contentHash);
-    // What is the newest of some scope costs nothing more.
-    const newest = new Set(this.#newest(at).map((image) => image.contentHash));
-    const bytesOf = (hash: string, length: number) => (newest.has(hash) ? 0 : length);
-    let others = 0;
-    for (const [hash, { bytes: octets }] of this.#named) others += bytesOf(hash, octets.length);
-    for (const [oldest, one] of this.#named) {
-      if (others <= this.#keptBytes && at - one.at < KEPT_FOR) break;
-      this.#named.delete(oldest);
-      others -= bytesOf(oldest, one.bytes.length);
-    }
-    this.#named.set(contentHash, { bytes, at });
-  }
+/** All parts if they have at most that many bytes together, else none. */
+function withinBytes(parts: readonly Bytes[], most: number): readonly Bytes[] {
+  return parts.reduce((sum, { length }) => sum + length, 0) <= most ? parts : [];
 }

@@ -13,16 +13,16 @@ export interface RefreshPolicy {
   readonly limit: number;
   /** The longest that a query waits for a newer state. */
   readonly wait: number;
-  /** The longest that a query waits for the very first image. */
+  /** The longest that a query waits for the very first generation. */
   readonly firstWait: number;
   /** The least time between a failure and the next try. Doubles with each failure, a quarter more or less. */
   readonly retry: number;
   /** What `retry` grows to. */
   readonly longestRetry: number;
-  /** How long the primary may take to say its state; before the first image `firstWait`, where that is longer. */
+  /** How long the primary may take to say its state; before the first generation `firstWait`, where that is longer. */
   readonly stateTimeout: number;
-  /** How long transferring one image may take. */
-  readonly imageTimeout: number;
+  /** How long transferring a root or a segment may take. */
+  readonly partTimeout: number;
 }
 
 export const DEFAULT_REFRESH_POLICY: RefreshPolicy = {
@@ -33,7 +33,7 @@ export const DEFAULT_REFRESH_POLICY: RefreshPolicy = {
   retry: 1000,
   longestRetry: 10_000,
   stateTimeout: 1000,
-  imageTimeout: 10_000,
+  partTimeout: 10_000,
 };
 
 /** By how much times are spread, up or down. */

@@ -90,13 +90,6 @@ export class RefreshSchedule {
     return this.#backOff(now);
   }
 
-  /** What is answered from turned out to be no good. @returns how long nobody asks, in milliseconds */
-  forget(now: number): number {
-    this.#asOf = Number.NEGATIVE_INFINITY;
-    this.#refreshAfter = 0;
-    return this.#backOff(now);
-  }
-
   #backOff(now: number): number {
     const { retry, longestRetry } = this.#policy;
     this.#failedAt = now;

@@ -1,19 +1,22 @@
 import { type Clock, waitingClock } from "../gateway/clock.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
-import { leaseExpiry } from "../gateway/leases/held-cluster.ts";
-import type { GatewayStages } from "../gateway/stages.ts";
+import type { PartialStages, QueryContext } from "../gateway/stages.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
-import type { Answer } from "../resolve/answer.ts";
+import type { Answer, Missing } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
-import type { ZoneImage } from "../zone/image/image.ts";
+import type { Generation } from "../zone/generation/generation.ts";
 import { sleep } from "./deadline.ts";
 import { type FetchParts, fetchNewest, type Newest } from "./fetch-newest.ts";
-import { ImageKeeper } from "./image-keeper.ts";
+import { GenerationKeeper } from "./generation-keeper.ts";
+import { MissingSegments } from "./missing-segments.ts";
+import type { AnySegment } from "./parts/any-segment.ts";
+import type { SegmentCache } from "./parts/segment-cache.ts";
 import { type RefreshPolicy, refreshPolicy } from "./refresh-policy.ts";
 import { RefreshSchedule } from "./refresh-schedule.ts";
+import { type ServedState, servedState } from "./served-state.ts";
 import type { OnTransferEvent } from "./transfer-events.ts";
-import type { TransferSource, TransferState } from "./transfer-state.ts";
+import type { TransferSource } from "./transfer-state.ts";
 
 /** Keeps work going that nobody waits for, as `waitUntil` of a Worker does. The work never rejects. */
 export type Background = (work: Promise<void>) => void;
@@ -21,8 +24,10 @@ export type Background = (work: Promise<void>) => void;
 /** What a secondary is put together from. */
 export interface SecondaryOptions {
   readonly source: TransferSource;
-  readonly stages: Pick<GatewayStages<ZoneImage>, "resolve" | "notReady">;
-  /** The scope that the source gives images of; its view is that of whoever asks. Default: everything. */
+  readonly stages: PartialStages<Generation>;
+  /** Holds segments that queries needed; several secondaries may share it. Default: all segments are in memory. */
+  readonly cache?: SegmentCache<AnySegment> | undefined;
+  /** The scope that the source gives generations of; its view is that of whoever asks. Default: everything. */
   readonly scope?: Visibility;
   readonly policy?: Partial<RefreshPolicy>;
   /** Where `freshen` is given none. Default: work just goes on, as it does in a process that lives. */
@@ -38,47 +43,25 @@ export interface SecondaryOptions {
 const FIRST_PAUSE = 5;
 const LONGEST_PAUSE = 80;
 
-/** What is answered from: one state of the primary, with the image that it names. */
-interface ServedState {
-  readonly state: TransferState;
-  /** When the primary reported it, in Unix milliseconds. */
-  readonly asOf: number;
-  /** Undefined where the primary is not ready. */
-  readonly image: ZoneImage | undefined;
-  /** For each lease group when the first of its clusters' leases expires. */
-  readonly leaseExpiry: Float64Array;
-  readonly clusters: ReadonlySet<string>;
-}
-
-function servedState(state: TransferState, asOf: number, image: ZoneImage | undefined): ServedState {
-  const expiresAt = new Map(state.status.clusters.map((cluster) => [cluster.clusterId, cluster.expiresAt]));
-  return {
-    state,
-    asOf,
-    image,
-    leaseExpiry: leaseExpiry(image?.leaseGroups ?? [], (clusterId) => expiresAt.get(clusterId)),
-    clusters: new Set(expiresAt.keys()),
-  };
-}
-
 /**
- * Answers from images that another place compiles. The newest good one is in memory; queries are answered from it at once, and
- * `freshen` sees to a newer one. What it answers without saying that it is stale was served by the primary at most
+ * Answers from generations that another place compiles. The newest good one is in memory, whole or as far as queries need it; queries are
+ * answered from it at once, and `freshen` sees to a newer one. What it answers without saying that it is stale was served by the primary at most
  * `limit` ago (`RefreshPolicy` has the arithmetic).
  *
  *     const fresh = secondary.freshen(Date.now(), (work) => context.waitUntil(work));
  *     if (fresh !== undefined) await fresh;
- *     const answer = secondary.answer(query, view, Date.now());
+ *     const answer = await secondary.answer(query, view, Date.now());
  */
 export class Secondary implements DohGateway {
-  readonly #stages: Pick<GatewayStages<ZoneImage>, "resolve" | "notReady">;
+  readonly #stages: PartialStages<Generation>;
   readonly #view: string | undefined;
   readonly #policy: RefreshPolicy;
   readonly #background: Background;
   readonly #onEvent: OnTransferEvent;
   readonly #clock: Clock;
   readonly #schedule: RefreshSchedule;
-  readonly #images: ImageKeeper;
+  readonly #generations: GenerationKeeper;
+  readonly #missing: MissingSegments;
   readonly #fetchParts: FetchParts;
   #served: ServedState | undefined;
   #error: string | undefined;
@@ -96,8 +79,9 @@ export class Secondary implements DohGateway {
     this.#onEvent = options.onEvent ?? (() => {});
     this.#clock = clock;
     this.#schedule = new RefreshSchedule(this.#policy, random);
-    this.#images = new ImageKeeper(source, this.#onEvent);
-    this.#fetchParts = { source, images: this.#images, policy: this.#policy, clock };
+    this.#generations = new GenerationKeeper(source, this.#onEvent, options.cache);
+    this.#missing = new MissingSegments(this.#generations, clock, this.#policy.partTimeout, this.#onEvent);
+    this.#fetchParts = { source, generations: this.#generations, policy: this.#policy, clock };
   }
 
   /**
@@ -107,7 +91,6 @@ export class Secondary implements DohGateway {
    * @returns a promise to await before answering, where what is here is too old. It never rejects.
    */
   freshen(now: number, background: Background = this.#background): Promise<void> | undefined {
-    if (this.#images.isUnchecked) this.#checkSlice(now);
     const schedule = this.#schedule;
     if (schedule.isYoung(now) && this.#changedAt === undefined) return undefined;
     if (this.#isWanting(now)) {
@@ -129,18 +112,42 @@ export class Secondary implements DohGateway {
     given: string | undefined,
     now: number,
     transport?: Transport,
-  ): Answer | undefined {
-    const view = this.#view ?? given;
+  ): Answer | undefined | Promise<Answer | undefined> {
+    const asked = { view: this.#view ?? given, transport };
+    const answer = this.#resolve(query, asked, now);
+    return answer !== undefined && "missing" in answer
+      ? this.#answerLater(query.slice(), asked, answer)
+      : answer;
+  }
+
+  #resolve(query: Uint8Array, asked: QueryContext, now: number): Answer | Missing | undefined {
     const served = this.#served;
-    if (served?.image === undefined) return this.#stages.notReady(query, { view, transport });
+    if (served?.generation === undefined) return this.#stages.notReady(query, asked);
     const stale = this.#schedule.isStale(now);
     if (stale !== this.#saidStale) this.#sayStale(stale);
-    const { image, leaseExpiry } = served;
+    const { generation, leases } = served;
     const isBehind = served.state.status.behindSince !== undefined;
-    return this.#stages.resolve(query, {
-      ...{ image, leaseExpiry, view, now, transport },
+    return this.#stages.resolveOrMiss(query, {
+      ...asked,
+      image: generation,
+      leases,
+      now,
       stale: stale || isBehind,
     });
+  }
+
+  /** Answers a query once what it needs is in memory; SERVFAIL where that cannot be had. */
+  async #answerLater(query: Uint8Array, asked: QueryContext, first: Missing): Promise<Answer | undefined> {
+    const resolve = () => this.#resolve(query, asked, this.#clock.now());
+    const answer = await this.#missing.answer(first, resolve, () => this.#replaced());
+    return answer ?? this.#stages.notReady(query, asked);
+  }
+
+  /** Waits for the generation that the primary serves in place of this one. */
+  async #replaced(): Promise<void> {
+    const now = this.#clock.now();
+    this.expire(now);
+    await this.freshen(now);
   }
 
   hasCluster(clusterId: string): boolean {
@@ -150,8 +157,15 @@ export class Secondary implements DohGateway {
   }
 
   /** What is answered from, while there is something. */
-  get image(): ZoneImage | undefined {
-    return this.#served?.image;
+  get generation(): Generation | undefined {
+    return this.#served?.generation;
+  }
+
+  /** What is answered from, for lists of services. */
+  get listed(): { readonly image: Generation; readonly complete?: () => Promise<boolean> } | undefined {
+    const image = this.generation;
+    if (image === undefined || !this.#generations.isPartial) return image && { image };
+    return { image, complete: () => this.#missing.bringNames(image) };
   }
 
   status(): ServingStatus {
@@ -170,7 +184,7 @@ export class Secondary implements DohGateway {
   #isWanting(now: number): boolean {
     const schedule = this.#schedule;
     if (schedule.isStale(now) || this.#changedAt !== undefined) return true;
-    return this.#served?.image === undefined && !schedule.isYoung(now);
+    return this.#served?.generation === undefined && !schedule.isYoung(now);
   }
 
   /** Asks, or waits for what another one asked for. */
@@ -210,19 +224,10 @@ export class Secondary implements DohGateway {
     }
   }
 
-  #take({ state, asOf, bytes }: Newest, begun: number, now: number): void {
-    const image = bytes && this.#images.take(state.status.imageHash!, bytes, begun, now);
-    this.#served = servedState(state, asOf, image);
+  #take({ state, asOf, fetched }: Newest, begun: number, now: number): void {
+    const generation = fetched && this.#generations.take(fetched, begun, now);
+    this.#served = servedState(state, asOf, generation);
     this.#error = undefined;
-  }
-
-  #checkSlice(now: number): void {
-    try {
-      this.#images.checkSlice();
-    } catch (error) {
-      this.#served = undefined;
-      this.#failed(error, this.#schedule.forget(now));
-    }
   }
 
   #failed(error: unknown, retryIn: number): void {

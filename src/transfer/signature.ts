@@ -12,7 +12,7 @@ const encoder = new TextEncoder();
 /** `CryptoKey`, which not all hosts' types name. */
 type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** What a signature is over. */
+/** What a signature is over. Segments need none: a root names them by their hash. */
 export type Signed =
   | {
       readonly kind: "state";
@@ -21,7 +21,12 @@ export type Signed =
       /** As `visibilityKey` has it. */
       readonly scope: string;
     }
-  | { readonly kind: "image"; readonly contentHash: string };
+  | {
+      readonly kind: "root";
+      readonly hash: string;
+      /** The hash of the root that the body is a change of; "" for the whole root. */
+      readonly since: string;
+    };
 
 /** A response of the primary whose signature is missing or wrong. */
 export class SignatureError extends Error {
@@ -74,11 +79,13 @@ export function nonceOf(field: string | undefined): string | undefined {
   return field !== undefined && NONCE.test(field) ? field : undefined;
 }
 
-/** What is signed: what the body is, and its SHA-256, so that an image need not be copied. */
+/** What is signed: what the body is, and its SHA-256. */
 async function messageOf(signed: Signed, body: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const digest = toHex(await crypto.subtle.digest("SHA-256", body));
   const what =
-    signed.kind === "state" ? [signed.kind, signed.nonce, signed.scope] : [signed.kind, signed.contentHash];
+    signed.kind === "state"
+      ? [signed.kind, signed.nonce, signed.scope]
+      : [signed.kind, signed.hash, signed.since];
   return encoder.encode(JSON.stringify(["clusterset-doh transfer", ...what, digest]));
 }
 

@@ -10,12 +10,19 @@ export const TransferStateResponse = z.object({
     .string()
     .optional()
     .meta({ description: "The requested scope. Absent where everything exists in it." }),
+  serial: z
+    .int()
+    .min(0)
+    .max(2 ** 32 - 1)
+    .optional()
+    .meta({ description: "SOA serial of what is served. Absent while nothing is." }),
   status: z.object({
     ready: z.boolean().meta({ description: "False while names can neither be answered nor denied." }),
     imageHash: z
       .string()
-      .regex(/^[0-9a-f]{1,64}$/)
-      .optional(),
+      .regex(/^[0-9a-f]{32}$/)
+      .optional()
+      .meta({ description: "The hash of the root that is served." }),
     imageBytes: z.int().min(0),
     services: z.int().min(0),
     clusters: z.array(
@@ -44,11 +51,12 @@ export function parseTransferState(value: unknown): TransferState {
     const { path, message } = parsed.error.issues[0]!;
     throw new Error(`the primary's state cannot be read: ${path.join(".") || "the body"}: ${message}`);
   }
-  const { at, scope, status } = parsed.data;
+  const { at, scope, serial, status } = parsed.data;
   const { imageHash, compileError, behindSince, ...rest } = status;
   return {
     at,
     ...(scope !== undefined && { scope }),
+    ...(serial !== undefined && { serial }),
     status: {
       ...rest,
       imageHash,

@@ -1,22 +1,40 @@
 import type { ServingStatus } from "../gateway/gateway-types.ts";
 
 /**
- * What a primary says of the image that it serves: `GET /api/v1/transfer/state` (docs/reference/transfer.md). Small, because a secondary
- * asks for it every second; the leases of the image's clusters are in it. The lists of conflicts and findings stay
- * with the primary.
+ * What a primary reports about what it serves: `GET /api/v1/transfer/state` (docs/reference/transfer.md). Small, because a secondary
+ * requests it every second; the leases of the clusters are in it. The lists of conflicts and findings stay with the primary.
  */
 export interface TransferState {
   /**
-   * When the primary said this, in Unix milliseconds. A source whose primary may have another clock than the secondary gives
+   * When the primary made it, in Unix milliseconds. A source whose primary may have another clock than the secondary gives
    * all times by the secondary's.
    */
   readonly at: number;
   /** The scope that it is for, as `visibilityKey` has it; absent for everything. */
   readonly scope?: string;
+  /** SOA serial of what it serves; absent where it serves nothing. */
+  readonly serial?: number;
   readonly status: ServingStatus;
 }
 
-/** Where a secondary has its image from. Both give up, and reject, when `signal` says so. */
+/** A root or a segment, by its hash. */
+export interface NamedBytes {
+  readonly hash: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** A root as it was transferred. */
+export interface TransferredRoot {
+  /** Its document (parts/root-document.ts). */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Segments that came with it, by the hash that they have. */
+  readonly segments: readonly NamedBytes[];
+}
+
+/** What can be transferred beside states. */
+export type PartKind = "root" | "segment";
+
+/** Where a secondary has its generations from. Every request ends, and rejects, when `signal` says so. The bytes that it gives are never changed. */
 export interface TransferSource {
   /**
    * The newest state. A source that keeps one for several secondaries gives none that it got more than
@@ -25,21 +43,18 @@ export interface TransferSource {
    */
   state(maximumAge: number, signal?: AbortSignal): Promise<TransferState>;
   /**
-   * The octets of the image with that content hash; the caller owns them.
+   * The root with that hash; the caller checks it.
+   * @param since a root that the secondary has: the source may request the change only, with new segments
    * @returns undefined where the primary serves another one by now
    * @throws {Error} where the primary cannot be reached
    */
-  image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined>;
-  /** Told that what `image` gave is no good: a source that keeps images drops that one. */
-  drop?(contentHash: string): void;
-}
-
-/** A source whose images can be passed on without being read. */
-export interface OpenTransferSource extends TransferSource {
-  /**
-   * The image with that content hash as a response's body, of the length that the response says.
-   * @returns undefined where the primary serves another one by now
-   * @throws {Error} where the primary cannot be reached
-   */
-  openImage(contentHash: string, signal?: AbortSignal): Promise<Response | undefined>;
+  root(hash: string, since?: NamedBytes, signal?: AbortSignal): Promise<TransferredRoot | undefined>;
+  /** The bytes of the segment with that hash, or of the page of a directory, as `root`. `since` is what was in its place. */
+  segment(
+    hash: string,
+    since?: NamedBytes,
+    signal?: AbortSignal,
+  ): Promise<Uint8Array<ArrayBuffer> | undefined>;
+  /** To be called when what `root` or `segment` gave is rejected: a source that keeps parts drops that one. */
+  drop?(kind: PartKind, hash: string): void;
 }

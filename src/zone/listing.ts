@@ -3,9 +3,12 @@ import { RecordType } from "../dns/codes.ts";
 import { formatName } from "../dns/name.ts";
 import { formatCharacterString } from "../dns/presentation.ts";
 import { formatReverseName } from "../dns/reverse.ts";
-import type { ZoneImage } from "./image/image.ts";
-import { KEEP_ORDER, SET_HEADER_BYTES } from "./image/layout.ts";
-import { fixedDataBytes, read16, read32, setEnd } from "./record-block.ts";
+import type { Generation } from "./generation/generation.ts";
+import { KEEP_ORDER, NodeFlag, SET_HEADER_BYTES } from "./segment/layout.ts";
+import { fixedDataBytes, read16, read32, setEnd } from "./segment/record-block.ts";
+import type { ReverseSegment } from "./segment/reverse-segment.ts";
+import type { Segment } from "./segment/segment.ts";
+import { CLUSTERSET_TREE } from "./segment/tree-key.ts";
 import { SOA_TIMERS } from "./soa-timers.ts";
 
 /** One record in presentation form (RFC 1035 section 5.1). `ttl` in seconds, names absolute. */
@@ -21,26 +24,27 @@ const TYPE_NAMES: ReadonlyMap<number, string> = new Map(
 );
 
 /**
- * Every record of an image in one zone and one view; leases are not applied. PTR records
+ * Every record of a generation in one zone and one view; leases are not applied. PTR records
  * come last. `zone` defaults to the canonical one, `view` (a cluster id) to outside.
- * @throws {RangeError} if the image does not have the zone or the view.
+ * @throws {RangeError} if the generation does not have the zone or the view.
  */
 export function* listRecords(
-  image: ZoneImage,
+  generation: Generation,
   { zone, view }: { readonly zone?: string | undefined; readonly view?: string | undefined } = {},
 ): Generator<ListedRecord> {
-  const zoneName = zone ?? image.canonicalZones[0]!.name;
-  const listed = image.zones.find(({ name }) => name === zoneName);
-  if (listed === undefined) throw new RangeError(`the image has no zone ${zoneName}`);
-  const viewIndex = image.viewOf(view);
+  const { frame, stems } = generation;
+  const zoneName = zone ?? frame.trees[0]!.canonicalZone.name;
+  const listed = frame.zones.find(({ name }) => name === zoneName);
+  if (listed === undefined) throw new RangeError(`the gateway has no zone ${zoneName}`);
+  const viewIndex = frame.viewOf(view);
   if (view !== undefined && viewIndex < 0)
-    throw new RangeError(`the image does not know the cluster ${JSON.stringify(view)}`);
-  const tree = image.treeFor(listed, viewIndex);
+    throw new RangeError(`the gateway does not know the cluster ${JSON.stringify(view)}`);
+  const tree = frame.treeFor(listed, viewIndex);
   if (tree < 0) throw new RangeError(`${zoneName} exists only in the views of clusters: name a cluster`);
   const server = `ns.dns.${zoneName}`;
-  const { negativeTtl } = image;
+  const { negativeTtl } = frame;
   const { refresh, retry, expire } = SOA_TIMERS;
-  const timers = `${image.serial} ${refresh} ${retry} ${expire} ${negativeTtl}`;
+  const timers = `${generation.serial} ${refresh} ${retry} ${expire} ${negativeTtl}`;
   yield {
     name: zoneName,
     ttl: negativeTtl,
@@ -48,29 +52,59 @@ export function* listRecords(
     rdata: `${server} hostmaster.${zoneName} ${timers}`,
   };
   yield { name: zoneName, ttl: negativeTtl, type: "NS", rdata: server };
-  for (let node = 0; node < image.nodes; node++) {
-    if (image.treeOf(node) !== tree) continue;
-    const list = image.existsIn(node, viewIndex) ? image.setListOf(node, viewIndex) : 0;
-    if (list !== 0) yield* listSets(image, list, nodeName(image, node, zoneName), zoneName);
-  }
-  for (const entry of image.reverseEntries()) {
-    const length = image.heap[entry]!;
-    const octets = image.heap.subarray(entry + 1, entry + 1 + length);
-    const target = image.findReverse(octets, length, viewIndex);
-    if (target === 0) continue;
-    const node = read32(image.heap, target + 5);
-    if (image.treeOf(node) !== tree || !image.existsIn(node, viewIndex)) continue;
-    const rdata = nodeName(image, node, image.canonicalZones[tree]!.name);
-    yield { name: formatReverseName(octets), ttl: image.ttls[image.heap[target + 2]!]!, type: "PTR", rdata };
+  const listing = { generation, tree: frame.trees[tree]!.key, view: viewIndex, zone: zoneName };
+  for (const segment of [stems, ...generation.segments()]) yield* listSegment(segment, listing);
+  for (const segment of generation.reverseSegments()) yield* listReverse(segment, listing);
+}
+
+interface Listing {
+  readonly generation: Generation;
+  /** The key of the zone's tree. */
+  readonly tree: string;
+  readonly view: number;
+  readonly zone: string;
+}
+
+function* listSegment(segment: Segment, listing: Listing): Generator<ListedRecord> {
+  const apex = segment.treeOf(listing.tree);
+  if (apex < 0) return;
+  const ownView = segment.viewOf(listing.generation.frame.views[listing.view]);
+  for (let node = 0; node < segment.nodes; node++) {
+    if (segment.apexOf(node) !== apex) continue;
+    const list = segment.setListOf(node, ownView);
+    if (list === 0) continue;
+    const labels = labelsOf(segment, node);
+    const isListed = segment.hasFlag(node, NodeFlag.everywhere) || !isLacking(listing, labels);
+    if (isListed) yield* listSets(segment, list, below(labels, listing.zone), listing.zone);
   }
 }
 
-function* listSets(image: ZoneImage, list: number, name: string, zone: string): Generator<ListedRecord> {
-  const { heap } = image;
+function* listReverse(segment: ReverseSegment, listing: Listing): Generator<ListedRecord> {
+  const { generation, tree, view } = listing;
+  const { frame } = generation;
+  for (const octets of segment.addresses()) {
+    const target = segment.find(octets, octets.length, frame.views[view]);
+    if (target === 0 || segment.treeOf(target) !== tree) continue;
+    const labels = readLabels(segment.nameOf(target, octets));
+    if (isLacking(listing, labels)) continue;
+    const rdata = below(labels, frame.treeByKey.get(tree)!.canonicalZone.name);
+    const ttl = segment.ttls[segment.bytes[target + 2]!]!;
+    yield { name: formatReverseName(octets), ttl, type: "PTR", rdata };
+  }
+}
+
+/** Whether a name of the clusterset is in a namespace that the view lacks. */
+function isLacking({ generation: { frame }, tree, view }: Listing, labels: readonly string[]): boolean {
+  if (tree !== CLUSTERSET_TREE || labels.length < 2 || labels.at(-1) !== "svc") return false;
+  return frame.lacks(view, frame.namespaceOf(labels.at(-2)!));
+}
+
+function* listSets(segment: Segment, list: number, name: string, zone: string): Generator<ListedRecord> {
+  const { bytes: heap } = segment;
   let set = list + 1;
   for (let left = heap[list]!; left > 0; left--) {
     const type = read16(heap, set);
-    const ttl = image.ttls[heap[set + 2]! & ~KEEP_ORDER]!;
+    const ttl = segment.ttls[heap[set + 2]! & ~KEEP_ORDER]!;
     const count = read16(heap, set + 5);
     const fixed = fixedDataBytes(type);
     let at = set + SET_HEADER_BYTES;
@@ -80,7 +114,7 @@ function* listSets(image: ZoneImage, list: number, name: string, zone: string): 
         name,
         ttl,
         type: TYPE_NAMES.get(type) ?? `TYPE${type}`,
-        rdata: formatRdata(image, type, at, bytes, count, zone),
+        rdata: formatRdata(segment, type, at, bytes, count, zone),
       };
       at += bytes;
     }
@@ -89,17 +123,17 @@ function* listSets(image: ZoneImage, list: number, name: string, zone: string): 
 }
 
 function formatRdata(
-  image: ZoneImage,
+  segment: Segment,
   type: number,
   at: number,
   bytes: number,
   count: number,
   zone: string,
 ): string {
-  const { heap } = image;
+  const { bytes: heap } = segment;
   if (type === RecordType.A || type === RecordType.AAAA) return formatAddress(heap.subarray(at, at + bytes));
   if (type === RecordType.SRV)
-    return `0 ${Math.max(1, Math.floor(100 / count))} ${read16(heap, at)} ${nodeName(image, read32(heap, at + 2), zone)}`;
+    return `0 ${Math.max(1, Math.floor(100 / count))} ${read16(heap, at)} ${below(labelsOf(segment, read32(heap, at + 2)), zone)}`;
   if (type === RecordType.CNAME) return formatName(heap, at + 2);
   return formatStrings(heap.subarray(at + 2, at + bytes));
 }
@@ -112,13 +146,32 @@ function formatStrings(rdata: Uint8Array): string {
   return strings.join(" ");
 }
 
-function nodeName({ heap, nodeLabel, nodeParent, trees }: ZoneImage, start: number, zone: string): string {
-  let relative = "";
-  for (let node = start; node >= trees; node = nodeParent[node]!) {
-    const at = nodeLabel[node]!;
-    const label = Uint8Array.of(...heap.subarray(at, at + 1 + heap[at]!), 0);
-    relative += formatName(label);
+/** The labels of a node's relative name in text, the leftmost first. */
+function labelsOf(segment: Segment, start: number): string[] {
+  const { bytes } = segment;
+  const labels: string[] = [];
+  for (let node = start; node >= segment.trees.length; node = segment.parentOf(node)) {
+    const at = segment.labelOf(node);
+    labels.push(formatLabel(bytes.subarray(at, at + 1 + bytes[at]!)));
   }
+  return labels;
+}
+
+/** Labels with their length bytes, in text. */
+function readLabels(bytes: Uint8Array): string[] {
+  const labels: string[] = [];
+  for (let at = 0; at < bytes.length; at += bytes[at]! + 1)
+    labels.push(formatLabel(bytes.subarray(at, at + 1 + bytes[at]!)));
+  return labels;
+}
+
+/** A label with its length byte, in text without a dot. */
+function formatLabel(label: Uint8Array): string {
+  return formatName(Uint8Array.of(...label, 0)).slice(0, -1);
+}
+
+function below(labels: readonly string[], zone: string): string {
+  const relative = labels.map((label) => `${label}.`).join("");
   return relative + (zone === "." && relative !== "" ? "" : zone);
 }
 

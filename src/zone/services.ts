@@ -1,14 +1,17 @@
 import { formatAddress } from "../dns/address.ts";
 import { RecordType } from "../dns/codes.ts";
-import type { ZoneImage } from "./image/image.ts";
-import { SET_HEADER_BYTES } from "./image/layout.ts";
-import { findSet, fixedDataBytes, read16 } from "./record-block.ts";
+import type { Page } from "./generation/directory.ts";
+import { type Generation, labelText } from "./generation/generation.ts";
+import { SET_HEADER_BYTES } from "./segment/layout.ts";
+import { findSet, fixedDataBytes, read16 } from "./segment/record-block.ts";
+import type { Segment } from "./segment/segment.ts";
+import { CLUSTERSET_TREE } from "./segment/tree-key.ts";
 
 /** A service of the clusterset zone in one view. */
 export interface ServiceListing {
   readonly namespace: string;
   readonly name: string;
-  /** Some of its addresses: IPv4 first, in the order of the image. */
+  /** Some of its addresses: IPv4 first, in the order of its records. */
   readonly addresses: readonly string[];
   readonly addressCount: number;
   /** Its named ports that have SRV records: `_http._tcp`, with the first number. */
@@ -31,73 +34,89 @@ export interface ServiceSearch {
 /** The most addresses of a service that are listed. */
 const MOST_ADDRESSES = 4;
 
-/** Services of an image by namespace and name, found in one pass over its nodes. */
-interface ServiceIndex {
+/** A service with the segment that has its names. */
+interface FoundService {
+  readonly segment: Segment;
+  readonly node: number;
+  readonly namespace: string;
+  readonly name: string;
   /** `<service>.<namespace>` in lower case. */
-  readonly names: readonly string[];
-  readonly nodes: Uint32Array;
-  /** The nodes of `_<port>._<protocol>` of each service. */
-  readonly ports: ReadonlyMap<number, readonly number[]>;
+  readonly words: string;
+  /** The nodes of `_<port>._<protocol>`. */
+  readonly ports: number[];
 }
 
-const indexes = new WeakMap<ZoneImage, ServiceIndex>();
+/** The services of a segment; segments outlive generations. */
+const found = new WeakMap<Segment, readonly FoundService[]>();
+const sorted = new WeakMap<Page<Segment>, readonly FoundService[]>();
 
 /**
  * The services of the clusterset zone that match a search, and how many there are in all. Leases are not applied. The first
- * call for an image reads all its nodes; later calls read the services' names.
+ * call for a generation reads the nodes of its new segments; later calls read the services' names.
  */
 export function listServices(
-  image: ZoneImage,
+  { frame, names }: Generation,
   { words, view, offset, most }: ServiceSearch,
 ): { readonly total: number; readonly services: readonly ServiceListing[] } {
-  const index = indexes.get(image) ?? buildIndex(image);
-  indexes.set(image, index);
-  const viewIndex = image.viewOf(view);
+  const viewIndex = frame.viewOf(view);
   const wanted = words.map((word) => word.toLowerCase());
   const services: ServiceListing[] = [];
   let total = 0;
-  for (const [place, name] of index.names.entries()) {
-    const node = index.nodes[place]!;
-    if (!image.existsIn(node, viewIndex) || !wanted.every((word) => name.includes(word))) continue;
-    if (total >= offset && services.length < most)
-      services.push(describe(image, node, viewIndex, index.ports.get(node) ?? []));
+  for (const service of servicesIn(names)) {
+    if (frame.lacks(viewIndex, frame.namespaceOf(service.namespace))) continue;
+    if (!wanted.every((word) => service.words.includes(word))) continue;
+    if (total >= offset && services.length < most) services.push(describe(service, frame.views[viewIndex]));
     total++;
   }
   return { total, services };
 }
 
+/** All services by namespace and name. */
+function servicesIn(names: Page<Segment>): readonly FoundService[] {
+  let all = sorted.get(names);
+  if (all === undefined) {
+    all = [...names.segments()]
+      .flatMap((segment) => servicesOf(segment))
+      .sort((one, other) => order(one.namespace, other.namespace) || order(one.name, other.name));
+    sorted.set(names, all);
+  }
+  return all;
+}
+
 /** The kind of a node in the clusterset's tree, by its path from the apex. */
 const Step = { none: 0, apex: 1, svc: 2, namespace: 3, service: 4, protocol: 5, port: 6 } as const;
 
-function buildIndex(image: ZoneImage): ServiceIndex {
-  const { nodeParent, nodes, trees } = image;
-  const steps = new Uint8Array(nodes);
-  // The clusterset's tree is the first one, and a parent comes before its children.
-  steps[0] = Step.apex;
-  const found: { readonly node: number; readonly namespace: string; readonly name: string }[] = [];
-  const ports = new Map<number, number[]>();
-  for (let node = trees; node < nodes; node++) {
-    const parent = nodeParent[node]!;
+function servicesOf(segment: Segment): readonly FoundService[] {
+  const known = found.get(segment);
+  if (known !== undefined) return known;
+  const services = new Map<number, FoundService>();
+  const steps = new Uint8Array(segment.nodes);
+  const apex = segment.treeOf(CLUSTERSET_TREE);
+  if (apex >= 0) steps[apex] = Step.apex;
+  // A parent comes before its children.
+  for (let node = segment.trees.length; node < segment.nodes; node++) {
+    const parent = segment.parentOf(node);
     const step = steps[parent]!;
     if (step === Step.none || step === Step.port) continue;
-    if (step === Step.apex && labelOf(image, node) !== "svc") continue;
-    if (step >= Step.service && !labelOf(image, node).startsWith("_")) continue;
+    const name = labelText(segment, node);
+    if (step === Step.apex && name !== "svc") continue;
+    if (step >= Step.service && !name.startsWith("_")) continue;
     steps[node] = step + 1;
-    if (step === Step.namespace)
-      found.push({ node, namespace: labelOf(image, parent), name: labelOf(image, node) });
-    else if (step === Step.protocol) {
-      const service = nodeParent[parent]!;
-      const others = ports.get(service);
-      if (others === undefined) ports.set(service, [node]);
-      else others.push(node);
-    }
+    if (step === Step.namespace) {
+      const namespace = labelText(segment, parent);
+      services.set(node, {
+        segment,
+        node,
+        namespace,
+        name,
+        words: `${name}.${namespace}`.toLowerCase(),
+        ports: [],
+      });
+    } else if (step === Step.protocol) services.get(segment.parentOf(parent))!.ports.push(node);
   }
-  found.sort((one, other) => order(one.namespace, other.namespace) || order(one.name, other.name));
-  return {
-    names: found.map(({ name, namespace }) => `${name}.${namespace}`.toLowerCase()),
-    nodes: Uint32Array.from(found, ({ node }) => node),
-    ports,
-  };
+  const all = [...services.values()];
+  found.set(segment, all);
+  return all;
 }
 
 function order(one: string, other: string): number {
@@ -105,51 +124,43 @@ function order(one: string, other: string): number {
 }
 
 function describe(
-  image: ZoneImage,
-  node: number,
-  view: number,
-  portNodes: readonly number[],
+  { segment, node, namespace, name, ports }: FoundService,
+  view: string | undefined,
 ): ServiceListing {
-  const list = image.setListOf(node, view);
+  const { bytes: heap } = segment;
+  const ownView = segment.viewOf(view);
+  const list = segment.setListOf(node, ownView);
   const addresses: string[] = [];
   const clusters = new Set<string>();
   let addressCount = 0;
   for (const type of [RecordType.A, RecordType.AAAA]) {
-    const set = list === 0 ? 0 : findSet(image.heap, list, type);
+    const set = list === 0 ? 0 : findSet(heap, list, type);
     if (set === 0) continue;
-    const count = read16(image.heap, set + 5);
+    const count = read16(heap, set + 5);
     const bytes = fixedDataBytes(type);
     addressCount += count;
-    for (const cluster of image.leaseGroups[read16(image.heap, set + 3)] ?? []) clusters.add(cluster);
+    for (const cluster of segment.leaseGroups[read16(heap, set + 3)] ?? []) clusters.add(cluster);
     for (
       let at = set + SET_HEADER_BYTES, left = count;
       left > 0 && addresses.length < MOST_ADDRESSES;
       left--
     ) {
-      addresses.push(formatAddress(image.heap.subarray(at, at + bytes)));
+      addresses.push(formatAddress(heap.subarray(at, at + bytes)));
       at += bytes;
     }
   }
   return {
-    namespace: labelOf(image, image.nodeParent[node]!),
-    name: labelOf(image, node),
-    addresses,
-    addressCount,
-    ports: portNodes.flatMap((port) => describePort(image, port, view)),
+    ...{ namespace, name, addresses, addressCount },
+    ports: ports.flatMap((port) => describePort(segment, port, ownView)),
     clusters: [...clusters].sort(),
   };
 }
 
-function describePort(image: ZoneImage, node: number, view: number): ServiceListing["ports"] {
-  const list = image.setListOf(node, view);
-  const set = list === 0 ? 0 : findSet(image.heap, list, RecordType.SRV);
+function describePort(segment: Segment, node: number, ownView: number): ServiceListing["ports"] {
+  const { bytes } = segment;
+  const list = segment.setListOf(node, ownView);
+  const set = list === 0 ? 0 : findSet(bytes, list, RecordType.SRV);
   if (set === 0) return [];
-  const name = `${labelOf(image, node)}.${labelOf(image, image.nodeParent[node]!)}`;
-  return [{ name, number: read16(image.heap, set + SET_HEADER_BYTES) }];
-}
-
-/** Labels of services, namespaces and ports are letters, digits and dashes, and underscores. */
-function labelOf({ heap, nodeLabel }: ZoneImage, node: number): string {
-  const at = nodeLabel[node]!;
-  return String.fromCharCode(...heap.subarray(at + 1, at + 1 + heap[at]!));
+  const name = `${labelText(segment, node)}.${labelText(segment, segment.parentOf(node))}`;
+  return [{ name, number: read16(bytes, set + SET_HEADER_BYTES) }];
 }

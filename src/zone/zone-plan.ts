@@ -1,16 +1,20 @@
 import { foldName, formatName, parseName } from "../dns/name.ts";
-import type { ClusterFinding, Clusterset, LocalZone } from "../merge/clusterset.ts";
-import type { ZoneTable } from "./image/layout.ts";
+import type { ClusterFinding } from "../merge/clusterset.ts";
+import type { ZoneTable } from "./generation/frame.ts";
+import type { LocalCluster } from "./kinds/cluster-local.ts";
 import type { FederationZone } from "./kinds/federation.ts";
 import type { ZoneOptions } from "./options.ts";
+import { CLUSTERSET_TREE, federationTree, localTree, type TreeKey } from "./segment/tree-key.ts";
+import type { SourceCluster } from "./zone-source.ts";
 
 /** The content of a tree of names. */
-export type TreePlan =
+export type TreePlan = { readonly key: TreeKey } & (
   | { readonly kind: "clusterset" }
-  | { readonly kind: "cluster-local"; readonly zone: LocalZone }
-  | { readonly kind: "federation"; readonly zones: FederationZone[] };
+  | { readonly kind: "cluster-local"; readonly cluster: LocalCluster }
+  | { readonly kind: "federation"; readonly zones: FederationZone[] }
+);
 
-/** The zones of an image with their trees: tree 0 is the clusterset's. */
+/** The zones with their trees: tree 0 is the clusterset's. */
 export interface ZonePlan {
   readonly trees: readonly TreePlan[];
   readonly zones: readonly ZoneTable[];
@@ -21,17 +25,17 @@ export interface ZonePlan {
  * @throws {NameError} if a configured zone is not a name. @throws {RangeError} if two kinds claim one zone.
  */
 export function planZones(
-  clusterset: Clusterset,
+  clusters: readonly SourceCluster[],
   options: ZoneOptions,
   findings: ClusterFinding[],
 ): ZonePlan {
-  const trees: TreePlan[] = [{ kind: "clusterset" }];
+  const trees: TreePlan[] = [{ key: CLUSTERSET_TREE, kind: "clusterset" }];
   const zones = new Map<string, { name: string; tree: number; byView: [number, number][] }>();
   for (const zone of options.zones) {
     const name = canonicalZoneName(zone);
     zones.set(name, { name, tree: 0, byView: [] });
   }
-  if (zones.size === 0) throw new RangeError("an image needs at least one zone");
+  if (zones.size === 0) throw new RangeError("a gateway needs at least one zone");
   for (const { name: federation, zone, domain } of options.federations)
     for (const [text, clients] of [
       [zone, "internal"],
@@ -47,16 +51,20 @@ export function planZones(
           `the zone ${name} is claimed by federation ${federation} and by another kind of zone`,
         );
       if (tree === undefined)
-        zones.set(name, { name, tree: trees.push({ kind: "federation", zones: [plan] }) - 1, byView: [] });
+        zones.set(name, {
+          name,
+          tree: trees.push({ key: federationTree(name), kind: "federation", zones: [plan] }) - 1,
+          byView: [],
+        });
       else tree.zones.push(plan);
     }
-  for (const [view, { clusterId }] of clusterset.clusters.entries()) {
-    const local = clusterset.localZones.find((one) => one.clusterId === clusterId);
-    if (local === undefined) continue;
-    const name = readLocalName(local, zones, findings);
+  for (const [view, cluster] of clusters.entries()) {
+    if (!hasLocalZone(cluster)) continue;
+    const name = readLocalName(cluster, zones, findings);
     if (name === undefined) continue;
     const zone = zones.get(name) ?? { name, tree: -1, byView: [] };
-    zone.byView.push([view, trees.push({ kind: "cluster-local", zone: local }) - 1]);
+    const key = localTree(cluster.clusterId);
+    zone.byView.push([view, trees.push({ key, kind: "cluster-local", cluster }) - 1]);
     zones.set(name, zone);
   }
   return { trees, zones: [...zones.values()] };
@@ -70,8 +78,12 @@ export function canonicalZoneName(zone: string): string {
   return formatName(foldName(parseName(zone)));
 }
 
+function hasLocalZone(cluster: SourceCluster): cluster is LocalCluster {
+  return cluster.localZone !== undefined;
+}
+
 function readLocalName(
-  { clusterId, zone }: LocalZone,
+  { clusterId, localZone: { zone } }: LocalCluster,
   zones: ReadonlyMap<string, { readonly tree: number }>,
   findings: ClusterFinding[],
 ): string | undefined {

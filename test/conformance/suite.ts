@@ -2,13 +2,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { waitFor } from "../e2e/servers/wait.ts";
 import { decode } from "../resolve/ask.ts";
 import {
-  ASKER_TOKENS,
-  askerCases,
-  askerHttpCases,
-  askRequest,
+  CLIENT_TOKENS,
+  clientRequest,
   OPTION_CODE,
   TRUSTED,
-} from "./cases/askers.ts";
+  viewCases,
+  viewHttpCases,
+} from "./cases/client-views.ts";
 import { clusterLocalTable } from "./cases/cluster-local.ts";
 import { clustersetTable } from "./cases/clusterset.ts";
 import { crossOriginCases, listedOriginCases, neverReadableCases, ORIGIN } from "./cases/cross-origin.ts";
@@ -35,7 +35,7 @@ const METHODS = ["GET", "POST"] as const;
 const TABLES = [clustersetTable, clusterLocalTable, federationTable];
 const TOKENS = [
   ...PUSH_TOKENS,
-  ...ASKER_TOKENS,
+  ...CLIENT_TOKENS,
   ...["cluster-b", "east", "north", "foo", "bar", "baz", "qux", "away", "near"].map((clusterId) => ({
     clusterId,
     token: `${clusterId}-token`,
@@ -87,8 +87,8 @@ export function describeHost(host: HostUnderTest): void {
       httpTable("CORS", neverReadableCases, fetch);
       httpTable("health", readyCases, fetch);
       httpTable("pages", pageCases, fetch);
-      httpTable("who asks, and what is refused", askerHttpCases, fetch);
-      describeAskers(fetch);
+      httpTable("who asks, and what is refused", viewHttpCases, fetch);
+      describeViews(fetch);
     });
 
     for (const table of TABLES)
@@ -169,11 +169,11 @@ function httpTable(title: string, cases: readonly HttpCase[], fetch: Fetch): voi
   });
 }
 
-function describeAskers(fetch: Fetch): void {
+function describeViews(fetch: Fetch): void {
   describe("a client", () => {
-    it.each(titled(askerCases))("%s", async (_, { view, cacheControl, vary, ...asked }) => {
+    it.each(titled(viewCases))("%s", async (_, { view, cacheControl, vary, ...asked }) => {
       for (const method of METHODS) {
-        const response = await fetch(askRequest(WHO, asked, method));
+        const response = await fetch(clientRequest(WHO, asked, method));
         const { answer } = decode(Buffer.from(await response.arrayBuffer()));
         expect(answer.map((record) => record.split(" ").at(-1)).sort(), method).toEqual(
           WHO_BY_VIEW[view ?? ""],

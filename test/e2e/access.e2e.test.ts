@@ -187,7 +187,7 @@ describe("curl", () => {
   });
 });
 
-/** What curl says on the way to a page that is not there. */
+/** The output of curl for a page that does not exist. */
 async function verbose(args: readonly string[]) {
   const line = ["curl", "-v", "--cacert", file("ca.crt"), ...args].map((word) => `'${word}'`).join(" ");
   return { stderr: await run("bash", ["-c", `${line} 2>&1 || true`]) };

@@ -111,7 +111,7 @@ describe.each([
     ]);
   });
 
-  test("has a line for each registration, and for each transfer of an image", async () => {
+  test("has a line for each registration, and for each transfer of a root", async () => {
     expect(await audited("POST", "/federations/fed", {}, "{}")).toMatchObject([
       { ...refused, action: "register", status: 403, code: "CERTIFICATE_REQUIRED", federation: "fed" },
     ]);
@@ -120,7 +120,7 @@ describe.each([
     ]);
     const state = await gateway.http("/api/v1/transfer/state", { headers: secondary! });
     const { status } = state.json<{ status: { imageHash: string } }>();
-    expect(await audited("GET", `/api/v1/transfer/images/${status.imageHash}`, secondary)).toMatchObject([
+    expect(await audited("GET", `/api/v1/transfer/roots/${status.imageHash}`, secondary)).toMatchObject([
       { ...accepted, action: "transfer", status: 200, credential: "edge" },
     ]);
     expect(await audited("GET", "/api/v1/transfer/state", secondary)).toEqual([]);
@@ -135,7 +135,7 @@ describe.each([
     const { text: metrics } = await gateway.http("/metrics");
     const leftOut = Number(/limit="audit\.linesPerSecond"\} (\d+)/.exec(metrics)?.[1]);
     expect(leftOut).toBe(40 - flood.length);
-    // Others are not silenced, and the next line says what is missing.
+    // Other sources still have lines, and the next line has the number of omitted ones.
     const told = await audited("PUT", push("west"), west, snapshot);
     expect(told).toMatchObject([{ ...accepted, credential: "west in production" }]);
     const noted = linesIn(text()).slice(before);

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 /** The root of the checkout. */
 export const checkout = fileURLToPath(new URL("../..", import.meta.url));
-/** The command line under test; `process.execPath` runs it as it stands. */
+/** The command line under test; `process.execPath` runs it unchanged. */
 export const cliPath = join(checkout, "bin/clusterset-doh.js");
 
 /** What a command that ran to its end has left. */
@@ -14,12 +14,12 @@ export interface Finished {
   stderr: string;
 }
 
-/** Runs `clusterset-doh` with these arguments to its end; a non-zero exit is no error. */
+/** Runs `clusterset-doh` with these arguments to its end; a non-zero exit is not an error. */
 export function runCli(args: string[], options: { cwd?: string } = {}): Promise<Finished> {
   return runProgram(process.execPath, [cliPath, ...args], options);
 }
 
-/** Runs a program to its end; a non-zero exit is no error. */
+/** Runs a program to its end; a non-zero exit is not an error. */
 export function runProgram(
   command: string,
   args: readonly string[],

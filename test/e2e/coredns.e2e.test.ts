@@ -100,7 +100,7 @@ describe("import mode compared with CoreDNS 1.15 on the same API server", () => 
     });
   }
 
-  /** Asks both sides all questions, or those of some types. */
+  /** Sends both sides all questions, or those of some types. */
   async function compare(
     { fixture, coredns }: ImportingCluster,
     view: string | undefined,

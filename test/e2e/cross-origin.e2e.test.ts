@@ -22,7 +22,7 @@ async function gatewayWith(config: Record<string, unknown>): Promise<GatewayProc
   return gateway;
 }
 
-/** What a browser learns for a page of another origin: the status, and who may read the response. */
+/** The response to a page of another origin: the status, and the origins that may read it. */
 async function asBrowser(gateway: GatewayProcess, path: string, method = "GET") {
   const { status, headers } = await gateway.http(path, {
     method,

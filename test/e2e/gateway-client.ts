@@ -3,9 +3,9 @@ import type { RecordType } from "dns-packet";
 import { Agent, type Dispatcher, request } from "undici";
 import { type DnsAnswer, queryDoh } from "./servers/dns.ts";
 
-/** What may vary between questions: who asks, and how. */
+/** The variable parts of a query: its view and its form. */
 export interface AskOptions {
-  /** The cluster that asks; outside by default. */
+  /** The cluster of the view; outside by default. */
   view?: string;
   method?: "GET" | "POST";
 }
@@ -38,7 +38,7 @@ export interface GatewayClient {
   lookup(name: string, type: RecordType, options?: AskOptions): Promise<Lookup>;
   /** The JSON form, by `/resolve`. */
   json(name: string, type: string, options?: AskOptions): Promise<Record<string, unknown>>;
-  /** Any request to the gateway; a status other than 2xx is no error. */
+  /** Any request to the gateway; a status other than 2xx is not an error. */
   http(
     path: string,
     options?: { method?: string; headers?: Record<string, string>; body?: string | Buffer },

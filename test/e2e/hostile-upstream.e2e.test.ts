@@ -12,7 +12,7 @@ const HIDDEN = "db.internal.example";
 const address = (name: string, data: string): Answer => ({ type: "A", name, ttl: 300, data });
 const cname = (name: string, data: string): Answer => ({ type: "CNAME", name, ttl: 300, data });
 
-/** What the upstream says to each name, whatever the type. */
+/** The upstream's answer to each name, for every type. */
 const SAYS: Readonly<Record<string, Answer[]>> = {
   "more.example": [
     address("bank.example", "192.0.2.66"),
@@ -101,7 +101,7 @@ interface JsonAnswer {
   readonly Comment?: string;
 }
 
-/** An answer in JSON, to whoever has that token. */
+/** An answer in JSON for a client with a token. */
 async function ask(name: string, token?: string, path = "/resolve"): Promise<JsonAnswer> {
   const { text } = await gateway.http(`${path}?name=${name}&type=A`, {
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },

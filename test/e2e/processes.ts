@@ -23,7 +23,7 @@ export interface GatewayOptions {
   tls?: boolean;
   /** Instead of the self-signed certificate: one, and that of the authority that signed it. */
   certificate?: { cert: string; key: string; ca: string };
-  /** The lease of a push that asks for none; it is also made the shortest that is allowed. */
+  /** The lease of a push that requests none, which is also the shortest allowed one. */
   leaseSeconds?: number;
   /** Further keys of the config file. */
   config?: Record<string, unknown>;
@@ -48,7 +48,7 @@ export interface GatewayProcess extends GatewayClient {
   restart(): Promise<void>;
 }
 
-/** Starts `clusterset-doh serve` and waits until it answers; `/readyz` may still say no. */
+/** Starts `clusterset-doh serve` and waits until it answers; `/readyz` may still be 503. */
 export async function startGateway(options: GatewayOptions = {}): Promise<GatewayProcess> {
   const { clusters = [], zones = [], tls = true, leaseSeconds, config = {} } = options;
   const folder = temporaryFolder("gateway");
@@ -119,7 +119,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   };
 }
 
-/** Where a sync worker reads from, and whom it tells. */
+/** The source of a sync worker, and the gateway that it pushes to. */
 export interface SyncOptions {
   /** Either this, or `manifests`. */
   kubeconfig?: string;

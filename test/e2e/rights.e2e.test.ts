@@ -5,8 +5,8 @@ import { metric, untilEqual } from "./answers.ts";
 import { checkout } from "./cli.ts";
 import { world } from "./exported.ts";
 import { installGkeCrds } from "./rights/gke.ts";
+import { resourceCases } from "./rights/resource-cases.ts";
 import { type Right, resourceName, rightsAdded, rightsOf } from "./rights/right.ts";
-import { told } from "./rights/told.ts";
 import { startWorkerWithout, type Worker } from "./rights/worker-with.ts";
 import { type ApiServer, startApiServer } from "./servers/api-server.ts";
 import { clusterProperty, namespace } from "./servers/objects.ts";
@@ -68,7 +68,7 @@ describe.each([
   const of = (verb: string) =>
     rights.filter((right) => right.verb === verb).map((right) => ({ right, resource: resourceName(right) }));
   const read = [...new Set(rightsOf(folder).map(resourceName))].sort();
-  const answers = Object.entries(told).filter(([resource]) => read.includes(resource));
+  const answers = Object.entries(resourceCases).filter(([resource]) => read.includes(resource));
 
   beforeAll(async () => {
     if (name === "gke") await installGkeCrds(server.admin);
@@ -100,9 +100,13 @@ describe.each([
           await waitFor("what is said", () =>
             refusals().some(({ msg }) => msg.endsWith("; continuing without it")),
           );
-          await untilEqual("services", () => told.services!.ask(gateway), told.services!.before);
+          await untilEqual(
+            "services",
+            () => resourceCases.services!.ask(gateway),
+            resourceCases.services!.before,
+          );
           await untilEqual("exports", async () => (await gateway.http("/readyz")).status, 200);
-          expect(await told.nodes!.ask(gateway)).toEqual(["NXDOMAIN", "NXDOMAIN"]);
+          expect(await resourceCases.nodes!.ask(gateway)).toEqual(["NXDOMAIN", "NXDOMAIN"]);
         } else {
           await waitFor("three refusals", () => refusals().length > 2);
           expect((await gateway.http("/readyz")).status).toBe(503);
@@ -127,7 +131,7 @@ describe.each([
       for (const { gateway, without, refused } of workers) {
         for (const [resource, { ask, before }] of answers)
           await untilEqual(`${resource} before`, () => ask(gateway), before);
-        // What changes from now on can only be told by watches that are open, or not at all.
+        // What changes from now on can only be reported by open watches.
         await untilEqual("refused", refused, without === undefined ? [] : [resourceName(without)]);
       }
       for (const [, { change }] of answers) await change(server.admin);
@@ -142,12 +146,12 @@ describe.each([
     });
 
     test.each(of("watch").filter(({ resource }) => resource !== identity))(
-      "without watch of $resource a change of it is not told, those of the others are",
+      "without watch of $resource a change of it is not reported, changes of the others are",
       async ({ right, resource }) => {
         const { gateway, refused } = workers.find(({ without }) => without === right)!;
         for (const [one, { ask, after }] of answers)
           if (one !== resource) await untilEqual(`${one} after`, () => ask(gateway), after);
-        expect(await told[resource]!.ask(gateway)).toEqual(told[resource]!.before);
+        expect(await resourceCases[resource]!.ask(gateway)).toEqual(resourceCases[resource]!.before);
         expect(refused()).toEqual([resource]);
       },
     );

@@ -43,7 +43,7 @@ if (args.includes("--help") || args.includes("-h")) {
 /** Resolves with vitest's exit code; 1 where a signal ended it. */
 async function runVitest(vitestArgs: readonly string[]): Promise<number> {
   const vitest = fileURLToPath(new URL("vitest.mjs", import.meta.resolve("vitest/package.json")));
-  const child = spawn(process.execPath, [vitest, "run", "--project", "e2e", ...vitestArgs], {
+  const child = spawn(process.execPath, [vitest, "run", "--project", "e2e*", ...vitestArgs], {
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
     stdio: "inherit",
   });

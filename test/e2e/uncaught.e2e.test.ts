@@ -45,7 +45,7 @@ test.each([
 
   process.kill(running.pid!, signal);
   await waitFor("the log to name the error", async () => running.log().includes("uncaught-exception"));
-  // Nobody else is let in, and what is in flight is answered.
+  // No new connection is accepted, and requests in flight are answered.
   await expect(open(port, gateway.ca)).rejects.toThrow();
   socket.write(query.subarray(5));
   const [answer] = await once(socket, "data");

@@ -113,7 +113,7 @@ describe("what is never forwarded", () => {
     expect(asked).toEqual([]);
   });
 
-  it("a name in a zone that the asker does not see: NXDOMAIN", () => {
+  it("a name in a zone that is hidden from the client: NXDOMAIN", () => {
     const { answer, asked } = outsideOf();
     const given = atOnce(
       answer(queryFor("web.shop.svc.cluster.example"), "forward", { ...GIVEN, beyond: "hidden" }),

@@ -110,8 +110,8 @@ describe("what a name server is sent", () => {
   });
 
   it.each([
-    ["the asker's cluster, before the gateway's own", "cluster-b", "cluster-a", "cluster-b"],
-    ["the gateway's own for an asker without", undefined, "cluster-a", "cluster-a"],
+    ["the query's cluster, before the gateway's own", "cluster-b", "cluster-a", "cluster-b"],
+    ["the gateway's own for a query without", undefined, "cluster-a", "cluster-a"],
     ["none if there is none", undefined, undefined, undefined],
   ])("names %s, whatever the client forged", async (_, view, self, expected) => {
     const { stubs, asked } = await registered({ one: addressOf("192.0.2.1") }, { self });

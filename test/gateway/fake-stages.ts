@@ -6,6 +6,7 @@ import type { GatewayStages, ServedImage } from "../../src/gateway/stages.ts";
 import type { Clusterset } from "../../src/merge/clusterset.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
+import type { Leases } from "../../src/resolve/leases.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { SnapshotStore } from "../../src/store/store.ts";
@@ -14,6 +15,7 @@ import { FakeClock } from "./fake-clock.ts";
 /** An image whose content is readable: `<cluster>:<region>` of each live cluster. */
 export interface TextImage extends ServedImage {
   readonly text: string;
+  readonly leaseGroups: readonly (readonly string[])[];
 }
 
 const encoder = new TextEncoder();
@@ -46,6 +48,7 @@ export class FakeStages implements GatewayStages<TextImage> {
       text,
       contentHash: text,
       bytes: encoder.encode(text),
+      byteLength: text.length,
       leaseGroups: [[], ...clusters.map(({ clusterId }) => [clusterId])],
     };
     return { image, findings: [] };
@@ -53,9 +56,9 @@ export class FakeStages implements GatewayStages<TextImage> {
 
   resolve(
     _query: Uint8Array,
-    { image, leaseExpiry, stale }: { image: TextImage; leaseExpiry: Float64Array; stale: boolean },
+    { image, leases, stale }: { image: TextImage; leases: Leases; stale: boolean },
   ): Answer {
-    return answerOf(`${image.text}${stale ? " stale" : ""} | ${[...leaseExpiry].slice(1).join(" ")}`);
+    return answerOf(`${image.text}${stale ? " stale" : ""} | ${[...leases.of(image)].slice(1).join(" ")}`);
   }
 
   notReady(): Answer {

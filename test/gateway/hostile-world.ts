@@ -7,9 +7,10 @@ import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
 import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { served } from "./real-stages.ts";
 
 const BEGAN = Date.parse("2026-06-01T00:00:00Z");
 export const LEASE = 1_000_000;
@@ -41,9 +42,10 @@ export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnow
       compile: (clusterset, _, history) => {
         compiled = clusterset;
         const federations = [{ name: "fed", zone: "federation" }];
-        return compileZoneImage(clusterset, { serial: 1, ttl: 30, federations }, history);
+        return served(compileGeneration(clusterset, { serial: 1, ttl: 30, federations }, history));
       },
-      resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
+      resolve: (query, { image, ...context }) =>
+        resolve(query, { ...context, generation: image, rotation: 0, outside: "refuse" }),
       notReady,
     },
     onEvent: (event) => {

@@ -82,11 +82,11 @@ test("the view of a cluster whose lease expired never has another cluster's clus
 
   await done(gateway.replace("west", west!, 10));
   expect(ask(web, "west").addresses).toEqual(["10.201.0.1"]);
-  expect(gateway.current(clock.now())!.image.views).toEqual(["east", "west"]);
+  expect(gateway.current(clock.now())!.image.frame.views).toEqual(["east", "west"]);
   await clock.advance(10_000);
-  expect(gateway.current(clock.now())!.image.views).toEqual(["east", "*"]);
+  expect(gateway.current(clock.now())!.image.frame.views).toEqual(["east", "*"]);
   await done(gateway.leave("west"));
-  expect(gateway.current(clock.now())!.image.views).toEqual(["east"]);
+  expect(gateway.current(clock.now())!.image.frame.views).toEqual(["east"]);
 });
 
 test("a push that changes no answer keeps the image, whatever the time", async () => {

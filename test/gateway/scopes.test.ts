@@ -10,8 +10,8 @@ import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
-import type { ZoneImage } from "../../src/zone/image/image.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
+import type { Generation } from "../../src/zone/generation/generation.ts";
 import { localityView } from "../../src/zone/locality.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { arbitrarySnapshot } from "../worlds/arbitrary.ts";
@@ -23,6 +23,7 @@ import {
   VISIBLE_CLUSTERS,
 } from "../worlds/partly-hidden.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { served } from "./real-stages.ts";
 
 const BEGAN = Date.parse("2026-06-01T00:00:00Z");
 const DAY = 86_400;
@@ -39,18 +40,21 @@ async function open(scopes: readonly Visibility[] = []) {
     stages: {
       merging: { grants: GRANTS },
       compile: (clusterset, now, history) =>
-        compileZoneImage(
-          clusterset,
-          {
-            serial: Math.floor(now / 1000),
-            ttl: 30,
-            zones: ["clusterset.local", "corp.example"],
-            federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
-            localities: [PLACE],
-          },
-          history,
+        served(
+          compileGeneration(
+            clusterset,
+            {
+              serial: Math.floor(now / 1000),
+              ttl: 30,
+              zones: ["clusterset.local", "corp.example"],
+              federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
+              localities: [PLACE],
+            },
+            history,
+          ),
         ),
-      resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
+      resolve: (query, { image, ...context }) =>
+        resolve(query, { ...context, generation: image, rotation: 0, outside: "refuse" }),
       notReady,
     },
     onEvent: (event) => {
@@ -124,7 +128,7 @@ const VIEWS = [undefined, ...CLUSTERS, localityView(PLACE)];
 
 /** The answers to all that is asked, in text. */
 function answersOf(
-  gateway: ScopedGateway<ZoneImage>,
+  gateway: ScopedGateway<Generation>,
   now: number,
   asked: readonly Question[],
   views: readonly (string | undefined)[],
@@ -139,12 +143,12 @@ function answersOf(
 }
 
 /** Everything else that can be seen of a gateway. */
-function seen(gateway: ScopedGateway<ZoneImage>, now: number) {
+function seen(gateway: ScopedGateway<Generation>, now: number) {
   const current = gateway.current(now);
   return {
     status: gateway.status(),
     image: current && Buffer.from(current.image.bytes).toString("base64"),
-    leaseExpiry: current && [...current.leaseExpiry],
+    leaseExpiry: current && [...current.image.segments()].map((segment) => [...current.leases.of(segment)]),
     clusters: CLUSTERS.filter((clusterId) => gateway.hasCluster(clusterId)),
   };
 }

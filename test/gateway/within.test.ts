@@ -167,10 +167,8 @@ describe("leases", () => {
     const runs = stages.compiled.length;
     await clock.advance(5_000);
     const { expiresAt } = await gateway.renew("west", generation, 60);
-    expect([...gateway.within(WEST).current(clock.now())!.leaseExpiry]).toEqual([
-      Number.POSITIVE_INFINITY,
-      expiresAt,
-    ]);
+    const { image, leases } = gateway.within(WEST).current(clock.now())!;
+    expect([...leases.of(image)]).toEqual([Number.POSITIVE_INFINITY, expiresAt]);
     expect(stages.compiled).toHaveLength(runs);
   });
 

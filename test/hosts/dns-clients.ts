@@ -7,7 +7,7 @@ import { type ConnectionOptions, connect as connectTls } from "node:tls";
 export async function askUdp(port: number, query: Uint8Array, host = "127.0.0.1"): Promise<Buffer> {
   const socket = createSocket(isIPv6(host) ? "udp6" : "udp4");
   try {
-    // A connected socket takes datagrams from the address that was asked, and no other.
+    // A connected socket receives datagrams only from the queried address.
     socket.connect(port, host);
     await once(socket, "connect");
     socket.send(query);
@@ -18,7 +18,7 @@ export async function askUdp(port: number, query: Uint8Array, host = "127.0.0.1"
   }
 }
 
-/** Which of some datagrams are answered: each has to be told from the others by its ID. */
+/** The datagrams with an answer; their IDs have to differ. */
 export async function answeredIds(
   port: number,
   queries: readonly Uint8Array[],

@@ -232,7 +232,7 @@ describe("a request over HTTP/1.1", () => {
 });
 
 describe("a page that waits for the client's window", () => {
-  /** Opens streams with a small window each, and gives the window that is asked for as it is used up. */
+  /** Opens streams with a small window each, and extends a window when it is used up. */
   async function pagesWithWindow(port: number, window: number, streams: number) {
     const socket = secure(port, "h2");
     const settings = Buffer.alloc(6);

@@ -1,9 +1,11 @@
 import dnsPacket from "dns-packet";
 import { formatName } from "../../src/dns/name.ts";
+import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
 import { mergeClusterset } from "../../src/merge/merge.ts";
+import type { Leases } from "../../src/resolve/leases.ts";
 import { type ResolveContext, resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
 import type { ZoneOptions } from "../../src/zone/options.ts";
 
 /** A record of an answer in text: `<name> <ttl> <type> <data>`. */
@@ -22,16 +24,21 @@ export function compileWorld(
   options: Partial<ZoneOptions> = {},
   context: Partial<ResolveContext> = {},
 ): ResolveContext {
-  const { image } = compileZoneImage(mergeClusterset(snapshots), { ...options });
+  const { generation } = compileGeneration(mergeClusterset(snapshots), { ...options });
   return {
-    image,
-    leaseExpiry: new Float64Array(image.leaseGroups.length).fill(Number.POSITIVE_INFINITY),
+    generation,
+    leases: leasesUntil(() => Number.POSITIVE_INFINITY),
     now: 0,
     rotation: 0,
     view: undefined,
     outside: "refuse",
     ...context,
   };
+}
+
+/** Leases of clusters that expire at a time, in Unix milliseconds; undefined for clusters that are not held. */
+export function leasesUntil(expiresAt: (clusterId: string) => number | undefined): Leases {
+  return new LeaseTables(expiresAt);
 }
 
 /** A query in wire format; `edns` adds an OPT record. */

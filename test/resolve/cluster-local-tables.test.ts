@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mergeClusterset } from "../../src/merge/merge.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
 import { alias, clusterLocalTable, east, local, services } from "../conformance/cases/cluster-local.ts";
 import { checkCompiled, compileTable } from "../conformance/compiled-table.ts";
 import { titledRows } from "../conformance/dns-case.ts";
@@ -57,7 +57,7 @@ describe(clusterLocalTable.title, () => {
         "default/two": alias("two.example", { createdAt: second, ownedName: "a.b" }),
       },
     };
-    const { findings } = compileZoneImage(mergeClusterset([clashing]));
+    const { findings } = compileGeneration(mergeClusterset([clashing]));
     expect(findings.map(({ reason, name }) => [reason, name])).toEqual([
       ["NameClash", target === "one.example" ? "two" : "one"],
     ]);
@@ -94,7 +94,7 @@ describe(clusterLocalTable.title, () => {
     "%s yields a finding, and other Services are still answered",
     (reason, service, key: string = "default/odd") => {
       const odd = { ...east, services: { ...services, [key]: service } };
-      const { findings } = compileZoneImage(mergeClusterset([odd]));
+      const { findings } = compileGeneration(mergeClusterset([odd]));
       expect(findings.map((finding) => finding.reason)).toEqual([reason]);
       const context = compileWorld([odd], {}, { view: "east" });
       expect(ask(context, kubernetes, "A").answer).toHaveLength(1);
@@ -103,7 +103,7 @@ describe(clusterLocalTable.title, () => {
 
   it.each([["clusterset.local"], ["."], ["a..b"]])("a zone named %j yields a finding", (name) => {
     const odd = { ...east, clusterZone: { name, pods: "disabled" as const } };
-    expect(compileZoneImage(mergeClusterset([odd])).findings.map(({ reason }) => reason)).toEqual([
+    expect(compileGeneration(mergeClusterset([odd])).findings.map(({ reason }) => reason)).toEqual([
       "InvalidZone",
     ]);
   });

@@ -85,7 +85,7 @@ describe(clustersetTable.title, () => {
       expect(ask(served, "doh.clusterset.test", "A").rcode).toBe("NXDOMAIN");
       expect(ask(served, "dns.elsewhere.example", "A").rcode).toBe("REFUSED");
       expect(ask(served, "clusterset.test", "SOA").answer).toHaveLength(1);
-      expect([...listRecords(served.image, { zone: "clusterset.test." })]).toContainEqual({
+      expect([...listRecords(served.generation, { zone: "clusterset.test." })]).toContainEqual({
         ...{ name: "clusterset.test.", ttl: 5, type: "A", rdata: "192.0.2.2" },
       });
     });

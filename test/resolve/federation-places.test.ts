@@ -4,7 +4,7 @@ import { type Locality, localityView } from "../../src/zone/locality.ts";
 import { federations, federationTable, foo } from "../conformance/cases/federation.ts";
 import { checkCompiled, compileTable } from "../conformance/compiled-table.ts";
 import { titledRows } from "../conformance/dns-case.ts";
-import { ask, compileWorld } from "./ask.ts";
+import { ask, compileWorld, leasesUntil } from "./ask.ts";
 
 const INTERNAL = "myfederation.svc.federation";
 const EXTERNAL = "myfederation.svc.federation.example.com";
@@ -79,10 +79,8 @@ describe("a client outside with a locality (federated service discovery)", () =>
   });
 
   it("removes a shard whose lease expired, and bounds the TTL until then", () => {
-    const leaseExpiry = Float64Array.from(world.image.leaseGroups, (group) =>
-      group.includes("baz") ? 2500 : Number.POSITIVE_INFINITY,
-    );
-    expect(ask({ ...world, leaseExpiry, view: localityView(eu) }, service, "A").answer[0]).toContain(
+    const leases = leasesUntil((clusterId) => (clusterId === "baz" ? 2500 : Number.POSITIVE_INFINITY));
+    expect(ask({ ...world, leases, view: localityView(eu) }, service, "A").answer[0]).toContain(
       ` 2 A ${BAZ}`,
     );
     const others = federationTable.snapshots.filter(({ clusterId }) => clusterId !== "baz");
@@ -104,11 +102,13 @@ describe("localities", () => {
   });
 
   it("cost an image nothing without configured ones or without a federation", () => {
-    const without = compileTable(federationTable).image;
-    expect(compileWorld(federationTable.snapshots, { ...options, localities: [] }).image.bytes).toEqual(
+    const without = compileTable(federationTable).generation;
+    expect(compileWorld(federationTable.snapshots, { ...options, localities: [] }).generation.bytes).toEqual(
       without.bytes,
     );
-    expect(compileWorld([foo], { localities: places }).image.bytes).toEqual(compileWorld([foo]).image.bytes);
-    expect(world.image.contentHash).not.toBe(without.contentHash);
+    expect(compileWorld([foo], { localities: places }).generation.bytes).toEqual(
+      compileWorld([foo]).generation.bytes,
+    );
+    expect(world.generation.contentHash).not.toBe(without.contentHash);
   });
 });

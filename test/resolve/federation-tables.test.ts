@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { mergeClusterset } from "../../src/merge/merge.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
 import { bar, federations, federationTable, foo } from "../conformance/cases/federation.ts";
 import { checkCompiled, compileTable } from "../conformance/compiled-table.ts";
 import { titledRows } from "../conformance/dns-case.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
-import { ask, compileWorld } from "./ask.ts";
+import { ask, compileWorld, leasesUntil } from "./ask.ts";
 
 const service = "myservice.myns.myfederation.svc.federation";
 const world = compileTable(federationTable);
@@ -22,7 +22,7 @@ describe(federationTable.title, () => {
   });
 
   it("a load balancer's host name next to addresses yields a finding", () => {
-    const { findings } = compileZoneImage(mergeClusterset([foo, bar]), { federations });
+    const { findings } = compileGeneration(mergeClusterset([foo, bar]), { federations });
     expect(new Set(findings.map(({ reason, name }) => `${reason} ${name}`))).toEqual(
       new Set(["HostNameLeftOut mixed"]),
     );
@@ -56,12 +56,9 @@ describe(federationTable.title, () => {
   });
 
   it("removes a shard whose lease expired, and bounds the TTL until then", () => {
-    const { image } = world;
-    const leaseExpiry = Float64Array.from(image.leaseGroups, (group) =>
-      group.includes("bar") ? 2500 : Number.POSITIVE_INFINITY,
-    );
-    expect(ask({ ...world, leaseExpiry }, service, "A").answer[0]).toContain(" 2 A ");
-    expect(ask({ ...world, leaseExpiry }, `foo.${service}`, "A").answer[0]).toContain(" 5 A ");
+    const leases = leasesUntil((clusterId) => (clusterId === "bar" ? 2500 : Number.POSITIVE_INFINITY));
+    expect(ask({ ...world, leases }, service, "A").answer[0]).toContain(" 2 A ");
+    expect(ask({ ...world, leases }, `foo.${service}`, "A").answer[0]).toContain(" 5 A ");
   });
 });
 
@@ -78,6 +75,6 @@ describe("configuration", () => {
     [[{ name: "one", zone: "clusterset.local" }]],
     [[{ name: "one", zone: "federation", domain: "federation" }]],
   ])("rejects one zone for two kinds: %j", (claimed) => {
-    expect(() => compileZoneImage(mergeClusterset([foo]), { federations: claimed })).toThrow("claimed");
+    expect(() => compileGeneration(mergeClusterset([foo]), { federations: claimed })).toThrow("claimed");
   });
 });

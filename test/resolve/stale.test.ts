@@ -4,7 +4,7 @@ import type { Answer } from "../../src/resolve/answer.ts";
 import { type ResolveContext, resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
-import { compileWorld, encodeQuery } from "./ask.ts";
+import { compileWorld, encodeQuery, leasesUntil } from "./ask.ts";
 import { extendedErrors, withoutExtendedErrors } from "./extended-errors.ts";
 import { twoClusters } from "./world.ts";
 
@@ -52,8 +52,8 @@ describe("answers from a stale image have an Extended DNS Error (RFC 8914 sectio
   });
 
   it("caches keep a stale answer no longer than its lease", () => {
-    const leaseExpiry = new Float64Array(fresh.leaseExpiry.length).fill(0);
-    expect(asked({ ...stale, leaseExpiry }, `web.shop.svc.${ZONE}`, "A").freshness).toBe(0);
+    const leases = leasesUntil(() => 0);
+    expect(asked({ ...stale, leases }, `web.shop.svc.${ZONE}`, "A").freshness).toBe(0);
   });
 });
 

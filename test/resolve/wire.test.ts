@@ -4,7 +4,7 @@ import { notReady } from "../../src/resolve/faults.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { HTTPS, streamTransport, udpTransport } from "../../src/resolve/transport.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
-import { ask, compileWorld, decode, echoedName, encodeQuery } from "./ask.ts";
+import { ask, compileWorld, decode, echoedName, encodeQuery, leasesUntil } from "./ask.ts";
 import { twoClusters } from "./world.ts";
 
 const world = compileWorld(twoClusters());
@@ -334,12 +334,9 @@ describe("large answers", () => {
 
 describe("time", () => {
   const context = compileWorld(twoClusters());
-  const { image } = context;
   const expiring = (clusterId: string, at: number) => ({
     ...context,
-    leaseExpiry: Float64Array.from(image.leaseGroups, (members) =>
-      members.includes(clusterId) ? at : Number.POSITIVE_INFINITY,
-    ),
+    leases: leasesUntil((held) => (held === clusterId ? at : Number.POSITIVE_INFINITY)),
   });
 
   it("bounds TTL and freshness only by the leases of the clusters on which an answer depends", () => {

@@ -47,7 +47,7 @@ it("/readyz stays ready and says it", async () => {
   });
 });
 
-it("/readyz is not ready before the first image, and says why", async () => {
+it("/readyz is not ready before the first generation, and says why", async () => {
   const { get, source, ask } = await openWorld();
   source.failure = new Error("connection refused");
   await ask();

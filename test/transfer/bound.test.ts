@@ -22,15 +22,14 @@ describe("after any changes and failures", () => {
         fc.boolean(),
         fc.nat(),
         async (commands, shares, seed) => {
-          const { clock, source, look, between, apply, ask } = await openWatched(shares, seed);
+          const { source, look, between, apply, ask } = await openWatched(shares, seed);
           let servedSince = Number.POSITIVE_INFINITY;
           look();
           for (const one of commands) {
             await apply(one);
             if (one.do === "tear")
-              source.changeImage = (bytes) => {
-                // The very first image is checked while it answers.
-                if (one.torn && servedSince < clock.now()) bytes[bytes.length - 1]! ^= 1;
+              source.changeRoot = (bytes) => {
+                if (one.torn) bytes[bytes.length - 1]! ^= 1;
                 return bytes;
               };
             if (one.do !== "ask") continue;
@@ -43,7 +42,7 @@ describe("after any changes and failures", () => {
                 continue;
               }
               if (errors.includes(NOT_READY)) {
-                // Not as long as an image is here and the primary never said so.
+                // Not as long as a generation is here and the primary never said so.
                 if (servedSince <= now)
                   expect(between(servedSince, now).map(({ ready }) => ready)).toContain(false);
                 seen.notReady++;

@@ -7,7 +7,7 @@ const { refresh, limit } = DEFAULT_REFRESH_POLICY;
 describe("what fails", () => {
   const gone = new Error("connection refused");
 
-  it("keeps the last image, which says that it is stale once it is older than the limit", async () => {
+  it("keeps the last generation, which says that it is stale once it is older than the limit", async () => {
     const { clock, source, secondary, ask, events } = await openFresh();
     const since = clock.now();
     source.failure = gone;
@@ -77,10 +77,10 @@ describe("what fails", () => {
     expect(source.states).toEqual([]);
   });
 
-  it("is a primary that takes too long, for the state or for the image", async () => {
+  it("is a primary that takes too long, for the state or for the root", async () => {
     const { clock, source, secondary, push, ask, events } = await openFresh({
       stateTimeout: 400,
-      imageTimeout: 600,
+      partTimeout: 600,
     });
     source.stateLatency = 500;
     clock.stall(refresh);
@@ -89,12 +89,12 @@ describe("what fails", () => {
     expect(secondary.status().transferError).toBe("the primary did not send its state within 400 ms");
     expect(source.givenUp).toBe(1);
     source.stateLatency = 0;
-    source.imageLatency = 700;
+    source.rootLatency = 700;
     await push("west", 3);
     await clock.advance(1000);
     await ask();
     await clock.advance(601);
-    expect(secondary.status().transferError).toBe("the image was not transferred within 600 ms");
+    expect(secondary.status().transferError).toBe("the root was not transferred within 600 ms");
     expect(events.slice(1)).toMatchObject([
       { event: "transfer-failed", retryIn: 1000 },
       { event: "transfer-failed", retryIn: 2000 },
@@ -102,13 +102,13 @@ describe("what fails", () => {
   });
 
   it("to be in time does not replace what is newer", async () => {
-    const { clock, source, secondary, push, ask, done } = await openFresh({ imageTimeout: 4000 });
+    const { clock, source, secondary, push, ask, done } = await openFresh({ partTimeout: 4000 });
     await push("west", 3);
     clock.stall(limit + 1);
-    source.imageLatency = 3000;
+    source.rootLatency = 3000;
     const late = done(secondary.freshen(clock.now())!);
     await clock.advance(2000);
-    source.imageLatency = 0;
+    source.rootLatency = 0;
     await push("west", 4);
     expect((await ask()).addresses).toHaveLength(4);
     await clock.advance(1500);

@@ -3,7 +3,11 @@ import { Secondary } from "../../src/transfer/secondary.ts";
 import { realStages } from "../gateway/real-stages.ts";
 
 const secondary = new Secondary({
-  source: { state: () => new Promise(() => {}), image: () => new Promise(() => {}) },
+  source: {
+    state: () => new Promise(() => {}),
+    root: () => new Promise(() => {}),
+    segment: () => new Promise(() => {}),
+  },
   stages: realStages(),
   policy: { stateTimeout: 20, firstWait: 50 },
 });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import { HttpTransferSource } from "../../src/transfer/http-source.ts";
+import { partChange } from "../../src/transfer/parts/part-change.ts";
+import { writeRootNews } from "../../src/transfer/parts/root-news.ts";
+import type { NamedBytes } from "../../src/transfer/transfer-state.ts";
+import { hashBlob } from "../../src/zone/segment/hash.ts";
 
 const HASH = "00112233445566778899aabbccddeeff";
 const cluster = {
@@ -17,7 +22,7 @@ const status = { ready: true, imageHash: HASH, imageBytes: 4, services: 1, clust
 /** A source whose primary answers every request alike. */
 function sourceOf(
   answer: () => Response | Promise<Response>,
-  more: { token?: string; imageBytes?: number; allocate?: (octets: number) => ArrayBuffer } = {},
+  more: { token?: string; partBytes?: number; scope?: Visibility } = {},
 ) {
   const asked: { url: string; request: RequestInit }[] = [];
   const source = new HttpTransferSource({
@@ -87,7 +92,7 @@ describe("a state", () => {
     expect(await source.state(0)).toEqual({ at: 500_000, status });
   });
 
-  it("of a primary that is not ready names no image", async () => {
+  it("of a primary that is not ready names no root", async () => {
     const { imageHash: _, ...rest } = { ...status, ready: false };
     const { source } = sourceOf(() => Response.json({ at: 500_000, status: rest }));
     expect((await source.state(0)).status).toMatchObject({ ready: false, imageHash: undefined });
@@ -143,9 +148,18 @@ describe("a state", () => {
   });
 });
 
-describe("an image", () => {
-  const octets = Uint8Array.of(1, 2, 3, 4, 5);
-  const sent = (length: number | undefined, body: Uint8Array<ArrayBuffer> | ReadableStream = octets) =>
+/** The bytes of a part; segments that came with a root have the hash of their bytes. */
+async function bytesOf(source: HttpTransferSource, kind: "root" | "segment", since?: NamedBytes) {
+  if (kind === "segment") return (await source.segment(HASH, since))!;
+  const { bytes, segments } = (await source.root(HASH, since))!;
+  for (const segment of segments) expect(segment.hash).toBe(hashBlob(segment.bytes));
+  expect(segments).toHaveLength(since === undefined ? 0 : 1);
+  return bytes;
+}
+
+describe.each(["root", "segment"] as const)("a %s", (kind) => {
+  const bytes = Uint8Array.of(1, 2, 3, 4, 5);
+  const sent = (length: number | undefined, body: Uint8Array<ArrayBuffer> | ReadableStream = bytes) =>
     new Response(body, length === undefined ? {} : { headers: { "content-length": String(length) } });
   const chunked = (...chunks: Uint8Array[]) =>
     new ReadableStream({
@@ -157,90 +171,73 @@ describe("an image", () => {
 
   it.each([
     ["with its length", () => sent(5)],
-    ["without one", () => sent(undefined, chunked(octets.slice(0, 2), octets.slice(2)))],
+    ["without one", () => sent(undefined, chunked(bytes.slice(0, 2), bytes.slice(2)))],
     [
       "with the length of something encoded",
-      () => new Response(octets, { headers: { "content-length": "3", "content-encoding": "gzip" } }),
+      () => new Response(bytes, { headers: { "content-length": "3", "content-encoding": "gzip" } }),
     ],
   ])("is one buffer of its own: %s", async (_, answer) => {
     const { source, asked } = sourceOf(answer);
-    const image = (await source.image(HASH))!;
-    expect(image).toEqual(octets);
-    expect([image.byteOffset, image.buffer.byteLength]).toEqual([0, 5]);
-    expect(asked[0]!.url).toBe(`https://doh.example.org:8443/behind/api/v1/transfer/images/${HASH}`);
+    const part = await bytesOf(source, kind);
+    expect(part).toEqual(bytes);
+    expect([part.byteOffset, part.buffer.byteLength]).toEqual([0, 5]);
+    expect(asked[0]!.url).toBe(`https://doh.example.org:8443/behind/api/v1/transfer/${kind}s/${HASH}`);
+  });
+
+  it("is asked for in its scope, with the hash of the part that the secondary has", async () => {
+    const { source, asked } = sourceOf(() => sent(5), { scope: { clusters: ["west"] } });
+    await source[kind](HASH, { hash: "ab".repeat(16), bytes });
+    expect(new URL(asked[0]!.url).search).toBe(
+      `?since=${"ab".repeat(16)}&scope=${encodeURIComponent('{"clusters":["west"]}')}`,
+    );
+  });
+
+  const before = { hash: "ab".repeat(16), bytes: Uint8Array.from({ length: 40 }, (_, index) => index) };
+  const changeOf = (one: Uint8Array, other: Uint8Array) => {
+    const own = partChange(one, other);
+    return kind === "root" ? writeRootNews({ change: own, segments: [bytes] }) : own;
+  };
+  const change = (since: string, body: Uint8Array<ArrayBuffer>) => () =>
+    new Response(body, { headers: { "clusterset-since": since } });
+
+  it("is made of the change that the primary sends", async () => {
+    const after = before.bytes.slice();
+    after[20] = 99;
+    const { source } = sourceOf(change(before.hash, changeOf(before.bytes, after)));
+    expect(await bytesOf(source, kind, before)).toEqual(after);
   });
 
   it.each([
-    ["by its length, unread", () => sent(6), /the image may have 4 octets and has 6 octets/],
+    ["of a part that the secondary does not have", change("cd".repeat(16), bytes), before],
+    ["that nobody asked for", change("cd".repeat(16), bytes), undefined],
+    ["that does not fit", change(before.hash, bytes), before],
+  ])("is not made of a change %s", async (_, answer, since) => {
+    await expect(sourceOf(answer).source[kind](HASH, since)).rejects.toThrow(/change|the part may have/);
+  });
+
+  it.each([
+    ["by its length, unread", () => sent(6), new RegExp(`the ${kind} may have 4 octets and has 6 octets`)],
     [
       "by what comes",
-      () => sent(undefined, chunked(octets.slice(0, 3), octets.slice(3))),
+      () => sent(undefined, chunked(bytes.slice(0, 3), bytes.slice(3))),
       /may have 4 octets and has more/,
     ],
   ])("beyond the limit is refused: %s", async (_, answer, message) => {
-    await expect(sourceOf(answer, { imageBytes: 4 }).source.image(HASH)).rejects.toThrow(message);
+    await expect(sourceOf(answer, { partBytes: 4 }).source[kind](HASH)).rejects.toThrow(message);
   });
 
   it("that is cut off is an error", async () => {
-    await expect(sourceOf(() => sent(9)).source.image(HASH)).rejects.toThrow(/ended after 5 of 9 octets/);
-  });
-
-  describe("into memory that the host gives", () => {
-    // More than is read at a time, several times over and a bit.
-    const large = Uint8Array.from({ length: 2_500_003 }, (_, index) => (index * 31) >> 3);
-    const allocate = () => new ArrayBuffer(3_000_000);
-    const read = (answer: () => Response) =>
-      sourceOf(answer, { imageBytes: 3_000_000, allocate }).source.image(HASH);
-
-    /** A body that arrives while it is read, as one from a network does. */
-    const arriving = (body: Uint8Array) => {
-      let at = 0;
-      return new ReadableStream({
-        type: "bytes",
-        pull(controller) {
-          const view = controller.byobRequest!.view as Uint8Array;
-          const part = body.subarray(at, at + Math.min(view.length, 65_536));
-          at += part.length;
-          view.set(part);
-          if (part.length === 0) controller.close();
-          controller.byobRequest!.respond(part.length);
-        },
-      });
-    };
-
-    it("is read in parts, and lies at its start", async () => {
-      for (const body of [large, arriving(large)]) {
-        const image = (await read(() => sent(large.length, body)))!;
-        // Octet by octet, which toEqual takes seconds for.
-        expect(Buffer.compare(image, large)).toBe(0);
-        expect([image.byteOffset, image.buffer.byteLength]).toEqual([0, 3_000_000]);
-      }
-    });
-
-    it.each([
-      ["cut off", () => sent(2_500_004, arriving(large)), /the image ended after 2500003 of 2500004 octets/],
-      ["cut off at once", () => sent(9, new Uint8Array(0)), /the image ended after 0 of 9 octets/],
-      ["longer than it says", () => sent(2_500_002, large), /goes on after the 2500002 octets/],
-      ["beyond the limit", () => sent(3_000_001, large), /may have 3000000 octets and has 3000001/],
-    ])("%s it is an error", async (_, answer, message) => {
-      await expect(read(answer)).rejects.toThrow(message);
-    });
-
-    it("cannot be what comes without a length", async () => {
-      const image = (await read(() => sent(undefined, chunked(octets))))!;
-      expect(image).toEqual(octets);
-      expect(image.buffer.byteLength).toBe(5);
-    });
+    await expect(sourceOf(() => sent(9)).source[kind](HASH)).rejects.toThrow(/ended after 5 of 9 octets/);
   });
 
   it("that is replaced is undefined; any other 404 is an error", async () => {
-    const gone = { code: "UNKNOWN_IMAGE", message: "gone" };
-    expect(await sourceOf(() => Response.json(gone, { status: 404 })).source.image(HASH)).toBeUndefined();
+    const gone = { code: `UNKNOWN_${kind.toUpperCase()}`, message: "gone" };
+    expect(await sourceOf(() => Response.json(gone, { status: 404 })).source[kind](HASH)).toBeUndefined();
     for (const answer of [
       new Response("not here", { status: 404 }),
       Response.json({ code: "NOT_FOUND" }, { status: 404 }),
     ])
-      await expect(sourceOf(() => answer).source.image(HASH)).rejects.toThrow(/answered 404/);
+      await expect(sourceOf(() => answer).source[kind](HASH)).rejects.toThrow(/answered 404/);
   });
 });
 

@@ -34,7 +34,7 @@ describe("leases", () => {
     expect(addresses).toEqual(["10.0.0.0"]);
   });
 
-  it("while the primary is unreachable the last image answers with TTL 0 and says that it is stale", async () => {
+  it("while the primary is unreachable the last generation answers with TTL 0 and says that it is stale", async () => {
     const { clock, source, push, ask } = await openPair();
     await push("west", 2, 10);
     await ask();
@@ -82,7 +82,7 @@ describe("a primary that is not ready", () => {
     await push("west", 2);
     source.changeState = (state) => ({ ...state, status: { ...state.status, imageHash: undefined } });
     expect(await ask()).toMatchObject({ rcode: "SERVFAIL" });
-    expect(secondary.status().transferError).toBe("the primary is ready, but names no image");
+    expect(secondary.status().transferError).toBe("the primary is ready, but names no root");
   });
 });
 

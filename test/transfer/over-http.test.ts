@@ -36,12 +36,12 @@ it("a secondary answers what a Node gateway serves, through its changes and its 
     stages: realStages(),
     clock: { ...waitingClock, now },
     // A busy machine is no failure.
-    policy: { stateTimeout: 30_000, imageTimeout: 30_000, wait: 30_000, firstWait: 30_000, retry: 1 },
+    policy: { stateTimeout: 30_000, partTimeout: 30_000, wait: 30_000, firstWait: 30_000, retry: 1 },
     onEvent: (event) => events.push(event),
   });
   const ask = async () => {
     await secondary.freshen(now());
-    const { bytes } = secondary.answer(encodeQuery(WEB, "A"), undefined, now())!;
+    const { bytes } = (await secondary.answer(encodeQuery(WEB, "A"), undefined, now()))!;
     const { rcode, answer } = decode(bytes);
     return { rcode, records: answer.length, errors: extendedErrors(bytes) };
   };
@@ -65,7 +65,7 @@ it("a secondary answers what a Node gateway serves, through its changes and its 
   ]);
 });
 
-it("a Node gateway hands images to nobody unless configured, and to no push token", async () => {
+it("a Node gateway hands generations to nobody unless configured, and to no push token", async () => {
   const closed = await gateways.start(gateways.folder(), { tls: false, push: { credentials } });
   expect((await send(closed, "/api/v1/transfer/state", { token: "west-token" })).status).toBe(404);
   const open = await gateways.start(gateways.folder(), {

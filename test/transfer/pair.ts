@@ -2,54 +2,61 @@ import { decode } from "dns-packet";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { Primary } from "../../src/transfer/primary.ts";
+import { Primary, type ScopeTransfer, type SentPart } from "../../src/transfer/primary.ts";
 import type { RefreshPolicy } from "../../src/transfer/refresh-policy.ts";
 import { Secondary, type SecondaryOptions } from "../../src/transfer/secondary.ts";
 import type { TransferEvent } from "../../src/transfer/transfer-events.ts";
-import type { OpenTransferSource, TransferState } from "../../src/transfer/transfer-state.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
+import type {
+  NamedBytes,
+  PartKind,
+  TransferSource,
+  TransferState,
+} from "../../src/transfer/transfer-state.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
 import { FakeClock, settle } from "../gateway/fake-clock.ts";
-import { realStages } from "../gateway/real-stages.ts";
+import { realStages, served } from "../gateway/real-stages.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { extendedErrors } from "../resolve/extended-errors.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
+import type { Forged } from "./forged.ts";
 
 export const WEB = "web.shop.svc.clusterset.local";
 
+type ChangePart = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | "gone";
+
 /** A primary's answers to transfers, with latency and faults in the test's hands. */
-export class FakeSource implements OpenTransferSource {
+export class FakeSource implements TransferSource {
   /** The `maximumAge` of each state that was asked for. */
   readonly states: number[] = [];
-  /** The hash of each image that was asked for. */
-  readonly images: string[] = [];
-  /** The hash of each image that was opened. */
-  readonly opened: string[] = [];
+  /** The hash of each root, and of each segment, that was asked for. */
+  readonly roots: string[] = [];
+  readonly segments: string[] = [];
+  /** The hashes of parts that the secondary had when it asked. */
+  readonly since: (string | undefined)[] = [];
   readonly dropped: string[] = [];
   /** Requests that were called off. */
   givenUp = 0;
   /** Milliseconds until an answer comes. */
   stateLatency = 0;
-  imageLatency = 0;
+  rootLatency = 0;
+  segmentLatency = 0;
   /** What is thrown instead of answering. */
   failure: Error | undefined;
-  imageFailure: Error | undefined;
-  /** What becomes of states and of images on their way; `gone` is an image that is served no more. */
+  rootFailure: Error | undefined;
+  /** What becomes of states, roots and segments on their way; `gone` is a part that is served no more. */
   changeState: (state: TransferState) => TransferState = (state) => state;
-  changeImage: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | "gone" = (bytes) => bytes;
-  /** What becomes of the body of an image that is opened. */
-  changeBody: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | ReadableStream | Error = (
-    bytes,
-  ) => bytes;
+  changeRoot: ChangePart = (bytes) => bytes;
+  changeSegment: ChangePart = (bytes) => bytes;
   /** Whether a state is kept for as long as it may be, as a cache that several secondaries share does. */
   keeps = false;
   #kept: TransferState | undefined;
   /** Requests that never get an answer, as those of a request that was cancelled in a Worker. */
   hangs = false;
-  readonly #primary: Primary;
+  readonly #primary: ScopeTransfer;
   readonly #clock: FakeClock;
 
   constructor(primary: Primary, clock: FakeClock) {
-    this.#primary = primary;
+    this.#primary = primary.of("")!;
     this.#clock = clock;
   }
 
@@ -63,33 +70,33 @@ export class FakeSource implements OpenTransferSource {
     return this.#kept;
   }
 
-  async image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    this.images.push(contentHash);
-    return this.#image(contentHash, signal);
+  /** A generation that somebody else made, served beside the primary's. */
+  forged: Forged | undefined;
+
+  async root(hash: string, since?: NamedBytes, signal?: AbortSignal) {
+    this.roots.push(hash);
+    await this.#pass(this.rootLatency, signal);
+    if (hash === this.forged?.hash) return { bytes: this.forged.document, segments: [] };
+    const bytes = this.#changed(this.#primary.root(hash, ""), since, this.changeRoot);
+    return bytes && { bytes, segments: [] };
   }
 
-  async openImage(contentHash: string, signal?: AbortSignal): Promise<Response | undefined> {
-    this.opened.push(contentHash);
-    const bytes = await this.#image(contentHash, signal);
-    if (bytes === undefined) return undefined;
-    const body = this.changeBody(bytes);
-    if (body instanceof Error) throw body;
-    return new Response(body, { headers: { "content-length": String(bytes.length) } });
+  async segment(hash: string, since?: NamedBytes, signal?: AbortSignal) {
+    this.segments.push(hash);
+    await this.#pass(this.segmentLatency, signal);
+    if (hash === this.forged?.segment?.hash) return this.forged.segment.bytes;
+    return this.#changed(this.#primary.segment(hash, ""), since, this.changeSegment);
   }
 
-  drop(contentHash: string): void {
-    this.dropped.push(contentHash);
+  drop(kind: PartKind, hash: string): void {
+    this.dropped.push(`${kind} ${hash}`);
   }
 
-  async #image(
-    contentHash: string,
-    signal: AbortSignal | undefined,
-  ): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    await this.#pass(this.imageLatency, signal);
-    const failure = this.failure ?? this.imageFailure;
+  #changed(part: SentPart | undefined, since: NamedBytes | undefined, change: ChangePart) {
+    this.since.push(since?.hash);
+    const failure = this.failure ?? this.rootFailure;
     if (failure !== undefined) throw failure;
-    const bytes = this.#primary.image(contentHash);
-    const changed = bytes && this.changeImage(bytes.slice());
+    const changed = part && change(part.bytes.slice());
     return changed === "gone" ? undefined : changed;
   }
 
@@ -125,10 +132,11 @@ export async function openPair(
   const clock = new FakeClock();
   const gateway = await Gateway.open({
     store: createMemoryStore(),
-    // The serial is not part of what an image is known by: content that comes back may have the one of before.
+    // The serial is not part of what a root is known by: content that comes back may have the one of before.
     stages: {
       ...realStages(),
-      compile: (clusterset, _, history) => compileZoneImage(clusterset, { serial: 1, ttl: 30 }, history),
+      compile: (clusterset, _, history) =>
+        served(compileGeneration(clusterset, { serial: 1, ttl: 30 }, history)),
     },
     clock,
     scopes,
@@ -165,7 +173,8 @@ export async function openPair(
   const ask = async (name = WEB, type = "A", of = secondary): Promise<Seen> => {
     const fresh = of.freshen(clock.now());
     if (fresh !== undefined) await done(fresh);
-    return see(of.answer(encodeQuery(name, type), undefined, clock.now())!);
+    const answer = of.answer(encodeQuery(name, type), undefined, clock.now());
+    return see((answer instanceof Promise ? await done(answer) : answer)!);
   };
   /** Has a cluster serve `shop/web` with that many addresses. */
   const push = (clusterId: string, endpoints: number, leaseSeconds = 60) =>
@@ -174,13 +183,13 @@ export async function openPair(
   return { clock, gateway, primary, source, secondary, events, open, done, ask, push };
 }
 
-/** A pair whose secondary has just taken over an image, and did not ask since. */
+/** A pair whose secondary has just taken over a generation, and did not ask since. */
 export async function openFresh(policy: Partial<RefreshPolicy> = {}) {
   const pair = await openPair(policy);
   await pair.push("west", 2);
   await pair.ask();
   pair.source.states.length = 0;
-  pair.source.images.length = 0;
+  pair.source.roots.length = 0;
   return pair;
 }
 

@@ -36,11 +36,11 @@ describe("by the age of what is answered from", () => {
     await push("west", 3);
     expect((await ask()).addresses).toHaveLength(2);
     clock.stall(refresh);
-    source.stateLatency = source.imageLatency = 50;
+    source.stateLatency = source.rootLatency = 50;
     expect((await ask()).addresses).toHaveLength(2);
     await clock.advance(100);
     expect((await ask()).addresses).toHaveLength(3);
-    expect(source.images).toHaveLength(1);
+    expect(source.roots).toHaveLength(1);
   });
 
   it("a state is younger than what is here when several share it, and never older than refresh", async () => {
@@ -61,7 +61,7 @@ describe("by the age of what is answered from", () => {
     ]);
   });
 
-  it("an image that did not change is not transferred again, renewed leases are", async () => {
+  it("a generation that did not change is not transferred again, renewed leases are", async () => {
     const { clock, gateway, source, ask, push } = await openFresh();
     const { generation, expiresAt } = await push("west", 2, 10);
     clock.stall(5000);
@@ -69,7 +69,7 @@ describe("by the age of what is answered from", () => {
     await gateway.renew("west", generation, 60);
     clock.stall(5000);
     expect((await ask()).ttl).toBe(30);
-    expect(source.images).toEqual([]);
+    expect(source.roots).toEqual([]);
   });
 });
 
@@ -87,12 +87,12 @@ describe("one secondary asks once", () => {
     const { clock, source, secondary, push, done } = await openFresh();
     await push("west", 3);
     source.stateLatency = 40;
-    source.imageLatency = 40;
+    source.rootLatency = 40;
     clock.stall(limit + 1);
     const started = clock.now();
     const waiting = Array.from({ length: 100 }, () => secondary.freshen(clock.now())!);
     await done(Promise.all(waiting));
-    expect(source).toMatchObject({ states: [refresh], images: [secondary.status().imageHash] });
+    expect(source).toMatchObject({ states: [refresh], roots: [secondary.status().imageHash] });
     expect(clock.now() - started).toBeLessThanOrEqual(80 + 80);
   });
 

@@ -2,6 +2,8 @@ import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../src/access/authority.ts";
 import { createTransferRoutes, type TransferDependencies } from "../../src/http/transfer-routes.ts";
+import { changePart } from "../../src/transfer/parts/part-change.ts";
+import { readRootNews } from "../../src/transfer/parts/root-news.ts";
 import { sha256 } from "../http/push/push-api.ts";
 import { openPair } from "./pair.ts";
 
@@ -19,15 +21,19 @@ async function openRoutes(more: Partial<TransferDependencies> = {}) {
 const code = async (response: Response) => ((await response.json()) as { code: string }).code;
 
 describe("GET /state", () => {
-  it("is the image's hash, its clusters with their leases, and the time", async () => {
+  it("is the root's hash, the serial, clusters with their leases, and the time", async () => {
     const { clock, gateway, send, hash } = await openRoutes();
     const response = await send("/state");
     expect(response.headers.get("cache-control")).toBe("no-store");
     const { conflicts, findings, ...status } = gateway.status();
-    expect(await response.json()).toEqual({ at: clock.now(), status: { ...status, imageHash: hash } });
+    expect(await response.json()).toEqual({
+      at: clock.now(),
+      serial: gateway.current(clock.now())!.image.serial,
+      status: { ...status, imageHash: hash },
+    });
   });
 
-  it("has an entity tag that changes with the image and with each lease, and with nothing else", async () => {
+  it("has an entity tag that changes with the root and with each lease, and with nothing else", async () => {
     const { clock, gateway, push, send } = await openRoutes();
     const tag = async () => (await send("/state")).headers.get("etag")!;
     const first = await tag();
@@ -51,20 +57,32 @@ describe("GET /state", () => {
   });
 });
 
-describe("GET /images/{contentHash}", () => {
-  it("is the image's octets, which never change", async () => {
-    const { gateway, clock, send, hash } = await openRoutes();
-    const response = await send(`/images/${hash}`);
-    const { bytes } = gateway.current(clock.now())!.image;
+/** The hash of a segment of names. */
+const segmentOf = (gateway: Awaited<ReturnType<typeof openRoutes>>["gateway"], now: number) =>
+  [...gateway.current(now)!.image.segments()].find(({ nodes }) => nodes > 0)!;
+
+describe.each(["root", "segment"] as const)("GET /%ss/{hash}", (kind) => {
+  async function openPart() {
+    const opened = await openRoutes();
+    const { gateway, clock, hash } = opened;
+    const segment = segmentOf(gateway, clock.now());
+    const part = kind === "root" ? hash : segment.hash;
+    return { ...opened, segment, path: `/${kind}s/${part}`, part };
+  }
+
+  it("is bytes that never change", async () => {
+    const { send, path, part, segment } = await openPart();
+    const response = await send(path);
+    const bytes = new Uint8Array(await response.arrayBuffer());
     expect(Object.fromEntries(response.headers)).toMatchObject({
       "content-type": "application/octet-stream",
       "content-length": String(bytes.length),
       "cache-control": "public, max-age=31536000, immutable",
-      etag: `"${hash}"`,
+      etag: `"${part}"`,
     });
-    expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytes);
-    expect((await send(`/images/${hash}`, { "if-none-match": `"${hash}"` })).status).toBe(304);
-    const head = await send(`/images/${hash}`, {}, "HEAD");
+    if (kind === "segment") expect(bytes).toEqual(segment.bytes);
+    expect((await send(path, { "if-none-match": `"${part}"` })).status).toBe(304);
+    const head = await send(path, {}, "HEAD");
     expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([
       200,
       String(bytes.length),
@@ -73,32 +91,52 @@ describe("GET /images/{contentHash}", () => {
   });
 
   it.each(["0".repeat(32), "ffff", "..%2f", "__proto__"])("another one is not there: %s", async (other) => {
-    const { send } = await openRoutes();
-    const response = await send(`/images/${other}`);
+    const { send } = await openPart();
+    const response = await send(`/${kind}s/${other}`);
     expect([response.status, response.headers.get("cache-control"), await code(response)]).toEqual([
       404,
       "no-store",
-      "UNKNOWN_IMAGE",
+      kind === "root" ? "UNKNOWN_ROOT" : "UNKNOWN_SEGMENT",
     ]);
   });
 
   it("one that a state named is there for a while after it was replaced", async () => {
-    const { clock, push, send, hash } = await openRoutes();
+    const { clock, push, send, path } = await openPart();
     await send("/state");
     await push("west", 3);
     await send("/state");
-    expect((await send(`/images/${hash}`)).status).toBe(200);
+    expect((await send(path)).status).toBe(200);
     clock.stall(10_000);
-    expect((await send(`/images/${hash}`)).status).toBe(404);
+    expect((await send(path)).status).toBe(404);
+  });
+
+  it("is a change of the one that the client has, where that is known", async () => {
+    const { gateway, clock, push, send, path, part } = await openPart();
+    await send("/state");
+    const before = new Uint8Array(await (await send(path)).arrayBuffer());
+    await push("west", 3);
+    await send("/state");
+    const next = kind === "root" ? gateway.status().imageHash! : segmentOf(gateway, clock.now()).hash;
+    const whole = new Uint8Array(await (await send(`/${kind}s/${next}`)).arrayBuffer());
+    const response = await send(`/${kind}s/${next}?since=${part}`);
+    expect(response.headers.get("etag")).toBe(`"${next}-${part}"`);
+    expect(response.headers.get("clusterset-since")).toBe(part);
+    const change = new Uint8Array(await response.arrayBuffer());
+    const own = kind === "root" ? readRootNews(change).change : change;
+    expect(changePart(before, own, 1 << 20)).toEqual(whole);
+    const unknown = await send(`/${kind}s/${next}?since=${"0".repeat(32)}`);
+    expect(unknown.headers.get("clusterset-since")).toBeNull();
+    expect(new Uint8Array(await unknown.arrayBuffer())).toEqual(whole);
   });
 });
 
 describe("what is not there", () => {
   it.each([
     ["POST", "/state", 405, "METHOD_NOT_ALLOWED"],
-    ["PUT", `/images/${"0".repeat(32)}`, 405, "METHOD_NOT_ALLOWED"],
+    ["PUT", `/roots/${"0".repeat(32)}`, 405, "METHOD_NOT_ALLOWED"],
+    ["POST", `/segments/${"0".repeat(32)}`, 405, "METHOD_NOT_ALLOWED"],
     ["DELETE", "/state", 405, "METHOD_NOT_ALLOWED"],
-    ["GET", "/images", 404, "NOT_FOUND"],
+    ["GET", "/segments", 404, "NOT_FOUND"],
     ["GET", "/state/more", 404, "NOT_FOUND"],
   ])("%s %s is %d %s", async (method, path, status, expected) => {
     const { send } = await openRoutes();
@@ -120,7 +158,7 @@ describe("with credentials", () => {
     ["the hash for the token", { authorization: `Bearer ${sha256("right")}` }, 401, "UNKNOWN_TOKEN"],
   ])("%s gets nothing from any path", async (_, headers, status, expected) => {
     const { send, hash } = await openRoutes({ authority });
-    for (const path of ["/state", `/images/${hash}`, "/images/0", "/elsewhere"])
+    for (const path of ["/state", `/roots/${hash}`, "/segments/0", "/elsewhere"])
       for (const method of ["GET", "POST"]) {
         const response = await send(path, headers, method);
         expect([response.status, response.headers.get("www-authenticate")?.slice(0, 6)]).toEqual([
@@ -135,8 +173,8 @@ describe("with credentials", () => {
     const { send, hash } = await openRoutes({ authority });
     const headers = { authorization: "Bearer right" };
     expect((await send("/state", headers)).status).toBe(200);
-    const image = await send(`/images/${hash}`, headers);
-    expect(image.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
+    const root = await send(`/roots/${hash}`, headers);
+    expect(root.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
   });
 });
 

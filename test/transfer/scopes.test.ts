@@ -4,6 +4,7 @@ import { createTransferRoutes } from "../../src/http/transfer-routes.ts";
 import { EVERYTHING, type Visibility, visibilityKey } from "../../src/merge/visibility/visibility.ts";
 import { HttpTransferSource } from "../../src/transfer/http-source.ts";
 import { Primary } from "../../src/transfer/primary.ts";
+import type { Generation } from "../../src/zone/generation/generation.ts";
 import { encodeQuery } from "../resolve/ask.ts";
 import { openPair, WEB } from "./pair.ts";
 
@@ -79,33 +80,60 @@ describe("GET /state?scope=", () => {
   });
 });
 
-describe("images", () => {
-  it("are given by their hash, whatever their scope, and for a while after they were replaced", async () => {
+describe("segments", () => {
+  const partsOf = ({ image: generation }: { readonly image: Generation }) => [
+    ...[...generation.segments(), ...generation.reverseSegments()].map(({ hash }) => hash),
+    ...[generation.frame.hash, generation.stems.hash, generation.names.hash, generation.reverse.hash],
+  ];
+
+  it("of other scopes are not there, by whatever hash, and equal ones are shared", async () => {
+    const { app, clock, gateway, push } = await openScopes();
+    await push("west", 2);
+    await push("east", 3);
+    const scope = encodeURIComponent(visibilityKey(WEST));
+    const get = async (path: string) => (await app.request(`/api/v1/transfer/${path}`)).status;
+    await get("state");
+    await get(`state?scope=${scope}`);
+    const all = gateway.current(clock.now())!;
+    const own = gateway.within(WEST).current(clock.now())!;
+    const ownParts = new Set(partsOf(own));
+    const hidden = partsOf(all).filter((hash) => !ownParts.has(hash));
+    expect(hidden.length).toBeGreaterThan(2);
+    expect(partsOf(all).some((hash) => ownParts.has(hash))).toBe(true);
+    for (const hash of partsOf(all)) {
+      expect(await get(`segments/${hash}`)).toBe(200);
+      expect(await get(`segments/${hash}?scope=${scope}`)).toBe(ownParts.has(hash) ? 200 : 404);
+    }
+    for (const kind of ["roots", "segments"]) {
+      const root = all.image.contentHash;
+      expect(await get(`${kind}/${root}?scope=${scope}`)).toBe(404);
+    }
+    expect(await get(`roots/${own.image.contentHash}?scope=${scope}`)).toBe(200);
+    expect(await get(`roots/${own.image.contentHash}`)).toBe(404);
+  });
+
+  it("are there for a while after they were replaced", async () => {
     const { clock, gateway, push } = await openScopes();
     await push("west", 2);
     await push("east", 3);
     const primary = new Primary(gateway, () => clock.now());
-    const hash = primary.stateWithin(visibilityKey(WEST))!.status.imageHash!;
-    expect(primary.image(hash)).toBe(gateway.within(WEST).current(clock.now())!.image.bytes);
-    expect(primary.image(gateway.status().imageHash!)).toBe(gateway.current(clock.now())!.image.bytes);
+    const west = primary.of(visibilityKey(WEST))!;
+    const hash = west.state().status.imageHash!;
+    const parts = partsOf(gateway.within(WEST).current(clock.now())!);
     await push("west", 4);
-    expect(primary.image(hash)).toBeDefined();
+    expect(west.root(hash, "")).toBeDefined();
+    for (const part of parts) expect(west.segment(part, "")).toBeDefined();
     clock.stall(10_000);
-    expect(primary.image(hash)).toBeUndefined();
+    expect(west.root(hash, "")).toBeUndefined();
+    expect(parts.every((part) => west.segment(part, "") !== undefined)).toBe(false);
   });
 
-  it("that are some scope's newest push none out that was replaced", async () => {
-    const { clock, gateway, push } = await openScopes();
+  it("of a scope that the primary does not have are 404", async () => {
+    const { app, gateway, push } = await openScopes();
     await push("west", 2);
-    await push("east", 3);
-    const bytes = gateway.status().imageBytes;
-    const primary = new Primary(gateway, () => clock.now(), bytes);
-    const before = primary.stateWithin(visibilityKey(WEST))!.status.imageHash!;
-    await push("west", 4);
-    primary.state();
-    primary.stateWithin(visibilityKey(WEST));
-    primary.state();
-    expect(primary.image(before)).toBeDefined();
+    const scope = encodeURIComponent(visibilityKey({ clusters: ["east"] }));
+    const response = await app.request(`/api/v1/transfer/roots/${gateway.status().imageHash}?scope=${scope}`);
+    expect([response.status, await response.json()]).toMatchObject([404, { code: "UNKNOWN_SCOPE" }]);
   });
 });
 
@@ -130,7 +158,7 @@ describe("a secondary of a scope", () => {
     expect(asked).toContain(`state?scope=${encodeURIComponent(visibilityKey(WEST))}`);
   });
 
-  it("with a view has no other cluster's, before its first image too", async () => {
+  it("with a view has no other cluster's, before its first generation too", async () => {
     const { secondaryOf } = await openScopes();
     const secondary = secondaryOf(AS_WEST);
     expect(["east", "west"].map((id) => secondary.hasCluster(id))).toEqual([false, true]);
@@ -140,7 +168,9 @@ describe("a secondary of a scope", () => {
     const { clock, push, freshOf, events } = await openScopes();
     await push("west", 2);
     const secondary = await freshOf({ clusters: ["east"] });
-    expect(secondary.answer(encodeQuery(WEB, "A"), undefined, clock.now())?.outcome).toBe("servfail");
+    expect(await secondary.answer(encodeQuery(WEB, "A"), undefined, clock.now())).toMatchObject({
+      outcome: "servfail",
+    });
     expect(secondary.status().transferError).toMatch(/404: the primary does not have this scope/);
     expect(events.at(-1)).toMatchObject({ event: "transfer-failed" });
   });
@@ -148,7 +178,7 @@ describe("a secondary of a scope", () => {
   it("takes nothing from a primary that knows no scopes", async () => {
     const { clock, gateway, push } = await openPair();
     await push("west", 2);
-    const everything = new Primary(gateway, () => clock.now()).state();
+    const everything = new Primary(gateway, () => clock.now()).of("")!.state();
     const source = new HttpTransferSource({
       gateway: "https://primary.invalid",
       scope: WEST,

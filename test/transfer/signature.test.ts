@@ -53,7 +53,8 @@ async function pair(signing: string | undefined, verifying: readonly string[] | 
   const secondary = new Secondary({
     source: {
       state: (age, signal) => counted(source.state(age, signal)),
-      image: (contentHash, signal) => counted(source.image(contentHash, signal)),
+      root: (hash, since, signal) => counted(source.root(hash, since, signal)),
+      segment: (hash, since, signal) => counted(source.segment(hash, since, signal)),
     },
     stages: realStages(),
     clock,
@@ -69,7 +70,7 @@ async function pair(signing: string | undefined, verifying: readonly string[] | 
       await settle();
     } while (underWay > 0);
     await Promise.race([fresh, settle()]);
-    const { bytes } = secondary.answer(encodeQuery(WEB, "A"), undefined, clock.now())!;
+    const { bytes } = (await secondary.answer(encodeQuery(WEB, "A"), undefined, clock.now()))!;
     const { rcode, answer } = decode(bytes);
     return { rcode, records: answer.length, errors: extendedErrors(bytes) };
   };
@@ -80,7 +81,7 @@ const good = (records: number) => ({ rcode: "NOERROR", records, errors: [] });
 const NOTHING = { rcode: "SERVFAIL", records: 0, errors: [14] };
 
 describe("with a shared key", () => {
-  test("states and images of the primary are taken over", async () => {
+  test("states and generations of the primary are taken over", async () => {
     const { push, ask } = await pair(KEY, [KEY]);
     await push(2);
     expect(await ask()).toEqual(good(2));
@@ -119,7 +120,7 @@ describe("with a shared key", () => {
 /** What somebody on the network's path does to a response. */
 const attacks: {
   title: string;
-  only: "state" | "images";
+  only: "state" | "roots";
   change: (response: Response) => Promise<Response>;
 }[] = [
   {
@@ -147,8 +148,8 @@ const attacks: {
     },
   },
   {
-    title: "an image with another address",
-    only: "images",
+    title: "a root with another byte",
+    only: "roots",
     change: async (response) => {
       const bytes = new Uint8Array(await response.arrayBuffer());
       bytes[bytes.length - 1]! ^= 1;
@@ -156,8 +157,8 @@ const attacks: {
     },
   },
   {
-    title: "an image without its signature",
-    only: "images",
+    title: "a root without its signature",
+    only: "roots",
     change: async (response) => {
       response.headers.delete(SIGNATURE_FIELD);
       return response;
@@ -176,7 +177,7 @@ describe.each(attacks)("$title", ({ only, change }) => {
     expect(await ask()).toEqual(good(2));
     expect(secondary.status()).toMatchObject({ ready: true, transferError: expect.stringMatching(/sign/) });
     expect(events.some(({ event }) => event === "transfer-failed")).toBe(true);
-    expect(events.some(({ event }) => event === "image-refused")).toBe(only === "images");
+    expect(events.some(({ event }) => event === "part-rejected")).toBe(only === "roots");
     // Above the limit answers say that they are old.
     expect(await ask(5_000)).toEqual({ ...good(2), errors: [3] });
     network.tamper = async (response) => response;
@@ -184,6 +185,26 @@ describe.each(attacks)("$title", ({ only, change }) => {
     expect(await ask()).toEqual(good(3));
     expect(secondary.status().transferError).toBeUndefined();
   });
+});
+
+test("a segment with another address is rejected: the signed root names its hash", async () => {
+  const { push, ask, network, events, secondary } = await pair(KEY, [KEY]);
+  await push(2);
+  expect(await ask()).toEqual(good(2));
+  network.tamper = async (response, url) => {
+    if (!url.includes("segments")) return response;
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    bytes[bytes.length >> 1]! ^= 1;
+    return new Response(bytes, response);
+  };
+  await push(3);
+  await ask(2_000);
+  expect(await ask()).toEqual(good(2));
+  expect(secondary.status().transferError).toBeDefined();
+  expect(events).toContainEqual(expect.objectContaining({ event: "part-rejected", part: "segment" }));
+  network.tamper = async (response) => response;
+  await ask(20_000);
+  expect(await ask()).toEqual(good(3));
 });
 
 test("a state that was signed for another request is rejected, so none can be replayed", async () => {
@@ -202,13 +223,14 @@ test("a state that was signed for another request is rejected, so none can be re
   expect(secondary.status().transferError).toContain("signature");
 });
 
-test("an image is not taken for another one, whatever the key", async () => {
+test("a root is not taken for another one, nor a change for another one's, whatever the key", async () => {
   const keys = new TransferKeys([KEY]);
   const bytes = new Uint8Array([1, 2, 3]);
-  const signature = await keys.sign({ kind: "image", contentHash: "aa" }, bytes);
-  await keys.verify(signature, { kind: "image", contentHash: "aa" }, bytes);
+  const signature = await keys.sign({ kind: "root", hash: "aa", since: "" }, bytes);
+  await keys.verify(signature, { kind: "root", hash: "aa", since: "" }, bytes);
   const others = [
-    { kind: "image", contentHash: "ab" },
+    { kind: "root", hash: "ab", since: "" },
+    { kind: "root", hash: "aa", since: "ab" },
     { kind: "state", nonce: "aa", scope: "" },
   ] as const;
   for (const other of others)

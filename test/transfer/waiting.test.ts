@@ -11,7 +11,7 @@ describe("one who waits", () => {
   it("waits for the time that is set at the most, then answers and says that it is stale", async () => {
     const { clock, source, ask, events } = await openFresh({ stateTimeout: 10_000 });
     clock.stall(limit + 1);
-    source.imageLatency = source.stateLatency = 3000;
+    source.rootLatency = source.stateLatency = 3000;
     const started = clock.now();
     expect(await ask()).toMatchObject({ rcode: "NOERROR", errors: [3], freshness: 1 });
     expect(clock.now() - started).toBe(wait);
@@ -32,8 +32,8 @@ describe("one who waits", () => {
     expect(source.states).toHaveLength(2);
   });
 
-  it("nor for somebody who was cancelled while the image came", async () => {
-    const { clock, source, secondary, ask, push } = await openFresh({ imageTimeout: 2000 });
+  it("nor for somebody who was cancelled while the root came", async () => {
+    const { clock, source, secondary, ask, push } = await openFresh({ partTimeout: 2000 });
     await push("west", 3);
     clock.stall(limit + 1);
     secondary.freshen(clock.now());
@@ -44,11 +44,11 @@ describe("one who waits", () => {
     expect(source.states).toHaveLength(2);
   });
 
-  it("waits longer for the very first image", async () => {
+  it("waits longer for the very first generation", async () => {
     const { push, open, source, clock, ask } = await openPair({ firstWait: 3000 });
     await push("west", 2);
     source.stateLatency = 900;
-    source.imageLatency = 1500;
+    source.rootLatency = 1500;
     const started = clock.now();
     expect(await ask(undefined, undefined, open())).toMatchObject({ rcode: "NOERROR", errors: [] });
     expect(clock.now() - started).toBe(2400);

@@ -1,4 +1,6 @@
 import fc from "fast-check";
+import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
+import type { Answer } from "../../src/resolve/answer.ts";
 import { settle } from "../gateway/fake-clock.ts";
 import { realStages } from "../gateway/real-stages.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
@@ -67,7 +69,8 @@ export async function openWatched(shares: boolean, seed: number) {
   const look = () => {
     const now = clock.now();
     const served = gateway.current(now);
-    const seen = served === undefined ? "" : `${served.image.contentHash} ${served.leaseExpiry.join()}`;
+    const expiresAt = new Map(gateway.status().clusters.map((one) => [one.clusterId, one.expiresAt]));
+    const seen = served === undefined ? "" : `${served.image.contentHash} ${[...expiresAt].join()}`;
     if (seen === last && history.length > 0) return;
     last = seen;
     if (served === undefined) {
@@ -75,12 +78,12 @@ export async function openWatched(shares: boolean, seed: number) {
       return;
     }
     const { image } = served;
-    const leaseExpiry = served.leaseExpiry.slice();
+    const leases = new LeaseTables((clusterId) => expiresAt.get(clusterId));
     history.push({
       from: now,
       ready: true,
       answer: (query, at) =>
-        stages.resolve(query, { image, leaseExpiry, view: undefined, now: at, stale: false })!.bytes,
+        (stages.resolve(query, { image, leases, view: undefined, now: at, stale: false }) as Answer).bytes,
     });
   };
   const pass = async (steps: number) => {
@@ -108,7 +111,7 @@ export async function openWatched(shares: boolean, seed: number) {
     else if (one.do === "leave") await until(gateway.leave(one.cluster));
     else if (one.do === "network") {
       source.failure = one.fails ? new Error("unreachable") : undefined;
-      source.stateLatency = source.imageLatency = one.latency;
+      source.stateLatency = source.rootLatency = one.latency;
     } else if (one.do === "pass") await pass(one.steps);
   };
   /** What the primary served at some time between. */
@@ -127,7 +130,7 @@ export async function openWatched(shares: boolean, seed: number) {
     await clock.advance(0);
     while (waits) await pass(1);
     const now = clock.now();
-    return { bytes: secondary.answer(query, undefined, now)!.bytes, now, waited: now - asked };
+    return { bytes: (await secondary.answer(query, undefined, now))!.bytes, now, waited: now - asked };
   };
   return { clock, gateway, source, look, between, apply, ask };
 }

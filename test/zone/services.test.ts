@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mergeClusterset } from "../../src/merge/merge.ts";
-import { compileZoneImage } from "../../src/zone/compile.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
 import { listRecords } from "../../src/zone/listing.ts";
 import { listServices, type ServiceSearch } from "../../src/zone/services.ts";
 import { twoClusters } from "../resolve/world.ts";
@@ -9,7 +9,7 @@ import { arbitraryWorld } from "../worlds/arbitrary.ts";
 
 const ALL: ServiceSearch = { words: [], view: undefined, offset: 0, most: 1_000_000 };
 const compile = (...args: Parameters<typeof mergeClusterset>) =>
-  compileZoneImage(mergeClusterset(...args)).image;
+  compileGeneration(mergeClusterset(...args)).generation;
 
 /** `<service>.<namespace>` of every name with records directly below a namespace, from the listing of records. */
 function servicesOf(image: ReturnType<typeof compile>, view: string | undefined) {

@@ -5,7 +5,7 @@ import { ClustersetObject as Gateway } from "../../../src/hosts/workers/worker.t
 import type { ObjectCounts } from "../counts.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 
-const counts: ObjectCounts = { state: 0, images: 0, pushes: 0, rowsWritten: 0, bytes: 0 };
+const counts: ObjectCounts = { state: 0, parts: 0, pushes: 0, rowsWritten: 0, bytes: 0 };
 
 export class ClustersetObject extends Gateway {
   constructor(state: DurableObjectState, environment: Environment) {
@@ -18,7 +18,7 @@ export class ClustersetObject extends Gateway {
     const response = await super.fetch(request);
     if (path.includes("/transfer/")) counts.bytes += await lengthOf(response);
     if (path.endsWith("/transfer/state")) counts.state++;
-    else if (path.includes("/transfer/images/")) counts.images++;
+    else if (/\/transfer\/(roots|segments)\//.test(path)) counts.parts++;
     else counts.pushes++;
     return response;
   }

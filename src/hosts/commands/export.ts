@@ -50,7 +50,7 @@ export async function exportFederation(
     flags.speaksFor,
   );
   const zone = canonicalZone(federation.domain)!;
-  const { image, findings } = compileZones(clusterset, {
+  const { generation, findings } = compileZones(clusterset, {
     federations: [federation],
     ttl: flags.ttl,
     // The serial grows with each export (RFC 1982).
@@ -63,7 +63,7 @@ export async function exportFederation(
     output.err("nothing is exported");
     return 1;
   }
-  const records = [...listRecords(image, { zone })];
+  const records = [...listRecords(generation, { zone })];
   if (flags.format === "zone") {
     for (const record of withNameServers(records, zone, nameServers)) output.out(zoneFileLine(record));
   } else {

@@ -1,8 +1,8 @@
 import { UsageError } from "../../config/values/usage-error.ts";
 import { foldName, formatName, NameError, parseName } from "../../dns/name.ts";
 import type { ClusterFinding, Clusterset } from "../../merge/clusterset.ts";
-import { compileZoneImage } from "../../zone/compile.ts";
-import type { ZoneImage } from "../../zone/image/image.ts";
+import { compileGeneration } from "../../zone/compile.ts";
+import type { Generation } from "../../zone/generation/generation.ts";
 import { type ListedRecord, listRecords } from "../../zone/listing.ts";
 import type { FederationOptions, ZoneOptions } from "../../zone/options.ts";
 
@@ -52,12 +52,12 @@ export function listZones(
   const isListed = (name: string) => !zones.some(isOther) || named.has(name);
 
   const compiled = ofClusterset.length > 0 ? ofClusterset : DEFAULT_ZONES;
-  const { image, findings } = compileZones(clusterset, { zones: compiled, federations });
-  const list = (kind: ListedZone["kind"], zone: string, asker: string | undefined): ListedZone => ({
+  const { generation, findings } = compileZones(clusterset, { zones: compiled, federations });
+  const list = (kind: ListedZone["kind"], zone: string, view: string | undefined): ListedZone => ({
     kind,
     zone,
-    view: asker,
-    records: [...listRecords(image, { zone, view: asker })],
+    view,
+    records: [...listRecords(generation, { zone, view })],
   });
   const clustersetNames = new Set(compiled.flatMap((zone) => canonicalZone(zone) ?? []));
   return {
@@ -65,7 +65,7 @@ export function listZones(
       ...[...clustersetNames].filter(isListed).map((name) => list("clusterset", name, view)),
       ...[...federationNames].filter(isListed).map((name) => list("federation", name, view)),
       ...local
-        .filter(({ clusterId, name }) => isListed(name) && isServed(image, name, clusterId))
+        .filter(({ clusterId, name }) => isListed(name) && isServed(generation, name, clusterId))
         .map(({ clusterId, name }) => list("cluster-local", name, clusterId)),
     ],
     findings,
@@ -73,12 +73,12 @@ export function listZones(
 }
 
 /**
- * `compileZoneImage` with usage errors for zone names.
+ * `compileGeneration` with usage errors for zone names.
  * @throws {UsageError} for zone names that cannot be served
  */
 export function compileZones(clusterset: Clusterset, options: Partial<ZoneOptions>) {
   try {
-    return compileZoneImage(clusterset, options);
+    return compileGeneration(clusterset, options);
   } catch (error) {
     if (error instanceof NameError || error instanceof RangeError) throw new UsageError(error.message);
     throw error;
@@ -96,7 +96,7 @@ export function canonicalZone(text: string | undefined): string | undefined {
 }
 
 // A cluster's zone with a taken name is a finding and exists in no view.
-function isServed(image: ZoneImage, name: string, clusterId: string): boolean {
-  const zone = image.zones.find((one) => one.name === name);
-  return zone?.treeByView?.has(image.viewOf(clusterId)) === true;
+function isServed({ frame }: Generation, name: string, clusterId: string): boolean {
+  const zone = frame.zones.find((one) => one.name === name);
+  return zone?.treeByView?.has(frame.viewOf(clusterId)) === true;
 }

@@ -1,6 +1,14 @@
-import { type Allocate, readBounded } from "../../transfer/bounded-body.ts";
-import { MOST_IMAGE_BYTES } from "../../transfer/http-source.ts";
-import type { OpenTransferSource, TransferSource, TransferState } from "../../transfer/transfer-state.ts";
+import { MOST_PART_BYTES } from "../../transfer/http-source.ts";
+import { readBounded } from "../../transfer/parts/bounded-body.ts";
+import type {
+  NamedBytes,
+  PartKind,
+  TransferredRoot,
+  TransferSource,
+  TransferState,
+} from "../../transfer/transfer-state.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
 
 /** The used part of a location's cache, `caches.default`. */
 export interface LocationCache {
@@ -11,15 +19,13 @@ export interface LocationCache {
 
 /** The parts of a shared source. */
 export interface CachedSourceOptions {
-  readonly source: OpenTransferSource;
+  readonly source: TransferSource;
   readonly cache: LocationCache;
   /** A URL that nothing else uses as a key of the cache; it is never requested. */
   readonly key: string;
-  /** The visibility of the source's states, by `visibilityKey`. Default: everything. All visibilities share images. */
+  /** The scope of the source's states, as `visibilityKey` has it. Default: everything. Roots and segments are shared by all scopes: their hash says all. */
   readonly scope?: string;
-  /** Allocates the memory of images. Default: new memory. */
-  readonly allocate?: Allocate;
-  /** Runs work in the background. */
+  /** Takes work that nobody waits for. */
   readonly background: (work: Promise<unknown>) => void;
   /** Unix milliseconds. */
   readonly clock: () => number;
@@ -32,29 +38,20 @@ interface KeptState {
   readonly askedSince?: number;
 }
 
-/** How long other isolates wait for the one that fetches the state, or an image, in milliseconds. */
-const STATE_PATIENCE = 400;
-const IMAGE_PATIENCE = 3000;
-/** The pauses of waiting isolates: they double. */
+/** How long others count on the isolate that requests the state, a root or a segment, in milliseconds. */
+const PATIENCE = 400;
+/** Pauses of those others: they double. */
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 500;
 /** How long the cache keeps an entry, in seconds. */
 const KEEP_STATE = 10;
-const KEEP_IMAGE = 86_400;
-/**
- * Images of at least this many bytes are streamed into the cache. Putting 11 MB from a script takes 8 ms of the 10 ms of CPU time
- * that a request may use; a stream takes 2 ms, and another request to the object (docs/explanation/benchmarks.md).
- */
-const STREAMED_BYTES = 1 << 20;
+const KEEP_PART = 30 * 86_400;
 
 /**
- * The isolates of one location share what they transfer, so that thousands of them send the object the requests of one:
- *
- * 1. an isolate that needs a newer state writes a claim into the cache, since the cache has no atomic operations;
- * 2. it fetches the state from the object, and puts it into the cache;
- * 3. the other isolates wait for that, up to a bound.
- *
- * If the cache keeps nothing (on workers.dev), each isolate asks the object.
+ * One location's isolates share what they transfer, so that thousands of them ask the object like one. The cache has no atomic
+ * operations: an isolate writes a note into it before it requests something, and the
+ * others wait for what comes of that, but not for ever. Where
+ * the cache keeps nothing (on workers.dev), each isolate asks for itself.
  */
 export class CachedTransferSource implements TransferSource {
   readonly #options: CachedSourceOptions;
@@ -70,7 +67,7 @@ export class CachedTransferSource implements TransferSource {
       const { state, askedSince } = kept;
       // Clocks of two machines may differ, so an age may be below zero.
       if (state !== undefined && Math.abs(clock() - state.at) < maximumAge) return state;
-      const patience = STATE_PATIENCE - Math.abs(clock() - (askedSince ?? 0));
+      const patience = PATIENCE - Math.abs(clock() - (askedSince ?? 0));
       if (patience <= 0) break;
       await this.#options.sleep(Math.min(pause, patience));
       signal?.throwIfAborted();
@@ -82,32 +79,50 @@ export class CachedTransferSource implements TransferSource {
     return state;
   }
 
-  async image(contentHash: string, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    const { source, clock, sleep, background, allocate } = this.#options;
-    const url = this.#imageUrl(contentHash);
-    const claim = this.#claimUrl(contentHash);
+  async root(hash: string, since?: NamedBytes, signal?: AbortSignal): Promise<TransferredRoot | undefined> {
+    const kept = await this.#kept("root", hash, signal);
+    if (kept !== undefined) return { bytes: kept, segments: [] };
+    const root = await this.#options.source.root(hash, since, signal);
+    if (root === undefined) return undefined;
+    this.#keep("root", { hash, bytes: root.bytes });
+    for (const segment of root.segments) this.#keep("segment", segment);
+    return root;
+  }
+
+  async segment(hash: string, since?: NamedBytes, signal?: AbortSignal): Promise<Bytes | undefined> {
+    const kept = await this.#kept("segment", hash, signal);
+    if (kept !== undefined) return kept;
+    const bytes = await this.#options.source.segment(hash, since, signal);
+    if (bytes !== undefined) this.#keep("segment", { hash, bytes });
+    return bytes;
+  }
+
+  drop(kind: PartKind, hash: string): void {
+    this.#options.background(this.#options.cache.delete(this.#partUrl(kind, hash)));
+  }
+
+  /** What the cache has; if it has nothing, the note is written that this isolate requests it. */
+  async #kept(kind: PartKind, hash: string, signal: AbortSignal | undefined): Promise<Bytes | undefined> {
+    const { clock, sleep } = this.#options;
+    const url = this.#partUrl(kind, hash);
+    const note = `${url}/asked-for`;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
       const found = await this.#match(url, (response) =>
-        readBounded(response, MOST_IMAGE_BYTES, "the image", allocate),
+        readBounded(response, MOST_PART_BYTES, `the ${kind}`),
       );
       if (found !== undefined) return found;
-      const asked = await this.#match(claim, (response) => response.text());
-      const patience = IMAGE_PATIENCE - Math.abs(clock() - Number(asked ?? 0));
+      const asked = await this.#match(note, (response) => response.text());
+      const patience = PATIENCE - Math.abs(clock() - Number(asked ?? 0));
       if (patience <= 0) break;
       await sleep(Math.min(pause, patience));
       signal?.throwIfAborted();
     }
-    await this.#put(claim, String(clock()), KEEP_STATE);
-    const bytes = await source.image(contentHash, signal);
-    if (bytes !== undefined)
-      background(
-        bytes.length < STREAMED_BYTES ? this.#put(url, bytes, KEEP_IMAGE) : this.#streamImage(contentHash),
-      );
-    return bytes;
+    await this.#put(note, String(clock()), KEEP_STATE);
+    return undefined;
   }
 
-  drop(contentHash: string): void {
-    this.#options.background(this.#options.cache.delete(this.#imageUrl(contentHash)));
+  #keep(kind: PartKind, { hash, bytes }: NamedBytes): void {
+    this.#options.background(this.#put(this.#partUrl(kind, hash), bytes, KEEP_PART));
   }
 
   async #keptState(): Promise<KeptState> {
@@ -128,24 +143,7 @@ export class CachedTransferSource implements TransferSource {
     }
   }
 
-  /** Requests the image once more, and lets the runtime stream it into the cache. */
-  async #streamImage(contentHash: string): Promise<void> {
-    // A cache that did not keep the claim will not keep the image.
-    const claim = await this.#match(this.#claimUrl(contentHash), (response) => response.text());
-    if (claim === undefined) return;
-    try {
-      const response = await this.#options.source.openImage(contentHash);
-      if (response?.body) await this.#put(this.#imageUrl(contentHash), response.body, KEEP_IMAGE);
-    } catch {
-      // The other isolates ask the object themselves.
-    }
-  }
-
-  async #put(
-    url: string,
-    body: string | Uint8Array<ArrayBuffer> | ReadableStream,
-    seconds: number,
-  ): Promise<void> {
+  async #put(url: string, body: string | Bytes, seconds: number): Promise<void> {
     try {
       const headers = { "cache-control": `public, max-age=${seconds}` };
       await this.#options.cache.put(url, new Response(body, { headers }));
@@ -159,11 +157,7 @@ export class CachedTransferSource implements TransferSource {
     return scope === "" ? `${key}/state` : `${key}/scopes/${encodeURIComponent(scope)}/state`;
   }
 
-  #imageUrl(contentHash: string): string {
-    return `${this.#options.key}/images/${contentHash}`;
-  }
-
-  #claimUrl(contentHash: string): string {
-    return `${this.#imageUrl(contentHash)}/asked-for`;
+  #partUrl(kind: PartKind, hash: string): string {
+    return `${this.#options.key}/${kind}s/${hash}`;
   }
 }

@@ -10,15 +10,14 @@ import { createTextTable } from "../../store/remembered/text-table.ts";
 import { createDurableObjectStore } from "../../store/rows/durable-object-store.ts";
 import { type Environment, readSettings, type WorkerSettings } from "./environment.ts";
 import { LeaseAlarm } from "./lease-alarm.ts";
-import { imageMemory } from "./reserved-memory.ts";
 
 /** Cloudflare stops the clock while a Worker computes, so the duration of a compilation is not known here. */
 const log: Log = (level, event, message, { milliseconds: _, ...fields } = {}) =>
   logJson(level, event, message, fields);
 
 /**
- * The primary: takes pushes, stores snapshots, compiles images and transfers them. The clusterset has one, and only
- * the Worker can reach it.
+ * The primary: takes pushes, keeps snapshots, compiles generations and hands them out. There is one for the whole clusterset, and only
+ * the Worker reaches it.
  */
 export class ClustersetObject extends DurableObject<Environment> {
   /** Set before the first request, see the constructor. */
@@ -27,8 +26,6 @@ export class ClustersetObject extends DurableObject<Environment> {
 
   constructor(state: DurableObjectState, environment: Environment) {
     super(state, environment);
-    // The object compiles images and never loads one, so it needs no reserve.
-    imageMemory.release();
     state.blockConcurrencyWhile(() => this.#open(state.storage, readSettings(environment)));
   }
 

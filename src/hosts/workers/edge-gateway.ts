@@ -20,6 +20,7 @@ export async function createEdgeGateway(settings: WorkerSettings, surroundings: 
     ...{ coalesce: false, background },
     images: {
       sourceOf: (scope) => createSource(surroundings, scope),
+      segmentBytes: config.limits.isolateSegmentBytes,
       pushes: {
         authority,
         send: (request) => surroundings.fetch(request),
@@ -34,18 +35,17 @@ export async function createEdgeGateway(settings: WorkerSettings, surroundings: 
   return app;
 }
 
-/** The object's images of a visibility, through the location's cache. */
+/** The object's generations of a scope, through the location's cache. */
 function createSource(surroundings: Surroundings, scope: Visibility): CachedTransferSource {
-  const { cache, cacheKey, background, clock, allocate } = surroundings;
+  const { cache, cacheKey, background, clock } = surroundings;
   return new CachedTransferSource({
     source: new HttpTransferSource({
       gateway: "https://clusterset-object.invalid",
       scope,
       fetch: surroundings.fetch,
-      allocate,
       clock: clock.now,
     }),
-    ...{ cache, key: cacheKey, scope: visibilityKey(scope), allocate, background, clock: clock.now },
+    ...{ cache, key: cacheKey, scope: visibilityKey(scope), background, clock: clock.now },
     sleep: (milliseconds) => sleep(clock, milliseconds),
   });
 }

@@ -2,17 +2,19 @@ import { createAccessRules } from "../../access/rules/access-rule.ts";
 import { createStages } from "../../assembly/stages.ts";
 import { CLASS_IN, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
+import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import { FetchRequest } from "../../http/exchange/fetch-exchange.ts";
 import { mergeClusterset } from "../../merge/merge.ts";
 import { EVERYTHING } from "../../merge/visibility/visibility.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
-import type { TransferState } from "../../transfer/transfer-state.ts";
-import type { ZoneImage } from "../../zone/image/image.ts";
+import { Primary } from "../../transfer/primary.ts";
+import type { Generation } from "../../zone/generation/generation.ts";
 import { EdgeClient, type EdgeRequest } from "./edge-exchange.ts";
 import { createEdgeGateway } from "./edge-gateway.ts";
 import type { WorkerSettings } from "./environment.ts";
 import type { Surroundings } from "./surroundings.ts";
 
+const NO_LEASES = { of: () => new Float64Array(1) };
 const NOW = Date.UTC(2026, 0);
 const CLUSTER = "rehearsal";
 const ports = [{ name: "http", protocol: "TCP", port: 80 }];
@@ -47,7 +49,7 @@ const QUESTIONS: readonly (readonly [relative: string, type: number])[] = [
 ];
 
 /**
- * Answers queries before the first request, from an image of its own, so that V8 has compiled what they need. The first query of an isolate then takes 5.0 ms
+ * Answers queries before the first request, from a generation of its own, so that V8 has compiled what they need. The first query of an isolate then takes 5.0 ms
  * of CPU time instead of 9.0, of the 10 that Cloudflare's free plan has for a request; the start of an isolate counts against no request
  * (docs/explanation/benchmarks.md). It reaches nothing outside, which Cloudflare would reject during the start, and keeps nothing.
  */
@@ -56,13 +58,13 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   const [zone] = config.zones;
   if (zone === undefined) return;
   const stages = createStages(config);
-  const { image } = stages.compile(mergeClusterset([SNAPSHOT], stages.merging), 0);
+  const { image: generation } = stages.compile(mergeClusterset([SNAPSHOT], stages.merging), 0);
   const background: Promise<unknown>[] = [];
   const waitUntil = (work: Promise<unknown>) => void background.push(work);
   // Clients without a credential get answers here, whatever the rules are.
   const rules = createAccessRules(EVERYTHING, []);
   const access = { ...settings.access, rules, admit: () => ({ rule: rules.public! }) };
-  const app = await createEdgeGateway({ ...settings, access }, rehearsedSurroundings(image, waitUntil));
+  const app = await createEdgeGateway({ ...settings, access }, rehearsedSurroundings(generation, waitUntil));
   const answer = app.exchangeAt("/dns-query")!;
   for (const [relative, type] of QUESTIONS)
     for (const request of requestsFor(encodeQuery(`${relative}.${zone}`, type))) {
@@ -72,13 +74,23 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   await Promise.all(background);
 }
 
-/** An object that serves the image, and a cache that has it. */
-function rehearsedSurroundings(image: ZoneImage, background: (work: Promise<unknown>) => void): Surroundings {
-  const state = new TextEncoder().encode(JSON.stringify(stateOf(image)));
+/** An object that serves the generation, and a cache that has its root; segments come from the object, so that both ways are taken. */
+function rehearsedSurroundings(
+  generation: Generation,
+  background: (work: Promise<unknown>) => void,
+): Surroundings {
+  const status = () => ({ ...statusOf(generation), conflicts: [], findings: [] });
+  const current = () => ({ image: generation, leases: NO_LEASES, services: 1, conflicts: [], findings: [] });
+  const transfer = new Primary({ status, current }, () => NOW).of("")!;
+  const state = new TextEncoder().encode(JSON.stringify(transfer.state()));
+  const root = transfer.root(generation.contentHash, "")!.bytes;
   return {
-    fetch: async (url) => bodyOf(String(url).endsWith("/state") ? state : image.bytes),
+    fetch: async (url) => {
+      const [, segment] = /\/segments\/([0-9a-f]+)/.exec(String(url)) ?? [];
+      return bodyOf(segment === undefined ? state : transfer.segment(segment, "")!.bytes);
+    },
     cache: {
-      match: async (url) => (url.includes("/images/") ? bodyOf(image.bytes) : undefined),
+      match: async (url) => (url.includes("/roots/") ? bodyOf(root) : undefined),
       put: async () => {},
       delete: async () => false,
     },
@@ -86,34 +98,22 @@ function rehearsedSurroundings(image: ZoneImage, background: (work: Promise<unkn
     background,
     // During the start the host's clock stays at 0, and timers are not allowed.
     clock: { now: () => NOW, setTimer: () => () => {} },
-    allocate: (bytes) => new ArrayBuffer(bytes),
     log: () => {},
   };
 }
 
-function stateOf({ contentHash, bytes }: ZoneImage): TransferState {
+function statusOf({ contentHash }: Generation): ServingStatus {
   const times = { pushedAt: NOW, renewedAt: NOW, expiresAt: NOW + 60_000 };
   const clusters = [{ clusterId: CLUSTER, generation: 1, ...times, live: true, exports: 1, imports: 0 }];
-  return {
-    at: NOW,
-    status: { ready: true, imageHash: contentHash, imageBytes: bytes.length, services: 1, clusters },
-  };
+  return { ready: true, imageHash: contentHash, imageBytes: 0, services: 1, clusters };
 }
 
-/** The used members of a response. The body of a real one can only be read while a request is handled. */
-function bodyOf(bytes: Uint8Array<ArrayBuffer>): Response {
-  let at = 0;
-  const read = async (view: Uint8Array<ArrayBuffer>) => {
-    const part = bytes.subarray(at, at + view.length);
-    at += part.length;
-    view.set(part);
-    return { done: part.length === 0, value: view.subarray(0, part.length) };
-  };
+/** What is read of a response. The body of a real one can only be read while a request is handled. */
+function bodyOf(octets: Uint8Array<ArrayBuffer>): Response {
   return {
     status: 200,
-    headers: new Headers({ "content-length": String(bytes.length) }),
-    body: { getReader: () => ({ read }) },
-    arrayBuffer: async () => bytes.slice().buffer,
+    headers: new Headers({ "content-length": String(octets.length) }),
+    arrayBuffer: async () => octets.slice().buffer,
   } as unknown as Response;
 }
 

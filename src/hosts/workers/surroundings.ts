@@ -1,11 +1,9 @@
 import { waitUntil } from "cloudflare:workers";
 import { type Log, logJson } from "../../assembly/log.ts";
 import { type Clock, waitingClock } from "../../gateway/clock.ts";
-import type { Allocate } from "../../transfer/bounded-body.ts";
-import { IMAGE_FORMAT_VERSION } from "../../zone/image/layout.ts";
+import { FORMAT_VERSION } from "../../zone/segment/layout.ts";
 import type { LocationCache } from "./cached-source.ts";
 import type { Environment } from "./environment.ts";
-import { imageMemory } from "./reserved-memory.ts";
 import { VERSION } from "./version.ts";
 
 /** The object's name: one object has the whole clusterset. */
@@ -21,7 +19,6 @@ export interface Surroundings {
   /** Runs work in the background. */
   readonly background: (work: Promise<unknown>) => void;
   readonly clock: Clock;
-  readonly allocate: Allocate;
   readonly log: Log;
 }
 
@@ -31,10 +28,9 @@ export function cloudflareSurroundings({ CLUSTERSET }: Environment): Surrounding
     // A stub is valid only in the request that created it.
     fetch: (url, request) => CLUSTERSET.getByName(OBJECT).fetch(url, request),
     cache: caches.default,
-    cacheKey: `https://${CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${IMAGE_FORMAT_VERSION}`,
+    cacheKey: `https://${CLUSTERSET.idFromName(OBJECT)}.invalid/${VERSION}/${FORMAT_VERSION}`,
     background: waitUntil,
     clock: waitingClock,
-    allocate: imageMemory.allocate,
     log: logJson,
   };
 }

@@ -1,5 +1,5 @@
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
-import type { ZoneImage } from "../../zone/image/image.ts";
+import type { Generation } from "../../zone/generation/generation.ts";
 import { listServices, type ServiceListing } from "../../zone/services.ts";
 
 /** A part of a list. */
@@ -39,13 +39,17 @@ export interface Directory {
 
 /** The data of a host's answers. Only the host that compiled the image has conflicts and findings. */
 export interface ListedImage {
-  readonly image: ZoneImage;
+  readonly image: Generation;
+  /** Brings all services into memory; false where there are too many for this host. Absent where they are in memory. */
+  readonly complete?: () => Promise<boolean>;
   readonly conflicts?: readonly Conflict[];
   readonly findings?: readonly ClusterFinding[];
 }
 
 const NOTHING_SERVED = "Nothing is known yet: no cluster has pushed, or every lease has expired.";
 const ELSEWHERE = "are known to the primary, which compiles the image: look at its page.";
+const TOO_MANY =
+  "There are more services than this host lists: look at the page of the primary, or look a name up.";
 
 /** The directory of the currently served data; `served` returns undefined while there is none. */
 export function createDirectory(served: () => ListedImage | undefined): Directory {
@@ -57,8 +61,11 @@ export function createDirectory(served: () => ListedImage | undefined): Director
     services(asked) {
       const now = served();
       if (now === undefined) return { missing: NOTHING_SERVED };
-      const { total, services } = listServices(now.image, asked);
-      return { total, entries: services };
+      const list = () => {
+        const { total, services } = listServices(now.image, asked);
+        return { total, entries: services };
+      };
+      return now.complete?.().then((isComplete) => (isComplete ? list() : { missing: TOO_MANY })) ?? list();
     },
     conflicts(range) {
       const now = served();

@@ -95,6 +95,6 @@ function hashOf(text: string): Promise<string> {
 }
 
 async function digest(text: string): Promise<string> {
-  const octets = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return `sha256-${btoa(String.fromCharCode(...new Uint8Array(octets)))}`;
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return `sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}`;
 }

@@ -10,7 +10,7 @@ const NO_FILTER = 4;
  * certificates, host, path. It has no hash: the client verifies the certificate like a browser.
  */
 export function dnsStamp({ host, port, addresses, prefix }: SetupFacts): string {
-  const octets = [
+  const bytes = [
     DOH,
     ...[NO_LOGS | NO_FILTER, 0, 0, 0, 0, 0, 0, 0],
     // Without the port, which follows the host; dnscrypt-proxy rejects it here.
@@ -19,12 +19,12 @@ export function dnsStamp({ host, port, addresses, prefix }: SetupFacts): string 
     ...prefixed(`${inUrl(host)}${port === 443 ? "" : `:${port}`}`),
     ...prefixed(`${prefix}/dns-query`),
   ];
-  const base64 = btoa(String.fromCharCode(...octets));
+  const base64 = btoa(String.fromCharCode(...bytes));
   return `sdns://${base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;
 }
 
 /** Text with its length before it: at most 127 bytes for an entry of a hash list, else 255. */
 function prefixed(text: string): number[] {
-  const octets = [...new TextEncoder().encode(text)];
-  return [octets.length, ...octets];
+  const bytes = [...new TextEncoder().encode(text)];
+  return [bytes.length, ...bytes];
 }

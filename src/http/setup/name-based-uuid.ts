@@ -6,9 +6,9 @@ const URL_NAMESPACE = [
 /** The UUID, version 5, of a URL (RFC 9562 section 5.5), in upper case, as in Apple's profiles. */
 export async function nameBasedUuid(url: string): Promise<string> {
   const name = Uint8Array.of(...URL_NAMESPACE, ...new TextEncoder().encode(url));
-  const octets = new Uint8Array(await crypto.subtle.digest("SHA-1", name)).slice(0, 16);
-  octets[6] = (octets[6]! & 0x0f) | 0x50;
-  octets[8] = (octets[8]! & 0x3f) | 0x80;
-  const hex = [...octets].map((octet) => octet.toString(16).padStart(2, "0")).join("");
+  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-1", name)).slice(0, 16);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x50;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-").toUpperCase();
 }

@@ -132,9 +132,9 @@ function readName(text: string, what: string): string {
 }
 
 function readAddress(text: string): string {
-  const octets = usableAddress(text);
-  if (octets === undefined) throw new SetupError(`${shown(text)} is not an IP address`);
-  return formatAddress(octets);
+  const address = usableAddress(text);
+  if (address === undefined) throw new SetupError(`${shown(text)} is not an IP address`);
+  return formatAddress(address);
 }
 
 function readPort(given: DnsPort | undefined): DnsPort | undefined {

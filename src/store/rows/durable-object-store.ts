@@ -152,9 +152,8 @@ export class DurableObjectStore implements SnapshotStore {
 
   #draft(clusterId: string): SnapshotDraft {
     const draft = new SnapshotDraft(clusterId);
-    for (const name of this.#table.names(clusterId, ...ENTRY_ROWS))
-      for (const line of linesOfRow(name, JSON.parse(this.#table.read(clusterId, name)!.text)))
-        draft.apply(line);
+    for (const { name, text } of this.#table.readAll(clusterId, ...ENTRY_ROWS))
+      for (const line of linesOfRow(name, JSON.parse(text))) draft.apply(line);
     return draft;
   }
 

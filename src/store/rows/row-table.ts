@@ -4,7 +4,9 @@ import type { SqlDatabase, SqlValue } from "./sql-database.ts";
 /** Bytes of a part of a row. A row of a Durable Object's SQLite may have 2 MB (Cloudflare, "Durable Objects limits"). */
 export const MOST_PART_BYTES = 1024 * 1024;
 /** Parts that are read at once. */
-const PAGE = 64;
+const PAGE = 32;
+/** No row has so many parts. */
+const MOST_PARTS = 1e9;
 
 /** A row as it is kept: its text, in as many parts as it takes. */
 export interface EncodedRow {
@@ -52,6 +54,32 @@ export class RowTable {
       )
       .toArray();
     return parts.length === 0 ? undefined : joined(clusterId, name, parts);
+  }
+
+  /** The rows from one name on and before another, in order: many parts with one query. @throws {DamagedRow} */
+  *readAll(clusterId: string, from: string, before: string): Generator<FoundRow & { readonly name: string }> {
+    let open: Record<string, SqlValue>[] = [];
+    let [name, part]: SqlValue[] = [from, MOST_PARTS];
+    for (;;) {
+      const page = this.#database.sql
+        .exec(
+          `SELECT name, part, parts, body, digest FROM cluster_rows
+           WHERE cluster_id = ? AND (name, part) > (?, ?) AND name < ? ORDER BY name, part LIMIT ${PAGE}`,
+          ...[clusterId, name!, part!, before],
+        )
+        .toArray();
+      for (const found of page) {
+        if (open.length > 0 && open[0]!.name !== found.name) {
+          yield { name: String(open[0]!.name), ...joined(clusterId, String(open[0]!.name), open) };
+          open = [];
+        }
+        open.push(found);
+        ({ name, part } = found as { name: SqlValue; part: SqlValue });
+      }
+      if (page.length === PAGE) continue;
+      if (open.length > 0) yield { name: String(name), ...joined(clusterId, String(name), open) };
+      return;
+    }
   }
 
   /** The names of the rows from one name on and before another, in order. */

@@ -1,48 +1,64 @@
 import { RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
-import type { LocalZone } from "../../merge/clusterset.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
-import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "../endpoint-records.ts";
-import { POD_NAMES } from "../image/layout.ts";
-import { writePortRecords } from "../port-records.ts";
-import { RecordSets } from "../record-sets.ts";
-import { isHostLabel, isObjectLabel, podLabels } from "../service-labels.ts";
-import { ServiceScope, type TreeScope } from "../tree-scope.ts";
+import { RecordSets } from "../segment/record-sets.ts";
+import type { SourceCluster, SourceLocalZone } from "../zone-source.ts";
+import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "./endpoint-records.ts";
+import { writePortRecords } from "./port-records.ts";
+import { isHostLabel, isObjectLabel, podLabels } from "./service-labels.ts";
+import { ServiceScope, stemNode, type TreeScope } from "./tree-scope.ts";
 
 /** Version of the DNS-based service discovery schema (specification section 1). */
 export const CLUSTER_LOCAL_DNS_VERSION = "1.0.1";
 
+/** A cluster with a zone of its own. */
+export type LocalCluster = SourceCluster & { readonly localZone: SourceLocalZone };
+
 /** The context of a cluster's own zone: its reverse names exist only in its own view. */
 interface LocalScope {
   readonly tree: TreeScope;
-  readonly zone: LocalZone;
-  readonly asker: number;
+  readonly cluster: LocalCluster;
+  readonly clusters: readonly string[];
   readonly leaseGroup: number;
 }
 
 /**
- * Writes a cluster's own zone (DNS-based service discovery 1.0.1). If two objects claim one
- * name, the older one wins.
+ * The key of the names of a Service in a cluster's own zone: that of the last label of a dotted name that it owns, else its own.
+ * @param key `<namespace>/<name>`
  */
-export function compileClusterLocal(tree: TreeScope, zone: LocalZone): void {
-  const { builder, views } = tree.image;
-  const { clusterId } = zone;
-  const scope: LocalScope = {
-    tree,
-    zone,
-    asker: views.get(clusterId)! + 1,
-    leaseGroup: builder.leaseGroup([clusterId]),
-  };
-  builder.nodes.child(tree.apex, "svc", 0);
-  const oldestFirst = Object.entries(zone.services).sort(
-    ([key, one], [otherKey, other]) =>
-      Date.parse(one.createdAt) - Date.parse(other.createdAt) || (key < otherKey ? -1 : 1),
+export function localNameKey(key: string, { serviceType, ownedName }: LocalService): string {
+  if (serviceType !== "ExternalName" || ownedName === undefined) return key;
+  const namespace = key.slice(0, key.indexOf("/"));
+  return `${namespace}/${ownedName.toLowerCase().split(".").at(-1)}`;
+}
+
+/**
+ * Writes those names of a cluster's own zone that have one key (DNS-based service discovery 1.0.1). If two objects claim one
+ * name, the older one wins.
+ * @param services keys of the Services with such names
+ * @param pods `<namespace>/<address>` of the pods with such a name
+ */
+export function compileClusterLocal(
+  tree: TreeScope,
+  cluster: LocalCluster,
+  services: readonly string[],
+  pods: readonly string[],
+): void {
+  const { clusterId, localZone } = cluster;
+  const clusters = [clusterId];
+  const scope = { tree, cluster, clusters, leaseGroup: tree.segment.builder.tables.leaseGroup(clusters) };
+  const oldestFirst = services
+    .flatMap((key) => {
+      const service = localZone.services.get(key);
+      return service === undefined ? [] : { key, service, since: Date.parse(service.createdAt) };
+    })
+    .sort((one, other) => one.since - other.since || (one.key < other.key ? -1 : 1));
+  const placed = oldestFirst.flatMap(
+    ({ key, service, since }) => placeService(scope, key, service, since) ?? [],
   );
-  const placed = oldestFirst.flatMap(([key, service]) => placeService(scope, key, service) ?? []);
-  // Cluster IPs first: an author of EndpointSlices must not take the reverse name of another Service's cluster IP.
   for (const one of placed) if (one.hasClusterIPs) pointToClusterIPs(scope, one);
   for (const one of placed) compileLocalService(scope, one);
-  if (zone.zone.pods !== "disabled") compilePods(scope);
+  if (localZone.zone.pods === "verified") compilePods(scope, pods);
 }
 
 /** A Service with a valid name. */
@@ -50,22 +66,26 @@ interface PlacedService {
   readonly scope: ServiceScope;
   readonly service: LocalService;
   readonly name: string;
+  readonly namespace: string;
+  /** When it was created, in Unix milliseconds. */
+  readonly since: number;
   readonly hasClusterIPs: boolean;
   readonly namespaceNode: () => number;
   readonly serviceNode: () => number;
 }
 
 function placeService(
-  { tree, zone }: LocalScope,
+  { tree, cluster }: LocalScope,
   key: string,
   service: LocalService,
+  since: number,
 ): PlacedService | undefined {
   const slash = key.indexOf("/");
   const namespace = key.slice(0, slash);
   const name = key.slice(slash + 1);
-  const { clusterId } = zone;
-  const scope = new ServiceScope(tree, { kind: "Service", namespace, name }, 0);
-  if (!zone.namespaces.has(namespace)) {
+  const { clusterId, namespaces } = cluster;
+  const scope = new ServiceScope(tree, { kind: "Service", namespace, name });
+  if (!namespaces.has(namespace)) {
     scope.report(
       clusterId,
       "NoNamespace",
@@ -81,29 +101,40 @@ function placeService(
     );
     return undefined;
   }
-  const { nodes } = tree.image.builder;
-  const namespaceNode = () => nodes.child(nodes.child(tree.apex, "svc", 0), namespace, 0);
-  const serviceNode = () => nodes.child(namespaceNode(), name, 0);
+  const namespaceNode = () => stemNode(tree, [namespace, "svc"]);
+  const serviceNode = () => tree.segment.builder.nodes.child(namespaceNode(), name);
   const hasClusterIPs = service.serviceType !== "ExternalName" && !service.headless;
-  return { scope, service, name, hasClusterIPs, namespaceNode, serviceNode };
+  return { scope, service, name, namespace, since, hasClusterIPs, namespaceNode, serviceNode };
 }
 
-/** Section 2.3.3: the PTR record of each cluster IP. */
-function pointToClusterIPs({ zone, asker, leaseGroup }: LocalScope, placed: PlacedService): void {
-  const { scope, service, serviceNode } = placed;
+/**
+ * Section 2.3.3: the PTR record of each cluster IP. It comes before those of endpoints: an author of EndpointSlices must not take the reverse name
+ * of another Service's cluster IP.
+ */
+function pointToClusterIPs({ cluster, clusters }: LocalScope, placed: PlacedService): void {
+  const { scope, service, serviceNode, name, namespace, since } = placed;
   for (const text of service.clusterIPs ?? []) {
-    const octets = scope.address(text, zone.clusterId);
-    if (octets !== undefined) scope.reverse(octets, { node: serviceNode(), asker, leaseGroup });
+    const octets = scope.address(text, cluster.clusterId);
+    if (octets === undefined) continue;
+    const above = [namespace, "svc"];
+    scope.reverse(octets, serviceNode(), {
+      view: cluster.clusterId,
+      rank: 0,
+      since,
+      clusters,
+      above,
+      label: name,
+    });
   }
 }
 
-function compileLocalService({ zone, asker, leaseGroup }: LocalScope, placed: PlacedService): void {
+function compileLocalService({ cluster, leaseGroup }: LocalScope, placed: PlacedService): void {
   const { scope, service, name, hasClusterIPs, namespaceNode, serviceNode } = placed;
-  const { clusterId } = zone;
+  const { clusterId } = cluster;
   if (service.serviceType === "ExternalName")
     compileExternalName(scope, clusterId, service, name, namespaceNode, leaseGroup);
   else if (hasClusterIPs) compileClusterIP(scope, clusterId, service, serviceNode(), leaseGroup);
-  else compileHeadless(scope, clusterId, service, serviceNode, asker, leaseGroup);
+  else compileHeadless(placed, clusterId, leaseGroup);
 }
 
 /** Sections 2.3.1 and 2.3.2: A, AAAA and SRV of a Service with a cluster IP. */
@@ -117,7 +148,7 @@ function compileClusterIP(
   const sets = new RecordSets();
   for (const text of clusterIPs) {
     const octets = scope.address(text, toldBy);
-    if (octets !== undefined) sets.addAddress(octets, scope.tree.image.ttl, leaseGroup);
+    if (octets !== undefined) sets.addAddress(octets, scope.tree.segment.ttl, leaseGroup);
   }
   // An SRV target must have an address (RFC 2782). Until the Service has one, the names exist without records.
   const target = sets.isEmpty ? undefined : node;
@@ -133,29 +164,34 @@ function compileClusterIP(
 }
 
 /** Section 2.4: every ready endpoint; NXDOMAIN if there is none. */
-function compileHeadless(
-  scope: ServiceScope,
-  toldBy: string,
-  { endpoints: groups, publishNotReadyAddresses = false }: LocalService,
-  serviceNode: () => number,
-  asker: number,
-  leaseGroup: number,
-): void {
+function compileHeadless(placed: PlacedService, toldBy: string, leaseGroup: number): void {
+  const { scope, service, serviceNode, name, namespace, since } = placed;
+  const { endpoints: groups, publishNotReadyAddresses = false } = service;
   const endpoints: PlacedEndpoint[] = [];
-  for (const { ports, members } of Object.values(groups))
-    for (const { address, hostname, ready } of Object.values(members)) {
+  const wish = { view: toldBy, rank: 1, since, above: [name, namespace, "svc"] } as const;
+  for (const { ports, members } of inOrder(groups))
+    for (const { address, hostname, ready } of inOrder(members)) {
       if (ready === false && !publishNotReadyAddresses) continue;
       const octets = scope.address(address, toldBy);
       if (octets === undefined) continue;
-      const node = scope.name(serviceNode(), [endpointLabel(scope, hostname, octets, toldBy)], toldBy);
-      endpoints.push({ octets, ports, toldBy, node });
+      const label = endpointLabel(scope, hostname, octets, toldBy);
+      const node = scope.name(serviceNode(), [label], toldBy);
+      const reverse = { ...wish, label: label === hostname ? label : undefined };
+      endpoints.push({ octets, ports, toldBy, node, reverse });
     }
   if (endpoints.length === 0) return;
   const node = serviceNode();
   const own = new RecordSets();
-  for (const { octets } of endpoints) own.addAddress(octets, scope.tree.image.ttl, leaseGroup);
-  own.addAll(writeEndpointRecords(scope, node, endpoints, leaseGroup, asker));
+  for (const { octets } of endpoints) own.addAddress(octets, scope.tree.segment.ttl, leaseGroup);
+  own.addAll(writeEndpointRecords(scope, node, endpoints, leaseGroup));
   scope.write(node, own, toldBy);
+}
+
+/** Values by ascending key: equal tables have them in one order, whatever the order in which they were filled. */
+function inOrder<Value>(table: Readonly<Record<string, Value>>): Value[] {
+  return Object.keys(table)
+    .sort()
+    .map((key) => table[key]!);
 }
 
 /** Section 2.5, and the multi-label CNAME proposal: a CNAME record at the Service's name, or at the dotted name that it owns. */
@@ -190,33 +226,22 @@ function compileExternalName(
   const node = scope.name(namespaceNode(), labels, toldBy);
   if (node === undefined) return;
   const sets = new RecordSets();
-  sets.addRdata(RecordType.CNAME, target, scope.tree.image.ttl, leaseGroup);
+  sets.addRdata(RecordType.CNAME, target, scope.tree.segment.ttl, leaseGroup);
   scope.write(node, sets, toldBy);
 }
 
-/** Section 2.6, deprecated: `a-b-c-d.<ns>.pod.<zone>`, for any address or for those of real pods. */
-function compilePods({ tree, zone, leaseGroup }: LocalScope): void {
-  const { builder, ttl } = tree.image;
-  const pod = builder.nodes.child(tree.apex, "pod", 0);
-  const insecure = zone.zone.pods === "insecure";
-  for (const namespace of [...zone.namespaces].sort()) {
-    if (!isObjectLabel(namespace)) continue;
-    const node = builder.nodes.child(pod, namespace, 0);
-    if (!insecure) continue;
-    const sets = new RecordSets();
-    sets.addMarker(POD_NAMES, ttl, leaseGroup);
-    builder.setRecords(node, sets);
-  }
-  if (insecure) return;
-  for (const key of Object.keys(zone.pods).sort()) {
+/** Section 2.6, deprecated: `a-b-c-d.<ns>.pod.<zone>` for the addresses of real pods. */
+function compilePods({ tree, cluster, leaseGroup }: LocalScope, pods: readonly string[]): void {
+  const { builder, ttl } = tree.segment;
+  for (const key of [...pods].sort()) {
     const slash = key.indexOf("/");
     const namespace = key.slice(0, slash);
-    const scope = new ServiceScope(tree, { kind: "Pod", namespace, name: key.slice(slash + 1) }, 0);
-    if (!zone.namespaces.has(namespace) || !isObjectLabel(namespace)) continue;
-    const octets = scope.address(key.slice(slash + 1), zone.clusterId);
+    const scope = new ServiceScope(tree, { kind: "Pod", namespace, name: key.slice(slash + 1) });
+    if (!cluster.namespaces.has(namespace) || !isObjectLabel(namespace)) continue;
+    const octets = scope.address(key.slice(slash + 1), cluster.clusterId);
     if (octets === undefined) continue;
     for (const label of podLabels(octets)) {
-      const node = scope.name(builder.nodes.child(pod, namespace, 0), [label], zone.clusterId);
+      const node = scope.name(stemNode(tree, [namespace, "pod"]), [label], cluster.clusterId);
       if (node === undefined || builder.nodes.hasRecords(node)) continue;
       const sets = new RecordSets();
       sets.addAddress(octets, ttl, leaseGroup);

@@ -1,10 +1,9 @@
 import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
-import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "../endpoint-records.ts";
-import { ANY_ASKER } from "../image/layout.ts";
-import { writePortRecords } from "../port-records.ts";
-import { RecordSets } from "../record-sets.ts";
-import { clusterIdLabels, isObjectLabel } from "../service-labels.ts";
-import { ServiceScope, type TreeScope } from "../tree-scope.ts";
+import { RecordSets } from "../segment/record-sets.ts";
+import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "./endpoint-records.ts";
+import { writePortRecords } from "./port-records.ts";
+import { clusterIdLabels, isObjectLabel } from "./service-labels.ts";
+import { ServiceScope, type TreeScope } from "./tree-scope.ts";
 
 /** Version of the multicluster DNS schema (specification section 1). */
 export const CLUSTERSET_DNS_VERSION = "1.0.0";
@@ -12,9 +11,7 @@ export const CLUSTERSET_DNS_VERSION = "1.0.0";
 /** Writes the names of one service in the clusterset zone (multicluster DNS specification 1.0.0). */
 export function compileClustersetService(tree: TreeScope, service: ClustersetService): void {
   const { namespace, name } = service;
-  const { builder } = tree.image;
-  const namespaceIndex = builder.namespace(namespace);
-  const scope = new ServiceScope(tree, { kind: "Service", namespace, name }, namespaceIndex);
+  const scope = new ServiceScope(tree, { kind: "Service", namespace, name });
   if (!isObjectLabel(name) || !isObjectLabel(namespace)) {
     scope.report(
       service.toldBy[0] ?? "",
@@ -23,14 +20,9 @@ export function compileClustersetService(tree: TreeScope, service: ClustersetSer
     );
     return;
   }
-  const { nodes } = builder;
   let known: number | undefined;
   const serviceNode = () => {
-    known ??= nodes.child(
-      nodes.child(nodes.child(tree.apex, "svc", 0), namespace, namespaceIndex),
-      name,
-      namespaceIndex,
-    );
+    known ??= tree.segment.builder.nodes.child(scope.stem([namespace, "svc"]), name);
     return known;
   };
   if (service.type === "Headless") compileHeadless(scope, service, serviceNode);
@@ -39,14 +31,14 @@ export function compileClustersetService(tree: TreeScope, service: ClustersetSer
 
 /** Specification 2.3: A, AAAA, SRV and PTR of a service with ClusterSetIP. */
 function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, node: number): void {
-  const { builder, views } = scope.tree.image;
+  const { builder, clusterViews } = scope.tree.segment;
   const toldBy = service.toldBy[0] ?? "";
-  const outside = addressSets(scope, service, node, service.outside, ANY_ASKER);
+  const outside = addressSets(scope, service, node, service.outside, undefined);
   const variants = new Map<number, RecordSets>();
-  for (const [clusterId, addresses] of service.byCluster) {
-    const view = views.get(clusterId);
-    if (view !== undefined) variants.set(view, addressSets(scope, service, node, addresses, view + 1));
-  }
+  const byCluster = [...service.byCluster].sort(([one], [other]) => (one < other ? -1 : 1));
+  for (const [clusterId, addresses] of byCluster)
+    if (clusterViews.has(clusterId))
+      variants.set(builder.tables.view(clusterId), addressSets(scope, service, node, addresses, clusterId));
   // An SRV target must have an address (RFC 2782). In a view without one, the names exist without records.
   const having = [...variants].flatMap(([view, sets]) => (sets.isEmpty ? [] : view));
   const target = outside.isEmpty && having.length === 0 ? undefined : node;
@@ -54,7 +46,7 @@ function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, no
     scope,
     node,
     service.ports.map((port) => ({ port, node: target, toldBy })),
-    builder.leaseGroup(service.toldBy),
+    builder.tables.leaseGroup(service.toldBy),
     outside.isEmpty && target !== undefined ? having : undefined,
   );
   const forAll = !outside.isEmpty;
@@ -68,11 +60,12 @@ function addressSets(
   service: ClustersetService,
   node: number,
   given: ClustersetAddresses,
-  asker: number,
+  view: string | undefined,
 ): RecordSets {
-  const { builder, ttl } = scope.tree.image;
+  const { builder, ttl } = scope.tree.segment;
   const sets = new RecordSets();
-  const group = builder.leaseGroup([...given.toldBy, ...service.toldBy]);
+  const clusters = [...new Set([...given.toldBy, ...service.toldBy])].sort();
+  const group = builder.tables.leaseGroup(clusters);
   for (const text of given.addresses) {
     const octets = scope.address(text, given.toldBy[0] ?? "");
     if (octets === undefined) continue;
@@ -81,8 +74,11 @@ function addressSets(
     if (given.source !== "ClusterSetIP") continue;
     const reporters = given.tellers?.get(text) ?? given.toldBy;
     const since = service.since.get(reporters[0]!) ?? Number.POSITIVE_INFINITY;
-    const claim = asker === ANY_ASKER ? scope.claim(reporters, since) : undefined;
-    scope.reverse(octets, { node, asker, leaseGroup: group, claim, since });
+    const claimants = view === undefined ? reporters : undefined;
+    const above = [service.namespace, "svc"];
+    scope.reverse(octets, node, {
+      ...{ view, rank: 2, since, clusters, above, label: service.name, claimants },
+    });
   }
   return sets;
 }
@@ -102,19 +98,22 @@ function compileHeadless(scope: ServiceScope, service: ClustersetService, servic
         "InvalidSourceCluster",
         `the source cluster ${JSON.stringify(clusterId)} is not a cluster id (one RFC 1123 label, or two joined by a dot): its endpoints have no names of their own`,
       );
-    const node =
-      cluster === undefined
-        ? undefined
-        : scope.name(serviceNode(), [endpointLabel(scope, hostname, octets, toldBy), ...cluster], toldBy);
-    const claim = scope.claim([toldBy], service.since.get(toldBy) ?? Number.POSITIVE_INFINITY);
-    endpoints.push({ octets, ports, toldBy, node, claim });
+    const label = cluster && endpointLabel(scope, hostname, octets, toldBy);
+    const node = label === undefined ? undefined : scope.name(serviceNode(), [label, ...cluster!], toldBy);
+    const reverse = {
+      ...{ view: undefined, rank: 2 as const, claimants: [toldBy] },
+      since: service.since.get(toldBy) ?? Number.POSITIVE_INFINITY,
+      label: label === hostname ? label : undefined,
+      above: [...(cluster ?? []), service.name, service.namespace, "svc"],
+    };
+    endpoints.push({ octets, ports, toldBy, node, reverse });
   }
   if (endpoints.length === 0) return;
-  const { builder, ttl } = scope.tree.image;
+  const { builder, ttl } = scope.tree.segment;
   const node = serviceNode();
-  const group = builder.leaseGroup(endpoints.map(({ toldBy }) => toldBy));
+  const group = builder.tables.leaseGroup(endpoints.map(({ toldBy }) => toldBy));
   const own = new RecordSets();
   for (const { octets } of endpoints) own.addAddress(octets, ttl, group);
-  own.addAll(writeEndpointRecords(scope, node, endpoints, group, ANY_ASKER));
+  own.addAll(writeEndpointRecords(scope, node, endpoints, group));
   scope.write(node, own, endpoints[0]!.toldBy);
 }

@@ -1,4 +1,4 @@
-import type { Clusterset } from "../../merge/clusterset.ts";
+import type { SourceCluster } from "../zone-source.ts";
 
 /** The region and zones of a cluster's nodes, from its snapshot. */
 export interface ClusterLocality {
@@ -15,9 +15,9 @@ export interface Origin extends ClusterLocality {
 export class Distances {
   readonly #localities: ReadonlyMap<string, ClusterLocality>;
 
-  constructor(clusterset: Clusterset) {
+  constructor(clusters: readonly SourceCluster[]) {
     this.#localities = new Map(
-      clusterset.clusters.map(({ clusterId, region, zones }) => [clusterId, { region, zones }]),
+      clusters.map(({ clusterId, region, zones }) => [clusterId, { region, zones }]),
     );
   }
 

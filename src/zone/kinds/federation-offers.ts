@@ -1,7 +1,7 @@
 import { parseName } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
-import type { ServiceScope } from "../tree-scope.ts";
 import type { Distances, Origin } from "./distances.ts";
+import type { ServiceScope } from "./tree-scope.ts";
 
 interface OfferBase {
   /** The shard. */

@@ -1,13 +1,13 @@
 import { RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
-import { endpointLabel } from "../endpoint-records.ts";
-import { KEEP_ORDER } from "../image/layout.ts";
-import { RecordSets } from "../record-sets.ts";
-import { clusterIdLabels, isHostLabel, isObjectLabel } from "../service-labels.ts";
-import { ServiceScope, type TreeScope } from "../tree-scope.ts";
+import { KEEP_ORDER } from "../segment/layout.ts";
+import { RecordSets } from "../segment/record-sets.ts";
 import type { Distances, Origin } from "./distances.ts";
+import { endpointLabel } from "./endpoint-records.ts";
 import { type Offer, offersOf, orderOffers } from "./federation-offers.ts";
+import { clusterIdLabels, isHostLabel, isObjectLabel } from "./service-labels.ts";
+import { ServiceScope, type TreeScope } from "./tree-scope.ts";
 
 /** A federation zone; the kind of its clients decides which addresses it has. */
 export interface FederationZone {
@@ -30,42 +30,47 @@ export function compileFederatedService(
 ): void {
   const { namespace, name } = service;
   if (!isObjectLabel(name) || !isObjectLabel(namespace)) return;
-  const scope = new ServiceScope(tree, { kind: "Service", namespace, name }, 0);
+  const scope = new ServiceScope(tree, { kind: "Service", namespace, name });
   const offers = offersOf(scope, service, clients);
   if (offers.length === 0) return;
   const writer: NameWriter = { scope, origins: originsOf(tree, clients, distances), distances };
-  const own = [name, namespace, federation, "svc"];
-  writeName(writer, tree.apex, own, offers);
+  const stem = [namespace, federation, "svc"];
+  writeName(writer, scope.stem(stem), [name], offers);
   for (const clusterId of new Set(offers.map((offer) => offer.clusterId))) {
     const labels = clusterIdLabels(clusterId);
     if (labels === undefined) continue;
     const shard = offers.filter((offer) => offer.clusterId === clusterId);
-    const node = writeName(writer, tree.apex, [...labels, ...own], shard);
+    const node = writeName(writer, scope.stem(stem), [...labels, name], shard);
     if (node !== undefined) writeHosts(writer, node, shard);
   }
-  writePlaces(writer, own, offers);
+  writePlaces(writer, name, stem, offers);
 }
 
 interface NameWriter {
   readonly scope: ServiceScope;
-  /** The views with an order of their own. */
-  readonly origins: readonly (readonly [view: number, origin: Origin])[];
+  /** The views that may have an order of their own, by their names. */
+  readonly origins: readonly (readonly [view: string, origin: Origin])[];
   readonly distances: Distances;
 }
 
 function originsOf(
-  { image }: TreeScope,
+  { segment }: TreeScope,
   clients: FederationZone["clients"],
   distances: Distances,
 ): NameWriter["origins"] {
-  const clusters = clients === "internal" ? [...image.views] : [];
+  const clusters = clients === "internal" ? [...segment.clusterViews] : [];
   return [
-    ...clusters.map(([clusterId, view]) => [view, distances.originOf(clusterId)] as const),
-    ...image.localities,
+    ...clusters.map((clusterId) => [clusterId, distances.originOf(clusterId)] as const),
+    ...segment.localities,
   ];
 }
 
-function writePlaces(writer: NameWriter, own: readonly string[], offers: readonly Offer[]): void {
+function writePlaces(
+  writer: NameWriter,
+  name: string,
+  stem: readonly string[],
+  offers: readonly Offer[],
+): void {
   const { scope, distances } = writer;
   const byPlace = new Map<string, Offer[]>();
   const add = (labels: readonly string[], offer: Offer) => {
@@ -87,7 +92,7 @@ function writePlaces(writer: NameWriter, own: readonly string[], offers: readonl
     for (const zone of offer.zone === undefined ? zones : [offer.zone]) add([zone, region], offer);
   }
   for (const [place, some] of byPlace)
-    writeName(writer, scope.tree.apex, [...own, ...place.split(".")], some);
+    writeName(writer, scope.stem([...stem, ...place.split(".")]), [name], some);
 }
 
 /** Names of single endpoints of a headless service, below the shard's name. */
@@ -114,7 +119,7 @@ function writeName(
   for (const [view, origin] of origins) {
     const own = orderOffers(offers, origin, distances);
     if (own.length !== anybody.length || own.some((offer, index) => offer !== anybody[index]))
-      variants.set(view, recordSets(scope, own));
+      variants.set(scope.tree.segment.builder.tables.view(view), recordSets(scope, own));
   }
   scope.write(node, recordSets(scope, anybody), offers[0]!.toldBy, variants);
   return node;
@@ -122,9 +127,9 @@ function writeName(
 
 /** Addresses in their order; without any, a CNAME record to the first load balancer's host name. */
 function recordSets(scope: ServiceScope, offers: readonly Offer[]): RecordSets {
-  const { builder, ttl } = scope.tree.image;
+  const { builder, ttl } = scope.tree.segment;
   const sets = new RecordSets();
-  const group = builder.leaseGroup(offers.map(({ toldBy }) => toldBy));
+  const group = builder.tables.leaseGroup(offers.map(({ toldBy }) => toldBy));
   const names = offers.filter((offer) => offer.kind === "name");
   for (const offer of offers)
     if (offer.kind !== "name") sets.addAddress(offer.octets, ttl | KEEP_ORDER, group);

@@ -16,6 +16,13 @@ export function addressKey(octets: Uint8Array): AddressKey {
   return key;
 }
 
+/** The address of a key. */
+export function addressOf(key: AddressKey): Uint8Array {
+  return Uint8Array.from({ length: key.length / 2 }, (_, index) =>
+    Number.parseInt(key.slice(index * 2, index * 2 + 2), 16),
+  );
+}
+
 /** A claim that a cluster makes now. */
 export interface CurrentClaim {
   readonly claim: ReverseClaim;
@@ -23,7 +30,7 @@ export interface CurrentClaim {
   readonly since: number;
 }
 
-/** What is known of the claims on addresses before an image is compiled. */
+/** What is known of the claims on addresses before a generation is compiled. */
 export interface ReverseHistory {
   /** Where several claims were made on an address: all of them, first come first. */
   readonly orders: ReadonlyMap<AddressKey, readonly ReverseClaim[]>;
@@ -51,6 +58,11 @@ export function claimOf(cluster: string, namespace: string, name: string): Rever
 /** The cluster that makes a claim; empty for `LOST`. */
 export function claimant(claim: ReverseClaim): string {
   return claim.slice(0, Math.max(0, claim.indexOf(" ")));
+}
+
+/** The service of a claim, as `<namespace>/<name>`; empty for `LOST`. */
+export function serviceOf(claim: ReverseClaim): string {
+  return claim.slice(claim.indexOf(" ") + 1);
 }
 
 /** What a claim consists of. Cluster ids and namespaces have neither spaces nor slashes. */

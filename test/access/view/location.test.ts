@@ -5,13 +5,13 @@ import type { LocationSettings } from "../../../src/access/view/view.ts";
 import type { StubZones } from "../../../src/forward/stubs/stub-zones.ts";
 import type { Answer } from "../../../src/resolve/answer.ts";
 import {
-  ASKER_TOKENS,
-  type Asked,
-  askerCases,
-  askRequest,
+  CLIENT_TOKENS,
+  type ClientQuery,
+  clientRequest,
   OPTION_CODE,
   TRUSTED,
-} from "../../conformance/cases/askers.ts";
+  viewCases,
+} from "../../conformance/cases/client-views.ts";
 import { titled } from "../../conformance/http-case.ts";
 import { FakeGateway, NOW } from "../../http/fake-gateway.ts";
 import { openApp } from "../../http/open-app.ts";
@@ -21,7 +21,7 @@ import { authorityOf } from "../authorities.ts";
 const NAME = "web.shop.fed.svc.federation";
 const views = {
   credentials: authorityOf(
-    ASKER_TOKENS.map(({ clusterId, token }) => ({ clusterId, tokenSha256: sha256(token) })),
+    CLIENT_TOKENS.map(({ clusterId, token }) => ({ clusterId, tokenSha256: sha256(token) })),
   ),
   optionCode: OPTION_CODE,
   trusted: TRUSTED,
@@ -49,8 +49,8 @@ const swiss: Partial<Client> = { location: { country: "CH", continent: "EU" } };
 const american: Partial<Client> = { location: { country: "US" } };
 const fromLoopback: Partial<Client> = { ...american, address: "127.0.0.1" };
 
-async function ask(asked: Asked, client: Partial<Client>, method: "GET" | "POST" = "GET") {
-  const response = await appWith(location).fetch(askRequest(NAME, asked, method), client);
+async function ask(asked: ClientQuery, client: Partial<Client>, method: "GET" | "POST" = "GET") {
+  const response = await appWith(location).fetch(clientRequest(NAME, asked, method), client);
   expect(response.status).toBe(200);
   return { view: gateway.asked.at(-1)?.view, cacheControl: response.headers.get("cache-control") };
 }
@@ -58,7 +58,7 @@ async function ask(asked: Asked, client: Partial<Client>, method: "GET" | "POST"
 describe("the client's location (docs/how-to/location.md)", () => {
   const oneClient = "private, max-age=5";
 
-  it.each<[string, Asked, Partial<Client>, string | undefined, string]>([
+  it.each<[string, ClientQuery, Partial<Client>, string | undefined, string]>([
     ["chooses a place", {}, swiss, "zone:europe-west1/europe-west1-b", oneClient],
     ["chooses a region", {}, { location: { continent: "EU" } }, "region:europe-west1", oneClient],
     ["chooses the view of a cluster", {}, american, "cluster-b", oneClient],
@@ -81,7 +81,7 @@ describe("the client's location (docs/how-to/location.md)", () => {
   });
 
   it("a token that is not known is 401 wherever the client is", async () => {
-    const response = await appWith(location).fetch(askRequest(NAME, { token: "stolen" }, "GET"), swiss);
+    const response = await appWith(location).fetch(clientRequest(NAME, { token: "stolen" }, "GET"), swiss);
     expect(response.status).toBe(401);
     expect(gateway.asked).toEqual([]);
   });
@@ -102,7 +102,7 @@ describe("the client's location (docs/how-to/location.md)", () => {
       stubs: { size: 1, forward, keepAncestor: (_: Uint8Array, answer: Answer) => answer },
     });
     for (const client of [swiss, american]) {
-      const response = await app.fetch(askRequest(NAME, {}, "GET"), client);
+      const response = await app.fetch(clientRequest(NAME, {}, "GET"), client);
       expect(response.headers.get("cache-control")).toBe(oneClient);
     }
     expect(views).toEqual([undefined, "cluster-b"]);
@@ -130,7 +130,7 @@ describe("the client's location (docs/how-to/location.md)", () => {
     });
     const seenFrom = async (clientAddress: string) => {
       const headers = { "cf-ipcountry": "US" };
-      const response = await app.fetch(askRequest(NAME, { headers }, "GET"), {
+      const response = await app.fetch(clientRequest(NAME, { headers }, "GET"), {
         address: clientAddress,
         ...swiss,
       });
@@ -160,9 +160,9 @@ describe("without the setting", () => {
     "x-forwarded-for": field,
   });
 
-  it.each(titled(askerCases))("a location changes no byte and no header field: %s", async (_, asked) => {
+  it.each(titled(viewCases))("a location changes no byte and no header field: %s", async (_, asked) => {
     const send = async (app: ReturnType<typeof openApp>, more: object, client: Partial<Client>) => {
-      const request = askRequest(NAME, { ...asked, headers: { ...asked.headers, ...more } }, "GET");
+      const request = clientRequest(NAME, { ...asked, headers: { ...asked.headers, ...more } }, "GET");
       const response = await app.fetch(request, client);
       return {
         status: response.status,

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { withSourceCluster } from "../../../src/resolve/source-cluster.ts";
 import {
-  ASKER_TOKENS,
-  type Asked,
-  askerCases,
-  askerHttpCases,
-  askRequest,
+  CLIENT_TOKENS,
+  type ClientQuery,
+  clientRequest,
   OPTION_CODE,
   TRUSTED,
-} from "../../conformance/cases/askers.ts";
+  viewCases,
+  viewHttpCases,
+} from "../../conformance/cases/client-views.ts";
 import { checkCase, titled } from "../../conformance/http-case.ts";
 import { base64url, FakeGateway, NOW, query } from "../../http/fake-gateway.ts";
 import { openApp } from "../../http/open-app.ts";
@@ -19,7 +19,7 @@ const NAME = "web.shop.fed.svc.federation";
 const naming = (clusterId: string) => withSourceCluster(query(NAME), OPTION_CODE, clusterId);
 
 const credentials = authorityOf(
-  ASKER_TOKENS.map(({ clusterId, token }) => ({ clusterId, tokenSha256: sha256(token) })),
+  CLIENT_TOKENS.map(({ clusterId, token }) => ({ clusterId, tokenSha256: sha256(token) })),
 );
 const trusted = [...TRUSTED, { clusterId: "cluster-a", addresses: ["fd00::/8"] }];
 
@@ -39,12 +39,12 @@ beforeEach(() => {
 const METHODS = ["GET", "POST"] as const;
 
 /** Asks from an address; undefined where the host knows none. */
-async function ask(asked: Asked, from: string | undefined, method: "GET" | "POST" = "GET") {
-  return await app.fetch(askRequest(NAME, asked, method), from === undefined ? {} : { address: from });
+async function ask(asked: ClientQuery, from: string | undefined, method: "GET" | "POST" = "GET") {
+  return await app.fetch(clientRequest(NAME, asked, method), from === undefined ? {} : { address: from });
 }
 
 describe("a client", () => {
-  it.each(titled(askerCases))("%s", async (_, { view, cacheControl, vary, ...asked }) => {
+  it.each(titled(viewCases))("%s", async (_, { view, cacheControl, vary, ...asked }) => {
     for (const method of METHODS) {
       const { status, headers } = await ask(asked, "127.0.0.1", method);
       expect(status).toBe(200);
@@ -54,9 +54,9 @@ describe("a client", () => {
     }
   });
 
-  it.each(titled(askerHttpCases))("%s", (_, entry) => checkCase(app.fetch, entry));
+  it.each(titled(viewHttpCases))("%s", (_, entry) => checkCase(app.fetch, entry));
 
-  it.each<[string, Asked, string | undefined, string | undefined]>([
+  it.each<[string, ClientQuery, string | undefined, string | undefined]>([
     ["an option without an address", { option: "cluster-a" }, undefined, undefined],
     ["an option over IPv6", { option: "cluster-a" }, "fd00::1", "cluster-a"],
     ["an option from an IPv4 address in IPv6 form", { option: "cluster-a" }, "::ffff:127.0.0.1", "cluster-a"],

@@ -88,7 +88,7 @@ describe("the Worker in workerd under attack", () => {
       authorization: `Bearer ${worker.tokenFor("east")}`,
       "content-type": "application/json",
     };
-    // What Node's client sends as it stands.
+    // Paths that Node's client sends unchanged.
     for (const id of traversals.filter((text) => /^[\x21-\x7e]+$/.test(text)))
       for (const path of [`/api/v1/clusters/${id}/snapshot`, `/clusters/${id}/resolve?name=.`])
         for (const method of ["GET", "PUT"]) {
@@ -98,7 +98,7 @@ describe("the Worker in workerd under attack", () => {
           const [answer] = (await once(sent, "response")) as [IncomingMessage];
           answer.resume();
           const status = answer.statusCode!;
-          // Dots alone are taken out of a path before anybody looks at it: what is left may be a page.
+          // Dot segments are removed before routing: the rest may be a page.
           const isRefused = status >= (method === "GET" ? 200 : 400) && (status < 500 || status === 501);
           expect([method, path, isRefused]).toEqual([method, path, true]);
         }

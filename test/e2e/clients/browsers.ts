@@ -5,7 +5,7 @@ import { ServerProcess } from "../servers/process.ts";
 import { run } from "../servers/run.ts";
 import { withPrivateFiles } from "./private-files.ts";
 
-/** A browser's start: what the machine's `/etc` has for it, and which certificate it is told to trust. */
+/** A browser's start: what the machine's `/etc` has for it, and the certificate that it trusts. */
 export interface BrowserSettings {
   readonly etc: Readonly<Record<string, string>>;
   /** A file in PEM. */
@@ -14,7 +14,7 @@ export interface BrowserSettings {
   readonly trust: "C,," | "P,,";
 }
 
-/** The system's resolver answers nobody: names are found by DNS over HTTPS, or not at all. */
+/** The system's resolver never answers: names are found by DNS over HTTPS, or not at all. */
 const NO_RESOLVER = { "resolv.conf": "nameserver 127.0.0.9\n" };
 
 /** Opens a page in Chromium and gives its document as it is after some seconds of the page's own time. */

@@ -16,7 +16,7 @@ export interface Reached {
  * A block of docs/how-to/plain-dns.md, with the place of this gateway in it.
  * @param language what stands behind the fence
  * @param index which of the blocks in that language
- * @throws {Error} where there is none, or it names no place
+ * @throws {Error} if there is none, or it names no place
  */
 export function documented(language: string, index: number, { port, caFile }: Reached): string {
   const blocks = [...document.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"))];

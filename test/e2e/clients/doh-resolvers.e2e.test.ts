@@ -108,7 +108,7 @@ describe("resolvers that forward by DNS over HTTPS, with the files of /setup", (
     const upstream = (await world.setupFile("adguard/adguard-upstream.txt")).trim();
     const dnsproxy = await startResolver("dnsproxy", port, tools.dnsproxy, [
       ...["--listen=127.0.0.1", `--port=${port}`, `--upstream=${upstream}`],
-      // Nobody answers there.
+      // Nothing listens there.
       ...["--upstream=127.0.0.1:9", "--timeout=2s"],
     ]);
     try {

@@ -7,9 +7,9 @@ import { temporaryFolder } from "../servers/folders.ts";
 import { startWebPage, type WebPage } from "./web-page.ts";
 
 export const ALIAS = "clusterset.test";
-/** The name that leads to the page. */
+/** The name of the page. */
 export const NAME = `web.shop.svc.${ALIAS}`;
-/** What the page says. */
+/** The text of the page. */
 export const TEXT = "a page of the clusterset";
 
 /** A gateway with one service, `web` in `shop`, whose address is that of a web page on this machine. */

@@ -29,7 +29,7 @@ export const DESIGNATED = "dns.example.org";
 const CLUSTERS = ["cluster-a", "cluster-b"];
 const WEB_PORTS = [port("https", 443)];
 
-/** Starts it and pushes. @param more further settings of its listeners; `config`: of the rest; without `tls` there is no DNS over TLS */
+/** Starts it and pushes. @param more further settings of its listeners; `config`: of the rest; `env`: of its process; without `tls` there is no DNS over TLS */
 export async function startListeningGateway(
   more: {
     readonly dns?: object;
@@ -37,6 +37,7 @@ export async function startListeningGateway(
     readonly publicUrl?: string;
     readonly tls?: boolean;
     readonly config?: Record<string, unknown>;
+    readonly env?: Record<string, string>;
   } = {},
 ): Promise<ListeningGateway> {
   const [dnsPort, viewPort, dotPort] = [await freePort(), await freePort(), await freePort()];
@@ -47,6 +48,7 @@ export async function startListeningGateway(
     speaksFor: { "cluster-b": ["cluster-a"] },
     zones: [ZONE],
     leaseSeconds: 600,
+    ...(more.env !== undefined && { env: more.env }),
     config: {
       dns: {
         listen: [`127.0.0.1:${dnsPort}`, { address: `127.0.0.1:${viewPort}`, view: "cluster-a" }],

@@ -53,7 +53,7 @@ export async function startUnbound(
     "  use-syslog: no",
     '  logfile: ""',
     "  verbosity: 1",
-    // It asks nobody on loopback by default.
+    // By default it sends no queries to loopback.
     "  do-not-query-localhost: no",
     "  private-address: 10.0.0.0/8",
     "  private-address: fd00::/8",

@@ -5,7 +5,7 @@ import { temporaryFolder } from "../servers/folders.ts";
 
 /** The zones that stand for the Internet, as what is resolved from them. */
 export interface ResolverOptions {
-  /** Tells resolvers apart: the address of who.example.com. */
+  /** Distinguishes resolvers: the address of who.example.com. */
   address: string;
   /** Over HTTPS, too. */
   doh?: boolean;

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 /** A web server behind a name of the clusterset. */
 export interface WebPage {
   readonly port: number;
-  /** The Host fields that it was asked with, and what came with them. */
+  /** The Host fields of its requests, and the other parts. */
   readonly asked: { readonly host: string; readonly userAgent: string }[];
   stop(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { ServerProcess } from "../servers/process.ts";
 import { run } from "../servers/run.ts";
 import type { ImageConfig } from "./dockerfile.ts";
 
-/** An image that `buildImage` made: its folder, and what it says of its process. */
+/** An image that `buildImage` made: its folder, and its process settings. */
 export interface Image {
   root: string;
   config: ImageConfig;

@@ -35,7 +35,7 @@ export function readDockerfile(path: string): Stage[] {
   return stages;
 }
 
-/** What an image says of the process in it. */
+/** The process settings of an image. */
 export interface ImageConfig {
   user: string;
   workdir: string;

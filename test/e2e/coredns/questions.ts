@@ -3,7 +3,7 @@ import { formatReverseName } from "../../../src/dns/reverse.ts";
 import type { Fixture } from "./fixture.ts";
 import type { ImportedService, Port } from "./services.ts";
 
-/** A question; the name is asked as it stands. */
+/** A question; the name is sent unchanged. */
 export interface Question {
   name: string;
   type: string;
@@ -55,7 +55,7 @@ export function mixCase(name: string): string {
 
 /** Each name with each of the types. */
 export function questions(names: Iterable<string>, types: readonly string[]): Question[] {
-  // What has a longer label cannot be asked for (RFC 1035 section 2.3.4).
+  // A name with a longer label cannot be queried (RFC 1035 section 2.3.4).
   const askable = [...new Set(names)].filter((name) => name.split(".").every((label) => label.length <= 63));
   return askable.flatMap((name) => types.map((type) => ({ name, type })));
 }
@@ -138,7 +138,7 @@ function reverseNames(services: ImportedService[]): string[] {
   return [...names, "10.in-addr.arpa", "0.0.200.10.x.in-addr.arpa", "d.f.ip6.arpa"];
 }
 
-/** The reverse name of an address, or undefined for text that is no address. */
+/** The reverse name of an address, or undefined for other text. */
 export function reverseNameOf(address: string): string | undefined {
   const octets = usableAddress(address);
   return octets && formatReverseName(octets).replace(/\.$/, "");

@@ -7,7 +7,7 @@ export interface HalfRequest {
   path: string;
   headers: Record<string, string>;
   body: Buffer;
-  /** Whether the body's length is told beforehand, or it comes in chunks. */
+  /** Whether the body has a declared length, or is sent in chunks. */
   framing: "length" | "chunks";
 }
 
@@ -15,11 +15,11 @@ export interface HalfRequest {
 export interface OpenRequest {
   /** The status of an answer that comes before the other half; waits for ever where none comes. */
   readonly answered: Promise<number>;
-  /** Ends the connection as somebody does who is done, or who is gone. */
+  /** Ends the connection by FIN or by RST. */
   cut(how: "closed" | "reset"): Promise<void>;
 }
 
-/** Bytes of an answer that tell its status. */
+/** The bytes of an answer up to its status. */
 const STATUS_LINE = 16;
 
 /** Sends half of a request over HTTP/1.1. */

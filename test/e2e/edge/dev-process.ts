@@ -21,7 +21,7 @@ export interface DevOptions {
   /** A folder that it shares with the processes whose objects it reaches, or that reach its object. */
   registry: string;
   port: number;
-  /** Certificates that its requests to others trust beside those that everybody trusts. */
+  /** Certificates that its own requests trust, beside the public authorities. */
   caFile?: string | undefined;
   tokenFileFor(clusterId: string): string;
   /** Further flags. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { IMAGE_FORMAT_VERSION } from "../../../src/zone/image/layout.ts";
+import { FORMAT_VERSION } from "../../../src/zone/segment/layout.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
 import { eventually } from "../answers.ts";
 import { checkout } from "../cli.ts";
@@ -16,7 +16,7 @@ import { startWorker, type WorkerProcess } from "./wrangler.ts";
 /** Of the sync worker; it renews three times as often. */
 const LEASE_SECONDS = 9;
 
-describe("after a fault behind a location the last good image answers, marked as stale", () => {
+describe("after a fault behind a location the last good generation answers, marked as stale", () => {
   let worker: WorkerProcess;
   /** Where the object is not. */
   let place: DevProcess;
@@ -61,8 +61,8 @@ describe("after a fault behind a location the last good image answers, marked as
     await eventually(() => place.events("fresh-again")).toHaveLength(1);
   });
 
-  test("an object with images of another format version, until a rollback", async () => {
-    const before = place.events("image-refused").length;
+  test("an object with roots of another format version, until a rollback", async () => {
+    const before = place.events("part-rejected").length;
     await worker.stop();
     const { folder } = worker;
     const script = await buildNextFormat(temporaryFolder("next-format"));
@@ -71,9 +71,9 @@ describe("after a fault behind a location the last good image answers, marked as
       await push(next, "west", 3);
       await seeUntil(next, "web.shop", ["10.0.0.0", "10.0.0.1", "10.0.0.2"]);
       await untilStale().toMatchObject({ answer: ["10.0.0.0", "10.0.0.1"], stale: true });
-      const error = `format version ${IMAGE_FORMAT_VERSION + 1}; this program reads ${IMAGE_FORMAT_VERSION}`;
-      await eventually(() => place.events("image-refused").slice(before)).toMatchObject([
-        { level: "error", contentHash: expect.any(String), message: expect.stringContaining(error) },
+      const error = `format version ${FORMAT_VERSION + 1}; this program reads ${FORMAT_VERSION}`;
+      await eventually(() => place.events("part-rejected").slice(before)).toMatchObject([
+        { level: "error", part: "root", hash: expect.any(String), message: expect.stringContaining(error) },
       ]);
     } finally {
       await next.stop();

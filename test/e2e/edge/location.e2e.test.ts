@@ -12,7 +12,7 @@ beforeAll(async () => {
       federations: [{ name: "myfederation" }],
       location: {
         source: "cf",
-        // Where workerd says that every client of this machine is.
+        // The location that workerd reports for every client of this machine.
         rules: [{ when: { country: ["us"], colo: ["dfw"] }, region: "eu", zone: "eu-2" }],
       },
     },

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { IMAGE_FORMAT_VERSION } from "../../../src/zone/image/layout.ts";
+import { FORMAT_VERSION } from "../../../src/zone/segment/layout.ts";
 import { checkout } from "../cli.ts";
 import { buildWorker } from "./wrangler.ts";
 
@@ -12,8 +12,8 @@ export async function buildNextFormat(folder: string): Promise<string> {
     .replace("minify = true", "minify = false");
   writeFileSync(configuration, text);
   const script = await buildWorker(folder, configuration);
-  const [now, next] = [IMAGE_FORMAT_VERSION, IMAGE_FORMAT_VERSION + 1].map(
-    (version) => `IMAGE_FORMAT_VERSION = ${version};`,
+  const [now, next] = [FORMAT_VERSION, FORMAT_VERSION + 1].map(
+    (version) => `var FORMAT_VERSION = ${version};`,
   ) as [string, string];
   const source = readFileSync(script, "utf8");
   if (source.split(now).length !== 2) throw new Error(`the bundle does not have ${now} once`);

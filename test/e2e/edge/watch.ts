@@ -5,9 +5,9 @@ import { type GatewayClient, shorten } from "../gateway-client.ts";
 import { waitFor } from "../servers/wait.ts";
 import type { DevProcess } from "./dev-process.ts";
 
-/** An answer, and whether it said that it is stale. */
+/** An answer, and whether it is marked as stale. */
 export interface Seen {
-  /** Before it was asked for, in Unix milliseconds. */
+  /** The time before the query, in Unix milliseconds. */
   asked: number;
   answer: Answered;
   stale: boolean;
@@ -18,7 +18,7 @@ const STALE = [3, 19];
 /** What docs/reference/transfer.md promises, in milliseconds. */
 const BOUND = 5000;
 
-/** Asks for the addresses of a name without `.svc.clusterset.test`. */
+/** Queries the addresses of a name, which is given without `.svc.clusterset.test`. */
 export async function see(gateway: GatewayClient, name: string): Promise<Seen> {
   const asked = Date.now();
   const answer = await gateway.query(`${name}.svc.clusterset.test`, "A");
@@ -28,7 +28,7 @@ export async function see(gateway: GatewayClient, name: string): Promise<Seen> {
   return { asked, answer: rcode === "NOERROR" ? found : rcode, stale };
 }
 
-/** Asks until that answer comes, and does not say that it is stale. @returns all that was seen on the way */
+/** Queries until the expected answer comes and is not stale. @returns all answers on the way */
 export async function seeUntil(gateway: GatewayClient, name: string, expected: Answered): Promise<Seen[]> {
   const all: Seen[] = [];
   await waitFor(
@@ -46,8 +46,8 @@ export async function seeUntil(gateway: GatewayClient, name: string, expected: A
 }
 
 /**
- * Which of those answers the bound does not allow: other ones than `expected` that were asked for later than the bound after the
- * object served `expected`, and do not say that they are stale.
+ * The answers that violate the bound: other than `expected`, not marked as stale, and queried later than the bound after the
+ * object served `expected`.
  * @param worker whose object got `expected` by the last push
  */
 export function tooLate(all: readonly Seen[], expected: Answered, worker: DevProcess): Seen[] {

@@ -15,13 +15,13 @@ export interface WorkerOptions {
   folder?: string;
   /** Clusters that may push, each with a token of its own. */
   clusters?: string[];
-  /** Who may push beside `clusters`, by tokens that the caller has. */
+  /** Further clusters that may push, with tokens of the caller. */
   credentials?: readonly { clusterId: string; tokenSha256?: string | undefined }[];
   /** The variable CONFIG; that of wrangler.toml by default. */
   config?: Record<string, unknown>;
-  /** The lease of a push that asks for none; it is also made the shortest that is allowed. */
+  /** The lease of a push that requests none, which is also the shortest allowed one. */
   leaseSeconds?: number;
-  /** Certificates that its requests to others trust beside those that everybody trusts. */
+  /** Certificates that its own requests trust, beside the public authorities. */
   caFile?: string;
   /** A free port by default. */
   port?: number;
@@ -59,7 +59,7 @@ export function builtWorker(): Promise<string> {
   return bundle;
 }
 
-/** Starts the Worker and waits until it answers; `/readyz` may still say no. */
+/** Starts the Worker and waits until it answers; `/readyz` may still be 503. */
 export async function startWorker(options: WorkerOptions = {}): Promise<WorkerProcess> {
   const { clusters = [], credentials = [], leaseSeconds, config, args } = options;
   const script = options.script ?? (await builtWorker());

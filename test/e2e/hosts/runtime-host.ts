@@ -15,7 +15,7 @@ export interface RuntimeProcess extends RunningHost {
   readonly process: ServerProcess;
 }
 
-/** How a runtime is told to run the gateway. */
+/** The command line of a runtime for the gateway. */
 export interface Runtime {
   readonly name: string;
   readonly program: "deno" | "bun";

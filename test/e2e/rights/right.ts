@@ -60,7 +60,7 @@ export function accountWithout(folder: string, right: Right | undefined, variant
   });
 }
 
-/** What the Deployment of a folder tells the worker, beside where the gateway is and where its token lies. */
+/** The worker's arguments in a folder's Deployment, without the gateway's URL and the token's path. */
 export function modeOf(folder: string): string[] {
   const deployment = infraManifests(folder).find(({ kind }) => kind === "Deployment");
   if (deployment === undefined) throw new Error(`${folder} has no Deployment`);

@@ -1,8 +1,8 @@
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../processes.ts";
 import type { ApiServer } from "../servers/api-server.ts";
 import { requestToken } from "../servers/service-account.ts";
+import { federation } from "./resource-cases.ts";
 import { accountWithout, modeOf, type Right, resourceName } from "./right.ts";
-import { federation } from "./told.ts";
 
 /** One line of the worker's log. */
 export interface LogLine {
@@ -29,7 +29,7 @@ export interface Worker {
 
 let variants = 0;
 
-/** Starts a worker that has all rights of `folder` but one; the ClusterProperty has to say that the cluster is `east`. */
+/** Starts a worker that has all rights of `folder` but one; the ClusterProperty has to name the cluster `east`. */
 export async function startWorkerWithout(
   server: ApiServer,
   folder: string,

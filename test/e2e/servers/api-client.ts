@@ -6,7 +6,7 @@ export class ApiError extends Error {
   readonly status: number;
   readonly body: string;
 
-  /** Says what was asked and what the API server answered. */
+  /** The message has the request and the API server's answer. */
   constructor(what: string, status: number, body: string) {
     super(`${what}: ${status} ${body}`);
     this.status = status;
@@ -70,7 +70,7 @@ export class ApiClient {
     return this.api("PATCH", `${pathOf(object)}/status`, { status }, "application/merge-patch+json");
   }
 
-  /** Deletes each object; one that is not there is no error. */
+  /** Deletes each object; a missing one is not an error. */
   async remove(...objects: KubeObject[]): Promise<void> {
     for (const object of objects) {
       await this.api("DELETE", pathOf(object)).catch((error: unknown) => {

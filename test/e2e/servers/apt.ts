@@ -2,7 +2,7 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Report, run } from "./run.ts";
 
-/** The Debian packages that the end-to-end tests need, each with a program that tells whether it is there. */
+/** The Debian packages that the end-to-end tests need, each with a program that shows whether it is installed. */
 const packages: Record<string, string> = {
   "etcd-server": "etcd",
   "bind9-dnsutils": "dig",

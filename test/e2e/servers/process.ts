@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describeError } from "../../../src/assembly/log.ts";
 import { waitFor } from "./wait.ts";
 
-/** What to start, and how to tell that it serves. */
+/** The program to start, and the check whether it serves. */
 export interface ServerSpec {
   /** For messages and for the name of the log. */
   name: string;

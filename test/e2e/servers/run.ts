@@ -3,13 +3,13 @@ import { spawn } from "node:child_process";
 /** Where progress lines go. */
 export type Report = (line: string) => void;
 
-/** What `run` may be told beside the command line. */
+/** The options of `run` beside the command line. */
 export interface RunOptions {
   cwd?: string;
   env?: Record<string, string>;
 }
 
-/** Runs a program to its end and returns its standard output; a non-zero exit is an error that says why. */
+/** Runs a program to its end and returns its standard output; a non-zero exit is an error with the reason. */
 export async function run(
   command: string,
   args: readonly string[],

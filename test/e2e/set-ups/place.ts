@@ -94,7 +94,7 @@ export class Place {
     }
   }
 
-  /** What a command of the documentation prints; that it fails is no error. */
+  /** What a command of the documentation prints; a failure is not an error. */
   run(line: string): Promise<string> {
     const { command, args } = this.#privately(`${askFunction()}\n{ ${line}\n} 2>&1 || true`);
     return run(command, args, { cwd: this.folder, env: this.#environment() });

@@ -10,7 +10,7 @@ afterEach(async () => {
   await gateway?.stop();
 });
 
-/** A gateway with two clusters: `east` with a lease of 3 s that nobody renews, `west` with one of an hour. */
+/** A gateway with two clusters: `east` with a lease of 3 s that is not renewed, `west` with one of an hour. */
 async function twoClusters() {
   const clock = new WallClock();
   const lease = { minimumSeconds: 1, defaultSeconds: 60, maximumSeconds: 3600 };

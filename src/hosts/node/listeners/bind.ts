@@ -73,8 +73,8 @@ async function bindPlace(
       bound.push(one);
       port = one.port;
     } catch (error) {
-      const told = listenFailure(error as NodeJS.ErrnoException, { host, port }, `--${kind}`);
-      if (isOptional && told instanceof NoSuchAddress) return;
-      throw new UsageError(`${kind}.listen: ${told.message}`);
+      const failure = listenFailure(error as NodeJS.ErrnoException, { host, port }, `--${kind}`);
+      if (isOptional && failure instanceof NoSuchAddress) return;
+      throw new UsageError(`${kind}.listen: ${failure.message}`);
     }
 }

@@ -9,6 +9,7 @@ import { carryOut, type Onset } from "../harness/attack.ts";
 import { Bystander } from "../harness/bystander.ts";
 import { mutateBytes } from "../harness/byte-mutations.ts";
 import { GatewayWatch } from "../harness/gateway-watch.ts";
+import { MEASURED } from "../harness/held-memory.ts";
 import { askInClear } from "../harness/plain-bystanders.ts";
 import { cutAtRandom, Random } from "../harness/random.ts";
 import { type Ending, RawClient } from "../harness/raw-client.ts";
@@ -35,7 +36,7 @@ describe.each([
   let whole: readonly Http1Request[];
   let broken: readonly Http1Request[];
   beforeAll(async () => {
-    listening = await startListeningGateway({ tls, config: { limits: LIMITS } });
+    listening = await startListeningGateway({ tls, env: MEASURED, config: { limits: LIMITS } });
     const { gateway } = listening;
     ({ whole, broken } = http1Requests(gateway.tokenFor("cluster-b")));
     await pipeline(new Array<Http1Request>(REQUESTS).fill(whole[0]!));

@@ -106,7 +106,7 @@ const broken: readonly Http1Request[] = [
   { ...request("a page, and RST", head("GET", "/setup")), end: "reset" },
 ];
 
-/** Pushes that change nothing, since the body is no snapshot. */
+/** Pushes that change nothing, since the body is not a snapshot. */
 function pushes(token: string): Http1Request[] {
   const fields = (authorization: string) =>
     `content-type: application/json\r\nauthorization: ${authorization}\r\ncontent-length: ${PUSHED.length}\r\n`;

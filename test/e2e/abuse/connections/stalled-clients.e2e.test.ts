@@ -77,7 +77,7 @@ describe("clients that do not read their answers", () => {
   });
 
   test("HTTP/1.1 connections whose client does not read are closed", async () => {
-    // What the first pages load and compile is no growth by this client.
+    // The first pages load and compile code, which is not growth by this client.
     for (let page = 0; page < 100; page++) await clear.http("/setup");
     const memory = new MemoryWatch(clear.process.pid);
     const socket = await openTcp(Number(new URL(clear.url).port));

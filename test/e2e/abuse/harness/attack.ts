@@ -8,7 +8,7 @@ import { Random } from "./random.ts";
 export interface Onset {
   /** All that it does follows from these numbers. */
   readonly random: Random;
-  /** Notes what goes out, so that it can be told where the gateway does not survive. */
+  /** Records the sent bytes, for the report if the gateway does not survive. */
   readonly sending: (bytes: Buffer) => void;
 }
 

@@ -4,7 +4,7 @@ import type { GatewayProcess } from "../../processes.ts";
 import { answerOf, queryBytes, queryDoh } from "../../servers/dns.ts";
 import { Repetition } from "./repetition.ts";
 
-/** What an ordinary client asks, and the addresses that it must get. */
+/** The query of an ordinary client, and the addresses that it must get. */
 export interface Question {
   readonly name: string;
   readonly addresses: readonly string[];
@@ -39,7 +39,7 @@ export class Bystander {
     });
   }
 
-  /** Starts it, and waits for its first answer. @param opensConnections whether it asks over new connections, too */
+  /** Starts it, and waits for its first answer. @param opensConnections whether it also queries over new connections */
   static async start(
     gateway: GatewayProcess,
     question: Question,
@@ -65,7 +65,7 @@ export class Bystander {
   }
 
   /**
-   * A gateway may let a connection go that has asked nothing for a while; what it did nothing for is asked again over another one
+   * A gateway may close an idle connection; queries that it did not process are sent again over another one
    * (RFC 9113 section 8.7).
    */
   async #askAsClientsDo(): Promise<void> {

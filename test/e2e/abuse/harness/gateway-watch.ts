@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { eventually } from "../../answers.ts";
 import type { GatewayProcess } from "../../processes.ts";
+import { heldMebibytes } from "./held-memory.ts";
 import { processOf, residentMebibytes } from "./memory.ts";
 import { socketsOf } from "./sockets.ts";
 
@@ -13,7 +14,7 @@ export interface OrdinaryClient {
   stop(): Promise<number>;
 }
 
-/** Lines of a log that say that something failed which nobody foresaw. */
+/** Lines of a log about unforeseen errors. */
 const FAILURES = /"level":"(?:error|fatal)"|[Uu]ncaught|[Uu]nhandled/;
 
 /** What an attack must not change: the process, its sockets and memory, its log, and the answers to others. */
@@ -24,21 +25,27 @@ export class GatewayWatch {
   readonly #sockets: number;
   readonly #mebibytes: number;
 
-  private constructor(gateway: GatewayProcess, clients: readonly OrdinaryClient[], sockets: number) {
+  private constructor(
+    gateway: GatewayProcess,
+    clients: readonly OrdinaryClient[],
+    sockets: number,
+    mebibytes: number,
+  ) {
     this.#gateway = gateway;
     this.#clients = clients;
     this.#process = identityOf(gateway);
     this.#sockets = sockets;
-    this.#mebibytes = residentMebibytes(gateway.process.pid!);
+    this.#mebibytes = mebibytes;
   }
 
-  /** Starts ordinary clients and notes how the gateway is. */
+  /** Starts ordinary clients and notes how the gateway is, which was started with `MEASURED`. */
   static async start(
     gateway: GatewayProcess,
     ...start: readonly (() => Promise<OrdinaryClient>)[]
   ): Promise<GatewayWatch> {
     const sockets = socketsOf(gateway.process.pid!);
-    return new GatewayWatch(gateway, await Promise.all(start.map((one) => one())), sockets);
+    const clients = await Promise.all(start.map((one) => one()));
+    return new GatewayWatch(gateway, clients, sockets, await heldMebibytes(gateway));
   }
 
   /** Waits until each ordinary client was answered once more. */
@@ -48,7 +55,7 @@ export class GatewayWatch {
 
   /**
    * Expects that nothing has changed.
-   * @param mostGrowth of the resident memory in MiB, once it has settled
+   * @param mostGrowth of the held memory in MiB
    */
   async end(mostGrowth: number): Promise<void> {
     const { process } = this.#gateway;
@@ -58,14 +65,16 @@ export class GatewayWatch {
       expect(client.drops).toEqual([]);
     }
     await eventually(() => socketsOf(process.pid!)).toBeLessThanOrEqual(this.#sockets);
-    await eventually(() => residentMebibytes(process.pid!) - this.#mebibytes).toBeLessThan(mostGrowth);
+    const growth = async () => (await heldMebibytes(this.#gateway)) - this.#mebibytes;
+    console.log("WATCH", await growth(), this.#mebibytes, residentMebibytes(processOf(process.pid!)));
+    await eventually(growth).toBeLessThan(mostGrowth);
     const lines = process.log().split("\n");
     expect(lines.filter((line) => FAILURES.test(line)).slice(0, 10)).toEqual([]);
     expect(identityOf(this.#gateway)).toBe(this.#process);
   }
 }
 
-/** Tells a process from all others, even from one with the same ID: its start time is field 22 (proc(5), stat). */
+/** Identifies a process, even among others with the same ID: its start time is field 22 (proc(5), stat). */
 function identityOf({ process }: GatewayProcess): string {
   if (!process.isRunning) return `ended: ${process.log().trim().split("\n").slice(-20).join("\n")}`;
   const pid = processOf(process.pid!);

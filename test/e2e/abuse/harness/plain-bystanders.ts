@@ -9,7 +9,7 @@ import { Repetition } from "./repetition.ts";
 /** So long that only a gateway that does not answer at all misses it. */
 const DEADLINE_MS = 60_000;
 
-/** Asks over UDP, TCP and TLS, over connections that it keeps and over new ones. Fails where one of them is dropped. */
+/** Queries over UDP, TCP and TLS, on kept connections and on new ones. Fails if one of them is dropped. */
 export function askPlainDns(listening: ListeningGateway, question: Question): Promise<OrdinaryClient> {
   const { dnsPort, dotPort, gateway } = listening;
   const tcp = () => StreamClient.tcp(dnsPort);
@@ -32,7 +32,7 @@ export function askPlainDns(listening: ListeningGateway, question: Question): Pr
   });
 }
 
-/** Asks over HTTP/1.1 in clear, over a connection that it keeps and over new ones. */
+/** Queries over HTTP/1.1 in clear, on a kept connection and on new ones. */
 export function askInClear({ gateway }: ListeningGateway, question: Question): Promise<OrdinaryClient> {
   return repeat(async () => {
     const kept = new Agent({ pipelining: 1, connections: 1 });

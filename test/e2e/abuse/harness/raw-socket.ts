@@ -9,7 +9,7 @@ export interface RawSocket {
   readonly tcp: Socket;
 }
 
-/** Where it goes, and what TLS offers; without `ca` there is no TLS. */
+/** Its destination, and the TLS options; without `ca` there is no TLS. */
 export interface RawSocketOptions {
   readonly port: number;
   readonly ca?: string;

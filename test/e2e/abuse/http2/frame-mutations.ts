@@ -4,7 +4,7 @@ import type { Http2Request } from "./http2-requests.ts";
 import { mutateStream } from "./stream-mutations.ts";
 
 const HEAD = 9;
-/** END_STREAM or ACK, END_HEADERS, PADDED, PRIORITY, and one that nobody knows. */
+/** END_STREAM or ACK, END_HEADERS, PADDED, PRIORITY, and an unknown one. */
 const FLAGS = [0x1, 0x4, 0x8, 0x20, 0x40];
 const MOST_REQUESTS = 3;
 const MOST_MUTATIONS = 3;
@@ -89,7 +89,7 @@ function mutate(random: Random, frames: Buffer[], stream: number): void {
       frames[other] = chosen;
       return;
     }
-    // Shorter, and says so; shorter, and does not.
+    // Shorter with a correct length; shorter with a wrong one.
     case 5:
       frames[at] = shortened(random, chosen);
       return;

@@ -77,7 +77,7 @@ export interface RawConnectionOptions {
 export class RawHttp2Connection {
   readonly socket: Socket;
   readonly #tcp: Socket;
-  /** Resolves when the connection is gone, with the error code of the GOAWAY frame that told why. */
+  /** Resolves when the connection has closed, with the error code of the GOAWAY frame. */
   readonly closed: Promise<number | undefined>;
   onFrame: (frame: Frame) => void = () => {};
   goaway: number | undefined;

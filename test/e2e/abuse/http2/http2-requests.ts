@@ -98,7 +98,7 @@ const queries: readonly Http2Request[] = [
   ...withBody("POST", "/dns-query", DNS, Buffer.alloc(16_000), "of other bytes"),
 ];
 
-/** Everything that is no DNS query. */
+/** All requests except DNS queries. */
 const others: readonly Http2Request[] = [
   ...["/", "/setup", "/healthz", "/readyz", "/metrics", "/nowhere", "/.well-known/nothing"].map((path) =>
     bare("GET", path),
@@ -130,7 +130,7 @@ const others: readonly Http2Request[] = [
   },
 ];
 
-/** Pushes that change nothing: by strangers, and by a cluster whose body is no snapshot. */
+/** Pushes that change nothing: without a credential, and by a cluster whose body is not a snapshot. */
 function pushes(token: string): Http2Request[] {
   const body = Buffer.from('{"clusterId":"cluster-b","exports":');
   const as = (authorization?: string): Fields =>

@@ -8,6 +8,7 @@ import {
 import { carryOut, type Onset } from "../harness/attack.ts";
 import { Bystander } from "../harness/bystander.ts";
 import { GatewayWatch } from "../harness/gateway-watch.ts";
+import { MEASURED } from "../harness/held-memory.ts";
 import { ATTACKER } from "../harness/slow-client.ts";
 import { mutatedSequence, STREAMS_OF_SEQUENCE } from "./frame-mutations.ts";
 import { FrameType, frame, RawHttp2Connection, uint32 } from "./http2-frames.ts";
@@ -34,6 +35,7 @@ describe("frames that a seed has mutated", () => {
   let requests: readonly Http2Request[];
   beforeAll(async () => {
     listening = await startListeningGateway({
+      env: MEASURED,
       config: { limits: { requestSeconds: 2, responseSeconds: 3, idleSeconds: 15 } },
     });
     const all = http2Requests(listening.gateway.tokenFor("cluster-b"));
@@ -41,7 +43,7 @@ describe("frames that a seed has mutated", () => {
   });
   afterAll(() => listening?.gateway.stop());
 
-  /** Sends sequences until the gateway ends the connection. Its GOAWAY says how far it has read. */
+  /** Sends sequences until the gateway ends the connection. Its GOAWAY has the last stream that it read. */
   async function play({ random, sending }: Onset): Promise<number> {
     const { gateway } = listening;
     const port = Number(new URL(gateway.url).port);

@@ -8,6 +8,7 @@ import {
 import type { GatewayProcess } from "../../processes.ts";
 import { Bystander } from "../harness/bystander.ts";
 import { GatewayWatch } from "../harness/gateway-watch.ts";
+import { MEASURED } from "../harness/held-memory.ts";
 import { cutAtRandom, Random } from "../harness/random.ts";
 import { ATTACKER } from "../harness/slow-client.ts";
 import { RawHttp2Connection } from "./http2-frames.ts";
@@ -30,6 +31,7 @@ let watch: GatewayWatch;
 let requests: readonly Http2Request[];
 beforeAll(async () => {
   listening = await startListeningGateway({
+    env: MEASURED,
     config: { limits: { requestSeconds: 2, responseSeconds: 3, idleSeconds: 15 } },
   });
   gateway = listening.gateway;

@@ -75,7 +75,7 @@ function inTwo(headers: Buffer): Buffer[] {
   ];
 }
 
-/** DATA with padding, which seldom says that it is longer than the frame. */
+/** DATA with padding whose length seldom exceeds the frame. */
 function padded(random: Random, data: Buffer): Buffer {
   const padding = random.below(100);
   const said = random.once(40) ? 255 : padding;

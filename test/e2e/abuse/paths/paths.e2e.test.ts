@@ -57,7 +57,7 @@ describe("text in the place of cluster ids, on every route", () => {
     for (const path of ["/dns-query", "/resolve", "/extra", "/clusters/:clusterId/dns-query", "/setup"])
       expect(paths).toContain(path);
     expect(paths).toContain("/api/v1/clusters/:clusterId/snapshot");
-    expect(paths).toContain("/api/v1/transfer/images/:contentHash");
+    expect(paths).toContain("/api/v1/transfer/segments/:hash");
   });
 
   test.each(traversals)("%j has no effect, and creates no file", async (id) => {

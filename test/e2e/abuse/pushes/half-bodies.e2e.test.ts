@@ -90,7 +90,7 @@ describe.each([
     expect(await gateway.lookup("more.shop.svc.clusterset.local", "A")).toMatchObject({
       values: ["10.0.0.0"],
     });
-    // The second body of each cluster is beyond its own share; the others are given up when they fall silent.
+    // The second body of each cluster exceeds its own share; the others end when they are silent for too long.
     const statuses = await Promise.all(bodies.map(({ status }) => status));
     expect(statuses.sort()).toEqual([408, 408, 429, 429]);
     for (const body of bodies) body.close();

@@ -4,7 +4,7 @@ import { emptySnapshot, headlessExport } from "../../../snapshot/worlds.ts";
 import { answered } from "../../answers.ts";
 import type { GatewayProcess } from "../../processes.ts";
 
-/** The service that all clusters export, and what the healthy ones say of it. */
+/** The service that all clusters export, and its properties in the healthy ones. */
 export const SHARED = "shared/web";
 const SHARED_PORT = { name: "http", protocol: "TCP", port: 80 };
 /** On a gateway's first day reported times count: the healthy exports are the oldest. */

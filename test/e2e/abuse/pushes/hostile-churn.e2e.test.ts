@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../answers.ts";
 import { type GatewayProcess, startGateway } from "../../processes.ts";
 import { GatewayWatch } from "../harness/gateway-watch.ts";
+import { heldMebibytes, MEASURED } from "../harness/held-memory.ts";
 import { residentMebibytes } from "../harness/memory.ts";
 import { Random } from "../harness/random.ts";
 import { HealthyCluster } from "./healthy-cluster.ts";
@@ -22,7 +23,7 @@ describe(`${MINUTES} minutes of churn with a hostile cluster beside healthy ones
   let gateway: GatewayProcess;
   let healthy: HealthyCluster[];
   beforeAll(async () => {
-    gateway = await startGateway({ clusters: ["east", "west", "mallory"], leaseSeconds: 60 });
+    gateway = await startGateway({ clusters: ["east", "west", "mallory"], leaseSeconds: 60, env: MEASURED });
     healthy = [new HealthyCluster(gateway, "east", 1), new HealthyCluster(gateway, "west", 2)];
     for (const cluster of healthy) await cluster.begin();
   });
@@ -60,7 +61,7 @@ describe(`${MINUTES} minutes of churn with a hostile cluster beside healthy ones
     const measure = async () => {
       for (let reported = 0; goesOn(); await sleep(1000)) {
         const mebibytes = Math.round(residentMebibytes(gateway.process.pid!));
-        if (share() > SETTLED) settled ??= mebibytes;
+        if (share() > SETTLED) settled ??= await heldMebibytes(gateway);
         const minute = Math.floor((Date.now() - startedAt) / 60_000);
         if (minute <= reported) continue;
         reported = minute;
@@ -72,7 +73,7 @@ describe(`${MINUTES} minutes of churn with a hostile cluster beside healthy ones
     const statuses = [...mallory.statuses].sort().map(([status, count]) => `${count} × ${status}`);
     console.log(`seed ${SEED}: ${acts} hostile requests, responses ${statuses.join(", ")}`);
     for (const cluster of healthy) expect(cluster.changes).toBeGreaterThan(0);
-    await eventually(() => residentMebibytes(gateway.process.pid!) - settled!).toBeLessThan(
+    await eventually(async () => (await heldMebibytes(gateway)) - settled!).toBeLessThan(
       MOST_GROWTH_MEBIBYTES,
     );
     await watch.end(MOST_GROWTH_MEBIBYTES + 400);

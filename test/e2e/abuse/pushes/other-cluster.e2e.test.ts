@@ -102,7 +102,7 @@ describe("a cluster's credential on every route for another cluster", () => {
           await send(shown[kind], method, path, "east"),
         ];
         const where = `${method} ${path}: ${known}, ${anonymous} for anybody`;
-        // To some it is told apart why: 403 for who is known.
+        // Some get a distinct status: 403 with a known credential.
         if (anonymous === 401 || anonymous === 403) {
           expect([where, [401, 403].includes(known)]).toEqual([where, true]);
           refused++;

@@ -39,7 +39,7 @@ export async function expectNoPollution(
     for (const { status, text } of [whole, delta]) {
       statuses.add(status);
       expect([title, status, [200, 400, 422].includes(status)]).toEqual([title, status, true]);
-      // A refusal may repeat the name of a field; what stands in an object of its own accord is no field.
+      // A rejection may repeat the name of a field; inherited members are not fields.
       expect(Object.keys(JSON.parse(text) as object)).not.toContain(POLLUTED);
     }
   }
@@ -49,7 +49,7 @@ export async function expectNoPollution(
   expect(await seen(gateway, other)).toEqual(before);
 }
 
-/** Holds that nobody is known by these names, in views and in the push API. */
+/** Expects that these names are no clusters, in views and in the push API. */
 export async function expectNobodyThere(gateway: GatewayClient, clusterId: string): Promise<void> {
   for (const name of PROTOTYPE_NAMES) {
     for (const path of [
@@ -66,7 +66,7 @@ export async function expectNobodyThere(gateway: GatewayClient, clusterId: strin
   }
 }
 
-/** What is told of a cluster and answered of it, less what every push changes. */
+/** The status of a cluster and its answers, without the parts that every push changes. */
 async function seen(gateway: GatewayClient, clusterId: string): Promise<unknown> {
   const status = await gateway.clusterStatus(clusterId);
   const answer = await gateway.json(WEB, "A");

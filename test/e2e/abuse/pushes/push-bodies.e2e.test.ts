@@ -8,7 +8,7 @@ import { MemoryWatch } from "../harness/memory.ts";
 import { filesOf } from "../paths/files.ts";
 
 const MIB = 1024 * 1024;
-/** A bomb unpacks to 256 MiB, of which a gateway reads 48 at most, and few where the ratio tells. */
+/** A bomb unpacks to 256 MiB, of which a gateway reads 48 at most, and few if the ratio shows it. */
 const MOST_GROWTH_MEBIBYTES = 200;
 const LEVELS = 100_000;
 const WEB = { name: "web.shop.svc.clusterset.local", addresses: ["10.0.0.0", "10.0.0.1"] };

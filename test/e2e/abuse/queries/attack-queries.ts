@@ -22,7 +22,7 @@ interface Parts {
   readonly behind?: Uint8Array;
 }
 
-/** A message with one question, whose header and end may say what is not so. */
+/** A message with one question, whose header and end may be wrong. */
 function message(name: Uint8Array | string, parts: Parts = {}): Buffer {
   const {
     flags = QUERY,

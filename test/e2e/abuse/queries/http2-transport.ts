@@ -28,7 +28,7 @@ interface Asked {
   readonly parts: Buffer[];
 }
 
-/** Asks over one HTTP/2 connection by POST and GET, with and without a length, outside and as a cluster. */
+/** Sends queries over one HTTP/2 connection by POST and GET, with and without a length, from outside and in a cluster's view. */
 export class Http2Transport implements QueryTransport {
   readonly name = "HTTP/2";
   readonly isDatagram = false;

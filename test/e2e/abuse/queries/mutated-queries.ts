@@ -26,14 +26,14 @@ const NAMES = [
   ...[`${LONG}clusterset.local`, `${LONG}${"b".repeat(42)}.clusterset.local`, `${LONG}${"b".repeat(61)}`],
   "a.".repeat(119) + "clusterset.local",
 ];
-/** A, NS, CNAME, SOA, PTR, TXT, AAAA, SRV, OPT, RRSIG, SVCB, HTTPS, IXFR, AXFR, ANY, and types that nobody has. */
+/** A, NS, CNAME, SOA, PTR, TXT, AAAA, SRV, OPT, RRSIG, SVCB, HTTPS, IXFR, AXFR, ANY, and unknown types. */
 const TYPES = [1, 1, 28, 28, 33, 2, 5, 6, 12, 16, 41, 46, 64, 65, 251, 252, 255, 0, 257, 65_280, 65_535];
 const CLASSES = [1, 1, 1, 1, 1, 1, 255, 3, 254, 0, 65_535];
 /** NSID, client subnet, cookie, keepalive, padding, chain, error, and the one that names a source cluster. */
 const OPTIONS = [3, 8, 10, 11, 12, 13, 15, 65_001, 65_535];
 const COUNTS = [0, 1, 2, 16, 17, 255, 256, 4096, 65_535];
 
-/** What a query says before it is mutated. */
+/** The contents of a query before it is mutated. */
 const wellFormed = fc
   .tuple(
     fc.nat({ max: 0xffff }),
@@ -96,7 +96,7 @@ function mutate(octets: Buffer, kind: number, place: number, value: number, salt
       return set16(at, COUNTS[value % COUNTS.length]!);
     case 13:
       return Buffer.concat([octets.subarray(0, at), encode(salt, NAMES[value % NAMES.length]!, 1, 1, value)]);
-    // One more record, or option, than was said.
+    // One more record, or option, than declared.
     case 14:
       return Buffer.concat([octets, opt(value, salt)]);
     default:

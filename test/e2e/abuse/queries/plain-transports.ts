@@ -9,7 +9,7 @@ const DATAGRAMS = 50;
 /** The longest payload of a datagram over IPv4. */
 const LONGEST_DATAGRAM = 65_507;
 
-/** Asks over UDP. */
+/** Sends queries over UDP. */
 export class UdpTransport implements QueryTransport {
   readonly name = "UDP";
   readonly isDatagram = true;
@@ -62,7 +62,7 @@ export class UdpTransport implements QueryTransport {
   }
 }
 
-/** Asks over TCP or TLS, pipelined; bytes that are not a query end a connection, and the next one is opened. */
+/** Sends queries over TCP or TLS, pipelined; bytes that are not a query end a connection, and the next one is opened. */
 export class StreamTransport implements QueryTransport {
   readonly name: string;
   readonly isDatagram = false;
@@ -84,7 +84,7 @@ export class StreamTransport implements QueryTransport {
       const sent = queries.slice(start, end);
       this.#client.send(...sent);
       for (const _ of sent) reactions.push((await this.#client.next()) ?? "nothing");
-      // What is no query ends the connection, with all answers that have not left yet.
+      // Bytes that are not a query end the connection, with all answers that were not sent yet.
       if (found !== -1) reactions.push((await this.#client.ask(queries[found]!)) ?? "nothing");
       if (found !== -1) this.close();
       start = found === -1 ? end : found + 1;

@@ -111,7 +111,7 @@ function readAdditionals(message: Buffer, start: number, count: number): Opt | "
   return at === message.length ? opt : undefined;
 }
 
-/** Whether a message that may be malformed has an OPT record where its counts say (RFC 6891 section 6.1.1). */
+/** Whether a possibly malformed message has an OPT record at the place that its counts give (RFC 6891 section 6.1.1). */
 function hasOptSomewhere(message: Buffer): boolean {
   const [questions, answers, authorities, additionals] = [4, 6, 8, 10].map((at) => message.readUInt16BE(at));
   let at: number = HEADER;

@@ -5,9 +5,9 @@ export type Reaction = Buffer | number | "nothing";
 export interface QueryTransport {
   readonly name: string;
   readonly isDatagram: boolean;
-  /** What bytes get that are no query at all. */
+  /** The reaction to bytes that are not a query. */
   readonly noQuery: Reaction;
-  /** Asks them all, several of them in flight; the reactions are in their order. IDs have to differ. */
+  /** Sends all queries, several in flight; the reactions are in their order. IDs have to differ. */
   exchange(queries: readonly Buffer[]): Promise<Reaction[]>;
   close(): void;
 }

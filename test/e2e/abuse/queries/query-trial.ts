@@ -35,7 +35,7 @@ function numbered(queries: readonly Buffer[]): Buffer[] {
   });
 }
 
-/** Asks queries and holds what comes back against what must. @returns the first that is wrong */
+/** Sends queries and compares the reactions with the expected ones. @returns the first wrong one */
 export async function tryQueries(
   transport: QueryTransport,
   queries: readonly Buffer[],

@@ -20,7 +20,7 @@ export function pipelinedQueries(count: number): Buffer {
   return Buffer.concat(Array.from({ length: count }, (_, index) => framed(QUERIES[index % QUERIES.length]!)));
 }
 
-/** A message behind its length, or behind another one; and what is no message at all. */
+/** A message after its length or a wrong one; and bytes that are not a message. */
 export function messageSequence(random: Random): Buffer {
   const query = random.pick(random.once(3) ? ATTACKS : QUERIES);
   switch (random.below(12)) {
@@ -80,7 +80,7 @@ const RECORDS = [
   "16030300040000 0000",
 ];
 
-/** Bytes that are no TLS where they come. */
+/** Bytes that are not TLS at their place. */
 export function brokenTls(random: Random): Buffer {
   switch (random.below(5)) {
     case 0:

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 /** So many characters of a secret in a row are too many. */
 const SHORTEST_PART = 20;
 
-/** Secrets under names, and the search for them in whatever a process has said. */
+/** Named secrets, and the search for them in the output of a process. */
 export class Canaries {
   readonly #secrets = new Map<string, string>();
 
@@ -18,7 +18,7 @@ export class Canaries {
     return secret;
   }
 
-  /** The names of the secrets, with the form and the place in which a text tells of them. */
+  /** The names of the secrets in a text, with their form and place. */
   foundIn(place: string, text: string): string[] {
     return [...this.#secrets].flatMap(([name, secret]) =>
       formsOf(secret)

@@ -6,11 +6,11 @@ import type { Question } from "../questions.ts";
 /** A way in which the gateway answers otherwise than CoreDNS 1.15, on purpose. */
 export interface Difference<Where extends NamePlace = Place> {
   id: string;
-  /** What is asked for. */
+  /** The question. */
   title: string;
   corednsSays: string;
   weSay: string;
-  /** Why, with the sections that say so. */
+  /** The reason, with its sections. */
   reason: string;
   /** A question of the comparison with both answers as `summarize` writes them. */
   example: { question: Question; coredns: string; ours: string };

@@ -16,7 +16,7 @@ import {
 } from "./difference.ts";
 import { isHeadless } from "./service-facts.ts";
 
-/** The name that a reverse name of the fixture leads to, or undefined where the use makes none. */
+/** The PTR target of a reverse name of the fixture, or undefined if its use has none. */
 function nameFor({ service, isImported, from }: AddressUse): string | undefined {
   if (!isImported || service.name.includes(".") || service.name.length > 63) return undefined;
   const own = `${service.name}.${service.namespace}.svc.${zone}`;

@@ -1,4 +1,4 @@
-/** A store in a real Durable Object, for whoever asks by HTTP: `POST /<name of the object>/<what to do>`. */
+/** A store in a real Durable Object, behind HTTP: `POST /<name of the object>/<what to do>`. */
 import { DurableObject } from "cloudflare:workers";
 import { createDurableObjectStore } from "../../../../src/store/rows/durable-object-store.ts";
 import type { SnapshotStore, StoreChange } from "../../../../src/store/store.ts";

@@ -26,7 +26,7 @@ export function isEager(service: OwnService | undefined): boolean {
   return service?.publishNotReadyAddresses === true;
 }
 
-/** What the names of a headless Service should say, by the specification, if some of its endpoints count. */
+/** The answers for the names of a headless Service by the specification, if some of its endpoints count. */
 function bySpecification(pair: LocalPair, counts: (endpoint: SliceEndpoint) => boolean): Observed {
   const { service, left } = pair.place;
   const endpoints = endpointsOf(service, counts);

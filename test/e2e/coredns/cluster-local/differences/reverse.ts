@@ -21,7 +21,7 @@ import { isEager } from "./published.ts";
 const nameFor = ({ service, from }: OwnAddressUse) =>
   from ? `${from.endpoint.hostname ?? dashed(from.address)}.${nameOf(service)}` : nameOf(service);
 
-/** What the address leads to by the specification: cluster IPs and ready endpoints of headless services. */
+/** The PTR targets of an address by the specification: cluster IPs and ready endpoints of headless services. */
 const namesHere = ({ place }: LocalPair) => place.uses.filter(isUsedHere).map(nameFor);
 function isUsedHere({ service, from }: OwnAddressUse): boolean {
   if (!isThere(service)) return false;

@@ -1,0 +1,23 @@
+import type { Leased, Leases } from "../../resolve/leases.ts";
+import { leaseExpiry } from "./held-cluster.ts";
+
+/** When the leases of each segment expire. A table is made when its segment is first asked for; a renewal makes new tables. */
+export class LeaseTables implements Leases {
+  readonly #expiresAt: (clusterId: string) => number | undefined;
+  /** A secondary may drop segments from memory before leases change. */
+  readonly #tables = new WeakMap<Leased, Float64Array>();
+
+  /** @param expiresAt Unix milliseconds; undefined for clusters that are not held */
+  constructor(expiresAt: (clusterId: string) => number | undefined) {
+    this.#expiresAt = expiresAt;
+  }
+
+  of(segment: Leased): Float64Array {
+    let table = this.#tables.get(segment);
+    if (table === undefined) {
+      table = leaseExpiry(segment.leaseGroups, this.#expiresAt);
+      this.#tables.set(segment, table);
+    }
+    return table;
+  }
+}

@@ -1,0 +1,180 @@
+import { usableAddress } from "../../dns/address.ts";
+import type { ClustersetService } from "../../merge/clusterset.ts";
+import type { LocalService } from "../../snapshot/schema.ts";
+import { localNameKey } from "../kinds/cluster-local.ts";
+import { podLabels } from "../kinds/service-labels.ts";
+import type { AddressKey } from "../reverse/reverse-order.ts";
+import { keyHash } from "../segment/name-hash.ts";
+import type { SourceCluster, ZoneSource } from "../zone-source.ts";
+import { HashTrie, type TrieItem } from "./hash-trie.ts";
+
+/** What a service or pod weighs besides its endpoints and addresses, each of which weighs 1. */
+const OBJECT_WEIGHT = 3;
+
+/** A Service or pod in a cluster's own zone, by its key there. */
+export interface LocalObject {
+  readonly clusterId: string;
+  readonly kind: "service" | "pod";
+  readonly key: string;
+}
+
+/** The names with one namespace and one label left of it: in the clusterset, the federations, and the zones of all clusters. */
+export interface NameKey extends TrieItem {
+  /** `<namespace>/<label>`. */
+  readonly key: string;
+  /** Sorted by cluster id, kind and key. */
+  locals: readonly LocalObject[];
+  /** The addresses whose reverse names it wants, as of when it was compiled. */
+  addresses: readonly AddressKey[];
+}
+
+const NO_LOCALS: readonly LocalObject[] = [];
+const NO_ADDRESSES: readonly AddressKey[] = [];
+
+/** All keys of names, in leaves that are segments. */
+export class NameKeys<Result> {
+  readonly trie: HashTrie<NameKey, Result>;
+  readonly #keys = new Map<string, NameKey>();
+  /** By cluster id and key of a Service with a dotted name: the key of that name. */
+  readonly #dotted = new Map<string, string>();
+  #gone: NameKey[] = [];
+
+  /** @param target what a segment weighs at most, if it has several keys */
+  constructor(target: number) {
+    this.trie = new HashTrie(target);
+  }
+
+  /** The keys with an object in a cluster's own zone. */
+  *keysOf(clusterId: string): Generator<string> {
+    for (const { key, locals } of this.#keys.values())
+      if (locals.some((local) => local.clusterId === clusterId)) yield key;
+  }
+
+  /** Takes over that a cluster has no zone of its own any more, or another one. @returns the keys of names in it */
+  *dropCluster(clusterId: string): Generator<string> {
+    for (const own of this.#keys.values()) {
+      const locals = own.locals.filter((local) => local.clusterId !== clusterId);
+      if (locals.length === own.locals.length) continue;
+      own.locals = locals;
+      yield own.key;
+    }
+    for (const dotted of this.#dotted.keys())
+      if (dotted.startsWith(`${clusterId} `)) this.#dotted.delete(dotted);
+  }
+
+  /** Takes over whether a cluster has a Service in its own zone. @returns the keys of names that it has and had */
+  placeService({ clusterId, localZone }: SourceCluster, key: string): readonly string[] {
+    const service = localZone?.services.get(key);
+    const dotted = `${clusterId} ${key}`;
+    const before = this.#dotted.get(dotted) ?? key;
+    const now = service === undefined ? undefined : localNameKey(key, service);
+    if (now === undefined || now === key) this.#dotted.delete(dotted);
+    else this.#dotted.set(dotted, now);
+    const local = { clusterId, kind: "service", key } as const;
+    if (before !== now) this.#removeLocal(before, local);
+    if (now !== undefined) this.#addLocal(now, local);
+    return now === undefined || now === before ? [before] : [before, now];
+  }
+
+  /** Takes over whether a cluster has a pod in its own zone. @returns the keys of its names */
+  placePod({ clusterId, localZone }: SourceCluster, key: string): readonly string[] {
+    const isServed = localZone?.zone.pods === "verified" && localZone.pods.has(key);
+    const slash = key.indexOf("/");
+    const octets = usableAddress(key.slice(slash + 1));
+    // A pod without an address is a finding, which a key of its own has.
+    const labels = octets === undefined ? [key.slice(slash + 1)] : podLabels(octets);
+    return labels.map((label) => {
+      const nameKey = `${key.slice(0, slash)}/${label}`;
+      const local = { clusterId, kind: "pod", key } as const;
+      if (isServed) this.#addLocal(nameKey, local);
+      else this.#removeLocal(nameKey, local);
+      return nameKey;
+    });
+  }
+
+  #addLocal(key: string, local: LocalObject): void {
+    const own = this.#keys.get(key) ?? this.#create(key);
+    if (!own.locals.some((one) => compareLocals(one, local) === 0))
+      own.locals = [...own.locals, local].sort(compareLocals);
+  }
+
+  #removeLocal(key: string, local: LocalObject): void {
+    const own = this.#keys.get(key);
+    if (own !== undefined) own.locals = own.locals.filter((one) => compareLocals(one, local) !== 0);
+  }
+
+  /** Makes the leaves follow what a key has now. */
+  update(key: string, source: ZoneSource, clusters: ReadonlyMap<string, SourceCluster>, hosts: number): void {
+    const own = this.#keys.get(key) ?? this.#create(key);
+    const weight =
+      hosts * OBJECT_WEIGHT +
+      weightOf(source.service(key)) +
+      own.locals.reduce((sum, { clusterId, kind, key: object }) => {
+        const service =
+          kind === "service" ? clusters.get(clusterId)?.localZone?.services.get(object) : undefined;
+        return sum + OBJECT_WEIGHT + (service === undefined ? 1 : weightOfLocal(service));
+      }, 0);
+    const isNew = own.weight === 0;
+    if (isNew && weight > 0) {
+      own.weight = weight;
+      this.trie.add(own);
+    } else if (!isNew && weight === 0) {
+      this.trie.remove(own);
+      own.weight = 0;
+    } else if (!isNew) this.trie.change(own, weight);
+    if (weight === 0) {
+      this.#keys.delete(key);
+      if (own.addresses.length > 0) this.#gone.push(own);
+    }
+  }
+
+  /** Keys that have no names any more, with the addresses whose reverse names they wanted. Each is returned once. */
+  takeGone(): readonly NameKey[] {
+    const gone = this.#gone;
+    this.#gone = [];
+    return gone;
+  }
+
+  #create(key: string): NameKey {
+    const own = { key, hash: hashOf(key), weight: 0, locals: NO_LOCALS, addresses: NO_ADDRESSES };
+    this.#keys.set(key, own);
+    return own;
+  }
+}
+
+function weightOf(service: ClustersetService | undefined): number {
+  if (service === undefined) return 0;
+  let weight =
+    OBJECT_WEIGHT + service.ports.length + service.endpoints.length + service.outside.addresses.length;
+  for (const { addresses } of service.byCluster.values()) weight += addresses.length;
+  for (const { clusterIPs, externalAddresses, externalNames } of service.shards)
+    weight += clusterIPs.length + externalAddresses.length + externalNames.length;
+  return weight;
+}
+
+function weightOfLocal({ clusterIPs = [], ports, endpoints }: LocalService): number {
+  let weight = clusterIPs.length + ports.length;
+  for (const { members } of Object.values(endpoints)) weight += Object.keys(members).length;
+  return weight;
+}
+
+/** The hash of a key is that of its labels on the wire. A text that cannot be a label has some hash, and no names. */
+function hashOf(key: string): number {
+  const slash = key.indexOf("/");
+  const bytes = Uint8Array.from(`\0${key}`, (character) => character.charCodeAt(0));
+  bytes[0] = slash;
+  bytes[slash + 1] = key.length - slash - 1;
+  return keyHash(bytes, 0, slash + 1);
+}
+
+function compareLocals(one: LocalObject, other: LocalObject): number {
+  return (
+    compareText(one.clusterId, other.clusterId) ||
+    compareText(one.kind, other.kind) ||
+    compareText(one.key, other.key)
+  );
+}
+
+function compareText(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

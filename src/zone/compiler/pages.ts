@@ -1,0 +1,27 @@
+import { type Blob, type Branch, PAGE_BITS, Page, type PageEntry } from "../generation/directory.ts";
+import type { TrieNode } from "./hash-trie.ts";
+
+/** What a leaf of a trie was compiled to; at a node with children, the page of its leaves. */
+export interface Compiled<Content extends Blob> {
+  readonly branch: Branch<Content>;
+}
+
+/** The directory of a trie whose leaves are all compiled, from its top node. Pages whose leaves did not change are taken over. */
+export function pageOf<Content extends Blob>(top: TrieNode<unknown, Compiled<Content>>): Page<Content> {
+  const entries: PageEntry<Content>[] = [];
+  const add = (node: TrieNode<unknown, Compiled<Content>>) => {
+    const slot = node.prefix >>> top.depth;
+    const bits = node.depth - top.depth;
+    if (node.children === undefined) entries.push({ slot, bits, branch: node.result!.branch });
+    else if (bits === PAGE_BITS) {
+      node.result ??= { branch: branchOf(pageOf(node)) };
+      entries.push({ slot, bits, branch: node.result.branch });
+    } else for (const child of node.children) add(child);
+  };
+  add(top);
+  return Page.of(entries.sort((one, other) => one.slot - other.slot));
+}
+
+function branchOf<Content extends Blob>(page: Page<Content>): Branch<Content> {
+  return { kind: "page", hash: page.hash, segment: undefined, page };
+}

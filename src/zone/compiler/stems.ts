@@ -1,0 +1,70 @@
+import { NodeFlag } from "../segment/layout.ts";
+import type { SegmentBuilder } from "../segment/segment-builder.ts";
+import type { TreeKey } from "../segment/tree-key.ts";
+
+/** A namespace in a tree that has names below it. */
+export interface Stem {
+  readonly tree: TreeKey;
+  /** The labels of its name, the leftmost first. */
+  readonly labels: readonly string[];
+  /** Whether it exists in views that lack it, too. */
+  readonly isEverywhere: boolean;
+}
+
+/** The stems of a segment that is being built. */
+export function stemsOf({ nodes, tables }: SegmentBuilder): Stem[] {
+  const { trees } = tables.finish();
+  const stems: Stem[] = [];
+  for (let node = trees.length; node < nodes.count; node++)
+    if (nodes.hasFlag(node, NodeFlag.stem)) {
+      const isEverywhere = nodes.hasFlag(node, NodeFlag.everywhere);
+      stems.push({ tree: trees[nodes.apexOf(node)]!, labels: nodes.labels(node), isEverywhere });
+    }
+  return stems;
+}
+
+/** Counts the segments that have each stem. */
+export class StemCounts {
+  readonly #counts = new Map<string, { readonly stem: Stem; count: number }>();
+  #mayHaveChanged = true;
+  #keys: readonly string[] | undefined;
+
+  /** Takes over the stems of a segment. */
+  add(stems: readonly Stem[]): void {
+    for (const stem of stems) this.#count(stem, 1);
+  }
+
+  /** Takes over that a segment is gone. */
+  remove(stems: readonly Stem[]): void {
+    for (const stem of stems) this.#count(stem, -1);
+  }
+
+  #count(stem: Stem, more: 1 | -1): void {
+    const key = `${stem.tree} ${stem.labels.join(".")}${stem.isEverywhere ? " *" : ""}`;
+    const own = this.#counts.get(key) ?? { stem, count: 0 };
+    this.#counts.set(key, own);
+    own.count += more;
+    if (own.count === 0 || (more === 1 && own.count === 1)) this.#mayHaveChanged = true;
+  }
+
+  /** All stems, in an order of their own; undefined if they are those of the call before. */
+  changed(): readonly Stem[] | undefined {
+    if (!this.#mayHaveChanged) return undefined;
+    this.#mayHaveChanged = false;
+    for (const [key, { count }] of this.#counts) if (count === 0) this.#counts.delete(key);
+    const keys = [...this.#counts.keys()].sort();
+    if (
+      this.#keys !== undefined &&
+      keys.length === this.#keys.length &&
+      keys.every((key, at) => key === this.#keys![at])
+    )
+      return undefined;
+    this.#keys = keys;
+    return this.all();
+  }
+
+  /** The stems as of the last call of `changed`. */
+  all(): readonly Stem[] {
+    return (this.#keys ?? []).map((key) => this.#counts.get(key)!.stem);
+  }
+}

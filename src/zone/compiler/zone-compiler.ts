@@ -1,0 +1,226 @@
+import type { ClusterFinding } from "../../merge/clusterset.ts";
+import type { Page } from "../generation/directory.ts";
+import type { Frame } from "../generation/frame.ts";
+import { Generation, type Trunk } from "../generation/generation.ts";
+import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../options.ts";
+import { entryOf, ReverseIndex } from "../reverse/reverse-index.ts";
+import type { ReverseHistory } from "../reverse/reverse-order.ts";
+import { hashBlob } from "../segment/hash.ts";
+import { buildReverseSegment } from "../segment/reverse-builder.ts";
+import { ReverseSegment } from "../segment/reverse-segment.ts";
+import type { Segment } from "../segment/segment.ts";
+import type { SourceCluster, ZoneChange, ZoneSource } from "../zone-source.ts";
+import { LocalZones } from "./local-zones.ts";
+import { NameKeys } from "./name-keys.ts";
+import { type Compiled, pageOf } from "./pages.ts";
+import { type CompiledSegment, compileSegment } from "./segment-compiler.ts";
+import { type Stem, StemCounts } from "./stems.ts";
+import { compileFrame, compileTrunk } from "./trunk-compiler.ts";
+import { createContext, type ZoneContext } from "./zone-context.ts";
+
+/** A generation, with what was found while it was compiled. */
+export interface CompiledZones {
+  readonly generation: Generation;
+  readonly findings: readonly ClusterFinding[];
+  /** What the next generation is compiled with, so that reverse names stay where they are. */
+  readonly reverse: ReverseHistory;
+}
+
+/** What a compilation is given besides its source. */
+export interface CompileOptions {
+  /** SOA serial of the generation. */
+  readonly serial: number;
+  /** `reverse` of the compilation before; who had addresses. */
+  readonly history: ReverseHistory;
+}
+
+/** What segments weigh at most, if they can be smaller: names (see `NameKey`) and PTR records. */
+export interface SegmentWeights {
+  readonly names: number;
+  readonly reverse: number;
+}
+
+/** Segments of about 16 KB. */
+const WEIGHTS: SegmentWeights = { names: 160, reverse: 320 };
+
+/** Keys that are taken over in one turn: less than a millisecond. */
+const KEYS_IN_TURN = 50;
+
+interface NamesLeaf extends Compiled<Segment>, Pick<CompiledSegment, "stems" | "findings"> {}
+type ReverseLeaf = Compiled<ReverseSegment>;
+
+/** What is kept between compilations. */
+interface State {
+  readonly names: NameKeys<NamesLeaf>;
+  readonly reverse: ReverseIndex<ReverseLeaf>;
+  readonly stems: StemCounts;
+  readonly locals: LocalZones;
+  /** Leaves with findings. */
+  readonly findings: Set<NamesLeaf>;
+  context: ZoneContext | undefined;
+  trunk: Trunk | undefined;
+}
+
+/**
+ * Compiles the generations of one scope, one after the other: the clusterset zone with its aliases, the zones of single clusters, federation zones.
+ * It compiles only the segments of keys that changed. Data that DNS cannot hold becomes a finding; all other data is compiled.
+ */
+export class ZoneCompiler {
+  readonly #options: ZoneOptions;
+  readonly #weights: SegmentWeights;
+  /** Undefined before the first compilation, and while one is under way or has failed. */
+  #state: State | undefined;
+
+  constructor(options: Partial<ZoneOptions> = {}, weights = WEIGHTS) {
+    this.#options = { ...DEFAULT_ZONE_OPTIONS, ...options };
+    this.#weights = weights;
+  }
+
+  /**
+   * Compiles the next generation, and yields after each segment. Between two turns the source may change, if the next call names what changed. A
+   * compilation that fails or is given up is followed by one of everything, whatever `change` says.
+   * @param change what changed since the generation before, or that everything may have
+   * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone.
+   * @throws {CapacityError} if a segment would exceed a limit of the format.
+   */
+  *compile(
+    source: ZoneSource,
+    change: ZoneChange | "all",
+    { serial, history }: CompileOptions,
+  ): Generator<void, CompiledZones> {
+    const known = change === "all" ? undefined : this.#state;
+    this.#state = undefined;
+    const state = known ?? emptyState(this.#weights);
+    const asked = known === undefined || change === "all" ? everything(source) : change;
+    const clusters = new Map(source.clusters.map((cluster) => [cluster.clusterId, cluster]));
+    let frame = state.trunk?.frame;
+    if (state.context === undefined || asked.clusters) {
+      state.context = createContext(source, this.#options);
+      frame = compileFrame(state.context, source);
+      // The order of the shards of a federation depends on all clusters.
+      if (this.#options.federations.length > 0) state.names.trie.changeAll();
+    }
+    const touched = yield* touch(state, source, clusters, asked);
+    yield* compileNames(state, source, clusters, touched);
+    yield* state.reverse.decide(history, new Set(clusters.keys()), asked.clusters ? undefined : touched);
+    yield* compileReverse(state);
+    state.trunk = followTrunk(state, state.context, frame!);
+    const generation = new Generation(
+      serial,
+      state.trunk,
+      pageOf(state.names.trie.top) as Page<Segment>,
+      pageOf(state.reverse.trie.top) as Page<ReverseSegment>,
+    );
+    this.#state = state;
+    const findings = [
+      ...state.context.findings,
+      ...Array.from(state.findings, (leaf) => leaf.findings).flat(),
+      ...state.reverse.findings(),
+    ];
+    return { generation, findings, reverse: state.reverse.history() };
+  }
+}
+
+function emptyState(weights: SegmentWeights): State {
+  return {
+    ...{
+      names: new NameKeys(weights.names),
+      reverse: new ReverseIndex(weights.reverse),
+      stems: new StemCounts(),
+      locals: new LocalZones(),
+    },
+    ...{ findings: new Set<NamesLeaf>(), context: undefined, trunk: undefined },
+  };
+}
+
+function everything(source: ZoneSource): ZoneChange {
+  return { clusters: true, services: source.serviceKeys(), local: new Map() };
+}
+
+/** Takes over what changed. @returns the keys of names that may be other ones now */
+function* touch(
+  { names, locals, context }: State,
+  source: ZoneSource,
+  clusters: ReadonlyMap<string, SourceCluster>,
+  { clusters: haveClustersChanged, services, local }: ZoneChange,
+): Generator<void, ReadonlySet<string>> {
+  const touched = new Set<string>(services);
+  if (haveClustersChanged) {
+    for (const key of context!.hosts.keys()) if (key !== "") touched.add(key);
+    for (const key of locals.follow(names, clusters, context!.treeByKey)) touched.add(key);
+  }
+  for (const [clusterId, change] of local) {
+    const cluster = clusters.get(clusterId);
+    if (cluster === undefined) continue;
+    for (const key of change.services) for (const own of names.placeService(cluster, key)) touched.add(own);
+    for (const key of change.pods) for (const own of names.placePod(cluster, key)) touched.add(own);
+  }
+  let count = 0;
+  for (const key of touched) {
+    names.update(key, source, clusters, context!.hosts.get(key)?.length ?? 0);
+    if (++count % KEYS_IN_TURN === 0) yield;
+  }
+  return touched;
+}
+
+function* compileNames(
+  { names, reverse, stems, findings, context }: State,
+  source: ZoneSource,
+  clusters: ReadonlyMap<string, SourceCluster>,
+  touched: ReadonlySet<string>,
+): Generator<void> {
+  for (const leaf of names.trie.dropped) {
+    stems.remove(leaf.stems);
+    findings.delete(leaf);
+  }
+  names.trie.dropped = [];
+  for (const { key, addresses } of names.takeGone()) reverse.replace(key, addresses, new Map());
+  for (const node of names.trie.changed) {
+    const compiled = compileSegment(context!, source, clusters, node.items!);
+    const { segment } = compiled;
+    const leaf: NamesLeaf = {
+      branch: { kind: "segment", hash: segment.hash, segment, page: undefined },
+      ...{ stems: compiled.stems, findings: compiled.findings },
+    };
+    node.result = leaf;
+    stems.add(leaf.stems);
+    if (leaf.findings.length > 0) findings.add(leaf);
+    for (const key of node.items!)
+      if (touched.has(key.key)) {
+        const wanted = compiled.reverse.get(key.key)!;
+        reverse.replace(key.key, key.addresses, wanted);
+        key.addresses = [...wanted.keys()];
+      }
+    yield;
+  }
+  names.trie.changed.clear();
+}
+
+function* compileReverse({ reverse }: State): Generator<void> {
+  const { trie } = reverse;
+  for (const node of trie.changed) {
+    const records = [...node.items!].sort((one, other) => (one.address < other.address ? -1 : 1));
+    const trees = new Set(records.flatMap(({ winners }) => winners.map(({ source }) => source.tree)));
+    const bytes = buildReverseSegment(records.map(entryOf), [...trees].sort());
+    const segment = ReverseSegment.load(bytes, hashBlob(bytes));
+    node.result = { branch: { kind: "segment", hash: segment.hash, segment, page: undefined } };
+    yield;
+  }
+  trie.changed.clear();
+  trie.dropped = [];
+}
+
+/** The trunk, taken over from before if neither the frame nor the stems are other ones. */
+function followTrunk({ stems, trunk }: State, context: ZoneContext, frame: Frame): Trunk {
+  const changed: readonly Stem[] | undefined = stems.changed();
+  if (trunk !== undefined && changed === undefined && trunk.frame === frame) return trunk;
+  return compileTrunk(context, frame, changed ?? stems.all());
+}
+
+/** Runs a compilation to its end without a pause. */
+export function runCompilation(compilation: Generator<void, CompiledZones>): CompiledZones {
+  for (;;) {
+    const { done, value } = compilation.next();
+    if (done === true) return value;
+  }
+}

@@ -1,0 +1,136 @@
+import { check } from "../segment/blob.ts";
+import { hashBlob } from "../segment/hash.ts";
+import { NodeFlag } from "../segment/layout.ts";
+import { hashLabel } from "../segment/name-hash.ts";
+import type { ReverseSegment } from "../segment/reverse-segment.ts";
+import type { Segment } from "../segment/segment.ts";
+import { CLUSTERSET_TREE } from "../segment/tree-key.ts";
+import type { Page } from "./directory.ts";
+import type { Frame } from "./frame.ts";
+import { writeRoot } from "./root.ts";
+import { BLOBS_AT, writeBundle } from "./write-bundle.ts";
+
+// ns.dns, the name server's name below each zone.
+const NAME_SERVER = Uint8Array.from([2, 110, 115, 3, 100, 110, 115]);
+
+/** The frame and the segment of all names that are shorter than a service: what a query needs before it needs a segment. */
+export class Trunk {
+  readonly frame: Frame;
+  readonly stems: Segment;
+  /** The node of `ns.dns` in each tree. */
+  readonly nameServers: readonly number[];
+  /** By node of the stems: index of the namespace that it is in the clusterset, or -1. */
+  readonly #namespaces: Int32Array;
+
+  /** @throws {FormatError} if the stems lack what every zone has */
+  constructor(frame: Frame, stems: Segment) {
+    this.frame = frame;
+    this.stems = stems;
+    check(
+      frame.trees.length === stems.trees.length &&
+        frame.trees.every(({ key }, tree) => stems.trees[tree] === key),
+      "the stems have other trees than the frame",
+    );
+    this.nameServers = frame.trees.map(({ hash }, tree) => {
+      const dns = hashLabel(hash, NAME_SERVER, 4, 3);
+      const node = stems.findNode(
+        tree,
+        NAME_SERVER,
+        0,
+        NAME_SERVER.length,
+        hashLabel(dns, NAME_SERVER, 1, 2),
+      );
+      check(node >= 0, "a zone has no name server");
+      return node;
+    });
+    this.#namespaces = new Int32Array(stems.nodes).fill(-1);
+    const clusterset = stems.treeOf(CLUSTERSET_TREE);
+    for (let node = frame.trees.length; node < stems.nodes; node++) {
+      if (!stems.hasFlag(node, NodeFlag.stem)) continue;
+      if (stems.apexOf(node) === clusterset)
+        this.#namespaces[node] = frame.namespaceOf(labelText(stems, node));
+    }
+  }
+
+  /** Whether the cluster of a view, by its index, lacks the namespace that a node of the stems is. */
+  lacks(view: number, stem: number): boolean {
+    return view >= 0 && this.frame.lacks(view, this.#namespaces[stem]!);
+  }
+}
+
+/** What is answered from: a root with its segments, and a serial. Immutable, but for segments that come into memory later. */
+export class Generation {
+  /** The hash of the root; equal for equal content, independent of the serial. */
+  readonly contentHash: string;
+  /** SOA serial (RFC 1035 section 3.3.13). */
+  readonly serial: number;
+  readonly root: Uint8Array<ArrayBuffer>;
+  readonly trunk: Trunk;
+  readonly names: Page<Segment>;
+  readonly reverse: Page<ReverseSegment>;
+  #bytes: Uint8Array<ArrayBuffer> | undefined;
+
+  constructor(
+    serial: number,
+    trunk: Trunk,
+    names: Page<Segment>,
+    reverse: Page<ReverseSegment>,
+    bytes?: Uint8Array<ArrayBuffer>,
+  ) {
+    this.serial = serial;
+    this.trunk = trunk;
+    this.names = names;
+    this.reverse = reverse;
+    const { frame, stems } = trunk;
+    this.root = writeRoot({
+      ...{ frame: frame.hash, stems: stems.hash },
+      ...{ names: names.hash, reverse: reverse.hash },
+    });
+    this.contentHash = hashBlob(this.root);
+    this.#bytes = bytes;
+  }
+
+  get frame(): Frame {
+    return this.trunk.frame;
+  }
+
+  get stems(): Segment {
+    return this.trunk.stems;
+  }
+
+  /** Everything as one array of bytes, which `loadBundle` reads. Made when it is asked for. @throws {RangeError} if a segment is not in memory */
+  get bytes(): Uint8Array<ArrayBuffer> {
+    this.#bytes ??= writeBundle(this);
+    return this.#bytes;
+  }
+
+  /** The length of `bytes`. */
+  get byteLength(): number {
+    const { root, frame, stems, names, reverse } = this;
+    return (
+      BLOBS_AT +
+      12 +
+      root.length +
+      frame.bytes.length +
+      stems.bytes.length +
+      names.byteLength +
+      reverse.byteLength
+    );
+  }
+
+  /** The segments of names that are in memory. */
+  *segments(): Generator<Segment> {
+    yield* this.names.segments();
+  }
+
+  /** The segments of reverse names that are in memory. */
+  *reverseSegments(): Generator<ReverseSegment> {
+    yield* this.reverse.segments();
+  }
+}
+
+/** A node's label in text; each byte becomes the character with its number. */
+export function labelText(segment: Segment, node: number): string {
+  const at = segment.labelOf(node);
+  return String.fromCharCode(...segment.bytes.subarray(at + 1, at + 1 + segment.bytes[at]!));
+}

@@ -1,0 +1,72 @@
+import type { EndpointPort } from "../../snapshot/schema.ts";
+import { RecordSets } from "../segment/record-sets.ts";
+import { type PortTarget, writePortRecords } from "./port-records.ts";
+import { addressLabel, isHostLabel } from "./service-labels.ts";
+import type { ReverseWish, ServiceScope } from "./tree-scope.ts";
+
+/** An endpoint of a headless service, with the node of its own name. */
+export interface PlacedEndpoint {
+  readonly octets: Uint8Array;
+  readonly ports: readonly EndpointPort[];
+  readonly toldBy: string;
+  /** Undefined if the endpoint cannot have a name. */
+  readonly node: number | undefined;
+  /** Its reverse name. */
+  readonly reverse: Omit<ReverseWish, "clusters">;
+}
+
+/**
+ * The label of an endpoint: its hostname, else its address (definition of hostname in both
+ * specifications, section 2.1). A hostname that cannot be a label is a finding.
+ */
+export function endpointLabel(
+  scope: ServiceScope,
+  hostname: string | undefined,
+  octets: Uint8Array,
+  toldBy: string,
+): string {
+  if (hostname === undefined || hostname === "") return addressLabel(octets);
+  if (isHostLabel(hostname)) return hostname;
+  scope.report(
+    toldBy,
+    "InvalidHostname",
+    `the hostname ${JSON.stringify(hostname)} cannot be a DNS label: the name uses the address instead`,
+  );
+  return addressLabel(octets);
+}
+
+/** Writes the SRV records of endpoints, and A, AAAA and PTR of each; returns the SRV records for the service's name. */
+export function writeEndpointRecords(
+  scope: ServiceScope,
+  serviceNode: number,
+  endpoints: readonly PlacedEndpoint[],
+  leaseGroup: number,
+): RecordSets {
+  const targets: PortTarget[] = endpoints.flatMap(({ node, ports, toldBy }) =>
+    node === undefined ? [] : ports.map((port) => ({ port, node, toldBy })),
+  );
+  const services = writePortRecords(scope, serviceNode, targets, leaseGroup);
+  writeHosts(scope, endpoints);
+  return services;
+}
+
+function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): void {
+  const { builder, ttl } = scope.tree.segment;
+  const byNode = new Map<number, PlacedEndpoint[]>();
+  for (const endpoint of endpoints) {
+    if (endpoint.node === undefined) continue;
+    const sharing = byNode.get(endpoint.node);
+    if (sharing === undefined) byNode.set(endpoint.node, [endpoint]);
+    else sharing.push(endpoint);
+  }
+  for (const [node, sharing] of byNode) {
+    const clusters = [...new Set(sharing.map(({ toldBy }) => toldBy))].sort();
+    const group = builder.tables.leaseGroup(clusters);
+    const sets = new RecordSets();
+    for (const { octets, reverse } of sharing) {
+      sets.addAddress(octets, ttl, group);
+      scope.reverse(octets, node, { ...reverse, clusters });
+    }
+    scope.write(node, sets, sharing[0]!.toldBy);
+  }
+}

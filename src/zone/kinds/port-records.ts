@@ -1,0 +1,69 @@
+import type { EndpointPort, ServicePort } from "../../snapshot/schema.ts";
+import { RecordSets } from "../segment/record-sets.ts";
+import { portLabels } from "./service-labels.ts";
+import type { ServiceScope } from "./tree-scope.ts";
+
+/** A port with its SRV target. */
+export interface PortTarget {
+  readonly port: ServicePort | EndpointPort;
+  /** The node of the SRV target; without one the port has a name, but no record. */
+  readonly node: number | undefined;
+  /** The cluster that reported it. */
+  readonly toldBy: string;
+}
+
+/**
+ * Writes the SRV records of the named ports at `_<port>._<protocol>` below a service, and returns all of them
+ * for the service's own name. Unnamed ports have none.
+ * @param views the indices of the views in the segment that have the records at the ports' names; default: all
+ */
+export function writePortRecords(
+  scope: ServiceScope,
+  serviceNode: number,
+  targets: readonly PortTarget[],
+  leaseGroup: number,
+  views?: readonly number[],
+): RecordSets {
+  const { ttl } = scope.tree.segment;
+  const all = new RecordSets();
+  const byNode = new Map<number, RecordSets>();
+  // Endpoints of one EndpointSlice share their port objects.
+  const judged = new Map<PortTarget["port"], NamedPort | undefined>();
+  for (const { port, node, toldBy } of targets) {
+    if (!judged.has(port)) judged.set(port, namePort(scope, serviceNode, port, toldBy, byNode));
+    const named = judged.get(port);
+    if (named === undefined || node === undefined) continue;
+    all.addService(named.number, node, ttl, leaseGroup);
+    named.sets?.addService(named.number, node, ttl, leaseGroup);
+  }
+  for (const [node, sets] of byNode) {
+    const { toldBy } = targets[0]!;
+    if (views === undefined) scope.write(node, sets, toldBy);
+    else if (!sets.isEmpty)
+      scope.write(node, new RecordSets(), toldBy, new Map(views.map((view) => [view, sets])));
+  }
+  return all;
+}
+
+/** A port with the sets of its name `_<port>._<protocol>`; undefined if that name is too long. */
+interface NamedPort {
+  readonly number: number;
+  readonly sets: RecordSets | undefined;
+}
+
+function namePort(
+  scope: ServiceScope,
+  serviceNode: number,
+  port: PortTarget["port"],
+  toldBy: string,
+  byNode: Map<number, RecordSets>,
+): NamedPort | undefined {
+  const labels = portLabels(port);
+  if (labels.kind === "odd") scope.report(toldBy, labels.reason, labels.message);
+  if (labels.kind !== "named") return undefined;
+  const node = scope.name(serviceNode, [labels.portLabel, labels.protocolLabel], toldBy);
+  if (node === undefined) return { number: labels.number, sets: undefined };
+  const sets = byNode.get(node) ?? new RecordSets();
+  byNode.set(node, sets);
+  return { number: labels.number, sets };
+}

@@ -1,0 +1,152 @@
+import { usableAddress } from "../../dns/address.ts";
+import { MAX_NAME_BYTES } from "../../dns/codes.ts";
+import type { ClusterFinding } from "../../merge/clusterset.ts";
+import type { CandidateSource, ReverseCandidate } from "../reverse/reverse-candidate.ts";
+import { claimOf } from "../reverse/reverse-order.ts";
+import { NodeFlag } from "../segment/layout.ts";
+import type { RecordSets } from "../segment/record-sets.ts";
+import type { SegmentBuilder } from "../segment/segment-builder.ts";
+import type { TreeKey } from "../segment/tree-key.ts";
+import type { Origin } from "./distances.ts";
+
+/** The context that all names of a segment share. */
+export interface SegmentScope {
+  readonly builder: SegmentBuilder;
+  /** The clusters that have a view. */
+  readonly clusterViews: ReadonlySet<string>;
+  /** The views of clients outside with a locality, by their names. */
+  readonly localities: readonly (readonly [view: string, origin: Origin])[];
+  /** TTL of records in seconds, and its index. */
+  readonly ttlSeconds: number;
+  readonly ttl: number;
+  readonly findings: ClusterFinding[];
+  /** Takes the PTR records that services want. */
+  readonly addReverse: (octets: Uint8Array, candidate: ReverseCandidate) => void;
+}
+
+/** One tree of names with the lengths of its zones. */
+export interface TreeScope {
+  readonly segment: SegmentScope;
+  readonly key: TreeKey;
+  /** The node of its apex. */
+  readonly apex: number;
+  /** The lengths in bytes of its shortest zone and of its canonical one. */
+  readonly shortestZoneBytes: number;
+  readonly canonicalZoneBytes: number;
+}
+
+/** The object whose names are compiled; findings name it. */
+export interface Subject {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Compiles the names of one service in one tree; data that cannot be served becomes a finding. */
+export class ServiceScope {
+  readonly tree: TreeScope;
+  readonly #subject: Subject;
+  readonly #reported = new Set<string>();
+  readonly #sources = new Map<string, CandidateSource>();
+
+  constructor(tree: TreeScope, subject: Subject) {
+    this.tree = tree;
+    this.#subject = subject;
+  }
+
+  /** The node of a namespace, by the labels of its name: names below it are in the segment of their key. */
+  stem(labels: readonly string[]): number {
+    return stemNode(this.tree, labels);
+  }
+
+  /** The node of `labels` (leftmost first) below `parent`; undefined, with a finding, if the name is too long. */
+  name(parent: number, labels: readonly string[], clusterId: string): number | undefined {
+    const { shortestZoneBytes, segment } = this.tree;
+    const { nodes } = segment.builder;
+    const added = labels.reduce((sum, label) => sum + 1 + label.length, 0);
+    if (nodes.nameBytes(parent) + added + shortestZoneBytes > MAX_NAME_BYTES) {
+      this.report(
+        clusterId,
+        "NameTooLong",
+        `a name that starts with ${JSON.stringify(labels[0])} would be longer than 253 bytes (RFC 1035 section 2.3.4): it is not served`,
+      );
+      return undefined;
+    }
+    return labels.reduceRight((node, label) => nodes.child(node, label), parent);
+  }
+
+  /** The bytes of an address, or undefined with a finding. */
+  address(text: string, clusterId: string): Uint8Array | undefined {
+    const octets = usableAddress(text);
+    if (octets === undefined)
+      this.report(
+        clusterId,
+        "InvalidAddress",
+        `${JSON.stringify(text)} is not a usable address: it is left out`,
+      );
+    return octets;
+  }
+
+  /** Writes the sets of a node, if any. The name of an earlier object stays that object's. */
+  write(node: number, sets: RecordSets, toldBy: string, variants?: ReadonlyMap<number, RecordSets>): void {
+    if (sets.isEmpty && (variants === undefined || variants.size === 0)) return;
+    const { builder } = this.tree.segment;
+    if (!builder.nodes.hasRecords(node)) builder.setRecords(node, sets, variants);
+    else
+      this.report(
+        toldBy,
+        "NameClash",
+        `${builder.nodes.labels(node).join(".")} (below the zone) belongs to an older object: this object is not served there`,
+      );
+  }
+
+  /** Wants the PTR record of an address for a name, where that name fits the canonical zone. */
+  reverse(octets: Uint8Array, node: number, target: ReverseWish): void {
+    const { canonicalZoneBytes, segment } = this.tree;
+    if (segment.builder.nodes.nameBytes(node) + canonicalZoneBytes > MAX_NAME_BYTES) return;
+    segment.addReverse(octets, { source: this.#sourceOf(target), label: target.label });
+  }
+
+  #sourceOf(wish: ReverseWish): CandidateSource {
+    const { view, rank, since, clusters, above, claimants = [] } = wish;
+    const { namespace, name } = this.#subject;
+    const { key: tree, segment } = this.tree;
+    const id = [tree, view ?? "", rank, since, clusters, above, claimants].join("|");
+    let source = this.#sources.get(id);
+    if (source === undefined) {
+      const claims = claimants.map((cluster) => claimOf(cluster, namespace, name));
+      source = {
+        ...{ id, namespace, name, tree, view, rank, since },
+        ttl: segment.ttlSeconds,
+        clusters,
+        above,
+        claims,
+      };
+      this.#sources.set(id, source);
+    }
+    return source;
+  }
+
+  /** Records a finding on the subject, once for each cluster, reason and message. */
+  report(clusterId: string, reason: string, message: string): void {
+    const key = `${clusterId} ${reason} ${message}`;
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
+    this.tree.segment.findings.push({ clusterId, reason, ...this.#subject, message });
+  }
+}
+
+/** What a service says of a PTR record that it wants. */
+export interface ReverseWish extends Pick<CandidateSource, "view" | "rank" | "since" | "clusters" | "above"> {
+  readonly label: string | undefined;
+  /** The clusters that claim the address for all views, the oldest first. Default: the record is that of one view. */
+  readonly claimants?: readonly string[] | undefined;
+}
+
+/** The node of a namespace in a tree, by the labels of its name. */
+export function stemNode({ apex, segment }: TreeScope, labels: readonly string[]): number {
+  const { nodes } = segment.builder;
+  const node = labels.reduceRight((parent, label) => nodes.child(parent, label), apex);
+  nodes.addFlags(node, NodeFlag.stem);
+  return node;
+}

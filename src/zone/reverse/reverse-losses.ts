@@ -1,0 +1,79 @@
+import { formatAddress } from "../../dns/address.ts";
+import type { ClusterFinding } from "../../merge/clusterset.ts";
+import { type AddressKey, addressOf, LOST, type ReverseClaim, splitClaim } from "./reverse-order.ts";
+
+/** Addresses that one finding lists. */
+const MOST_LISTED = 5;
+
+/** What one claim lost. */
+interface Losses {
+  /** By address: the first claim on it. */
+  readonly addresses: Map<AddressKey, ReverseClaim>;
+  /** Undefined since they changed. */
+  finding: ClusterFinding | undefined;
+}
+
+/** The reverse names that claims did not get. */
+export class ReverseLosses {
+  /** By the claim that lost. */
+  readonly #losses = new Map<ReverseClaim, Losses>();
+  /** By address: the claims that lost it. */
+  readonly #losers = new Map<AddressKey, readonly ReverseClaim[]>();
+
+  /** Takes over who lost an address to the claim `first`. */
+  set(address: AddressKey, first: ReverseClaim, losers: readonly ReverseClaim[]): void {
+    for (const loser of this.#losers.get(address) ?? []) {
+      const own = this.#losses.get(loser);
+      own?.addresses.delete(address);
+      if (own !== undefined) own.finding = undefined;
+      if (own?.addresses.size === 0) this.#losses.delete(loser);
+    }
+    if (losers.length === 0) {
+      this.#losers.delete(address);
+      return;
+    }
+    this.#losers.set(address, losers);
+    for (const loser of losers) {
+      const own = this.#losses.get(loser) ?? { addresses: new Map(), finding: undefined };
+      this.#losses.set(loser, own);
+      own.addresses.set(address, first);
+      own.finding = undefined;
+    }
+  }
+
+  /** A finding for each claim that lost addresses. */
+  findings(): ClusterFinding[] {
+    return Array.from(this.#losses, ([claim, own]) => {
+      own.finding ??= findingOf(claim, own.addresses);
+      return own.finding;
+    });
+  }
+}
+
+function findingOf(claim: ReverseClaim, addresses: ReadonlyMap<AddressKey, ReverseClaim>): ClusterFinding {
+  const { cluster, namespace, name } = splitClaim(claim);
+  const lines = lowest(addresses.keys()).map((address) => describe(address, addresses.get(address)!));
+  const more =
+    addresses.size > lines.length ? `, and of ${addresses.size - lines.length} more addresses` : "";
+  const message = `other clusters had the reverse names first: ${lines.join(", ")}${more}`;
+  return { clusterId: cluster, reason: "ReverseNameTaken", kind: "Service", namespace, name, message };
+}
+
+/** The lowest addresses that are listed, IPv4 first. */
+function lowest(addresses: Iterable<AddressKey>): AddressKey[] {
+  const listed: AddressKey[] = [];
+  for (const address of addresses) {
+    listed.push(address);
+    listed.sort((one, other) => one.length - other.length || (one < other ? -1 : 1));
+    if (listed.length > MOST_LISTED) listed.pop();
+  }
+  return listed;
+}
+
+function describe(address: AddressKey, first: ReverseClaim): string {
+  const text = formatAddress(addressOf(address));
+  if (first === LOST)
+    return `${text} (who had it was lost: nobody has it until one cluster reports it alone)`;
+  const { cluster, namespace, name } = splitClaim(first);
+  return `${text} is of ${namespace}/${name} in ${JSON.stringify(cluster)}`;
+}

@@ -1,0 +1,24 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+
+/** Bytes of a hash. */
+export const HASH_BYTES = 16;
+
+const HEX = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
+
+/** The name of a blob: 128 bits of the SHA-256 of all its bytes, in hexadecimal digits. */
+export function hashBlob(bytes: Uint8Array): string {
+  return formatHash(sha256(bytes), 0);
+}
+
+/** The hash whose bytes are at `at`, in hexadecimal digits. */
+export function formatHash(bytes: Uint8Array, at: number): string {
+  let text = "";
+  for (let index = at; index < at + HASH_BYTES; index++) text += HEX[bytes[index]!]!;
+  return text;
+}
+
+/** Writes a hash in hexadecimal digits as bytes at `at`. */
+export function writeHash(into: Uint8Array, at: number, hash: string): void {
+  for (let index = 0; index < HASH_BYTES; index++)
+    into[at + index] = Number.parseInt(hash.slice(index * 2, index * 2 + 2), 16);
+}

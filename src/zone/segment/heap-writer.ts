@@ -1,0 +1,75 @@
+import { HEAP_START, LONG_COUNT } from "./layout.ts";
+
+const FIRST_BYTES = 1 << 12;
+
+/** A growing byte array with big-endian writes, behind room for a header: offset 0 can mean "none". */
+export class HeapWriter {
+  #bytes = new Uint8Array(FIRST_BYTES);
+  #length = HEAP_START;
+
+  /** The offset of the next byte. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The header's room and what was written; valid until the next write. */
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** The same with room for more bytes; valid until the next write. */
+  get buffer(): Uint8Array<ArrayBuffer> {
+    return this.#bytes;
+  }
+
+  #reserve(count: number): number {
+    const at = this.#length;
+    this.#length += count;
+    if (this.#length > this.#bytes.length) {
+      const grown = new Uint8Array(Math.max(this.#bytes.length * 2, this.#length));
+      grown.set(this.#bytes);
+      this.#bytes = grown;
+    }
+    return at;
+  }
+
+  write8(value: number): void {
+    const at = this.#reserve(1);
+    this.#bytes[at] = value;
+  }
+
+  write16(value: number): void {
+    const at = this.#reserve(2);
+    this.#bytes[at] = value >>> 8;
+    this.#bytes[at + 1] = value;
+  }
+
+  /** Writes a count in one byte, or, from 255 on, as the byte 255 and a 16-bit number. */
+  writeCount(value: number): void {
+    if (value < LONG_COUNT) this.write8(value);
+    else {
+      this.write8(LONG_COUNT);
+      this.write16(value);
+    }
+  }
+
+  write32(value: number): void {
+    const at = this.#reserve(4);
+    this.#bytes[at] = value >>> 24;
+    this.#bytes[at + 1] = value >>> 16;
+    this.#bytes[at + 2] = value >>> 8;
+    this.#bytes[at + 3] = value;
+  }
+
+  writeOctets(octets: ArrayLike<number>): void {
+    const at = this.#reserve(octets.length);
+    const bytes = this.#bytes;
+    for (let index = 0; index < octets.length; index++) bytes[at + index] = octets[index]!;
+  }
+
+  /** Writes ASCII text without a length. */
+  writeAscii(text: string): void {
+    const at = this.#reserve(text.length);
+    for (let index = 0; index < text.length; index++) this.#bytes[at + index] = text.charCodeAt(index);
+  }
+}

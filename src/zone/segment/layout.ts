@@ -1,0 +1,97 @@
+/*
+ * What generations consist of on bytes. Every part is a blob: immutable bytes that are named by their hash (hash.ts), so equal content is one
+ * blob. 32-bit words in front of and behind the heap are little-endian and 4-aligned; numbers of several bytes in the heap are big-endian, as in
+ * DNS. Bytes that only align are 0.
+ *
+ *   blob          magic u32, format version u32, kind u32 (`BlobKind`), length in bytes u32; then what its kind has
+ *
+ * A segment has the names of some services, or the stems: names shorter than a service. It refers to nothing outside itself.
+ *
+ *   header        `SegmentHeader`
+ *   heap          labels, record blocks; offsets into it count from the start of the blob
+ *   nodeParent    u32[nodes]: index of the parent; the first nodes are the apexes of the trees
+ *   nodeLabel     u32[nodes]: offset of the label (length byte, bytes, case kept); 0 for apexes
+ *   nodeRecords   u32[nodes]: offset of the node's record block, 0 for an empty non-terminal; with the bits of `NodeFlag`
+ *   slots         u32[slots], a power of two: node index + 1, or 0; linear probing from spread(hash)
+ *   tables        ASCII JSON: `SegmentTables`
+ *
+ * A reverse segment has the PTR targets of some addresses, and no nodes; its slots have offsets of reverse entries, or 0.
+ *
+ *   record block  setCount u8, sets; variantCount, variants (view u16, setCount u8, sets; by ascending view)
+ *   set           type u16, ttl u8 (index into `ttls`; high bit: the order of records matters), leaseGroup u16,
+ *                 count u16, data
+ *   set data      A 4, AAAA 16, SRV 6 (port u16, target node u32) bytes for each record;
+ *                 other types: length u16 and RDATA for each
+ *   reverse entry length u8 (4 or 16), address, count, targets
+ *   target        asker u16, ttl u8, leaseGroup u16, tree u16 (high bit: the first label is the address with dashes, and left out),
+ *                 length u8 of the labels after it, labels
+ *
+ *   count         u8; if it is 255, the count is in the u16 after it
+ *
+ * Names are relative to their zone, so that every alias zone is served from the same tree.
+ */
+
+/** "CDZB" read as a little-endian word. */
+export const BLOB_MAGIC = 0x425a4443;
+/** Loading rejects a blob of another version. */
+export const FORMAT_VERSION = 3;
+/** Words in front of every blob. */
+export const BLOB_WORDS = 4;
+
+/** Word index of each field in front of every blob. */
+export const BlobHeader = { magic: 0, version: 1, kind: 2, totalBytes: 3 } as const;
+
+/** What a blob is. */
+export const BlobKind = { segment: 1, reverse: 2, page: 3, frame: 4, root: 5, bundle: 6 } as const;
+
+/** Words of a segment's header. */
+export const SEGMENT_WORDS = 9;
+/** Bytes of a segment's header: where its heap starts. */
+export const HEAP_START = SEGMENT_WORDS * 4;
+
+/** Word index of each field of a segment's header after those of every blob; counts in entries. */
+export const SegmentHeader = { heapEnd: 4, trees: 5, nodes: 6, slots: 7, tablesBytes: 8 } as const;
+
+/** Bits of `nodeRecords`; the others are the offset. */
+export const NodeFlag = {
+  /** The node exists in views that lack its namespace, too: a host of the gateway. */
+  everywhere: 0x80000000,
+  /** A namespace, in the stems: names below it are in the segments of their keys. */
+  stem: 0x40000000,
+} as const;
+/** The bits of `nodeRecords` that are the offset of the record block. */
+export const RECORDS_OFFSET = 0x3fffffff;
+
+/** The mark of a count whose number is in the next two bytes. */
+export const LONG_COUNT = 255;
+
+/** Bytes of a set before its data. */
+export const SET_HEADER_BYTES = 7;
+/** Bytes of a reverse target before its labels. */
+export const TARGET_HEADER_BYTES = 8;
+/** The bit of a reverse target's tree that says that its first label is the address. */
+export const ADDRESS_LABEL = 0x8000;
+
+/** The reverse target for all views; a target for one view has its index + 1, and wins. */
+export const ANY_ASKER = 0;
+
+/**
+ * Type of an empty set at `<ns>.pod`: names of one label below it are addresses with dashes, which exist although no segment lists them. From
+ * the range for private use (RFC 6895 section 3.1).
+ */
+export const POD_NAMES = 65280;
+
+/** The bit of a set's TTL byte that disables the rotation of its records. */
+export const KEEP_ORDER = 0x80;
+
+/** The small tables of a segment. */
+export interface SegmentTables {
+  /** The keys of its trees (tree-key.ts). */
+  readonly trees: readonly string[];
+  /** The names of the views with records of their own: cluster ids, and localities (`localityView`). */
+  readonly views: readonly string[];
+  /** The cluster ids on which the records of each lease group depend; group 0 depends on none. */
+  readonly leaseGroups: readonly (readonly string[])[];
+  /** TTLs in seconds, by index. */
+  readonly ttls: readonly number[];
+}

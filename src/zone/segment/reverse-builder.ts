@@ -1,0 +1,69 @@
+import { addressLabel } from "../kinds/service-labels.ts";
+import { HeapWriter } from "./heap-writer.ts";
+import { ADDRESS_LABEL, ANY_ASKER, BlobKind } from "./layout.ts";
+import { hashAddress, spread } from "./name-hash.ts";
+import { packSegment, TableBuilder } from "./segment-builder.ts";
+import type { TreeKey } from "./tree-key.ts";
+
+/** A PTR target of an address. */
+export interface ReverseTarget {
+  /** The name of the view that has it; undefined for all views without one of their own. */
+  readonly view: string | undefined;
+  /** In seconds. */
+  readonly ttl: number;
+  /** The clusters on whose leases it depends. */
+  readonly clusters: readonly string[];
+  readonly tree: TreeKey;
+  /** The first label of its name; undefined for the address with dashes. */
+  readonly label: string | undefined;
+  /** The other labels, the leftmost first. */
+  readonly above: readonly string[];
+}
+
+/** An address with its targets, at most one for each view. */
+export interface ReverseEntry {
+  readonly octets: Uint8Array;
+  readonly targets: readonly ReverseTarget[];
+}
+
+/** The bytes of a reverse segment. Equal entries in the same order give equal bytes. */
+export function buildReverseSegment(
+  entries: readonly ReverseEntry[],
+  trees: readonly TreeKey[],
+): Uint8Array<ArrayBuffer> {
+  const heap = new HeapWriter();
+  const tables = new TableBuilder(trees);
+  let size = 4;
+  while (size * 3 < entries.length * 4 + 3) size *= 2;
+  const slots = new Uint32Array(size);
+  for (const { octets, targets } of entries) {
+    let slot = spread(hashAddress(octets, 0, octets.length)) & (size - 1);
+    while (slots[slot] !== 0) slot = (slot + 1) & (size - 1);
+    slots[slot] = heap.length;
+    heap.write8(octets.length);
+    heap.writeOctets(octets);
+    heap.writeCount(targets.length);
+    const derived = addressLabel(octets);
+    for (const target of targets) writeTarget(heap, tables, target, derived);
+  }
+  return packSegment(BlobKind.reverse, heap, [], slots, tables.finish());
+}
+
+function writeTarget(
+  heap: HeapWriter,
+  tables: TableBuilder,
+  { view, ttl, clusters, tree, label, above }: ReverseTarget,
+  derived: string,
+): void {
+  const isDerived = label === undefined || label === derived;
+  const written = isDerived ? above : [label, ...above];
+  heap.write16(view === undefined ? ANY_ASKER : tables.view(view) + 1);
+  heap.write8(tables.ttl(ttl));
+  heap.write16(tables.leaseGroup(clusters));
+  heap.write16(tables.tree(tree) | (isDerived ? ADDRESS_LABEL : 0));
+  heap.write8(written.reduce((sum, label) => sum + 1 + label.length, 0));
+  for (const label of written) {
+    heap.write8(label.length);
+    heap.writeAscii(label);
+  }
+}

@@ -1,0 +1,134 @@
+import { align, CapacityError, createBlob, writeJson } from "./blob.ts";
+import { HeapWriter } from "./heap-writer.ts";
+import { BlobKind, HEAP_START, SegmentHeader, type SegmentTables } from "./layout.ts";
+import { NodeTable } from "./node-table.ts";
+import type { RecordSets } from "./record-sets.ts";
+import type { TreeKey } from "./tree-key.ts";
+
+const NO_VARIANTS: ReadonlyMap<number, RecordSets> = new Map();
+const NO_WORDS = new Uint32Array();
+const MOST_TTLS = 0x7f;
+const MOST_ENTRIES = 0xffff;
+
+/** The tables of a segment while it is built: what they name gets its index when it is used first. */
+export class TableBuilder {
+  readonly #trees: readonly TreeKey[];
+  readonly #views = new Map<string, number>();
+  readonly #leaseGroups = new Map<string, number>([["", 0]]);
+  readonly #leaseMembers: (readonly string[])[] = [[]];
+  readonly #ttls: number[] = [];
+
+  /** @param trees their keys, in the order of their indices */
+  constructor(trees: readonly TreeKey[]) {
+    this.#trees = trees;
+  }
+
+  /** The index of a tree. */
+  tree(key: TreeKey): number {
+    return this.#trees.indexOf(key);
+  }
+
+  /** The index of a view. */
+  view(name: string): number {
+    return intern(this.#views, name, "views");
+  }
+
+  /** The index of a TTL in seconds. */
+  ttl(seconds: number): number {
+    const known = this.#ttls.indexOf(seconds);
+    if (known < 0 && this.#ttls.length > MOST_TTLS)
+      throw new CapacityError(`a segment holds at most ${MOST_TTLS} TTLs`);
+    return known >= 0 ? known : this.#ttls.push(seconds) - 1;
+  }
+
+  /** The index of the lease group of these clusters. */
+  leaseGroup(clusterIds: readonly string[]): number {
+    const members = clusterIds.length === 1 ? clusterIds : [...new Set(clusterIds)].sort();
+    const group = intern(this.#leaseGroups, members.join(" "), "sets of clusters");
+    if (group === this.#leaseMembers.length) this.#leaseMembers.push(members);
+    return group;
+  }
+
+  finish(): SegmentTables {
+    return {
+      trees: this.#trees,
+      views: [...this.#views.keys()],
+      leaseGroups: this.#leaseMembers,
+      ttls: this.#ttls,
+    };
+  }
+}
+
+function intern(into: Map<string, number>, key: string, kind: string): number {
+  const known = into.get(key);
+  if (known !== undefined) return known;
+  if (into.size >= MOST_ENTRIES)
+    throw new CapacityError(`a segment holds at most ${MOST_ENTRIES} ${kind}; ${key} is one more`);
+  into.set(key, into.size);
+  return into.size - 1;
+}
+
+/** Collects names and RRsets, then packs them into the bytes of a segment. Equal calls give equal bytes. */
+export class SegmentBuilder {
+  readonly heap = new HeapWriter();
+  readonly tables: TableBuilder;
+  readonly nodes: NodeTable;
+  readonly #trees: readonly TreeKey[];
+
+  /** @param trees their keys, in the order of their indices; the apex of tree n is node n */
+  constructor(trees: readonly TreeKey[]) {
+    this.#trees = trees;
+    this.tables = new TableBuilder(trees);
+    this.nodes = new NodeTable(this.heap, trees);
+  }
+
+  /** Writes the record block of a node: the sets of all views, and the sets that replace them in single views. */
+  setRecords(node: number, sets: RecordSets, variants: ReadonlyMap<number, RecordSets> = NO_VARIANTS): void {
+    const { heap } = this;
+    this.nodes.setRecords(node, heap.length);
+    sets.write(heap);
+    heap.writeCount(variants.size);
+    for (const [view, own] of [...variants].sort(([one], [other]) => one - other)) {
+      heap.write16(view);
+      own.write(heap);
+    }
+  }
+
+  finish(): Uint8Array<ArrayBuffer> {
+    const { slots, parent, label, records } = this.nodes.sections();
+    return packSegment(BlobKind.segment, this.heap, [parent, label, records], slots, {
+      ...this.tables.finish(),
+      trees: this.#trees,
+    });
+  }
+}
+
+/** The bytes of a segment: header, heap, sections, slots, tables. */
+export function packSegment(
+  kind: number,
+  heap: HeapWriter,
+  sections: readonly Uint32Array[],
+  slots: Uint32Array,
+  tables: SegmentTables,
+): Uint8Array<ArrayBuffer> {
+  const json = writeJson(tables);
+  const nodes = (sections[0] ?? NO_WORDS).length;
+  const start = align(heap.length);
+  const { bytes, words } = createBlob(
+    kind,
+    start + 4 * (nodes * sections.length + slots.length) + json.length,
+  );
+  bytes.set(heap.bytes.subarray(HEAP_START), HEAP_START);
+  let at = start >> 2;
+  for (const section of [...sections, slots]) {
+    words.set(section, at);
+    at += section.length;
+  }
+  bytes.set(json, at * 4);
+  words[SegmentHeader.heapEnd] = heap.length;
+  words[SegmentHeader.trees] = tables.trees.length;
+  words[SegmentHeader.nodes] = nodes;
+  words[SegmentHeader.slots] = slots.length;
+  words[SegmentHeader.tablesBytes] = json.length;
+  return bytes;
+}

@@ -1,0 +1,204 @@
+import { MAX_LABEL_BYTES, MAX_NAME_BYTES, RecordType } from "../../dns/codes.ts";
+import { align, check, readJson } from "./blob.ts";
+import {
+  HEAP_START,
+  KEEP_ORDER,
+  LONG_COUNT,
+  RECORDS_OFFSET,
+  SEGMENT_WORDS,
+  SET_HEADER_BYTES,
+  SegmentHeader,
+  type SegmentTables,
+} from "./layout.ts";
+import { fixedDataBytes, read16, read32 } from "./record-block.ts";
+
+/** Where the parts of a segment are. */
+export interface SegmentLayout {
+  readonly nodes: number;
+  readonly slots: number;
+  /** Word index of the first section behind the heap. */
+  readonly sectionsAt: number;
+  /** Offset of the end of the heap. */
+  readonly heapEnd: number;
+  readonly tables: SegmentTables;
+}
+
+/**
+ * Reads the header and the tables of a segment whose nodes have `sections` words each.
+ * @throws {FormatError} if they do not fit together
+ */
+export function readLayout(bytes: Uint8Array, words: Uint32Array, sections: number): SegmentLayout {
+  check(words.length >= SEGMENT_WORDS, `${bytes.length} bytes are too few for a segment`);
+  const [heapEnd, trees, nodes, slots, tablesBytes] = words.subarray(
+    SegmentHeader.heapEnd,
+    SEGMENT_WORDS,
+  ) as unknown as [number, number, number, number, number];
+  check(heapEnd >= HEAP_START && heapEnd <= bytes.length, "the heap ends outside the segment");
+  for (let index = heapEnd; index < align(heapEnd); index++)
+    check(bytes[index] === 0, "the heap is not followed by zeros");
+  check(slots > 0 && (slots & (slots - 1)) === 0, `${slots} slots are not a power of two`);
+  const sectionsAt = align(heapEnd) >> 2;
+  // A forged count may be as large as a word can be, far beyond what is exact in 32 bits: plain arithmetic is.
+  const tablesAt = 4 * (sectionsAt + nodes * sections + slots);
+  check(tablesAt <= bytes.length, "the sections end outside the segment");
+  check(
+    4 * Math.ceil((tablesAt + tablesBytes) / 4) === bytes.length,
+    "the tables do not end with the segment",
+  );
+  const tables = readTables(readJson(bytes, tablesAt, tablesBytes, "the segment"));
+  check(tables.trees.length === trees, "the tables have other trees than the header");
+  return { nodes, slots, sectionsAt, heapEnd, tables };
+}
+
+/**
+ * Checks nodes, slots and record blocks.
+ * @throws {FormatError} for anything that a lookup could follow out of the segment, or for ever
+ */
+export function checkNames(bytes: Uint8Array, words: Uint32Array, layout: SegmentLayout): void {
+  const { nodes, slots, sectionsAt, heapEnd, tables } = layout;
+  const apexes = tables.trees.length;
+  check(apexes <= nodes, "there are fewer nodes than trees");
+  checkSlots(words, sectionsAt + 3 * nodes, slots, nodes);
+  const nameBytes = new Uint8Array(nodes);
+  for (let node = apexes; node < nodes; node++) {
+    const parent = words[sectionsAt + node]!;
+    const label = words[sectionsAt + nodes + node]!;
+    check(parent < node, `node ${node} comes before its parent`);
+    const length = labelAt(bytes, label, heapEnd);
+    const named = nameBytes[parent]! + 1 + length;
+    check(named < MAX_NAME_BYTES, `the name of node ${node} is too long`);
+    nameBytes[node] = named;
+  }
+  const blocks = new BlockChecks(bytes, layout);
+  for (let node = 0; node < nodes; node++) {
+    const block = words[sectionsAt + 2 * nodes + node]! & RECORDS_OFFSET;
+    if (block !== 0) blocks.checkBlock(block);
+  }
+}
+
+/** Checks that entries are at most `most`, and that one slot is empty, at which a search ends. */
+export function checkSlots(words: Uint32Array, at: number, slots: number, most: number): void {
+  let isFull = true;
+  for (let slot = at; slot < at + slots; slot++) {
+    if (words[slot] === 0) isFull = false;
+    check(words[slot]! <= most, "a slot refers to nothing");
+  }
+  check(!isFull, "no slot is empty");
+}
+
+/** The length of the label at an offset. */
+export function labelAt(bytes: Uint8Array, label: number, heapEnd: number): number {
+  check(label >= HEAP_START && label < heapEnd, "a label is outside the heap");
+  const length = bytes[label]!;
+  check(length > 0 && length <= MAX_LABEL_BYTES, `a label has ${length} bytes`);
+  check(label + 1 + length <= heapEnd, "a label ends outside the heap");
+  return length;
+}
+
+/** Checks record blocks, which together are not longer than the heap. */
+class BlockChecks {
+  readonly #bytes: Uint8Array;
+  readonly #end: number;
+  readonly #nodes: number;
+  readonly #tables: SegmentTables;
+  #checked = 0;
+
+  constructor(bytes: Uint8Array, { heapEnd, nodes, tables }: SegmentLayout) {
+    this.#bytes = bytes;
+    this.#end = heapEnd;
+    this.#nodes = nodes;
+    this.#tables = tables;
+  }
+
+  checkBlock(block: number): void {
+    check(block >= HEAP_START, "a record block is outside the heap");
+    const at = this.#checkList(block);
+    this.#need(at, 1);
+    const isLong = this.#bytes[at] === LONG_COUNT;
+    if (isLong) this.#need(at, 3);
+    const count = isLong ? read16(this.#bytes, at + 1) : this.#bytes[at]!;
+    let position = at + (isLong ? 3 : 1);
+    for (let left = count; left > 0; left--) {
+      this.#need(position, 2);
+      check(read16(this.#bytes, position) < this.#tables.views.length, "a record block has an unknown view");
+      position = this.#checkList(position + 2);
+    }
+    this.#checked += position - block;
+    // Blocks that share bytes could take very long to check.
+    check(this.#checked <= this.#bytes.length, "record blocks overlap");
+  }
+
+  /** @returns the offset after the set list */
+  #checkList(list: number): number {
+    this.#need(list, 1);
+    let set = list + 1;
+    for (let left = this.#bytes[list]!; left > 0; left--) set = this.#checkSet(set);
+    return set;
+  }
+
+  #checkSet(set: number): number {
+    const bytes = this.#bytes;
+    this.#need(set, SET_HEADER_BYTES);
+    const type = read16(bytes, set);
+    check((bytes[set + 2]! & ~KEEP_ORDER) < this.#tables.ttls.length, "a set has an unknown TTL");
+    check(read16(bytes, set + 3) < this.#tables.leaseGroups.length, "a set has an unknown lease group");
+    const count = read16(bytes, set + 5);
+    const fixed = fixedDataBytes(type);
+    let at = set + SET_HEADER_BYTES;
+    if (fixed > 0) {
+      this.#need(at, count * fixed);
+      if (type === RecordType.SRV)
+        for (let index = 0; index < count; index++)
+          check(read32(bytes, at + index * fixed + 2) < this.#nodes, "an SRV record has an unknown target");
+      return at + count * fixed;
+    }
+    for (let index = 0; index < count; index++) {
+      this.#need(at, 2);
+      const length = read16(bytes, at);
+      this.#need(at + 2, length);
+      if (type === RecordType.CNAME) checkName(bytes, at + 2, length);
+      at += 2 + length;
+    }
+    return at;
+  }
+
+  #need(at: number, length: number): void {
+    check(at + length <= this.#end, "a record block ends outside the heap");
+  }
+}
+
+/** Checks that RDATA is one name. */
+function checkName(bytes: Uint8Array, start: number, length: number): void {
+  const end = start + length;
+  let at = start;
+  while (at < end && bytes[at] !== 0) {
+    check(bytes[at]! <= MAX_LABEL_BYTES, "a CNAME record has no name");
+    at += bytes[at]! + 1;
+  }
+  check(at === end - 1 && length <= MAX_NAME_BYTES, "a CNAME record has no name");
+}
+
+function readTables(value: unknown): SegmentTables {
+  const tables = (value ?? {}) as Partial<Record<keyof SegmentTables, unknown>>;
+  const { trees, views, leaseGroups, ttls } = tables;
+  check(isNames(trees) && trees.length < 0x8000, "the segment has no table of trees");
+  check(isNames(views), "the segment has no table of views");
+  check(
+    Array.isArray(leaseGroups) && leaseGroups.every(isNames) && leaseGroups[0]?.length === 0,
+    "the segment has no table of lease groups",
+  );
+  check(
+    Array.isArray(ttls) && ttls.every((ttl) => Number.isInteger(ttl) && ttl >= 0 && ttl <= 0x7fffffff),
+    "the segment has no table of TTLs",
+  );
+  return { trees, views, leaseGroups, ttls };
+}
+
+/** Whether a value is a list of distinct texts. */
+export function isNames(value: unknown): value is readonly string[] {
+  return (
+    Array.isArray(value) &&
+    value.every((name) => typeof name === "string") &&
+    new Set(value).size === value.length
+  );
+}

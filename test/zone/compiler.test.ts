@@ -1,0 +1,274 @@
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { mergeClusterset } from "../../src/merge/merge.ts";
+import { resolve } from "../../src/resolve/resolve.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { sourceOf } from "../../src/zone/compile.ts";
+import { type CompiledZones, runCompilation, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
+import type { Generation } from "../../src/zone/generation/generation.ts";
+import { listRecords } from "../../src/zone/listing.ts";
+import type { ZoneOptions } from "../../src/zone/options.ts";
+import { NO_HISTORY, type ReverseHistory } from "../../src/zone/reverse/reverse-order.ts";
+import type { LocalChange, ZoneChange, ZoneSource } from "../../src/zone/zone-source.ts";
+import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
+import { encodeQuery, leasesUntil } from "../resolve/ask.ts";
+import { arbitraryWorld } from "../worlds/arbitrary.ts";
+
+const OPTIONS: Partial<ZoneOptions> = {
+  federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
+  localities: [{ region: "eu" }],
+  hosts: [{ name: "gw.shop.svc.clusterset.local", addresses: ["192.0.2.53"] }],
+};
+/** So small that nearly every key has a segment of its own. */
+const SMALL = { names: 6, reverse: 2 };
+
+/** Worlds of the same clusters, one after the other; some clusters come, change and leave. */
+const arbitraryWorlds = fc.array(arbitraryWorld, { minLength: 2, maxLength: 4 });
+
+const source = (snapshots: readonly ClusterSnapshot[]) => sourceOf(mergeClusterset(snapshots));
+
+function keysThatDiffer(
+  before: { keys(): Iterable<string> } | undefined,
+  after: { keys(): Iterable<string> } | undefined,
+  differs: (key: string) => boolean,
+): string[] {
+  return [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])].filter(differs);
+}
+
+/** What a gateway says changed between two sources. */
+function changeBetween(before: ZoneSource, after: ZoneSource): ZoneChange {
+  const settings = ({ clusters, withAbsent }: ZoneSource) => ({
+    withAbsent,
+    clusters: clusters.map(({ localZone, namespaces, ...rest }) => ({
+      ...rest,
+      namespaces: [...namespaces.keys()].sort(),
+      zone: localZone?.zone,
+    })),
+  });
+  const keysOf = (from: ZoneSource) => ({ keys: () => from.serviceKeys() });
+  const local = new Map<string, LocalChange>();
+  for (const { clusterId, localZone } of after.clusters) {
+    const old = before.clusters.find((one) => one.clusterId === clusterId)?.localZone;
+    local.set(clusterId, {
+      services: keysThatDiffer(
+        old?.services,
+        localZone?.services,
+        (key) => !isDeepStrictEqual(old?.services.get(key), localZone?.services.get(key)),
+      ),
+      pods: keysThatDiffer(
+        old?.pods,
+        localZone?.pods,
+        (key) => old?.pods.has(key) !== localZone?.pods.has(key),
+      ),
+    });
+  }
+  return {
+    clusters: !isDeepStrictEqual(settings(before), settings(after)),
+    services: keysThatDiffer(
+      keysOf(before),
+      keysOf(after),
+      (key) => !isDeepStrictEqual(before.service(key), after.service(key)),
+    ),
+    local,
+  };
+}
+
+/** Compiles worlds one after the other, as changes or each from scratch. */
+function compileEach(
+  sources: readonly ZoneSource[],
+  how: "changes" | "scratch",
+  weights = SMALL,
+): CompiledZones[] {
+  let compiler = new ZoneCompiler(OPTIONS, weights);
+  let history: ReverseHistory = NO_HISTORY;
+  return sources.map((one, index) => {
+    const before = sources[index - 1];
+    if (how === "scratch") compiler = new ZoneCompiler(OPTIONS, weights);
+    const change = before === undefined || how === "scratch" ? "all" : changeBetween(before, one);
+    const compiled = runCompilation(compiler.compile(one, change, { serial: 1, history }));
+    history = compiled.reverse;
+    return compiled;
+  });
+}
+
+/** The source with everything in it the other way round. */
+function reversed(from: ZoneSource): ZoneSource {
+  const keys = [...from.serviceKeys()].reverse();
+  return {
+    ...from,
+    clusters: from.clusters.map((cluster) => ({
+      ...cluster,
+      namespaces: new Set([...cluster.namespaces.keys()].reverse()),
+      localZone: cluster.localZone && {
+        zone: cluster.localZone.zone,
+        services: new Map(
+          [...cluster.localZone.services.keys()].reverse().map((key) => {
+            const service = cluster.localZone!.services.get(key)!;
+            const groups = Object.entries(service.endpoints).map(([name, group]) => [
+              name,
+              { ...group, members: Object.fromEntries(Object.entries(group.members).reverse()) },
+            ]);
+            return [key, { ...service, endpoints: Object.fromEntries(groups.reverse()) }];
+          }),
+        ),
+        pods: new Set([...cluster.localZone.pods.keys()].reverse()),
+      },
+    })),
+    serviceKeys: () => keys,
+  };
+}
+
+const hashesOf = (compiled: readonly CompiledZones[]) =>
+  compiled.map(({ generation }) => generation.contentHash);
+const ordersOf = (compiled: readonly CompiledZones[]) =>
+  compiled.map(({ reverse }) => [...reverse.orders].sort(([one], [other]) => (one < other ? -1 : 1)));
+const findingsOf = (compiled: readonly CompiledZones[]) =>
+  compiled.map(({ findings }) => findings.map((finding) => JSON.stringify(finding)).sort());
+
+/** The answers to all records of a generation in all its zones and views. */
+function answersOf(generation: Generation): string[] {
+  const { frame } = generation;
+  const views = [undefined, ...frame.views];
+  return views.flatMap((view) =>
+    frame.zones.flatMap(({ name: zone, ...own }) => {
+      if (frame.treeFor({ name: zone, ...own }, frame.viewOf(view)) < 0) return [];
+      return [...listRecords(generation, { zone, view })].map(({ name, type }) => {
+        const context = { generation, leases: leasesUntil(() => 1e9), now: 0, rotation: 0, view };
+        const answer = resolve(encodeQuery(name, type), { ...context, outside: "refuse" })!;
+        return `${view} ${name} ${type} ${Buffer.from(answer.bytes).toString("hex")}`;
+      });
+    }),
+  );
+}
+
+describe("a compiler", () => {
+  it("compiles changes to the generations that it compiles from scratch: hashes, orders of claims, findings", () => {
+    fc.assert(
+      fc.property(arbitraryWorlds, (worlds) => {
+        const sources = worlds.map(source);
+        const changed = compileEach(sources, "changes");
+        const scratch = compileEach(sources, "scratch");
+        expect(hashesOf(changed)).toEqual(hashesOf(scratch));
+        expect(ordersOf(changed)).toEqual(ordersOf(scratch));
+        expect(findingsOf(changed)).toEqual(findingsOf(scratch));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("gives equal bytes whatever the order of everything in its source", () => {
+    fc.assert(
+      fc.property(arbitraryWorlds, (worlds) => {
+        const sources = worlds.map(source);
+        expect(hashesOf(compileEach(sources.map(reversed), "changes"))).toEqual(
+          hashesOf(compileEach(sources, "scratch")),
+        );
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("gives equal answers whatever the size of segments", () => {
+    fc.assert(
+      fc.property(arbitraryWorld, (world) => {
+        const [small] = compileEach([source(world)], "scratch");
+        const [large] = compileEach([source(world)], "scratch", { names: 1e9, reverse: 1e9 });
+        expect(answersOf(small!.generation).sort()).toEqual(answersOf(large!.generation).sort());
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("compiles everything after a compilation that was given up or failed", () => {
+    fc.assert(
+      fc.property(arbitraryWorlds, fc.nat(5), fc.boolean(), (worlds, turns, fails) => {
+        const [first, second] = worlds.map(source) as [ZoneSource, ZoneSource];
+        const compiler = new ZoneCompiler(OPTIONS, SMALL);
+        const { reverse: history } = runCompilation(
+          compiler.compile(first, "all", { serial: 1, history: NO_HISTORY }),
+        );
+        const change = changeBetween(first, second);
+        let left = turns;
+        const broken: ZoneSource = {
+          ...second,
+          service: (key) => {
+            if (fails && left-- <= 0) throw new Error("not now");
+            return second.service(key);
+          },
+        };
+        const given = compiler.compile(broken, change, { serial: 1, history });
+        try {
+          for (let turn = 0; turn < turns; turn++) given.next();
+        } catch {}
+        const compiled = runCompilation(compiler.compile(second, change, { serial: 1, history }));
+        const [, scratch] = compileEach([first, second], "scratch");
+        expect(compiled.generation.contentHash).toBe(scratch!.generation.contentHash);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe("a change of one endpoint", () => {
+  const SERVICES = 300;
+  const world = (address: string) => [
+    snapshot("east", {
+      exports: Object.fromEntries(
+        Array.from({ length: SERVICES }, (_, index) => [
+          `shop/web-${index}`,
+          exported({
+            headless: true,
+            endpoints: endpoints(
+              ...Array.from({ length: 10 }, (__, at) => ({
+                address: index === 7 && at === 3 ? address : `10.1.${index >> 4}.${(index & 15) * 16 + at}`,
+              })),
+            ),
+          }),
+        ]),
+      ),
+    }),
+  ];
+  const before = source(world("10.9.0.1"));
+  const after = source(world("10.9.0.2"));
+  const compiler = new ZoneCompiler();
+  const first = runCompilation(compiler.compile(before, "all", { serial: 1, history: NO_HISTORY }));
+  const change = { clusters: false, services: ["shop/web-7"], local: new Map() };
+  const next = compiler.compile(after, change, { serial: 2, history: first.reverse });
+  let turns = 0;
+  let step = next.next();
+  for (; step.done !== true; step = next.next()) turns++;
+  const second = step.value.generation;
+
+  const hashesIn = (segments: Iterable<{ readonly hash: string }>) => [...segments].map(({ hash }) => hash);
+
+  it("touches the segment of its key and those of its addresses, and no stem", () => {
+    const known = new Set([
+      ...hashesIn(first.generation.segments()),
+      ...hashesIn(first.generation.reverseSegments()),
+    ]);
+    const fresh = (segments: Iterable<{ readonly hash: string }>) =>
+      hashesIn(segments).filter((hash) => !known.has(hash));
+    expect(hashesIn(first.generation.segments()).length).toBeGreaterThan(20);
+    expect(fresh(second.segments())).toHaveLength(1);
+    expect(fresh(second.reverseSegments()).length).toBeLessThanOrEqual(2);
+    expect(second.trunk).toBe(first.generation.trunk);
+    expect(turns).toBeLessThanOrEqual(4);
+  });
+
+  it("merges no service whose key is in another segment", () => {
+    const asked = new Set<string>();
+    const service = (key: string) => {
+      asked.add(key);
+      return before.service(key);
+    };
+    const watched = { ...before, service };
+    runCompilation(compiler.compile(watched, change, { serial: 3, history: NO_HISTORY }));
+    expect(asked).toContain("shop/web-7");
+    expect(asked.size).toBeLessThan(40);
+  });
+
+  it("has a segment for each 16 KB or so", () => {
+    for (const { bytes } of first.generation.segments()) expect(bytes.length).toBeLessThan(32 * 1024);
+  });
+});

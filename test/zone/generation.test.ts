@@ -1,0 +1,233 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { mergeClusterset } from "../../src/merge/merge.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { compileGeneration } from "../../src/zone/compile.ts";
+import { loadBundle, loadCheckedBundle } from "../../src/zone/generation/bundle.ts";
+import { listRecords, zoneFileLine } from "../../src/zone/listing.ts";
+import { FormatError } from "../../src/zone/segment/blob.ts";
+import { endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
+import { ask, compileWorld } from "../resolve/ask.ts";
+import { twoClusters } from "../resolve/world.ts";
+import { arbitraryWorld } from "../worlds/arbitrary.ts";
+
+const compile = (...args: Parameters<typeof mergeClusterset>) =>
+  compileGeneration(mergeClusterset(...args)).generation;
+
+const compiled = new WeakMap<readonly ClusterSnapshot[], ReturnType<typeof compileWorld>>();
+
+/** The generation of these snapshots in one view, compiled once for all views. */
+function compileOnce(snapshots: readonly ClusterSnapshot[], view: string): ReturnType<typeof compileWorld> {
+  const context = compiled.get(snapshots) ?? compileWorld(snapshots);
+  compiled.set(snapshots, context);
+  return { ...context, view };
+}
+
+describe("a compiled generation", () => {
+  it("exists for any snapshots, and answers each of its records at its name", () => {
+    fc.assert(
+      fc.property(arbitraryWorld, fc.nat(4), (snapshots, pick) => {
+        const view = [undefined, ...snapshots.map(({ clusterId }) => clusterId)][
+          pick % (snapshots.length + 1)
+        ];
+        const context = compileWorld(snapshots, {}, { view });
+        for (const record of listRecords(context.generation, { view })) {
+          const { answer } = ask(context, record.name, record.type);
+          const rdata = record.rdata.replaceAll(/\.(?= |$)/g, "").toLowerCase();
+          expect(answer.map((line) => line.split(" ").slice(3).join(" ").toLowerCase())).toContain(rdata);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("holds the records of each of 300 views", () => {
+    const clusters = Array.from({ length: 300 }, (_, index) => `c${index}`);
+    const addressOf = (index: number) => `10.${index >> 8}.${index & 255}.1`;
+    const snapshots = clusters.map((clusterId, index) =>
+      snapshot(clusterId, {
+        imports: { "shop/web": imported({ ips: [addressOf(index)] }) },
+        clusterZone: { name: "cluster.local", pods: "disabled" },
+        services: {
+          [`shop/own-${index}`]: {
+            createdAt: "2026-01-01T00:00:00Z",
+            serviceType: "ClusterIP",
+            headless: false,
+            ports: [],
+            clusterIPs: ["10.96.0.1"],
+            endpoints: {},
+          },
+        },
+      }),
+    );
+    for (const [index, view] of clusters.entries()) {
+      const context = compileOnce(snapshots, view);
+      expect(ask(context, "web.shop.svc.clusterset.local", "A").answer).toEqual([
+        expect.stringMatching(new RegExp(` A ${addressOf(index)}$`)),
+      ]);
+      expect(ask(context, "1.0.96.10.in-addr.arpa", "PTR").answer).toEqual([
+        expect.stringMatching(new RegExp(` PTR own-${index}\\.shop\\.svc\\.cluster\\.local`)),
+      ]);
+    }
+  });
+
+  it("does not depend on the order of clusters", () => {
+    fc.assert(
+      fc.property(arbitraryWorld, (snapshots) => {
+        expect(compile([...snapshots].reverse()).contentHash).toBe(compile(snapshots).contentHash);
+      }),
+    );
+  });
+
+  it("has a content hash that the serial does not change and any record does", () => {
+    const clusterset = mergeClusterset(twoClusters());
+    const hash = (serial: number, ttl = 5) =>
+      compileGeneration(clusterset, { serial, ttl }).generation.contentHash;
+    expect(hash(1)).toBe(hash(2));
+    expect(hash(1)).not.toBe(hash(1, 6));
+    expect(compileGeneration(clusterset, { serial: 42 }).generation.serial).toBe(42);
+  });
+
+  it("loads from a copy of its bytes and answers the same", () => {
+    const context = compileWorld(twoClusters());
+    const copy = { ...context, generation: loadCheckedBundle(context.generation.bytes.slice()) };
+    for (const { name, type } of listRecords(context.generation))
+      expect(ask(copy, name, type)).toEqual(ask(context, name, type));
+  });
+
+  it("is not loaded with a flipped bit anywhere, header included", () => {
+    const { bytes } = compile(twoClusters());
+    loadCheckedBundle(bytes);
+    for (let at = 0; at < bytes.length; at++) {
+      const torn = bytes.slice();
+      torn[at]! ^= 1 << (at % 8);
+      expect(() => loadCheckedBundle(torn), `byte ${at}`).toThrow(FormatError);
+    }
+  });
+
+  it.each([
+    ["nothing", () => new Uint8Array(0), "too few"],
+    ["foreign bytes", () => new Uint8Array(200), "not a generation"],
+    ["a cut one", () => compile([]).bytes.slice(0, 120), "should have"],
+    ["another version", () => withWord(1, 99), "format version 99"],
+    ["a misaligned one", () => new Uint8Array(new ArrayBuffer(204), 2, 200), "multiple of 4"],
+  ])("is not loaded from %s", (_, make, message) => {
+    expect(() => loadBundle(make())).toThrow(message);
+  });
+
+  function withWord(index: number, value: number): Uint8Array<ArrayBuffer> {
+    const bytes = compile([]).bytes.slice();
+    new Uint32Array(bytes.buffer)[index] = value;
+    return bytes;
+  }
+
+  it("rejects zones with invalid names", () => {
+    const clusterset = mergeClusterset([]);
+    expect(() => compileGeneration(clusterset, { zones: [`${"x".repeat(64)}.test`] })).toThrow("64 bytes");
+    expect(() => compileGeneration(clusterset, { zones: [] })).toThrow("at least one zone");
+    expect(() => compileGeneration(clusterset, { nameServerAddresses: ["here"] })).toThrow(
+      "not an IP address",
+    );
+  });
+});
+
+describe("one bad object: data that DNS cannot hold becomes a finding, and other services are still answered", () => {
+  const web = "web.shop.svc.clusterset.local";
+  const port = (name: string, number: number, protocol = "TCP") => ({ name, protocol, port: number });
+  const cases: readonly [reason: string, Parameters<typeof exported>[0], serviceName?: string][] = [
+    ["InvalidPortNumber", { ports: [port("zero", 0)] }],
+    ["InvalidPortNumber", { ports: [port("much", 70000)] }],
+    ["InvalidPortName", { ports: [port("p".repeat(63), 80)] }],
+    ["InvalidPortName", { ports: [port("sp ace", 80)] }],
+    ["InvalidProtocol", { ports: [port("quic", 80, "QUIC")] }],
+    ["InvalidAddress", { headless: true, endpoints: endpoints({ address: "10.0.0.999" }) }],
+    ["InvalidAddress", { headless: true, endpoints: endpoints({ address: "::ffff:10.0.0.1" }) }],
+    ["InvalidAddress", { headless: true, endpoints: endpoints({ address: "0.0.0.0" }) }],
+    ["InvalidHostname", { headless: true, endpoints: endpoints({ address: "10.0.0.1", hostname: "a.b" }) }],
+    ["InvalidName", {}, "a.b"],
+    ["InvalidName", {}, "x".repeat(64)],
+    [
+      "NameTooLong",
+      { headless: true, endpoints: endpoints({ address: "10.0.0.1", hostname: "h".repeat(63) }) },
+      "n".repeat(63),
+    ],
+  ];
+  it.each(cases)("reports %s for %j", (reason, parts, name = "odd") => {
+    const namespace = reason === "NameTooLong" ? "m".repeat(63) : "shop";
+    const clusterId = reason === "NameTooLong" ? `${"c".repeat(40)}.${"d".repeat(40)}` : "east";
+    const world = snapshot(clusterId, {
+      namespaces: { shop: {}, [namespace]: {} },
+      exports: {
+        "shop/web": exported({ ports: [port("http", 80)], loadBalancer: [{ ip: "192.0.2.1" }] }),
+        [`${namespace}/${name}`]: exported(parts),
+      },
+    });
+    const { generation, findings } = compileGeneration(mergeClusterset([world]));
+    expect(findings.map((finding) => finding.reason)).toEqual([reason]);
+    expect(findings[0]).toMatchObject({ clusterId, namespace, name });
+    const context = compileWorld([world], {}, { generation });
+    expect(ask(context, web, "A").answer).toEqual([`${web} 5 A 192.0.2.1`]);
+    expect(ask(context, `_http._tcp.${web}`, "SRV").answer).toHaveLength(1);
+  });
+
+  it("names an endpoint by its address if its hostname cannot be a label", () => {
+    const world = [
+      snapshot("east", {
+        exports: {
+          "shop/db": exported({
+            headless: true,
+            endpoints: endpoints({ address: "10.0.0.1", hostname: "a.b" }),
+          }),
+        },
+      }),
+    ];
+    const context = compileWorld(world);
+    expect(ask(context, "10-0-0-1.east.db.shop.svc.clusterset.local", "A").answer).toHaveLength(1);
+    expect(ask(context, "a.b.east.db.shop.svc.clusterset.local", "A").rcode).toBe("NXDOMAIN");
+  });
+
+  it("answers names only in the zones in which they are short enough", () => {
+    const long = `${"z".repeat(63)}.${"y".repeat(63)}.test.`;
+    const host = "h".repeat(63);
+    const world = [
+      snapshot("east", {
+        exports: {
+          [`shop/${"n".repeat(63)}`]: exported({
+            headless: true,
+            endpoints: endpoints({ address: "10.0.0.1", hostname: host }),
+          }),
+        },
+      }),
+    ];
+    const context = compileWorld(world, { zones: ["clusterset.local.", long] });
+    const service = `${"n".repeat(63)}.shop.svc`;
+    expect(ask(context, `${service}.clusterset.local`, "SRV").answer).toHaveLength(1);
+    const seen = ask(context, `${service}.${long.slice(0, -1)}`, "SRV");
+    expect({ rcode: seen.rcode, answer: seen.answer, authority: seen.authority.length }).toEqual({
+      rcode: "NOERROR",
+      answer: [],
+      authority: 1,
+    });
+  });
+});
+
+describe("a zone file", () => {
+  it("has every record of one view, in presentation form", () => {
+    const { generation } = compileGeneration(mergeClusterset(twoClusters()), {
+      zones: ["clusterset.test"],
+      serial: 3,
+    });
+    const lines = [...listRecords(generation, { view: "west" })].map(zoneFileLine);
+    expect(lines[0]).toBe(
+      "clusterset.test.\t5\tIN\tSOA\tns.dns.clusterset.test. hostmaster.clusterset.test. 3 7200 1800 86400 5",
+    );
+    expect(lines).toContain('dns-version.clusterset.test.\t28800\tIN\tTXT\t"1.0.0"');
+    expect(lines).toContain("web.shop.svc.clusterset.test.\t5\tIN\tA\t10.201.0.1");
+    expect(lines).toContain("1.0.201.10.in-addr.arpa.\t5\tIN\tPTR\tweb.shop.svc.clusterset.test.");
+    expect(lines.join("\n")).not.toContain("ops.svc");
+    expect(() => [...listRecords(generation, { view: "north" })]).toThrow(
+      'does not know the cluster "north"',
+    );
+    expect(() => [...listRecords(generation, { zone: "other.test." })]).toThrow("no zone other.test.");
+  });
+});
