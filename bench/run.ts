@@ -2,14 +2,18 @@ import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { Argument, Command, InvalidArgumentError } from "commander";
 import { accessSection } from "./access/section.ts";
+import { churnSection } from "./change/churn-section.ts";
+import { costSection } from "./change/cost-section.ts";
 import { changeSection } from "./change/section.ts";
+import { stallsSection } from "./change/stalls-section.ts";
 import { cpuSection } from "./cpu/section.ts";
-import { edgeSection } from "./edge/section.ts";
+import { edgeSection, edgeSizeSection } from "./edge/section.ts";
 import { forwardSection } from "./forward/section.ts";
 import { imageSection } from "./image/section.ts";
 import { formatTable } from "./report/format-table.ts";
 import type { Table } from "./report/report.ts";
 import { resolveSection } from "./resolve/section.ts";
+import { sizeSection } from "./size/section.ts";
 import { udpSection } from "./udp/section.ts";
 
 const sections = [
@@ -18,14 +22,20 @@ const sections = [
   resolveSection,
   imageSection,
   changeSection,
+  costSection,
+  stallsSection,
+  sizeSection,
+  churnSection,
   edgeSection,
+  edgeSizeSection,
   forwardSection,
   accessSection,
 ];
 
 interface Options {
-  readonly rounds: number;
-  readonly quick: boolean;
+  readonly rounds?: number;
+  readonly small: boolean;
+  readonly minutes?: number;
   readonly json?: string;
 }
 
@@ -36,25 +46,31 @@ const program = new Command("npm run bench --")
       sections.map(({ name }) => name),
     ),
   )
-  .option("--rounds <number>", "how often each contender is measured", positive, 5)
-  .option("--quick", "a tenth of the work: for trying the benchmarks, not for their numbers", false)
+  .option("--rounds <number>", "how often each contender is measured (default: 5, with --small 2)", positive)
+  .option(
+    "--small",
+    "small worlds and a tenth of the work: for trying the benchmarks, not for their numbers",
+    false,
+  )
+  .option("--minutes <number>", "how long churn lasts (default: 10, with --small a quarter)", positive)
   .option("--json <file>", "write the samples of every table to this file")
   .addHelpText("after", () =>
     [
       "",
       "Sections:",
-      ...sections.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`),
+      ...sections.map(({ name, summary }) => `  ${name.padEnd(11)} ${summary}`),
       "",
       "Example:",
       "  npm run bench -- cpu image --rounds 7 --json bench.json",
       "",
-      "cpu, udp, change, edge, forward and access start real servers; what is missing is installed or built as for `npm run test:e2e`. edge needs `perf` (Debian: linux-perf).",
+      "All but resolve and image start real servers; what is missing is installed or built as for `npm run test:e2e`. edge-size needs `perf` (Debian: linux-perf).",
     ].join("\n"),
   )
   .action(measureSections);
 
 async function measureSections(names: readonly string[], options: Options): Promise<void> {
-  const effort = { rounds: options.rounds, share: options.quick ? 0.1 : 1 };
+  const { small: isSmall, rounds = isSmall ? 2 : 5, minutes = isSmall ? 0.25 : 10 } = options;
+  const effort = { rounds, share: isSmall ? 0.1 : 1, isSmall, minutes };
   const results: { section: string; tables: readonly Table[] }[] = [];
   const chosen = sections.filter(({ name }) => names.length === 0 || names.includes(name));
   for (const { name, measure } of chosen) {

@@ -35,6 +35,22 @@ export class Poller {
     }
   }
 
+  /**
+   * Asks until so many addresses are answered, also a server that does not listen yet.
+   * @param deadline in milliseconds
+   * @throws {Error} where that takes too long
+   */
+  async waitForCount(query: Uint8Array, count: number, deadline: number): Promise<void> {
+    const end = performance.now() + deadline;
+    for (;;) {
+      const addresses = await this.ask(query).catch(() => []);
+      if (addresses.length === count) return;
+      if (performance.now() > end)
+        throw new Error(`${this.#url} answers ${addresses.length} addresses, not ${count}`);
+      await sleep(this.#pause);
+    }
+  }
+
   /** The addresses of one answer. */
   async ask(query: Uint8Array): Promise<string[]> {
     const answer = await request(this.#url, {

@@ -2,11 +2,11 @@ import { decode } from "dns-packet";
 import { request } from "undici";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { encodeQuery } from "../resolve/cases.ts";
-import { buildFixedScripts } from "./bundles.ts";
 import { type FirstAnswer, type FirstAnswerOptions, firstAnswer } from "./first-answer.ts";
 import { type Answering, type Deployment, isolates } from "./location.ts";
-import type { WorkerdSpec } from "./workerd.ts";
-import type { WorkerService } from "./workerd-config.ts";
+import { buildFixedScripts } from "./workerd/bundles.ts";
+import type { WorkerdSpec } from "./workerd/workerd.ts";
+import type { WorkerService } from "./workerd/workerd-config.ts";
 
 /** A process that is started, asked and ended. */
 export interface ColdContender {

@@ -2,8 +2,7 @@ import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
 import type { Effort, Progress, Row, Table } from "../report/report.ts";
 import { loadedSnapshots } from "../worlds/asked.ts";
-import { WORLDS } from "../worlds/worlds.ts";
-import type { Scripts } from "./bundles.ts";
+import { wideClusterIds, wideSnapshots } from "../worlds/wide-world.ts";
 import {
   CACHED,
   type ColdContender,
@@ -13,9 +12,11 @@ import {
   HONO,
   UNCACHED,
 } from "./cold-contenders.ts";
+import { describeWorld, edgeWorld } from "./edge-world.ts";
 import type { FirstAnswer } from "./first-answer.ts";
 import { type Answering, deploy, LARGE_LIMITS, pushAll, startCache, startObject } from "./location.ts";
 import { primaryImage } from "./primary-image.ts";
+import type { Scripts } from "./workerd/bundles.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const ROUNDS = 2;
@@ -28,29 +29,31 @@ export async function measureColdStart(
   effort: Effort,
   progress: Progress,
 ): Promise<Table[]> {
-  const worlds: [string, readonly ClusterSnapshot[]][] = [
-    ["500 services", loadedSnapshots()],
-    ["100,000 endpoints, all headless", WORLDS["all headless"]()],
+  const little = loadedSnapshots();
+  const large = edgeWorld(effort);
+  const worlds: ColdWorld[] = [
+    { name: "500 services", clusters: little.map(({ clusterId }) => clusterId), snapshots: little },
+    { name: describeWorld(large), clusters: wideClusterIds(large), snapshots: wideSnapshots(large) },
   ];
   const tables: Table[] = [];
-  for (const [name, snapshots] of worlds)
-    tables.push(...(await measureWorld(name, snapshots, scripts, effort, progress)));
+  for (const world of worlds) tables.push(...(await measureWorld(world, scripts, effort, progress)));
   return tables;
 }
 
+interface ColdWorld {
+  readonly name: string;
+  readonly clusters: readonly string[];
+  readonly snapshots: Iterable<ClusterSnapshot>;
+}
+
 async function measureWorld(
-  world: string,
-  snapshots: readonly ClusterSnapshot[],
+  { name: world, clusters, snapshots }: ColdWorld,
   scripts: Scripts,
-  { rounds }: Effort,
+  { rounds, isSmall }: Effort,
   progress: Progress,
 ): Promise<Table[]> {
   progress(`cold start, ${world}: starting the object and a cache`);
-  const deployment = deploy(
-    scripts,
-    snapshots.map(({ clusterId }) => clusterId),
-    LARGE_LIMITS,
-  );
+  const deployment = deploy(scripts, clusters, LARGE_LIMITS);
   const running: Answering[] = [];
   try {
     const object = await startObject(deployment, temporaryFolder("state"));
@@ -60,7 +63,7 @@ async function measureWorld(
     await pushAll(object, snapshots);
     const { bytes } = await primaryImage(object);
     const contenders = await coldContenders(deployment, object, cache, bytes);
-    const answers = await startInTurns(contenders, rounds * ROUNDS, (line) =>
+    const answers = await startInTurns(contenders, isSmall ? 1 : rounds * ROUNDS, (line) =>
       progress(`cold start, ${world}: ${line}`),
     );
     return tablesOf(`${world}: an image of ${(bytes.length / MEBIBYTE).toFixed(1)} MiB`, answers);

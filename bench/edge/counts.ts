@@ -4,6 +4,8 @@ export interface CacheCounts {
   misses: number;
   puts: number;
   deletes: number;
+  /** In bodies that were found. */
+  bytes: number;
 }
 
 /** What the object was asked, and what it wrote. */
@@ -14,4 +16,6 @@ export interface ObjectCounts {
   pushes: number;
   /** As SQLite's cursors count them, and as they are billed; alarms come on top. */
   rowsWritten: number;
+  /** In bodies of answers to isolates, not to pushes. */
+  bytes: number;
 }

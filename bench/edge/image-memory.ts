@@ -3,57 +3,59 @@ import { freePort } from "../../test/e2e/servers/ports.ts";
 import { Poller } from "../change/poll.ts";
 import type { Effort, Progress, Table } from "../report/report.ts";
 import { Samples } from "../report/samples.ts";
-import { encodeQuery } from "../resolve/cases.ts";
-import { WORLDS } from "../worlds/worlds.ts";
-import type { Scripts } from "./bundles.ts";
-import { ChangingCluster } from "./changing-cluster.ts";
+import { ChangingCluster } from "../worlds/changing-cluster.ts";
+import { wideClusterIds, wideQueries, wideSnapshots } from "../worlds/wide-world.ts";
+import { describeWorld, edgeWorld } from "./edge-world.ts";
 import {
   type Answering,
+  cacheCounts,
   type Deployment,
   deploy,
   isolates,
   LARGE_LIMITS,
+  objectCounts,
   pushAll,
   startCache,
   startObject,
 } from "./location.ts";
-import { type PeakMemory, WatchedIsolate } from "./watched-isolate.ts";
-import { startWorkerd, type WorkerdProcess } from "./workerd.ts";
+import type { Scripts } from "./workerd/bundles.ts";
+import { type PeakMemory, WatchedIsolate } from "./workerd/watched-isolate.ts";
+import { startWorkerd, type WorkerdProcess } from "./workerd/workerd.ts";
 
 const MEBIBYTE = 1024 * 1024;
 /** Queries after which the first image is checked to its end. */
 const CHECKED = 100;
 const WHILE_REPLACED = "while an image replaces another, at most";
 
-/** What one isolate holds: nothing, an image of 100,000 endpoints, two of them. */
+/** What one isolate holds: nothing, an image of a large world, two of them; and what it fetches for one change. */
 export async function measureImageMemory(
   scripts: Scripts,
-  { rounds }: Effort,
+  effort: Effort,
   progress: Progress,
 ): Promise<Table[]> {
   progress("memory: starting the object");
-  const snapshots = WORLDS["all headless"]();
-  const clusters = snapshots.map(({ clusterId }) => clusterId);
-  const deployment = deploy(scripts, [...clusters, ChangingCluster.id], LARGE_LIMITS);
+  const { rounds } = effort;
+  const world = edgeWorld(effort);
+  const deployment = deploy(scripts, [...wideClusterIds(world), ChangingCluster.id], LARGE_LIMITS);
   const object = await startObject(deployment, temporaryFolder("state"));
   const samples = new Samples();
   try {
-    await pushAll(object, snapshots);
+    await pushAll(object, wideSnapshots(world));
     const changing = new ChangingCluster(object.client);
     await changing.join();
     for (let round = 1; round <= rounds; round++) {
       progress(`memory: round ${round} of ${rounds}`);
-      await measureRound(deployment, object, changing, samples);
+      await measureRound(deployment, object, changing, wideQueries(world, CHECKED), samples);
     }
   } finally {
     await object.stop();
   }
   return [
     {
-      title: "Memory of an isolate with 100,000 endpoints, all headless (an image of 10.6 MiB)",
+      title: `An isolate with ${describeWorld(world)}, all headless`,
       rows: samples.rows,
       baselines: [],
-      goals: [{ row: `isolate, ${WHILE_REPLACED}`, atMost: 128 }],
+      goals: [{ row: `isolate, ${WHILE_REPLACED}`, atMost: 64 }],
       notes: [
         "Of the isolate: V8's heap, with garbage while the image is replaced, and array buffers, as workerd's inspector says every few milliseconds. Cloudflare gives an isolate 128 MB.",
         "Of the process: what it takes of the machine's memory, with workerd itself and what V8 keeps for later.",
@@ -66,6 +68,7 @@ async function measureRound(
   deployment: Deployment,
   object: Answering,
   changing: ChangingCluster,
+  queries: readonly Uint8Array[],
   samples: Samples,
 ): Promise<void> {
   const running: WorkerdProcess[] = [];
@@ -85,18 +88,20 @@ async function measureRound(
     const answered = () => poller.waitForAddress(ChangingCluster.query, changing.address);
     add("started", await watched.settled());
     add("while the first image is taken, at most", await watched.during(answered()));
-    for (let query = 1; query <= CHECKED; query++) await poller.ask(serviceQuery(query));
+    for (const query of queries) await poller.ask(query);
     add("with an image", await watched.settled());
+    const fetched = async () =>
+      [(await objectCounts(object)).bytes, (await cacheCounts(cache)).bytes] as const;
+    const before = await fetched();
     const change = changing.change().then(answered);
     add(WHILE_REPLACED, await watched.during(change));
+    const after = await fetched();
+    samples.add("for one change: bytes from the object", "B", after[0] - before[0]);
+    samples.add("for one change: bytes from the cache", "B", after[1] - before[1]);
     add("with the new image", await watched.settled());
     watched.close();
     await poller.close();
   } finally {
     await Promise.all(running.map(({ stop }) => stop()));
   }
-}
-
-function serviceQuery(index: number): Uint8Array {
-  return encodeQuery(`service-${index}.team-${Math.floor(index / 100)}.svc.clusterset.local`, "A");
 }

@@ -7,13 +7,13 @@ import { type GatewayClient, gatewayClient } from "../../test/e2e/gateway-client
 import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { LONG_LEASES, pushSnapshot } from "../push.ts";
-import { ELSEWHERE_MODULE, GATEWAY_MODULE, type Scripts } from "./bundles.ts";
 import type { CacheCounts, ObjectCounts } from "./counts.ts";
-import { startWorkerd, type WorkerdProcess, type WorkerdSpec } from "./workerd.ts";
-import type { Binding, Service } from "./workerd-config.ts";
+import { ELSEWHERE_MODULE, GATEWAY_MODULE, type Scripts } from "./workerd/bundles.ts";
+import { startWorkerd, type WorkerdProcess, type WorkerdSpec } from "./workerd/workerd.ts";
+import type { Binding, Service } from "./workerd/workerd-config.ts";
 
 /** For worlds whose snapshots have more than the 20 Mi characters as JSON that the object takes by default. */
-export const LARGE_LIMITS = { limits: { allSnapshotCharacters: 64 * 1024 * 1024 } };
+export const LARGE_LIMITS = { limits: { allSnapshotCharacters: 1024 * 1024 * 1024 } };
 
 const OBJECT_CLASS = "ClustersetObject";
 
@@ -128,7 +128,7 @@ export function isolates(
 /** Several clusters push, one after the other. */
 export async function pushAll(
   { client }: Pick<Answering, "client">,
-  snapshots: readonly ClusterSnapshot[],
+  snapshots: Iterable<ClusterSnapshot>,
 ): Promise<void> {
   for (const snapshot of snapshots) await pushSnapshot(client, snapshot);
 }

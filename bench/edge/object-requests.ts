@@ -6,8 +6,7 @@ import { run } from "../../test/e2e/servers/run.ts";
 import { Poller } from "../change/poll.ts";
 import type { Effort, Progress, Row, Table } from "../report/report.ts";
 import { loadedSnapshots, prepareLoad } from "../worlds/asked.ts";
-import type { Scripts } from "./bundles.ts";
-import { ChangingCluster } from "./changing-cluster.ts";
+import { ChangingCluster } from "../worlds/changing-cluster.ts";
 import type { CacheCounts, ObjectCounts } from "./counts.ts";
 import {
   type Answering,
@@ -19,7 +18,8 @@ import {
   startCache,
   startObject,
 } from "./location.ts";
-import { startWorkerd, type WorkerdProcess } from "./workerd.ts";
+import type { Scripts } from "./workerd/bundles.ts";
+import { startWorkerd, type WorkerdProcess } from "./workerd/workerd.ts";
 
 const ISOLATES = 8;
 /** How long one load lasts, in seconds. */

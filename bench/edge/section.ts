@@ -1,23 +1,35 @@
 import type { Section } from "../report/report.ts";
-import { buildScripts } from "./bundles.ts";
 import { measureColdStart } from "./cold-start.ts";
 import { measureImageMemory } from "./image-memory.ts";
 import { measureLargePush } from "./large-push.ts";
 import { measureObjectRequests } from "./object-requests.ts";
 import { measureThroughput } from "./throughput.ts";
+import { buildScripts } from "./workerd/bundles.ts";
 
-/** The Worker in bare workerd. */
+/** The Worker in bare workerd, under queries. */
 export const edgeSection: Section = {
   name: "edge",
-  summary: "the Worker in bare workerd: throughput, cold start, image load, requests to the object, pushes",
+  summary: "the Worker in bare workerd: throughput, requests to the object, the way of a change",
   async measure(effort, progress) {
     progress("bundling");
     const scripts = await buildScripts();
     return [
       ...(await measureThroughput(scripts, effort, progress)),
+      ...(await measureObjectRequests(scripts, effort, progress)),
+    ];
+  },
+};
+
+/** The same with a large world. */
+export const edgeSizeSection: Section = {
+  name: "edge-size",
+  summary: "1,000,000 endpoints at the edge: first query, memory, bytes for one change, the object",
+  async measure(effort, progress) {
+    progress("bundling");
+    const scripts = await buildScripts();
+    return [
       ...(await measureColdStart(scripts, effort, progress)),
       ...(await measureImageMemory(scripts, effort, progress)),
-      ...(await measureObjectRequests(scripts, effort, progress)),
       ...(await measureLargePush(scripts, effort, progress)),
     ];
   },

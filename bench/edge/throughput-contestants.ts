@@ -1,9 +1,9 @@
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { askOnce, type HttpAnswer } from "../processes/ask.ts";
 import { ASKED, loadedSnapshots, queryOf } from "../worlds/asked.ts";
-import { buildFixedScripts, type Scripts } from "./bundles.ts";
 import { deploy, pushAll, startWhole } from "./location.ts";
-import { startWorkerd, type WorkerdProcess } from "./workerd.ts";
+import { buildFixedScripts, type Scripts } from "./workerd/bundles.ts";
+import { startWorkerd, type WorkerdProcess } from "./workerd/workerd.ts";
 
 /** Names of the contestants. */
 export const GATEWAY = "gateway";

@@ -4,7 +4,6 @@ import { CONNECTIONS, sendLoad } from "../cpu/h2load.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
 import type { Effort, Progress, Row, Table } from "../report/report.ts";
 import { ASKED, LOADED_WORLD, prepareLoad } from "../worlds/asked.ts";
-import type { Scripts } from "./bundles.ts";
 import {
   type Contestant,
   FIXED,
@@ -12,6 +11,7 @@ import {
   GATEWAY,
   startContestants,
 } from "./throughput-contestants.ts";
+import type { Scripts } from "./workerd/bundles.ts";
 
 /** Requests in one go: a shared machine changes its speed within seconds, so the contestants take turns faster than that. */
 const SLICE = 4_000;

@@ -1,5 +1,5 @@
 import type { Table } from "./report.ts";
-import { judge, ratioOf, rowOf, type Spread, spreadOf } from "./statistics.ts";
+import { judge, ratioIn, rowOf, type Spread, spreadOf } from "./statistics.ts";
 
 /** Writes a table as text: medians, smallest and largest values, ratios to each baseline, goals, notes. */
 export function formatTable(table: Table): string {
@@ -8,10 +8,11 @@ export function formatTable(table: Table): string {
   const body = table.rows.map((row) => {
     const spread = spreadOf(row.samples);
     const ratios = baselines.map((baseline) => {
-      const ratio = ratioOf(row, baseline);
-      return ratio === undefined
-        ? ""
-        : `${formatNumber(ratio.median)} (${formatRange(ratio)}; best ${formatNumber(ratio.ofBest)})`;
+      const ratio = ratioIn(table, row, baseline);
+      if (ratio === undefined) return "";
+      const { median, ofBest } = ratio;
+      if (table.ofMedians) return formatNumber(median);
+      return `${formatNumber(median)} (${[formatRange(ratio), `best ${formatNumber(ofBest)}`].filter(Boolean).join("; ")})`;
     });
     return [row.name, row.unit, formatNumber(spread.median), formatRange(spread), ...ratios];
   });

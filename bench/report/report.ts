@@ -20,6 +20,8 @@ export interface Table {
   /** Names of the rows that every row of the same unit is divided by, round by round. */
   readonly baselines: readonly string[];
   readonly goals: readonly Goal[];
+  /** Whether a ratio is that of two medians: for rows whose samples were not taken in pairs. */
+  readonly ofMedians?: boolean;
   /** What has to be known to read the numbers. */
   readonly notes: readonly string[];
 }
@@ -33,6 +35,10 @@ export interface Effort {
   readonly rounds: number;
   /** Share of the usual work of one measurement, 0 to 1; below 1 for trying the benchmarks themselves. */
   readonly share: number;
+  /** Whether worlds are small, too. */
+  readonly isSmall: boolean;
+  /** How long changes go on in `churn`. */
+  readonly minutes: number;
 }
 
 /** One part of the benchmarks. */

@@ -22,6 +22,23 @@ export function spreadOf(samples: readonly number[]): Spread {
   return { median: (lower + upper) / 2, least: sorted[0]!, most: sorted.at(-1)! };
 }
 
+/** The smallest sample that a share of all samples does not exceed: 0.99 for p99. @throws {RangeError} where there are none */
+export function percentile(samples: readonly number[], share: number): number {
+  const sorted = Float64Array.from(samples).sort();
+  const found = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
+  if (found === undefined) throw new RangeError("nothing was measured");
+  return found;
+}
+
+/** The ratio of a row to a baseline of its table; undefined where they cannot be compared, NaN without a positive baseline. */
+export function ratioIn({ ofMedians = false }: Table, row: Row, baseline: Row): Ratio | undefined {
+  if (!ofMedians) return ratioOf(row, baseline);
+  if (row === baseline || row.unit !== baseline.unit) return undefined;
+  const base = spreadOf(baseline.samples).median;
+  const ratio = base > 0 ? spreadOf(row.samples).median / base : Number.NaN;
+  return { median: ratio, least: ratio, most: ratio, ofBest: ratio };
+}
+
 /**
  * The ratios of two rows, round by round: what disturbs the machine during one round disturbs both. Undefined
  * where the rows cannot be compared.
@@ -42,7 +59,7 @@ function bestOf({ unit, samples }: Row): number {
 export function judge(table: Table, goal: Goal): { readonly value: number; readonly reached: boolean } {
   const row = rowOf(table, goal.row);
   const spread =
-    goal.dividedBy === undefined ? spreadOf(row.samples) : ratioOf(row, rowOf(table, goal.dividedBy));
+    goal.dividedBy === undefined ? spreadOf(row.samples) : ratioIn(table, row, rowOf(table, goal.dividedBy));
   if (spread === undefined) throw new Error(`${goal.row} cannot be divided by ${goal.dividedBy}`);
   const { median } = spread;
   return { value: median, reached: "atMost" in goal ? median <= goal.atMost : median >= goal.atLeast };

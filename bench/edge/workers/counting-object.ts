@@ -5,7 +5,7 @@ import { ClustersetObject as Gateway } from "../../../src/hosts/workers/worker.t
 import type { ObjectCounts } from "../counts.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 
-const counts: ObjectCounts = { state: 0, parts: 0, pushes: 0, rowsWritten: 0 };
+const counts: ObjectCounts = { state: 0, parts: 0, pushes: 0, rowsWritten: 0, bytes: 0 };
 
 export class ClustersetObject extends Gateway {
   constructor(state: DurableObjectState, environment: Environment) {
@@ -13,13 +13,21 @@ export class ClustersetObject extends Gateway {
     super(state, environment);
   }
 
-  override fetch(request: Request): Promise<Response> {
+  override async fetch(request: Request): Promise<Response> {
     const path = new URL(request.url).pathname;
+    const response = await super.fetch(request);
+    if (path.includes("/transfer/")) counts.bytes += await lengthOf(response);
     if (path.endsWith("/transfer/state")) counts.state++;
     else if (/\/transfer\/(roots|segments)\//.test(path)) counts.parts++;
     else counts.pushes++;
-    return super.fetch(request);
+    return response;
   }
+}
+
+/** Large bodies have a declared length; others are read. */
+async function lengthOf(response: Response): Promise<number> {
+  const declared = response.headers.get("content-length");
+  return declared === null ? (await response.clone().arrayBuffer()).byteLength : Number(declared);
 }
 
 function countRows({ sql }: DurableObjectStorage): void {

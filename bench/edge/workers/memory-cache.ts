@@ -12,7 +12,7 @@ interface Kept {
 }
 
 const kept = new Map<string, Kept>();
-const counts: CacheCounts = { hits: 0, misses: 0, puts: 0, deletes: 0 };
+const counts: CacheCounts = { hits: 0, misses: 0, puts: 0, deletes: 0, bytes: 0 };
 
 export default {
   async fetch(request: Request): Promise<Response> {
@@ -37,6 +37,7 @@ export default {
       return new Response(null, { status: 504, headers: { "cf-cache-status": "MISS" } });
     }
     counts.hits++;
+    counts.bytes += found.body.length;
     return new Response(found.body, { headers: [...found.headers, ["cf-cache-status", "HIT"]] });
   },
 };

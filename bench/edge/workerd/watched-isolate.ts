@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { forgetPeak, residentMemory } from "../processes/resident-memory.ts";
+import { forgetPeak, residentMemory } from "../../processes/resident-memory.ts";
 import { Inspector } from "./inspector.ts";
 
 /** Between two looks at an isolate's memory, in milliseconds. */

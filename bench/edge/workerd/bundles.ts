@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, type Plugin } from "esbuild";
-import { buildWorker } from "../../test/e2e/edge/wrangler.ts";
-import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
-import type { HttpAnswer } from "../processes/ask.ts";
+import { buildWorker } from "../../../test/e2e/edge/wrangler.ts";
+import { temporaryFolder } from "../../../test/e2e/servers/folders.ts";
+import type { HttpAnswer } from "../../processes/ask.ts";
 
 /** Scripts that Workers are made of: paths of files. */
 export interface Scripts {
@@ -57,7 +57,7 @@ export async function buildFixedScripts({ headers: sent, body }: HttpAnswer): Pr
 
 async function bundle(name: string, folder: string, define: Record<string, string> = {}): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, "workers", `${name}.ts`)],
+    entryPoints: [join(import.meta.dirname, "../workers", `${name}.ts`)],
     bundle: true,
     minify: true,
     format: "esm",

@@ -1,0 +1,49 @@
+import type { SnapshotPatch } from "../../src/snapshot/patch.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { GatewayRequests } from "../../src/sync/gateway-requests.ts";
+import type { GatewayClient } from "../../test/e2e/gateway-client.ts";
+
+/** In seconds: longer than any benchmark. */
+const LEASE = 3600;
+/** In milliseconds, for one push. */
+const TIMEOUT = 240_000;
+
+/** A cluster that pushes over the worker's own connection: a full snapshot, then changes. */
+export class PushingCluster {
+  readonly clusterId: string;
+  readonly #requests: GatewayRequests;
+  readonly #never = new AbortController().signal;
+  #generation = 0;
+
+  /** @param gateway `ca`: the PEM text to check its certificate against; needless without TLS */
+  constructor(
+    { url, ca, tokenFor }: Pick<GatewayClient, "url" | "tokenFor"> & { readonly ca?: string },
+    clusterId: string,
+  ) {
+    this.clusterId = clusterId;
+    const token = tokenFor(clusterId);
+    this.#requests = new GatewayRequests({
+      ...{ gateway: url, token, timeoutMilliseconds: TIMEOUT },
+      ...(ca !== undefined && { ca }),
+    });
+  }
+
+  /** Resolves when the gateway answers from it, as all of these. */
+  async replace(snapshot: ClusterSnapshot): Promise<void> {
+    this.#generation = (await this.#requests.replace(snapshot, LEASE, this.#never)).generation;
+  }
+
+  async patch(patch: SnapshotPatch): Promise<void> {
+    const { clusterId } = this;
+    const pushed = await this.#requests.patch(clusterId, this.#generation, patch, LEASE, this.#never);
+    this.#generation = pushed.generation;
+  }
+
+  async leave(): Promise<void> {
+    await this.#requests.leave(this.clusterId, this.#never);
+  }
+
+  close(): Promise<void> {
+    return this.#requests.close();
+  }
+}
