@@ -305,7 +305,7 @@ describe("a hidden name", () => {
     ["a clusterset IP", "PTR", "2.0.9.10.in-addr.arpa", "3.0.9.10.in-addr.arpa"],
     ["an endpoint's address", "PTR", "5.0.2.10.in-addr.arpa", "5.0.3.10.in-addr.arpa"],
   ] as const)(
-    "of %s is octet for octet what a name is that is not there",
+    "of %s is byte for byte what a name is that is not there",
     async (_, type, hidden, nothing) => {
       const everything = await answerTo(hidden, type, "POST", "/dns-query", secrets.admin);
       for (const method of ["GET", "POST"] as const)
