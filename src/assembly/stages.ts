@@ -6,7 +6,7 @@ import type { AnswerContext, GatewayStages, PartialStages } from "../gateway/sta
 import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
-import { notReady } from "../resolve/faults.ts";
+import { notReady } from "../resolve/error-responses.ts";
 import { type ResolveContext, resolve, resolveOrMiss } from "../resolve/resolve.ts";
 import { ZoneCompiler } from "../zone/compiler/zone-compiler.ts";
 import type { Generation } from "../zone/generation/generation.ts";

@@ -9,7 +9,7 @@ import type { ServedGeneration } from "./stages.ts";
 export interface DohGateway {
   /**
    * Answers one DNS message. The bytes of `query` are only lent: they are overwritten by the next query.
-   * @param view the cluster id of the asker, or the view of a place (`localityView`); undefined for outside
+   * @param view the cluster id of the client, or the view of a place (`localityView`); undefined for outside
    * @param now Unix milliseconds
    * @param transport how the answer travels; DNS over HTTPS unless told
    * @returns undefined where `query` is no DNS query at all; a promise where a part of what is answered from has to come into memory first

@@ -16,9 +16,9 @@ export interface ServedGeneration {
   readonly byteLength: number;
 }
 
-/** Who asks, and how. */
+/** The client of a query, and how the query came. */
 export interface QueryContext {
-  /** The cluster id of the asker, or the view of a place (`localityView`); undefined for outside. */
+  /** The cluster id of the client, or the view of a place (`localityView`); undefined for outside. */
   readonly view: string | undefined;
   /** How the answer travels. Default: over HTTPS. */
   readonly transport?: Transport | undefined;

@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import type { QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
-import type { AppEnvironment } from "./exchange/environment.ts";
-import type { HttpRequest, HttpResponse } from "./exchange/exchange.ts";
-import { FetchRequest, toResponse } from "./exchange/fetch-exchange.ts";
-import { prefersHtml } from "./exchange/media-type.ts";
+import type { AppEnvironment } from "./messages/environment.ts";
+import { FetchRequest, toResponse } from "./messages/fetch-message.ts";
+import type { HttpRequest, HttpResponse } from "./messages/http-message.ts";
+import { prefersHtml } from "./messages/media-type.ts";
 import { mountHealthRoutes } from "./metrics/health-routes.ts";
 import { notFoundPage } from "./pages/not-found-page.ts";
 import { pageResponse } from "./pages/page.ts";

@@ -27,7 +27,7 @@ export interface SecondaryOptions {
   readonly stages: PartialStages<Generation>;
   /** Holds segments that queries needed; several secondaries may share it. Default: all segments are in memory. */
   readonly cache?: SegmentCache<AnySegment> | undefined;
-  /** The scope that the source gives generations of; its view is that of whoever asks. Default: everything. */
+  /** The scope that the source gives generations of; its view is that of the client. Default: everything. */
   readonly scope?: Visibility;
   readonly policy?: Partial<RefreshPolicy>;
   /** Where `freshen` is given none. Default: work just goes on, as it does in a process that lives. */

@@ -88,7 +88,7 @@ function withoutShared(
   return asked.filter(([name, type]) => type !== "PTR" || !theirs.has(name));
 }
 
-it("whatever a cluster pushes, what it has no part in is answered octet for octet as before", async () => {
+it("whatever a cluster pushes, what it has no part in is answered byte for byte as before", async () => {
   let compared = 0;
   await fc.assert(
     fc.asyncProperty(

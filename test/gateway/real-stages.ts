@@ -1,5 +1,5 @@
 import type { GatewayStages, PartialStages, ScopeCompiler } from "../../src/gateway/stages.ts";
-import { notReady } from "../../src/resolve/faults.ts";
+import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolve, resolveOrMiss } from "../../src/resolve/resolve.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import type { Generation } from "../../src/zone/generation/generation.ts";

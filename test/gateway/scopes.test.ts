@@ -6,7 +6,7 @@ import type { ScopedGateway } from "../../src/gateway/doh-gateway.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../src/gateway/pushing/limits.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
-import { notReady } from "../../src/resolve/faults.ts";
+import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import type { ClusterSnapshot, EndpointGroups } from "../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
@@ -185,7 +185,7 @@ const world = arbitraryScope.chain((scope) =>
   }),
 );
 
-it("what is hidden answers, octet for octet, as what does not exist", async () => {
+it("what is hidden answers, byte for byte, as what does not exist", async () => {
   const counts = { answers: 0, positive: 0, kept: 0, unready: 0 };
   await fc.assert(
     fc.asyncProperty(world, async ({ scope, clusters, changed, hidden, steps }) => {

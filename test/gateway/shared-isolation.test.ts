@@ -33,7 +33,7 @@ function expectNothingDecided(before: ClustersetService, after: ClustersetServic
   expect(after.ports.slice(0, before.ports.length)).toEqual(before.ports);
   expect(after.exporters.slice(0, before.exporters.length)).toEqual(before.exporters);
   expect(after.shards.slice(0, before.shards.length)).toEqual(before.shards);
-  expect(after.endpoints.filter(({ toldBy }) => toldBy !== HOSTILE)).toEqual(before.endpoints);
+  expect(after.endpoints.filter(({ reportedBy }) => reportedBy !== HOSTILE)).toEqual(before.endpoints);
   if (before.outside.source !== "none") expect(after.outside.source).toBe(before.outside.source);
   for (const view of [undefined, "east", "north", "west"])
     expect(addressesFor(after, view)).toEqual(expect.arrayContaining([...addressesFor(before, view)]));

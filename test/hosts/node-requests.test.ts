@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../src/config/limits/server-limits.ts";
-import type { PathExchanges } from "../../src/hosts/node/server/answer-request.ts";
+import type { PathHandlers } from "../../src/hosts/node/server/answer-request.ts";
 import { type NodeServer, startNodeServer } from "../../src/hosts/node/server/node-server.ts";
 import { keepSelfSigned, type TlsIdentity } from "../../src/hosts/node/tls/tls.ts";
 import { ConnectionErrors } from "../../src/limits/connection-errors.ts";
@@ -36,7 +36,7 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 
 async function start(
   fetch: Fetch,
-  more: { secure?: boolean; exchanges?: PathExchanges; limits?: Partial<ServerLimits> } = {},
+  more: { secure?: boolean; paths?: PathHandlers; limits?: Partial<ServerLimits> } = {},
 ) {
   const unforeseen: unknown[] = [];
   const errors = new ConnectionErrors();
@@ -44,7 +44,7 @@ async function start(
     listen: { host: "127.0.0.1", port: 0 },
     tls: more.secure === false ? undefined : tls,
     fetch,
-    ...(more.exchanges !== undefined && { exchanges: more.exchanges }),
+    ...(more.paths !== undefined && { paths: more.paths }),
     onError: (error) => unforeseen.push(error),
     limits: { ...DEFAULT_SERVER_LIMITS, ...more.limits },
     protection: {
@@ -122,7 +122,7 @@ describe("an unforeseen exception", () => {
   });
 
   it("in making the 500 ends that request alone", async () => {
-    const exchanges: PathExchanges = {
+    const paths: PathHandlers = {
       at: (path) =>
         path === "/broken"
           ? () => {
@@ -133,13 +133,13 @@ describe("an unforeseen exception", () => {
         throw new Error("planted again");
       },
     };
-    const { port, unforeseen } = await start(throwing, { exchanges });
+    const { port, unforeseen } = await start(throwing, { paths });
     const session = http2(port);
     expect(await statusOf(session, { ":path": "/broken" })).toBe("reset 2");
     expect(unforeseen).toHaveLength(1);
     expect(await statusOf(session)).toBe("200");
 
-    const inClear = await start(throwing, { exchanges, secure: false });
+    const inClear = await start(throwing, { paths, secure: false });
     const [broken, bystander] = [plain(inClear.port), plain(inClear.port)];
     const gone = new Promise((resolve) => broken.on("close", resolve));
     broken.write("GET /broken HTTP/1.1\r\nHost: a\r\n\r\n");

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
-import type { AppEnvironment } from "../../src/http/exchange/environment.ts";
+import type { AppEnvironment } from "../../src/http/messages/environment.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
 import { getOnlyCases } from "../conformance/cases/get-only.ts";
 import { readyCases } from "../conformance/cases/readiness.ts";

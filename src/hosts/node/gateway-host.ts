@@ -145,7 +145,7 @@ async function startParts(
     await startServer({
       ...{ listen, tls: tls?.tls, protection, onError },
       fetch: (request, client) => app.fetch(request, client),
-      exchanges: { at: app.exchangeAt, failed: app.failed },
+      paths: { at: app.handlerAt, failed: app.failed },
       limits,
     }),
   );

@@ -3,7 +3,7 @@ import { createStages } from "../../assembly/stages.ts";
 import { CLASS_IN, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
-import { FetchRequest } from "../../http/exchange/fetch-exchange.ts";
+import { FetchRequest } from "../../http/messages/fetch-message.ts";
 import { mergeClusterset } from "../../merge/merge.ts";
 import { EVERYTHING } from "../../merge/visibility/visibility.ts";
 import { drain } from "../../snapshot/lines/apply-lines.ts";
@@ -11,8 +11,8 @@ import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { Primary } from "../../transfer/primary.ts";
 import { sourceOf } from "../../zone/compile.ts";
 import type { Generation } from "../../zone/generation/generation.ts";
-import { EdgeClient, type EdgeRequest } from "./edge-exchange.ts";
 import { createEdgeGateway } from "./edge-gateway.ts";
+import { EdgeClient, type EdgeRequest } from "./edge-message.ts";
 import type { WorkerSettings } from "./environment.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -68,7 +68,7 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   const rules = createAccessRules(EVERYTHING, []);
   const access = { ...settings.access, rules, admit: () => ({ rule: rules.public! }) };
   const app = await createEdgeGateway({ ...settings, access }, rehearsedSurroundings(generation, waitUntil));
-  const answer = app.exchangeAt("/dns-query")!;
+  const answer = app.handlerAt("/dns-query")!;
   for (const [relative, type] of QUESTIONS)
     for (const request of requestsFor(encodeQuery(`${relative}.${zone}`, type))) {
       const { status } = await answer(new FetchRequest(request, new EdgeClient(request)), waitUntil);

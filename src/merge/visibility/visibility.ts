@@ -44,7 +44,7 @@ export function visibilityKey(visibility: Visibility): string {
   return Object.keys(parts).length === 0 ? "" : JSON.stringify(parts);
 }
 
-/** The visibility for whoever asks, without the cluster that they ask as: visibilities that differ in nothing else are answered from one generation. */
+/** The visibility of a client, without its source cluster: visibilities that differ in nothing else are answered from one generation. */
 export function withoutView({ view: _, ...visibility }: Visibility): Visibility {
   return visibility;
 }

@@ -6,7 +6,7 @@ import { Outside, type OutsidePolicy } from "../../../src/forward/outside.ts";
 import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
 import { resolve } from "../../../src/resolve/resolve.ts";
 import { type ForwarderChanges, fakeForwarder, saysInTurn, withEdns } from "../../forward/fake-forwarder.ts";
-import { addressOf, dead, decoded, type Exchange, queryFor } from "../../forward/fake-upstreams.ts";
+import { addressOf, dead, decoded, type Handler, queryFor } from "../../forward/fake-upstreams.ts";
 import { compileWorld } from "../../resolve/ask.ts";
 import { twoClusters } from "../../resolve/world.ts";
 import { base64url, cluster, NOW } from "../fake-gateway.ts";
@@ -18,7 +18,7 @@ const DNS = "application/dns-message";
 
 function appOf(
   policies: { default?: OutsidePolicy; byPath?: Record<string, OutsidePolicy> } = {},
-  servers: Record<string, Exchange> = { one: addressOf("192.0.2.1") },
+  servers: Record<string, Handler> = { one: addressOf("192.0.2.1") },
   changes: ForwarderChanges = {},
   clients?: readonly string[],
 ) {

@@ -32,7 +32,4 @@ export interface HttpResponse {
  * Answers one request; without a promise if it can.
  * @param background runs work that continues after the response; default: nothing is needed
  */
-export type Exchange = (
-  request: HttpRequest,
-  background?: Background,
-) => HttpResponse | Promise<HttpResponse>;
+export type Handler = (request: HttpRequest, background?: Background) => HttpResponse | Promise<HttpResponse>;

@@ -1,5 +1,5 @@
 import type { Client } from "../../access/client/client.ts";
-import type { HttpRequest, HttpResponse } from "./exchange.ts";
+import type { HttpRequest, HttpResponse } from "./http-message.ts";
 
 /** A request of the Fetch standard. */
 export class FetchRequest implements HttpRequest {

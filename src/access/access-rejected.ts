@@ -1,5 +1,5 @@
 /** Why a credential is rejected. The codes are stable: docs/reference/push-api.md lists them. */
-export type AccessRefusal =
+export type AccessRejection =
   | "TOKEN_REQUIRED"
   | "UNKNOWN_TOKEN"
   | "UNKNOWN_ISSUER"
@@ -15,13 +15,13 @@ export type AccessRefusal =
   | "KEYS_UNAVAILABLE";
 
 /** A request without a valid credential. The message has the next step and no secret. */
-export class AccessRefused extends Error {
-  readonly code: AccessRefusal;
+export class AccessRejected extends Error {
+  readonly code: AccessRejection;
 
   /** The name of the request's credential; undefined if the gateway does not know it. */
   readonly credential: string | undefined;
 
-  constructor(code: AccessRefusal, message: string, credential?: string) {
+  constructor(code: AccessRejection, message: string, credential?: string) {
     super(message);
     this.code = code;
     this.credential = credential;

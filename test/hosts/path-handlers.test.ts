@@ -40,11 +40,11 @@ beforeAll(async () => {
     queryBytes: 512,
     onError: (error) => errors.push(error),
   });
-  const exchanges = {
-    at: (path: string) => (path === "/dns-query" ? app.exchangeAt(path) : undefined),
+  const paths = {
+    at: (path: string) => (path === "/dns-query" ? app.handlerAt(path) : undefined),
     failed: app.failed,
   };
-  for (const own of [{ exchanges }, {}]) {
+  for (const own of [{ paths }, {}]) {
     const server = await startNodeServer({
       listen: { host: "127.0.0.1", port: 0 },
       tls,

@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from "./exchange.ts";
+import type { HttpRequest, HttpResponse } from "./http-message.ts";
 
 /** Which web origins may read answers: every one, or those listed (`https://app.example.org`). */
 export type AllowedOrigins = "*" | readonly string[];

@@ -2,11 +2,11 @@ import type { QueryCounters } from "../../answer/query-counters.ts";
 import { rawParameter } from "../doh/url-parameter.ts";
 import { errorBody } from "./api-error.ts";
 import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
-import type { HttpRequest, HttpResponse } from "./exchange.ts";
+import type { HttpRequest, HttpResponse } from "./http-message.ts";
 import { DNS_JSON, JSON_TYPE, namesMediaType } from "./media-type.ts";
 
 /** Makes the responses to rejected requests. */
-export type Refuse = (
+export type Reject = (
   request: HttpRequest,
   status: number,
   explanation: string,
@@ -40,7 +40,7 @@ const CODES: Readonly<Record<number, string>> = {
  * A rejection is one line of text, or JSON in the form of every API (`ApiError`) for clients that accept it. Scripts of the allowed origins may
  * read it; no cache may store it.
  */
-export function createRefuse(allowed: AllowedOrigins, counters: QueryCounters): Refuse {
+export function createReject(allowed: AllowedOrigins, counters: QueryCounters): Reject {
   return (request, status, explanation, headers, code = CODES[status] ?? `HTTP_${status}`) => {
     counters.rejected(status);
     const json = wantsJson(request);

@@ -1,5 +1,5 @@
 import type { Context, Env } from "hono";
-import { type AccessRefusal, AccessRefused } from "../../access/access-refused.ts";
+import { AccessRejected, type AccessRejection } from "../../access/access-rejected.ts";
 import { GenerationMismatch } from "../../gateway/gateway-types.ts";
 import { type PushRefusal, PushRefused } from "../../gateway/pushing/limits.ts";
 import type { Limit, LimitCounters } from "../../limits/limit-counters.ts";
@@ -146,7 +146,7 @@ const LINES_STATUS: Readonly<Record<LinesErrorCode, number>> = {
 };
 
 /** RFC 6750 section 3.1: 401 for an invalid token, 403 for a valid one with insufficient rights. */
-const ACCESS_STATUS: Readonly<Record<AccessRefusal, number>> = {
+const ACCESS_STATUS: Readonly<Record<AccessRejection, number>> = {
   TOKEN_REQUIRED: 401,
   UNKNOWN_TOKEN: 401,
   UNKNOWN_ISSUER: 401,
@@ -162,12 +162,12 @@ const ACCESS_STATUS: Readonly<Record<AccessRefusal, number>> = {
   KEYS_UNAVAILABLE: 503,
 };
 
-const WITHOUT_TOKEN: ReadonlySet<AccessRefusal> = new Set(["TOKEN_REQUIRED", "CERTIFICATE_REFUSED"]);
+const WITHOUT_TOKEN: ReadonlySet<AccessRejection> = new Set(["TOKEN_REQUIRED", "CERTIFICATE_REFUSED"]);
 
 /** The error that a client is told of; undefined for one that nobody foresaw. */
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
-  if (error instanceof AccessRefused) return accessError(error);
+  if (error instanceof AccessRejected) return accessError(error);
   if (error instanceof GenerationMismatch)
     return new ApiError(409, error.code, error.message, {
       details: { currentGeneration: error.current ?? null },
@@ -192,7 +192,7 @@ export function toApiError(error: unknown): ApiError | undefined {
   return undefined;
 }
 
-function accessError({ code, message }: AccessRefused): ApiError {
+function accessError({ code, message }: AccessRejected): ApiError {
   const status = ACCESS_STATUS[code];
   const headers: Record<string, string> = {};
   if (status === 401)

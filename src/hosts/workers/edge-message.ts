@@ -1,8 +1,8 @@
 import type { Client } from "../../access/client/client.ts";
 import type { App } from "../../http/app.ts";
-import type { HttpResponse } from "../../http/exchange/exchange.ts";
-import { FetchRequest } from "../../http/exchange/fetch-exchange.ts";
-import { pathOf } from "../../http/exchange/request-path.ts";
+import { FetchRequest } from "../../http/messages/fetch-message.ts";
+import type { HttpResponse } from "../../http/messages/http-message.ts";
+import { pathOf } from "../../http/messages/request-path.ts";
 import { locationOf } from "./cf-location.ts";
 
 /** A request of Cloudflare to a Worker. */
@@ -38,12 +38,12 @@ export function answerAtEdge(
 ): Response | Promise<Response> {
   const asked = new FetchRequest(request, new EdgeClient(request));
   const background = (work: Promise<void>) => context.waitUntil(work);
-  const exchange = app.exchangeAt(pathOf(asked.url));
-  if (exchange === undefined) return app.fetch(request, new EdgeClient(request), background);
+  const handler = app.handlerAt(pathOf(asked.url));
+  if (handler === undefined) return app.fetch(request, new EdgeClient(request), background);
   // The runtime takes the length of a response to HEAD from this field only.
   const toResponse = request.method === "HEAD" ? withAllFields : withFewFields;
   try {
-    const answered = exchange(asked, background);
+    const answered = handler(asked, background);
     if (!(answered instanceof Promise)) return toResponse(answered);
     return answered.then(toResponse, (error) => toResponse(app.failed(asked, error)));
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Client } from "../../access/client/client.ts";
-import type { HttpRequest } from "./exchange.ts";
+import type { HttpRequest } from "./http-message.ts";
 
 /** The path of a URL, or of a path with its query. */
 export function pathOf(url: string): string {
