@@ -109,7 +109,7 @@ test("thousands of changes while a push is in flight are extracted once", async 
   gateway.answersAfter = acknowledged.promise;
   change(1);
   await until(() => expect(gateway.seen.length).toBe(2));
-  const extracted = vi.spyOn(SnapshotAssembler.prototype, "snapshot");
+  const extracted = vi.spyOn(SnapshotAssembler.prototype, "refresh");
   const taken = vi.spyOn(SnapshotAssembler.prototype, "upsert");
   for (let number = 2; number < 3000; number++) change(number);
   await until(() => expect(taken.mock.calls.length).toBe(2998));
