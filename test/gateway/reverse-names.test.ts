@@ -108,6 +108,17 @@ describe.each<[AddressKind, string, string]>([
     expect(world.owner(V4)).toBe(his);
   });
 
+  it("is kept in an outage from what comes later only as long as another cluster has a place, too", async () => {
+    const world = await openReverseWorld();
+    await world.put(east(V4), HOUR);
+    await world.put(west(V4), HOUR);
+    await world.clock.advance(2 * HOUR);
+    await world.leave("east");
+    await world.put(reporting("north", kind, { new: { since: YOUNG, has: [V4] } }));
+    await world.put(west(V4));
+    expect(world.owner(V4)).toBe(kind === "headless" ? "north.new" : "new");
+  });
+
   it("is not given up by an outage: it comes back with the cluster, unless that comes without the address", async () => {
     const world = await openReverseWorld();
     await world.put(east(V4, V6), HOUR);
