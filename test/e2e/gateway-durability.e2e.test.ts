@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { appendFileSync, globSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { pushed } from "../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 import { acceptedPushes, answered, eventualAnswer, eventually } from "./answers.ts";
 import { slices, world } from "./exported.ts";
@@ -132,12 +133,10 @@ describe("journals are compacted", () => {
 
   test("after each of many kill -9 meanwhile the last acknowledged change is answered, or the one in flight", async () => {
     const gateway = await startGateway({ clusters: ["west"] });
+    const path = "/api/v1/clusters/west/snapshot?leaseSeconds=600";
+    const authorization = `Bearer ${gateway.tokenFor("west")}`;
     const send = (method: string, body: object) =>
-      gateway.http("/api/v1/clusters/west/snapshot?leaseSeconds=600", {
-        method,
-        headers: { authorization: `Bearer ${gateway.tokenFor("west")}`, "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
+      gateway.http(...pushed(method, path, body, { authorization }));
     try {
       const first = shopSnapshot("west", 0);
       const [group] = Object.values(first.exports["shop/web"]!.endpoints);
