@@ -123,8 +123,8 @@ describe.each([
       { ...refused, action: "read", status: 401, code: "UNKNOWN_TOKEN" },
     ]);
     const state = await gateway.http("/api/v1/transfer/state", { headers: secondary! });
-    const { status } = state.json<{ status: { imageHash: string } }>();
-    expect(await audited("GET", `/api/v1/transfer/roots/${status.imageHash}`, secondary)).toMatchObject([
+    const { status } = state.json<{ status: { rootHash: string } }>();
+    expect(await audited("GET", `/api/v1/transfer/roots/${status.rootHash}`, secondary)).toMatchObject([
       { ...accepted, action: "transfer", status: 200, credential: "edge" },
     ]);
     expect(await audited("GET", "/api/v1/transfer/state", secondary)).toEqual([]);

@@ -50,8 +50,7 @@ export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnow
           },
         };
       },
-      resolve: (query, { image, ...context }) =>
-        resolve(query, { ...context, generation: image, rotation: 0, outside: "refuse" }),
+      resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
       notReady,
     },
     onEvent: (event) => {
@@ -73,7 +72,7 @@ export async function openWorld(world: readonly ClusterSnapshot[], hostileIsKnow
   await clock.advance(FOUNDING + 1);
   return {
     ...{ gateway, clock, push },
-    /** What the newest image was compiled from. */
+    /** What the newest generation was compiled from. */
     services: () => [...(compiled?.serviceKeys() ?? [])].map((key) => compiled!.service(key)!),
   };
 }

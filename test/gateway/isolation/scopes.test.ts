@@ -45,8 +45,7 @@ async function open(scopes: readonly Visibility[] = []) {
           federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
           localities: [PLACE],
         }),
-      resolve: (query, { image, ...context }) =>
-        resolve(query, { ...context, generation: image, rotation: 0, outside: "refuse" }),
+      resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
       notReady,
     },
     onEvent: (event) => {
@@ -139,8 +138,9 @@ function seen(gateway: ScopedGateway<Generation>, now: number) {
   const current = gateway.current(now);
   return {
     status: gateway.status(),
-    image: current && Buffer.from(current.image.bytes).toString("base64"),
-    leaseExpiry: current && [...current.image.segments()].map((segment) => [...current.leases.of(segment)]),
+    generation: current && Buffer.from(current.generation.bytes).toString("base64"),
+    leaseExpiry:
+      current && [...current.generation.segments()].map((segment) => [...current.leases.of(segment)]),
     clusters: CLUSTERS.filter((clusterId) => gateway.hasCluster(clusterId)),
   };
 }
@@ -231,12 +231,13 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
           );
           expect(renewed[0]).toBe(renewed[1]);
         } else {
-          const before = scoped.current(full.clock.now())?.image;
+          const before = scoped.current(full.clock.now())?.generation;
           if (scope.clusters !== undefined) await push(full, hidden[step.cluster]!, step.lease);
           if (full.gateway.hasCluster(id)) {
             ways[step.cluster]!++;
             await pushBoth(step.cluster, step.lease);
-            if (before !== undefined && scoped.current(full.clock.now())?.image === before) counts.kept++;
+            if (before !== undefined && scoped.current(full.clock.now())?.generation === before)
+              counts.kept++;
           }
         }
       };

@@ -2,7 +2,7 @@ import { decode } from "dns-packet";
 import { usableAddress } from "../../../src/dns/address.ts";
 import { formatReverseName } from "../../../src/dns/reverse.ts";
 import { Gateway, type GatewayDependencies } from "../../../src/gateway/gateway.ts";
-import type { ServedImage } from "../../../src/gateway/stages.ts";
+import type { ServedGeneration } from "../../../src/gateway/stages.ts";
 import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
 import { diffSnapshots } from "../../../src/snapshot/diff.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
@@ -43,7 +43,7 @@ export function reporting(clusterId: string, kind: AddressKind, services: Report
 }
 
 /** What a gateway finds again after a restart. */
-export type Stores = Pick<GatewayDependencies<ServedImage>, "store" | "remembered">;
+export type Stores = Pick<GatewayDependencies<ServedGeneration>, "store" | "remembered">;
 
 function inMemory(): () => Promise<Stores> {
   const stores = { store: createMemoryStore(), remembered: createMemoryRememberedStore() };

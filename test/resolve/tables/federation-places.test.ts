@@ -101,7 +101,7 @@ describe("localities", () => {
     checkCompiled(federationTable, world, entry);
   });
 
-  it("cost an image nothing without configured ones or without a federation", () => {
+  it("cost a generation nothing without configured ones or without a federation", () => {
     const without = compileTable(federationTable).generation;
     expect(compileWorld(federationTable.snapshots, { ...options, localities: [] }).generation.bytes).toEqual(
       without.bytes,
@@ -109,6 +109,6 @@ describe("localities", () => {
     expect(compileWorld([foo], { localities: places }).generation.bytes).toEqual(
       compileWorld([foo]).generation.bytes,
     );
-    expect(world.generation.contentHash).not.toBe(without.contentHash);
+    expect(world.generation.rootHash).not.toBe(without.rootHash);
   });
 });

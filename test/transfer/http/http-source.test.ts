@@ -17,7 +17,7 @@ const cluster = {
   exports: 1,
   imports: 0,
 };
-const status = { ready: true, imageHash: HASH, imageBytes: 4, services: 1, clusters: [cluster] };
+const status = { ready: true, rootHash: HASH, generationBytes: 4, services: 1, clusters: [cluster] };
 
 /** A source whose primary answers every request alike. */
 function sourceOf(
@@ -93,9 +93,9 @@ describe("a state", () => {
   });
 
   it("of a primary that is not ready names no root", async () => {
-    const { imageHash: _, ...rest } = { ...status, ready: false };
+    const { rootHash: _, ...rest } = { ...status, ready: false };
     const { source } = sourceOf(() => Response.json({ at: 500_000, status: rest }));
-    expect((await source.state(0)).status).toMatchObject({ ready: false, imageHash: undefined });
+    expect((await source.state(0)).status).toMatchObject({ ready: false, rootHash: undefined });
   });
 
   it.each([
@@ -103,8 +103,8 @@ describe("a state", () => {
     ["no state", () => Response.json({}), /state cannot be read: at: /],
     [
       "a hash with a path in it",
-      () => Response.json({ at: 1, status: { ...status, imageHash: "../../x" } }),
-      /status\.imageHash/,
+      () => Response.json({ at: 1, status: { ...status, rootHash: "../../x" } }),
+      /status\.rootHash/,
     ],
     [
       "a lease that is no number",

@@ -14,7 +14,7 @@ async function openRoutes(more: Partial<TransferDependencies> = {}) {
   const app = new Hono().route("/api/v1/transfer", routes);
   const send = async (path: string, headers: Record<string, string> = {}, method = "GET") =>
     app.request(`/api/v1/transfer${path}`, { method, headers });
-  const hash = gateway.status().imageHash!;
+  const hash = gateway.status().rootHash!;
   return { clock, gateway, push, send, hash };
 }
 
@@ -28,8 +28,8 @@ describe("GET /state", () => {
     const { conflicts, findings, ...status } = gateway.status();
     expect(await response.json()).toEqual({
       at: clock.now(),
-      serial: gateway.current(clock.now())!.image.serial,
-      status: { ...status, imageHash: hash },
+      serial: gateway.current(clock.now())!.generation.serial,
+      status: { ...status, rootHash: hash },
     });
   });
 
@@ -59,7 +59,7 @@ describe("GET /state", () => {
 
 /** The hash of a segment of names. */
 const segmentOf = (gateway: Awaited<ReturnType<typeof openRoutes>>["gateway"], now: number) =>
-  [...gateway.current(now)!.image.segments()].find(({ nodes }) => nodes > 0)!;
+  [...gateway.current(now)!.generation.segments()].find(({ nodes }) => nodes > 0)!;
 
 describe.each(["root", "segment"] as const)("GET /%ss/{hash}", (kind) => {
   async function openPart() {
@@ -116,7 +116,7 @@ describe.each(["root", "segment"] as const)("GET /%ss/{hash}", (kind) => {
     const before = new Uint8Array(await (await send(path)).arrayBuffer());
     await push("west", 3);
     await send("/state");
-    const next = kind === "root" ? gateway.status().imageHash! : segmentOf(gateway, clock.now()).hash;
+    const next = kind === "root" ? gateway.status().rootHash! : segmentOf(gateway, clock.now()).hash;
     const whole = new Uint8Array(await (await send(`/${kind}s/${next}`)).arrayBuffer());
     const response = await send(`/${kind}s/${next}?since=${part}`);
     expect(response.headers.get("etag")).toBe(`"${next}-${part}"`);

@@ -31,7 +31,7 @@ describe.each(["root", "segment"] as const)(
       await push("west", 2, 3600);
       await ask();
       await push("west", 3, 3600);
-      const { imageHash } = secondary.status();
+      const { rootHash } = secondary.status();
       const spoil = (how: (bytes: Bytes) => Bytes) => {
         if (part === "root") source.changeRoot = how;
         else source.changeSegment = how;
@@ -54,7 +54,7 @@ describe.each(["root", "segment"] as const)(
       expect(source.dropped).toContain(`${part} ${rejected}`);
       expect(secondary.status()).toMatchObject({
         ready: true,
-        imageHash,
+        rootHash,
         transferError: expect.stringMatching(message),
       });
 
@@ -158,22 +158,22 @@ describe("a forged part whose hash fits", () => {
     await ask();
     await push("west", 3, 3600);
     const transfer = primary.of("")!;
-    const { imageHash } = transfer.state().status;
+    const { rootHash } = transfer.state().status;
     await clock.advance(0);
     // A segment that the secondary does not have: that of the changed service.
     const changed = await changedSegment();
     const forged = forge({
-      blob: (part, change) => forgeBlob(transfer, imageHash!, part, change),
-      segment: (change) => forgeSegment(transfer, imageHash!, changed, change),
+      blob: (part, change) => forgeBlob(transfer, rootHash!, part, change),
+      segment: (change) => forgeSegment(transfer, rootHash!, changed, change),
     });
-    expect(forged.hash).not.toBe(imageHash);
-    source.changeState = (state) => ({ ...state, status: { ...state.status, imageHash: forged.hash } });
+    expect(forged.hash).not.toBe(rootHash);
+    source.changeState = (state) => ({ ...state, status: { ...state.status, rootHash: forged.hash } });
     source.forged = forged;
     await clock.advance(1000);
     await ask();
     await clock.advance(100);
     expect(events.map(({ event }) => event)).toContain("part-rejected");
-    expect(secondary.status().imageHash).not.toBe(forged.hash);
+    expect(secondary.status().rootHash).not.toBe(forged.hash);
     expect((await ask()).addresses).toHaveLength(2);
 
     async function changedSegment(): Promise<string> {
@@ -195,14 +195,14 @@ describe("a forged part whose hash fits", () => {
     await ask();
     await push("west", 3, 3600);
     const transfer = primary.of("")!;
-    const { imageHash } = transfer.state().status;
+    const { rootHash } = transfer.state().status;
     const forged = forgeBlob(
       transfer,
-      imageHash!,
+      rootHash!,
       "root",
       word(BlobHeader.version, () => FORMAT_VERSION + 1),
     );
-    source.changeState = (state) => ({ ...state, status: { ...state.status, imageHash: forged.hash } });
+    source.changeState = (state) => ({ ...state, status: { ...state.status, rootHash: forged.hash } });
     source.forged = forged;
     source.roots.length = 0;
     for (let second = 0; second < 59; second++) {

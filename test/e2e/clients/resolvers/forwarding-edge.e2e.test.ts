@@ -33,7 +33,7 @@ describe("the Worker in workerd forwards by fetch", () => {
   const errorsOf = ({ message }: DnsAnswer) =>
     extendedErrors(message.additionals?.flatMap((record) => (record.type === "OPT" ? record.options : [])));
 
-  test("forwards names out of zone, also before an image is loaded", async () => {
+  test("forwards names out of zone, also before a generation is loaded", async () => {
     const answer = await worker.query("who.example.com", "A");
     expect([answer.rcode, valuesOf(answer)]).toEqual(["NOERROR", ["192.0.2.1"]]);
     expect((await worker.query("nothing.example.com", "A")).rcode).toBe("NXDOMAIN");

@@ -1,4 +1,4 @@
-/** `node bench/image/compile-program.ts WORLD CHANGES FILE`: compiles a world, writes its image, and changes it. */
+/** `node bench/generation/compile-program.ts WORLD CHANGES FILE`: compiles a world, writes its generation, and changes it. */
 import { writeFileSync } from "node:fs";
 import { IndexSource } from "../../src/gateway/index-source.ts";
 import { MergedServices } from "../../src/merge/index/merged-services.ts";
@@ -14,7 +14,7 @@ import { countEndpoints, WORLDS, type WorldName } from "../worlds/worlds.ts";
 /** What compiling a world took. Times in milliseconds. */
 export interface Compilation {
   readonly endpoints: number;
-  readonly imageBytes: number;
+  readonly generationBytes: number;
   readonly names: number;
   /** The first time in a fresh process. */
   readonly parse: number;
@@ -51,8 +51,8 @@ for (let change = 1; change <= Number(changes); change++) {
     return settled();
   });
   const [compileTime, compiled] = timed(() => compileNext(merged));
-  if (compiled.generation.contentHash === generation.contentHash)
-    throw new Error("the change did not reach the image");
+  if (compiled.generation.rootHash === generation.rootHash)
+    throw new Error("the change did not reach the generation");
   patch.push(patchTime);
   mergeChange.push(mergeTime);
   compileChange.push(compileTime);
@@ -60,7 +60,7 @@ for (let change = 1; change <= Number(changes); change++) {
 
 const compilation: Compilation = {
   endpoints: countEndpoints(parsed),
-  imageBytes: generation.byteLength,
+  generationBytes: generation.byteLength,
   names: [generation.stems, ...generation.segments()].reduce((sum, { nodes }) => sum + nodes, 0),
   parse,
   merge,

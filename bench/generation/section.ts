@@ -12,8 +12,8 @@ const MEBIBYTE = 1024 * 1024;
 const PARSE = "JSON.parse of the snapshots";
 
 /** Merging, compiling, loading and holding 10,000 services with 100,000 endpoints. */
-export const imageSection: Section = {
-  name: "image",
+export const generationSection: Section = {
+  name: "generation",
   summary: "10,000 services with 100,000 endpoints: compile, load, bytes for each endpoint, memory",
   async measure(effort, progress) {
     const tables: Table[] = [];
@@ -24,8 +24,8 @@ export const imageSection: Section = {
 };
 
 async function measureWorld(world: WorldName, effort: Effort, progress: Progress): Promise<Table[]> {
-  const folder = temporaryFolder("image");
-  const file = join(folder, "image");
+  const folder = temporaryFolder("generation");
+  const file = join(folder, "generation");
   const compilations: Compilation[] = [];
   const loadings: Loading[] = [];
   const held: MemoryUse[] = [];
@@ -37,13 +37,13 @@ async function measureWorld(world: WorldName, effort: Effort, progress: Progress
     held.push(await runProgram<MemoryUse>(program("hold"), [world]));
   }
   rmSync(folder, { recursive: true });
-  const { endpoints, imageBytes, names } = compilations[0]!;
+  const { endpoints, generationBytes, names } = compilations[0]!;
   return [
     {
       title: `10,000 services, ${world}, ${endpoints.toLocaleString("en")} endpoints: times`,
       rows: timeRows(compilations, loadings),
       baselines: [PARSE],
-      goals: [{ row: "load the image", atMost: 10 }],
+      goals: [{ row: "load the generation", atMost: 10 }],
       notes: [
         "Each round is a fresh process: compilers are cold for the first merge and compile, warm after five changes.",
       ],
@@ -52,16 +52,16 @@ async function measureWorld(world: WorldName, effort: Effort, progress: Progress
       title: `10,000 services, ${world}: sizes`,
       rows: [
         { name: "names", unit: "", samples: [names] },
-        { name: "image", unit: "MiB", samples: [imageBytes / MEBIBYTE] },
-        { name: "image bytes per endpoint", unit: "B", samples: [imageBytes / endpoints] },
+        { name: "generation", unit: "MiB", samples: [generationBytes / MEBIBYTE] },
+        { name: "bytes per endpoint", unit: "B", samples: [generationBytes / endpoints] },
         ...memoryRows(
-          "process that holds the image",
+          "process that holds the generation",
           loadings.map(({ memory }) => memory),
         ),
-        ...memoryRows("process that holds snapshots, merged services and image", held),
+        ...memoryRows("process that holds snapshots, merged services and generation", held),
       ],
       baselines: [],
-      goals: [{ row: "image bytes per endpoint", atMost: 120 }],
+      goals: [{ row: "bytes per endpoint", atMost: 120 }],
       notes: [
         "An endpoint is one address in an EndpointSlice. Memory is what is added to a process that has loaded the code.",
       ],
@@ -102,11 +102,11 @@ function timeRows(compilations: readonly Compilation[], loadings: readonly Loadi
       compilations.map(({ compileChange }) => last(compileChange)),
     ),
     milliseconds(
-      "read the image file",
+      "read the file",
       loadings.map(({ read }) => read),
     ),
     milliseconds(
-      "load the image",
+      "load the generation",
       loadings.map(({ load }) => load),
     ),
     milliseconds(

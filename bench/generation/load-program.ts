@@ -1,4 +1,4 @@
-/** `node --expose-gc bench/image/load-program.ts FILE`: loads an image into a fresh process and asks it once. */
+/** `node --expose-gc bench/generation/load-program.ts FILE`: loads a generation into a fresh process and asks it once. */
 import { readFileSync } from "node:fs";
 import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
@@ -6,7 +6,7 @@ import { loadBundle } from "../../src/zone/generation/bundle.ts";
 import { type MemoryUse, memoryGrowth, memoryInUse } from "../processes/memory.ts";
 import { encodeQuery } from "../resolve/cases.ts";
 
-/** What loading an image took. Times in milliseconds, memory in bytes. */
+/** What loading a generation took. Times in milliseconds, memory in bytes. */
 export interface Loading {
   readonly read: number;
   readonly load: number;
@@ -30,7 +30,7 @@ const answer = resolve(query, {
   outside: "refuse",
 });
 times.push(performance.now());
-if (answer?.outcome !== "answer") throw new Error(`the loaded image answers with ${answer?.outcome}`);
+if (answer?.outcome !== "answer") throw new Error(`the loaded generation answers with ${answer?.outcome}`);
 const [read, load, firstAnswer] = [1, 2, 3].map((index) => times[index]! - times[index - 1]!);
 const loading: Loading = {
   read: read!,
@@ -38,5 +38,5 @@ const loading: Loading = {
   firstAnswer: firstAnswer!,
   memory: memoryGrowth(before),
 };
-// The image has to be alive until memory was looked at.
+// The generation has to be alive until memory was looked at.
 console.log(JSON.stringify({ ...loading, bytes: generation.bytes.length }));
