@@ -49,7 +49,7 @@ export class ReverseMemory {
     return new ReverseMemory(store, orders, onEvent);
   }
 
-  /** What the first image is compiled with. @param restored the clusters whose snapshots were loaded */
+  /** What the first generation is compiled with. @param restored the clusters whose snapshots were loaded */
   history(restored: ReadonlySet<string>): ReverseHistory {
     return { ...NO_HISTORY, orders: this.#orders, restored };
   }
