@@ -6,12 +6,12 @@ export async function primaryImage({
   url,
 }: {
   readonly url: string;
-}): Promise<{ readonly contentHash: string; readonly bytes: Uint8Array }> {
+}): Promise<{ readonly rootHash: string; readonly bytes: Uint8Array }> {
   const transfer = `${url}/api/v1/transfer`;
   const { status } = TransferStateResponse.parse(await (await request(`${transfer}/state`)).body.json());
-  const contentHash = status.imageHash;
-  if (contentHash === undefined) throw new Error("the object serves no image");
-  const { statusCode, body } = await request(`${transfer}/images/${contentHash}`);
+  const rootHash = status.rootHash;
+  if (rootHash === undefined) throw new Error("the object serves no image");
+  const { statusCode, body } = await request(`${transfer}/images/${rootHash}`);
   if (statusCode !== 200) throw new Error(`the image: ${statusCode} ${await body.text()}`);
-  return { contentHash, bytes: new Uint8Array(await body.arrayBuffer()) };
+  return { rootHash, bytes: new Uint8Array(await body.arrayBuffer()) };
 }

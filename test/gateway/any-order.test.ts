@@ -116,7 +116,7 @@ it("whatever clusters push at the same time, in whatever slices: the last snapsh
           if (whole.clusters.length === 0) continue;
           const compiled = compileGeneration(whole, { ttl: 30 });
           const served = servedIn(scope)!;
-          expect(namesOf(served.image)).toEqual(namesOf(compiled.generation));
+          expect(namesOf(served.generation)).toEqual(namesOf(compiled.generation));
           expect(served.services).toBe(whole.services.length);
           expect(served.conflicts).toEqual(whole.conflicts);
           expect(served.findings).toEqual(expect.arrayContaining([...whole.findings]));

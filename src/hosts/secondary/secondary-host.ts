@@ -22,7 +22,7 @@ export async function createSecondaryHost(
   const { app } = await assemble(config, {
     ...{ version, log, access, clusterTokens, clock },
     upstreams: fetchUpstreams(config.forward),
-    images: {
+    generations: {
       sourceOf: (scope) =>
         new HttpTransferSource({
           ...{ gateway: primaryUrl, token: transferToken, scope, clock: clock.now },

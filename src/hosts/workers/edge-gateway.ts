@@ -18,7 +18,7 @@ export async function createEdgeGateway(settings: WorkerSettings, surroundings: 
     upstreams: fetchUpstreams(config.forward),
     // A request cannot wait for work of another request, and its own work ends with its response.
     ...{ coalesce: false, background },
-    images: {
+    generations: {
       sourceOf: (scope) => createSource(surroundings, scope),
       segmentBytes: config.limits.isolateSegmentBytes,
       pushes: {

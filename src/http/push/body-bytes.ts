@@ -1,6 +1,6 @@
 import type { Clock } from "../../gateway/clock.ts";
-import { ApiError } from "../exchange/api-error.ts";
-import { essence } from "../exchange/media-type.ts";
+import { ApiError } from "../messages/api-error.ts";
+import { essence } from "../messages/media-type.ts";
 import type { BodyLimits } from "./push-limits.ts";
 import { SlowBody } from "./slow-body.ts";
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../../gateway/clock.ts";
 import { findJsonError, JsonShape, lineAndColumn } from "../../snapshot/lines/json-syntax.ts";
-import { ApiError } from "../exchange/api-error.ts";
-import { JSON_TYPE } from "../exchange/media-type.ts";
+import { ApiError } from "../messages/api-error.ts";
+import { JSON_TYPE } from "../messages/media-type.ts";
 import type { BodyAccount } from "./body-budget.ts";
 import { checkHead, readBytes } from "./body-bytes.ts";
 import type { BodyLimits } from "./push-limits.ts";

@@ -2,7 +2,7 @@ import type { Clock } from "../../gateway/clock.ts";
 import { LinesReader } from "../../snapshot/lines/lines-reader.ts";
 import type { LinesStage } from "../../snapshot/lines/lines-stage.ts";
 import { DEFAULT_LINE_LIMITS, type LinesHeader, NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
-import { ApiError } from "../exchange/api-error.ts";
+import { ApiError } from "../messages/api-error.ts";
 import type { BodyAccount } from "./body-budget.ts";
 import { checkHead, readBytes } from "./body-bytes.ts";
 import type { BodyLimits } from "./push-limits.ts";

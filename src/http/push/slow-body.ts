@@ -1,5 +1,5 @@
 import type { Clock } from "../../gateway/clock.ts";
-import { ApiError } from "../exchange/api-error.ts";
+import { ApiError } from "../messages/api-error.ts";
 import type { BodyLimits } from "./push-limits.ts";
 
 const SECOND = 1000;
