@@ -1,5 +1,5 @@
-import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
+import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { Poller } from "../change/poll.ts";
 import type { Effort, Progress, Table } from "../report/report.ts";
 import { Samples } from "../report/samples.ts";

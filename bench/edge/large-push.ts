@@ -1,8 +1,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { gatewayClient } from "../../test/e2e/gateway-client.ts";
-import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
+import { gatewayClient } from "../../test/e2e/harness/gateway-client.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
+import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { Poller } from "../change/poll.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
 import { preparePush } from "../push.ts";

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
+import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import type { MemoryUse } from "../processes/memory.ts";
 import { runProgram } from "../processes/program.ts";
 import type { Effort, Progress, Row, Section, Table } from "../report/report.ts";

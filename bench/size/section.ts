@@ -1,4 +1,4 @@
-import type { GatewayProcess } from "../../test/e2e/processes.ts";
+import type { GatewayProcess } from "../../test/e2e/harness/processes.ts";
 import { Poller } from "../change/poll.ts";
 import { pidOf } from "../cpu/contenders.ts";
 import { residentMemory } from "../processes/resident-memory.ts";

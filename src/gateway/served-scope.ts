@@ -75,7 +75,7 @@ export class ServedScope<Generation extends ServedGeneration> {
 
   /** Forgets a cluster that left on purpose; false where it was not known. */
   leave(clusterId: string): boolean {
-    this.#reverse = withoutCluster(this.#reverse, clusterId);
+    this.#reverse = withoutCluster(this.#reverse, clusterId, (other) => this.clusters.live.has(other));
     return this.clusters.leave(clusterId);
   }
 

@@ -1,5 +1,5 @@
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { temporaryFolder } from "../../../test/e2e/servers/folders.ts";
+import { temporaryFolder } from "../../../test/e2e/servers/tools/folders.ts";
 import type { Effort, Progress, Row, Table } from "../../report/report.ts";
 import { loadedSnapshots } from "../../worlds/asked.ts";
 import { wideClusterIds, wideSnapshots } from "../../worlds/wide-world.ts";

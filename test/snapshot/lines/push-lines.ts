@@ -53,7 +53,7 @@ export function pushed(
   headers: Readonly<Record<string, string>> = {},
 ): [path: string, { method: string; headers: Record<string, string>; body: Buffer }] {
   const { patch, baseGeneration } = content;
-  const isJson = patch === undefined && !("clusterId" in content);
+  const isJson = method === "POST" || (patch === undefined && !("clusterId" in content));
   const type = { "content-type": isJson ? "application/json" : LINES_TYPE };
   const clusterId = /\/clusters\/([^/]+)/.exec(path)?.[1] ?? "";
   const body = isJson

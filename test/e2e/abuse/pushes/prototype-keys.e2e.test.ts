@@ -6,8 +6,8 @@ import { applyPatch } from "../../../../src/snapshot/patch.ts";
 import { SnapshotError } from "../../../../src/snapshot/snapshot-error.ts";
 import { LINES_TYPE, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
 import { emptySnapshot, shopSnapshot } from "../../../snapshot/worlds.ts";
-import { answered } from "../../answers.ts";
-import { type GatewayProcess, startGateway } from "../../processes.ts";
+import { answered } from "../../harness/answers.ts";
+import { type GatewayProcess, startGateway } from "../../harness/processes.ts";
 import { POLLUTED, PROTOTYPE_NAMES, prototypeBodies, snapshotWith } from "./prototype-bodies.ts";
 import { expectNobodyThere, expectNoPollution } from "./prototype-keys.ts";
 

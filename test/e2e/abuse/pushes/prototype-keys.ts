@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { LINES_TYPE, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../../snapshot/worlds.ts";
-import type { GatewayClient, HttpAnswer } from "../../gateway-client.ts";
+import type { GatewayClient, HttpAnswer } from "../../harness/gateway-client.ts";
 import { deltaWith, POLLUTED, PROTOTYPE_NAMES, prototypeBodies, snapshotWith } from "./prototype-bodies.ts";
 
 const WEB = "web.shop.svc.clusterset.local";
