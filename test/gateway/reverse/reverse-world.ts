@@ -4,12 +4,12 @@ import { formatReverseName } from "../../../src/dns/reverse.ts";
 import { Gateway, type GatewayDependencies } from "../../../src/gateway/gateway.ts";
 import type { ServedGeneration } from "../../../src/gateway/stages.ts";
 import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
-import { diffSnapshots } from "../../../src/snapshot/diff.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { createMemoryRememberedStore } from "../../../src/store/remembered/remembered-store.ts";
 import { endpoints, exported, imported, snapshot } from "../../merge/fixtures.ts";
 import { encodeQuery } from "../../resolve/ask.ts";
+import { diffSnapshots } from "../../snapshot/diff-snapshots.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { realStages } from "../real-stages.ts";
 

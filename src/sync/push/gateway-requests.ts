@@ -1,9 +1,9 @@
 import { type Dispatcher, Pool } from "undici";
-import { encodeChanges, encodeSnapshot } from "../snapshot/lines/encode.ts";
-import { NDJSON_TYPE } from "../snapshot/lines/patch-line.ts";
-import type { SnapshotPatch } from "../snapshot/patch.ts";
-import type { ClusterSnapshot } from "../snapshot/schema.ts";
-import { describe } from "./api-failures.ts";
+import { encodeChanges, encodeSnapshot } from "../../snapshot/lines/encode.ts";
+import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
+import type { SnapshotPatch } from "../../snapshot/patch.ts";
+import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import { describe } from "../api-failures.ts";
 import { packLines, type SentBody } from "./lines-body.ts";
 
 /** The gateway's answer to an accepted push or renewal. `expiresAt` is in Unix milliseconds. */

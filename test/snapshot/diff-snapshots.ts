@@ -1,6 +1,6 @@
-import { diffJson } from "./merge-patch.ts";
-import type { SnapshotPatch } from "./patch.ts";
-import type { ClusterSnapshot } from "./schema.ts";
+import { diffJson } from "../../src/snapshot/merge-patch.ts";
+import type { SnapshotPatch } from "../../src/snapshot/patch.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 
 /**
  * The smallest patch that turns one snapshot into another of the same cluster; undefined if they are

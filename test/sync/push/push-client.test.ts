@@ -2,11 +2,12 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { generate } from "selfsigned";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { PushClient, type PushClientOptions } from "../../src/sync/push-client.ts";
-import { GatewayDouble } from "./gateway-double.ts";
-import { KeptLogs } from "./logs.ts";
-import { until } from "./until.ts";
+import { ExtractedState } from "../../../src/extract/extracted-state.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { PushClient, type PushClientOptions } from "../../../src/sync/push/push-client.ts";
+import { GatewayDouble } from "../gateway-double.ts";
+import { KeptLogs } from "../logs.ts";
+import { until } from "../until.ts";
 
 let gateway: GatewayDouble;
 let logs: KeptLogs;
@@ -40,13 +41,15 @@ function open(more: Partial<PushClientOptions> = {}): PushClient {
 
 function start(more: Partial<PushClientOptions> = {}) {
   const client = open(more);
+  const state = new ExtractedState();
   let newest: ClusterSnapshot | undefined;
   let extracted = 0;
-  const extract = () => {
+  const refresh = () => {
     extracted++;
-    return newest;
+    if (newest !== undefined) become(state, newest);
+    return newest !== undefined;
   };
-  running.push(client.run(extract, stop.signal).finally(() => client.close()));
+  running.push(client.run({ state, refresh }, stop.signal).finally(() => client.close()));
   return {
     offer: (snapshot: ClusterSnapshot) => {
       newest = snapshot;
@@ -55,6 +58,14 @@ function start(more: Partial<PushClientOptions> = {}) {
     /** The number of extractions. */
     extracted: () => extracted,
   };
+}
+
+const SHOP = {};
+
+function become(state: ExtractedState, { clusterId, exports }: ClusterSnapshot): void {
+  state.identify(clusterId);
+  state.set("namespaces", "shop", SHOP);
+  state.set("exports", "shop/web", exports["shop/web"]);
 }
 
 function snapshot(endpoints: number, clusterId = "east"): ClusterSnapshot {
