@@ -1,4 +1,4 @@
-import { AccessRefused } from "./access-refused.ts";
+import { AccessRejected } from "./access-rejected.ts";
 import { BearerTable, type BearerTableSettings, bearerToken } from "./bearer-table.ts";
 import {
   type CertificateIdentity,
@@ -28,7 +28,7 @@ export interface Authority {
   /**
    * @param shown the client certificate of the connection; undefined if there is none
    * @returns at least one holder of the request's credential
-   * @throws {AccessRefused} if the request has no known credential
+   * @throws {AccessRejected} if the request has no known credential
    */
   identify(
     authorization: string | undefined,
@@ -38,7 +38,7 @@ export interface Authority {
 
 /** Decides whether a request may write a cluster. */
 export interface PushAuthority extends Authority {
-  /** @throws {AccessRefused} if the request has no known credential, or that of another cluster */
+  /** @throws {AccessRejected} if the request has no known credential, or that of another cluster */
   authorize(
     authorization: string | undefined,
     shown: ClientCertificate | undefined,
@@ -67,7 +67,7 @@ export function createAuthority(settings: AuthoritySettings): PushAuthority {
     if (token === undefined) return holdersOfCertificate(certificates, shown, setting);
     const holders = await tokens.holdersOf(token);
     if (holders === undefined)
-      throw new AccessRefused("UNKNOWN_TOKEN", "the gateway does not know this bearer token");
+      throw new AccessRejected("UNKNOWN_TOKEN", "the gateway does not know this bearer token");
     return holders;
   };
 
@@ -77,7 +77,7 @@ export function createAuthority(settings: AuthoritySettings): PushAuthority {
       const holders = [...(await identify(authorization, shown))];
       const holder = holders.find((one) => one.clusterId === clusterId);
       if (holder !== undefined) return holder;
-      throw new AccessRefused(
+      throw new AccessRejected(
         "OTHER_CLUSTER",
         `the credential belongs to another cluster than "${clusterId}"`,
         holders[0]?.credential,
@@ -90,7 +90,7 @@ export function createAuthority(settings: AuthoritySettings): PushAuthority {
         const holders = [...((await tokens.holdersOf(token)) ?? [])];
         return new Set(holders.flatMap(({ clusterId }) => clusterId ?? []));
       } catch (error) {
-        if (error instanceof AccessRefused) return new Set();
+        if (error instanceof AccessRejected) return new Set();
         throw error;
       }
     },
@@ -98,7 +98,7 @@ export function createAuthority(settings: AuthoritySettings): PushAuthority {
   };
 }
 
-/** @throws {AccessRefused} if there is no certificate, or if it belongs to no holder */
+/** @throws {AccessRejected} if there is no certificate, or if it belongs to no holder */
 function holdersOfCertificate(
   certificates: NonNullable<AuthoritySettings["certificates"]>,
   shown: ClientCertificate | undefined,
@@ -109,17 +109,17 @@ function holdersOfCertificate(
   if (identity !== undefined) {
     const fitting = certificates.filter((pattern) => fitsCertificate(pattern, identity));
     if (fitting.length > 0) return new Set(fitting.map(({ holder }) => holder));
-    throw new AccessRefused(
+    throw new AccessRejected(
       "UNKNOWN_CERTIFICATE",
       `no credential is for the client certificate with ${describeCertificate(identity)}: add one to the gateway's ${setting}`,
     );
   }
   if (status === "refused")
-    throw new AccessRefused(
+    throw new AccessRejected(
       "CERTIFICATE_REFUSED",
       "no authority that this gateway trusts (tls.clientCaFile) issued the client certificate, or the certificate is not valid now",
     );
-  throw new AccessRefused(
+  throw new AccessRejected(
     "TOKEN_REQUIRED",
     certificates.length === 0
       ? "the request has no bearer token: send one in an Authorization field"

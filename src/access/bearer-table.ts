@@ -1,4 +1,4 @@
-import { AccessRefused } from "./access-refused.ts";
+import { AccessRejected } from "./access-rejected.ts";
 import { type Sha256, sha256BySubtle } from "./digests.ts";
 import { andThen, type MaybePromise } from "./maybe-promise.ts";
 import { createOidcVerifier, type OidcCredential } from "./oidc.ts";
@@ -31,13 +31,13 @@ const LONGEST = 16_384;
 
 /**
  * The token of an Authorization field (RFC 6750 section 2.1); undefined if the field is absent or has no bearer token.
- * @throws {AccessRefused} for a token that is too long
+ * @throws {AccessRejected} for a token that is too long
  */
 export function bearerToken(authorization: string | undefined): string | undefined {
   const scheme = SCHEME.exec(authorization ?? "")?.[0];
   const token = scheme === undefined ? "" : authorization!.slice(scheme.length).trimEnd();
   if (token.length > LONGEST)
-    throw new AccessRefused(
+    throw new AccessRejected(
       "TOKEN_TOO_LONG",
       `the bearer token has ${token.length} characters, more than ${LONGEST}: let its issuer put fewer groups or roles into it`,
     );
@@ -68,7 +68,7 @@ export class BearerTable<Holder> {
 
   /**
    * The holders of a token, in the order of the credentials; without a promise if nothing has to be fetched or verified. Undefined for an unknown token.
-   * @throws {AccessRefused} with the reason why an issuer's token is rejected
+   * @throws {AccessRejected} with the reason why an issuer's token is rejected
    */
   holdersOf(token: string): MaybePromise<ReadonlySet<Holder> | undefined> {
     return andThen(

@@ -1,5 +1,5 @@
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from "jose";
-import { type AccessRefusal, AccessRefused } from "./access-refused.ts";
+import { AccessRejected, type AccessRejection } from "./access-rejected.ts";
 import { type KeySource, KeysUnavailable } from "./oidc-keys.ts";
 
 /** Tokens of an issuer that identify a holder (OpenID Connect Core 1.0 section 3.1.3.7). */
@@ -21,7 +21,7 @@ export interface OidcCredential<Holder> {
 export interface OidcVerifier<Holder> {
   /**
    * @returns the holders, in the order of the credentials; undefined if the text is not a JSON Web Token
-   * @throws {AccessRefused} with the reason why the token is rejected
+   * @throws {AccessRejected} with the reason why the token is rejected
    */
   holdersOf(token: string): Promise<ReadonlySet<Holder> | undefined>;
 }
@@ -65,7 +65,7 @@ export function createOidcVerifier<Holder>(
       if (issuer === undefined) return undefined;
       const candidates = credentials.filter((credential) => credential.issuer === issuer);
       const holders = new Set<Holder>();
-      let refused = new AccessRefused(
+      let refused = new AccessRejected(
         "UNKNOWN_ISSUER",
         `no credential is for the token's issuer ${show(issuer)}: add it to the gateway's ${setting}`,
       );
@@ -109,13 +109,13 @@ async function verify(
     currentDate,
   });
   if (subjects?.includes(payload.sub ?? "") === false)
-    throw new AccessRefused(
+    throw new AccessRejected(
       "UNKNOWN_SUBJECT",
       `the token's subject is ${show(payload.sub)}, which ${setting}[].oidc.subject does not name`,
     );
   for (const [claim, wanted] of Object.entries(claims))
     if (!valuesOf(payload, claim).some((value) => wanted.includes(value)))
-      throw new AccessRefused(
+      throw new AccessRejected(
         "UNKNOWN_SUBJECT",
         `the token's claim ${show(claim)} has none of the values in ${setting}[].oidc.claims`,
       );
@@ -128,7 +128,7 @@ function valuesOf(payload: JWTPayload, claim: string): readonly string[] {
 }
 
 /** If several credentials were tried, the client gets the rejection with the highest rank: the one that came furthest. */
-const RANK: Readonly<Record<AccessRefusal, number>> = {
+const RANK: Readonly<Record<AccessRejection, number>> = {
   TOKEN_REQUIRED: 0,
   TOKEN_TOO_LONG: 0,
   UNKNOWN_TOKEN: 0,
@@ -144,46 +144,46 @@ const RANK: Readonly<Record<AccessRefusal, number>> = {
   UNKNOWN_SUBJECT: 5,
 };
 
-function explain(error: unknown, { audience }: OidcCredential<unknown>, setting: string): AccessRefused {
-  if (error instanceof AccessRefused) return error;
+function explain(error: unknown, { audience }: OidcCredential<unknown>, setting: string): AccessRejected {
+  if (error instanceof AccessRejected) return error;
   if (error instanceof KeysUnavailable)
-    return new AccessRefused(
+    return new AccessRejected(
       "KEYS_UNAVAILABLE",
       `${error.message}: try again later; the gateway's log says why`,
     );
   if (error instanceof errors.JWTExpired)
-    return new AccessRefused("TOKEN_EXPIRED", `the token expired${expiry(error.payload)}: send a new one`);
+    return new AccessRejected("TOKEN_EXPIRED", `the token expired${expiry(error.payload)}: send a new one`);
   if (error instanceof errors.JWTClaimValidationFailed) return explainClaim(error, audience);
   if (error instanceof errors.JWKSNoMatchingKey)
-    return new AccessRefused(
+    return new AccessRejected(
       "UNKNOWN_KEY",
       `no key of the issuer matches the token: is the token from that issuer, and does ${setting}[].oidc have its newest keys?`,
     );
   if (error instanceof errors.JWKSMultipleMatchingKeys)
-    return new AccessRefused("UNKNOWN_KEY", "the token names no key (kid), and the issuer has several");
+    return new AccessRejected("UNKNOWN_KEY", "the token names no key (kid), and the issuer has several");
   if (error instanceof errors.JOSEAlgNotAllowed)
-    return new AccessRefused(
+    return new AccessRejected(
       "TOKEN_REFUSED",
       `the token's signature algorithm is not one of ${ALGORITHMS.join(", ")}`,
     );
   if (error instanceof errors.JWSSignatureVerificationFailed)
-    return new AccessRefused("UNKNOWN_KEY", "the issuer's key did not make the token's signature");
+    return new AccessRejected("UNKNOWN_KEY", "the issuer's key did not make the token's signature");
   if (error instanceof errors.JOSEError)
-    return new AccessRefused("TOKEN_REFUSED", "the token is not a readable signed JSON Web Token");
-  return new AccessRefused("KEYS_UNAVAILABLE", "the issuer's key cannot be used: fix its key set");
+    return new AccessRejected("TOKEN_REFUSED", "the token is not a readable signed JSON Web Token");
+  return new AccessRejected("KEYS_UNAVAILABLE", "the issuer's key cannot be used: fix its key set");
 }
 
 function explainClaim(
   { claim, reason, payload }: errors.JWTClaimValidationFailed,
   audience: string,
-): AccessRefused {
+): AccessRejected {
   if (claim === "aud")
-    return new AccessRefused(
+    return new AccessRejected(
       "WRONG_AUDIENCE",
       `the token is for ${show(payload.aud)}, and must be for ${show(audience)}: get one for that audience (in Kubernetes: set it in the projected volume)`,
     );
-  if (reason === "missing") return new AccessRefused("TOKEN_REFUSED", `the token lacks the claim ${claim}`);
-  return new AccessRefused("TOKEN_REFUSED", `the token's claim ${claim} makes it invalid, now or always`);
+  if (reason === "missing") return new AccessRejected("TOKEN_REFUSED", `the token lacks the claim ${claim}`);
+  return new AccessRejected("TOKEN_REFUSED", `the token's claim ${claim} makes it invalid, now or always`);
 }
 
 function expiry({ exp }: JWTPayload): string {

@@ -27,7 +27,7 @@ export class TokenMemory<Holder> {
   /**
    * @param digest the token's SHA-256
    * @returns the holders of the token; without a promise if it is remembered. Undefined if the text is not a JSON Web Token
-   * @throws {AccessRefused} with the reason why the token is rejected
+   * @throws {AccessRejected} with the reason why the token is rejected
    */
   holdersOf(
     token: string,

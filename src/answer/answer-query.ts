@@ -6,7 +6,7 @@ import type { AnswerOrigin, OutsideAnswer } from "../forward/outside-answer.ts";
 import type { ForwardedAnswer, StubZones } from "../forward/stubs/stub-zones.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
-import { notReady } from "../resolve/faults.ts";
+import { notReady } from "../resolve/error-responses.ts";
 import type { Transport } from "../resolve/transport.ts";
 import { fitAnswer } from "../resolve/truncate.ts";
 import type { ClientTests } from "./client-tests.ts";
@@ -145,7 +145,7 @@ export function createAnswerQuery(parts: QueryParts): AnswerQuery {
     if (given.outcome === "nxdomain" || given.outcome === "servfail")
       clientTests?.look(query, gateway.hasCluster(view.cluster ?? "") ? view.cluster : undefined, now);
 
-    if (outside !== undefined && (given.beyond ?? given.leadsTo) !== undefined) {
+    if (outside !== undefined && (given.beyond ?? given.cnameTarget) !== undefined) {
       const found = outside.answer(query, given, endpoint.outsideZones, clientAddress(request), rule);
       const conclude = (
         own: Uint8Array,

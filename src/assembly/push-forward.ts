@@ -1,8 +1,8 @@
 import { type Context, Hono } from "hono";
 import type { PushAuthority } from "../access/authority.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../http/audit/audit.ts";
-import { ApiError, apiRoute } from "../http/exchange/api-error.ts";
-import type { AppEnvironment } from "../http/exchange/environment.ts";
+import { ApiError, apiRoute } from "../http/messages/api-error.ts";
+import type { AppEnvironment } from "../http/messages/environment.ts";
 import { describeError, type Log } from "./log.ts";
 
 /** Sends a request of the push API to the primary. @throws {ApiError} for a rejected request; any other error if the primary did not answer */

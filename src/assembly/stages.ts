@@ -6,7 +6,7 @@ import type { AnswerContext, GatewayStages, PartialStages } from "../gateway/sta
 import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
-import { notReady } from "../resolve/faults.ts";
+import { notReady } from "../resolve/error-responses.ts";
 import { type ResolveContext, resolve, resolveOrMiss } from "../resolve/resolve.ts";
 import { ZoneCompiler } from "../zone/compiler/zone-compiler.ts";
 import type { Generation } from "../zone/generation/generation.ts";
@@ -54,7 +54,7 @@ export function createStages(
   };
   let rotation = 0;
   const settled = ({
-    image,
+    generation,
     leases,
     view,
     now,
@@ -63,7 +63,7 @@ export function createStages(
   }: AnswerContext<Generation>): ResolveContext => {
     rotation = (rotation + 1) & MOST_ROTATION;
     return {
-      generation: image,
+      generation,
       leases,
       view,
       now,
@@ -85,8 +85,7 @@ export function createStages(
         *compile(source, change, now, history = NO_HISTORY) {
           // The serial is the time in seconds: it grows over restarts too (RFC 1982).
           const serial = Math.floor(now / 1000) % 2 ** 32;
-          const { generation, ...compiled } = yield* compiler.compile(source, change, { serial, history });
-          return { ...compiled, image: generation };
+          return yield* compiler.compile(source, change, { serial, history });
         },
       };
     },

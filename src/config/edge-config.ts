@@ -4,7 +4,7 @@ import { EdgePushCredential } from "./access/push-credentials.ts";
 import { checkFederations } from "./federations.ts";
 import { EdgeForward, requireUpstreams } from "./forward.ts";
 import { gatewayLimits, gatewaySettings } from "./gateway.ts";
-import { checkToldAddress } from "./limits/clients.ts";
+import { checkAddressHeader } from "./limits/clients.ts";
 import { checkOneHop } from "./location.ts";
 import { withAlwaysServed } from "./own-names.ts";
 import { type ConfigIssue, listIssues } from "./values/issues.ts";
@@ -61,7 +61,7 @@ export function readEdgeConfig(value: unknown): EdgeConfig {
   const zones = withAlwaysServed(config.zones);
   checkFederations(config.federations, zones);
   checkOneHop(config.location);
-  checkToldAddress(config.clients);
+  checkAddressHeader(config.clients);
   return { ...config, zones };
 }
 

@@ -133,7 +133,7 @@ export class CachedAnswer {
     const { bytes, counts, rcode, isTruncated, isFailure, ttlAt, lifetimeSeconds } = this.#kept;
     const age = this.ageAt(now);
     const writer = beginAnswer(message, query);
-    if (bytes.length > 0) writer.writeOctets(bytes, query.questionEnd, bytes.length);
+    if (bytes.length > 0) writer.writeBytes(bytes, query.questionEnd, bytes.length);
     for (const at of ttlAt)
       writeTtl(writer.bytes, at, isStale ? STALE_TTL_SECONDS : readLong(bytes, at) - age);
     [writer.answers, writer.authorities, writer.additionals] = counts;

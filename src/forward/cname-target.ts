@@ -34,7 +34,7 @@ export function appendTarget(
 ): Answer | undefined {
   const writer = beginAnswer(message, query);
   const ours = recordsEnd(given.bytes, query.questionEnd, readWord(given.bytes, 6));
-  writer.writeOctets(given.bytes, query.questionEnd, ours);
+  writer.writeBytes(given.bytes, query.questionEnd, ours);
   writer.answers = readWord(given.bytes, 6);
   const { bytes } = rest;
   let position = readName(bytes, HEADER_BYTES) + 4;
@@ -81,12 +81,12 @@ function copyRecord(writer: MessageWriter, bytes: Uint8Array, record: RecordPlac
   writer.write16(0);
   const [before, names] = NAMES_IN_DATA.get(record.type) ?? [0, 0];
   let position = record.dataStart + before;
-  writer.writeOctets(bytes, record.dataStart, Math.min(position, record.end));
+  writer.writeBytes(bytes, record.dataStart, Math.min(position, record.end));
   for (let left = names; left > 0; left--) {
     position = position < record.end ? expandName(writer, bytes, position) : -1;
     if (position < 0 || position > record.end) return false;
   }
-  writer.writeOctets(bytes, position, record.end);
+  writer.writeBytes(bytes, position, record.end);
   const length = writer.position - lengthAt - 2;
   writer.bytes[lengthAt] = length >>> 8;
   writer.bytes[lengthAt + 1] = length;
@@ -96,6 +96,6 @@ function copyRecord(writer: MessageWriter, bytes: Uint8Array, record: RecordPlac
 /** Writes a possibly compressed name uncompressed. @returns the offset after it in the source, or -1 if it is malformed */
 function expandName(writer: MessageWriter, bytes: Uint8Array, start: number): number {
   const end = readName(bytes, start, expanded);
-  if (end >= 0) writer.writeOctets(expanded, 0, readName(expanded, 0));
+  if (end >= 0) writer.writeBytes(expanded, 0, readName(expanded, 0));
   return end;
 }

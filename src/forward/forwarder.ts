@@ -1,6 +1,6 @@
 import { ExtendedError, ResponseCode } from "../dns/codes.ts";
 import { ClientRate } from "../limits/client-rate.ts";
-import { answerWith } from "../resolve/faults.ts";
+import { answerWith } from "../resolve/error-responses.ts";
 import type { Query } from "../resolve/query.ts";
 import { CachedAnswer, withRecursion } from "./cached-answer.ts";
 import { type ForwardClock, monotonicClock } from "./clock.ts";

@@ -1,7 +1,7 @@
 import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import { parseName } from "../dns/name.ts";
 import type { Answer, Outcome } from "../resolve/answer.ts";
-import { answerOutOfZone } from "../resolve/faults.ts";
+import { answerOutOfZone } from "../resolve/error-responses.ts";
 import { beginAnswer, type MessageWriter } from "../resolve/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
@@ -36,7 +36,7 @@ export function answerLocally(
   const writer = beginAnswer(message, query);
   if (address !== undefined) {
     writer.writeRecordHeader(HEADER_BYTES, query.type, MINIMUM, address.length);
-    writer.writeOctets(address, 0, address.length);
+    writer.writeBytes(address, 0, address.length);
     writer.answers = 1;
     return finish(writer, query, ResponseCode.NOERROR, "answer");
   }
@@ -65,6 +65,6 @@ function finish(writer: MessageWriter, query: Query, rcode: number, outcome: Out
 function writeSoa(writer: MessageWriter, apexAt: number): void {
   writer.writeRecordHeader(apexAt, RecordType.SOA, MINIMUM, POINTER_BYTES + NOBODY.length + 20);
   writer.write16(0xc000 | apexAt);
-  writer.writeOctets(NOBODY, 0, NOBODY.length);
+  writer.writeBytes(NOBODY, 0, NOBODY.length);
   for (const value of [SERIAL, REFRESH, RETRY, EXPIRE, MINIMUM]) writer.write32(value);
 }

@@ -1,7 +1,7 @@
 import { type AddressRange, isInRange, readSocketAddress } from "../dns/address-range.ts";
 import { ExtendedError, HeaderFlag, ResponseCode } from "../dns/codes.ts";
 import type { Answer } from "../resolve/answer.ts";
-import { answerOutOfZone, answerWith } from "../resolve/faults.ts";
+import { answerOutOfZone, answerWith } from "../resolve/error-responses.ts";
 import type { Query } from "../resolve/query.ts";
 import { appendTarget, queryForTarget } from "./cname-target.ts";
 import type { Forwarder } from "./forwarder.ts";
@@ -48,7 +48,7 @@ export class Outside {
    * Answers a query whose name, or whose CNAME target, is out of zone. Without a promise unless an upstream is
    * needed. Never rejects.
    * @param message the query; the caller may reuse its bytes after the call
-   * @param given the gateway's answer, with `beyond` or `leadsTo`
+   * @param given the gateway's answer, with `beyond` or `cnameTarget`
    * @param client the client's address, undefined if it is unknown
    * @param rule the name of the client's access rule
    */
@@ -81,7 +81,7 @@ export class Outside {
     isOwnTarget = false,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const local = this.#localZones.find(query.name);
-    // Without an image the gateway does not know its own names, nor the reverse names of its addresses.
+    // Without a generation the gateway does not know its own names, nor the reverse names of its addresses.
     if (!isKnown && (local?.kind === "own" || isInArpa(query.name))) return { answer: given };
     const { forwarder } = this;
     if (local !== undefined) {
@@ -108,9 +108,9 @@ export class Outside {
     rule: string,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const query = readForwardable(message);
-    if (query === undefined || given.leadsTo === undefined) return { answer: given };
+    if (query === undefined || given.cnameTarget === undefined) return { answer: given };
     const own = message.slice();
-    const target = queryForTarget(own, query, given.leadsTo);
+    const target = queryForTarget(own, query, given.cnameTarget);
     const alone = { answer: given };
     const join = ({ answer, origin, retryAfter }: OutsideAnswer): OutsideAnswer => {
       if (retryAfter !== undefined || answer.outcome === "refused") return alone;

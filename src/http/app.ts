@@ -13,14 +13,14 @@ import { createAdmittedPaths } from "./doh/admitted-paths.ts";
 import { CLUSTER_PATHS, createDnsPaths } from "./doh/dns-paths.ts";
 import { createDnsRoute, LONGEST_MESSAGE } from "./doh/dns-route.ts";
 import { createEndpointAt, dnsPaths, type PathPolicies } from "./doh/endpoints.ts";
-import { type AllowedOrigins, NO_ORIGIN, originsOf } from "./exchange/cross-origin.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "./exchange/exchange.ts";
-import { FetchRequest, toResponse } from "./exchange/fetch-exchange.ts";
-import { createRefuse, NOTHING_HERE } from "./exchange/refusal.ts";
-import { pathOf } from "./exchange/request-path.ts";
 import { createHono, type OwnRoutes } from "./hono-routes.ts";
 import { createJsonRoute, createResolveRoute } from "./json/json-route.ts";
 import type { KnowsHost } from "./known-hosts.ts";
+import { type AllowedOrigins, NO_ORIGIN, originsOf } from "./messages/cross-origin.ts";
+import { FetchRequest, toResponse } from "./messages/fetch-message.ts";
+import type { Handler, HttpRequest, HttpResponse } from "./messages/http-message.ts";
+import { createReject, NOTHING_HERE } from "./messages/rejection.ts";
+import { pathOf } from "./messages/request-path.ts";
 import { AccessCounters } from "./metrics/access-counters.ts";
 import { createRequestGate } from "./request-gate.ts";
 import { createRuleAnswers, type RuleAnswers, type RuleParts, type SharedParts } from "./rule-answers.ts";
@@ -61,7 +61,7 @@ export interface App {
   /** @param background runs work that continues after the response */
   fetch(request: Request, client?: Partial<Client>, background?: Background): MaybePromise<Response>;
   /** The handler of DNS or JSON at a path, for hosts without a Request object; undefined if only `fetch` answers. */
-  exchangeAt(path: string): Exchange | undefined;
+  handlerAt(path: string): Handler | undefined;
   /** Makes the response if a handler threw. */
   failed(request: HttpRequest, error: unknown): HttpResponse;
   /** All routes, in the form of Hono. */
@@ -87,12 +87,12 @@ export function createApp(parts: AppParts): App {
   const queryBytes = Math.min(parts.queryBytes ?? LONGEST_MESSAGE, LONGEST_MESSAGE);
   // A rejection before admission has the CORS fields of public answers.
   const openOrigins = originsOf(allowedOrigins, access.rules.public !== undefined);
-  const refuse = createRefuse(openOrigins, counters);
+  const reject = createReject(openOrigins, counters);
   const gate = createRequestGate({
-    ...{ rate: parts.rate, load: parts.load, knowsHost: parts.knowsHost, clientAddress, refuse },
+    ...{ rate: parts.rate, load: parts.load, knowsHost: parts.knowsHost, clientAddress, reject },
     counters: counters.limits,
     dnsPaths: dnsPaths(policies),
-    onRefusal: auditTurnedAway({ audit: parts.audit, clientAddress }),
+    onRejection: auditTurnedAway({ audit: parts.audit, clientAddress }),
   });
   const endpointAt = createEndpointAt(policies);
   const shared: SharedParts = { ...parts, counters, clientAddress, endpointAt, allowedOrigins };
@@ -106,23 +106,23 @@ export function createApp(parts: AppParts): App {
   const dns = createDnsPaths({ endpointAt, policies, answerDns, resolveJson });
 
   /** Paths without an access rule have credentials of their own, which pages of other origins must not use. */
-  const refuseOwn = createRefuse(NO_ORIGIN, counters);
+  const rejectOwn = createReject(NO_ORIGIN, counters);
   const notFound = (request: HttpRequest, answers?: RuleAnswers) =>
-    (answers?.refuse ?? refuseOwn)(request, 404, NOTHING_HERE);
+    (answers?.reject ?? rejectOwn)(request, 404, NOTHING_HERE);
   const failed = (request: HttpRequest, error: unknown) => {
     parts.onError?.(error instanceof Error ? error : new Error(String(error)));
-    return refuse(request, 500, "the gateway failed to answer; its log has the reason");
+    return reject(request, 500, "the gateway failed to answer; its log has the reason");
   };
 
   /** Rejects a request; the response does not depend on its path, only on the rules and the credential. */
-  const reject = (request: HttpRequest, rejection: NotAdmitted): HttpResponse => {
+  const notAdmitted = (request: HttpRequest, rejection: NotAdmitted): HttpResponse => {
     const { outcome, status, code, message, challenge } = rejection;
     accessCounters.rejected(outcome);
     const headers = {
       ...(challenge !== undefined && { "www-authenticate": challenge }),
       ...(status === 503 && { "retry-after": String(RETRY_AFTER) }),
     };
-    return refuse(request, status, message, headers, code);
+    return reject(request, status, message, headers, code);
   };
 
   const answersFor = ({ rule }: Admitted): RuleAnswers => {
@@ -130,8 +130,8 @@ export function createApp(parts: AppParts): App {
     return answersOf.get(rule)!;
   };
 
-  const exchangeAt = createAdmittedPaths({
-    ...{ dns, access, gate, reject, answersFor, notFound },
+  const handlerAt = createAdmittedPaths({
+    ...{ dns, access, gate, notAdmitted, answersFor, notFound },
     origins: openOrigins,
   });
 
@@ -139,7 +139,7 @@ export function createApp(parts: AppParts): App {
     notFound,
     failed,
     notAllowed: (request, answers) =>
-      (answers?.refuse ?? refuseOwn)(request, 405, `${request.method} is not for this path: GET, HEAD`, {
+      (answers?.reject ?? rejectOwn)(request, 405, `${request.method} is not for this path: GET, HEAD`, {
         allow: "GET, HEAD",
       }),
   });
@@ -183,9 +183,9 @@ export function createApp(parts: AppParts): App {
   ): MaybePromise<Response> => {
     const path = pathOf(asked.url);
     const hasOwnCredentials = WITHOUT_RULE.test(path);
-    const exchange = hasOwnCredentials || path === "/readyz" ? undefined : exchangeAt(path);
-    if (exchange !== undefined)
-      return andThen(exchange(asked, background), (response) =>
+    const handler = hasOwnCredentials || path === "/readyz" ? undefined : handlerAt(path);
+    if (handler !== undefined)
+      return andThen(handler(asked, background), (response) =>
         toResponse(request.method === "HEAD" ? { ...response, body: null } : response),
       );
     const rejected = gate?.(asked);
@@ -193,14 +193,14 @@ export function createApp(parts: AppParts): App {
     if (hasOwnCredentials) return hono.fetch(request, { client });
     if (path === "/readyz") return fetchReadiness(asked, request, client, background);
     return andThen(access.admit(asked), (admission) => {
-      if (admission.rule === undefined) return toResponse(reject(asked, admission));
+      if (admission.rule === undefined) return toResponse(notAdmitted(asked, admission));
       const answers = answersFor(admission);
       return andThen(answers.prepare?.(background), () => fetchAdmitted(request, client, admission, answers));
     });
   };
 
   return {
-    exchangeAt,
+    handlerAt,
     failed,
     routes: [
       ...[...dns.plain.keys(), ...CLUSTER_PATHS].map((path) => ({ method: "ALL", path })),

@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import type { QueryCounters } from "../answer/query-counters.ts";
 import type { ServingStatus } from "../gateway/gateway-types.ts";
-import type { AppEnvironment } from "./exchange/environment.ts";
-import type { HttpRequest, HttpResponse } from "./exchange/exchange.ts";
-import { FetchRequest, toResponse } from "./exchange/fetch-exchange.ts";
-import { prefersHtml } from "./exchange/media-type.ts";
+import type { AppEnvironment } from "./messages/environment.ts";
+import { FetchRequest, toResponse } from "./messages/fetch-message.ts";
+import type { HttpRequest, HttpResponse } from "./messages/http-message.ts";
+import { prefersHtml } from "./messages/media-type.ts";
 import { mountHealthRoutes } from "./metrics/health-routes.ts";
 import { notFoundPage } from "./pages/not-found-page.ts";
 import { pageResponse } from "./pages/page.ts";
@@ -15,7 +15,7 @@ import type { RuleAnswers } from "./rule-answers.ts";
 export interface OwnRoutes {
   /** The push API, mounted at `/api/v1/clusters`. */
   readonly pushRoutes?: Hono<AppEnvironment>;
-  /** The transfer of images to secondaries, mounted at `/api/v1/transfer`. */
+  /** The transfer of generations to secondaries, mounted at `/api/v1/transfer`. */
   readonly transferRoutes?: Hono<AppEnvironment>;
   /** The registration of stub zones, mounted at `/federations`. */
   readonly stubRoutes?: Hono<AppEnvironment>;

@@ -2,10 +2,10 @@ import { type ClientAddress, socketAddress } from "../access/client/client-addre
 import type { ClientRate } from "../limits/client-rate.ts";
 import type { LimitCounters } from "../limits/limit-counters.ts";
 import type { Load } from "../limits/load.ts";
-import type { HttpRequest, HttpResponse } from "./exchange/exchange.ts";
-import type { Refuse } from "./exchange/refusal.ts";
-import { pathOf } from "./exchange/request-path.ts";
 import type { KnowsHost } from "./known-hosts.ts";
+import type { HttpRequest, HttpResponse } from "./messages/http-message.ts";
+import type { Reject } from "./messages/rejection.ts";
+import { pathOf } from "./messages/request-path.ts";
 
 /** Checks a request before any other work: returns the response that rejects it, or undefined. */
 export type RequestGate = (request: HttpRequest) => HttpResponse | undefined;
@@ -21,9 +21,9 @@ export interface RequestGateParts {
   /** Default: no limit. */
   readonly load?: Load | undefined;
   readonly counters: LimitCounters;
-  readonly refuse: Refuse;
+  readonly reject: Reject;
   /** Called for each rejected request. */
-  readonly onRefusal?: ((request: HttpRequest, status: number, reason: string) => void) | undefined;
+  readonly onRejection?: ((request: HttpRequest, status: number, reason: string) => void) | undefined;
   /** The paths of DNS resources other than `/dns-query`. */
   readonly dnsPaths?: readonly string[];
 }
@@ -50,24 +50,24 @@ const BUSY = "the gateway is overloaded: DNS, pushes and transfer go on, everyth
 
 /** The gate in front of all resources; undefined if it would reject nothing. */
 export function createRequestGate(parts: RequestGateParts): RequestGate | undefined {
-  const { rate, clientAddress = socketAddress, load, knowsHost, counters, refuse, onRefusal } = parts;
+  const { rate, clientAddress = socketAddress, load, knowsHost, counters, reject, onRejection } = parts;
   const dnsPaths = new Set(parts.dnsPaths);
   const canWait = ({ method, url }: HttpRequest) =>
     !NEVER_SHED.test(url) && !dnsPaths.has(pathOf(url)) && !(isRead(method) ? TRANSFER : PUSH).test(url);
   if (rate === undefined && load === undefined && knowsHost === undefined) return undefined;
   return (request) => {
     // RFC 9110 section 7.4.
-    if (knowsHost?.(request.host) === false) return refuse(request, 421, UNKNOWN_HOST);
+    if (knowsHost?.(request.host) === false) return reject(request, 421, UNKNOWN_HOST);
     if (load?.isHigh && canWait(request)) {
       counters.hit("limits.loopDelayMilliseconds");
-      onRefusal?.(request, 503, BUSY);
-      return refuse(request, 503, BUSY, { "retry-after": "5" });
+      onRejection?.(request, 503, BUSY);
+      return reject(request, 503, BUSY, { "retry-after": "5" });
     }
     const seconds = rate === undefined ? 0 : rate.take(clientAddress(request));
     if (seconds === 0 || HEALTH.test(request.url)) return undefined;
     counters.hit("clients.requestsPerSecond");
-    onRefusal?.(request, 429, TOO_MANY);
-    return refuse(request, 429, TOO_MANY, { "retry-after": String(seconds) });
+    onRejection?.(request, 429, TOO_MANY);
+    return reject(request, 429, TOO_MANY, { "retry-after": String(seconds) });
   };
 }
 

@@ -5,8 +5,8 @@ import { type AnswerQuery, createAnswerQuery, type QueryParts } from "../answer/
 import type { ClientTests } from "../answer/client-tests.ts";
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Background } from "../transfer/secondary.ts";
-import { type AllowedOrigins, originsOf } from "./exchange/cross-origin.ts";
-import { createRefuse, type Refuse } from "./exchange/refusal.ts";
+import { type AllowedOrigins, originsOf } from "./messages/cross-origin.ts";
+import { createReject, type Reject } from "./messages/rejection.ts";
 import type { MetricsSource } from "./metrics/metrics-source.ts";
 import type { PageParts, PageSettings } from "./pages/page-parts.ts";
 
@@ -21,7 +21,7 @@ export interface RuleAnswers {
   /** The web origins whose scripts may read these answers. */
   readonly origins: AllowedOrigins;
   /** Errors after admission. */
-  readonly refuse: Refuse;
+  readonly reject: Reject;
   /** Whether they may see counts over everything. */
   readonly seesEverything: boolean;
   /** Undefined for clients who may not see them. */
@@ -81,7 +81,7 @@ export function createRuleAnswers(
   const origins = originsOf(shared.allowedOrigins, rule.isPublic);
   return {
     ...{ gateway, answerQuery, prepare, origins },
-    refuse: createRefuse(origins, counters),
+    reject: createReject(origins, counters),
     seesEverything: seesEverything(rule),
     metrics: seesEverything(rule) ? metrics : undefined,
     pages: pages && {

@@ -6,8 +6,8 @@ import { NONCE_FIELD, nonceOf, SIGNATURE_FIELD, type TransferKeys } from "../tra
 import type { PartKind } from "../transfer/transfer-state.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "./audit/audit.ts";
 import type { AuditAction } from "./audit/audit-entry.ts";
-import { ApiError, apiRoute, methodNotAllowed } from "./exchange/api-error.ts";
-import type { AppEnvironment } from "./exchange/environment.ts";
+import { ApiError, apiRoute, methodNotAllowed } from "./messages/api-error.ts";
+import type { AppEnvironment } from "./messages/environment.ts";
 
 /** The parts of the transfer routes. */
 export interface TransferDependencies extends AuditParts {

@@ -12,14 +12,14 @@ export const DEFAULT_OUTSIDE_ORDER: readonly AddressSource[] = ["ClusterSetIP", 
 // Another cluster's spec.ips are not in it: they need not route here (KEP-1645, ClusterSetIP).
 const INSIDE_ORDER: readonly AddressSource[] = ["LoadBalancer", "Endpoint"];
 
-/** Addresses per asker of a ClusterSetIP service, and the addresses that are none. */
+/** Addresses per view of a ClusterSetIP service, and the addresses that are none. */
 export interface ServiceAddresses {
   readonly outside: ClustersetAddresses;
   readonly byCluster: ReadonlyMap<string, ClustersetAddresses>;
   readonly findings: readonly ClusterFinding[];
 }
 
-const NONE: ClustersetAddresses = { source: "none", addresses: [], toldBy: [] };
+const NONE: ClustersetAddresses = { source: "none", addresses: [], reportedBy: [] };
 
 /** What a service without addresses of its own has: a headless one. */
 export const NO_ADDRESSES: ServiceAddresses = { outside: NONE, byCluster: new Map(), findings: [] };
@@ -74,9 +74,9 @@ export function chooseAddresses(
         .map(([clusterId, { addresses }]) => ({ clusterId, addresses })),
     LoadBalancer: () => loadBalancers,
     Endpoint: () =>
-      endpoints().map(({ toldBy, address }) => ({
-        clusterId: toldBy,
-        addresses: keepAddresses(toldBy, "EndpointSlice", "endpoints.addresses", [address]),
+      endpoints().map(({ reportedBy, address }) => ({
+        clusterId: reportedBy,
+        addresses: keepAddresses(reportedBy, "EndpointSlice", "endpoints.addresses", [address]),
       })),
   };
   const gathered = new Map<AddressSource, ClustersetAddresses>();
@@ -92,7 +92,7 @@ export function chooseAddresses(
     for (const age of ages)
       for (const source of sources) {
         const found = addressesOf(source);
-        if (found.toldBy.some((clusterId) => ageOf(clusterId, since) === age)) return found;
+        if (found.reportedBy.some((clusterId) => ageOf(clusterId, since) === age)) return found;
       }
     return NONE;
   };
@@ -114,18 +114,18 @@ function withTellers(
   clusterSetIPs: ReadonlyMap<string, ClustersetAddresses>,
   since: ReadonlyMap<string, number>,
 ): ClustersetAddresses {
-  if (chosen.source !== "ClusterSetIP" || chosen.toldBy.length < 2) return chosen;
-  const tellers = new Map<string, string[]>();
-  const oldestFirst = chosen.toldBy.toSorted(
+  if (chosen.source !== "ClusterSetIP" || chosen.reportedBy.length < 2) return chosen;
+  const reporters = new Map<string, string[]>();
+  const oldestFirst = chosen.reportedBy.toSorted(
     (left, right) => ageOf(left, since) - ageOf(right, since) || compareText(left, right),
   );
   for (const clusterId of oldestFirst)
     for (const address of clusterSetIPs.get(clusterId)!.addresses) {
-      const some = tellers.get(address);
-      if (some === undefined) tellers.set(address, [clusterId]);
+      const some = reporters.get(address);
+      if (some === undefined) reporters.set(address, [clusterId]);
       else some.push(clusterId);
     }
-  return { ...chosen, tellers };
+  return { ...chosen, reporters };
 }
 
 /** Since when the part of a cluster counts; one without a time is the youngest. */
@@ -140,12 +140,12 @@ interface Told {
 
 function unite(source: AddressSource, told: readonly Told[]): ClustersetAddresses {
   const addresses = new Set<string>();
-  const toldBy = new Set<string>();
+  const reportedBy = new Set<string>();
   for (const { clusterId, addresses: some } of told) {
     for (const address of some) addresses.add(address);
-    if (some.length > 0) toldBy.add(clusterId);
+    if (some.length > 0) reportedBy.add(clusterId);
   }
-  return { source, addresses: [...addresses], toldBy: [...toldBy].sort(compareText) };
+  return { source, addresses: [...addresses], reportedBy: [...reportedBy].sort(compareText) };
 }
 
 function sameAddresses(left: ClustersetAddresses, right: ClustersetAddresses): boolean {

@@ -5,7 +5,7 @@ export interface ClustersetEndpoint {
   /** The cluster the endpoint runs in; from import mode it is the source-cluster label as it stands. */
   readonly clusterId: string;
   /** The cluster whose snapshot told of it: its lease bounds the answer. */
-  readonly toldBy: string;
+  readonly reportedBy: string;
   readonly address: string;
   readonly hostname?: string;
   readonly zone?: string;
@@ -13,14 +13,14 @@ export interface ClustersetEndpoint {
   readonly ports: readonly EndpointPort[];
 }
 
-/** Addresses for one asker, with the clusters whose snapshots they rest on. */
+/** Addresses for one view, with the clusters whose snapshots they rest on. */
 export interface ClustersetAddresses {
   readonly source: "ClusterSetIP" | "LoadBalancer" | "Endpoint" | "none";
   /** Distinct IP addresses as they were told; what is none became a finding. */
   readonly addresses: readonly string[];
-  readonly toldBy: readonly string[];
+  readonly reportedBy: readonly string[];
   /** Where several clusters report clusterset IPs: those that report each address, in the order of their part in the service. */
-  readonly tellers?: ReadonlyMap<string, readonly string[]>;
+  readonly reporters?: ReadonlyMap<string, readonly string[]>;
 }
 
 /** One service of the clusterset, derived by KEP-1645's rules from all live clusters. */
@@ -45,7 +45,7 @@ export interface ClustersetService {
    */
   readonly since: ReadonlyMap<string, number>;
   /** Clusters whose snapshots the service exists by (exporters, else importers). */
-  readonly toldBy: readonly string[];
+  readonly reportedBy: readonly string[];
   /** ClusterSetIP only: what a query without a source cluster gets. */
   readonly outside: ClustersetAddresses;
   /** ClusterSetIP only: what a query from that cluster gets, for clusters where it differs from `outside`. */
@@ -59,7 +59,7 @@ export interface ClustersetService {
 /** One cluster's part in a clusterset service, for federation zones (federated service discovery). */
 export interface Shard {
   readonly clusterId: string;
-  /** The cluster's own addresses of the service: for askers in that cluster. */
+  /** The cluster's own addresses of the service: for clients in that cluster. */
   readonly clusterIPs: readonly string[];
   /** Addresses that others reach it by: load balancers, then external IPs. */
   readonly externalAddresses: readonly string[];

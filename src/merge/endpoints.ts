@@ -48,7 +48,7 @@ function collect(
   candidates: Candidate[],
   groups: EndpointGroups,
   clusterId: string,
-  toldBy: string,
+  reportedBy: string,
   evenIfNotReady: boolean,
 ): void {
   const source = clusterId.toLowerCase();
@@ -58,7 +58,7 @@ function collect(
       if (member.ready === false && !evenIfNotReady) continue;
       const endpoint: ClustersetEndpoint = {
         clusterId,
-        toldBy,
+        reportedBy,
         address: member.address,
         ...(member.hostname ? { hostname: member.hostname } : {}),
         ...(member.zone ? { zone: member.zone } : {}),
@@ -79,10 +79,10 @@ function compareIdentity(left: Candidate, right: Candidate): number {
 }
 
 function compareTeller({ source, endpoint: left }: Candidate, { endpoint: right }: Candidate): number {
-  if (left.toldBy === right.toldBy) return 0;
-  if (left.toldBy === source) return -1;
-  if (right.toldBy === source) return 1;
-  return compareText(left.toldBy, right.toldBy);
+  if (left.reportedBy === right.reportedBy) return 0;
+  if (left.reportedBy === source) return -1;
+  if (right.reportedBy === source) return 1;
+  return compareText(left.reportedBy, right.reportedBy);
 }
 
 /** One importer may hold two spellings of a source cluster's id, and two zones for one address. */

@@ -51,7 +51,7 @@ export function mergeService(
     : chooseAddresses({ namespace, name }, contributions, viewers, outsideOrder, stands, since, () =>
         gatherEndpoints(contributions),
       );
-  const tellers = new Set(declarations.map(({ clusterId }) => clusterId));
+  const reporters = new Set(declarations.map(({ clusterId }) => clusterId));
   const service: ClustersetService = {
     namespace,
     name,
@@ -62,7 +62,9 @@ export function mergeService(
     annotations: winner.annotations,
     exporters: exports.map(({ clusterId }) => clusterId),
     since,
-    toldBy: contributions.map(({ clusterId }) => clusterId).filter((clusterId) => tellers.has(clusterId)),
+    reportedBy: contributions
+      .map(({ clusterId }) => clusterId)
+      .filter((clusterId) => reporters.has(clusterId)),
     outside: chosen.outside,
     byCluster: chosen.byCluster,
     shards: listShards(

@@ -27,7 +27,7 @@ export interface Answer {
    */
   readonly isAncestor?: true;
   /** The target of the last CNAME record if it is out of zone, in wire form with letters folded; absent otherwise. */
-  readonly leadsTo?: Uint8Array;
+  readonly cnameTarget?: Uint8Array;
 }
 
 /** A part of a generation that has to come into memory before a query can be answered. */

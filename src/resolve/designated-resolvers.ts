@@ -84,7 +84,7 @@ function answerBindings(
   for (const binding of bindings) {
     writer.writeRecordHeader(HEADER_BYTES, RecordType.SVCB, TTL, binding.length);
     targetAt = writer.position + 2;
-    writer.writeOctets(binding, 0, binding.length);
+    writer.writeBytes(binding, 0, binding.length);
     writer.answers++;
   }
   if (bindings.length > 0) writeTargetAddresses(writer, designated, targetAt);
@@ -106,7 +106,7 @@ function writeTargetAddresses(
     if (writer.position + RECORD_HEADER_BYTES + octets.length > writer.limit) return;
     const type = octets.length === 4 ? RecordType.A : RecordType.AAAA;
     writer.writeRecordHeader(targetAt, type, TTL, octets.length);
-    writer.writeOctets(octets, 0, octets.length);
+    writer.writeBytes(octets, 0, octets.length);
     writer.additionals++;
   }
 }
@@ -138,7 +138,7 @@ function writeLocalSoa(writer: MessageWriter, apexAt: number): 0 | 1 {
   if (!writer.hasRoom(RECORD_HEADER_BYTES + octets)) return 0;
   writer.writeRecordHeader(apexAt, RecordType.SOA, TTL, octets);
   writer.write16(0xc000 | apexAt);
-  writer.writeOctets(NOBODY, 0, NOBODY.length);
+  writer.writeBytes(NOBODY, 0, NOBODY.length);
   for (const value of [SERIAL, SOA_TIMERS.refresh, SOA_TIMERS.retry, SOA_TIMERS.expire, TTL])
     writer.write32(value);
   return 1;

@@ -16,7 +16,7 @@ export function minimalAny(
   owner: number,
 ): Answer {
   writer.writeRecordHeader(owner, RecordType.HINFO, generation.frame.negativeTtl, MINIMAL_ANY.length);
-  writer.writeOctets(MINIMAL_ANY, 0, MINIMAL_ANY.length);
+  writer.writeBytes(MINIMAL_ANY, 0, MINIMAL_ANY.length);
   writer.answers++;
   writer.smallestTtl = Math.min(writer.smallestTtl, generation.frame.negativeTtl);
   return positive(writer, query);

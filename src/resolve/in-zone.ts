@@ -86,7 +86,7 @@ export function answerInZone(
     const next = findZone(frame, name, view);
     if (next === undefined) {
       if (isInAnyZone(frame, name)) return positive(writer, query);
-      return { ...positive(writer, query), leadsTo: name.octets.slice(0, name.bytes) };
+      return { ...positive(writer, query), cnameTarget: name.octets.slice(0, name.bytes) };
     }
     zone = next;
   }

@@ -100,7 +100,7 @@ class MessageWriter {
     this.position += 4;
   }
 
-  writeOctets(from: Uint8Array, start: number, end: number): void {
+  writeBytes(from: Uint8Array, start: number, end: number): void {
     const { bytes } = this;
     let { position } = this;
     for (let index = start; index < end; index++) bytes[position++] = from[index]!;

@@ -37,7 +37,7 @@ export function answerPodName(
   if (!writer.hasRoom(RECORD_HEADER_BYTES + octets.length)) return positive(writer, query);
   const ttl = setTtl(context, stems, marker);
   writer.writeRecordHeader(owner, type, ttl, octets.length);
-  writer.writeOctets(octets, 0, octets.length);
+  writer.writeBytes(octets, 0, octets.length);
   writer.answers++;
   writer.smallestTtl = Math.min(writer.smallestTtl, ttl);
   return positive(writer, query);

@@ -84,7 +84,7 @@ export function writeAnswerSet(
       const length = read16(heap, at);
       if (!writer.hasRoom(RECORD_HEADER_BYTES + length)) break;
       writer.writeRecordHeader(owner, type, ttl, length);
-      writer.writeOctets(heap, at + 2, at + 2 + length);
+      writer.writeBytes(heap, at + 2, at + 2 + length);
       writer.answers++;
       at += 2 + length;
     }
@@ -116,7 +116,7 @@ function writeAddresses(
   for (let index = 0; index < most; index++) {
     const at = data + ((start + index) % count) * size;
     writer.writeRecordHeader(owner, type, ttl, size);
-    writer.writeOctets(heap, at, at + size);
+    writer.writeBytes(heap, at, at + size);
   }
   return Math.max(0, most);
 }
@@ -163,9 +163,9 @@ function writeName(writer: MessageWriter, segment: Segment, start: number, zone:
   const { apexes } = segment;
   for (let node = start; node >= apexes; node = segment.parentOf(node)) {
     const at = segment.labelOf(node);
-    writer.writeOctets(heap, at, at + 1 + heap[at]!);
+    writer.writeBytes(heap, at, at + 1 + heap[at]!);
   }
-  writer.writeOctets(zone.wire, 0, zone.wire.length);
+  writer.writeBytes(zone.wire, 0, zone.wire.length);
 }
 
 /**

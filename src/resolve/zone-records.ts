@@ -16,9 +16,9 @@ const SOA_DATA_BYTES = NAME_SERVER.length + POINTER_BYTES + MAILBOX.length + POI
 export function writeSoa(writer: MessageWriter, generation: Generation, apexAt: number): boolean {
   if (!writer.hasRoom(RECORD_HEADER_BYTES + SOA_DATA_BYTES)) return false;
   writer.writeRecordHeader(apexAt, RecordType.SOA, generation.frame.negativeTtl, SOA_DATA_BYTES);
-  writer.writeOctets(NAME_SERVER, 0, NAME_SERVER.length);
+  writer.writeBytes(NAME_SERVER, 0, NAME_SERVER.length);
   writer.write16(0xc000 | apexAt);
-  writer.writeOctets(MAILBOX, 0, MAILBOX.length);
+  writer.writeBytes(MAILBOX, 0, MAILBOX.length);
   writer.write16(0xc000 | apexAt);
   writeSoaNumbers(writer, generation);
   return true;
@@ -34,7 +34,7 @@ export function writeNs(writer: MessageWriter, generation: Generation, apexAt: n
     NAME_SERVER.length + POINTER_BYTES,
   );
   const target = writer.position;
-  writer.writeOctets(NAME_SERVER, 0, NAME_SERVER.length);
+  writer.writeBytes(NAME_SERVER, 0, NAME_SERVER.length);
   writer.write16(0xc000 | apexAt);
   return target;
 }
@@ -49,10 +49,10 @@ export function writeReverseSoa(
   const names = NAME_SERVER.length + MAILBOX.length + 2 * zone.wire.length;
   if (!writer.hasRoom(RECORD_HEADER_BYTES + names + 20)) return false;
   writer.writeRecordHeader(apexAt, RecordType.SOA, generation.frame.negativeTtl, names + 20);
-  writer.writeOctets(NAME_SERVER, 0, NAME_SERVER.length);
-  writer.writeOctets(zone.wire, 0, zone.wire.length);
-  writer.writeOctets(MAILBOX, 0, MAILBOX.length);
-  writer.writeOctets(zone.wire, 0, zone.wire.length);
+  writer.writeBytes(NAME_SERVER, 0, NAME_SERVER.length);
+  writer.writeBytes(zone.wire, 0, zone.wire.length);
+  writer.writeBytes(MAILBOX, 0, MAILBOX.length);
+  writer.writeBytes(zone.wire, 0, zone.wire.length);
   writeSoaNumbers(writer, generation);
   return true;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AccessRefused } from "../../src/access/access-refused.ts";
+import { AccessRejected } from "../../src/access/access-rejected.ts";
 import { createAuthority } from "../../src/access/authority.ts";
 import type { ClientCertificate } from "../../src/access/client/client.ts";
 import { sha256 } from "../http/push/push-api.ts";
@@ -31,7 +31,7 @@ async function rejected(run: Promise<unknown>): Promise<unknown> {
     () => undefined,
     (reason: unknown) => reason,
   );
-  if (!(error instanceof AccessRefused)) throw error ?? new Error("was accepted");
+  if (!(error instanceof AccessRejected)) throw error ?? new Error("was accepted");
   return [error.code, error.message, error.credential];
 }
 

@@ -36,7 +36,7 @@ interface Planted {
   readonly isCached?: boolean;
 }
 
-function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array, planted: Planted = {}) {
+function handlerOf(late: Answer, beyond: Answer["beyond"], cnameTarget?: Uint8Array, planted: Planted = {}) {
   const { stubs, isCached = false } = planted;
   const seen: (OutsidePolicy | string | undefined)[] = [];
   const counters = new QueryCounters();
@@ -48,7 +48,7 @@ function handlerOf(late: Answer, beyond: Answer["beyond"], leadsTo?: Uint8Array,
         outcome: "refused",
         freshness: 0,
         ...(beyond !== undefined && { beyond }),
-        ...(leadsTo !== undefined && { leadsTo }),
+        ...(cnameTarget !== undefined && { cnameTarget }),
       }),
       hasCluster: (clusterId) => clusterId === "cluster-a",
     },

@@ -3,7 +3,7 @@ import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import type { FederationOptions } from "../../src/zone/options.ts";
 import type { Decoded } from "../resolve/ask.ts";
 
-/** One row: a question, who asks, and the whole answer. */
+/** One row: a question, its client, and the whole answer. */
 export interface DnsCase {
   readonly section: string;
   readonly ask: readonly [name: string, type: string];
@@ -43,7 +43,7 @@ export function titledRows({ cases }: DnsTable): (readonly [string, DnsCase])[] 
   });
 }
 
-/** Who asks in a row. */
+/** The client of a row. */
 export function viewOf(table: DnsTable, { view }: DnsCase): string | undefined {
   return view === undefined ? table.view : (view ?? undefined);
 }

@@ -87,7 +87,7 @@ export function describeHost(host: HostUnderTest): void {
       httpTable("CORS", neverReadableCases, fetch);
       httpTable("health", readyCases, fetch);
       httpTable("pages", pageCases, fetch);
-      httpTable("who asks, and what is refused", viewHttpCases, fetch);
+      httpTable("clients, and what is rejected", viewHttpCases, fetch);
       describeViews(fetch);
     });
 

@@ -19,7 +19,7 @@ import {
   soaRecord,
   withEdns,
 } from "./fake-forwarder.ts";
-import { answerTo, dead, decoded, type Exchange, optOf, queryFor, silent } from "./fake-upstreams.ts";
+import { answerTo, dead, decoded, type Handler, optOf, queryFor, silent } from "./fake-upstreams.ts";
 
 const NAME = "www.shop.svc.cluster.local";
 const TARGET = "web.Example.com";
@@ -31,7 +31,7 @@ function world(target: string) {
 
 /** What the gateway and then the upstream say of an ExternalName Service. */
 function ask(
-  server: Exchange,
+  server: Handler,
   { target = TARGET, type = "A", changes = {} as ForwarderChanges, policy = "forward" as OutsidePolicy } = {},
 ) {
   const { forwarder, asked } = fakeForwarder({ one: server }, changes);

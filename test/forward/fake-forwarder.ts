@@ -8,7 +8,7 @@ import { PrivateAddresses, type PrivateAddressSettings } from "../../src/forward
 import { readForwardable } from "../../src/forward/stubs/stub-match.ts";
 import type { Upstream } from "../../src/forward/upstreams/upstream.ts";
 import { FakeClock } from "../gateway/fake-clock.ts";
-import { answerTo, type Exchange } from "./fake-upstreams.ts";
+import { answerTo, type Handler } from "./fake-upstreams.ts";
 
 /** What may be set differently. */
 export interface ForwarderChanges extends Partial<Omit<ForwarderDependencies, "settings" | "upstreams">> {
@@ -31,7 +31,7 @@ export interface Asked {
 }
 
 /** Upstreams that are functions, with everything that they were asked. */
-export function fakeUpstreams(servers: Record<string, Exchange>, clock: FakeClock) {
+export function fakeUpstreams(servers: Record<string, Handler>, clock: FakeClock) {
   const asked: Asked[] = [];
   const upstreams = Object.keys(servers).map(
     (nameserver): Upstream => ({
@@ -47,7 +47,7 @@ export function fakeUpstreams(servers: Record<string, Exchange>, clock: FakeCloc
 }
 
 /** A forwarder over such upstreams, with a clock that stands still. */
-export function fakeForwarder(servers: Record<string, Exchange>, changes: ForwarderChanges = {}) {
+export function fakeForwarder(servers: Record<string, Handler>, changes: ForwarderChanges = {}) {
   const {
     limits,
     cache,
@@ -125,12 +125,12 @@ export function soaRecord(ttl: number, minimum: number, name = "example.com") {
 
 /** Says the same to every query. */
 export const says =
-  (packet: Packet & { rcode?: number }): Exchange =>
+  (packet: Packet & { rcode?: number }): Handler =>
   async (query) =>
     answerTo(query, packet);
 
 /** Says something each time. */
-export const saysInTurn = (...exchanges: Exchange[]): Exchange => {
+export const saysInTurn = (...exchanges: Handler[]): Handler => {
   let turn = 0;
   return (query, signal) => exchanges[Math.min(turn++, exchanges.length - 1)]!(query, signal);
 };

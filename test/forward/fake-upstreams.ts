@@ -7,7 +7,7 @@ import {
 import type { Upstream } from "../../src/forward/upstreams/upstream.ts";
 
 /** What a fake name server does with a query. */
-export type Exchange = (query: Uint8Array, signal: AbortSignal) => Promise<Uint8Array>;
+export type Handler = (query: Uint8Array, signal: AbortSignal) => Promise<Uint8Array>;
 
 /** An answer to a query: its question and ID, with these fields over them. */
 export function answerTo(query: Uint8Array, packet: Packet & { rcode?: number } = {}): Uint8Array {
@@ -22,26 +22,26 @@ export function answerTo(query: Uint8Array, packet: Packet & { rcode?: number } 
 
 /** One address, as the name server `address` would say it. */
 export const addressOf =
-  (address: string): Exchange =>
+  (address: string): Handler =>
   async (query) =>
     answerTo(query, {
       answers: [{ type: "A", name: decode(Buffer.from(query)).questions![0]!.name, ttl: 30, data: address }],
     });
 
 /** A name server that never says anything. */
-export const silent: Exchange = (_, signal) =>
+export const silent: Handler = (_, signal) =>
   new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason));
   });
 
 /** A name server that refuses connections. */
-export const dead: Exchange = async () => {
+export const dead: Handler = async () => {
   throw new Error("ECONNREFUSED");
 };
 
 /** Stub zones whose name servers are functions, with everything that they were asked. */
 export async function openStubs(
-  servers: Record<string, Exchange>,
+  servers: Record<string, Handler>,
   changes: Partial<Omit<StubZonesDependencies, "limits">> & {
     limits?: Partial<StubZonesDependencies["limits"]>;
     kept?: StubRegistration[];

@@ -15,7 +15,7 @@ import {
   answerTo,
   dead,
   decoded,
-  type Exchange,
+  type Handler,
   optOf,
   queryFor,
   silent,
@@ -34,7 +34,7 @@ const errors = ({ answer }: OutsideAnswer) => extendedErrors(optOf(answer.bytes)
 
 /** An address with another TTL than 30. */
 const addressFor =
-  (data: string, ttl: number): Exchange =>
+  (data: string, ttl: number): Handler =>
   async (query) =>
     answerTo(query, {
       answers: [{ type: "A", name: decoded(query).questions![0]!.name, ttl, data }],
@@ -247,7 +247,7 @@ describe("queries that wait", () => {
   });
 
   it("are bounded: SERVFAIL, Extended DNS Error 0; places that were never freed are reused", async () => {
-    const forgotten: Exchange = () => new Promise(() => {});
+    const forgotten: Handler = () => new Promise(() => {});
     const { ask, clock, counted, asked } = fakeForwarder(
       { one: forgotten },
       { limits: { queriesInFlight: 2 } },
@@ -268,7 +268,7 @@ describe("queries that wait", () => {
 
 describe("stale answers (RFC 8767 section 5)", () => {
   /** One answer, then something else; an hour after the answer's TTL is over. */
-  async function stale(later: Exchange, changes = {}) {
+  async function stale(later: Handler, changes = {}) {
     const opened = fakeForwarder({ one: saysInTurn(addressOf("192.0.2.1"), later) }, changes);
     await opened.ask(QUERY);
     await opened.clock.advance(HOUR);
@@ -398,7 +398,7 @@ describe("limits of a client", () => {
 });
 
 it("exchanges are counted by upstream, with their time", async () => {
-  const late: Exchange = async (query) => {
+  const late: Handler = async (query) => {
     await clock.advance(20);
     return answerTo(query, {});
   };

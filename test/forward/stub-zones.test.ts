@@ -7,7 +7,7 @@ import {
   answerTo,
   dead,
   decoded,
-  type Exchange,
+  type Handler,
   openStubs,
   optOf,
   queryFor,
@@ -26,7 +26,7 @@ const EDNS = {
 } as const;
 const withEdns = { additionals: [{ ...EDNS, options: [] }] };
 
-async function registered(servers: Record<string, Exchange>, changes?: Parameters<typeof openStubs>[1]) {
+async function registered(servers: Record<string, Handler>, changes?: Parameters<typeof openStubs>[1]) {
   const opened = await openStubs(servers, changes);
   await opened.stubs.register({ name: "fed", nameservers: Object.keys(servers) });
   return opened;
@@ -279,7 +279,7 @@ describe("what comes back", () => {
 
 describe("name servers that fail", () => {
   it("are skipped, and come last for a while", async () => {
-    const servers: Record<string, Exchange> = {
+    const servers: Record<string, Handler> = {
       silent,
       dead,
       good: addressOf("192.0.2.3"),
@@ -301,7 +301,7 @@ describe("name servers that fail", () => {
   });
 
   it("are skipped if they reject a query that another one answers; else their answer counts", async () => {
-    const refuse: Exchange = async (query) => answerTo(query, { rcode: 5 });
+    const refuse: Handler = async (query) => answerTo(query, { rcode: 5 });
     const servers = { refuse, good: addressOf("192.0.2.3") };
     const { stubs } = await registered(servers);
     expect((await stubs.forward(queryFor(NAME), undefined))?.answer.outcome).toBe("answer");

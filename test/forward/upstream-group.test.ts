@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { UpstreamGroup, type UpstreamLimits } from "../../src/forward/upstreams/upstream-group.ts";
 import { FakeClock, settle } from "../gateway/fake-clock.ts";
 import { fakeUpstreams, optRecord, says } from "./fake-forwarder.ts";
-import { addressOf, answerTo, dead, decoded, type Exchange, queryFor, silent } from "./fake-upstreams.ts";
+import { addressOf, answerTo, dead, decoded, type Handler, queryFor, silent } from "./fake-upstreams.ts";
 
 const QUERY = queryFor("www.example.com", { id: 0 });
 
-function group(servers: Record<string, Exchange>, limits: Partial<UpstreamLimits> = {}) {
+function group(servers: Record<string, Handler>, limits: Partial<UpstreamLimits> = {}) {
   const clock = new FakeClock();
   const { upstreams, asked } = fakeUpstreams(servers, clock);
   const events: string[] = [];
@@ -28,7 +28,7 @@ function slow(address: string) {
   const gate = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const exchange: Exchange = async (query, signal) => {
+  const exchange: Handler = async (query, signal) => {
     await gate;
     return addressOf(address)(query, signal);
   };
@@ -83,7 +83,7 @@ describe("hedging", () => {
   });
 
   it("is bounded: a fifth of all questions, and a hundred at once", async () => {
-    const waits: Exchange = (_, signal) => silent(_, signal);
+    const waits: Handler = (_, signal) => silent(_, signal);
     const { asking, clock, hedges } = group(
       { waits, other: silent },
       { serverMilliseconds: 60_000, totalMilliseconds: 60_000 },
@@ -111,7 +111,7 @@ describe("hedging", () => {
 
 describe("upstreams that fail", () => {
   it("lead to the next one at once, are asked last from then on, and probed beside the others", async () => {
-    const servers: Record<string, Exchange> = { one: dead, two: addressOf("192.0.2.2") };
+    const servers: Record<string, Handler> = { one: dead, two: addressOf("192.0.2.2") };
     const { asking, asked, order, clock, events } = group(servers);
     const ask = async () => {
       asked.splice(0);
@@ -151,7 +151,7 @@ describe("upstreams that fail", () => {
   });
 
   it("are not set aside for one name that takes too long while they answer others", async () => {
-    const servers: Record<string, Exchange> = { one: silent, two: addressOf("192.0.2.2") };
+    const servers: Record<string, Handler> = { one: silent, two: addressOf("192.0.2.2") };
     const { asking, clock, events } = group(servers);
     const slowName = asking.ask(QUERY);
     await clock.advance(1000);
@@ -164,7 +164,7 @@ describe("upstreams that fail", () => {
   });
 
   it("are all asked when all have failed, the one that failed longest ago first", async () => {
-    const servers: Record<string, Exchange> = { one: dead, two: dead };
+    const servers: Record<string, Handler> = { one: dead, two: dead };
     const { asking, order, clock } = group(servers);
     expect(await asking.ask(QUERY)).toBeUndefined();
     await clock.advance(100);
@@ -197,7 +197,7 @@ describe("answers that do not say what a name has", () => {
   const withError = (code: number) => ({
     additionals: [optRecord([{ code: 15, data: Buffer.from([0, code]) }])],
   });
-  it.each<[string, Exchange, string]>([
+  it.each<[string, Handler, string]>([
     ["SERVFAIL", says({ rcode: 2 }), "two"],
     ["REFUSED", says({ rcode: 5 }), "two"],
     [

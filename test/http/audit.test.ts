@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createPushForward } from "../../src/assembly/push-forward.ts";
 import { AuditLog, auditTurnedAway } from "../../src/http/audit/audit.ts";
 import type { AuditEntry } from "../../src/http/audit/audit-entry.ts";
-import { FetchRequest } from "../../src/http/exchange/fetch-exchange.ts";
+import { FetchRequest } from "../../src/http/messages/fetch-message.ts";
 import { createRequestGate } from "../../src/http/request-gate.ts";
 import type { ClientRate } from "../../src/limits/client-rate.ts";
 import { LimitCounters } from "../../src/limits/limit-counters.ts";
@@ -99,8 +99,8 @@ describe("the audit log", () => {
     const gate = createRequestGate({
       rate: { take: () => 5 } as unknown as ClientRate,
       counters: new LimitCounters(),
-      refuse: (_, status) => ({ status, headers: {}, body: null }),
-      onRefusal: auditTurnedAway({ audit, clientAddress: () => "192.0.2.1" }),
+      reject: (_, status) => ({ status, headers: {}, body: null }),
+      onRejection: auditTurnedAway({ audit, clientAddress: () => "192.0.2.1" }),
     })!;
     gate(new FetchRequest(new Request(`https://gateway${path}`, { method }), undefined));
     expect(lines).toMatchObject(

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
-import type { AppEnvironment } from "../../src/http/exchange/environment.ts";
+import type { AppEnvironment } from "../../src/http/messages/environment.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
 import { getOnlyCases } from "../conformance/cases/get-only.ts";
 import { readyCases } from "../conformance/cases/readiness.ts";
@@ -73,7 +73,7 @@ describe("/metrics", () => {
           'clusterset_doh_pushes_total{method="PUT",status="204"} 1',
           'clusterset_doh_pushes_total{method="PUT",status="401"} 1',
           "clusterset_doh_ready 1",
-          "clusterset_doh_image_bytes 4096",
+          "clusterset_doh_generation_bytes 4096",
           "clusterset_doh_services 2",
           'clusterset_doh_cluster_live{cluster="cluster-a"} 1',
           'clusterset_doh_cluster_snapshot_age_seconds{cluster="cluster-a"} 60',

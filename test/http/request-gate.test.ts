@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Client } from "../../src/access/client/client.ts";
 import { createClientAddress } from "../../src/access/client/client-address.ts";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
-import { FetchRequest } from "../../src/http/exchange/fetch-exchange.ts";
-import { createRefuse } from "../../src/http/exchange/refusal.ts";
+import { FetchRequest } from "../../src/http/messages/fetch-message.ts";
+import { createReject } from "../../src/http/messages/rejection.ts";
 import { createRequestGate } from "../../src/http/request-gate.ts";
 import { ClientRate } from "../../src/limits/client-rate.ts";
 import { FakeGateway } from "./fake-gateway.ts";
@@ -21,7 +21,7 @@ function open(given: { perSecond?: number; burst?: number; isHigh?: boolean; pro
     clientAddress: createClientAddress({ trustedProxies: proxies, hops: 1, header: "x-forwarded-for" }),
     load,
     counters: counters.limits,
-    refuse: createRefuse("*", counters),
+    reject: createReject("*", counters),
     dnsPaths: ["/everything"],
   });
   const pass = (url: string, address: string, headers: Record<string, string> = {}, method = "GET") =>
@@ -80,7 +80,7 @@ describe("requests of one client", () => {
 
   it("pass where there is nothing to be counted: then there is no gate at all", () => {
     const counters = new QueryCounters();
-    const gate = createRequestGate({ counters: counters.limits, refuse: createRefuse("*", counters) });
+    const gate = createRequestGate({ counters: counters.limits, reject: createReject("*", counters) });
     expect(gate).toBeUndefined();
   });
 });
@@ -104,7 +104,7 @@ describe("under overload", () => {
     ["/api/v1/clusters/west/snapshot?x=/dns-query", true],
     ["/api/v1/transfer/state", false],
     ["/api/v1/transfer/state?scope=a", false, "HEAD"],
-    ["/api/v1/transfer/images/0123", false],
+    ["/api/v1/transfer/segments/0123", false],
     ["/api/v1/transfer/state", true, "POST"],
     ["/federations/api/v1/transfer/state", true],
     ["/?x=/api/v1/transfer/state", true],
@@ -147,7 +147,7 @@ describe("an application", () => {
 
   it("limits requests that pass by the objects of the Fetch standard", async () => {
     const app = limited();
-    const answer = app.exchangeAt("/dns-query")!;
+    const answer = app.handlerAt("/dns-query")!;
     const ask = async () => (await answer(new FetchRequest(new Request(QUERY), client))).status;
     expect([await ask(), await ask()]).toEqual([400, 429]);
   });

@@ -17,14 +17,14 @@ function outside(world: ClusterSnapshot[], outsideOrder?: AddressSource[]) {
   return web(mergeClusterset(world, outsideOrder === undefined ? {} : { outsideOrder })).outside;
 }
 
-describe("KEP-1645 ClusterSetIP, for askers outside", () => {
+describe("KEP-1645 ClusterSetIP, for clients outside", () => {
   it("distinct spec.ips of all live imports", () => {
     const world = [member("b", ["172.16.0.1", "fd00::2"]), member("a", ["172.16.0.1"]), snapshot("c")];
     expect(outside(world)).toEqual({
       source: "ClusterSetIP",
       addresses: ["172.16.0.1", "fd00::2"],
-      toldBy: ["a", "b"],
-      tellers: new Map([
+      reportedBy: ["a", "b"],
+      reporters: new Map([
         ["172.16.0.1", ["a", "b"]],
         ["fd00::2", ["b"]],
       ]),
@@ -42,7 +42,7 @@ describe("KEP-1645 ClusterSetIP, for askers outside", () => {
     expect(outside(world)).toEqual({
       source: "LoadBalancer",
       addresses: ["192.0.2.1", "2001:db8::1", "192.0.2.9"],
-      toldBy: ["a", "b"],
+      reportedBy: ["a", "b"],
     });
   });
 
@@ -87,7 +87,11 @@ describe("KEP-1645 ClusterSetIP, for askers outside", () => {
       exporting("b", { exportedAt: "2025-01-01T00:00:00Z", loadBalancer: [{ ip: "192.0.2.1" }] }),
       exporting("c", { exportedAt: "2026-01-01T00:00:00Z", endpoints: pod }),
     ];
-    expect(outside(world)).toMatchObject({ source: "LoadBalancer", addresses: ["192.0.2.1"], toldBy: ["b"] });
+    expect(outside(world)).toMatchObject({
+      source: "LoadBalancer",
+      addresses: ["192.0.2.1"],
+      reportedBy: ["b"],
+    });
   });
 
   it("else ready endpoints of every exporter, a headless one included", () => {
@@ -98,13 +102,13 @@ describe("KEP-1645 ClusterSetIP, for askers outside", () => {
     expect(outside(world)).toEqual({
       source: "Endpoint",
       addresses: ["10.0.0.1", "10.1.0.1"],
-      toldBy: ["a", "b"],
+      reportedBy: ["a", "b"],
     });
   });
 
   it("else none", () => {
     const world = [exporting("a", { endpoints: endpoints({ address: "10.0.0.2", ready: false }) })];
-    expect(outside(world)).toEqual({ source: "none", addresses: [], toldBy: [] });
+    expect(outside(world)).toEqual({ source: "none", addresses: [], reportedBy: [] });
   });
 
   it("a headless exporter has no load balancer, whatever its Service says", () => {
@@ -124,7 +128,7 @@ describe("KEP-1645 ClusterSetIP, for askers outside", () => {
 
   it("what is no address does not count, and is a finding", () => {
     const world = [member("a", ["none"], { externalIPs: ["300.0.0.1", "192.0.2.9"] })];
-    expect(outside(world)).toEqual({ source: "LoadBalancer", addresses: ["192.0.2.9"], toldBy: ["a"] });
+    expect(outside(world)).toEqual({ source: "LoadBalancer", addresses: ["192.0.2.9"], reportedBy: ["a"] });
     expect(mergeClusterset(world).findings).toEqual([
       {
         clusterId: "a",
@@ -151,8 +155,8 @@ describe("KEP-1645 ClusterSetIP, for a source cluster", () => {
 
   it("its own spec.ips, where they differ from outside", () => {
     expect(views([member("a", ["172.16.0.1"]), member("b", ["172.16.0.2"])])).toEqual({
-      a: { source: "ClusterSetIP", addresses: ["172.16.0.1"], toldBy: ["a"] },
-      b: { source: "ClusterSetIP", addresses: ["172.16.0.2"], toldBy: ["b"] },
+      a: { source: "ClusterSetIP", addresses: ["172.16.0.1"], reportedBy: ["a"] },
+      b: { source: "ClusterSetIP", addresses: ["172.16.0.2"], reportedBy: ["b"] },
     });
   });
 
@@ -162,17 +166,19 @@ describe("KEP-1645 ClusterSetIP, for a source cluster", () => {
 
   it("without spec.ips load-balancer addresses, never another cluster's spec.ips", () => {
     const world = [member("a", ["172.16.0.1"], { externalIPs: ["192.0.2.9"] }), snapshot("b")];
-    expect(views(world)).toEqual({ b: { source: "LoadBalancer", addresses: ["192.0.2.9"], toldBy: ["a"] } });
+    expect(views(world)).toEqual({
+      b: { source: "LoadBalancer", addresses: ["192.0.2.9"], reportedBy: ["a"] },
+    });
   });
 
   it("else ready endpoints", () => {
     const world = [member("a", ["172.16.0.1"]), importing("b", { ips: ["none"] })];
-    expect(views(world)).toEqual({ b: { source: "Endpoint", addresses: ["10.0.0.1"], toldBy: ["a"] } });
+    expect(views(world)).toEqual({ b: { source: "Endpoint", addresses: ["10.0.0.1"], reportedBy: ["a"] } });
   });
 
   it("else none, which is not what outside gets", () => {
     expect(views([importing("a", { ips: ["172.16.0.1"] }), snapshot("b")])).toEqual({
-      b: { source: "none", addresses: [], toldBy: [] },
+      b: { source: "none", addresses: [], reportedBy: [] },
     });
   });
 
@@ -182,7 +188,7 @@ describe("KEP-1645 ClusterSetIP, for a source cluster", () => {
 
   it("headless services have endpoints, no addresses", () => {
     const service = web(mergeClusterset([member("a", ["172.16.0.1"], { headless: true }), snapshot("b")]));
-    expect(service.outside).toEqual({ source: "none", addresses: [], toldBy: [] });
+    expect(service.outside).toEqual({ source: "none", addresses: [], reportedBy: [] });
     expect(service.byCluster.size).toBe(0);
   });
 });

@@ -28,7 +28,7 @@ describe("KEP-1645 Constraints and Conflict Resolution: the oldest ServiceExport
   it("lists exporters oldest first", () => {
     const merged = mergeExports({ exportedAt: day(3) }, { exportedAt: day(1) }, { exportedAt: day(2) });
     expect(web(merged).exporters).toEqual(["c2", "c3", "c1"]);
-    expect(web(merged).toldBy).toEqual(["c1", "c2", "c3"]);
+    expect(web(merged).reportedBy).toEqual(["c1", "c2", "c3"]);
   });
 
   it("speaks in the words of the KEP (Exporting Services)", () => {
@@ -185,7 +185,7 @@ describe("Service Imports without exports", () => {
       importing("b", { type: "ClusterSetIP", ports: [port("http", 80)] }),
       importing("a", { type: "Headless", ports: [port("http", 80)] }),
     ]);
-    expect(services[0]).toMatchObject({ type: "Headless", exporters: [], toldBy: ["a", "b"] });
+    expect(services[0]).toMatchObject({ type: "Headless", exporters: [], reportedBy: ["a", "b"] });
     expect(conflicts.map(({ message }) => message)).toEqual([
       'Conflicting type. Using "Headless" from service import in "a". 1/2 clusters disagree.',
     ]);

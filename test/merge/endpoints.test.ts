@@ -8,8 +8,8 @@ const one = (address: string) => endpoints({ address });
 /** The endpoints as `<source cluster> <address>`, with `(<teller>)` where another cluster told. */
 function list(...world: ClusterSnapshot[]): string[] {
   return web(mergeClusterset(world)).endpoints.map(
-    ({ clusterId, address, toldBy }) =>
-      `${clusterId} ${address}${toldBy === clusterId ? "" : ` (${toldBy})`}`,
+    ({ clusterId, address, reportedBy }) =>
+      `${clusterId} ${address}${reportedBy === clusterId ? "" : ` (${reportedBy})`}`,
   );
 }
 
@@ -45,7 +45,7 @@ describe("KEP-1645 Service Types: endpoints of a headless service", () => {
     expect(web(mergeClusterset([world])).endpoints).toEqual([
       {
         clusterId: "a",
-        toldBy: "a",
+        reportedBy: "a",
         address: "10.0.0.1",
         hostname: "web-0",
         zone: "a-1",
@@ -126,7 +126,7 @@ describe("KEP-1645 Using EndpointSlice objects: endpoints that importers tell of
   it("exports decide type and ports", () => {
     const exporter = exporting("b", { headless: true, ports: [{ name: "http", protocol: "TCP", port: 80 }] });
     const merged = mergeClusterset([exporter, importing("a", { type: "ClusterSetIP", ips: ["172.16.0.1"] })]);
-    expect(web(merged)).toMatchObject({ type: "Headless", toldBy: ["b"], exporters: ["b"] });
+    expect(web(merged)).toMatchObject({ type: "Headless", reportedBy: ["b"], exporters: ["b"] });
     expect(web(merged).ports).toHaveLength(1);
     expect(merged.conflicts).toEqual([]);
   });

@@ -7,7 +7,7 @@ import { endpoints, exported, exporting, imported, importing, port, snapshot, we
 const NOBODY: Grants = new Map();
 const at = (address: string) => endpoints({ address });
 
-/** What a world is for askers outside, and what was found. */
+/** What a world is for clients outside, and what was found. */
 function judged(world: ClusterSnapshot[], grants: Grants = NOBODY) {
   const merged = mergeClusterset(world, { grants });
   const service = web(merged);
@@ -105,7 +105,7 @@ describe("what a cluster imports that neither exports the service nor has a gran
       imports: { "shop/web": imported({ ips: ["172.16.0.2"] }) },
     });
     const merged = judged([ipOfB, hostile, snapshot("c")]);
-    expect(merged).toMatchObject({ addresses: ["172.16.0.2"], toldBy: ["b"] });
+    expect(merged).toMatchObject({ addresses: ["172.16.0.2"], reportedBy: ["b"] });
     expect(merged.byCluster.get("a")?.addresses).toEqual(["198.51.100.66"]);
     expect(merged.byCluster.get("c")?.addresses).toEqual(["10.2.0.1"]);
   });

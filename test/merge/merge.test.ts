@@ -33,7 +33,7 @@ describe("KEP-1645 Importing Services: the last un-export removes the service", 
     const { merge } = createIndexed();
     expect(merge([exporting("a"), exporting("b")]).services).toHaveLength(1);
     expect(merge([snapshot("a"), exporting("b")]).services).toMatchObject([
-      { exporters: ["b"], toldBy: ["b"] },
+      { exporters: ["b"], reportedBy: ["b"] },
     ]);
     expect(merge([snapshot("a"), snapshot("b")]).services).toEqual([]);
   });

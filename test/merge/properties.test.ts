@@ -95,10 +95,10 @@ describe("mergeClusterset", () => {
         expect(after).toEqual(mergeClusterset(without(world, leaving)));
         expect(after).toEqual(mergeWhole(without(world, leaving)));
         for (const service of after.services) {
-          expect(service.toldBy).not.toContain(leaving);
+          expect(service.reportedBy).not.toContain(leaving);
           expect(service.exporters).not.toContain(leaving);
-          expect(service.endpoints.map(({ toldBy }) => toldBy)).not.toContain(leaving);
-          for (const { toldBy } of addressesOf(service)) expect(toldBy).not.toContain(leaving);
+          expect(service.endpoints.map(({ reportedBy }) => reportedBy)).not.toContain(leaving);
+          for (const { reportedBy } of addressesOf(service)) expect(reportedBy).not.toContain(leaving);
         }
       }),
     );
@@ -122,12 +122,12 @@ describe("mergeClusterset", () => {
     fc.assert(
       fc.property(arbitraryWorld, (world) => {
         const { services, conflicts, findings } = mergeClusterset(world);
-        for (const { namespace, name, ports, exporters, toldBy } of services) {
+        for (const { namespace, name, ports, exporters, reportedBy } of services) {
           const names = ports.map((port) => port.name);
           const numbers = ports.map(({ protocol, port }) => `${port}/${protocol}`);
           expect(new Set(names).size).toBe(names.length);
           expect(new Set(numbers).size).toBe(numbers.length);
-          for (const clusterId of toldBy) {
+          for (const clusterId of reportedBy) {
             const one = world.find((snapshot) => snapshot.clusterId === clusterId)!;
             const declared = (exporters.length > 0 ? one.exports : one.imports)[`${namespace}/${name}`]!
               .ports;
@@ -168,9 +168,9 @@ describe("mergeClusterset", () => {
       fc.property(arbitraryWorld, (world) => {
         const { services, conflicts } = mergeClusterset(world);
         for (const { namespace, name, winner, disagree, total } of conflicts) {
-          const { toldBy } = services.find((one) => one.namespace === namespace && one.name === name)!;
-          expect(total).toBe(toldBy.length);
-          expect(toldBy).toEqual(expect.arrayContaining([winner, ...disagree]));
+          const { reportedBy } = services.find((one) => one.namespace === namespace && one.name === name)!;
+          expect(total).toBe(reportedBy.length);
+          expect(reportedBy).toEqual(expect.arrayContaining([winner, ...disagree]));
           expect(disagree).not.toContain(winner);
           expect(new Set(disagree).size).toBe(disagree.length);
         }
@@ -188,7 +188,7 @@ describe("mergeClusterset", () => {
             JSON.stringify([clusterId.toLowerCase(), address, hostname, ports]),
           );
           expect(new Set(identities).size).toBe(identities.length);
-          for (const { toldBy } of endpoints) expect(live).toContain(toldBy);
+          for (const { reportedBy } of endpoints) expect(live).toContain(reportedBy);
         }
       }),
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formatName } from "../../src/dns/name.ts";
-import { notReady } from "../../src/resolve/faults.ts";
+import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { clusterLocalTable } from "../conformance/cases/cluster-local.ts";
 import { compileTable } from "../conformance/compiled-table.ts";
@@ -36,11 +36,11 @@ describe("an answer says why its name is out of zone", () => {
     ["lost.default.svc.cluster.local", "east", undefined],
     ["kubernetes.default.svc.cluster.local", "east", undefined],
   ])("the CNAME target out of zone of %s in the view %s is %s", (name, view, expected) => {
-    const leadsTo = resolve(encodeQuery(name, "A"), { ...world, view })?.leadsTo;
-    expect(leadsTo && formatName(leadsTo)).toBe(expected && `${expected}.`);
+    const cnameTarget = resolve(encodeQuery(name, "A"), { ...world, view })?.cnameTarget;
+    expect(cnameTarget && formatName(cnameTarget)).toBe(expected && `${expected}.`);
   });
 
-  it("the reason is unknown before an image is loaded", () => {
+  it("the reason is unknown before a generation is loaded", () => {
     expect(notReady(encodeQuery("www.example.com", "A"))?.beyond).toBe("unknown");
   });
 

@@ -2,7 +2,7 @@ import dnsPacket from "dns-packet";
 import { describe, expect, it } from "vitest";
 import { parseAddress } from "../../src/dns/address.ts";
 import type { DesignatedResolver } from "../../src/resolve/designated-resolvers.ts";
-import { notReady } from "../../src/resolve/faults.ts";
+import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
 import { udpTransport } from "../../src/resolve/transport.ts";
 import { ask, compileWorld, encodeQuery } from "./ask.ts";

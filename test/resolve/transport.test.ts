@@ -1,7 +1,7 @@
 import dnsPacket from "dns-packet";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { notReady } from "../../src/resolve/faults.ts";
+import { notReady } from "../../src/resolve/error-responses.ts";
 import { type ResolveContext, resolve, resolveStrictly } from "../../src/resolve/resolve.ts";
 import { HTTPS, streamTransport, type Transport, udpTransport } from "../../src/resolve/transport.ts";
 import { answerTruncated, fitAnswer } from "../../src/resolve/truncate.ts";

@@ -1,6 +1,6 @@
 import dnsPacket from "dns-packet";
 import { describe, expect, it } from "vitest";
-import { notReady } from "../../src/resolve/faults.ts";
+import { notReady } from "../../src/resolve/error-responses.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { HTTPS, streamTransport, udpTransport } from "../../src/resolve/transport.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";

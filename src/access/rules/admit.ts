@@ -4,7 +4,7 @@ import {
   parseAddressRanges,
   readSocketAddress,
 } from "../../dns/address-range.ts";
-import { AccessRefused } from "../access-refused.ts";
+import { AccessRejected } from "../access-rejected.ts";
 import { BearerTable, bearerToken } from "../bearer-table.ts";
 import { type CertificatePattern, describeCertificate, fitsCertificate } from "../certificates.ts";
 import type { ClientAddress } from "../client/client-address.ts";
@@ -133,7 +133,7 @@ class RuleTable {
 
   #byToken(authorization: string): MaybePromise<Admission> {
     const refuse = (error: unknown): Admission => {
-      if (error instanceof AccessRefused) return this.#unknownToken(error);
+      if (error instanceof AccessRejected) return this.#unknownToken(error);
       throw error;
     };
     try {
@@ -153,7 +153,7 @@ class RuleTable {
   }
 
   /** With a public rule the token may be that of a cluster that pushes, which decides the query's view. */
-  #unknownToken(why?: AccessRefused): Admission {
+  #unknownToken(why?: AccessRejected): Admission {
     if (this.#public !== undefined && this.#settings.publicHasTokens) return this.#public;
     return this.#rejections.unknownToken(why);
   }

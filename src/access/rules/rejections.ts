@@ -1,4 +1,4 @@
-import type { AccessRefused } from "../access-refused.ts";
+import type { AccessRejected } from "../access-rejected.ts";
 import type { ClientCertificate } from "../client/client.ts";
 import type { NotAdmitted } from "./admission.ts";
 import type { RuleCredentials } from "./admit-settings.ts";
@@ -36,7 +36,7 @@ export class Rejections {
   }
 
   /** An unknown bearer token (RFC 6750 section 3.1), with the reason if there is one. */
-  unknownToken(why?: AccessRefused): NotAdmitted {
+  unknownToken(why?: AccessRejected): NotAdmitted {
     const { code, message } = why ?? {
       code: "UNKNOWN_TOKEN" as const,
       message: "the gateway does not know this bearer token",

@@ -78,7 +78,7 @@ export function clientConnections(clients: Clients): ClientRateSettings {
  * @throws {UsageError} on hosts whose platform reports the client's address: the last entry of a list is that address itself, so the
  * list has no entry by a trusted proxy
  */
-export function checkToldAddress({ trustedProxies, header }: EdgeClients): void {
+export function checkAddressHeader({ trustedProxies, header }: EdgeClients): void {
   if (trustedProxies.length > 0 && /^(?:x-forwarded-for|forwarded)$/i.test(header))
     throw new UsageError(
       `CONFIG.clients.header: must be a field that the proxy overwrites with one address, such as x-real-ip; ${header} is a list to which this platform appends`,

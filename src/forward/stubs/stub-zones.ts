@@ -1,7 +1,7 @@
 import { ExtendedError, ResponseCode } from "../../dns/codes.ts";
 import { parseZoneName, startOfZone, type ZoneName } from "../../dns/folded-name.ts";
 import type { Answer } from "../../resolve/answer.ts";
-import { answerWith } from "../../resolve/faults.ts";
+import { answerWith } from "../../resolve/error-responses.ts";
 import { withSourceCluster } from "../../resolve/source-cluster.ts";
 import { withBoundedTtls } from "../cached-answer.ts";
 import { scrubAnswer } from "../scrub/scrub-answer.ts";

@@ -92,7 +92,7 @@ export function readUpstreamAnswer(query: Uint8Array, bytes: Uint8Array): Upstre
 export function relayAnswer(message: Uint8Array, query: Query, upstream: UpstreamAnswer): Answer {
   const { bytes, rcode, answers, freshness } = upstream;
   const writer = beginAnswer(message, query);
-  writer.writeOctets(bytes, query.questionEnd, upstream.recordsEnd);
+  writer.writeBytes(bytes, query.questionEnd, upstream.recordsEnd);
   writer.answers = answers;
   writer.authorities = upstream.authorities;
   writer.additionals = upstream.additionals;

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describeError, logJson } from "../../assembly/log.ts";
 import type { App } from "../../http/app.ts";
-import { answerAtEdge } from "./edge-exchange.ts";
 import { createEdgeGateway } from "./edge-gateway.ts";
+import { answerAtEdge } from "./edge-message.ts";
 import { type Environment, readSettings } from "./environment.ts";
 import { rehearse } from "./rehearsal.ts";
 import { cloudflareSurroundings } from "./surroundings.ts";

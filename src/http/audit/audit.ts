@@ -1,15 +1,15 @@
 import type { Context } from "hono";
-import { AccessRefused } from "../../access/access-refused.ts";
+import { AccessRejected } from "../../access/access-rejected.ts";
 import type { CertificateIdentity } from "../../access/certificates.ts";
 import type { ClientAddress } from "../../access/client/client-address.ts";
 import { ClientNetworks } from "../../limits/client-networks.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { type Rate, TokenBuckets } from "../../limits/token-buckets.ts";
-import type { ApiError } from "../exchange/api-error.ts";
-import type { AppEnvironment } from "../exchange/environment.ts";
-import type { HttpRequest } from "../exchange/exchange.ts";
-import { FetchRequest } from "../exchange/fetch-exchange.ts";
-import { pathOf } from "../exchange/request-path.ts";
+import type { ApiError } from "../messages/api-error.ts";
+import type { AppEnvironment } from "../messages/environment.ts";
+import { FetchRequest } from "../messages/fetch-message.ts";
+import type { HttpRequest } from "../messages/http-message.ts";
+import { pathOf } from "../messages/request-path.ts";
 import type { AuditAction, AuditEntry, AuditFacts, AuditSink } from "./audit-entry.ts";
 
 /** The longest text from a request, in characters. */
@@ -97,7 +97,7 @@ export function auditAnswers(
   if (audit === undefined) return undefined;
   return (context, status, refused, error) => {
     if (refused === undefined && QUIET.has(action)) return;
-    const credential = error instanceof AccessRefused ? error.credential : undefined;
+    const credential = error instanceof AccessRejected ? error.credential : undefined;
     audit.record({
       action,
       outcome: refused === undefined ? "accepted" : "refused",

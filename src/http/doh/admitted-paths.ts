@@ -3,9 +3,9 @@ import type { Admission, Admitted, NotAdmitted } from "../../access/rules/admiss
 import type { AccessControl } from "../../access/rules/admit.ts";
 import { readPathToken } from "../../access/rules/path-token.ts";
 import type { Background } from "../../transfer/secondary.ts";
-import { preflight } from "../exchange/cross-origin.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "../exchange/exchange.ts";
-import { pathOf, ReroutedRequest } from "../exchange/request-path.ts";
+import { preflight } from "../messages/cross-origin.ts";
+import type { Handler, HttpRequest, HttpResponse } from "../messages/http-message.ts";
+import { pathOf, ReroutedRequest } from "../messages/request-path.ts";
 import type { RequestGate } from "../request-gate.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
 import type { DnsPath, DnsPaths } from "./dns-paths.ts";
@@ -17,14 +17,14 @@ interface AdmittedPathsParts {
   readonly gate: RequestGate | undefined;
   /** The origins that may read the answer to a preflight. */
   readonly origins: Parameters<typeof preflight>[2];
-  readonly reject: (request: HttpRequest, rejection: NotAdmitted) => HttpResponse;
+  readonly notAdmitted: (request: HttpRequest, rejection: NotAdmitted) => HttpResponse;
   readonly answersFor: (admitted: Admitted) => RuleAnswers;
   readonly notFound: (request: HttpRequest, answers?: RuleAnswers) => HttpResponse;
 }
 
 /** Finds the handler of DNS or JSON at a path, with the limits and the admission in front; undefined for other paths. */
-export function createAdmittedPaths(parts: AdmittedPathsParts): (path: string) => Exchange | undefined {
-  const { dns, access, gate, origins, reject, answersFor, notFound } = parts;
+export function createAdmittedPaths(parts: AdmittedPathsParts): (path: string) => Handler | undefined {
+  const { dns, access, gate, origins, notAdmitted, answersFor, notFound } = parts;
 
   const answerAdmitted = (
     request: HttpRequest,
@@ -32,15 +32,15 @@ export function createAdmittedPaths(parts: AdmittedPathsParts): (path: string) =
     at: DnsPath,
     background: Background | undefined,
   ): MaybePromise<HttpResponse> => {
-    if (admission.rule === undefined) return reject(request, admission);
+    if (admission.rule === undefined) return notAdmitted(request, admission);
     const answers = answersFor(admission);
     const ready = answers.prepare?.(background);
     return ready === undefined ? at.answer(request, answers) : ready.then(() => at.answer(request, answers));
   };
 
   /** A preflight has no credentials (Fetch standard, section 4.8), and its answer reveals nothing. */
-  const exchangeOf =
-    (at: DnsPath): Exchange =>
+  const handlerOf =
+    (at: DnsPath): Handler =>
     (request, background) => {
       const rejected = gate?.(request);
       if (rejected !== undefined) return rejected;
@@ -52,7 +52,7 @@ export function createAdmittedPaths(parts: AdmittedPathsParts): (path: string) =
     };
 
   /** A path after a token; if the token is unknown, it is a path like any other. */
-  const answerByToken: Exchange = (request, background) =>
+  const answerByToken: Handler = (request, background) =>
     gate?.(request) ??
     andThen(access.admit(request), (admission) => {
       const url = admission.rule === undefined ? undefined : admission.path?.url;
@@ -62,12 +62,12 @@ export function createAdmittedPaths(parts: AdmittedPathsParts): (path: string) =
       return answerAdmitted(request, admission, { methods: "", answer: notFound }, background);
     });
 
-  const plain = new Map([...dns.plain].map(([path, at]) => [path, exchangeOf(at)]));
+  const plain = new Map([...dns.plain].map(([path, at]) => [path, handlerOf(at)]));
   return (path) => {
     const known = plain.get(path);
     if (known !== undefined) return known;
     const at = dns.at(path);
-    if (at !== undefined) return exchangeOf(at);
+    if (at !== undefined) return handlerOf(at);
     const token = readPathToken(path);
     return token !== undefined && dns.at(token.url) !== undefined ? answerByToken : undefined;
   };

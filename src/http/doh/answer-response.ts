@@ -1,24 +1,24 @@
 import type { Answered, Unanswered } from "../../answer/answer-query.ts";
-import { type AllowedOrigins, originsOf } from "../exchange/cross-origin.ts";
-import type { HttpRequest, HttpResponse } from "../exchange/exchange.ts";
-import type { Refuse } from "../exchange/refusal.ts";
+import { type AllowedOrigins, originsOf } from "../messages/cross-origin.ts";
+import type { HttpRequest, HttpResponse } from "../messages/http-message.ts";
+import type { Reject } from "../messages/rejection.ts";
 
 const TOO_MANY =
   "this client queries too many forwarded names; names of the gateway's own zones are answered";
 
 /** The error instead of an answer: the bytes are not a query, the token is unknown, or the client exceeded its limit. */
-export function refuseUnanswered(
-  refuse: Refuse,
+export function rejectUnanswered(
+  reject: Reject,
   request: HttpRequest,
   answered: Unanswered | Pick<Answered, "retryAfter">,
 ): HttpResponse {
   const message = describeUnanswered(answered);
-  if (answered === "no-query") return refuse(request, 400, message);
+  if (answered === "no-query") return reject(request, 400, message);
   if (answered === "unknown-token")
-    return refuse(request, 401, message, {
+    return reject(request, 401, message, {
       "www-authenticate": 'Bearer realm="clusterset-doh", error="invalid_token"',
     });
-  return refuse(request, 429, message, { "retry-after": String(answered.retryAfter) });
+  return reject(request, 429, message, { "retry-after": String(answered.retryAfter) });
 }
 
 /** The error as text. */

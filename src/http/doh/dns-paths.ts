@@ -1,5 +1,5 @@
-import type { HttpRequest, HttpResponse } from "../exchange/exchange.ts";
 import { type JsonRoute, RESOLVE_METHODS } from "../json/json-route.ts";
+import type { HttpRequest, HttpResponse } from "../messages/http-message.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
 import { DNS_METHODS, type DnsRoute } from "./dns-route.ts";
 import { dnsPaths, type EndpointAt, type PathPolicies } from "./endpoints.ts";
@@ -58,7 +58,7 @@ export function createDnsPaths(parts: DnsPathsParts): DnsPaths {
       answer: (request, answers) =>
         answers.gateway.hasCluster(cluster)
           ? route(request, answers, endpointAt("/clusters", cluster))
-          : answers.refuse(
+          : answers.reject(
               request,
               404,
               "no cluster with this id has pushed to this gateway; /dns-query answers for clients outside the clusters",

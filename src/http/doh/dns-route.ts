@@ -1,11 +1,11 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
-import { crossOriginHeaders, preflight } from "../exchange/cross-origin.ts";
-import type { HttpRequest, HttpResponse } from "../exchange/exchange.ts";
-import { acceptQuality, DNS_MESSAGE, essence } from "../exchange/media-type.ts";
 import type { JsonRoute } from "../json/json-route.ts";
+import { crossOriginHeaders, preflight } from "../messages/cross-origin.ts";
+import type { HttpRequest, HttpResponse } from "../messages/http-message.ts";
+import { acceptQuality, DNS_MESSAGE, essence } from "../messages/media-type.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
-import { cacheControl, originsOfAnswer, refuseUnanswered, varyByCredential } from "./answer-response.ts";
+import { cacheControl, originsOfAnswer, rejectUnanswered, varyByCredential } from "./answer-response.ts";
 import { base64urlLength, decodeBase64url } from "./base64url.ts";
 import { PlainHeaders } from "./plain-headers.ts";
 import { rawParameter } from "./url-parameter.ts";
@@ -48,10 +48,10 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
   const respond = (
     request: HttpRequest,
     answered: Answered | Unanswered,
-    { origins, refuse }: RuleAnswers,
+    { origins, reject }: RuleAnswers,
   ): HttpResponse => {
     if (typeof answered === "string" || answered.retryAfter !== undefined)
-      return refuseUnanswered(refuse, request, answered);
+      return rejectUnanswered(reject, request, answered);
     const { bytes } = answered.answer;
     const allowed = originsOfAnswer(origins, answered);
     if (allowed === "*" || allowed.length === 0) {
@@ -82,31 +82,31 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       : respond(request, answered, answers);
   };
 
-  const refuseAccept = (request: HttpRequest, { refuse }: RuleAnswers): HttpResponse | undefined =>
+  const rejectAccept = (request: HttpRequest, { reject }: RuleAnswers): HttpResponse | undefined =>
     acceptQuality(request.header("accept"), DNS_MESSAGE) > 0
       ? undefined
-      : refuse(request, 406, `an answer is ${DNS_MESSAGE}, which Accept excludes`);
+      : reject(request, 406, `an answer is ${DNS_MESSAGE}, which Accept excludes`);
 
   const get: DnsRoute = (request, answers, endpoint) => {
     const { url } = request;
-    const { refuse } = answers;
+    const { reject } = answers;
     let text = rawParameter(url, "dns");
     if (text === undefined) {
       return rawParameter(url, "name") === undefined
-        ? refuse(
+        ? reject(
             request,
             400,
             "the parameter dns is missing: ?dns=<DNS query in base64url> (RFC 8484), or ?name=<name>&type=<type> for JSON",
           )
         : answerJson(request, answers, endpoint);
     }
-    const refused = refuseAccept(request, answers);
+    const refused = rejectAccept(request, answers);
     if (refused !== undefined) return refused;
     // Some clients encode the padding; RFC 3986 section 6.2.2.2 allows that for every character.
     if (text.includes("%")) {
       const plain = percentDecoded(text);
       if (plain === undefined)
-        return refuse(
+        return reject(
           request,
           400,
           "the parameter dns has malformed percent-encoding (RFC 3986 section 2.1)",
@@ -116,34 +116,34 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
     const size = text.length > longestParameter ? longestParameter : decodeBase64url(text, decoded);
     if (size > queryBytes) {
       limits.hit("limits.queryBytes");
-      return refuse(request, 414, `the parameter dns is longer than a query of ${queryBytes} bytes`);
+      return reject(request, 414, `the parameter dns is longer than a query of ${queryBytes} bytes`);
     }
     if (size < 0)
-      return refuse(request, 400, "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)");
+      return reject(request, 400, "the parameter dns is not base64url (RFC 4648 section 5: A-Z a-z 0-9 - _)");
     return answer(request, decoded.subarray(0, size), answers, endpoint);
   };
 
   const post: DnsRoute = (request, answers, endpoint) => {
-    const { refuse } = answers;
+    const { reject } = answers;
     const contentType = request.header("content-type");
     if (contentType !== DNS_MESSAGE && (contentType === null || essence(contentType) !== DNS_MESSAGE))
-      return refuse(request, 415, `the body of a POST must be ${DNS_MESSAGE}`, {
+      return reject(request, 415, `the body of a POST must be ${DNS_MESSAGE}`, {
         "accept-post": DNS_MESSAGE,
       });
     const coding = request.header("content-encoding")?.toLowerCase() ?? "";
     if (coding !== "" && coding !== "identity")
-      return refuse(request, 415, "the body of a POST must not have a Content-Encoding", {
+      return reject(request, 415, "the body of a POST must not have a Content-Encoding", {
         "accept-encoding": "identity",
       });
-    const refused = refuseAccept(request, answers);
+    const refused = rejectAccept(request, answers);
     if (refused !== undefined) return refused;
     return request.body(queryBytes).then(
       (query) => {
         if (query !== undefined) return answer(request, query, answers, endpoint);
         limits.hit("limits.queryBytes");
-        return refuse(request, 413, `the body is longer than ${queryBytes} bytes`);
+        return reject(request, 413, `the body is longer than ${queryBytes} bytes`);
       },
-      () => refuse(request, 400, "the body ended before it was complete"),
+      () => reject(request, 400, "the body ended before it was complete"),
     );
   };
 
@@ -157,7 +157,7 @@ export function createDnsRoute(parts: DnsRouteParts): DnsRoute {
       case "OPTIONS":
         return preflight(request, DNS_METHODS, answers.origins);
       default:
-        return answers.refuse(request, 405, `${request.method} is not for a DNS resource: ${DNS_METHODS}`, {
+        return answers.reject(request, 405, `${request.method} is not for a DNS resource: ${DNS_METHODS}`, {
           allow: DNS_METHODS,
         });
     }

@@ -1,8 +1,8 @@
 import type { Answered, Endpoint, Unanswered } from "../../answer/answer-query.ts";
-import { cacheControl, originsOfAnswer, refuseUnanswered, varyByCredential } from "../doh/answer-response.ts";
-import { crossOriginHeaders, preflight } from "../exchange/cross-origin.ts";
-import type { HttpRequest, HttpResponse } from "../exchange/exchange.ts";
-import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "../exchange/media-type.ts";
+import { cacheControl, originsOfAnswer, rejectUnanswered, varyByCredential } from "../doh/answer-response.ts";
+import { crossOriginHeaders, preflight } from "../messages/cross-origin.ts";
+import type { HttpRequest, HttpResponse } from "../messages/http-message.ts";
+import { acceptQuality, DNS_JSON, DNS_MESSAGE, JSON_TYPE, namesMediaType } from "../messages/media-type.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
 import { describeAnswered } from "./freshness-comment.ts";
 import { type JsonAnswer, renderJsonAnswer } from "./json-answer.ts";
@@ -27,17 +27,17 @@ export const RESOLVE_METHODS = "GET, OPTIONS";
 /** `/resolve`: as Google's JSON endpoint, it answers HEAD with 400 and other methods with 501. */
 export function createResolveRoute(answerJson: JsonRoute): JsonRoute {
   return (request, answers, endpoint) => {
-    const { refuse } = answers;
+    const { reject } = answers;
     if (request.method === "GET") return answerJson(request, answers, endpoint);
     if (request.method === "OPTIONS") return preflight(request, RESOLVE_METHODS, answers.origins);
-    if (request.method === "HEAD") return refuse(request, 400, "HEAD is not for /resolve: GET");
-    return refuse(request, 501, `${request.method} is not implemented for /resolve: GET`);
+    if (request.method === "HEAD") return reject(request, 400, "HEAD is not for /resolve: GET");
+    return reject(request, 501, `${request.method} is not implemented for /resolve: GET`);
   };
 }
 
 export function createJsonRoute({ clock }: JsonRouteParts): JsonRoute {
   return (request, answers, endpoint) => {
-    const { refuse } = answers;
+    const { reject } = answers;
     const accept = request.header("accept");
     const json = Math.max(acceptQuality(accept, JSON_TYPE), acceptQuality(accept, DNS_JSON));
     let question: ReturnType<typeof readJsonQuestion>;
@@ -45,12 +45,12 @@ export function createJsonRoute({ clock }: JsonRouteParts): JsonRoute {
       question = readJsonQuestion(request.url);
     } catch (error) {
       if (!(error instanceof JsonQuestionError)) throw error;
-      return refuse(request, 400, error.message);
+      return reject(request, 400, error.message);
     }
     const { query } = question;
     const wanted = question.contentType?.toLowerCase() === DNS_MESSAGE;
     if (!wanted && json === 0 && acceptQuality(accept, DNS_MESSAGE) === 0)
-      return refuse(
+      return reject(
         request,
         406,
         `this is ${JSON_TYPE}, ${DNS_JSON} or ${DNS_MESSAGE}; Accept excludes them all`,
@@ -58,7 +58,7 @@ export function createJsonRoute({ clock }: JsonRouteParts): JsonRoute {
 
     const respond = (answered: Answered | Unanswered): HttpResponse => {
       if (typeof answered === "string" || answered.retryAfter !== undefined)
-        return refuseUnanswered(refuse, request, answered);
+        return rejectUnanswered(reject, request, answered);
       const { answer } = answered;
       const crossOrigin = crossOriginHeaders(request, originsOfAnswer(answers.origins, answered));
       const vary = crossOrigin.vary === undefined ? "accept" : `accept, ${crossOrigin.vary}`;
@@ -79,7 +79,7 @@ export function createJsonRoute({ clock }: JsonRouteParts): JsonRoute {
         rendered = renderJsonAnswer(answer.bytes, comment);
       } catch (error) {
         if (!answered.isForwarded && answered.origin === undefined) throw error;
-        return refuse(request, 502, "the name server sent records that cannot be read");
+        return reject(request, 502, "the name server sent records that cannot be read");
       }
       headers["content-type"] = namesMediaType(accept, DNS_JSON) ? DNS_JSON : `${JSON_TYPE}; charset=utf-8`;
       const body = new TextEncoder().encode(`${JSON.stringify(rendered)}\n`);

@@ -72,14 +72,14 @@ export function registerForwarding(registry: Registry, forwarder: Forwarder): vo
       this.set(forwarder.cached.bytes);
     },
   });
-  new ExchangeDurations(registry, counters);
+  new UpstreamDurations(registry, counters);
 }
 
 const DURATION = "clusterset_doh_upstream_duration_seconds";
 const DURATION_HELP = "Time that upstreams took to answer.";
 
 /** prom-client's histogram with the buckets that ForwardCounters has filled. */
-class ExchangeDurations extends Histogram<"le" | "upstream"> {
+class UpstreamDurations extends Histogram<"le" | "upstream"> {
   readonly #counters: ForwardCounters;
 
   constructor(registry: Registry, counters: ForwardCounters) {

@@ -1,7 +1,7 @@
 import type { Hono } from "hono";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
-import type { AppEnvironment } from "../exchange/environment.ts";
 import { describeStale } from "../json/freshness-comment.ts";
+import type { AppEnvironment } from "../messages/environment.ts";
 
 const HEADERS = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
 

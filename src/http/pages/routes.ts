@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
-import type { AppEnvironment } from "../exchange/environment.ts";
-import { FetchRequest } from "../exchange/fetch-exchange.ts";
+import type { AppEnvironment } from "../messages/environment.ts";
+import { FetchRequest } from "../messages/fetch-message.ts";
 import { clustersPage, conflictsPage, type ListPageParts, servicesPage } from "./list-pages.ts";
 import { lookUpPage } from "./look-up/look-up-page.ts";
 import { type Page, pageResponse } from "./page.ts";

@@ -1,8 +1,8 @@
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
-import type { AppEnvironment } from "../exchange/environment.ts";
-import { prefersHtml } from "../exchange/media-type.ts";
 import { readJsonQuestion } from "../json/json-question.ts";
+import type { AppEnvironment } from "../messages/environment.ts";
+import { prefersHtml } from "../messages/media-type.ts";
 import { CLIENT_GROUPS } from "../setup/clients.ts";
 import { readSetupFacts, SetupError, type SetupFacts, type SetupRequest } from "../setup/setup-facts.ts";
 import { PLAIN_TEXT, type SetupFile } from "../setup/setup-file.ts";

@@ -1,4 +1,4 @@
-import { ApiError } from "../exchange/api-error.ts";
+import { ApiError } from "../messages/api-error.ts";
 import type { PushLimits } from "./push-limits.ts";
 
 /** Counts the bytes of one body while the gateway holds them. */

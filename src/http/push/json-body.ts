@@ -1,7 +1,7 @@
 import type { Clock } from "../../gateway/clock.ts";
 import { findJsonError, JsonShape, lineAndColumn } from "../../snapshot/lines/json-syntax.ts";
-import { ApiError } from "../exchange/api-error.ts";
-import { JSON_TYPE } from "../exchange/media-type.ts";
+import { ApiError } from "../messages/api-error.ts";
+import { JSON_TYPE } from "../messages/media-type.ts";
 import type { BodyAccount } from "./body-budget.ts";
 import { checkHead, readBytes } from "./body-bytes.ts";
 import type { BodyLimits } from "./push-limits.ts";
@@ -19,14 +19,13 @@ export interface JsonReading {
  * @throws {ApiError} 400, 408, 413, 415, 429 or 503, saying what is wrong where
  */
 export async function readJsonBody(request: Request, reading: JsonReading): Promise<unknown> {
-  const { limits, setTimer, account } = reading;
+  const { limits, account } = reading;
   checkHead(request, JSON_TYPE, limits);
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
   const shape = new JsonShape();
   let text = "";
   try {
-    for await (const part of readBytes(request, limits, setTimer)) {
-      account?.charge(part.length);
+    for await (const part of readBytes(request, reading)) {
       shape.feed(part);
       checkLevels(shape, limits);
       text += decode(decoder, part);

@@ -2,7 +2,7 @@ import type { Clock } from "../../gateway/clock.ts";
 import { LinesReader } from "../../snapshot/lines/lines-reader.ts";
 import type { LinesStage } from "../../snapshot/lines/lines-stage.ts";
 import { DEFAULT_LINE_LIMITS, type LinesHeader, NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
-import { ApiError } from "../exchange/api-error.ts";
+import { ApiError } from "../messages/api-error.ts";
 import type { BodyAccount } from "./body-budget.ts";
 import { checkHead, readBytes } from "./body-bytes.ts";
 import type { BodyLimits } from "./push-limits.ts";
@@ -32,13 +32,10 @@ export async function stageLines(
   reading: LinesReading,
   start: (header: LinesHeader) => LinesStage,
 ): Promise<LinesStage> {
-  const { limits, setTimer, account, turns } = reading;
+  const { limits, turns } = reading;
   checkHead(request, NDJSON_TYPE, limits, ", one JSON value a line (docs/reference/push-api.md)");
   const body = new LinesBody(reading, start);
-  for await (const part of readBytes(request, limits, setTimer)) {
-    account.charge(part.length);
-    await turns.run(body.take(part));
-  }
+  for await (const part of readBytes(request, reading)) await turns.run(body.take(part));
   return body.finish();
 }
 

@@ -1,5 +1,5 @@
 import { TokenBuckets } from "../../limits/token-buckets.ts";
-import { ApiError } from "../exchange/api-error.ts";
+import { ApiError } from "../messages/api-error.ts";
 import { type BodyAccount, BodyBudget } from "./body-budget.ts";
 import type { PushLimits } from "./push-limits.ts";
 

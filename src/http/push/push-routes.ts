@@ -3,7 +3,7 @@ import type { PushAuthority } from "../../access/authority.ts";
 import { type Clock, systemClock } from "../../gateway/clock.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { SettlePush } from "../../gateway/pushing/push-backlog.ts";
-import type { ServedImage } from "../../gateway/stages.ts";
+import type { ServedGeneration } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { countChanges, countDelta } from "../../snapshot/changes.ts";
 import { applyInPlace } from "../../snapshot/entry-changes.ts";
@@ -12,8 +12,8 @@ import { LinesStage } from "../../snapshot/lines/lines-stage.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../audit/audit.ts";
 import type { AuditAction } from "../audit/audit-entry.ts";
-import { ApiError, apiRoute, jsonResponse, methodNotAllowed, toApiError } from "../exchange/api-error.ts";
-import type { AppEnvironment } from "../exchange/environment.ts";
+import { ApiError, apiRoute, jsonResponse, methodNotAllowed, toApiError } from "../messages/api-error.ts";
+import type { AppEnvironment } from "../messages/environment.ts";
 import { readJsonBody } from "./json-body.ts";
 import { stageLines } from "./lines-body.ts";
 import { PushAdmission } from "./push-admission.ts";
@@ -23,7 +23,7 @@ import { Turns } from "./turns.ts";
 
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
-  Gateway<ServedImage>,
+  Gateway<ServedGeneration>,
   "arrived" | "held" | "replace" | "change" | "renew" | "leave" | "snapshotOf" | "status" | "unixTime"
 >;
 

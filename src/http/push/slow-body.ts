@@ -1,5 +1,5 @@
 import type { Clock } from "../../gateway/clock.ts";
-import { ApiError } from "../exchange/api-error.ts";
+import { ApiError } from "../messages/api-error.ts";
 import type { BodyLimits } from "./push-limits.ts";
 
 const SECOND = 1000;
@@ -33,7 +33,7 @@ export class SlowBody {
     this.#silent = 0;
   }
 
-  /** The body is complete, or nobody wants it any more. */
+  /** The body has arrived, or nobody wants it any more. */
   end(): void {
     this.#cancel();
   }

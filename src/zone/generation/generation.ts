@@ -61,7 +61,7 @@ export class Trunk {
 /** What is answered from: a root with its segments, and a serial. Immutable, but for segments that come into memory later. */
 export class Generation {
   /** The hash of the root; equal for equal content, independent of the serial. */
-  readonly contentHash: string;
+  readonly rootHash: string;
   /** SOA serial (RFC 1035 section 3.3.13). */
   readonly serial: number;
   readonly root: Uint8Array<ArrayBuffer>;
@@ -86,7 +86,7 @@ export class Generation {
       ...{ frame: frame.hash, stems: stems.hash },
       ...{ names: names.hash, reverse: reverse.hash },
     });
-    this.contentHash = hashBlob(this.root);
+    this.rootHash = hashBlob(this.root);
     this.#bytes = bytes;
   }
 

@@ -140,14 +140,14 @@ function compileLocalService({ cluster, leaseGroup }: LocalScope, placed: Placed
 /** Sections 2.3.1 and 2.3.2: A, AAAA and SRV of a Service with a cluster IP. */
 function compileClusterIP(
   scope: ServiceScope,
-  toldBy: string,
+  reportedBy: string,
   { clusterIPs = [], ports }: LocalService,
   node: number,
   leaseGroup: number,
 ): void {
   const sets = new RecordSets();
   for (const text of clusterIPs) {
-    const octets = scope.address(text, toldBy);
+    const octets = scope.address(text, reportedBy);
     if (octets !== undefined) sets.addAddress(octets, scope.tree.segment.ttl, leaseGroup);
   }
   // An SRV target must have an address (RFC 2782). Until the Service has one, the names exist without records.
@@ -156,35 +156,35 @@ function compileClusterIP(
     writePortRecords(
       scope,
       node,
-      ports.map((port) => ({ port, node: target, toldBy })),
+      ports.map((port) => ({ port, node: target, reportedBy })),
       leaseGroup,
     ),
   );
-  scope.write(node, sets, toldBy);
+  scope.write(node, sets, reportedBy);
 }
 
 /** Section 2.4: every ready endpoint; NXDOMAIN if there is none. */
-function compileHeadless(placed: PlacedService, toldBy: string, leaseGroup: number): void {
+function compileHeadless(placed: PlacedService, reportedBy: string, leaseGroup: number): void {
   const { scope, service, serviceNode, name, namespace, since } = placed;
   const { endpoints: groups, publishNotReadyAddresses = false } = service;
   const endpoints: PlacedEndpoint[] = [];
-  const wish = { view: toldBy, rank: 1, since, above: [name, namespace, "svc"] } as const;
+  const wish = { view: reportedBy, rank: 1, since, above: [name, namespace, "svc"] } as const;
   for (const { ports, members } of inOrder(groups))
     for (const { address, hostname, ready } of inOrder(members)) {
       if (ready === false && !publishNotReadyAddresses) continue;
-      const octets = scope.address(address, toldBy);
+      const octets = scope.address(address, reportedBy);
       if (octets === undefined) continue;
-      const label = endpointLabel(scope, hostname, octets, toldBy);
-      const node = scope.name(serviceNode(), [label], toldBy);
+      const label = endpointLabel(scope, hostname, octets, reportedBy);
+      const node = scope.name(serviceNode(), [label], reportedBy);
       const reverse = { ...wish, label: label === hostname ? label : undefined };
-      endpoints.push({ octets, ports, toldBy, node, reverse });
+      endpoints.push({ octets, ports, reportedBy, node, reverse });
     }
   if (endpoints.length === 0) return;
   const node = serviceNode();
   const own = new RecordSets();
   for (const { octets } of endpoints) own.addAddress(octets, scope.tree.segment.ttl, leaseGroup);
   own.addAll(writeEndpointRecords(scope, node, endpoints, leaseGroup));
-  scope.write(node, own, toldBy);
+  scope.write(node, own, reportedBy);
 }
 
 /** Values by ascending key: equal tables have them in one order, whatever the order in which they were filled. */
@@ -197,7 +197,7 @@ function inOrder<Value>(table: Readonly<Record<string, Value>>): Value[] {
 /** Section 2.5, and the multi-label CNAME proposal: a CNAME record at the Service's name, or at the dotted name that it owns. */
 function compileExternalName(
   scope: ServiceScope,
-  toldBy: string,
+  reportedBy: string,
   { externalName, ownedName }: LocalService,
   name: string,
   namespaceNode: () => number,
@@ -206,7 +206,7 @@ function compileExternalName(
   const labels = ownedName === undefined ? [name] : ownedName.toLowerCase().split(".");
   if (!labels.every((label) => isHostLabel(label.replace(/^_/, "")))) {
     scope.report(
-      toldBy,
+      reportedBy,
       "InvalidName",
       `${JSON.stringify(ownedName)} cannot be labels of a DNS name: the CNAME record is not served`,
     );
@@ -217,17 +217,17 @@ function compileExternalName(
     target = parseName(externalName ?? "");
   } catch (error) {
     scope.report(
-      toldBy,
+      reportedBy,
       "InvalidExternalName",
       `the external name is not a DNS name (${(error as Error).message}): the CNAME record is not served`,
     );
     return;
   }
-  const node = scope.name(namespaceNode(), labels, toldBy);
+  const node = scope.name(namespaceNode(), labels, reportedBy);
   if (node === undefined) return;
   const sets = new RecordSets();
   sets.addRdata(RecordType.CNAME, target, scope.tree.segment.ttl, leaseGroup);
-  scope.write(node, sets, toldBy);
+  scope.write(node, sets, reportedBy);
 }
 
 /** Section 2.6, deprecated: `a-b-c-d.<ns>.pod.<zone>` for the addresses of real pods. */

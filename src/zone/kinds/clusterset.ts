@@ -14,7 +14,7 @@ export function compileClustersetService(tree: TreeScope, service: ClustersetSer
   const scope = new ServiceScope(tree, { kind: "Service", namespace, name });
   if (!isObjectLabel(name) || !isObjectLabel(namespace)) {
     scope.report(
-      service.toldBy[0] ?? "",
+      service.reportedBy[0] ?? "",
       "InvalidName",
       `${namespace}/${name} cannot be labels of a DNS name: the service is not served`,
     );
@@ -32,7 +32,7 @@ export function compileClustersetService(tree: TreeScope, service: ClustersetSer
 /** Specification 2.3: A, AAAA, SRV and PTR of a service with ClusterSetIP. */
 function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, node: number): void {
   const { builder, clusterViews } = scope.tree.segment;
-  const toldBy = service.toldBy[0] ?? "";
+  const reportedBy = service.reportedBy[0] ?? "";
   const outside = addressSets(scope, service, node, service.outside, undefined);
   const variants = new Map<number, RecordSets>();
   const byCluster = [...service.byCluster].sort(([one], [other]) => (one < other ? -1 : 1));
@@ -45,14 +45,14 @@ function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, no
   const services = writePortRecords(
     scope,
     node,
-    service.ports.map((port) => ({ port, node: target, toldBy })),
-    builder.tables.leaseGroup(service.toldBy),
+    service.ports.map((port) => ({ port, node: target, reportedBy })),
+    builder.tables.leaseGroup(service.reportedBy),
     outside.isEmpty && target !== undefined ? having : undefined,
   );
   const forAll = !outside.isEmpty;
   if (forAll) outside.addAll(services);
   for (const sets of variants.values()) if (forAll || !sets.isEmpty) sets.addAll(services);
-  scope.write(node, outside, toldBy, variants);
+  scope.write(node, outside, reportedBy, variants);
 }
 
 function addressSets(
@@ -64,15 +64,15 @@ function addressSets(
 ): RecordSets {
   const { builder, ttl } = scope.tree.segment;
   const sets = new RecordSets();
-  const clusters = [...new Set([...given.toldBy, ...service.toldBy])].sort();
+  const clusters = [...new Set([...given.reportedBy, ...service.reportedBy])].sort();
   const group = builder.tables.leaseGroup(clusters);
   for (const text of given.addresses) {
-    const octets = scope.address(text, given.toldBy[0] ?? "");
+    const octets = scope.address(text, given.reportedBy[0] ?? "");
     if (octets === undefined) continue;
     sets.addAddress(octets, ttl, group);
     // Specification 2.3.3 covers clusterset IPs only: load balancers and pods have reverse names of their own.
     if (given.source !== "ClusterSetIP") continue;
-    const reporters = given.tellers?.get(text) ?? given.toldBy;
+    const reporters = given.reporters?.get(text) ?? given.reportedBy;
     const since = service.since.get(reporters[0]!) ?? Number.POSITIVE_INFINITY;
     const claimants = view === undefined ? reporters : undefined;
     const above = [service.namespace, "svc"];
@@ -87,33 +87,34 @@ function addressSets(
 function compileHeadless(scope: ServiceScope, service: ClustersetService, serviceNode: () => number): void {
   const endpoints: PlacedEndpoint[] = [];
   const labelsOf = new Map<string, readonly string[] | undefined>();
-  for (const { address, hostname, clusterId, toldBy, ports } of service.endpoints) {
-    const octets = scope.address(address, toldBy);
+  for (const { address, hostname, clusterId, reportedBy, ports } of service.endpoints) {
+    const octets = scope.address(address, reportedBy);
     if (octets === undefined) continue;
     if (!labelsOf.has(clusterId)) labelsOf.set(clusterId, clusterIdLabels(clusterId));
     const cluster = labelsOf.get(clusterId);
     if (cluster === undefined)
       scope.report(
-        toldBy,
+        reportedBy,
         "InvalidSourceCluster",
         `the source cluster ${JSON.stringify(clusterId)} is not a cluster id (one RFC 1123 label, or two joined by a dot): its endpoints have no names of their own`,
       );
-    const label = cluster && endpointLabel(scope, hostname, octets, toldBy);
-    const node = label === undefined ? undefined : scope.name(serviceNode(), [label, ...cluster!], toldBy);
+    const label = cluster && endpointLabel(scope, hostname, octets, reportedBy);
+    const node =
+      label === undefined ? undefined : scope.name(serviceNode(), [label, ...cluster!], reportedBy);
     const reverse = {
-      ...{ view: undefined, rank: 2 as const, claimants: [toldBy] },
-      since: service.since.get(toldBy) ?? Number.POSITIVE_INFINITY,
+      ...{ view: undefined, rank: 2 as const, claimants: [reportedBy] },
+      since: service.since.get(reportedBy) ?? Number.POSITIVE_INFINITY,
       label: label === hostname ? label : undefined,
       above: [...(cluster ?? []), service.name, service.namespace, "svc"],
     };
-    endpoints.push({ octets, ports, toldBy, node, reverse });
+    endpoints.push({ octets, ports, reportedBy, node, reverse });
   }
   if (endpoints.length === 0) return;
   const { builder, ttl } = scope.tree.segment;
   const node = serviceNode();
-  const group = builder.tables.leaseGroup(endpoints.map(({ toldBy }) => toldBy));
+  const group = builder.tables.leaseGroup(endpoints.map(({ reportedBy }) => reportedBy));
   const own = new RecordSets();
   for (const { octets } of endpoints) own.addAddress(octets, ttl, group);
   own.addAll(writeEndpointRecords(scope, node, endpoints, group));
-  scope.write(node, own, endpoints[0]!.toldBy);
+  scope.write(node, own, endpoints[0]!.reportedBy);
 }

@@ -8,7 +8,7 @@ import type { ReverseWish, ServiceScope } from "./tree-scope.ts";
 export interface PlacedEndpoint {
   readonly octets: Uint8Array;
   readonly ports: readonly EndpointPort[];
-  readonly toldBy: string;
+  readonly reportedBy: string;
   /** Undefined if the endpoint cannot have a name. */
   readonly node: number | undefined;
   /** Its reverse name. */
@@ -23,12 +23,12 @@ export function endpointLabel(
   scope: ServiceScope,
   hostname: string | undefined,
   octets: Uint8Array,
-  toldBy: string,
+  reportedBy: string,
 ): string {
   if (hostname === undefined || hostname === "") return addressLabel(octets);
   if (isHostLabel(hostname)) return hostname;
   scope.report(
-    toldBy,
+    reportedBy,
     "InvalidHostname",
     `the hostname ${JSON.stringify(hostname)} cannot be a DNS label: the name uses the address instead`,
   );
@@ -42,8 +42,8 @@ export function writeEndpointRecords(
   endpoints: readonly PlacedEndpoint[],
   leaseGroup: number,
 ): RecordSets {
-  const targets: PortTarget[] = endpoints.flatMap(({ node, ports, toldBy }) =>
-    node === undefined ? [] : ports.map((port) => ({ port, node, toldBy })),
+  const targets: PortTarget[] = endpoints.flatMap(({ node, ports, reportedBy }) =>
+    node === undefined ? [] : ports.map((port) => ({ port, node, reportedBy })),
   );
   const services = writePortRecords(scope, serviceNode, targets, leaseGroup);
   writeHosts(scope, endpoints);
@@ -60,13 +60,13 @@ function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): 
     else sharing.push(endpoint);
   }
   for (const [node, sharing] of byNode) {
-    const clusters = [...new Set(sharing.map(({ toldBy }) => toldBy))].sort();
+    const clusters = [...new Set(sharing.map(({ reportedBy }) => reportedBy))].sort();
     const group = builder.tables.leaseGroup(clusters);
     const sets = new RecordSets();
     for (const { octets, reverse } of sharing) {
       sets.addAddress(octets, ttl, group);
       scope.reverse(octets, node, { ...reverse, clusters });
     }
-    scope.write(node, sets, sharing[0]!.toldBy);
+    scope.write(node, sets, sharing[0]!.reportedBy);
   }
 }

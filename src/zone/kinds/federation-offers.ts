@@ -6,7 +6,7 @@ import type { ServiceScope } from "./tree-scope.ts";
 interface OfferBase {
   /** The shard. */
   readonly clusterId: string;
-  readonly toldBy: string;
+  readonly reportedBy: string;
   /** Topology zone of an endpoint. */
   readonly zone: string | undefined;
 }
@@ -29,7 +29,7 @@ export function offersOf(
 ): Offer[] {
   const offers: Offer[] = [];
   for (const { clusterId, clusterIPs, externalAddresses, externalNames } of service.shards) {
-    const base = { clusterId, toldBy: clusterId, zone: undefined };
+    const base = { clusterId, reportedBy: clusterId, zone: undefined };
     const addAddresses = (kind: "clusterIP" | "external", addresses: readonly string[]) => {
       for (const text of addresses) {
         const octets = scope.address(text, clusterId);
@@ -52,9 +52,10 @@ export function offersOf(
     }
   }
   if (clients === "internal" && service.type === "Headless")
-    for (const { clusterId, toldBy, address, hostname, zone } of service.endpoints) {
-      const octets = scope.address(address, toldBy);
-      if (octets !== undefined) offers.push({ clusterId, toldBy, zone, kind: "endpoint", octets, hostname });
+    for (const { clusterId, reportedBy, address, hostname, zone } of service.endpoints) {
+      const octets = scope.address(address, reportedBy);
+      if (octets !== undefined)
+        offers.push({ clusterId, reportedBy, zone, kind: "endpoint", octets, hostname });
     }
   return offers;
 }

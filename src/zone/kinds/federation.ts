@@ -76,7 +76,7 @@ function writePlaces(
   const add = (labels: readonly string[], offer: Offer) => {
     if (!labels.every((label) => isHostLabel(label))) {
       scope.report(
-        offer.toldBy,
+        offer.reportedBy,
         "InvalidTopology",
         `${labels.join(".")} cannot be labels of a DNS name: the service has no names in that region or zone`,
       );
@@ -100,7 +100,7 @@ function writeHosts(writer: NameWriter, shardNode: number, offers: readonly Offe
   const byLabel = new Map<string, Offer[]>();
   for (const offer of offers) {
     if (offer.kind !== "endpoint") continue;
-    const label = endpointLabel(writer.scope, offer.hostname, offer.octets, offer.toldBy);
+    const label = endpointLabel(writer.scope, offer.hostname, offer.octets, offer.reportedBy);
     byLabel.set(label, [...(byLabel.get(label) ?? []), offer]);
   }
   for (const [label, some] of byLabel) writeName(writer, shardNode, [label], some);
@@ -112,7 +112,7 @@ function writeName(
   labels: readonly string[],
   offers: readonly Offer[],
 ): number | undefined {
-  const node = scope.name(parent, labels, offers[0]!.toldBy);
+  const node = scope.name(parent, labels, offers[0]!.reportedBy);
   if (node === undefined) return undefined;
   const anybody = orderOffers(offers, undefined, distances);
   const variants = new Map<number, RecordSets>();
@@ -121,7 +121,7 @@ function writeName(
     if (own.length !== anybody.length || own.some((offer, index) => offer !== anybody[index]))
       variants.set(scope.tree.segment.builder.tables.view(view), recordSets(scope, own));
   }
-  scope.write(node, recordSets(scope, anybody), offers[0]!.toldBy, variants);
+  scope.write(node, recordSets(scope, anybody), offers[0]!.reportedBy, variants);
   return node;
 }
 
@@ -129,7 +129,7 @@ function writeName(
 function recordSets(scope: ServiceScope, offers: readonly Offer[]): RecordSets {
   const { builder, ttl } = scope.tree.segment;
   const sets = new RecordSets();
-  const group = builder.tables.leaseGroup(offers.map(({ toldBy }) => toldBy));
+  const group = builder.tables.leaseGroup(offers.map(({ reportedBy }) => reportedBy));
   const names = offers.filter((offer) => offer.kind === "name");
   for (const offer of offers)
     if (offer.kind !== "name") sets.addAddress(offer.octets, ttl | KEEP_ORDER, group);
@@ -137,9 +137,9 @@ function recordSets(scope: ServiceScope, offers: readonly Offer[]): RecordSets {
     sets.addRdata(RecordType.CNAME, parseName(names[0]!.target), ttl, group);
     names.shift();
   }
-  for (const { toldBy, target } of names)
+  for (const { reportedBy, target } of names)
     scope.report(
-      toldBy,
+      reportedBy,
       "HostNameLeftOut",
       `the load balancer's host name ${target} cannot be a CNAME record next to other records (RFC 1034 section 3.6.2): only the names of its shard have it`,
     );

@@ -9,7 +9,7 @@ export interface PortTarget {
   /** The node of the SRV target; without one the port has a name, but no record. */
   readonly node: number | undefined;
   /** The cluster that reported it. */
-  readonly toldBy: string;
+  readonly reportedBy: string;
 }
 
 /**
@@ -29,18 +29,18 @@ export function writePortRecords(
   const byNode = new Map<number, RecordSets>();
   // Endpoints of one EndpointSlice share their port objects.
   const judged = new Map<PortTarget["port"], NamedPort | undefined>();
-  for (const { port, node, toldBy } of targets) {
-    if (!judged.has(port)) judged.set(port, namePort(scope, serviceNode, port, toldBy, byNode));
+  for (const { port, node, reportedBy } of targets) {
+    if (!judged.has(port)) judged.set(port, namePort(scope, serviceNode, port, reportedBy, byNode));
     const named = judged.get(port);
     if (named === undefined || node === undefined) continue;
     all.addService(named.number, node, ttl, leaseGroup);
     named.sets?.addService(named.number, node, ttl, leaseGroup);
   }
   for (const [node, sets] of byNode) {
-    const { toldBy } = targets[0]!;
-    if (views === undefined) scope.write(node, sets, toldBy);
+    const { reportedBy } = targets[0]!;
+    if (views === undefined) scope.write(node, sets, reportedBy);
     else if (!sets.isEmpty)
-      scope.write(node, new RecordSets(), toldBy, new Map(views.map((view) => [view, sets])));
+      scope.write(node, new RecordSets(), reportedBy, new Map(views.map((view) => [view, sets])));
   }
   return all;
 }
@@ -55,13 +55,13 @@ function namePort(
   scope: ServiceScope,
   serviceNode: number,
   port: PortTarget["port"],
-  toldBy: string,
+  reportedBy: string,
   byNode: Map<number, RecordSets>,
 ): NamedPort | undefined {
   const labels = portLabels(port);
-  if (labels.kind === "odd") scope.report(toldBy, labels.reason, labels.message);
+  if (labels.kind === "odd") scope.report(reportedBy, labels.reason, labels.message);
   if (labels.kind !== "named") return undefined;
-  const node = scope.name(serviceNode, [labels.portLabel, labels.protocolLabel], toldBy);
+  const node = scope.name(serviceNode, [labels.portLabel, labels.protocolLabel], reportedBy);
   if (node === undefined) return { number: labels.number, sets: undefined };
   const sets = byNode.get(node) ?? new RecordSets();
   byNode.set(node, sets);

@@ -87,13 +87,18 @@ export class ServiceScope {
   }
 
   /** Writes the sets of a node, if any. The name of an earlier object stays that object's. */
-  write(node: number, sets: RecordSets, toldBy: string, variants?: ReadonlyMap<number, RecordSets>): void {
+  write(
+    node: number,
+    sets: RecordSets,
+    reportedBy: string,
+    variants?: ReadonlyMap<number, RecordSets>,
+  ): void {
     if (sets.isEmpty && (variants === undefined || variants.size === 0)) return;
     const { builder } = this.tree.segment;
     if (!builder.nodes.hasRecords(node)) builder.setRecords(node, sets, variants);
     else
       this.report(
-        toldBy,
+        reportedBy,
         "NameClash",
         `${builder.nodes.labels(node).join(".")} (below the zone) belongs to an older object: this object is not served there`,
       );

@@ -10,6 +10,7 @@ import {
   addressOf,
   type CurrentClaim,
   claimant,
+  isNeeded,
   LOST,
   orderClaims,
   orderRestored,
@@ -231,10 +232,4 @@ function knownOf(
 ): readonly ReverseClaim[] {
   const before = history.claimsOn(octets);
   return before.length > 0 ? before : orderRestored(current, history.restored);
-}
-
-/** Whether an order says more than the claims that are answered from. */
-function isNeeded(order: readonly ReverseClaim[], current: readonly ReverseClaim[]): boolean {
-  if (current.length > 0) return order.some((claim) => !current.includes(claim));
-  return new Set(order.map(claimant)).size > 1;
 }

@@ -61,7 +61,7 @@ export class HeapWriter {
     this.#bytes[at + 3] = value;
   }
 
-  writeOctets(octets: ArrayLike<number>): void {
+  writeBytes(octets: ArrayLike<number>): void {
     const at = this.#reserve(octets.length);
     const bytes = this.#bytes;
     for (let index = 0; index < octets.length; index++) bytes[at + index] = octets[index]!;

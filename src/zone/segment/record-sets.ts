@@ -119,7 +119,7 @@ export class RecordSets {
       heap.write32(ttl);
       heap.write16(leaseGroup);
       heap.write16(count);
-      heap.writeOctets(data);
+      heap.writeBytes(data);
     }
   }
 }

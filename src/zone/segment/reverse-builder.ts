@@ -41,7 +41,7 @@ export function buildReverseSegment(
   for (const { octets, targets } of entries) {
     offsets.push(heap.length);
     heap.write8(octets.length);
-    heap.writeOctets(octets);
+    heap.writeBytes(octets);
     heap.writeCount(targets.length);
     const derived = addressLabel(octets);
     for (const target of targets) writeTarget(heap, tables, target, derived);

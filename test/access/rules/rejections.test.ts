@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AccessRefused } from "../../../src/access/access-refused.ts";
+import { AccessRejected } from "../../../src/access/access-rejected.ts";
 import { createAccessRules, hidesAnything, seesEverything } from "../../../src/access/rules/access-rule.ts";
 import type { RuleCredentials } from "../../../src/access/rules/admit-settings.ts";
 import { readBasicCredentials } from "../../../src/access/rules/basic-credentials.ts";
@@ -105,7 +105,7 @@ describe("a rejection says what is missing", () => {
     ["UNKNOWN_SUBJECT", 403],
     ["TOKEN_EXPIRED", 401],
   ] as const)("%s has the status %i and the message of the verifier", (code, status) => {
-    expect(of(oidc).unknownToken(new AccessRefused(code, "because"))).toMatchObject({
+    expect(of(oidc).unknownToken(new AccessRejected(code, "because"))).toMatchObject({
       ...{ status, code, message: "because", outcome: "unknown" },
       ...(status === 401 && { challenge: expect.stringContaining("invalid_token") }),
     });

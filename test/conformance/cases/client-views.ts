@@ -18,7 +18,7 @@ export const CLIENT_TOKENS = [
 ];
 
 const DNS = "application/dns-message";
-const SECTION = "docs/how-to/federation.md, who asks";
+const SECTION = "docs/how-to/federation.md, the source cluster of a client";
 
 /** A query from this machine. */
 export interface ClientQuery {

@@ -10,7 +10,7 @@ import { createStages } from "../../../src/assembly/stages.ts";
 import { ServeConfig } from "../../../src/config/serve-config.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import { createApp } from "../../../src/http/app.ts";
-import type { AllowedOrigins } from "../../../src/http/exchange/cross-origin.ts";
+import type { AllowedOrigins } from "../../../src/http/messages/cross-origin.ts";
 import { AccessCounters } from "../../../src/http/metrics/access-counters.ts";
 import { createDirectory } from "../../../src/http/pages/directory.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";
@@ -62,7 +62,7 @@ export const KINDS: readonly (readonly [rule: string, known: Shown, unknown: Sho
   ["office", { client: { address: "192.0.2.7" } }, { client: { address: "192.0.3.7" } }],
 ];
 
-/** A gateway with two clusters whose answers depend on who asks. */
+/** A gateway with two clusters whose answers depend on the client. */
 export async function accessWorld({
   everybody,
   rules = RULES,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AllowedOrigins } from "../../../src/http/exchange/cross-origin.ts";
+import type { AllowedOrigins } from "../../../src/http/messages/cross-origin.ts";
 import { EVERYTHING, type Visibility } from "../../../src/merge/visibility/visibility.ts";
 import { base64url, query } from "../fake-gateway.ts";
 import { readPage } from "../pages/read-page.ts";
@@ -228,7 +228,7 @@ describe("what caches may keep (RFC 9111)", () => {
     }
     const inJson = await ask(json(WEB), shown as Shown);
     expect(inJson.headers.get("cache-control")).toBe(cacheControl);
-    expect(app.exchangeAt("/dns-query")).toBeDefined();
+    expect(app.handlerAt("/dns-query")).toBeDefined();
   });
 });
 

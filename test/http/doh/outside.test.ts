@@ -6,7 +6,7 @@ import { Outside, type OutsidePolicy } from "../../../src/forward/outside.ts";
 import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts";
 import { resolve } from "../../../src/resolve/resolve.ts";
 import { type ForwarderChanges, fakeForwarder, saysInTurn, withEdns } from "../../forward/fake-forwarder.ts";
-import { addressOf, dead, decoded, type Exchange, queryFor } from "../../forward/fake-upstreams.ts";
+import { addressOf, dead, decoded, type Handler, queryFor } from "../../forward/fake-upstreams.ts";
 import { compileWorld } from "../../resolve/ask.ts";
 import { twoClusters } from "../../resolve/world.ts";
 import { base64url, cluster, NOW } from "../fake-gateway.ts";
@@ -18,7 +18,7 @@ const DNS = "application/dns-message";
 
 function appOf(
   policies: { default?: OutsidePolicy; byPath?: Record<string, OutsidePolicy> } = {},
-  servers: Record<string, Exchange> = { one: addressOf("192.0.2.1") },
+  servers: Record<string, Handler> = { one: addressOf("192.0.2.1") },
   changes: ForwarderChanges = {},
   clients?: readonly string[],
 ) {
@@ -27,7 +27,7 @@ function appOf(
     answer: (query: Uint8Array, view: string | undefined) => resolve(query, { ...world, view }),
     hasCluster: (clusterId: string) => clusterId === "cluster-a",
     status: () => ({
-      ...{ ready: true, imageHash: "00", imageBytes: 1, services: 1 },
+      ...{ ready: true, rootHash: "00", generationBytes: 1, services: 1 },
       clusters: [cluster("cluster-a")],
     }),
   };
@@ -209,7 +209,7 @@ it("metrics show the outcomes of queries and the health of upstreams", async () 
   await ask(NAME);
   await ask("localhost");
   const status = {
-    status: () => ({ ...{ ready: true, imageHash: "", imageBytes: 1, services: 1 }, clusters: [] }),
+    status: () => ({ ...{ ready: true, rootHash: "", generationBytes: 1, services: 1 }, clusters: [] }),
   };
   const text = await createPrometheusMetrics(status, counters, () => NOW, forwarder).render();
   for (const line of [

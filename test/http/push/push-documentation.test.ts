@@ -10,7 +10,7 @@ const documentation = readFileSync(join(root, "docs/reference/push-api.md"), "ut
 test("docs/reference/push-api.md lists every code with its status", () => {
   const folder = join(root, "src/http/push");
   const routes = readdirSync(folder).map((name) => join(folder, name));
-  const text = [...routes, join(root, "src/http/exchange/api-error.ts")]
+  const text = [...routes, join(root, "src/http/messages/api-error.ts")]
     .map((file) => readFileSync(file, "utf8"))
     .join("\n");
   const thrown = [...text.matchAll(/new ApiError\(\s*(\d{3}),\s*"([A-Z0-9_]+)"/g)];

@@ -1,21 +1,21 @@
-import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange/exchange.ts";
-import { pathOf } from "../../../http/exchange/request-path.ts";
+import type { Handler, HttpRequest, HttpResponse } from "../../../http/messages/http-message.ts";
+import { pathOf } from "../../../http/messages/request-path.ts";
 import { answerByFetch, type FetchHandler, refusal } from "./fetch-request.ts";
 import { BodyCutOff, type NodeRequest } from "./node-request.ts";
 
 /**
  * The handlers that run without the objects of the Fetch standard, which cost more than an answer (docs/explanation/benchmarks.md).
  */
-export interface PathExchanges {
+export interface PathHandlers {
   /** The handler of a path; undefined if the application answers it. */
-  at(path: string): Exchange | undefined;
+  at(path: string): Handler | undefined;
   /** Makes the response if a handler threw. */
   readonly failed: (request: HttpRequest, error: unknown) => HttpResponse;
 }
 
 /** The handlers of requests. */
 export interface RequestHandlers {
-  readonly exchanges: PathExchanges | undefined;
+  readonly paths: PathHandlers | undefined;
   readonly fetch: FetchHandler;
   /** Called for an error that could not become a response. */
   readonly onError: (error: unknown) => void;
@@ -23,10 +23,10 @@ export interface RequestHandlers {
 
 /** Answers one request. An exception becomes a 500, or ends this request only. */
 export function answerRequest(request: NodeRequest, handlers: RequestHandlers): void {
-  const { exchanges, fetch } = handlers;
+  const { paths, fetch } = handlers;
   try {
-    const exchange = exchanges?.at(pathOf(request.url));
-    const answered = exchange === undefined ? answerByFetch(request, fetch) : exchange(request);
+    const handler = paths?.at(pathOf(request.url));
+    const answered = handler === undefined ? answerByFetch(request, fetch) : handler(request);
     if (answered instanceof Promise)
       answered
         .then((response) => request.respond(response))
@@ -37,16 +37,15 @@ export function answerRequest(request: NodeRequest, handlers: RequestHandlers): 
   }
 }
 
-function answerFailure(request: NodeRequest, error: unknown, { exchanges, onError }: RequestHandlers): void {
+function answerFailure(request: NodeRequest, error: unknown, { paths, onError }: RequestHandlers): void {
   try {
     if (error instanceof BodyCutOff) {
       request.respond(refusal(400, error.message));
       return;
     }
-    if (exchanges === undefined) onError(error);
+    if (paths === undefined) onError(error);
     request.respond(
-      exchanges?.failed(request, error) ??
-        refusal(500, "the gateway failed to answer; its log has the reason"),
+      paths?.failed(request, error) ?? refusal(500, "the gateway failed to answer; its log has the reason"),
     );
   } catch (again) {
     onError(again);

@@ -8,8 +8,8 @@ import {
 import type { Server, Socket } from "node:net";
 import type { ServerLimits } from "../../../config/limits/server-limits.ts";
 import { TokenBuckets } from "../../../limits/token-buckets.ts";
-import { ExchangesByAge } from "./exchanges-by-age.ts";
 import { type HeldConnection, HeldConnections, letGo } from "./held-connections.ts";
+import { RequestsByAge } from "./requests-by-age.ts";
 import type { ServerProtection } from "./server-protection.ts";
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
@@ -27,7 +27,7 @@ export class ConnectionGuard {
   readonly #held: HeldConnections;
   readonly #resets: TokenBuckets;
   readonly #bySession = new WeakMap<ServerHttp2Session, HeldConnection>();
-  readonly #exchanges = new ExchangesByAge();
+  readonly #requests = new RequestsByAge();
   readonly #unfinished = new Map<ServerHttp2Stream, number>();
   readonly #finished: (this: ServerHttp2Stream) => void;
   readonly #sweeper: NodeJS.Timeout;
@@ -76,7 +76,7 @@ export class ConnectionGuard {
     if (++held.open === streamsPerConnection) counters.hit("limits.streamsPerConnection");
     // Streams that were reset along with others in one read are closed only later.
     else if (held.open > 2 * streamsPerConnection) held.onReset();
-    this.#exchanges.begin(stream, now);
+    this.#requests.begin(stream, now);
     stream.on("close", held.onStreamClose);
     if (method !== "GET" && method !== "HEAD") {
       this.#unfinished.set(stream, now);
@@ -99,10 +99,10 @@ export class ConnectionGuard {
       held.hasAsked = true;
       held.open++;
     }
-    this.#exchanges.begin(outgoing, now);
+    this.#requests.begin(outgoing, now);
     outgoing.once("close", () => {
       requests.end();
-      this.#exchanges.end(outgoing);
+      this.#requests.end(outgoing);
       if (held === undefined) return;
       held.open--;
       held.activeAt = performance.now();
@@ -125,7 +125,7 @@ export class ConnectionGuard {
     held.activeAt = performance.now();
     this.#bySession.set(session, held);
     const { requests } = this.#protection;
-    const exchanges = this.#exchanges;
+    const inProgress = this.#requests;
     const unfinished = this.#unfinished;
     const bucket = { tokens: this.#limits.streamResets, filledAt: performance.now(), refused: 0 };
     held.onReset = () => {
@@ -139,7 +139,7 @@ export class ConnectionGuard {
     held.onStreamClose = function (this: ServerHttp2Stream) {
       held.open--;
       requests.end();
-      exchanges.end(this);
+      inProgress.end(this);
       unfinished.delete(this);
       if (this.rstCode !== NGHTTP2_NO_ERROR) held.onReset();
     };
@@ -172,10 +172,10 @@ export class ConnectionGuard {
       this.#probe(stream.session as ServerHttp2Session);
       stream.destroy();
     }
-    for (const exchange of this.#exchanges.takeBefore(now - responseSeconds * 1000)) {
+    for (const request of this.#requests.takeBefore(now - responseSeconds * 1000)) {
       counters.hit("limits.responseSeconds");
-      if ("rstCode" in exchange) exchange.close(NGHTTP2_CANCEL);
-      exchange.destroy();
+      if ("rstCode" in request) request.close(NGHTTP2_CANCEL);
+      request.destroy();
     }
     for (const held of this.#held.all()) {
       const { session, hasAsked, open, activeAt } = held;

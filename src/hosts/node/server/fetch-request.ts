@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Client } from "../../../access/client/client.ts";
-import type { HttpResponse } from "../../../http/exchange/exchange.ts";
+import type { HttpResponse } from "../../../http/messages/http-message.ts";
 import { BodyCutOff, type NodeRequest } from "./node-request.ts";
 
 /** Answers requests of the Fetch standard. */

@@ -12,7 +12,7 @@ import {
 } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import type { ServerLimits } from "../../../config/limits/server-limits.ts";
-import type { HttpResponse } from "../../../http/exchange/exchange.ts";
+import type { HttpResponse } from "../../../http/messages/http-message.ts";
 import { type ServerTls, secureContext } from "../tls/tls.ts";
 import { answerRequest, type RequestHandlers } from "./answer-request.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
@@ -103,7 +103,7 @@ function answerMessages(
   const failed = errors.listeners.http1;
   const upgrades = new DeclinedUpgrades();
   upgrades.watch(server, tls === undefined ? "connection" : "secureConnection");
-  const refuse = (incoming: IncomingMessage, outgoing: ServerResponse): HttpResponse | undefined => {
+  const reject = (incoming: IncomingMessage, outgoing: ServerResponse): HttpResponse | undefined => {
     if (!guard.beganPlain(incoming, outgoing))
       return refusal(503, "too many requests are waiting", { ...CLOSE, "retry-after": "1" });
     if (hasTwoHosts(incoming.rawHeaders))
@@ -123,7 +123,7 @@ function answerMessages(
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse, refused?: HttpResponse): void => {
     try {
       const request = new Http1Request(incoming, outgoing);
-      const response = refuse(incoming, outgoing) ?? refused;
+      const response = reject(incoming, outgoing) ?? refused;
       if (response === undefined) answerRequest(request, handlers);
       else request.respond(response);
     } catch (error) {
@@ -142,7 +142,7 @@ function answerStreams(
 ): void {
   const { counters, errors } = protection;
   const failed = errors.listeners.http2_stream;
-  const refuse = (expect: string | undefined, rawHeaders: readonly string[]): HttpResponse | undefined => {
+  const reject = (expect: string | undefined, rawHeaders: readonly string[]): HttpResponse | undefined => {
     const beyond = beyondHeaders(limits, rawHeaders);
     if (beyond === undefined)
       return expect === undefined || CONTINUE.test(expect) ? undefined : UNMET_EXPECTATION;
@@ -160,7 +160,7 @@ function answerStreams(
       // The client has reset it within the same read.
       if (stream.destroyed || stream.closed || !guard.began(stream, headers[":method"])) return;
       const request = new Http2Request(stream, headers, rawHeaders);
-      const refused = refuse(headers.expect, rawHeaders);
+      const refused = reject(headers.expect, rawHeaders);
       if (refused !== undefined) request.respond(refused);
       else {
         if (headers.expect !== undefined) stream.additionalHeaders({ ":status": 100 });

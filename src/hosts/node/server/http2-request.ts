@@ -4,7 +4,7 @@ import {
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
-import type { HttpResponse } from "../../../http/exchange/exchange.ts";
+import type { HttpResponse } from "../../../http/messages/http-message.ts";
 import { NodeClient } from "../access/node-client.ts";
 import { dropBody, fieldOf, type NodeRequest, readBody } from "./node-request.ts";
 

@@ -7,7 +7,7 @@ import { LimitCounters } from "../../../limits/limit-counters.ts";
 import { RequestsInFlight } from "../../../limits/load.ts";
 import { listenFailure, NoSuchAddress } from "../listen-failure.ts";
 import { type ServerTls, secureContext } from "../tls/tls.ts";
-import type { PathExchanges } from "./answer-request.ts";
+import type { PathHandlers } from "./answer-request.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
 import type { FetchHandler } from "./fetch-request.ts";
 import { createGuardedServer } from "./guarded-server.ts";
@@ -20,7 +20,7 @@ export interface NodeServerOptions {
   readonly tls: ServerTls | undefined;
   readonly fetch: FetchHandler;
   /** The handlers that run without `fetch`. */
-  readonly exchanges?: PathExchanges;
+  readonly paths?: PathHandlers;
   /** Called for an error that could not become a response. Default: it is ignored. */
   readonly onError?: (error: unknown) => void;
   readonly limits: ServerLimits;
@@ -51,10 +51,10 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   // After objects survive for a while (a snapshot that loads), V8 allocates later ones from the same places in the old
   // generation; HTTP/2 streams keep all they point to alive there, and every collection copies it (docs/explanation/benchmarks.md).
   setFlagsFromString("--no-allocation-site-pretenuring");
-  const { fetch, tls, limits, exchanges, onError = () => {}, protection = unshared(limits) } = options;
+  const { fetch, tls, limits, paths, onError = () => {}, protection = unshared(limits) } = options;
   const { host, port } = options.listen;
   const guard = new ConnectionGuard(limits, protection);
-  const handlers = { fetch, exchanges, onError };
+  const handlers = { fetch, paths, onError };
   const create = () => createGuardedServer({ tls, limits, guard, handlers, protection });
   const first = create();
   const servers = [first];

@@ -1,9 +1,9 @@
 import { html } from "hono/html";
 import { describeUnanswered } from "../../doh/answer-response.ts";
-import type { HttpRequest } from "../../exchange/exchange.ts";
 import { describeAnswered } from "../../json/freshness-comment.ts";
 import { type ReadAnswer, readAnswer } from "../../json/json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "../../json/json-question.ts";
+import type { HttpRequest } from "../../messages/http-message.ts";
 import { type ListPageParts, searchForm } from "../list-pages.ts";
 import {
   byNeed,

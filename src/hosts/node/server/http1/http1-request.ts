@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { HttpResponse } from "../../../../http/exchange/exchange.ts";
+import type { HttpResponse } from "../../../../http/messages/http-message.ts";
 import { NodeClient } from "../../access/node-client.ts";
 import { dropBody, fieldOf, type NodeRequest, readBody } from "../node-request.ts";
 

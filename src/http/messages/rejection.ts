@@ -1,0 +1,75 @@
+import type { QueryCounters } from "../../answer/query-counters.ts";
+import { rawParameter } from "../doh/url-parameter.ts";
+import { errorBody } from "./api-error.ts";
+import { type AllowedOrigins, crossOriginHeaders } from "./cross-origin.ts";
+import type { HttpRequest, HttpResponse } from "./http-message.ts";
+import { DNS_JSON, JSON_TYPE, namesMediaType } from "./media-type.ts";
+
+/** Makes the responses to rejected requests. */
+export type Reject = (
+  request: HttpRequest,
+  status: number,
+  explanation: string,
+  headers?: Readonly<Record<string, string>>,
+  /** Default: by status. */
+  code?: string,
+) => HttpResponse;
+
+/** The text of a 404. */
+export const NOTHING_HERE =
+  "this path does not exist; DNS is at /dns-query, JSON at /resolve, the view of one cluster at /clusters/<cluster id>/dns-query";
+
+/** The stable codes of rejections in JSON, by HTTP status. */
+const CODES: Readonly<Record<number, string>> = {
+  400: "INVALID_QUESTION",
+  401: "UNKNOWN_TOKEN",
+  404: "NOT_FOUND",
+  405: "METHOD_NOT_ALLOWED",
+  406: "NOT_ACCEPTABLE",
+  413: "QUERY_TOO_LONG",
+  414: "QUERY_TOO_LONG",
+  415: "UNSUPPORTED_MEDIA_TYPE",
+  421: "UNKNOWN_HOST",
+  429: "TOO_MANY_REQUESTS",
+  501: "METHOD_NOT_IMPLEMENTED",
+  502: "UNREADABLE_ANSWER",
+  503: "OVERLOADED",
+};
+
+/**
+ * A rejection is one line of text, or JSON in the form of every API (`ApiError`) for clients that accept it. Scripts of the allowed origins may
+ * read it; no cache may store it.
+ */
+export function createReject(allowed: AllowedOrigins, counters: QueryCounters): Reject {
+  return (request, status, explanation, headers, code = CODES[status] ?? `HTTP_${status}`) => {
+    counters.rejected(status);
+    const json = wantsJson(request);
+    const text = json
+      ? JSON.stringify(errorBody({ code, message: explanation, details: undefined }))
+      : explanation;
+    const body = new TextEncoder().encode(`${text}\n`);
+    return {
+      status,
+      body,
+      headers: {
+        "content-length": String(body.length),
+        "content-type": `${json ? JSON_TYPE : "text/plain"}; charset=utf-8`,
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+        ...crossOriginHeaders(request, allowed),
+        ...headers,
+      },
+    };
+  };
+}
+
+/** Whether Accept names JSON, or accepts everything and the path is one of JSON. */
+function wantsJson(request: HttpRequest): boolean {
+  const accept = request.header("accept");
+  if (namesMediaType(accept, JSON_TYPE) || namesMediaType(accept, DNS_JSON)) return true;
+  if (accept !== null && accept !== "" && accept !== "*/*") return false;
+  const { url } = request;
+  return (
+    /^[^?#]*\/(?:resolve|api\/v1\/[^?#]*)(?:[?#]|$)/.test(url) || rawParameter(url, "name") !== undefined
+  );
+}
