@@ -36,7 +36,7 @@ export function answerInZone(
 ): Answer | Missing {
   const { generation } = context;
   const { frame, stems } = generation;
-  const viewName = frame.views[view];
+  const viewName = frame.viewName(view);
   const writer = beginAnswer(message, query, context);
   let { name } = query;
   let zone = firstZone;

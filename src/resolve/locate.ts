@@ -2,7 +2,7 @@ import { type FoldedName, labelStart } from "../dns/folded-name.ts";
 import type { Tree, Zone } from "../zone/generation/frame.ts";
 import type { Generation } from "../zone/generation/generation.ts";
 import { NodeFlag } from "../zone/segment/layout.ts";
-import { hashLabel, keyHash } from "../zone/segment/name-hash.ts";
+import { apexHash, hashLabel, keyHash } from "../zone/segment/name-hash.ts";
 import type { Segment } from "../zone/segment/segment.ts";
 import type { Missing } from "./answer.ts";
 
@@ -25,10 +25,9 @@ export function locate(
 ): Location | Missing | undefined {
   const { trunk } = generation;
   const labels = name.labels - zone.labels;
-  const own = trunk.frame.trees[tree]!;
-  for (const depth of own.depths) {
+  for (const depth of trunk.frame.trees[tree]!.depths) {
     if (labels <= depth) continue;
-    const found = locateBelow(generation, zone, own, tree, name, view, depth);
+    const found = locateBelow(generation, zone, tree, name, view, depth);
     if (found !== undefined) return found;
   }
   const node = findStem(generation, zone, tree, name, 0);
@@ -39,58 +38,56 @@ export function locate(
 
 /** The node in the stems of a name without its first `skip` labels, or -1. */
 export function findStem(
-  generation: Generation,
+  { trunk }: Generation,
   zone: Zone,
   tree: number,
   name: FoldedName,
   skip: number,
 ): number {
-  const { octets, bytes, labels } = name;
-  const { frame, stems } = generation.trunk;
-  let hash = frame.trees[tree]!.hash;
-  for (let label = labels - zone.labels - 1; label >= skip; label--) {
+  const { frame, stems } = trunk;
+  const hash = hashName(frame.trees[tree]!, stems.seed, zone, name, skip);
+  return stems.findNode(tree, name.octets, labelStart(name, skip), name.bytes - zone.wire.length, hash);
+}
+
+/** The hash of a name without its first `skip` labels in segments with a seed. */
+function hashName(tree: Tree, seed: number, zone: Zone, name: FoldedName, skip: number): number {
+  const { octets } = name;
+  let hash = apexHash(tree.hash, seed);
+  for (let label = name.labels - zone.labels - 1; label >= skip; label--) {
     const at = labelStart(name, label);
     hash = hashLabel(hash, octets, at + 1, octets[at]!);
   }
-  return stems.findNode(tree, octets, labelStart(name, skip), bytes - zone.wire.length, hash);
+  return hash;
 }
 
 /** Looks a name up as one below a namespace whose own name has `depth` labels. */
 function locateBelow(
-  { trunk, names }: Generation,
+  generation: Generation,
   zone: Zone,
-  tree: Tree,
-  apex: number,
+  tree: number,
   name: FoldedName,
   view: number,
   depth: number,
 ): Location | Missing | undefined {
+  const { trunk, names } = generation;
   const { octets } = name;
-  const end = name.bytes - zone.wire.length;
-  const first = name.labels - zone.labels - depth;
-  let hash = tree.hash;
-  let at = end;
-  for (let label = first + depth - 1; label >= first; label--) {
-    at = labelStart(name, label);
-    hash = hashLabel(hash, octets, at + 1, octets[at]!);
-  }
-  const branch = names.find(keyHash(octets, at, labelStart(name, first - 1)));
+  const planned = trunk.frame.trees[tree]!;
+  // Nearly always the seed is 0. Then the CPU hashes the name while it waits for the segment.
+  let hash = hashName(planned, 0, zone, name, 0);
+  const namespace = name.labels - zone.labels - depth;
+  const branch = names.find(keyHash(octets, labelStart(name, namespace), labelStart(name, namespace - 1)));
   const { segment } = branch;
   // The stems are asked only if that matters: nearly every query without a view is for a name in a segment that is in memory.
   if (segment === undefined) {
-    const stem = trunk.stems.findNode(apex, octets, at, end, hash);
+    const stem = findStem(generation, zone, tree, name, namespace);
     return stem >= 0 && trunk.stems.hasFlag(stem, NodeFlag.stem) ? { missing: branch } : undefined;
   }
-  const own = segment.treeOf(tree.key);
+  const own = segment.treeOf(planned.key);
   if (own < 0) return undefined;
-  const stemHash = hash;
-  for (let label = first - 1; label >= 0; label--) {
-    const start = labelStart(name, label);
-    hash = hashLabel(hash, octets, start + 1, octets[start]!);
-  }
-  const node = segment.findNode(own, octets, 0, end, hash);
+  if (segment.seed !== 0) hash = hashName(planned, segment.seed, zone, name, 0);
+  const node = segment.findNode(own, octets, 0, name.bytes - zone.wire.length, hash);
   if (node < 0) return undefined;
   if (view < 0 || segment.hasFlag(node, NodeFlag.everywhere)) return { segment, node };
-  const stem = trunk.stems.findNode(apex, octets, at, end, stemHash);
+  const stem = findStem(generation, zone, tree, name, namespace);
   return stem >= 0 && trunk.lacks(view, stem) ? undefined : { segment, node };
 }
