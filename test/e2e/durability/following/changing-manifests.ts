@@ -25,7 +25,7 @@ export class ChangingManifests {
     this.#random = random;
     this.#write("namespace", ["apiVersion: v1", "kind: Namespace", "metadata: { name: shop }"]);
     for (let service = 0; service < SERVICES; service++) {
-      this.#addresses[service] = [this.#address(service)];
+      this.#addresses[service] = [this.#address()];
       this.#writeService(service);
     }
   }
@@ -41,15 +41,15 @@ export class ChangingManifests {
     const addresses = this.#addresses[service]!;
     const grows = addresses.length === 0 || (addresses.length < MOST_ENDPOINTS && this.#random.once(2));
     if (!grows || this.#random.once(2)) addresses.shift();
-    if (grows) addresses.push(this.#address(service));
+    if (grows) addresses.push(this.#address());
     this.#writeService(service);
     this.changes++;
   }
 
   /** An address that nobody has. */
-  #address(service: number): string {
+  #address(): string {
     this.#last = (this.#last + 1) % 60_000;
-    return `10.${this.#net + (service & 1)}.${this.#last >> 8}.${this.#last & 255}`;
+    return `10.${this.#net}.${this.#last >> 8}.${this.#last & 255}`;
   }
 
   #writeService(service: number): void {

@@ -27,7 +27,7 @@ describe(`${MINUTES} minutes of churn in two clusters that push to a Node gatewa
   let hosts: Host[];
   let syncs: SyncProcess[] = [];
   const random = new Random(SEED);
-  const worlds = CLUSTERS.map((_, index) => new ChangingManifests(10 * (index + 1), random));
+  const worlds = CLUSTERS.map((_, index) => new ChangingManifests(index + 1, random));
   /** The addresses of a service in the manifests of all clusters. */
   const expected = (service: number) => {
     const addresses = worlds.flatMap((world) => world.addressesOf(service)).sort();
