@@ -22,6 +22,7 @@ import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
+import type { TransferCounters } from "../transfer/parts/transfer-counters.ts";
 import type { TransferKeys } from "../transfer/signature.ts";
 import type { TransferSource } from "../transfer/transfer-state.ts";
 import type { Generation } from "../zone/generation/generation.ts";
@@ -89,11 +90,11 @@ export interface PrimaryParts
 export interface SecondaryParts {
   /** Where the generations of what is visible come from. */
   readonly sourceOf: (visibility: Visibility) => TransferSource;
+  /** What `sourceOf` counts, for `/metrics`. */
+  readonly counters: TransferCounters;
   /** Bytes of segments that are in memory, of all that queries needed. Default: all segments are. */
   readonly segmentBytes?: number;
   readonly pushes: Omit<PushForwardParts, "log" | "onChange" | "audit" | "clientAddress">;
-  /** Whether `/metrics` shows the state of the secondary. */
-  readonly hasMetrics: boolean;
 }
 
 /** The sources of answers for the clients of a rule. */

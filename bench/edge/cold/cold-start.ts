@@ -1,8 +1,12 @@
-import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
-import type { Effort, Progress, Row, Table } from "../report/report.ts";
-import { loadedSnapshots } from "../worlds/asked.ts";
-import { wideClusterIds, wideSnapshots } from "../worlds/wide-world.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { temporaryFolder } from "../../../test/e2e/servers/tools/folders.ts";
+import type { Effort, Progress, Row, Table } from "../../report/report.ts";
+import { loadedSnapshots } from "../../worlds/asked.ts";
+import { wideClusterIds, wideSnapshots } from "../../worlds/wide-world.ts";
+import { describeWorld, edgeWorld } from "../edge-world.ts";
+import { type Answering, deploy, LARGE_LIMITS, pushAll, startCache, startObject } from "../location.ts";
+import { primaryRoot } from "../primary-root.ts";
+import type { Scripts } from "../workerd/bundles.ts";
 import {
   CACHED,
   type ColdContender,
@@ -11,14 +15,10 @@ import {
   FIXED,
   HONO,
   UNCACHED,
-} from "./cold-contenders.ts";
-import { describeWorld, edgeWorld } from "./edge-world.ts";
+} from "./contenders.ts";
 import type { FirstAnswer } from "./first-answer.ts";
-import { type Answering, deploy, LARGE_LIMITS, pushAll, startCache, startObject } from "./location.ts";
-import { primaryImage } from "./primary-image.ts";
-import type { Scripts } from "./workerd/bundles.ts";
 
-const MEBIBYTE = 1024 * 1024;
+const KIBIBYTE = 1024;
 const ROUNDS = 2;
 /** Starts that perf looks at, for each that is measured without it: it samples, so one start says little. */
 const PROFILED = 2;
@@ -61,12 +61,12 @@ async function measureWorld(
     const cache = await startCache(deployment);
     running.push(cache);
     await pushAll(object, snapshots);
-    const { bytes } = await primaryImage(object);
-    const contenders = await coldContenders(deployment, object, cache, bytes);
+    const root = await primaryRoot(object);
+    const contenders = await coldContenders(deployment, object, cache, root);
     const answers = await startInTurns(contenders, isSmall ? 1 : rounds * ROUNDS, (line) =>
       progress(`cold start, ${world}: ${line}`),
     );
-    return tablesOf(`${world}: an image of ${(bytes.length / MEBIBYTE).toFixed(1)} MiB`, answers);
+    return tablesOf(`${world}: a root of ${(root.length / KIBIBYTE).toFixed(1)} KiB`, answers);
   } finally {
     await Promise.all(running.map(({ stop }) => stop()));
   }
@@ -143,7 +143,7 @@ function tablesOf(world: string, answers: Answers): Table[] {
       baselines: [FETCH_ONLY],
       goals: [],
       notes: [
-        "User and system time, with what workerd and the kernel take to receive the image. The Worker that takes the image and does no more reads it by arrayBuffer(), into fresh memory.",
+        "User and system time, with what workerd and the kernel take to receive the root and a segment. The Worker that takes the root and does no more reads it by arrayBuffer(), into fresh memory.",
       ],
     },
   ];

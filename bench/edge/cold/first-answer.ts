@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { StackSampler } from "../cpu/time-inside.ts";
-import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
-import { pidOf, prepareWorkerd, type WorkerdSpec } from "./workerd/workerd.ts";
+import { StackSampler } from "../../cpu/time-inside.ts";
+import { cpuMicrosecondsSince, readThreadTimes } from "../../processes/process-cpu.ts";
+import { pidOf, prepareWorkerd, type WorkerdSpec } from "../workerd/workerd.ts";
 
 /** What a part of a cold start took, in milliseconds. */
 export interface Part {

@@ -23,12 +23,12 @@ import { type PeakMemory, WatchedIsolate } from "./workerd/watched-isolate.ts";
 import { startWorkerd, type WorkerdProcess } from "./workerd/workerd.ts";
 
 const MEBIBYTE = 1024 * 1024;
-/** Queries after which the first image is checked to its end. */
-const CHECKED = 100;
-const WHILE_REPLACED = "while an image replaces another, at most";
+/** Queries for names all over the world, so that as many segments come into memory. */
+const QUERIES = 100;
+const WHILE_REPLACED = "while a generation replaces another, at most";
 
-/** What one isolate holds: nothing, an image of a large world, two of them; and what it fetches for one change. */
-export async function measureImageMemory(
+/** What one isolate holds: nothing, the root of a large world with the segments of many queries, two of them; and what it fetches for one change. */
+export async function measureIsolateMemory(
   scripts: Scripts,
   effort: Effort,
   progress: Progress,
@@ -45,7 +45,7 @@ export async function measureImageMemory(
     await changing.join();
     for (let round = 1; round <= rounds; round++) {
       progress(`memory: round ${round} of ${rounds}`);
-      await measureRound(deployment, object, changing, wideQueries(world, CHECKED), samples);
+      await measureRound(deployment, object, changing, wideQueries(world, QUERIES), samples);
     }
   } finally {
     await object.stop();
@@ -57,7 +57,7 @@ export async function measureImageMemory(
       baselines: [],
       goals: [{ row: `isolate, ${WHILE_REPLACED}`, atMost: 64 }],
       notes: [
-        "Of the isolate: V8's heap, with garbage while the image is replaced, and array buffers, as workerd's inspector says every few milliseconds. Cloudflare gives an isolate 128 MB.",
+        "Of the isolate: V8's heap, with garbage while the generation is replaced, and array buffers, as workerd's inspector says every few milliseconds. Cloudflare gives an isolate 128 MB.",
         "Of the process: what it takes of the machine's memory, with workerd itself and what V8 keeps for later.",
       ],
     },
@@ -87,9 +87,9 @@ async function measureRound(
     const poller = new Poller(`${url}/dns-query`, "");
     const answered = () => poller.waitForAddress(ChangingCluster.query, changing.address);
     add("started", await watched.settled());
-    add("while the first image is taken, at most", await watched.during(answered()));
+    add("while the first root is taken, at most", await watched.during(answered()));
     for (const query of queries) await poller.ask(query);
-    add("with an image", await watched.settled());
+    add(`with the segments of ${QUERIES} names`, await watched.settled());
     const fetched = async () =>
       [(await objectCounts(object)).bytes, (await cacheCounts(cache)).bytes] as const;
     const before = await fetched();
@@ -98,7 +98,7 @@ async function measureRound(
     const after = await fetched();
     samples.add("for one change: bytes from the object", "B", after[0] - before[0]);
     samples.add("for one change: bytes from the cache", "B", after[1] - before[1]);
-    add("with the new image", await watched.settled());
+    add("with the new generation", await watched.settled());
     watched.close();
     await poller.close();
   } finally {

@@ -1,12 +1,12 @@
 import { decode } from "dns-packet";
 import { request } from "undici";
-import { freePort } from "../../test/e2e/servers/ports.ts";
-import { encodeQuery } from "../resolve/cases.ts";
+import { freePort } from "../../../test/e2e/servers/ports.ts";
+import { encodeQuery } from "../../resolve/cases.ts";
+import { type Answering, type Deployment, isolates } from "../location.ts";
+import { buildFixedScripts } from "../workerd/bundles.ts";
+import type { WorkerdSpec } from "../workerd/workerd.ts";
+import type { WorkerService } from "../workerd/workerd-config.ts";
 import { type FirstAnswer, type FirstAnswerOptions, firstAnswer } from "./first-answer.ts";
-import { type Answering, type Deployment, isolates } from "./location.ts";
-import { buildFixedScripts } from "./workerd/bundles.ts";
-import type { WorkerdSpec } from "./workerd/workerd.ts";
-import type { WorkerService } from "./workerd/workerd-config.ts";
 
 /** A process that is started, asked and ended. */
 export interface ColdContender {
@@ -15,28 +15,28 @@ export interface ColdContender {
 }
 
 export const FIXED = "fixed bytes";
-export const FETCH_ONLY = "takes the image from the cache, no more";
-export const CACHED = "gateway, image in the cache";
+export const FETCH_ONLY = "takes the root from the cache, no more";
+export const CACHED = "gateway, root and segment in the cache";
 export const HONO = "Hono, fixed bytes";
 export const UNCACHED = "gateway, nothing in the cache";
 
 const QUERY = encodeQuery("service-0.team-0.svc.clusterset.local", "A");
-/** How long an isolate lives on that is to leave its image in the cache, in milliseconds. */
-const LEAVE_IMAGE = 500;
+/** How long an isolate lives on that is to leave in the cache what it fetched, in milliseconds. */
+const LEAVE_IN_CACHE = 500;
 
-/** What is started cold. @param image the bytes of the image that the object serves */
+/** What is started cold. @param root the bytes of the root that the object serves */
 export async function coldContenders(
   deployment: Deployment,
   object: Answering,
   cache: Answering,
-  image: Uint8Array,
+  root: Uint8Array,
 ): Promise<ColdContender[]> {
   const { scripts } = deployment;
   const port = await freePort();
   const path = `/dns-query?dns=${Buffer.from(QUERY).toString("base64url")}`;
   const gateway = isolates(deployment, [port], object, cache);
   const fixed = await buildFixedScripts({ headers: {}, body: Buffer.from(QUERY) });
-  const imageUrl = `${cache.url}/image`;
+  const rootUrl = `${cache.url}/root`;
   const single = (script: string, more: Partial<WorkerService> = {}): WorkerdSpec => ({
     name: "single",
     services: [
@@ -46,7 +46,7 @@ export async function coldContenders(
     sockets: [{ port, service: "single" }],
   });
   const fetchOnly = single(scripts.fetchOnly, {
-    bindings: [{ name: "IMAGE_URL", text: imageUrl }],
+    bindings: [{ name: "ROOT_URL", text: rootUrl }],
     cache: "cache",
   });
   const empty = async () => {
@@ -68,7 +68,7 @@ export async function coldContenders(
       name: CACHED,
       start: async (options) => {
         await empty();
-        await firstAnswer(gateway, path, checkDnsAnswer, { linger: LEAVE_IMAGE });
+        await firstAnswer(gateway, path, checkDnsAnswer, { linger: LEAVE_IN_CACHE });
         // The state that it left is too old by the time that this one asks.
         return firstAnswer(gateway, path, checkDnsAnswer, options);
       },
@@ -76,9 +76,9 @@ export async function coldContenders(
     {
       name: FETCH_ONLY,
       start: async (options) => {
-        await keepInCache(imageUrl, image);
+        await keepInCache(rootUrl, root);
         const check = (body: Buffer) => {
-          if (Number(body.toString()) !== image.length) throw new Error("the image was not in the cache");
+          if (Number(body.toString()) !== root.length) throw new Error("the root was not in the cache");
         };
         return firstAnswer(fetchOnly, "/", check, options);
       },
