@@ -43,14 +43,16 @@ describe("failures", () => {
     const { generation } = await acknowledged(put());
     const expected = { status: 409, code: "GENERATION_MISMATCH", currentGeneration: null };
     expect(await refusal(patch(generation, {}))).toMatchObject(expected);
-    expect(await refusal(send("POST", "west/lease", { body: JSON.stringify({ generation }) }))).toMatchObject(expected);
+    expect(await refusal(send("POST", "west/lease", { body: JSON.stringify({ generation }) }))).toMatchObject(
+      expected,
+    );
     expect(errors).toEqual([]);
     expect((await put()).status).toBe(200);
   });
 
   test("nobody foresaw become a 500 that says nothing about them, and are reported", async () => {
     const failure = new Error("disk full at /secret/path");
-    const { put, errors } = await openPushApi({ gateway: { replace: () => Promise.reject(failure) } });
+    const { put, errors } = await openPushApi({ gateway: { replaceWith: () => Promise.reject(failure) } });
     const refused = await refusal(put());
     expect(refused).toMatchObject({ status: 500, code: "INTERNAL" });
     expect(JSON.stringify(refused)).not.toContain("secret");
