@@ -101,7 +101,7 @@ describe("interrupted and concurrent pushes to the Worker", () => {
   );
 
   test.each([
-    ["without its last line", "END_MISSING", (lines: Buffer) => gzipSync(withoutEnd(lines))],
+    ["without their last line", "END_MISSING", (lines: Buffer) => gzipSync(withoutEnd(lines))],
     ["with another hash", "END_MISMATCH", (lines: Buffer) => gzipSync(otherHash(lines))],
     ["whose compression is cut off", "INVALID_GZIP", (lines: Buffer) => gzipSync(lines).subarray(0, -12)],
   ])(
