@@ -1,7 +1,7 @@
 import { check } from "../segment/blob.ts";
 import { hashBlob } from "../segment/hash.ts";
 import { NodeFlag } from "../segment/layout.ts";
-import { hashLabel } from "../segment/name-hash.ts";
+import { apexHash, hashLabel } from "../segment/name-hash.ts";
 import type { ReverseSegment } from "../segment/reverse-segment.ts";
 import type { Segment } from "../segment/segment.ts";
 import { CLUSTERSET_TREE } from "../segment/tree-key.ts";
@@ -32,7 +32,7 @@ export class Trunk {
       "the stems have other trees than the frame",
     );
     this.nameServers = frame.trees.map(({ hash }, tree) => {
-      const dns = hashLabel(hash, NAME_SERVER, 4, 3);
+      const dns = hashLabel(apexHash(hash, stems.seed), NAME_SERVER, 4, 3);
       const node = stems.findNode(
         tree,
         NAME_SERVER,

@@ -1,6 +1,6 @@
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { HashTrie, type TrieItem } from "../compiler/hash-trie.ts";
-import { hashAddress, spread } from "../segment/name-hash.ts";
+import { hashAddress } from "../segment/name-hash.ts";
 import type { ReverseEntry } from "../segment/reverse-builder.ts";
 import { areSameCandidates, compareCandidates, type ReverseCandidate } from "./reverse-candidate.ts";
 import { ReverseLosses } from "./reverse-losses.ts";
@@ -71,7 +71,7 @@ export class ReverseIndex<Result> {
     if (record === undefined) {
       if (candidates.length === 0) return;
       const octets = addressOf(address);
-      const hash = spread(hashAddress(octets, 0, octets.length));
+      const hash = hashAddress(octets, octets.length, 0);
       this.#records.set(address, { hash, weight: 0, address, candidates, winners: NO_CANDIDATES });
     } else {
       const isOwn = ({ source }: ReverseCandidate) => `${source.namespace}/${source.name}` === service;

@@ -1,15 +1,15 @@
-import { RecordType, ResponseCode } from "../dns/codes.ts";
-import type { FoldedName } from "../dns/folded-name.ts";
-import { readPodLabel } from "../dns/pod-label.ts";
-import type { Zone } from "../zone/generation/frame.ts";
-import { POD_NAMES } from "../zone/segment/layout.ts";
-import { findSet, read16 } from "../zone/segment/record-block.ts";
-import type { Answer } from "./answer.ts";
-import { minimalAny, negative, positive } from "./finish.ts";
+import { RecordType, ResponseCode } from "../../dns/codes.ts";
+import type { FoldedName } from "../../dns/folded-name.ts";
+import { readPodLabel } from "../../dns/pod-label.ts";
+import type { Zone } from "../../zone/generation/frame.ts";
+import { POD_NAMES } from "../../zone/segment/layout.ts";
+import { findSet } from "../../zone/segment/record-block.ts";
+import type { Answer } from "../answer.ts";
+import { minimalAny, negative, positive } from "../finish.ts";
+import { type MessageWriter, RECORD_HEADER_BYTES } from "../message/message-writer.ts";
+import { type RecordContext, setTtl } from "../message/record-writer.ts";
+import type { Query } from "../query.ts";
 import { findStem } from "./locate.ts";
-import { type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
-import type { Query } from "./query.ts";
-import { boundedTtl, type RecordContext } from "./record-writer.ts";
 
 /** Answers a pod's name with the address in the name, in namespaces where all such names exist (DNS-based service discovery 1.0.1, section 2.6). */
 export function answerPodName(
@@ -35,7 +35,7 @@ export function answerPodName(
     return negative(writer, query, generation, apexAt, ResponseCode.NOERROR);
   if (query.type === RecordType.ANY) return minimalAny(writer, query, generation, owner);
   if (!writer.hasRoom(RECORD_HEADER_BYTES + octets.length)) return positive(writer, query);
-  const ttl = boundedTtl(context, stems, stems.bytes[marker + 2]!, read16(stems.bytes, marker + 3));
+  const ttl = setTtl(context, stems, marker);
   writer.writeRecordHeader(owner, type, ttl, octets.length);
   writer.writeBytes(octets, 0, octets.length);
   writer.answers++;

@@ -1,10 +1,10 @@
-import { MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
-import type { Zone } from "../zone/generation/frame.ts";
-import type { Generation } from "../zone/generation/generation.ts";
-import { KEEP_ORDER, SET_HEADER_BYTES } from "../zone/segment/layout.ts";
-import { findSet, fixedDataBytes, read16, read32 } from "../zone/segment/record-block.ts";
-import type { Segment } from "../zone/segment/segment.ts";
-import type { Leased, Leases } from "./leases.ts";
+import { MAX_NAME_BYTES, RecordType } from "../../dns/codes.ts";
+import { ALL_CLUSTERS, type Zone } from "../../zone/generation/frame.ts";
+import type { Generation } from "../../zone/generation/generation.ts";
+import { KEEP_ORDER, SET_HEADER_BYTES, SetField } from "../../zone/segment/layout.ts";
+import { findSet, fixedDataBytes, read16, read32 } from "../../zone/segment/record-block.ts";
+import type { Segment } from "../../zone/segment/segment.ts";
+import type { Leased, Leases } from "../leases.ts";
 import { type AnswerForm, type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 
 /** Priority (always 0) and weight and port of an SRV record. */
@@ -21,22 +21,28 @@ export interface RecordContext extends AnswerForm {
   readonly rotation: number;
 }
 
-/** The TTL in seconds, bounded by the lease on which the record depends. */
+/**
+ * A TTL in seconds, bounded by the lease on which the record depends.
+ * @param leaseGroup in the segment
+ */
 export function boundedTtl(
-  { leases, now }: RecordContext,
-  segment: Leased & Pick<Segment, "ttls">,
-  ttlIndex: number,
+  { leases, now, generation }: RecordContext,
+  segment: Leased,
+  ttl: number,
   leaseGroup: number,
 ): number {
-  const ttl = segment.ttls[ttlIndex & ~KEEP_ORDER]!;
   if (leaseGroup === 0) return ttl;
+  // Nearly always no lease at all expires so soon. The table of the frame is in the CPU's cache, that of the segment seldom.
+  if (leases.of(generation.frame)[ALL_CLUSTERS]! - now >= ttl * 1000) return ttl;
   const left = (leases.of(segment)[leaseGroup]! - now) / 1000;
   return left >= ttl ? ttl : Math.max(0, Math.floor(left));
 }
 
-function setTtl(context: RecordContext, segment: Segment, set: number): number {
+/** The TTL in seconds of the records of a set. */
+export function setTtl(context: RecordContext, segment: Segment, set: number): number {
   const heap = segment.bytes;
-  return boundedTtl(context, segment, heap[set + 2]!, read16(heap, set + 3));
+  const ttl = read32(heap, set + SetField.ttl) & ~KEEP_ORDER;
+  return boundedTtl(context, segment, ttl, read16(heap, set + SetField.leaseGroup));
 }
 
 /**
@@ -56,7 +62,7 @@ export function writeAnswerSet(
   const { position, answers } = writer;
   const wholeOnly = writer.transport.isDatagram;
   const type = read16(heap, set);
-  const count = read16(heap, set + 5);
+  const count = read16(heap, set + SetField.count);
   const data = set + SET_HEADER_BYTES;
   const ttl = setTtl(context, segment, set);
   const start = firstRecord(context, heap, set, count);
@@ -92,7 +98,7 @@ export function writeAnswerSet(
 
 /** The index of the first record: the records take turns, unless their order matters. */
 function firstRecord(context: RecordContext, heap: Uint8Array, set: number, count: number): number {
-  return count > 1 && (heap[set + 2]! & KEEP_ORDER) === 0 ? context.rotation % count : 0;
+  return count > 1 && (read32(heap, set + SetField.ttl) & KEEP_ORDER) === 0 ? context.rotation % count : 0;
 }
 
 function writeAddresses(
@@ -144,7 +150,7 @@ function writeService(
 
 /** The length in bytes of a node's name below a zone. */
 function nameBytes(segment: Segment, start: number, zone: Zone): number {
-  const apexes = segment.trees.length;
+  const { apexes } = segment;
   let bytes = zone.wire.length;
   for (let node = start; node >= apexes; node = segment.parentOf(node))
     bytes += segment.bytes[segment.labelOf(node)]! + 1;
@@ -154,7 +160,7 @@ function nameBytes(segment: Segment, start: number, zone: Zone): number {
 /** Writes a node's name below a zone, uncompressed (RFC 2782 forbids compression in SRV). */
 function writeName(writer: MessageWriter, segment: Segment, start: number, zone: Zone): void {
   const heap = segment.bytes;
-  const apexes = segment.trees.length;
+  const { apexes } = segment;
   for (let node = start; node >= apexes; node = segment.parentOf(node)) {
     const at = segment.labelOf(node);
     writer.writeBytes(heap, at, at + 1 + heap[at]!);
@@ -193,7 +199,7 @@ export function writeAdditionalSet(
   type: number,
 ): boolean {
   const heap = segment.bytes;
-  const count = read16(heap, set + 5);
+  const count = read16(heap, set + SetField.count);
   const size = fixedDataBytes(type);
   if (writer.position + count * (RECORD_HEADER_BYTES + size) > writer.limit) return false;
   const data = set + SET_HEADER_BYTES;

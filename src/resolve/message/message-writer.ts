@@ -6,14 +6,14 @@ import {
   HeaderFlag,
   RecordType,
   ResponseCode,
-} from "../dns/codes.ts";
+} from "../../dns/codes.ts";
+import type { Query } from "../query.ts";
 import {
   ANNOUNCED_PAYLOAD_BYTES,
   MAX_MESSAGE_BYTES,
   PADDING_BLOCK_BYTES,
   STALE_FRESHNESS_SECONDS,
 } from "./limits.ts";
-import type { Query } from "./query.ts";
 import { HTTPS, longestAnswerFor, type Transport } from "./transport.ts";
 
 /** Bytes of a record before its data if the owner is a compression pointer. */
@@ -196,6 +196,8 @@ function setWord(bytes: Uint8Array, at: number, value: number): void {
 const SLAB_ANSWER_BYTES = 4096;
 const SLAB_BYTES = 1 << 16;
 let slab = new Uint32Array(SLAB_BYTES / 4);
+/** Its buffer: asking the array for it costs as much as copying a short answer. */
+let slabBuffer = slab.buffer;
 let slabUsed = 0;
 
 /** Copies the first bytes of `words`, four at a time, which makes the shortest answers 5 % cheaper than one by one. */
@@ -204,12 +206,13 @@ function copyOut(words: Uint32Array<ArrayBuffer>, end: number): Uint8Array<Array
   const count = (end + 3) >> 2;
   if (slabUsed + count > slab.length) {
     slab = new Uint32Array(SLAB_BYTES / 4);
+    slabBuffer = slab.buffer;
     slabUsed = 0;
   }
   const start = slabUsed;
   for (let index = 0; index < count; index++) slab[start + index] = words[index]!;
   slabUsed = start + count;
-  return new Uint8Array(slab.buffer, start * 4, end);
+  return new Uint8Array(slabBuffer, start * 4, end);
 }
 
 const writer = new MessageWriter();
