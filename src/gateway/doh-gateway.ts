@@ -1,7 +1,7 @@
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Leases } from "../resolve/leases.ts";
-import type { Transport } from "../resolve/transport.ts";
+import type { Transport } from "../resolve/message/transport.ts";
 import type { GatewayStatus, ServingStatus } from "./gateway-types.ts";
 import type { ServedGeneration } from "./stages.ts";
 

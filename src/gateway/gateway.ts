@@ -1,6 +1,6 @@
 import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
-import type { Transport } from "../resolve/transport.ts";
+import type { Transport } from "../resolve/message/transport.ts";
 import { copyTables } from "../snapshot/entry-changes.ts";
 import type { HeldState } from "../snapshot/lines/held-state.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";

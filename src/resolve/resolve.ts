@@ -10,12 +10,12 @@ import { CLUSTERSET_TREE } from "../zone/segment/tree-key.ts";
 import type { Answer, Missing } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
 import { answerBadVersion, answerFault, answerOutOfZone, answerWith } from "./error-responses.ts";
-import { findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";
 import { finishNegative, minimalAny, positive } from "./finish.ts";
-import { answerInZone } from "./in-zone.ts";
-import { beginAnswer } from "./message-writer.ts";
+import { beginAnswer } from "./message/message-writer.ts";
+import { boundedTtl, type RecordContext } from "./message/record-writer.ts";
+import { findZone, isAboveAnyZone, isInAnyZone } from "./names/find.ts";
+import { answerInZone } from "./names/in-zone.ts";
 import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "./query.ts";
-import { boundedTtl, type RecordContext } from "./record-writer.ts";
 import { writeReverseSoa } from "./zone-records.ts";
 
 /** The data and settings for answers. */

@@ -4,7 +4,7 @@ import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { PartialStages, QueryContext } from "../gateway/stages.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
 import type { Answer, Missing } from "../resolve/answer.ts";
-import type { Transport } from "../resolve/transport.ts";
+import type { Transport } from "../resolve/message/transport.ts";
 import type { Generation } from "../zone/generation/generation.ts";
 import { sleep } from "./deadline.ts";
 import { type FetchParts, fetchNewest, type Newest } from "./fetch-newest.ts";

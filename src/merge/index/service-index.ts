@@ -1,7 +1,7 @@
 import type { SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
-import type { Contribution, SetBack } from "../declaration.ts";
 import { compareText } from "../order.ts";
+import type { Contribution, SetBack } from "../service/declaration.ts";
 import { namespaceOf } from "../service-key.ts";
 
 /** What is remembered of when clusters reported services first, by `<namespace>/<name>`. */

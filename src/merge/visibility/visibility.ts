@@ -1,6 +1,6 @@
 import { formatAddress } from "../../dns/address.ts";
 import { parseAddressRange } from "../../dns/address-range.ts";
-import type { AddressSource } from "../addresses.ts";
+import type { AddressSource } from "../service/addresses.ts";
 
 /** Where an address can come from: what a service is answered with, or `ClusterIP`, a Service's address in its own cluster. */
 export type VisibleAddressSource = AddressSource | "ClusterIP";

@@ -14,7 +14,7 @@ export interface GatewayOptions {
   /** Clusters that may push, each with a token of its own. */
   clusters?: string[];
   /** A gateway with the same `clusters`, to use its tokens. */
-  tokensOf?: GatewayProcess;
+  tokensOf?: Pick<GatewayClient, "tokenFor">;
   /** For which other source clusters some of them speak. */
   speaksFor?: Record<string, "*" | string[]>;
   /** Zones beside `clusterset.local`. */

@@ -1,15 +1,15 @@
-import { RecordType, ResponseCode } from "../dns/codes.ts";
-import type { FoldedName } from "../dns/folded-name.ts";
-import { readPodLabel } from "../dns/pod-label.ts";
-import type { Zone } from "../zone/generation/frame.ts";
-import { POD_NAMES } from "../zone/segment/layout.ts";
-import { findSet } from "../zone/segment/record-block.ts";
-import type { Answer } from "./answer.ts";
-import { minimalAny, negative, positive } from "./finish.ts";
+import { RecordType, ResponseCode } from "../../dns/codes.ts";
+import type { FoldedName } from "../../dns/folded-name.ts";
+import { readPodLabel } from "../../dns/pod-label.ts";
+import type { Zone } from "../../zone/generation/frame.ts";
+import { POD_NAMES } from "../../zone/segment/layout.ts";
+import { findSet } from "../../zone/segment/record-block.ts";
+import type { Answer } from "../answer.ts";
+import { minimalAny, negative, positive } from "../finish.ts";
+import { type MessageWriter, RECORD_HEADER_BYTES } from "../message/message-writer.ts";
+import { type RecordContext, setTtl } from "../message/record-writer.ts";
+import type { Query } from "../query.ts";
 import { findStem } from "./locate.ts";
-import { type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
-import type { Query } from "./query.ts";
-import { type RecordContext, setTtl } from "./record-writer.ts";
 
 /** Answers a pod's name with the address in the name, in namespaces where all such names exist (DNS-based service discovery 1.0.1, section 2.6). */
 export function answerPodName(

@@ -1,5 +1,7 @@
+import type { ClusterFinding, ClustersetService, Conflict } from "../clusterset.ts";
+import { applyGrants, type Grants } from "../grants.ts";
+import { PINNED } from "../pins.ts";
 import { type AddressSource, chooseAddresses, NO_ADDRESSES } from "./addresses.ts";
-import type { ClusterFinding, ClustersetService, Conflict } from "./clusterset.ts";
 import { type ConflictSubject, findConflicts } from "./conflicts.ts";
 import {
   type Contribution,
@@ -10,8 +12,6 @@ import {
   type SetBack,
 } from "./declaration.ts";
 import { gatherEndpoints } from "./endpoints.ts";
-import { applyGrants, type Grants } from "./grants.ts";
-import { PINNED } from "./pins.ts";
 import { describePort, unitePorts } from "./ports.ts";
 import { listShards } from "./shards.ts";
 

@@ -1,7 +1,7 @@
-import type { EndpointGroups } from "../snapshot/schema.ts";
-import type { ClustersetEndpoint } from "./clusterset.ts";
+import type { EndpointGroups } from "../../snapshot/schema.ts";
+import type { ClustersetEndpoint } from "../clusterset.ts";
+import { compareText } from "../order.ts";
 import type { Contribution } from "./declaration.ts";
-import { compareText } from "./order.ts";
 
 interface Candidate {
   readonly endpoint: ClustersetEndpoint;

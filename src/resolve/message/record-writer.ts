@@ -1,10 +1,10 @@
-import { MAX_NAME_BYTES, RecordType } from "../dns/codes.ts";
-import { ALL_CLUSTERS, type Zone } from "../zone/generation/frame.ts";
-import type { Generation } from "../zone/generation/generation.ts";
-import { KEEP_ORDER, SET_HEADER_BYTES, SetField } from "../zone/segment/layout.ts";
-import { findSet, fixedDataBytes, read16, read32 } from "../zone/segment/record-block.ts";
-import type { Segment } from "../zone/segment/segment.ts";
-import type { Leased, Leases } from "./leases.ts";
+import { MAX_NAME_BYTES, RecordType } from "../../dns/codes.ts";
+import { ALL_CLUSTERS, type Zone } from "../../zone/generation/frame.ts";
+import type { Generation } from "../../zone/generation/generation.ts";
+import { KEEP_ORDER, SET_HEADER_BYTES, SetField } from "../../zone/segment/layout.ts";
+import { findSet, fixedDataBytes, read16, read32 } from "../../zone/segment/record-block.ts";
+import type { Segment } from "../../zone/segment/segment.ts";
+import type { Leased, Leases } from "../leases.ts";
 import { type AnswerForm, type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
 
 /** Priority (always 0) and weight and port of an SRV record. */

@@ -1,7 +1,7 @@
-import { usableAddress } from "../dns/address.ts";
-import type { ClusterFinding, ClustersetAddresses, ClustersetEndpoint } from "./clusterset.ts";
+import { usableAddress } from "../../dns/address.ts";
+import type { ClusterFinding, ClustersetAddresses, ClustersetEndpoint } from "../clusterset.ts";
+import { compareText } from "../order.ts";
 import type { Contribution } from "./declaration.ts";
-import { compareText } from "./order.ts";
 
 /** Where the addresses of a ClusterSetIP service can come from. */
 export type AddressSource = "ClusterSetIP" | "LoadBalancer" | "Endpoint";

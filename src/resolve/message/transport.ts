@@ -1,5 +1,5 @@
+import type { Edns } from "../query.ts";
 import { MAX_MESSAGE_BYTES, PLAIN_CLIENT_BYTES, SMALLEST_PAYLOAD_BYTES } from "./limits.ts";
-import type { Edns } from "./query.ts";
 
 /** The properties of a transport that change the answer. */
 export interface Transport {

@@ -1,4 +1,4 @@
-import type { ServicePort } from "../snapshot/schema.ts";
+import type { ServicePort } from "../../snapshot/schema.ts";
 import type { Declaration } from "./declaration.ts";
 
 /** A port of the union, with the cluster whose definition stands. */

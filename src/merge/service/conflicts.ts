@@ -1,6 +1,6 @@
-import type { Conflict } from "./clusterset.ts";
+import type { Conflict } from "../clusterset.ts";
+import { compareText } from "../order.ts";
 import type { Declaration } from "./declaration.ts";
-import { compareText } from "./order.ts";
 import { describePort, type PortUnion } from "./ports.ts";
 
 /** The service that declarations are about, and where they come from. */

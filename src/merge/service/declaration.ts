@@ -1,5 +1,5 @@
-import type { ExportedService, ImportedService, ServicePort } from "../snapshot/schema.ts";
-import { compareText } from "./order.ts";
+import type { ExportedService, ImportedService, ServicePort } from "../../snapshot/schema.ts";
+import { compareText } from "../order.ts";
 
 /** What one cluster contributes to one service: its ServiceExport, its ServiceImport, or both. */
 export interface Contribution {

@@ -1,9 +1,9 @@
-import { ResponseCode } from "../dns/codes.ts";
-import { read16 } from "../zone/segment/record-block.ts";
-import type { Answer } from "./answer.ts";
-import { answerFault } from "./error-responses.ts";
+import { ResponseCode } from "../../dns/codes.ts";
+import { read16 } from "../../zone/segment/record-block.ts";
+import type { Answer } from "../answer.ts";
+import { answerFault } from "../error-responses.ts";
+import { isQuery, type Query, type QueryFault, readQuery } from "../query.ts";
 import { beginAnswer } from "./message-writer.ts";
-import { isQuery, type Query, type QueryFault, readQuery } from "./query.ts";
 import { longestAnswerFor, type Transport } from "./transport.ts";
 
 /**

@@ -1,10 +1,10 @@
-import { type FoldedName, labelStart } from "../dns/folded-name.ts";
-import type { Tree, Zone } from "../zone/generation/frame.ts";
-import type { Generation } from "../zone/generation/generation.ts";
-import { NodeFlag } from "../zone/segment/layout.ts";
-import { apexHash, hashLabel, keyHash } from "../zone/segment/name-hash.ts";
-import type { Segment } from "../zone/segment/segment.ts";
-import type { Missing } from "./answer.ts";
+import { type FoldedName, labelStart } from "../../dns/folded-name.ts";
+import type { Tree, Zone } from "../../zone/generation/frame.ts";
+import type { Generation } from "../../zone/generation/generation.ts";
+import { NodeFlag } from "../../zone/segment/layout.ts";
+import { apexHash, hashLabel, keyHash } from "../../zone/segment/name-hash.ts";
+import type { Segment } from "../../zone/segment/segment.ts";
+import type { Missing } from "../answer.ts";
 
 /** Where a name is. */
 export interface Location {

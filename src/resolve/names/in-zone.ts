@@ -1,23 +1,23 @@
-import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
-import { readFoldedName } from "../dns/folded-name.ts";
-import type { Zone } from "../zone/generation/frame.ts";
-import { POD_NAMES, SET_HEADER_BYTES } from "../zone/segment/layout.ts";
-import { findSet, read16 } from "../zone/segment/record-block.ts";
-import type { Segment } from "../zone/segment/segment.ts";
-import type { Answer, Missing } from "./answer.ts";
-import { findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";
-import { minimalAny, negative, positive } from "./finish.ts";
-import { type Location, locate } from "./locate.ts";
-import { beginAnswer, type MessageWriter } from "./message-writer.ts";
-import { answerPodName } from "./pod-name.ts";
-import type { Query } from "./query.ts";
+import { HEADER_BYTES, RecordType, ResponseCode } from "../../dns/codes.ts";
+import { readFoldedName } from "../../dns/folded-name.ts";
+import type { Zone } from "../../zone/generation/frame.ts";
+import { POD_NAMES, SET_HEADER_BYTES } from "../../zone/segment/layout.ts";
+import { findSet, read16 } from "../../zone/segment/record-block.ts";
+import type { Segment } from "../../zone/segment/segment.ts";
+import type { Answer, Missing } from "../answer.ts";
+import { minimalAny, negative, positive } from "../finish.ts";
+import { beginAnswer, type MessageWriter } from "../message/message-writer.ts";
 import {
   type RecordContext,
   writeAdditionalSet,
   writeAnswerSet,
   writeTargetAddresses,
-} from "./record-writer.ts";
-import { writeNs, writeSoa } from "./zone-records.ts";
+} from "../message/record-writer.ts";
+import type { Query } from "../query.ts";
+import { writeNs, writeSoa } from "../zone-records.ts";
+import { findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";
+import { type Location, locate } from "./locate.ts";
+import { answerPodName } from "./pod-name.ts";
 
 /** The most CNAME records in one answer. */
 const MOST_ALIASES = 8;

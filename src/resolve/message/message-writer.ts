@@ -6,14 +6,14 @@ import {
   HeaderFlag,
   RecordType,
   ResponseCode,
-} from "../dns/codes.ts";
+} from "../../dns/codes.ts";
+import type { Query } from "../query.ts";
 import {
   ANNOUNCED_PAYLOAD_BYTES,
   MAX_MESSAGE_BYTES,
   PADDING_BLOCK_BYTES,
   STALE_FRESHNESS_SECONDS,
 } from "./limits.ts";
-import type { Query } from "./query.ts";
 import { HTTPS, longestAnswerFor, type Transport } from "./transport.ts";
 
 /** Bytes of a record before its data if the owner is a compression pointer. */

@@ -1,4 +1,4 @@
-import type { Shard } from "./clusterset.ts";
+import type { Shard } from "../clusterset.ts";
 import type { Contribution } from "./declaration.ts";
 
 /**
