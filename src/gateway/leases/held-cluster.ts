@@ -49,10 +49,20 @@ export class HeldCluster {
     return { formatVersion, clusterId, topology, clusterZone, ...singles, ...tables };
   }
 
+  /** What the cluster has, counted; undefined while nobody has. */
+  get totals(): SnapshotTotals | undefined {
+    return this.#totals;
+  }
+
+  /** Counts what the cluster has, in steps; only the first time after a start of the gateway costs anything. */
+  *count(): Generator<void, SnapshotTotals> {
+    this.#totals ??= yield* measureInSteps(this.#snapshot);
+    return this.#totals;
+  }
+
   /** Counts what the cluster has after a change, in steps. */
   *measure(change: SnapshotDelta): Generator<void, MeasuredChange> {
-    this.#totals ??= yield* measureInSteps(this.#snapshot);
-    return { change, totals: yield* totalsAfter(this.#totals, this.#snapshot, change) };
+    return { change, totals: yield* totalsAfter(yield* this.count(), this.#snapshot, change) };
   }
 
   /** Applies a change that was measured, in steps. */

@@ -7,6 +7,8 @@ export interface HeldState {
   /** A valid entry; undefined if there is none. */
   entry(collection: Collection, key: string): unknown;
   keys(collection: Collection): Iterable<string>;
+  /** How many entries there are; undefined where nobody counts them. */
+  count?(collection: Collection): number | undefined;
   single(name: Single): unknown;
 }
 

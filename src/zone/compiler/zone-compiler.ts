@@ -145,17 +145,23 @@ function* touch(
   { clusters: haveClustersChanged, services, local }: ZoneChange,
 ): Generator<void, ReadonlySet<string>> {
   const touched = new Set<string>(services);
-  if (haveClustersChanged) {
-    for (const key of context!.hosts.keys()) if (key !== "") touched.add(key);
-    for (const key of locals.follow(names, clusters, context!.treeByKey)) touched.add(key);
-  }
-  for (const [clusterId, change] of local) {
-    const cluster = clusters.get(clusterId);
-    if (cluster === undefined) continue;
-    for (const key of change.services) for (const own of names.placeService(cluster, key)) touched.add(own);
-    for (const key of change.pods) for (const own of names.placePod(cluster, key)) touched.add(own);
-  }
   let count = 0;
+  const changed = function* (): Generator<string> {
+    if (haveClustersChanged) {
+      for (const key of context!.hosts.keys()) if (key !== "") yield key;
+      yield* locals.follow(names, clusters, context!.treeByKey);
+    }
+    for (const [clusterId, change] of local) {
+      const cluster = clusters.get(clusterId);
+      if (cluster === undefined) continue;
+      for (const key of change.services) yield* names.placeService(cluster, key);
+      for (const key of change.pods) yield* names.placePod(cluster, key);
+    }
+  };
+  for (const key of changed()) {
+    touched.add(key);
+    if (++count % KEYS_IN_TURN === 0) yield;
+  }
   for (const key of touched) {
     names.update(key, source, clusters, context!.hosts.get(key)?.length ?? 0);
     if (++count % KEYS_IN_TURN === 0) yield;
@@ -174,7 +180,7 @@ function* compileNames(
     findings.delete(leaf);
   }
   names.trie.dropped = [];
-  for (const { key, addresses } of names.takeGone()) reverse.replace(key, addresses, new Map());
+  for (const { key, addresses } of names.takeGone()) yield* reverse.replace(key, addresses, new Map());
   for (const node of names.trie.changed) {
     const compiled = compileSegment(context!, source, clusters, node.items!);
     const { segment } = compiled;
@@ -188,7 +194,7 @@ function* compileNames(
     for (const key of node.items!)
       if (touched.has(key.key)) {
         const wanted = compiled.reverse.get(key.key)!;
-        reverse.replace(key.key, key.addresses, wanted);
+        yield* reverse.replace(key.key, key.addresses, wanted);
         key.addresses = [...wanted.keys()];
       }
     yield;
