@@ -1,8 +1,7 @@
 import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/transport.ts";
-import { copyTables } from "../snapshot/entry-changes.ts";
-import type { HeldState } from "../snapshot/lines/held-state.ts";
+import { type HeldState, snapshotOf } from "../snapshot/lines/held-state.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
@@ -100,7 +99,10 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     const kept = stored.map(({ snapshot, meta }) => HeldCluster.of(snapshot, resumed(meta, clock)));
     const precedence = await Precedence.open({
       ...{ store: remembered, records, onEvent, now: unixTime(clock, now) },
-      stored: stored.map((one, index) => ({ ...one, live: kept[index]!.meta.expiresAt > now })),
+      stored: stored.map(({ meta }, index) => {
+        const { clusterId, state, meta: held } = kept[index]!;
+        return { clusterId, state, meta, live: held.expiresAt > now };
+      }),
     });
     const reverse = ReverseMemory.from(remembered, records.values, onEvent);
     const gateway = new Gateway({ ...dependencies, damage }, precedence, reverse);
@@ -130,10 +132,10 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     return unixTime(this.#clock, at);
   }
 
-  /** What is held of a cluster now, as a snapshot with tables of its own; undefined for one that is not live. */
+  /** What is held of a cluster now, as a snapshot of its own; undefined for one that is not live. */
   snapshotOf(clusterId: string): ClusterSnapshot | undefined {
     const held = this.#serving.clusters.live.get(clusterId);
-    return held && copyTables(held.snapshot);
+    return held && snapshotOf(clusterId, held.state);
   }
 
   /**

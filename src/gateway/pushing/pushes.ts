@@ -1,5 +1,5 @@
 import { changeOfPatch, changesBetween, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
-import { type HeldState, heldSnapshot } from "../../snapshot/lines/held-state.ts";
+import { type HeldState, NOTHING_HELD } from "../../snapshot/lines/held-state.ts";
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
@@ -126,8 +126,8 @@ export class Pushes<Image extends ServedImage> {
     patch: SnapshotPatch,
     leaseSeconds?: number,
   ): Promise<Acknowledgement> {
-    return this.#patch(clusterId, baseGeneration, leaseSeconds, ({ snapshot }) => ({
-      delta: changeOfPatch(snapshot, patch),
+    return this.#patch(clusterId, baseGeneration, leaseSeconds, ({ state }) => ({
+      delta: changeOfPatch(clusterId, state, patch),
       lines: linesOf(patch),
     }));
   }
@@ -145,9 +145,11 @@ export class Pushes<Image extends ServedImage> {
   /** See `Gateway.held`. */
   held(clusterId: string, generation?: number): HeldState {
     if (generation !== undefined) this.#heldAt(clusterId, generation);
-    const now = () => heldSnapshot(this.#parts.serving.clusters.live.get(clusterId)?.snapshot);
+    const now = () => this.#parts.serving.clusters.live.get(clusterId)?.state ?? NOTHING_HELD;
     return {
       entry: (collection, key) => now().entry(collection, key),
+      packed: (collection, key) => now().packed(collection, key),
+      has: (collection, key) => now().has(collection, key),
       keys: (collection) => now().keys(collection),
       single: (name) => now().single(name),
     };
@@ -195,7 +197,7 @@ export class Pushes<Image extends ServedImage> {
       held.meta = meta;
       serving.renew();
       const seen = { now: unixTime(clock, now), live: true, generation };
-      serving.reconsider(clusterId, await inSlices(clock, precedence.see(held.snapshot, seen, NO_CHANGE)));
+      serving.reconsider(clusterId, await inSlices(clock, precedence.see(held, seen, NO_CHANGE)));
       await precedence.save(clusterId);
       return held.acknowledgement(clock);
     });
@@ -271,10 +273,7 @@ export class Pushes<Image extends ServedImage> {
     const seen = { now: unixTime(clock, meta.pushedAt), live, generation };
     await inSlices(clock, cluster.apply(measured));
     const { change } = measured;
-    const ranked = await inSlices(
-      clock,
-      precedence.see(cluster.snapshot, seen, live ? change : "everything"),
-    );
+    const ranked = await inSlices(clock, precedence.see(cluster, seen, live ? change : "everything"));
     cluster.meta = meta;
     serving.set(cluster, change, ranked);
     onEvent({ event: "pushed", clusterId, generation, kind });
@@ -310,5 +309,5 @@ export class Pushes<Image extends ServedImage> {
 
 /** Compares a snapshot with what is held, and counts it. */
 function* measure(cluster: HeldCluster, snapshot: ClusterSnapshot): Generator<void, MeasuredChange> {
-  return yield* cluster.measure(yield* changesBetween(cluster.snapshot, snapshot));
+  return yield* cluster.measure(yield* changesBetween(cluster.state, snapshot));
 }

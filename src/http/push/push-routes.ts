@@ -5,7 +5,7 @@ import type { Gateway } from "../../gateway/gateway.ts";
 import type { SettlePush } from "../../gateway/pushing/push-backlog.ts";
 import type { ServedImage } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
-import { countChanges, countDelta } from "../../snapshot/changes.ts";
+import { countDelta, countRemoved } from "../../snapshot/changes.ts";
 import { applyInPlace } from "../../snapshot/entry-changes.ts";
 import { emptySnapshot, NOTHING_HELD } from "../../snapshot/lines/held-state.ts";
 import { LinesStage } from "../../snapshot/lines/lines-stage.ts";
@@ -24,7 +24,7 @@ import { Turns } from "./turns.ts";
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
   Gateway<ServedImage>,
-  "arrived" | "held" | "replace" | "change" | "renew" | "leave" | "snapshotOf" | "status" | "unixTime"
+  "arrived" | "held" | "replace" | "change" | "renew" | "leave" | "status" | "unixTime"
 >;
 
 /** What the push routes are put together from. */
@@ -153,7 +153,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   routes.delete(
     "/:clusterId",
     route("leave", async (context, clusterId) => {
-      noteForAudit(context, { changes: countChanges(gateway.snapshotOf(clusterId), undefined) });
+      noteForAudit(context, { changes: countRemoved(gateway.held(clusterId)) });
       const settle = gateway.arrived(clusterId);
       await gateway.leave(clusterId).finally(() => settle(true));
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });

@@ -35,7 +35,6 @@ export async function openPushApi(
     change: (...push) => real.change(...push),
     renew: (...push) => real.renew(...push),
     leave: (clusterId) => real.leave(clusterId),
-    snapshotOf: (clusterId) => real.snapshotOf(clusterId),
     status: () => real.status(),
     unixTime: (at) => real.unixTime(at),
     ...given.gateway,
