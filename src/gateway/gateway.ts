@@ -18,6 +18,7 @@ import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./pushing/limits.ts"
 import type { SettlePush } from "./pushing/push-backlog.ts";
 import { Pushes, type ValidChanges } from "./pushing/pushes.ts";
 import { Precedence } from "./remembered/precedence.ts";
+import type { ResumedCluster } from "./remembered/recover.ts";
 import { ReverseMemory } from "./remembered/reverse-memory.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedImage } from "./stages.ts";
@@ -92,17 +93,19 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
       if (event.event === "memory-lost") damage.countPart("memory-lost");
       dependencies.onEvent(event);
     };
-    const stored = await store.load();
+    const kept: HeldCluster[] = [];
+    const stored: ResumedCluster[] = [];
+    for await (const { snapshot, meta } of store.load()) {
+      const cluster = HeldCluster.of(snapshot, resumed(meta, clock));
+      const { clusterId, state } = cluster;
+      kept.push(cluster);
+      stored.push({ clusterId, state, meta, live: cluster.meta.expiresAt > now });
+    }
     const remembered = dependencies.remembered ?? createMemoryRememberedStore();
     const records = await remembered.load();
     for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
-    const kept = stored.map(({ snapshot, meta }) => HeldCluster.of(snapshot, resumed(meta, clock)));
     const precedence = await Precedence.open({
-      ...{ store: remembered, records, onEvent, now: unixTime(clock, now) },
-      stored: stored.map(({ meta }, index) => {
-        const { clusterId, state, meta: held } = kept[index]!;
-        return { clusterId, state, meta, live: held.expiresAt > now };
-      }),
+      ...{ store: remembered, records, stored, onEvent, now: unixTime(clock, now) },
     });
     const reverse = ReverseMemory.from(remembered, records.values, onEvent);
     const gateway = new Gateway({ ...dependencies, damage }, precedence, reverse);

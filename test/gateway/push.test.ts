@@ -4,6 +4,7 @@ import { SnapshotError } from "../../src/snapshot/snapshot-error.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { SnapshotStore } from "../../src/store/store.ts";
 import { headlessExport } from "../snapshot/worlds.ts";
+import { listAll } from "../store/changes.ts";
 import { openGateway, regional } from "./fake-stages.ts";
 
 /** A store whose next calls wait until they are let go, or fail. */
@@ -41,7 +42,7 @@ describe("replace", () => {
       expiresAt: clock.now() + 30_000,
     });
     expect(served()).toBe("west:a");
-    expect((await store.load()).map(({ snapshot }) => snapshot)).toEqual([regional("west", "a")]);
+    expect((await listAll(store)).map(({ snapshot }) => snapshot)).toEqual([regional("west", "a")]);
     expect(gateway.status()).toMatchObject({ ready: true, clusters: [{ clusterId: "west", live: true }] });
   });
 
@@ -194,7 +195,7 @@ describe("leave", () => {
     expect(await done(gateway.leave("west"))).toBe(true);
     expect(served()).toBe("");
     expect(gateway.status()).toMatchObject({ ready: true, clusters: [] });
-    expect(await store.load()).toEqual([]);
+    expect(await listAll(store)).toEqual([]);
     expect(gateway.hasCluster("west")).toBe(false);
   });
 
