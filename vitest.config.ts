@@ -5,15 +5,15 @@ import { defineConfig } from "vitest/config";
  * All others run one after the other.
  */
 const WAITING = [
-  "test/e2e/api-server-outage.e2e.test.ts",
-  "test/e2e/crd-versions.e2e.test.ts",
-  "test/e2e/gateway-durability.e2e.test.ts",
-  "test/e2e/leases.e2e.test.ts",
-  "test/e2e/rights.e2e.test.ts",
-  "test/e2e/security-set-ups.e2e.test.ts",
-  "test/e2e/service-account-tokens.e2e.test.ts",
-  "test/e2e/uncaught.e2e.test.ts",
-  "test/e2e/clients/resolvers.e2e.test.ts",
+  "test/e2e/kubernetes/api-server-outage.e2e.test.ts",
+  "test/e2e/kubernetes/crd-versions.e2e.test.ts",
+  "test/e2e/durability/gateway-durability.e2e.test.ts",
+  "test/e2e/pushes/leases.e2e.test.ts",
+  "test/e2e/kubernetes/rights/rights.e2e.test.ts",
+  "test/e2e/access/security-set-ups.e2e.test.ts",
+  "test/e2e/kubernetes/service-account-tokens.e2e.test.ts",
+  "test/e2e/durability/uncaught.e2e.test.ts",
+  "test/e2e/clients/resolvers/resolvers.e2e.test.ts",
   "test/e2e/edge/clusters.e2e.test.ts",
   "test/e2e/edge/worker.e2e.test.ts",
 ];

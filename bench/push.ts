@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import type { ClusterSnapshot } from "../src/snapshot/schema.ts";
-import type { GatewayClient } from "../test/e2e/gateway-client.ts";
+import type { GatewayClient } from "../test/e2e/harness/gateway-client.ts";
 import { LINES_TYPE, snapshotBody } from "../test/snapshot/lines/push-lines.ts";
 
 type Pushed = Pick<GatewayClient, "http" | "tokenFor">;

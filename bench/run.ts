@@ -9,7 +9,7 @@ import { stallsSection } from "./change/stalls-section.ts";
 import { cpuSection } from "./cpu/section.ts";
 import { edgeSection, edgeSizeSection } from "./edge/section.ts";
 import { forwardSection } from "./forward/section.ts";
-import { imageSection } from "./image/section.ts";
+import { generationSection } from "./generation/section.ts";
 import { formatTable } from "./report/format-table.ts";
 import type { Table } from "./report/report.ts";
 import { resolveSection } from "./resolve/section.ts";
@@ -20,7 +20,7 @@ const sections = [
   cpuSection,
   udpSection,
   resolveSection,
-  imageSection,
+  generationSection,
   changeSection,
   costSection,
   stallsSection,
@@ -61,9 +61,9 @@ const program = new Command("npm run bench --")
       ...sections.map(({ name, summary }) => `  ${name.padEnd(11)} ${summary}`),
       "",
       "Example:",
-      "  npm run bench -- cpu image --rounds 7 --json bench.json",
+      "  npm run bench -- cpu generation --rounds 7 --json bench.json",
       "",
-      "All but resolve and image start real servers; what is missing is installed or built as for `npm run test:e2e`. edge-size needs `perf` (Debian: linux-perf).",
+      "All but resolve and generation start real servers; what is missing is installed or built as for `npm run test:e2e`. edge-size needs `perf` (Debian: linux-perf).",
     ].join("\n"),
   )
   .action(measureSections);

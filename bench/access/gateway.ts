@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type GatewayProcess, startGateway } from "../../test/e2e/processes.ts";
-import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
+import { type GatewayProcess, startGateway } from "../../test/e2e/harness/processes.ts";
+import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { makeAuthority, makeServer, type PemPair } from "../../test/hosts/client-certificates.ts";
 import { pidOf } from "../cpu/contenders.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";

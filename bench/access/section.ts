@@ -83,7 +83,7 @@ async function measureHidden(
       rows: await measureInTurns(contenders, rounds * 2, progress),
       baselines: [ABSENT],
       goals: [],
-      notes: ["One gateway and one scope; both are NXDOMAIN, from an image that has neither."],
+      notes: ["One gateway and one scope; both are NXDOMAIN, from a generation that has neither."],
     };
   } finally {
     await gateway.stop();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ApiClient } from "../../test/e2e/servers/api-client.ts";
+import type { ApiClient } from "../../test/e2e/servers/kubernetes/api-client.ts";
 import type { Progress, Table } from "../report/report.ts";
 import { addressOf, CHANGING_QUERY, changingSlice } from "./changing-objects.ts";
 import type { Poller } from "./poll.ts";

@@ -1,5 +1,5 @@
-import type { ApiClient } from "../../test/e2e/servers/api-client.ts";
-import { importedSlice, type KubeObject, serviceImport } from "../../test/e2e/servers/objects.ts";
+import type { ApiClient } from "../../test/e2e/servers/kubernetes/api-client.ts";
+import { importedSlice, type KubeObject, serviceImport } from "../../test/e2e/servers/kubernetes/objects.ts";
 import type { Stop } from "../processes/stops.ts";
 import { encodeQuery } from "../resolve/cases.ts";
 

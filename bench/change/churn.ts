@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { GatewayProcess } from "../../test/e2e/processes.ts";
+import type { GatewayProcess } from "../../test/e2e/harness/processes.ts";
 import { ForkedProgram } from "../processes/forked-program.ts";
 import { type WideWorld, wideClusterIds } from "../worlds/wide-world.ts";
 

@@ -1,7 +1,7 @@
-import { type GatewayProcess, startGateway, startSync } from "../../test/e2e/processes.ts";
-import { startApiServer } from "../../test/e2e/servers/api-server.ts";
+import { type GatewayProcess, startGateway, startSync } from "../../test/e2e/harness/processes.ts";
 import { kubernetesPlugin, startCoreDns } from "../../test/e2e/servers/coredns.ts";
-import { namespace } from "../../test/e2e/servers/objects.ts";
+import { startApiServer } from "../../test/e2e/servers/kubernetes/api-server.ts";
+import { namespace } from "../../test/e2e/servers/kubernetes/objects.ts";
 import { BENCH_WORLD, generateWorld } from "../../test/worlds/generate.ts";
 import { type Stop, withStops } from "../processes/stops.ts";
 import { LONG_LEASES } from "../push.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { type GatewayProcess, startGateway } from "../../test/e2e/processes.ts";
+import { type GatewayProcess, startGateway } from "../../test/e2e/harness/processes.ts";
 import { type WatchedLoop, watchLoop } from "../processes/event-loop.ts";
 import { QueryLoad } from "../processes/query-load.ts";
 import { type Stop, withStops } from "../processes/stops.ts";

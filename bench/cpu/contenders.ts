@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { type GatewayProcess, startGateway } from "../../test/e2e/processes.ts";
-import { startApiServer } from "../../test/e2e/servers/api-server.ts";
+import { type GatewayProcess, startGateway } from "../../test/e2e/harness/processes.ts";
 import { kubernetesPlugin, startCoreDns } from "../../test/e2e/servers/coredns.ts";
-import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
+import { startApiServer } from "../../test/e2e/servers/kubernetes/api-server.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { ServerProcess } from "../../test/e2e/servers/process.ts";
+import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { askOnce, type HttpAnswer } from "../processes/ask.ts";
 import { LONG_LEASES, pushSnapshot } from "../push.ts";
 import { applyObjects, importObjects } from "../worlds/kubernetes-objects.ts";

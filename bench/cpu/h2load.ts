@@ -1,5 +1,5 @@
-import { findProgram } from "../../test/e2e/servers/apt.ts";
 import { run } from "../../test/e2e/servers/run.ts";
+import { findProgram } from "../../test/e2e/servers/tools/apt.ts";
 
 /** A bounded load. */
 export interface Load {
@@ -29,7 +29,7 @@ export async function sendLoad({
 }: Load): Promise<number> {
   if (findProgram("h2load") === undefined)
     throw new Error(
-      "h2load is not on PATH: `node test/e2e/servers/install.ts` installs it, or apt-get install nghttp2-client",
+      "h2load is not on PATH: `node test/e2e/servers/tools/install.ts` installs it, or apt-get install nghttp2-client",
     );
   const target =
     "urlFile" in ask

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
+import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { askOnce } from "../processes/ask.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
 import type { Effort, Progress, Section, Table } from "../report/report.ts";

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import { findProgram } from "../../test/e2e/servers/apt.ts";
 import { run } from "../../test/e2e/servers/run.ts";
+import { findProgram } from "../../test/e2e/servers/tools/apt.ts";
 
 /** Samples for each second of CPU time: one takes some microseconds. */
 const FREQUENCY = 4000;

@@ -1,8 +1,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { gatewayClient } from "../../test/e2e/gateway-client.ts";
-import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
+import { gatewayClient } from "../../test/e2e/harness/gateway-client.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
+import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { Poller } from "../change/poll.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
 import { preparePush } from "../push.ts";
@@ -19,7 +19,7 @@ import {
 } from "../worlds/wide-world.ts";
 import { describeWorld, edgeWorld } from "./edge-world.ts";
 import { deploy, isolates, LARGE_LIMITS, objectCounts, startCache, startObject } from "./location.ts";
-import { primaryImage } from "./primary-image.ts";
+import { primaryRoot } from "./primary-root.ts";
 import type { Scripts } from "./workerd/bundles.ts";
 import { WatchedIsolate } from "./workerd/watched-isolate.ts";
 import { pidOf, startWorkerd, type WorkerdProcess } from "./workerd/workerd.ts";
@@ -130,8 +130,8 @@ async function measureRound(
   await object.server.stop();
   await object.server.start();
   const started = performance.now();
-  await primaryImage(object);
-  samples.add("the object starts again: serves its image after", "ms", performance.now() - started);
+  await primaryRoot(object);
+  samples.add("the object starts again: serves its root after", "ms", performance.now() - started);
   const restarted = await WatchedIsolate.connect(inspectorPort, "object", pidOf(object.server), object.url);
   samples.add(PEAK_RESTART, "MiB", (await restarted.settled()).isolate / MEBIBYTE);
   restarted.close();

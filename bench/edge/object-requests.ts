@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { run } from "../../test/e2e/servers/run.ts";
+import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { Poller } from "../change/poll.ts";
 import type { Effort, Progress, Row, Table } from "../report/report.ts";
 import { loadedSnapshots, prepareLoad } from "../worlds/asked.ts";

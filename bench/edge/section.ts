@@ -1,6 +1,6 @@
 import type { Section } from "../report/report.ts";
-import { measureColdStart } from "./cold-start.ts";
-import { measureImageMemory } from "./image-memory.ts";
+import { measureColdStart } from "./cold/cold-start.ts";
+import { measureIsolateMemory } from "./isolate-memory.ts";
 import { measureLargePush } from "./large-push.ts";
 import { measureObjectRequests } from "./object-requests.ts";
 import { measureThroughput } from "./throughput.ts";
@@ -29,7 +29,7 @@ export const edgeSizeSection: Section = {
     const scripts = await buildScripts();
     return [
       ...(await measureColdStart(scripts, effort, progress)),
-      ...(await measureImageMemory(scripts, effort, progress)),
+      ...(await measureIsolateMemory(scripts, effort, progress)),
       ...(await measureLargePush(scripts, effort, progress)),
     ];
   },

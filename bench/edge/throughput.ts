@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
+import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { CONNECTIONS, sendLoad } from "../cpu/h2load.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
 import type { Effort, Progress, Row, Table } from "../report/report.ts";

@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { decode } from "dns-packet";
-import { metric } from "../../test/e2e/answers.ts";
-import { startGateway } from "../../test/e2e/processes.ts";
+import { metric } from "../../test/e2e/harness/answers.ts";
+import { startGateway } from "../../test/e2e/harness/processes.ts";
 import { type CoreDns, startCoreDns } from "../../test/e2e/servers/coredns.ts";
-import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
+import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import type { DohServer } from "../cpu/contenders.ts";
 import { CONNECTIONS, STREAMS, sendLoad } from "../cpu/h2load.ts";
 import { askOnce } from "../processes/ask.ts";

@@ -1,4 +1,4 @@
-import { type GatewayProcess, startGateway } from "../../test/e2e/processes.ts";
+import { type GatewayProcess, startGateway } from "../../test/e2e/harness/processes.ts";
 import { LONG_LEASES, preparePush } from "../push.ts";
 import type { Progress } from "../report/report.ts";
 import { type WideWorld, wideClusterIds, wideEndpoints, wideSnapshots } from "../worlds/wide-world.ts";

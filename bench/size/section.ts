@@ -1,4 +1,4 @@
-import type { GatewayProcess } from "../../test/e2e/processes.ts";
+import type { GatewayProcess } from "../../test/e2e/harness/processes.ts";
 import { Poller } from "../change/poll.ts";
 import { pidOf } from "../cpu/contenders.ts";
 import { residentMemory } from "../processes/resident-memory.ts";
@@ -102,8 +102,8 @@ async function answersAll(poller: Poller, { services }: WideWorld): Promise<void
 /** The size of what answers are copied from. */
 async function zoneBytes({ http }: GatewayProcess): Promise<number> {
   const { text } = await http("/metrics");
-  const bytes = /^clusterset_doh_image_bytes (\d+)/m.exec(text)?.[1];
-  if (bytes === undefined) throw new Error("the gateway does not say how large its image is");
+  const bytes = /^clusterset_doh_generation_bytes (\d+)/m.exec(text)?.[1];
+  if (bytes === undefined) throw new Error("the gateway does not say how large its generation is");
   return Number(bytes);
 }
 

@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findProgram } from "../../test/e2e/servers/apt.ts";
 import { queryTcp, queryUdp } from "../../test/e2e/servers/dns.ts";
-import { temporaryFolder } from "../../test/e2e/servers/folders.ts";
 import { freePort } from "../../test/e2e/servers/ports.ts";
 import { ServerProcess } from "../../test/e2e/servers/process.ts";
+import { findProgram } from "../../test/e2e/servers/tools/apt.ts";
+import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
 import { compareAnswers } from "../cpu/compare-answers.ts";
 import { pidOf, startLoadedCoreDns, startLoadedGateway } from "../cpu/contenders.ts";
 import { cpuMicrosecondsSince, readThreadTimes } from "../processes/process-cpu.ts";
@@ -41,7 +41,7 @@ export const udpSection: Section = {
       servers.unshift(gateway);
       // dnsperf is installed by now, with what the end-to-end tests need.
       if (findProgram("dnsperf") === undefined)
-        throw new Error("dnsperf is not on PATH: `node test/e2e/servers/install.ts` installs it");
+        throw new Error("dnsperf is not on PATH: `node test/e2e/servers/tools/install.ts` installs it");
       await compareAnswers(gateway, coredns);
       const { raw } = await queryUdp(gateway.dnsPort, queryOf(ASKED[0]!));
       const fixed = await startFixedUdp(raw);

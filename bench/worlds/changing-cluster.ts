@@ -1,4 +1,4 @@
-import type { GatewayClient } from "../../test/e2e/gateway-client.ts";
+import type { GatewayClient } from "../../test/e2e/harness/gateway-client.ts";
 import { encodeQuery } from "../resolve/cases.ts";
 import { PushingCluster } from "./pushing-cluster.ts";
 import { emptyCluster, headlessExport, memberPatch } from "./wide-world.ts";

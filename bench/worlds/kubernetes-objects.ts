@@ -1,6 +1,11 @@
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import type { ApiClient } from "../../test/e2e/servers/api-client.ts";
-import { importedSlice, type KubeObject, namespace, serviceImport } from "../../test/e2e/servers/objects.ts";
+import type { ApiClient } from "../../test/e2e/servers/kubernetes/api-client.ts";
+import {
+  importedSlice,
+  type KubeObject,
+  namespace,
+  serviceImport,
+} from "../../test/e2e/servers/kubernetes/objects.ts";
 
 const WRITERS = 8;
 

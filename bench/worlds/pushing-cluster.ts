@@ -1,7 +1,7 @@
 import type { SnapshotPatch } from "../../src/snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { GatewayRequests } from "../../src/sync/gateway-requests.ts";
-import type { GatewayClient } from "../../test/e2e/gateway-client.ts";
+import { GatewayRequests } from "../../src/sync/push/gateway-requests.ts";
+import type { GatewayClient } from "../../test/e2e/harness/gateway-client.ts";
 
 /** In seconds: longer than any benchmark. */
 const LEASE = 3600;

@@ -6,11 +6,19 @@ export const MUTATED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   limits: ["test/limits/**"],
   snapshot: ["test/snapshot/{json-value,merge-patch,parse,patch,snapshot-error}.test.ts"],
   dns: ["test/dns/**"],
-  transfer: ["test/transfer/**", "!test/transfer/{bound,over-http,app}.test.ts"],
-  gateway: ["test/gateway/**", "!test/gateway/{scopes,isolation}.test.ts"],
-  merge: ["test/merge/**", "!test/merge/properties.test.ts", "test/gateway/precedence.test.ts"],
+  transfer: [
+    "test/transfer/**",
+    "!test/transfer/bound.test.ts",
+    "!test/transfer/http/{over-http,app}.test.ts",
+  ],
+  gateway: ["test/gateway/**", "!test/gateway/isolation/{scopes,isolation}.test.ts"],
+  merge: ["test/merge/**", "!test/merge/properties.test.ts", "test/gateway/precedence/precedence.test.ts"],
   extract: ["test/extract/**", "!test/extract/properties.test.ts"],
   access: ["test/access/**"],
-  zone: ["test/zone/**", "test/resolve/*-tables.test.ts", "test/resolve/federation-places.test.ts"],
+  zone: [
+    "test/zone/**",
+    "test/resolve/tables/*-tables.test.ts",
+    "test/resolve/tables/federation-places.test.ts",
+  ],
   resolve: ["test/resolve/**"],
 };

@@ -7,8 +7,8 @@ import type { ForwardedAnswer, StubZones } from "../forward/stubs/stub-zones.ts"
 import type { DohGateway } from "../gateway/doh-gateway.ts";
 import type { Answer } from "../resolve/answer.ts";
 import { notReady } from "../resolve/error-responses.ts";
-import type { Transport } from "../resolve/transport.ts";
-import { fitAnswer } from "../resolve/truncate.ts";
+import type { Transport } from "../resolve/message/transport.ts";
+import { fitAnswer } from "../resolve/message/truncate.ts";
 import type { ClientTests } from "./client-tests.ts";
 import type { QueryCounters } from "./query-counters.ts";
 

@@ -4,7 +4,7 @@ import type { ForwardOutcome } from "../forward/stubs/stub-zones.ts";
 import { ConnectionErrors } from "../limits/connection-errors.ts";
 import { LimitCounters } from "../limits/limit-counters.ts";
 import type { Outcome } from "../resolve/answer.ts";
-import type { Transport } from "../resolve/transport.ts";
+import type { Transport } from "../resolve/message/transport.ts";
 
 const OUTCOMES: readonly Outcome[] = [
   "answer",

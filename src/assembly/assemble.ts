@@ -32,18 +32,20 @@ export interface Assembly {
  * @throws {StoreError} if the store cannot be loaded
  */
 export async function assemble(config: GatewayConfig, platform: Platform): Promise<Assembly> {
-  const { access, clock, log, version, images } = platform;
+  const { access, clock, log, version, generations } = platform;
   const { counters = new QueryCounters(), accessCounters = new AccessCounters() } = platform;
   const outOfZone = createOutOfZone(config, platform);
   const stages = createStages(config, {
     ...platform,
-    ...("store" in images && { grants: images.grants, exportLimits: images.exportLimits }),
+    ...("store" in generations && { grants: generations.grants, exportLimits: generations.exportLimits }),
   });
   const { clientAddress } = access;
   const { audit = createAudit(config.audit, auditToLog(log), counters.limits) } = platform;
   const shared = { config, stages, rules: access.rules, clock, log, audit, clientAddress };
   const answers: Answers =
-    "store" in images ? await openPrimary({ ...shared, counters }, images) : openSecondary(shared, images);
+    "store" in generations
+      ? await openPrimary({ ...shared, counters }, generations)
+      : openSecondary(shared, generations);
   const { gateway, pushRoutes, transferRoutes } = answers;
   const { reach = () => ({ outside: config.outsideZones }) } = platform;
   const { requestsPerSecond } = config.clients;

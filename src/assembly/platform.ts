@@ -14,7 +14,7 @@ import type { AppParts } from "../http/app.ts";
 import type { AuditLog } from "../http/audit/audit.ts";
 import type { AccessCounters } from "../http/metrics/access-counters.ts";
 import type { createPrometheusMetrics } from "../http/metrics/prometheus.ts";
-import type { ListedImage } from "../http/pages/directory.ts";
+import type { ListedGeneration } from "../http/pages/directory.ts";
 import type { Reach } from "../http/pages/page-parts.ts";
 import type { RuleParts } from "../http/rule-answers.ts";
 import type { Load } from "../limits/load.ts";
@@ -22,6 +22,7 @@ import type { Grants } from "../merge/grants.ts";
 import type { Pins } from "../merge/pins.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
 import type { DesignatedResolver } from "../resolve/designated-resolvers.ts";
+import type { TransferCounters } from "../transfer/parts/transfer-counters.ts";
 import type { TransferKeys } from "../transfer/signature.ts";
 import type { TransferSource } from "../transfer/transfer-state.ts";
 import type { Generation } from "../zone/generation/generation.ts";
@@ -47,8 +48,8 @@ export interface Platform
   readonly clusterTokens?: PushAuthority | undefined;
   /** Connections to `forward.upstreams`, in their order. */
   readonly upstreams: readonly Upstream[];
-  /** The source of images: compiled here from pushes, or transferred from a primary. */
-  readonly images: PrimaryParts | SecondaryParts;
+  /** The source of generations: compiled here from pushes, or transferred from a primary. */
+  readonly generations: PrimaryParts | SecondaryParts;
   /** Default: counters of its own. */
   readonly counters?: QueryCounters;
   readonly accessCounters?: AccessCounters;
@@ -70,7 +71,7 @@ export interface Platform
   readonly designated?: () => DesignatedResolver | undefined;
 }
 
-/** A primary: takes pushes, stores snapshots, compiles images. */
+/** A primary: takes pushes, stores snapshots, compiles generations. */
 export interface PrimaryParts
   extends Pick<GatewayDependencies<Generation>, "store" | "damage" | "remembered" | "watchLeases"> {
   /** Rejects pushes without a credential of the cluster. */
@@ -81,7 +82,7 @@ export interface PrimaryParts
   readonly exportLimits?: Pins["exports"];
   /** Checks the tokens of secondaries; `public` if only the host's own code reaches these routes. Default: no routes. */
   readonly transfer?: Authority | "public" | undefined;
-  /** Returns the key that signs states and images; called for each. Default: they are not signed. */
+  /** Returns the key that signs states and roots; called for each. Default: they are not signed. */
   readonly transferKey?: (() => TransferKeys) | undefined;
 }
 
@@ -89,17 +90,17 @@ export interface PrimaryParts
 export interface SecondaryParts {
   /** Where the generations of what is visible come from. */
   readonly sourceOf: (visibility: Visibility) => TransferSource;
+  /** What `sourceOf` counts, for `/metrics`. */
+  readonly counters: TransferCounters;
   /** Bytes of segments that are in memory, of all that queries needed. Default: all segments are. */
   readonly segmentBytes?: number;
   readonly pushes: Omit<PushForwardParts, "log" | "onChange" | "audit" | "clientAddress">;
-  /** Whether `/metrics` shows the state of the secondary. */
-  readonly hasMetrics: boolean;
 }
 
 /** The sources of answers for the clients of a rule. */
 export interface RuleSource extends Pick<RuleParts, "gateway" | "prepare" | "metrics"> {
-  /** The currently served image, for the pages. */
-  readonly listed: () => ListedImage | undefined;
+  /** The currently served generation, for the pages. */
+  readonly listed: () => ListedGeneration | undefined;
 }
 
 /** A primary or a secondary. */

@@ -27,7 +27,7 @@ export interface SecondarySurroundings {
 
 /** No client is admitted, so nothing is ready. */
 const NOBODY: Answers["gateway"] = {
-  status: () => ({ ready: false, imageHash: undefined, imageBytes: 0, services: 0, clusters: [] }),
+  status: () => ({ ready: false, rootHash: undefined, generationBytes: 0, services: 0, clusters: [] }),
 };
 
 const ACCESS_NOT_STATED =
@@ -36,7 +36,7 @@ const ACCESS_NOT_STATED =
 /** Opens a secondary: each rule is answered from generations that have only what its clients may see. The primary is asked when a query needs it. */
 export function openSecondary(
   { config, stages, rules, clock, log, audit, clientAddress }: SecondarySurroundings,
-  { sourceOf, segmentBytes, pushes, hasMetrics }: SecondaryParts,
+  { sourceOf, counters, segmentBytes, pushes }: SecondaryParts,
 ): Answers {
   if (!isStated(config.access)) log("warn", "access-not-stated", ACCESS_NOT_STATED);
   const secondaries = new Map<string, Secondary>();
@@ -60,7 +60,7 @@ export function openSecondary(
         prepare: (background) => secondary.freshen(clock.now(), background),
         // A secondary knows services, but neither conflicts nor findings.
         listed: () => secondary.listed,
-        ...(hasMetrics && { metrics: createStatusMetrics(secondary, clock.now) }),
+        metrics: createStatusMetrics(secondary, clock.now, { counters, cache }),
       };
     },
     pushRoutes: createPushForward({

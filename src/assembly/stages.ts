@@ -54,7 +54,7 @@ export function createStages(
   };
   let rotation = 0;
   const settled = ({
-    image,
+    generation,
     leases,
     view,
     now,
@@ -63,7 +63,7 @@ export function createStages(
   }: AnswerContext<Generation>): ResolveContext => {
     rotation = (rotation + 1) & MOST_ROTATION;
     return {
-      generation: image,
+      generation,
       leases,
       view,
       now,
@@ -85,8 +85,7 @@ export function createStages(
         *compile(source, change, now, history = NO_HISTORY) {
           // The serial is the time in seconds: it grows over restarts too (RFC 1982).
           const serial = Math.floor(now / 1000) % 2 ** 32;
-          const { generation, ...compiled } = yield* compiler.compile(source, change, { serial, history });
-          return { ...compiled, image: generation };
+          return yield* compiler.compile(source, change, { serial, history });
         },
       };
     },

@@ -42,7 +42,7 @@ const Settings = z.strictObject({
   transfer: z
     .strictObject({
       credentials: z.array(TransferCredential).max(10_000).default([]),
-      /** The key that signs states and images. Default: they are not signed. */
+      /** The key that signs states and roots. Default: they are not signed. */
       keyFile: z.string().min(1).optional(),
     })
     .prefault({}),

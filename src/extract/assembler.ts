@@ -1,10 +1,5 @@
 import { equalJson } from "../snapshot/json-value.ts";
-import {
-  type ClusterSnapshot,
-  type ClusterZone,
-  type Finding,
-  SNAPSHOT_FORMAT_VERSION,
-} from "../snapshot/schema.ts";
+import type { ClusterSnapshot, ClusterZone } from "../snapshot/schema.ts";
 import {
   CLUSTER_ID_PROPERTY,
   chooseClusterId,
@@ -12,6 +7,7 @@ import {
   readNodePlace,
   summarizeTopology,
 } from "./cluster-identity.ts";
+import { ExtractedState } from "./extracted-state.ts";
 import { findSliceOwners, identifyObject, type ObjectIdentity } from "./identity.ts";
 import type {
   ClusterProperty,
@@ -23,8 +19,7 @@ import type {
   ServiceImport,
 } from "./objects.ts";
 import { PodAddresses, readPodAddresses } from "./pods.ts";
-import { type ServiceExtract, ServiceObjects } from "./services/service-objects.ts";
-import { SortedEntries } from "./sorted-entries.ts";
+import { ServiceObjects } from "./services/service-objects.ts";
 import { StrayFindings } from "./stray-findings.ts";
 
 /** Settings that the objects do not contain. */
@@ -35,11 +30,10 @@ export interface ExtractOptions {
   readonly clusterZone?: ClusterZone;
 }
 
-/**
- * Keeps a cluster's objects and builds their snapshot. A changed object costs the extraction of its
- * service; `snapshot()` shares every unchanged entry with the last snapshot.
- */
+/** Keeps a cluster's objects, and the state that they yield. A changed object costs the extraction of its service. */
 export class SnapshotAssembler {
+  /** Follows the objects with each `refresh`; in between it may have a part of their changes. */
+  readonly state: ExtractedState;
   readonly #givenId: string | undefined;
   readonly #services = new Map<string, ServiceObjects>();
   readonly #dirty = new Set<ServiceObjects>();
@@ -51,20 +45,16 @@ export class SnapshotAssembler {
   readonly #nodes = new Map<string, NodePlace>();
   readonly #clusterProperties = new Map<string, ClusterProperty>();
 
-  readonly #namespaces = new SortedEntries<Record<string, never>>();
-  readonly #exports = new SortedEntries<NonNullable<ServiceExtract["exported"]>>();
-  readonly #imports = new SortedEntries<NonNullable<ServiceExtract["imported"]>>();
-  readonly #localServices = new SortedEntries<NonNullable<ServiceExtract["local"]>>();
-  readonly #pods = new PodAddresses();
-  readonly #findings = new SortedEntries<Finding>();
-  readonly #strays = new StrayFindings(this.#findings, (name) => this.#kubernetesNamespaces.has(name));
-  #topology: ClusterSnapshot["topology"];
+  readonly #pods: PodAddresses;
+  readonly #strays: StrayFindings;
   #topologyStale = false;
-  #last: ClusterSnapshot | undefined;
 
   constructor(options: ExtractOptions = {}) {
     this.#givenId = options.clusterId;
     this.#clusterZone = options.clusterZone;
+    this.state = new ExtractedState(options.clusterZone);
+    this.#pods = new PodAddresses(this.state);
+    this.#strays = new StrayFindings(this.state, (name) => this.#kubernetesNamespaces.has(name));
   }
 
   /** Adds or replaces an object. False for kinds that a snapshot does not use. */
@@ -92,31 +82,26 @@ export class SnapshotAssembler {
   }
 
   /**
+   * Brings the state up to date with the objects. Costs what the changed objects touch.
+   * @throws {ClusterIdError} if the cluster has no id.
+   */
+  refresh(): void {
+    this.state.identify(this.#chooseClusterId());
+    this.#refreshServices();
+    if (this.#topologyStale) {
+      const topology = summarizeTopology(this.#nodes.values());
+      if (!equalJson(topology, this.state.entry("topology", ""))) this.state.setTopology(topology);
+      this.#topologyStale = false;
+    }
+  }
+
+  /**
    * The snapshot of the current objects; the previous one if nothing changed.
    * @throws {ClusterIdError} if the cluster has no id.
    */
   snapshot(): ClusterSnapshot {
-    const clusterId = this.#chooseClusterId();
-    this.#refreshServices();
-    if (this.#topologyStale) {
-      const topology = summarizeTopology(this.#nodes.values());
-      if (!equalJson(topology, this.#topology)) this.#topology = topology;
-      this.#topologyStale = false;
-    }
-    const next: ClusterSnapshot = {
-      formatVersion: SNAPSHOT_FORMAT_VERSION,
-      clusterId,
-      ...(this.#topology === undefined ? {} : { topology: this.#topology }),
-      namespaces: this.#namespaces.toRecord(),
-      exports: this.#exports.toRecord(),
-      imports: this.#imports.toRecord(),
-      ...(this.#clusterZone === undefined ? {} : { clusterZone: this.#clusterZone }),
-      services: this.#localServices.toRecord(),
-      pods: this.#pods.toRecord(),
-      findings: this.#findings.toRecord(),
-    };
-    if (this.#last === undefined || !sharesEverything(this.#last, next)) this.#last = next;
-    return this.#last;
+    this.refresh();
+    return this.state.toSnapshot();
   }
 
   // A cluster has many pods, and only verified pod names need them.
@@ -168,7 +153,7 @@ export class SnapshotAssembler {
     setOrDelete(this.#kubernetesNamespaces, name, object);
     const exists = object !== undefined;
     if (existed === exists) return;
-    this.#namespaces.set(name, exists ? {} : undefined);
+    this.state.set("namespaces", name, exists ? {} : undefined);
     for (const service of this.#servicesIn.get(name) ?? []) this.#dirty.add(service);
     this.#pods.setNamespace(name, exists);
     this.#strays.setNamespace(name, exists);
@@ -234,18 +219,18 @@ export class SnapshotAssembler {
         this.#clusterZone !== undefined,
       );
       if (before.findings !== service.extract.findings) {
-        for (const [finding] of before.findings) this.#findings.set(finding, undefined);
+        for (const [finding] of before.findings) this.state.set("findings", finding, undefined);
         refreshed.push(service);
       }
       const key = `${service.namespace}/${service.name}`;
-      this.#exports.set(key, service.extract.exported);
-      this.#imports.set(key, service.extract.imported);
-      this.#localServices.set(key, service.extract.local);
+      this.state.set("exports", key, service.extract.exported);
+      this.state.set("imports", key, service.extract.imported);
+      this.state.set("services", key, service.extract.local);
       if (service.empty) this.#dropService(key, service);
     }
     // After the loop above: a slice that moved takes its finding from one service to the other.
     for (const { extract } of refreshed)
-      for (const [finding, value] of extract.findings) this.#findings.set(finding, value);
+      for (const [finding, value] of extract.findings) this.state.set("findings", finding, value);
     this.#dirty.clear();
   }
 
@@ -267,18 +252,4 @@ function hasUsableName({ kind, namespace, name }: ObjectIdentity): boolean {
 function setOrDelete<Value>(map: Map<string, Value>, key: string, value: Value | undefined): void {
   if (value === undefined) map.delete(key);
   else map.set(key, value);
-}
-
-function sharesEverything(left: ClusterSnapshot, right: ClusterSnapshot): boolean {
-  return (
-    left.clusterId === right.clusterId &&
-    left.topology === right.topology &&
-    left.namespaces === right.namespaces &&
-    left.exports === right.exports &&
-    left.imports === right.imports &&
-    left.clusterZone === right.clusterZone &&
-    left.services === right.services &&
-    left.pods === right.pods &&
-    left.findings === right.findings
-  );
 }

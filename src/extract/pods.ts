@@ -1,8 +1,8 @@
 import { equalJson } from "../snapshot/json-value.ts";
+import type { ExtractedState } from "./extracted-state.ts";
 import { quote, readList, readMapping } from "./fields.ts";
 import type { Report } from "./findings.ts";
 import type { Pod } from "./objects.ts";
-import { SortedEntries } from "./sorted-entries.ts";
 
 const ENDED = new Set<unknown>(["Succeeded", "Failed", "Unknown"]);
 
@@ -25,12 +25,17 @@ export function readPodAddresses(report: Report, { metadata, status }: Pod): str
 
 /** The addresses of a cluster's pods as `<namespace>/<address>`, in namespaces that exist. */
 export class PodAddresses {
-  readonly #entries = new SortedEntries<Record<string, never>>();
+  readonly #state: ExtractedState;
   /** By namespace, then by pod. */
   readonly #addresses = new Map<string, Map<string, readonly string[]>>();
   /** The number of pods per address: on the host network they share their node's. */
   readonly #holders = new Map<string, number>();
   readonly #namespaces = new Set<string>();
+
+  /** @param state gets the addresses as its pods */
+  constructor(state: ExtractedState) {
+    this.#state = state;
+  }
 
   /** Sets a pod's current addresses; none for a deleted pod. */
   set(namespace: string, name: string, addresses: readonly string[]): void {
@@ -55,19 +60,14 @@ export class PodAddresses {
       this.#count(namespace, addresses, exists ? 1 : -1);
   }
 
-  /** The current entries; callers must not change them. */
-  toRecord(): Record<string, Record<string, never>> {
-    return this.#entries.toRecord();
-  }
-
   #count(namespace: string, addresses: readonly string[], change: 1 | -1): void {
     for (const address of addresses) {
       const key = `${namespace}/${address}`;
       const holders = (this.#holders.get(key) ?? 0) + change;
       if (holders === 0) this.#holders.delete(key);
       else this.#holders.set(key, holders);
-      if (holders === 0) this.#entries.set(key, undefined);
-      else if (change === 1 && holders === 1) this.#entries.set(key, {});
+      if (holders === 0) this.#state.set("pods", key, undefined);
+      else if (change === 1 && holders === 1) this.#state.set("pods", key, {});
     }
   }
 }

@@ -1,18 +1,18 @@
 import type { Finding } from "../snapshot/schema.ts";
+import type { ExtractedState } from "./extracted-state.ts";
 import { FindingCollector, type Report } from "./findings.ts";
 import type { ObjectIdentity } from "./identity.ts";
-import type { SortedEntries } from "./sorted-entries.ts";
 
 type FindingSet = readonly (readonly [key: string, finding: Finding])[];
 
 /** Findings about objects without a service; they count while the object's namespace exists. */
 export class StrayFindings {
-  readonly #shown: SortedEntries<Finding>;
+  readonly #state: ExtractedState;
   readonly #namespaceExists: (namespace: string) => boolean;
   readonly #kept = new Map<string, { readonly namespace: string; readonly findings: FindingSet }>();
 
-  constructor(shown: SortedEntries<Finding>, namespaceExists: (namespace: string) => boolean) {
-    this.#shown = shown;
+  constructor(state: ExtractedState, namespaceExists: (namespace: string) => boolean) {
+    this.#state = state;
     this.#namespaceExists = namespaceExists;
   }
 
@@ -25,14 +25,15 @@ export class StrayFindings {
     if (findings.length === 0) return result;
     this.#kept.set(objectKey(identity), { namespace, findings });
     if (namespace === "" || this.#namespaceExists(namespace))
-      for (const [key, finding] of findings) this.#shown.set(key, finding);
+      for (const [key, finding] of findings) this.#state.set("findings", key, finding);
     return result;
   }
 
   /** Removes the findings about an object. */
   forget(identity: ObjectIdentity): void {
     const key = objectKey(identity);
-    for (const [finding] of this.#kept.get(key)?.findings ?? []) this.#shown.set(finding, undefined);
+    for (const [finding] of this.#kept.get(key)?.findings ?? [])
+      this.#state.set("findings", finding, undefined);
     this.#kept.delete(key);
   }
 
@@ -40,7 +41,7 @@ export class StrayFindings {
   setNamespace(name: string, exists: boolean): void {
     for (const { namespace, findings } of this.#kept.values())
       if (namespace === name)
-        for (const [key, finding] of findings) this.#shown.set(key, exists ? finding : undefined);
+        for (const [key, finding] of findings) this.#state.set("findings", key, exists ? finding : undefined);
   }
 }
 

@@ -2,7 +2,7 @@ import { HEADER_BYTES, RecordType, ResponseCode } from "../dns/codes.ts";
 import { parseName } from "../dns/name.ts";
 import type { Answer, Outcome } from "../resolve/answer.ts";
 import { answerOutOfZone } from "../resolve/error-responses.ts";
-import { beginAnswer, type MessageWriter } from "../resolve/message-writer.ts";
+import { beginAnswer, type MessageWriter } from "../resolve/message/message-writer.ts";
 import type { Query } from "../resolve/query.ts";
 import { withRecursion } from "./cached-answer.ts";
 import type { LocalZone } from "./locally-served.ts";

@@ -81,7 +81,7 @@ export class Outside {
     isOwnTarget = false,
   ): OutsideAnswer | Promise<OutsideAnswer> {
     const local = this.#localZones.find(query.name);
-    // Without an image the gateway does not know its own names, nor the reverse names of its addresses.
+    // Without a generation the gateway does not know its own names, nor the reverse names of its addresses.
     if (!isKnown && (local?.kind === "own" || isInArpa(query.name))) return { answer: given };
     const { forwarder } = this;
     if (local !== undefined) {

@@ -1,9 +1,9 @@
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Leases } from "../resolve/leases.ts";
-import type { Transport } from "../resolve/transport.ts";
+import type { Transport } from "../resolve/message/transport.ts";
 import type { GatewayStatus, ServingStatus } from "./gateway-types.ts";
-import type { ServedImage } from "./stages.ts";
+import type { ServedGeneration } from "./stages.ts";
 
 /** What the DNS routes need of the gateway. */
 export interface DohGateway {
@@ -26,8 +26,8 @@ export interface DohGateway {
 }
 
 /** What is answered from, with what was said while it was compiled. */
-export interface ServedZone<Image extends ServedImage> {
-  readonly image: Image;
+export interface ServedZone<Generation extends ServedGeneration> {
+  readonly generation: Generation;
   leases: Leases;
   readonly services: number;
   readonly conflicts: readonly Conflict[];
@@ -35,12 +35,12 @@ export interface ServedZone<Image extends ServedImage> {
 }
 
 /** A gateway as far as things exist in a scope: what it says of clusters, services and itself knows of nothing else. */
-export interface ScopedGateway<Image extends ServedImage = ServedImage> extends DohGateway {
+export interface ScopedGateway<Generation extends ServedGeneration = ServedGeneration> extends DohGateway {
   /**
    * What is answered from at `now` (Unix milliseconds): without clusters whose lease is over by then.
    * Undefined while names cannot be denied: nothing is loaded, or every cluster died.
    */
-  current(now: number): ServedZone<Image> | undefined;
+  current(now: number): ServedZone<Generation> | undefined;
   answer(query: Uint8Array, view: string | undefined, now: number, transport?: Transport): Answer | undefined;
   status(): GatewayStatus;
 }

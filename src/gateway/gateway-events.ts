@@ -12,12 +12,12 @@ export type GatewayEvent =
   | { readonly event: "lease-ran-out"; readonly clusterId: string; readonly expiredAt: number }
   | {
       readonly event: "compiled";
-      /** The scope that the image is for, as `visibilityKey` has it, without its view; absent for everything. */
+      /** The scope that the generation is for, as `visibilityKey` has it, without its view; absent for everything. */
       readonly scope?: string;
-      /** Whether the image differs from the one before. */
+      /** Whether the generation differs from the one before. */
       readonly changed: boolean;
-      readonly contentHash: string;
-      readonly imageBytes: number;
+      readonly rootHash: string;
+      readonly generationBytes: number;
       readonly services: number;
       readonly milliseconds: number;
     }

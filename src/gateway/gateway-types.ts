@@ -20,16 +20,16 @@ export interface ClusterStatus {
   readonly imports: number;
 }
 
-/** What can be said of the image that is served, wherever it was compiled. */
+/** What can be said of the generation that is served, wherever it was compiled. */
 export interface ServingStatus {
   /** True once a first snapshot is loaded and at least one cluster is live (or all left on purpose). */
   readonly ready: boolean;
   /** Content hash of the generation (hex), if there is one. */
-  readonly imageHash: string | undefined;
-  readonly imageBytes: number;
+  readonly rootHash: string | undefined;
+  readonly generationBytes: number;
   readonly services: number;
   readonly clusters: readonly ClusterStatus[];
-  /** Why the newest state could not be compiled: an older image is served, or none. */
+  /** Why the newest state could not be compiled: an older generation is served, or none. */
   readonly compileError?: string;
   /**
    * Where answers say that they are stale: when what is answered from was last known to be what the primary serves, in

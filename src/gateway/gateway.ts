@@ -1,6 +1,6 @@
 import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
-import type { Transport } from "../resolve/transport.ts";
+import type { Transport } from "../resolve/message/transport.ts";
 import { type HeldState, snapshotOf } from "../snapshot/lines/held-state.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
@@ -21,14 +21,14 @@ import { Precedence } from "./remembered/precedence.ts";
 import type { ResumedCluster } from "./remembered/recover.ts";
 import { ReverseMemory } from "./remembered/reverse-memory.ts";
 import { Serving } from "./serving.ts";
-import type { GatewayStages, ServedImage } from "./stages.ts";
+import type { GatewayStages, ServedGeneration } from "./stages.ts";
 
 /** What a gateway is put together from. */
-export interface GatewayDependencies<Image extends ServedImage> {
+export interface GatewayDependencies<Generation extends ServedGeneration> {
   readonly store: SnapshotStore;
   /** Remembers who was there first, beyond leases and restarts. Default: as long as the process lives. */
   readonly remembered?: RememberedStore;
-  readonly stages: GatewayStages<Image>;
+  readonly stages: GatewayStages<Generation>;
   readonly clock: Clock;
   readonly onEvent: OnGatewayEvent;
   readonly limits?: Partial<GatewayLimits>;
@@ -41,20 +41,20 @@ export interface GatewayDependencies<Image extends ServedImage> {
 }
 
 /**
- * Joins the stages: takes what clusters push, keeps it, compiles it and answers from the newest image.
+ * Joins the stages: takes what clusters push, keeps it, compiles it and answers from the newest generation.
  * A cluster whose lease is over leaves the answers, alone. Itself it is the gateway for whom everything exists.
  */
-export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> {
+export class Gateway<Generation extends ServedGeneration> implements ScopedGateway<Generation> {
   /** What the stores found damaged. */
   readonly damage: DamageCounters;
   readonly #store: SnapshotStore;
   readonly #clock: Clock;
-  readonly #serving: Serving<Image>;
-  readonly #pushes: Pushes<Image>;
+  readonly #serving: Serving<Generation>;
+  readonly #pushes: Pushes<Generation>;
   #closed = false;
 
   private constructor(
-    dependencies: GatewayDependencies<Image>,
+    dependencies: GatewayDependencies<Generation>,
     precedence: Precedence,
     reverse: ReverseMemory,
   ) {
@@ -83,9 +83,9 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
    * Loads the store and serves what is live in it at once.
    * @throws {RangeError} for a scope that contradicts itself, or has a range that is none
    */
-  static async open<Image extends ServedImage>(
-    dependencies: GatewayDependencies<Image>,
-  ): Promise<Gateway<Image>> {
+  static async open<Generation extends ServedGeneration>(
+    dependencies: GatewayDependencies<Generation>,
+  ): Promise<Gateway<Generation>> {
     const { store, clock, damage = new DamageCounters() } = dependencies;
     const now = clock.now();
     const onEvent: OnGatewayEvent = (event) => {
@@ -114,7 +114,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
   }
 
   /** The gateways by `visibilityKey` of their scopes, this one included, under the empty key. */
-  get scopes(): ReadonlyMap<string, ScopedGateway<Image>> {
+  get scopes(): ReadonlyMap<string, ScopedGateway<Generation>> {
     return this.#serving.scopes;
   }
 
@@ -122,7 +122,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
    * The gateway as far as things exist in a scope: this one itself where that is everything.
    * @throws {RangeError} for a scope that it was not opened with
    */
-  within(scope: Visibility): ScopedGateway<Image> {
+  within(scope: Visibility): ScopedGateway<Generation> {
     const key = visibilityKey(scope);
     if (key === "") return this;
     const within = this.scopes.get(key);
@@ -206,7 +206,7 @@ export class Gateway<Image extends ServedImage> implements ScopedGateway<Image> 
     return this.#pushes.leave(clusterId);
   }
 
-  current(now: number): ServedZone<Image> | undefined {
+  current(now: number): ServedZone<Generation> | undefined {
     return this.#serving.everything.current(now);
   }
 

@@ -14,11 +14,11 @@ import { LeaseTables } from "./leases/lease-tables.ts";
 import { LiveClusters } from "./leases/live-clusters.ts";
 import { reportedIn } from "./remembered/reported-addresses.ts";
 import { withoutCluster } from "./remembered/reverse-memory.ts";
-import type { GatewayStages, ScopeCompiler, ServedImage } from "./stages.ts";
+import type { GatewayStages, ScopeCompiler, ServedGeneration } from "./stages.ts";
 
 /** What scopes are served with. */
-export interface ScopeParts<Image extends ServedImage> {
-  readonly stages: GatewayStages<Image>;
+export interface ScopeParts<Generation extends ServedGeneration> {
+  readonly stages: GatewayStages<Generation>;
   readonly clock: Clock;
   readonly onEvent: OnGatewayEvent;
   /** Clusters whose lease ran out that are remembered. */
@@ -29,17 +29,17 @@ export interface ScopeParts<Image extends ServedImage> {
  * The clusters that exist in a scope, and what is answered from there: the newest compilation of them that succeeded. As in a gateway to which
  * nothing else was ever pushed.
  */
-export class ServedScope<Image extends ServedImage> {
+export class ServedScope<Generation extends ServedGeneration> {
   readonly clusters: LiveClusters;
   readonly #scope: Visibility;
-  readonly #parts: ScopeParts<Image>;
+  readonly #parts: ScopeParts<Generation>;
   readonly #services: MergedServices;
   readonly #source: IndexSource;
-  readonly #compiler: ScopeCompiler<Image>;
-  #served: ServedZone<Image> | undefined;
+  readonly #compiler: ScopeCompiler<Generation>;
+  #served: ServedZone<Generation> | undefined;
   #error: string | undefined;
   #failedAt: number | undefined;
-  /** Whether the served image knows every cluster that denying a name needs. */
+  /** Whether the served generation knows every cluster that denying a name needs. */
   #ready = false;
   /** Who has which address, as of the newest compilation. */
   #reverse: ReverseHistory = NO_HISTORY;
@@ -48,7 +48,7 @@ export class ServedScope<Image extends ServedImage> {
    * @param scope without a view
    * @throws {RangeError} for a scope that contradicts itself, or has a range that is none
    */
-  constructor(scope: Visibility, index: ServiceIndex, parts: ScopeParts<Image>) {
+  constructor(scope: Visibility, index: ServiceIndex, parts: ScopeParts<Generation>) {
     this.#scope = scope;
     this.#parts = parts;
     const services = new MergedServices(index, scope, parts.stages.merging);
@@ -59,7 +59,7 @@ export class ServedScope<Image extends ServedImage> {
   }
 
   /** What is answered from; undefined while names cannot be denied: nothing is loaded, or every cluster died. */
-  get served(): ServedZone<Image> | undefined {
+  get served(): ServedZone<Generation> | undefined {
     return this.#ready && !this.clusters.unknown ? this.#served : undefined;
   }
 
@@ -75,7 +75,7 @@ export class ServedScope<Image extends ServedImage> {
 
   /** Forgets a cluster that left on purpose; false where it was not known. */
   leave(clusterId: string): boolean {
-    this.#reverse = withoutCluster(this.#reverse, clusterId);
+    this.#reverse = withoutCluster(this.#reverse, clusterId, (other) => this.clusters.live.has(other));
     return this.clusters.leave(clusterId);
   }
 
@@ -101,7 +101,7 @@ export class ServedScope<Image extends ServedImage> {
   }
 
   /**
-   * Compiles what the index has, in steps, unless that is what is served. An image with the content of the one that is served does not replace
+   * Compiles what the index has, in steps, unless that is what is served. A generation with the content of the one that is served does not replace
    * it. Must not throw, so that the other scopes are compiled whatever becomes of this one.
    */
   *compile(): Generator<void> {
@@ -124,8 +124,8 @@ export class ServedScope<Image extends ServedImage> {
     const error = this.#error;
     return {
       ready: this.served !== undefined,
-      imageHash: served?.image.contentHash,
-      imageBytes: served?.image.byteLength ?? 0,
+      rootHash: served?.generation.rootHash,
+      generationBytes: served?.generation.byteLength ?? 0,
       services: served?.services ?? 0,
       clusters: this.clusters.statuses(),
       conflicts: served?.conflicts ?? [],
@@ -145,7 +145,7 @@ export class ServedScope<Image extends ServedImage> {
       if (change.clusters) this.#source.clustersChanged();
       const reports = reportedIn((clusterId, service) => services.contributionOf(clusterId, service));
       const {
-        image: compiled,
+        generation: compiled,
         findings,
         reverse = this.#reverse,
       } = yield* this.#compiler.compile(
@@ -155,18 +155,18 @@ export class ServedScope<Image extends ServedImage> {
         { ...this.#reverse, reports },
       );
       this.#reverse = reverse;
-      const before = this.#served?.image;
-      const changed = before?.contentHash !== compiled.contentHash;
-      const image = changed || before === undefined ? compiled : before;
-      this.#served = zoneOf(image, new LeaseTables(this.clusters.expiresAt), services, findings);
+      const before = this.#served?.generation;
+      const changed = before?.rootHash !== compiled.rootHash;
+      const generation = changed || before === undefined ? compiled : before;
+      this.#served = zoneOf(generation, new LeaseTables(this.clusters.expiresAt), services, findings);
       this.#error = undefined;
       this.#failedAt = undefined;
       onEvent({
         event: "compiled",
         ...named,
         changed,
-        contentHash: image.contentHash,
-        imageBytes: image.byteLength,
+        rootHash: generation.rootHash,
+        generationBytes: generation.byteLength,
         services: services.size,
         milliseconds: clock.now() - startedAt,
       });
@@ -184,15 +184,15 @@ export class ServedScope<Image extends ServedImage> {
 }
 
 /** What is served. Its lists are joined when somebody asks for them. */
-function zoneOf<Image extends ServedImage>(
-  image: Image,
+function zoneOf<Generation extends ServedGeneration>(
+  generation: Generation,
   leases: Leases,
   services: MergedServices,
   found: readonly ClusterFinding[],
-): ServedZone<Image> {
+): ServedZone<Generation> {
   let joined: { readonly of: unknown; readonly findings: readonly ClusterFinding[] } | undefined;
   return {
-    image,
+    generation,
     leases,
     services: services.size,
     get conflicts() {

@@ -15,10 +15,10 @@ import type { LiveClusters } from "./leases/live-clusters.ts";
 import { PushBacklog } from "./pushing/push-backlog.ts";
 import type { ReverseMemory } from "./remembered/reverse-memory.ts";
 import { type ScopeParts, ServedScope } from "./served-scope.ts";
-import type { ServedImage } from "./stages.ts";
+import type { ServedGeneration } from "./stages.ts";
 
 /** What a gateway serves with. */
-export interface ServingParts<Image extends ServedImage> extends ScopeParts<Image> {
+export interface ServingParts<Generation extends ServedGeneration> extends ScopeParts<Generation> {
   readonly scopes: readonly Visibility[];
   readonly remembered: Remembered;
   readonly reverse: ReverseMemory;
@@ -31,41 +31,41 @@ export interface ServingParts<Image extends ServedImage> extends ScopeParts<Imag
 }
 
 /**
- * Holds the live clusters and answers from what they are compiled into, for everybody and in each scope: one image for all scopes that
+ * Holds the live clusters and answers from what they are compiled into, for everybody and in each scope: one generation for all scopes that
  * differ in their view only. A cluster whose lease is over leaves the answers, alone.
  */
-export class Serving<Image extends ServedImage> {
-  readonly everything: ScopedGateway<Image>;
+export class Serving<Generation extends ServedGeneration> {
+  readonly everything: ScopedGateway<Generation>;
   /** By `visibilityKey`, that of everything included. */
-  readonly scopes: ReadonlyMap<string, ScopedGateway<Image>>;
+  readonly scopes: ReadonlyMap<string, ScopedGateway<Generation>>;
   /** The pushes that are not in the answers yet. */
   readonly backlog: PushBacklog;
-  readonly #parts: ServingParts<Image>;
+  readonly #parts: ServingParts<Generation>;
   readonly #index: ServiceIndex;
   /** What the index does not have yet, in order. */
   readonly #changes: Generator<void>[] = [];
-  readonly #images: readonly ServedScope<Image>[];
+  readonly #servedScopes: readonly ServedScope<Generation>[];
   readonly #schedule: CompileSchedule;
   readonly #leases: LeaseWatch;
   #closed = false;
 
   /** @throws {RangeError} for a scope that contradicts itself, or has a range that is none */
-  constructor(parts: ServingParts<Image>) {
+  constructor(parts: ServingParts<Generation>) {
     this.#parts = parts;
     const { clock, mostBehind } = parts;
     this.#index = new ServiceIndex(parts.remembered);
     this.backlog = new PushBacklog(clock, mostBehind, (clusterId) => this.clusters.live.has(clusterId));
-    const images = new Map<string, ServedScope<Image>>();
-    const scopes = new Map<string, ScopedGateway<Image>>();
+    const servedScopes = new Map<string, ServedScope<Generation>>();
+    const scopes = new Map<string, ScopedGateway<Generation>>();
     for (const scope of [EVERYTHING, ...parts.scopes]) {
       checkVisibility(scope);
       const visible = withoutView(scope);
       const key = visibilityKey(visible);
-      const image = images.get(key) ?? new ServedScope(visible, this.#index, parts);
-      images.set(key, image);
-      scopes.set(visibilityKey(scope), this.#answersIn(scope, image));
+      const servedScope = servedScopes.get(key) ?? new ServedScope(visible, this.#index, parts);
+      servedScopes.set(key, servedScope);
+      scopes.set(visibilityKey(scope), this.#answersIn(scope, servedScope));
     }
-    this.#images = [...images.values()];
+    this.#servedScopes = [...servedScopes.values()];
     this.scopes = scopes;
     this.everything = scopes.get(visibilityKey(EVERYTHING))!;
     this.#schedule = new CompileSchedule(parts.clock, () => this.#compile());
@@ -78,7 +78,7 @@ export class Serving<Image extends ServedImage> {
 
   /** Every cluster, whatever the scope. */
   get clusters(): LiveClusters {
-    return this.#images[0]!.clusters;
+    return this.#servedScopes[0]!.clusters;
   }
 
   /** Begins with what a store kept, and resolves when that is answered from. Clusters whose lease ran out meanwhile are not brought to life. */
@@ -87,11 +87,11 @@ export class Serving<Image extends ServedImage> {
     if (now >= this.clusters.nextExpiry) {
       // What they had is shown with them. Nothing is answered yet, so that nobody waits.
       for (const _ of this.#update());
-      for (const image of this.#images) for (const _ of image.settle());
+      for (const servedScope of this.#servedScopes) for (const _ of servedScope.settle());
     }
     this.#takeExpired(now);
     const history = this.#parts.reverse.history(new Set(this.clusters.live.keys()));
-    for (const image of this.#images) image.remember(history);
+    for (const servedScope of this.#servedScopes) servedScope.remember(history);
     this.#watchLeases();
     if (this.clusters.live.size > 0) await this.#schedule.runNow();
   }
@@ -114,21 +114,21 @@ export class Serving<Image extends ServedImage> {
 
   /** Takes over renewed leases; nothing is compiled. */
   renew(): void {
-    for (const image of this.#images) image.renew();
+    for (const servedScope of this.#servedScopes) servedScope.renew();
     this.#watchLeases();
   }
 
   /** Forgets a cluster that left on purpose; false where it was not known. */
   leave(clusterId: string): boolean {
     let known = false;
-    for (const image of this.#images) known = image.leave(clusterId) || known;
+    for (const servedScope of this.#servedScopes) known = servedScope.leave(clusterId) || known;
     this.#changes.push(this.#index.leave(clusterId));
     this.#watchLeases();
     return known;
   }
 
   /**
-   * Resolves when all images have what was there at the time of the call, or could not be compiled from it, and what a restart needs of their
+   * Resolves when all scopes have what was there at the time of the call, or could not be compiled from it, and what a restart needs of their
    * reverse names is kept.
    */
   async compile(): Promise<void> {
@@ -151,17 +151,17 @@ export class Serving<Image extends ServedImage> {
     this.#leases.stop();
   }
 
-  /** Answers from the image of a scope. Where the scope has a view, every client has that view, and no other cluster's view exists. */
-  #answersIn({ view }: Visibility, image: ServedScope<Image>): ScopedGateway<Image> {
+  /** Answers from the generation of a scope. Where the scope has a view, every client has that view, and no other cluster's view exists. */
+  #answersIn({ view }: Visibility, servedScope: ServedScope<Generation>): ScopedGateway<Generation> {
     const { stages } = this.#parts;
     const behindSince = (now: number) => {
-      const failed = image.failedAt ?? Number.POSITIVE_INFINITY;
+      const failed = servedScope.failedAt ?? Number.POSITIVE_INFINITY;
       const since = this.backlog.behindSince(now);
       return now - failed > this.#parts.mostBehind ? Math.min(failed, since ?? failed) : since;
     };
     const current = (now?: number) => {
       this.expireNow(now);
-      return image.served;
+      return servedScope.served;
     };
     return {
       current,
@@ -169,14 +169,14 @@ export class Serving<Image extends ServedImage> {
         const served = current(now);
         const asked = { view: view ?? given, transport };
         if (served === undefined) return stages.notReady(query, asked);
-        const { image: zones, leases } = served;
+        const { generation, leases } = served;
         const stale = behindSince(now) !== undefined;
-        return stages.resolve(query, { ...asked, image: zones, leases, now, stale });
+        return stages.resolve(query, { ...asked, generation, leases, now, stale });
       },
-      hasCluster: (clusterId) => (view ?? clusterId) === clusterId && image.clusters.has(clusterId),
+      hasCluster: (clusterId) => (view ?? clusterId) === clusterId && servedScope.clusters.has(clusterId),
       status: () => {
         const since = behindSince(this.expireNow());
-        return { ...image.status(), ...(since !== undefined && { behindSince: since }) };
+        return { ...servedScope.status(), ...(since !== undefined && { behindSince: since }) };
       },
     };
   }
@@ -184,7 +184,7 @@ export class Serving<Image extends ServedImage> {
   #set(cluster: HeldCluster, change?: HeldDelta): void {
     const { clusterId } = cluster;
     const isKnown = change !== undefined && this.clusters.live.has(clusterId);
-    for (const image of this.#images) image.set(cluster);
+    for (const servedScope of this.#servedScopes) servedScope.set(cluster);
     this.#changes.push(
       isKnown ? this.#index.change(clusterId, change) : this.#index.join(clusterId, cluster.state),
     );
@@ -197,12 +197,12 @@ export class Serving<Image extends ServedImage> {
 
   *#compile(): Generator<void> {
     yield* this.#update();
-    for (const image of this.#images) yield* image.compile();
-    this.#parts.reverse.update(this.#images[0]!.reverse.orders);
+    for (const servedScope of this.#servedScopes) yield* servedScope.compile();
+    this.#parts.reverse.update(this.#servedScopes[0]!.reverse.orders);
   }
 
   #takeExpired(now: number): void {
-    const [all = []] = this.#images.map(({ clusters }) => clusters.takeExpired(now));
+    const [all = []] = this.#servedScopes.map(({ clusters }) => clusters.takeExpired(now));
     for (const { clusterId } of all) this.#changes.push(this.#index.leave(clusterId));
     this.#parts.onExpired(all);
   }

@@ -2,14 +2,14 @@ import type { ClusterFinding } from "../merge/clusterset.ts";
 import type { MergeOptions } from "../merge/merge.ts";
 import type { Answer, Missing } from "../resolve/answer.ts";
 import type { Leases } from "../resolve/leases.ts";
-import type { Transport } from "../resolve/transport.ts";
+import type { Transport } from "../resolve/message/transport.ts";
 import type { ReverseHistory } from "../zone/reverse/reverse-order.ts";
 import type { ZoneChange, ZoneSource } from "../zone/zone-source.ts";
 
 /** What the gateway needs to know of a generation. */
-export interface ServedImage {
+export interface ServedGeneration {
   /** Hex; equal for equal content. */
-  readonly contentHash: string;
+  readonly rootHash: string;
   /** Made when they are asked for. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** The length of `bytes`. */
@@ -25,8 +25,8 @@ export interface QueryContext {
 }
 
 /** What a query is answered from. */
-export interface AnswerContext<Image> extends QueryContext {
-  readonly image: Image;
+export interface AnswerContext<Generation> extends QueryContext {
+  readonly generation: Generation;
   readonly leases: Leases;
   /** Unix milliseconds. */
   readonly now: number;
@@ -35,15 +35,15 @@ export interface AnswerContext<Image> extends QueryContext {
 }
 
 /** What was compiled. */
-export interface CompiledImage<Image> {
-  readonly image: Image;
+export interface CompiledGeneration<Generation> {
+  readonly generation: Generation;
   readonly findings: readonly ClusterFinding[];
   /** Who has which address; absent where there are no reverse names. */
   readonly reverse?: ReverseHistory;
 }
 
 /** Compiles the generations of one scope, one after the other. */
-export interface ScopeCompiler<Image> {
+export interface ScopeCompiler<Generation> {
   /**
    * Compiles in steps. A compilation that fails is followed by one of everything.
    * @param change what changed since the compilation before, or that everything may have
@@ -55,23 +55,24 @@ export interface ScopeCompiler<Image> {
     change: ZoneChange | "all",
     now: number,
     history?: ReverseHistory,
-  ): Generator<void, CompiledImage<Image>>;
+  ): Generator<void, CompiledGeneration<Generation>>;
 }
 
 /** The pure stages that the gateway joins, with their settings applied. */
-export interface GatewayStages<Image extends ServedImage> {
+export interface GatewayStages<Generation extends ServedGeneration> {
   /** How services are merged. */
   readonly merging?: MergeOptions;
   /** A compiler for each scope, since it goes on from its last result. */
-  createCompiler(): ScopeCompiler<Image>;
+  createCompiler(): ScopeCompiler<Generation>;
   /** Undefined where `query` is no DNS query at all. */
-  resolve(query: Uint8Array, context: AnswerContext<Image>): Answer | undefined;
+  resolve(query: Uint8Array, context: AnswerContext<Generation>): Answer | undefined;
   /** The answer while nothing is known: SERVFAIL. Undefined where `query` is no DNS query at all. */
   notReady(query: Uint8Array, context?: QueryContext): Answer | undefined;
 }
 
 /** The stages of a gateway that may have parts of what it answers from in memory only. */
-export interface PartialStages<Image extends ServedImage> extends Pick<GatewayStages<Image>, "notReady"> {
+export interface PartialStages<Generation extends ServedGeneration>
+  extends Pick<GatewayStages<Generation>, "notReady"> {
   /** As `resolve`; names what has to come into memory first, if something has to. */
-  resolveOrMiss(query: Uint8Array, context: AnswerContext<Image>): Answer | Missing | undefined;
+  resolveOrMiss(query: Uint8Array, context: AnswerContext<Generation>): Answer | Missing | undefined;
 }

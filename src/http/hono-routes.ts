@@ -15,7 +15,7 @@ import type { RuleAnswers } from "./rule-answers.ts";
 export interface OwnRoutes {
   /** The push API, mounted at `/api/v1/clusters`. */
   readonly pushRoutes?: Hono<AppEnvironment>;
-  /** The transfer of images to secondaries, mounted at `/api/v1/transfer`. */
+  /** The transfer of generations to secondaries, mounted at `/api/v1/transfer`. */
   readonly transferRoutes?: Hono<AppEnvironment>;
   /** The registration of stub zones, mounted at `/federations`. */
   readonly stubRoutes?: Hono<AppEnvironment>;

@@ -1,6 +1,6 @@
 import type { EndpointGroups } from "../snapshot/schema.ts";
 import type { ClusterFinding } from "./clusterset.ts";
-import type { Contribution } from "./declaration.ts";
+import type { Contribution } from "./service/declaration.ts";
 
 /** For which other source clusters the imports of a cluster count, by cluster id: all, or some. One that is absent speaks for itself alone. */
 export type Grants = ReadonlyMap<string, "*" | ReadonlySet<string>>;

@@ -7,9 +7,9 @@ import { compareText } from "./order.ts";
 import { filterRecord } from "./unchanged.ts";
 import { EVERYTHING, type Visibility } from "./visibility/visibility.ts";
 
-export type { AddressSource } from "./addresses.ts";
 export type { MergeOptions } from "./index/merged-services.ts";
 export type { Remembered } from "./index/service-index.ts";
+export type { AddressSource } from "./service/addresses.ts";
 
 /** What else decides what a clusterset is. */
 export interface MergeContext {

@@ -1,4 +1,4 @@
-import type { SetBack } from "./declaration.ts";
+import type { SetBack } from "./service/declaration.ts";
 
 /** What the operator has decided of services, whatever clusters report. */
 export interface Pins {

@@ -3,10 +3,10 @@ import { type FoldedName, isAboveZone, parseZoneName, startOfZone } from "../dns
 import { parseName } from "../dns/name.ts";
 import { SOA_TIMERS } from "../zone/soa-timers.ts";
 import type { Answer } from "./answer.ts";
-import { beginAnswer, type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
+import { beginAnswer, type MessageWriter, RECORD_HEADER_BYTES } from "./message/message-writer.ts";
+import type { Transport } from "./message/transport.ts";
 import type { Query } from "./query.ts";
 import { encodeServiceBinding } from "./svcb.ts";
-import type { Transport } from "./transport.ts";
 
 /** An endpoint of the designated resolver. */
 export type DesignatedEndpoint =

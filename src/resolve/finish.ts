@@ -1,7 +1,7 @@
 import { RecordType, ResponseCode } from "../dns/codes.ts";
 import type { Generation } from "../zone/generation/generation.ts";
 import type { Answer, Outcome } from "./answer.ts";
-import type { MessageWriter } from "./message-writer.ts";
+import type { MessageWriter } from "./message/message-writer.ts";
 import type { Query } from "./query.ts";
 import { writeSoa } from "./zone-records.ts";
 

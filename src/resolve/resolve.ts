@@ -2,19 +2,20 @@ import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../dns/co
 import type { FoldedName } from "../dns/folded-name.ts";
 import { isAboveReverseNames, readReverseName } from "../dns/reverse.ts";
 import type { Frame, Zone } from "../zone/generation/frame.ts";
-import { hashAddress, spread } from "../zone/segment/name-hash.ts";
-import { read16 } from "../zone/segment/record-block.ts";
+import { TargetField } from "../zone/segment/layout.ts";
+import { hashAddress } from "../zone/segment/name-hash.ts";
+import { read16, read32 } from "../zone/segment/record-block.ts";
 import type { ReverseSegment } from "../zone/segment/reverse-segment.ts";
 import { CLUSTERSET_TREE } from "../zone/segment/tree-key.ts";
 import type { Answer, Missing } from "./answer.ts";
 import { answerDesignation, type DesignatedResolver, isAboveDesignation } from "./designated-resolvers.ts";
 import { answerBadVersion, answerFault, answerOutOfZone, answerWith } from "./error-responses.ts";
-import { findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";
 import { finishNegative, minimalAny, positive } from "./finish.ts";
-import { answerInZone } from "./in-zone.ts";
-import { beginAnswer } from "./message-writer.ts";
+import { beginAnswer } from "./message/message-writer.ts";
+import { boundedTtl, type RecordContext } from "./message/record-writer.ts";
+import { findZone, isAboveAnyZone, isInAnyZone } from "./names/find.ts";
+import { answerInZone } from "./names/in-zone.ts";
 import { isAnsweredClass, isQuery, type Query, readPlainQuery, readQuery } from "./query.ts";
-import { boundedTtl, type RecordContext } from "./record-writer.ts";
 import { writeReverseSoa } from "./zone-records.ts";
 
 /** The data and settings for answers. */
@@ -86,10 +87,10 @@ function answerQuery(message: Uint8Array, query: Query, context: ResolveContext)
   const addressBytes = readReverseName(name.octets, name.bytes, address);
   if (addressBytes !== 0) {
     const octets = address.subarray(0, addressBytes);
-    const branch = generation.reverse.find(spread(hashAddress(octets, 0, addressBytes)));
+    const branch = generation.reverse.find(hashAddress(octets, addressBytes, 0));
     const { segment } = branch;
     if (segment === undefined) return { missing: branch };
-    const target = segment.find(octets, addressBytes, frame.views[view]);
+    const target = segment.find(octets, addressBytes, frame.viewName(view));
     const owner = target === 0 ? undefined : zoneOfTarget(frame, segment, target, octets, view);
     if (owner !== undefined) return answerReverse(message, query, context, segment, target, octets, owner);
   }
@@ -143,7 +144,12 @@ function answerReverse(
     return finishNegative(writer, query, generation, ResponseCode.NOERROR);
   }
   const { bytes } = segment;
-  const ttl = boundedTtl(context, segment, bytes[target + 2]!, read16(bytes, target + 3));
+  const ttl = boundedTtl(
+    context,
+    segment,
+    read32(bytes, target + TargetField.ttl),
+    read16(bytes, target + TargetField.leaseGroup),
+  );
   const name = segment.nameOf(target, octets);
   writer.writeRecordHeader(HEADER_BYTES, RecordType.PTR, ttl, name.length + zone.wire.length);
   writer.writeBytes(name, 0, name.length);

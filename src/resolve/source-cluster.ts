@@ -1,6 +1,6 @@
 import { HEADER_BYTES, RecordType } from "../dns/codes.ts";
 import { optionEnd, readWord } from "../dns/wire-reader.ts";
-import { ANNOUNCED_PAYLOAD_BYTES } from "./limits.ts";
+import { ANNOUNCED_PAYLOAD_BYTES } from "./message/limits.ts";
 import { isQuery, readQuery } from "./query.ts";
 
 /** The default EDNS(0) option code of the source cluster: the first one for local use (RFC 6891 section 9). */

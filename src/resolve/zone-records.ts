@@ -2,7 +2,7 @@ import { RecordType } from "../dns/codes.ts";
 import type { Zone } from "../zone/generation/frame.ts";
 import type { Generation } from "../zone/generation/generation.ts";
 import { SOA_TIMERS } from "../zone/soa-timers.ts";
-import { type MessageWriter, RECORD_HEADER_BYTES } from "./message-writer.ts";
+import { type MessageWriter, RECORD_HEADER_BYTES } from "./message/message-writer.ts";
 
 // ns.dns and hostmaster, the labels below the zone in its SOA and NS records: the names that CoreDNS uses.
 const NAME_SERVER = Uint8Array.from([2, 110, 115, 3, 100, 110, 115]);

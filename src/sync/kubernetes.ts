@@ -62,8 +62,12 @@ export class KubernetesSource implements ObjectSource {
     this.#feeds = needed.map((resource) => new ResourceFeed(resource, context));
   }
 
+  /**
+   * A resource that is listed again does not count as missing: its objects stay as they were last reported until the new list is whole, and
+   * then change in one turn. What exists in all lists, old and new, is in every state meanwhile, as with the informers of any controller.
+   */
   get complete(): boolean {
-    return this.#feeds.every(({ synced, listing }) => synced && !listing);
+    return this.#feeds.every(({ synced }) => synced);
   }
 
   /** The oldest confirmation of all resources; resources that are not served or not allowed do not count. */

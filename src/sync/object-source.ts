@@ -32,7 +32,7 @@ export interface SourceListener {
 
 /** A source of a cluster's objects. */
 export interface ObjectSource {
-  /** Whether the reported objects are a whole state of the cluster: false until all resources were listed once, and while one is listed again. */
+  /** Whether the reported objects are a whole state of the cluster: false until all resources were listed once. */
   readonly complete: boolean;
   /** When the source last confirmed that the reported objects are current, by `performance.now()`; undefined before the first time. */
   lastConfirmed(now: number): number | undefined;

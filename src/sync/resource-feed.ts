@@ -45,8 +45,6 @@ export class ResourceFeed {
   readonly resource: ApiResource;
   /** Whether the resource was listed once, or is known not to be served. */
   synced = false;
-  /** Whether a list is in progress. */
-  listing = false;
   /** When the API server last confirmed the reported objects, by `performance.now()`; undefined if nothing is served. */
   confirmedAt: number | undefined;
   readonly #context: FeedContext;
@@ -113,9 +111,15 @@ export class ResourceFeed {
     const informer = new ListWatch(path, watch, list, false, undefined, undefined, { delayFn });
     const run: Run = { version, abort, informer, restarting: false };
     this.#run = run;
-    informer.on("add", (object) => this.#upsert(run, object as KubernetesObject));
-    informer.on("update", (object) => this.#upsert(run, object as KubernetesObject));
-    informer.on("delete", (object) => this.#delete(run, object as KubernetesObject));
+    const { listener } = this.#context;
+    const upsert = (object: ClientObject) => {
+      if (this.#upsert(run, object as KubernetesObject)) listener.changed();
+    };
+    informer.on("add", upsert);
+    informer.on("update", upsert);
+    informer.on("delete", (object) => {
+      if (this.#delete(run, object as KubernetesObject)) listener.changed();
+    });
     informer.on("error", fail);
     this.#start(run);
   }
@@ -135,7 +139,6 @@ export class ResourceFeed {
   stop(): void {
     const run = this.#run;
     this.#run = undefined;
-    this.listing = false;
     if (run === undefined) return;
     run.abort.abort();
     void run.informer.stop();
@@ -146,27 +149,20 @@ export class ResourceFeed {
   }
 
   async #list(run: Run, path: string, accept: string, prepare: (object: object) => object) {
-    this.listing = true;
-    try {
-      const { items, resourceVersion } = await this.#context.api.list(path, accept, run.abort.signal);
-      if (this.#run !== run) throw new Error("stopped");
-      const prepared = items.map((item) => prepare(item) as KubernetesObject);
-      this.#replace(run, prepared);
-      if (!this.synced || this.#failures > 0)
-        this.#context.logger.info(
-          { resource: this.resource.resource, group: this.resource.group, objects: items.length },
-          "listed",
-        );
-      this.synced = true;
-      this.#failures = 0;
-      this.#confirm(run);
-      return { items: prepared, resourceVersion };
-    } finally {
-      if (this.#run === run) {
-        this.listing = false;
-        this.#context.listener.changed();
-      }
-    }
+    const { items, resourceVersion } = await this.#context.api.list(path, accept, run.abort.signal);
+    if (this.#run !== run) throw new Error("stopped");
+    const prepared = items.map((item) => prepare(item) as KubernetesObject);
+    this.#replace(run, prepared);
+    if (!this.synced || this.#failures > 0)
+      this.#context.logger.info(
+        { resource: this.resource.resource, group: this.resource.group, objects: items.length },
+        "listed",
+      );
+    this.synced = true;
+    this.#failures = 0;
+    this.#confirm(run);
+    this.#context.listener.changed();
+    return { items: prepared, resourceVersion };
   }
 
   #replace(run: Run, objects: readonly KubernetesObject[]): void {
@@ -175,18 +171,19 @@ export class ResourceFeed {
     for (const object of objects) this.#upsert(run, object);
   }
 
-  #upsert(run: Run, object: KubernetesObject): void {
+  /** Reports an object; false if that changes nothing. */
+  #upsert(run: Run, object: KubernetesObject): boolean {
     const key = objectKey(object);
-    if (this.#run !== run || this.#told.get(key) === object) return;
+    if (this.#run !== run || this.#told.get(key) === object) return false;
     this.#told.set(key, object);
     this.#context.listener.upsert(object);
-    this.#context.listener.changed();
+    return true;
   }
 
-  #delete(run: Run, object: KubernetesObject): void {
-    if (this.#run !== run || !this.#told.delete(objectKey(object))) return;
+  #delete(run: Run, object: KubernetesObject): boolean {
+    if (this.#run !== run || !this.#told.delete(objectKey(object))) return false;
     this.#context.listener.delete(object);
-    this.#context.listener.changed();
+    return true;
   }
 
   #confirm(run: Run): void {

@@ -4,7 +4,7 @@ import { KubernetesSource } from "./kubernetes.ts";
 import { ManifestSource } from "./manifest-source.ts";
 import type { ObjectSource, SourceError, SourceListener, SyncLogger } from "./object-source.ts";
 import { type BackoffLimits, NextTurn } from "./pacing.ts";
-import { PushClient } from "./push-client.ts";
+import { PushClient } from "./push/push-client.ts";
 
 export type { SyncLogger } from "./object-source.ts";
 
@@ -65,27 +65,24 @@ export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
   let clients: PushClient[] = [];
   let complaint: string | undefined;
 
-  const newest = (): ClusterSnapshot | undefined => {
-    if (!source.complete) return undefined;
+  const refresh = (): boolean => {
+    if (!source.complete) return false;
     try {
-      const snapshot = assembler.snapshot();
+      assembler.refresh();
       complaint = undefined;
-      return snapshot;
+      return true;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       if (message !== complaint) logger.error({ code: (error as { code?: unknown }).code }, message);
       complaint = message;
       whole.reject(error);
-      return undefined;
+      return false;
     }
   };
   // Events of one turn of the event loop are handled together.
   const changes = new NextTurn(() => {
     if (!once) for (const client of clients) client.changed();
-    else {
-      const snapshot = newest();
-      if (snapshot !== undefined) whole.resolve(snapshot);
-    }
+    else if (refresh()) whole.resolve(assembler.state.toSnapshot());
   });
   const listener: SourceListener = {
     upsert: (object) => void assembler.upsert(object),
@@ -116,7 +113,8 @@ export async function runSyncWorker(options: SyncWorkerOptions): Promise<void> {
   try {
     if (once) await deliverOnce(whole.promise, clients, signal);
     else {
-      await Promise.all([running, ...clients.map((client) => client.run(newest, ended))]);
+      const pushed = { state: assembler.state, refresh };
+      await Promise.all([running, ...clients.map((client) => client.run(pushed, ended))]);
       if (options.leaveOnExit === true) await leave(clients, logger);
     }
   } finally {

@@ -60,11 +60,11 @@ export async function fetchNewest(
     );
     // No later than it was requested, should clocks differ a little.
     const asOf = Math.min(asked, state.at);
-    const { ready, imageHash } = state.status;
+    const { ready, rootHash } = state.status;
     if (!ready) return { state, asOf, fetched: undefined };
-    if (imageHash === undefined || state.serial === undefined)
+    if (rootHash === undefined || state.serial === undefined)
       throw new Error("the primary is ready, but names no root");
-    const fetched = await generations.fetch(imageHash, state.serial, clock.now(), request);
+    const fetched = await generations.fetch(rootHash, state.serial, clock.now(), request);
     if (fetched !== undefined) return { state, asOf, fetched };
   }
   throw new Error("the primary's root changed with each request");

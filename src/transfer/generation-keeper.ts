@@ -74,7 +74,7 @@ export class GenerationKeeper {
     const known = this.#foreign;
     if (known?.hash === hash && Math.abs(now - known.at) < FOREIGN_FOR) throw known.error;
     const kept = this.#kept;
-    if (kept?.generation.contentHash === hash) return withSerial(kept, serial);
+    if (kept?.generation.rootHash === hash) return withSerial(kept, serial);
     const root = await this.#fetchRoot(hash, serial, now, request);
     if (root === undefined) return undefined;
     const { generation, document } = root;
@@ -94,14 +94,14 @@ export class GenerationKeeper {
   /** Keeps a generation in place of the one before. @param begun when the transfer began */
   take(fetched: FetchedGeneration, begun: number, now: number): Generation {
     const { generation, segments, bytes } = fetched;
-    const { contentHash } = generation;
-    const isNew = this.#kept?.generation.contentHash !== contentHash;
+    const { rootHash } = generation;
+    const isNew = this.#kept?.generation.rootHash !== rootHash;
     this.#kept = fetched;
     if (!isNew) return generation;
     this.#begun.clear();
     this.#offered = new Map();
     this.#fetcher.trust();
-    this.#onEvent({ event: "transferred", contentHash, segments, bytes, milliseconds: now - begun });
+    this.#onEvent({ event: "transferred", rootHash, segments, bytes, milliseconds: now - begun });
     return generation;
   }
 
@@ -132,7 +132,7 @@ export class GenerationKeeper {
     request: RequestStep,
   ): Promise<Pick<FetchedGeneration, "generation" | "document"> | undefined> {
     const { generation: before, document: bytes } = this.#kept ?? {};
-    const since = before && bytes && { hash: before.contentHash, bytes };
+    const since = before && bytes && { hash: before.rootHash, bytes };
     const fetch = (base: NamedBytes | undefined, signal: AbortSignal) =>
       this.#source.root(hash, base, signal);
     const load = ({ bytes: document, segments }: TransferredRoot) => {

@@ -3,6 +3,7 @@ import { hashBlob } from "../zone/segment/hash.ts";
 import { readBounded } from "./parts/bounded-body.ts";
 import { changePart, PartChangeError } from "./parts/part-change.ts";
 import { readRootNews } from "./parts/root-news.ts";
+import type { TransferCounters } from "./parts/transfer-counters.ts";
 import { NONCE_FIELD, newNonce, SIGNATURE_FIELD, type Signed, type TransferKeys } from "./signature.ts";
 import { parseTransferState } from "./state-message.ts";
 import type {
@@ -31,6 +32,7 @@ export interface HttpTransferOptions {
   readonly partBytes?: number;
   /** Unix milliseconds. Default: the host's clock. */
   readonly clock?: () => number;
+  readonly counters?: TransferCounters;
 }
 
 /** The longest root or segment that is taken, in bytes: a root has 16 for each segment, and one service with 100,000 endpoints makes a segment of some MiB. */
@@ -55,6 +57,7 @@ export class HttpTransferSource implements TransferSource {
   readonly #keys: TransferKeys | undefined;
   readonly #partBytes: number;
   readonly #clock: () => number;
+  readonly #counters: TransferCounters | undefined;
 
   /** @throws {TypeError} where the gateway is no http or https URL */
   constructor(options: HttpTransferOptions) {
@@ -68,6 +71,7 @@ export class HttpTransferSource implements TransferSource {
     this.#keys = options.keys;
     this.#partBytes = options.partBytes ?? MOST_PART_BYTES;
     this.#clock = options.clock ?? Date.now;
+    this.#counters = options.counters;
   }
 
   async state(_maximumAge: number, signal?: AbortSignal): Promise<TransferState> {
@@ -102,6 +106,7 @@ export class HttpTransferSource implements TransferSource {
     const part = await this.#part("root", hash, since, signal);
     if (part?.before === undefined) return part && { bytes: part.body, segments: [] };
     const { change, segments } = readRootNews(part.body);
+    this.#counters?.count("primary", segments.length, 0);
     return {
       bytes: changePart(part.before, change, this.#partBytes),
       segments: segments.map((bytes) => ({ hash: hashBlob(bytes), bytes })),
@@ -128,6 +133,7 @@ export class HttpTransferSource implements TransferSource {
       throw error;
     }
     const body = await readBounded(response, this.#partBytes, `the ${kind}`);
+    this.#counters?.count("primary", kind === "segment" ? 1 : 0, body.length);
     const since = response.headers.get(SINCE_FIELD) ?? "";
     if (kind === "root") await this.#verify(response, { kind, hash, since }, body);
     if (since === "") return { body, before: undefined };

@@ -77,7 +77,7 @@ export class Primary {
 
   #open(gateway: ScopeState, scope: string): ScopeTransfer {
     const parts = new ServedParts(this.#kept, `${this.#scopes.size}/`);
-    const generationAt = (now: number) => gateway.current(now)?.image;
+    const generationAt = (now: number) => gateway.current(now)?.generation;
     /** Finds parts of what is served now, or was lately. */
     const find = () => {
       const now = this.#clock();
@@ -106,7 +106,7 @@ export class Primary {
         };
         const part = sent(documentOf, hash, since);
         if (part === undefined || part.since === "") return part;
-        const isNewest = generationAt(this.#clock())?.contentHash === hash;
+        const isNewest = generationAt(this.#clock())?.rootHash === hash;
         const segments = isNewest ? withinBytes(parts.newSince(since), MOST_NEWS_BYTES) : [];
         return { bytes: writeRootNews({ change: part.bytes, segments }), since };
       },

@@ -4,7 +4,7 @@ import type { ServingStatus } from "../gateway/gateway-types.ts";
 import type { PartialStages, QueryContext } from "../gateway/stages.ts";
 import type { Visibility } from "../merge/visibility/visibility.ts";
 import type { Answer, Missing } from "../resolve/answer.ts";
-import type { Transport } from "../resolve/transport.ts";
+import type { Transport } from "../resolve/message/transport.ts";
 import type { Generation } from "../zone/generation/generation.ts";
 import { sleep } from "./deadline.ts";
 import { type FetchParts, fetchNewest, type Newest } from "./fetch-newest.ts";
@@ -129,7 +129,7 @@ export class Secondary implements DohGateway {
     const isBehind = served.state.status.behindSince !== undefined;
     return this.#stages.resolveOrMiss(query, {
       ...asked,
-      image: generation,
+      generation,
       leases,
       now,
       stale: stale || isBehind,
@@ -162,17 +162,17 @@ export class Secondary implements DohGateway {
   }
 
   /** What is answered from, for lists of services. */
-  get listed(): { readonly image: Generation; readonly complete?: () => Promise<boolean> } | undefined {
-    const image = this.generation;
-    if (image === undefined || !this.#generations.isPartial) return image && { image };
-    return { image, complete: () => this.#missing.bringNames(image) };
+  get listed(): { readonly generation: Generation; readonly complete?: () => Promise<boolean> } | undefined {
+    const { generation } = this;
+    if (generation === undefined || !this.#generations.isPartial) return generation && { generation };
+    return { generation, complete: () => this.#missing.bringNames(generation) };
   }
 
   status(): ServingStatus {
     const error = this.#error === undefined ? {} : { transferError: this.#error };
     const served = this.#served;
     if (served === undefined)
-      return { ready: false, imageHash: undefined, imageBytes: 0, services: 0, clusters: [], ...error };
+      return { ready: false, rootHash: undefined, generationBytes: 0, services: 0, clusters: [], ...error };
     const stale = this.#schedule.isStale(this.#clock.now()) ? { staleSince: served.asOf } : {};
     return { ...served.state.status, ...stale, ...error };
   }

@@ -18,12 +18,12 @@ export const TransferStateResponse = z.object({
     .meta({ description: "SOA serial of what is served. Absent while nothing is." }),
   status: z.object({
     ready: z.boolean().meta({ description: "False while names can neither be answered nor denied." }),
-    imageHash: z
+    rootHash: z
       .string()
       .regex(/^[0-9a-f]{32}$/)
       .optional()
       .meta({ description: "The hash of the root that is served." }),
-    imageBytes: z.int().min(0),
+    generationBytes: z.int().min(0),
     services: z.int().min(0),
     clusters: z.array(
       z.object({
@@ -52,14 +52,14 @@ export function parseTransferState(value: unknown): TransferState {
     throw new Error(`the primary's state cannot be read: ${path.join(".") || "the body"}: ${message}`);
   }
   const { at, scope, serial, status } = parsed.data;
-  const { imageHash, compileError, behindSince, ...rest } = status;
+  const { rootHash, compileError, behindSince, ...rest } = status;
   return {
     at,
     ...(scope !== undefined && { scope }),
     ...(serial !== undefined && { serial }),
     status: {
       ...rest,
-      imageHash,
+      rootHash,
       ...(behindSince !== undefined && { behindSince }),
       ...(compileError !== undefined && { compileError }),
     },

@@ -5,7 +5,7 @@ export type TransferEvent =
   | {
       readonly event: "transferred";
       /** That of the root. */
-      readonly contentHash: string;
+      readonly rootHash: string;
       /** Segments, and pages of the directories, that were loaded for it. */
       readonly segments: number;
       /** Bytes of the root and of those segments; a source that requests changes only transfers fewer. */

@@ -4,7 +4,7 @@ import { formatName } from "../dns/name.ts";
 import { formatCharacterString } from "../dns/presentation.ts";
 import { formatReverseName } from "../dns/reverse.ts";
 import type { Generation } from "./generation/generation.ts";
-import { KEEP_ORDER, NodeFlag, SET_HEADER_BYTES } from "./segment/layout.ts";
+import { KEEP_ORDER, NodeFlag, SET_HEADER_BYTES, SetField, TargetField } from "./segment/layout.ts";
 import { fixedDataBytes, read16, read32, setEnd } from "./segment/record-block.ts";
 import type { ReverseSegment } from "./segment/reverse-segment.ts";
 import type { Segment } from "./segment/segment.ts";
@@ -68,7 +68,7 @@ interface Listing {
 function* listSegment(segment: Segment, listing: Listing): Generator<ListedRecord> {
   const apex = segment.treeOf(listing.tree);
   if (apex < 0) return;
-  const ownView = segment.viewOf(listing.generation.frame.views[listing.view]);
+  const ownView = segment.viewOf(listing.generation.frame.viewName(listing.view));
   for (let node = 0; node < segment.nodes; node++) {
     if (segment.apexOf(node) !== apex) continue;
     const list = segment.setListOf(node, ownView);
@@ -83,12 +83,12 @@ function* listReverse(segment: ReverseSegment, listing: Listing): Generator<List
   const { generation, tree, view } = listing;
   const { frame } = generation;
   for (const octets of segment.addresses()) {
-    const target = segment.find(octets, octets.length, frame.views[view]);
+    const target = segment.find(octets, octets.length, frame.viewName(view));
     if (target === 0 || segment.treeOf(target) !== tree) continue;
     const labels = readLabels(segment.nameOf(target, octets));
     if (isLacking(listing, labels)) continue;
     const rdata = below(labels, frame.treeByKey.get(tree)!.canonicalZone.name);
-    const ttl = segment.ttls[segment.bytes[target + 2]!]!;
+    const ttl = read32(segment.bytes, target + TargetField.ttl);
     yield { name: formatReverseName(octets), ttl, type: "PTR", rdata };
   }
 }
@@ -104,8 +104,8 @@ function* listSets(segment: Segment, list: number, name: string, zone: string): 
   let set = list + 1;
   for (let left = heap[list]!; left > 0; left--) {
     const type = read16(heap, set);
-    const ttl = segment.ttls[heap[set + 2]! & ~KEEP_ORDER]!;
-    const count = read16(heap, set + 5);
+    const ttl = read32(heap, set + SetField.ttl) & ~KEEP_ORDER;
+    const count = read16(heap, set + SetField.count);
     const fixed = fixedDataBytes(type);
     let at = set + SET_HEADER_BYTES;
     for (let index = 0; index < count; index++) {

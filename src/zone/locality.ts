@@ -4,7 +4,7 @@ export interface Locality {
   readonly zone?: string | undefined;
 }
 
-/** The name of an image's view for a locality. A cluster id never contains a colon. */
+/** The name of a view for a locality. A cluster id never contains a colon. */
 export function localityView({ region, zone }: Locality): string {
   return zone === undefined ? `region:${region}` : `zone:${region}/${zone}`;
 }

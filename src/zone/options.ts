@@ -27,7 +27,7 @@ export interface ZoneOptions {
   readonly ttl: number;
   /** Negative TTL, as SOA MINIMUM (RFC 2308). */
   readonly negativeTtl: number;
-  /** SOA serial of this image. */
+  /** SOA serial of this generation. */
   readonly serial: number;
   readonly federations: readonly FederationOptions[];
   /** Localities of clients outside; federation zones keep an order of shards for each. */

@@ -2,7 +2,7 @@ import { formatAddress } from "../dns/address.ts";
 import { RecordType } from "../dns/codes.ts";
 import type { Page } from "./generation/directory.ts";
 import { type Generation, labelText } from "./generation/generation.ts";
-import { SET_HEADER_BYTES } from "./segment/layout.ts";
+import { SET_HEADER_BYTES, SetField } from "./segment/layout.ts";
 import { findSet, fixedDataBytes, read16 } from "./segment/record-block.ts";
 import type { Segment } from "./segment/segment.ts";
 import { CLUSTERSET_TREE } from "./segment/tree-key.ts";
@@ -65,7 +65,8 @@ export function listServices(
   for (const service of servicesIn(names)) {
     if (frame.lacks(viewIndex, frame.namespaceOf(service.namespace))) continue;
     if (!wanted.every((word) => service.words.includes(word))) continue;
-    if (total >= offset && services.length < most) services.push(describe(service, frame.views[viewIndex]));
+    if (total >= offset && services.length < most)
+      services.push(describe(service, frame.viewName(viewIndex)));
     total++;
   }
   return { total, services };
@@ -136,10 +137,11 @@ function describe(
   for (const type of [RecordType.A, RecordType.AAAA]) {
     const set = list === 0 ? 0 : findSet(heap, list, type);
     if (set === 0) continue;
-    const count = read16(heap, set + 5);
+    const count = read16(heap, set + SetField.count);
     const bytes = fixedDataBytes(type);
     addressCount += count;
-    for (const cluster of segment.leaseGroups[read16(heap, set + 3)] ?? []) clusters.add(cluster);
+    for (const cluster of segment.leaseGroups[read16(heap, set + SetField.leaseGroup)] ?? [])
+      clusters.add(cluster);
     for (
       let at = set + SET_HEADER_BYTES, left = count;
       left > 0 && addresses.length < MOST_ADDRESSES;

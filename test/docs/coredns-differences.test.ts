@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { localDifferences } from "../e2e/coredns/cluster-local/differences/index.ts";
+import { renderDocument } from "../e2e/coredns/comparison/document.ts";
 import { differences } from "../e2e/coredns/differences/index.ts";
-import { renderDocument } from "../e2e/coredns/document.ts";
 
 // After a change of the table: npx vitest run --project unit test/docs -u
 test("docs/explanation/coredns-differences.md is what the table of differences says", async () => {

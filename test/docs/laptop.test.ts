@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { describeDemo } from "../../src/hosts/commands/demo.ts";
 import { blocksIn } from "./pages.ts";
 
-// test/e2e/demo.e2e.test.ts runs each line that `npm start` prints.
+// test/e2e/commands/demo.e2e.test.ts runs each line that `npm start` prints.
 const printed = describeDemo(
   "https://localhost:8443",
   join(process.cwd(), ".clusterset-doh/demo/tls/self-signed.crt"),

@@ -4,14 +4,17 @@ import { parse } from "yaml";
 import { QueryCounters } from "../../src/answer/query-counters.ts";
 import { AccessCounters } from "../../src/http/metrics/access-counters.ts";
 import { createPrometheusMetrics } from "../../src/http/metrics/prometheus.ts";
+import { createStatusMetrics } from "../../src/http/metrics/status-metrics.ts";
 import { DamageCounters } from "../../src/store/damage-counters.ts";
+import { SegmentCache } from "../../src/transfer/parts/segment-cache.ts";
+import { TransferCounters } from "../../src/transfer/parts/transfer-counters.ts";
 import { fakeForwarder } from "../forward/fake-forwarder.ts";
 import { FakeGateway, NOW } from "../http/fake-gateway.ts";
 
 const page = readFileSync(new URL("../../docs/reference/metrics.md", import.meta.url), "utf8");
 
-/** What `/metrics` says where everything is switched on. */
-const exported = await createPrometheusMetrics(
+/** What `/metrics` says on a primary where everything is switched on. */
+const ofPrimary = await createPrometheusMetrics(
   Object.assign(new FakeGateway(), { damage: new DamageCounters() }),
   new QueryCounters(),
   () => NOW,
@@ -19,7 +22,19 @@ const exported = await createPrometheusMetrics(
   new AccessCounters(),
 ).render();
 
-/** Rows of the table of metrics: name, type and labels. */
+/** What it says on a secondary. */
+const ofSecondary = await createStatusMetrics(
+  {
+    status: () => {
+      const { conflicts: _, findings: __, ...status } = new FakeGateway().status();
+      return status;
+    },
+  },
+  () => NOW,
+  { counters: new TransferCounters(), cache: new SegmentCache(1) },
+).render();
+
+/** Rows of the tables of metrics: name, type and labels. */
 const documented = page
   .split("\n")
   .filter((line) => line.startsWith("| `clusterset_doh_") && line.split("|").length === 6)
@@ -29,8 +44,9 @@ const documented = page
   });
 
 it("docs/reference/metrics.md has every metric with its type, and no other", () => {
-  const types = [...exported.matchAll(/^# TYPE (clusterset_doh_\w+) (\w+)/gm)];
-  expect(documented.sort()).toEqual(types.map(([, name, type]) => `${name} ${type}`).sort());
+  const types = `${ofPrimary}\n${ofSecondary}`.matchAll(/^# TYPE (clusterset_doh_\w+) (\w+)/gm);
+  const exported = new Set(Array.from(types, ([, name, type]) => `${name} ${type}`));
+  expect(documented.sort()).toEqual([...exported].sort());
 });
 
 it("the alerts name metrics and labels that exist", () => {

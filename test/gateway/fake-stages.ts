@@ -2,7 +2,7 @@ import type { ScopedGateway } from "../../src/gateway/doh-gateway.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import type { GatewayEvent } from "../../src/gateway/gateway-events.ts";
 import type { GatewayLimits } from "../../src/gateway/pushing/limits.ts";
-import type { GatewayStages, ScopeCompiler, ServedImage } from "../../src/gateway/stages.ts";
+import type { GatewayStages, ScopeCompiler, ServedGeneration } from "../../src/gateway/stages.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import type { Answer } from "../../src/resolve/answer.ts";
 import type { Leases } from "../../src/resolve/leases.ts";
@@ -12,8 +12,8 @@ import type { SnapshotStore } from "../../src/store/store.ts";
 import type { ZoneSource } from "../../src/zone/zone-source.ts";
 import { FakeClock } from "./fake-clock.ts";
 
-/** An image whose content is readable: `<cluster>:<region>` of each live cluster. */
-export interface TextImage extends ServedImage {
+/** A generation whose content is readable: `<cluster>:<region>` of each live cluster. */
+export interface TextGeneration extends ServedGeneration {
   readonly text: string;
   readonly leaseGroups: readonly (readonly string[])[];
 }
@@ -26,7 +26,7 @@ function answerOf(text: string): Answer {
 }
 
 /** Stages that count their runs, can be made to fail, and take time on the clock. */
-export class FakeStages implements GatewayStages<TextImage> {
+export class FakeStages implements GatewayStages<TextGeneration> {
   /** What was compiled. */
   readonly compiled: ZoneSource["clusters"][] = [];
   fails: Error | undefined;
@@ -39,7 +39,7 @@ export class FakeStages implements GatewayStages<TextImage> {
     this.#clock = clock;
   }
 
-  createCompiler(): ScopeCompiler<TextImage> {
+  createCompiler(): ScopeCompiler<TextGeneration> {
     const compile = (clusters: ZoneSource["clusters"]) => this.#compile(clusters);
     return {
       // biome-ignore lint/correctness/useYield: it is done in one step
@@ -54,21 +54,23 @@ export class FakeStages implements GatewayStages<TextImage> {
     this.#clock.stall(this.takes);
     if (this.fails !== undefined && this.failing(clusters)) throw this.fails;
     const text = clusters.map(({ clusterId, region }) => `${clusterId}:${region ?? "-"}`).join(" ");
-    const image: TextImage = {
+    const generation: TextGeneration = {
       text,
-      contentHash: text,
+      rootHash: text,
       bytes: encoder.encode(text),
       byteLength: text.length,
       leaseGroups: [[], ...clusters.map(({ clusterId }) => [clusterId])],
     };
-    return { image, findings: [] };
+    return { generation, findings: [] };
   }
 
   resolve(
     _query: Uint8Array,
-    { image, leases, stale }: { image: TextImage; leases: Leases; stale: boolean },
+    { generation, leases, stale }: { generation: TextGeneration; leases: Leases; stale: boolean },
   ): Answer {
-    return answerOf(`${image.text}${stale ? " stale" : ""} | ${[...leases.of(image)].slice(1).join(" ")}`);
+    return answerOf(
+      `${generation.text}${stale ? " stale" : ""} | ${[...leases.of(generation)].slice(1).join(" ")}`,
+    );
   }
 
   notReady(): Answer {
@@ -92,7 +94,7 @@ export async function openGateway(
     Gateway.open({ store, stages, clock, limits, scopes, onEvent: (event) => void events.push(event) });
   const gateway = await open();
   /** What is served, without the lease times. */
-  const served = (of: ScopedGateway<TextImage> = gateway) => {
+  const served = (of: ScopedGateway<TextGeneration> = gateway) => {
     const answer = of.answer(new Uint8Array(), undefined, clock.now());
     return decoder.decode(answer?.bytes).split(" | ")[0];
   };

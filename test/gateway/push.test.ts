@@ -101,7 +101,7 @@ describe("replace", () => {
     expect(gateway.status().clusters).toEqual([]);
   });
 
-  test("a cluster has so many namespaces at most, by snapshot and by delta: an image has room for 65,535 of all", async () => {
+  test("a cluster has so many namespaces at most, by snapshot and by delta: a generation has room for 65,535 of all", async () => {
     const { gateway, done, served } = await openGateway({ limits: { namespaces: 1 } });
     const two = { ...regional("west", "two"), namespaces: { a: {}, b: {} } };
     await expect(done(gateway.replace("west", two))).rejects.toMatchObject({ code: "TOO_MANY_NAMESPACES" });
@@ -236,7 +236,7 @@ describe("compiling", () => {
     expect(compiled / (clock.now() - startedAt)).toBeLessThanOrEqual(0.5);
   });
 
-  test("that fails leaves the last good image, says so, and recovers with the next push", async () => {
+  test("that fails leaves the last good generation, says so, and recovers with the next push", async () => {
     const { gateway, stages, served, done, events } = await openGateway();
     await done(gateway.replace("west", regional("west", "a")));
     stages.fails = new Error("cannot compile this");
@@ -250,12 +250,12 @@ describe("compiling", () => {
     expect(gateway.status()).not.toHaveProperty("compileError");
   });
 
-  test("to the same content keeps the image that is served", async () => {
+  test("to the same content keeps the generation that is served", async () => {
     const { gateway, done, events, clock } = await openGateway();
     await done(gateway.replace("west", regional("west", "a")));
-    const { image } = gateway.current(clock.now())!;
+    const { generation } = gateway.current(clock.now())!;
     await done(gateway.replace("west", { ...regional("west", "a"), namespaces: { unseen: {} } }));
-    expect(gateway.current(clock.now())?.image).toBe(image);
+    expect(gateway.current(clock.now())?.generation).toBe(generation);
     expect(events.findLast(({ event }) => event === "compiled")).toMatchObject({ changed: false });
   });
 });

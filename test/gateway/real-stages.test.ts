@@ -82,18 +82,18 @@ test("the view of a cluster whose lease expired never has another cluster's clus
 
   await done(gateway.replace("west", west!, 10));
   expect(ask(web, "west").addresses).toEqual(["10.201.0.1"]);
-  expect(gateway.current(clock.now())!.image.frame.views).toEqual(["east", "west"]);
+  expect(gateway.current(clock.now())!.generation.frame.views).toEqual(["east", "west"]);
   await clock.advance(10_000);
-  expect(gateway.current(clock.now())!.image.frame.views).toEqual(["east", "*"]);
+  expect(gateway.current(clock.now())!.generation.frame.views).toEqual(["east", "*"]);
   await done(gateway.leave("west"));
-  expect(gateway.current(clock.now())!.image.frame.views).toEqual(["east"]);
+  expect(gateway.current(clock.now())!.generation.frame.views).toEqual(["east"]);
 });
 
-test("a push that changes no answer keeps the image, whatever the time", async () => {
+test("a push that changes no answer keeps the generation, whatever the time", async () => {
   const { gateway, clock, done } = await openReal();
   await done(gateway.replace("west", shopSnapshot("west"), 60));
-  const { image } = gateway.current(clock.now())!;
+  const { generation } = gateway.current(clock.now())!;
   await clock.advance(10_000);
   await done(gateway.replace("west", structuredClone(shopSnapshot("west")), 60));
-  expect(gateway.current(clock.now())!.image).toBe(image);
+  expect(gateway.current(clock.now())!.generation).toBe(generation);
 });

@@ -10,10 +10,8 @@ import { NO_HISTORY } from "../../src/zone/reverse/reverse-order.ts";
 export function realStages(): GatewayStages<Generation> & PartialStages<Generation> {
   return {
     createCompiler: () => realCompiler({ ttl: 30 }),
-    resolve: (query, { image, ...context }) =>
-      resolve(query, { ...context, generation: image, rotation: 0, outside: "refuse" }),
-    resolveOrMiss: (query, { image, ...context }) =>
-      resolveOrMiss(query, { ...context, generation: image, rotation: 0, outside: "refuse" }),
+    resolve: (query, context) => resolve(query, { ...context, rotation: 0, outside: "refuse" }),
+    resolveOrMiss: (query, context) => resolveOrMiss(query, { ...context, rotation: 0, outside: "refuse" }),
     notReady,
   };
 }
@@ -24,8 +22,7 @@ export function realCompiler({ serial, ...options }: Partial<ZoneOptions>): Scop
   return {
     *compile(source, change, now, history = NO_HISTORY) {
       const asked = { serial: serial ?? Math.floor(now / 1000), history };
-      const { generation, ...compiled } = yield* compiler.compile(source, change, asked);
-      return { ...compiled, image: generation };
+      return yield* compiler.compile(source, change, asked);
     },
   };
 }

@@ -37,7 +37,7 @@ describe("a gateway with scopes", () => {
     const { gateway, done } = await openGateway({ scopes: [WEST] });
     const within = gateway.within(WEST);
     await done(gateway.replace("east", regional("east", "e")));
-    expect(within.status()).toMatchObject({ ready: false, imageHash: undefined, clusters: [] });
+    expect(within.status()).toMatchObject({ ready: false, rootHash: undefined, clusters: [] });
     await done(gateway.replace("west", regional("west", "w")));
     expect(["east", "west"].map((id) => within.hasCluster(id))).toEqual([false, true]);
     expect(within.status().clusters.map(({ clusterId }) => clusterId)).toEqual(["west"]);
@@ -72,7 +72,7 @@ describe("a gateway with scopes", () => {
 describe("with a view", () => {
   const AS_WEST: Visibility = { view: "west" };
 
-  test("everybody asks as that cluster, from the image of those who see the same", async () => {
+  test("everybody asks as that cluster, from the generation of those who see the same", async () => {
     const { gateway, done, events, clock, stages } = await openGateway({
       scopes: [AS_WEST, { view: "east" }],
     });
@@ -100,7 +100,7 @@ describe("with a view", () => {
 });
 
 describe("what changes", () => {
-  test("is in all images when a push is acknowledged, and events name the scope", async () => {
+  test("is in all scopes when a push is acknowledged, and events name the scope", async () => {
     const { gateway, served, done, events } = await openGateway({ scopes: [WEST, SHOP] });
     await done(gateway.replace("west", regional("west", "a")));
     await done(gateway.replace("west", regional("west", "b")));
@@ -167,8 +167,8 @@ describe("leases", () => {
     const runs = stages.compiled.length;
     await clock.advance(5_000);
     const { expiresAt } = await gateway.renew("west", generation, 60);
-    const { image, leases } = gateway.within(WEST).current(clock.now())!;
-    expect([...leases.of(image)]).toEqual([Number.POSITIVE_INFINITY, expiresAt]);
+    const served = gateway.within(WEST).current(clock.now())!;
+    expect([...served.leases.of(served.generation)]).toEqual([Number.POSITIVE_INFINITY, expiresAt]);
     expect(stages.compiled).toHaveLength(runs);
   });
 

@@ -9,8 +9,8 @@ import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { answerTo, decoded } from "../forward/fake-upstreams.ts";
 import { emptySnapshot } from "../snapshot/worlds.ts";
 import { makeAuthority, makeClient, type PemPair } from "./client-certificates.ts";
-import { startDnsServer } from "./dns-server.ts";
 import { ask, Gateways, push, type Sent, send } from "./gateways.ts";
+import { startDnsServer } from "./listeners/dns-server.ts";
 
 let authority: PemPair;
 let controller: PemPair;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { identityOf, readAlternativeNames } from "../../src/hosts/node/access/certificate-identity.ts";
 import type { RunningGateway } from "../../src/hosts/node/gateway-host.ts";
-import { PushClient } from "../../src/sync/push-client.ts";
+import { PushClient } from "../../src/sync/push/push-client.ts";
 import { snapshotBody } from "../snapshot/lines/push-lines.ts";
 import { emptySnapshot } from "../snapshot/worlds.ts";
 import { KeptLogs } from "../sync/logs.ts";

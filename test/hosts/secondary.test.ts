@@ -81,4 +81,21 @@ describe("the answers of a secondary", () => {
     expect((await ask("/readyz")).status).toBe(503);
     expect((await ask("/healthz")).status).toBe(200);
   });
+
+  it("include what it fetched, at /metrics, for clients that see everything", async () => {
+    const settings = readSecondarySettings({
+      CLUSTERSET_PRIMARY_URL: "https://primary.example",
+      CLUSTERSET_TRANSFER_TOKEN: "secret",
+      CONFIG: '{"access":{"public":true}}',
+    });
+    const host = await createSecondaryHost(settings, "0.0.0", () => {});
+    const response = await host.fetch(makeRequest({ path: "/metrics" }), {
+      address: undefined,
+      certificate: "none",
+    });
+    expect(response.status).toBe(200);
+    const metrics = await response.text();
+    expect(metrics).toContain("clusterset_doh_ready 0\n");
+    expect(metrics).toContain('\nclusterset_doh_transferred_bytes_total{from="primary"} 0\n');
+  });
 });

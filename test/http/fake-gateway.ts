@@ -34,8 +34,8 @@ export class FakeGateway implements DohGateway {
   };
   state: GatewayStatus = {
     ready: true,
-    imageHash: "00",
-    imageBytes: 4096,
+    rootHash: "00",
+    generationBytes: 4096,
     services: 2,
     clusters: [cluster("cluster-a"), cluster("cluster-b", { renewedAt: NOW - 5_000 })],
     conflicts: [],

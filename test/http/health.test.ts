@@ -73,7 +73,7 @@ describe("/metrics", () => {
           'clusterset_doh_pushes_total{method="PUT",status="204"} 1',
           'clusterset_doh_pushes_total{method="PUT",status="401"} 1',
           "clusterset_doh_ready 1",
-          "clusterset_doh_image_bytes 4096",
+          "clusterset_doh_generation_bytes 4096",
           "clusterset_doh_services 2",
           'clusterset_doh_cluster_live{cluster="cluster-a"} 1',
           'clusterset_doh_cluster_snapshot_age_seconds{cluster="cluster-a"} 60',

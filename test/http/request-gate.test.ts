@@ -104,7 +104,7 @@ describe("under overload", () => {
     ["/api/v1/clusters/west/snapshot?x=/dns-query", true],
     ["/api/v1/transfer/state", false],
     ["/api/v1/transfer/state?scope=a", false, "HEAD"],
-    ["/api/v1/transfer/images/0123", false],
+    ["/api/v1/transfer/segments/0123", false],
     ["/api/v1/transfer/state", true, "POST"],
     ["/federations/api/v1/transfer/state", true],
     ["/?x=/api/v1/transfer/state", true],

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SetBack } from "../../src/merge/declaration.ts";
 import type { MergeOptions, Remembered } from "../../src/merge/merge.ts";
+import type { SetBack } from "../../src/merge/service/declaration.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { arbitraryClusterId, arbitraryServiceKey, arbitrarySnapshot } from "../worlds/arbitrary.ts";

@@ -1,10 +1,10 @@
-import { DEFAULT_OUTSIDE_ORDER } from "../../src/merge/addresses.ts";
 import { ABSENT_CLUSTER, type ClusterFinding, type Clusterset } from "../../src/merge/clusterset.ts";
-import type { Contribution } from "../../src/merge/declaration.ts";
 import type { MergeOptions, Remembered } from "../../src/merge/merge.ts";
 import { compareText } from "../../src/merge/order.ts";
 import { createPinTable, PINNED, type PinTable } from "../../src/merge/pins.ts";
-import { mergeService } from "../../src/merge/service.ts";
+import { DEFAULT_OUTSIDE_ORDER } from "../../src/merge/service/addresses.ts";
+import type { Contribution } from "../../src/merge/service/declaration.ts";
+import { mergeService } from "../../src/merge/service/service.ts";
 import type { ClusterSnapshot, ExportedService, ImportedService } from "../../src/snapshot/schema.ts";
 
 interface ServiceKey {

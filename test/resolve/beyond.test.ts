@@ -40,7 +40,7 @@ describe("an answer says why its name is out of zone", () => {
     expect(cnameTarget && formatName(cnameTarget)).toBe(expected && `${expected}.`);
   });
 
-  it("the reason is unknown before an image is loaded", () => {
+  it("the reason is unknown before a generation is loaded", () => {
     expect(notReady(encodeQuery("www.example.com", "A"))?.beyond).toBe("unknown");
   });
 

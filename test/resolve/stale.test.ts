@@ -16,7 +16,7 @@ function asked(context: ResolveContext, name: string, type: string, edns = true)
   return resolve(encodeQuery(name, type, edns), context)!;
 }
 
-describe("answers from a stale image have an Extended DNS Error (RFC 8914 sections 4.4 and 4.20)", () => {
+describe("answers from a stale generation have an Extended DNS Error (RFC 8914 sections 4.4 and 4.20)", () => {
   const outside: ResolveContext = { ...stale, outside: "nxdomain" };
   it.each([
     ["records", stale, `web.shop.svc.${ZONE}`, "A", [3]],
@@ -28,9 +28,9 @@ describe("answers from a stale image have an Extended DNS Error (RFC 8914 sectio
     ["a reverse name", stale, "1.0.1.10.in-addr.arpa", "PTR", [3]],
     ["a reverse name's NODATA", stale, "1.0.1.10.in-addr.arpa", "A", [3]],
     ["a reverse name's SOA", stale, "1.0.1.10.in-addr.arpa", "SOA", [3]],
-    ["an address that a newer image may have", stale, "9.9.1.10.in-addr.arpa", "PTR", [20, 3]],
+    ["an address that a newer generation may have", stale, "9.9.1.10.in-addr.arpa", "PTR", [20, 3]],
     ["the same with NXDOMAIN out of zone", outside, "9.9.1.10.in-addr.arpa", "PTR", [20, 19]],
-    ["AXFR, which does not depend on the image", stale, ZONE, "AXFR", [21]],
+    ["AXFR, which does not depend on the generation", stale, ZONE, "AXFR", [21]],
   ])("%s: the code is right", (_, context, name, type, codes) => {
     expect(extendedErrors(asked(context, name, type).bytes)).toEqual(codes);
   });

@@ -60,7 +60,7 @@ describe("the function in one file", () => {
     return new Promise((resolve) => child.once("close", () => resolve(output)));
   }
 
-  it("answers from the primary's image", async () => {
+  it("answers from the primary's generation", async () => {
     const { stdout } = await call(primary.environment);
     const { result } = JSON.parse(stdout.trim().split("\n").at(-1)!);
     expect(result).toMatchObject({ statusCode: 200, isBase64Encoded: true });

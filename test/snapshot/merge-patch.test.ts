@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { diffSnapshots } from "../../src/snapshot/diff.ts";
 import { diffJson, MergePatchError, mergePatch } from "../../src/snapshot/merge-patch.ts";
+import { diffSnapshots } from "./diff-snapshots.ts";
 import { shopSnapshot } from "./worlds.ts";
 
 function errorOf(target: unknown, patch: unknown): MergePatchError {

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { diffSnapshots } from "../../src/snapshot/diff.ts";
 import { parseSnapshot } from "../../src/snapshot/parse.ts";
 import { applyPatch, applyPatches, type SnapshotPatch } from "../../src/snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { SnapshotError } from "../../src/snapshot/snapshot-error.ts";
+import { diffSnapshots } from "./diff-snapshots.ts";
 import { headlessExport, shopSnapshot, snapshots } from "./worlds.ts";
 
 function issuesOf(base: ClusterSnapshot, patch: SnapshotPatch) {

@@ -1,7 +1,7 @@
-import { diffSnapshots } from "../../src/snapshot/diff.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { linesOf } from "../../src/store/lines.ts";
 import type { ClusterMeta, SnapshotStore, StoreChange, StoredCluster } from "../../src/store/store.ts";
+import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { shopSnapshot } from "../snapshot/worlds.ts";
 
 /** The meta of a generation, with times that can be told apart. */

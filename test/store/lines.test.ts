@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { diffSnapshots } from "../../src/snapshot/diff.ts";
 import { applyLines } from "../../src/snapshot/lines/apply-lines.ts";
 import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import { linesOf, linesOfDelta } from "../../src/store/lines.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { diffSnapshots } from "../snapshot/diff-snapshots.ts";
 import { shopSnapshot, snapshots } from "../snapshot/worlds.ts";
 import { loadAll, metaOf, wholeOf } from "./changes.ts";
 

@@ -4,9 +4,9 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { imageConfig, readDockerfile } from "../e2e/container/dockerfile.ts";
-import { mcsApiSum, versions } from "../e2e/servers/go-tools.ts";
-import { runtimeVersions } from "../e2e/servers/js-runtimes.ts";
-import { pythonVersions } from "../e2e/servers/python-packages.ts";
+import { mcsApiSum, versions } from "../e2e/servers/tools/go-tools.ts";
+import { runtimeVersions } from "../e2e/servers/tools/js-runtimes.ts";
+import { pythonVersions } from "../e2e/servers/tools/python-packages.ts";
 
 interface Manifest {
   version?: string;
@@ -24,7 +24,7 @@ interface Locked {
 }
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const servers = "test/e2e/servers";
+const servers = "test/e2e/servers/tools";
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const manifestIn = (folder: string) => JSON.parse(read(join(folder, "package.json"))) as Manifest;
 const lockIn = (folder: string) =>

@@ -109,7 +109,7 @@ test("thousands of changes while a push is in flight are extracted once", async 
   gateway.answersAfter = acknowledged.promise;
   change(1);
   await until(() => expect(gateway.seen.length).toBe(2));
-  const extracted = vi.spyOn(SnapshotAssembler.prototype, "snapshot");
+  const extracted = vi.spyOn(SnapshotAssembler.prototype, "refresh");
   const taken = vi.spyOn(SnapshotAssembler.prototype, "upsert");
   for (let number = 2; number < 3000; number++) change(number);
   await until(() => expect(taken.mock.calls.length).toBe(2998));
@@ -137,4 +137,26 @@ test("a gateway that is slow to acknowledge does not delay another", async () =>
   acknowledged.resolve();
   await reaches(slow, 3);
   expect(slow.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "PATCH snapshot"]);
+});
+
+test("a resource that is listed again does not delay changes of the others, and keeps what it had until its list is whole", async () => {
+  const gateway = gateways[0]!;
+  change(0);
+  start();
+  await reaches(gateway, 0);
+  await watched();
+  const listed = Promise.withResolvers<void>();
+  api.beforePage = ({ pathname }) => (pathname.endsWith("/services") ? listed.promise : undefined);
+  const before = api.seen.length;
+  // The Service is deleted unseen; every resource is listed again.
+  api.compact(() => api.remove(SERVICES, "shop/web"));
+  change(1);
+  await reaches(gateway, 1);
+  change(2);
+  await reaches(gateway, 2);
+  expect(api.seen.slice(before).filter((url) => url.startsWith("/api/v1/services?limit"))).toHaveLength(1);
+  expect(Object.keys(gateway.held.get("east")!.snapshot.findings)).toEqual([]);
+  listed.resolve();
+  await until(() => expect(heldBy(gateway)).toBe(""));
+  expect(gateway.verbs.filter((verb) => verb === "PUT snapshot")).toHaveLength(1);
 });

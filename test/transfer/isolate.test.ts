@@ -78,6 +78,7 @@ describe("segments in memory", () => {
     const pair = await openPair({}, { cache });
     await pair.done(pair.gateway.replace("west", worldOf(SERVICES), 3600));
     let most = 0;
+    await pair.ask(`web-1.shop.${ZONE}`);
     for (let service = 0; service < SERVICES; service += 5) {
       expect((await pair.ask(`web-${service}.shop.${ZONE}`)).addresses).toHaveLength(2);
       // Asked again and again, it stays.
@@ -86,7 +87,7 @@ describe("segments in memory", () => {
     }
     expect(most).toBeLessThanOrEqual(bound);
     expect(most).toBeGreaterThan(bound / 2);
-    const first = pair.source.segments[1];
+    const first = pair.source.segments[0];
     expect(pair.source.segments.filter((hash) => hash === first).length).toBeLessThanOrEqual(2);
     expect(pair.source.segments.length).toBeGreaterThan(8);
   });

@@ -80,7 +80,7 @@ describe("a primary that is not ready", () => {
   it("that says so and cannot be right is a failure", async () => {
     const { source, secondary, push, ask } = await openPair();
     await push("west", 2);
-    source.changeState = (state) => ({ ...state, status: { ...state.status, imageHash: undefined } });
+    source.changeState = (state) => ({ ...state, status: { ...state.status, rootHash: undefined } });
     expect(await ask()).toMatchObject({ rcode: "SERVFAIL" });
     expect(secondary.status().transferError).toBe("the primary is ready, but names no root");
   });

@@ -38,7 +38,7 @@ function generationOf(names: Page<Segment>, frame = "frame"): Generation {
     ...{ frame: parts.frame.hash, stems: parts.stems.hash },
     ...{ names: names.hash, reverse: reverse.hash },
   });
-  return { contentHash: hashBlob(root), serial: 7, root, ...parts, names, reverse } as unknown as Generation;
+  return { rootHash: hashBlob(root), serial: 7, root, ...parts, names, reverse } as unknown as Generation;
 }
 
 /** A primary whose gateway serves one generation after the other, in a scope of its own where `scoped` says so. */
@@ -48,18 +48,18 @@ function openPrimary(keptBytes?: number) {
     all: undefined as Generation | undefined,
     scoped: undefined as Generation | undefined,
   };
-  const gatewayOf = (image: () => Generation | undefined) =>
+  const gatewayOf = (generation: () => Generation | undefined) =>
     ({
       status: () => ({
-        ready: image() !== undefined,
-        imageHash: image()?.contentHash,
-        imageBytes: 0,
+        ready: generation() !== undefined,
+        rootHash: generation()?.rootHash,
+        generationBytes: 0,
         services: 0,
         clusters: [],
         conflicts: [],
         findings: [],
       }),
-      current: () => image() && { image: image() },
+      current: () => generation() && { generation: generation() },
     }) as unknown as TransferGateway;
   const gateway = { ...gatewayOf(() => held.all), scopes: new Map([["west", gatewayOf(() => held.scoped)]]) };
   const primary = new Primary(gateway, () => held.now, keptBytes);
@@ -72,7 +72,7 @@ function openSerial(keptBytes?: number) {
   const serve = (text: string, bytes?: number) => {
     const segment = segmentOf(text, bytes);
     opened.held.all = generationOf(pageOf([segment]));
-    return { root: opened.held.all.contentHash, segment: segment.hash, bytes: segment.bytes };
+    return { root: opened.held.all.rootHash, segment: segment.hash, bytes: segment.bytes };
   };
   return { ...opened, serve };
 }
@@ -159,17 +159,17 @@ describe("what a secondary has already", () => {
     const before = generationOf(pageOf(segments));
     held.all = before;
     everything.state();
-    const whole = everything.root(before.contentHash, "")!;
+    const whole = everything.root(before.rootHash, "")!;
     held.all = generationOf(pageOf(segments.with(100, segmentOf("changed"))));
     everything.state();
-    const change = everything.root(held.all.contentHash, before.contentHash)!;
-    expect(change.since).toBe(before.contentHash);
+    const change = everything.root(held.all.rootHash, before.rootHash)!;
+    expect(change.since).toBe(before.rootHash);
     const news = readRootNews(change.bytes);
     expect(news.change.length).toBeLessThan(120);
     expect(news.segments).toEqual([segmentOf("changed").bytes]);
     const made = changePart(whole.bytes, news.change, MEBIBYTE);
-    expect(made).toEqual(everything.root(held.all.contentHash, "")!.bytes);
-    expect(hashBlob(readRootDocument(made).root)).toBe(held.all.contentHash);
+    expect(made).toEqual(everything.root(held.all.rootHash, "")!.bytes);
+    expect(hashBlob(readRootDocument(made).root)).toBe(held.all.rootHash);
   });
 
   it("is not sent again after several changes, nor are segments that were replaced meanwhile", () => {
@@ -177,7 +177,7 @@ describe("what a secondary has already", () => {
     const serve = (texts: readonly string[]) => {
       held.all = generationOf(pageOf(texts.map((text) => segmentOf(text))));
       everything.state();
-      return held.all.contentHash;
+      return held.all.rootHash;
     };
     const first = serve(["a", "b", "c", "d"]);
     serve(["a", "b2", "c", "d"]);
@@ -221,13 +221,13 @@ describe("scopes", () => {
     const state = () => [everything.state(), west.state()];
     state();
     expect(west.segment(shared.hash, "")?.bytes).toBe(shared.bytes);
-    const ofAll = [all.contentHash, all.names.hash, all.frame.hash, hidden.hash];
+    const ofAll = [all.rootHash, all.names.hash, all.frame.hash, hidden.hash];
     for (const hash of ofAll) {
       expect(west.segment(hash, "")).toBeUndefined();
       expect(west.root(hash, "")).toBeUndefined();
     }
     // Nor as what a change is of, which would say what is in it, nor once it is replaced.
-    expect(west.root(held.scoped.contentHash, all.contentHash)?.since).toBe("");
+    expect(west.root(held.scoped.rootHash, all.rootHash)?.since).toBe("");
     expect(west.segment(own.hash, hidden.hash)?.since).toBe("");
     held.all = generationOf(pageOf([shared, segmentOf("next")]), "frame of all");
     state();

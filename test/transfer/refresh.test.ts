@@ -92,7 +92,7 @@ describe("one secondary asks once", () => {
     const started = clock.now();
     const waiting = Array.from({ length: 100 }, () => secondary.freshen(clock.now())!);
     await done(Promise.all(waiting));
-    expect(source).toMatchObject({ states: [refresh], roots: [secondary.status().imageHash] });
+    expect(source).toMatchObject({ states: [refresh], roots: [secondary.status().rootHash] });
     expect(clock.now() - started).toBeLessThanOrEqual(80 + 80);
   });
 

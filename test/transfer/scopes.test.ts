@@ -56,7 +56,7 @@ describe("GET /state?scope=", () => {
     for (const everything of ["", "?scope="]) {
       const state = await get(everything);
       expect(state).not.toHaveProperty("scope");
-      expect(state).toMatchObject({ status: { imageHash: gateway.status().imageHash } });
+      expect(state).toMatchObject({ status: { rootHash: gateway.status().rootHash } });
     }
   });
 
@@ -81,7 +81,7 @@ describe("GET /state?scope=", () => {
 });
 
 describe("segments", () => {
-  const partsOf = ({ image: generation }: { readonly image: Generation }) => [
+  const partsOf = ({ generation }: { readonly generation: Generation }) => [
     ...[...generation.segments(), ...generation.reverseSegments()].map(({ hash }) => hash),
     ...[generation.frame.hash, generation.stems.hash, generation.names.hash, generation.reverse.hash],
   ];
@@ -105,11 +105,11 @@ describe("segments", () => {
       expect(await get(`segments/${hash}?scope=${scope}`)).toBe(ownParts.has(hash) ? 200 : 404);
     }
     for (const kind of ["roots", "segments"]) {
-      const root = all.image.contentHash;
+      const root = all.generation.rootHash;
       expect(await get(`${kind}/${root}?scope=${scope}`)).toBe(404);
     }
-    expect(await get(`roots/${own.image.contentHash}?scope=${scope}`)).toBe(200);
-    expect(await get(`roots/${own.image.contentHash}`)).toBe(404);
+    expect(await get(`roots/${own.generation.rootHash}?scope=${scope}`)).toBe(200);
+    expect(await get(`roots/${own.generation.rootHash}`)).toBe(404);
   });
 
   it("are there for a while after they were replaced", async () => {
@@ -118,7 +118,7 @@ describe("segments", () => {
     await push("east", 3);
     const primary = new Primary(gateway, () => clock.now());
     const west = primary.of(visibilityKey(WEST))!;
-    const hash = west.state().status.imageHash!;
+    const hash = west.state().status.rootHash!;
     const parts = partsOf(gateway.within(WEST).current(clock.now())!);
     await push("west", 4);
     expect(west.root(hash, "")).toBeDefined();
@@ -132,7 +132,7 @@ describe("segments", () => {
     const { app, gateway, push } = await openScopes();
     await push("west", 2);
     const scope = encodeURIComponent(visibilityKey({ clusters: ["east"] }));
-    const response = await app.request(`/api/v1/transfer/roots/${gateway.status().imageHash}?scope=${scope}`);
+    const response = await app.request(`/api/v1/transfer/roots/${gateway.status().rootHash}?scope=${scope}`);
     expect([response.status, await response.json()]).toMatchObject([404, { code: "UNKNOWN_SCOPE" }]);
   });
 });

@@ -70,20 +70,21 @@ export async function openWatched(shares: boolean, seed: number) {
     const now = clock.now();
     const served = gateway.current(now);
     const expiresAt = new Map(gateway.status().clusters.map((one) => [one.clusterId, one.expiresAt]));
-    const seen = served === undefined ? "" : `${served.image.contentHash} ${[...expiresAt].join()}`;
+    const seen = served === undefined ? "" : `${served.generation.rootHash} ${[...expiresAt].join()}`;
     if (seen === last && history.length > 0) return;
     last = seen;
     if (served === undefined) {
       history.push({ from: now, ready: false, answer: (query) => stages.notReady(query)!.bytes });
       return;
     }
-    const { image } = served;
+    const { generation } = served;
     const leases = new LeaseTables((clusterId) => expiresAt.get(clusterId));
     history.push({
       from: now,
       ready: true,
       answer: (query, at) =>
-        (stages.resolve(query, { image, leases, view: undefined, now: at, stale: false }) as Answer).bytes,
+        (stages.resolve(query, { generation, leases, view: undefined, now: at, stale: false }) as Answer)
+          .bytes,
     });
   };
   const pass = async (steps: number) => {

@@ -7,7 +7,14 @@ import { Frame } from "../../src/zone/generation/frame.ts";
 import { readRoot } from "../../src/zone/generation/root.ts";
 import { FormatError } from "../../src/zone/segment/blob.ts";
 import { hashBlob } from "../../src/zone/segment/hash.ts";
-import { BLOB_WORDS, HEAP_START, SegmentHeader } from "../../src/zone/segment/layout.ts";
+import {
+  BLOB_WORDS,
+  HEAP_START,
+  NODE_WORDS,
+  NodeWord,
+  SegmentHeader,
+  SetField,
+} from "../../src/zone/segment/layout.ts";
 import { ReverseSegment } from "../../src/zone/segment/reverse-segment.ts";
 import { Segment } from "../../src/zone/segment/segment.ts";
 import { twoClusters } from "../resolve/world.ts";
@@ -113,9 +120,11 @@ describe("a forged segment with a fitting hash", () => {
   const { nodes, trees, bytes } = segment!;
   const sections = (Math.ceil(new Uint32Array(bytes.buffer)[SegmentHeader.heapEnd]! / 4) * 4) >> 2;
   const slots = new Uint32Array(bytes.buffer)[SegmentHeader.slots]!;
+  const wordOf = (node: number, word: number) => sections + node * NODE_WORDS + word;
+  const slotsAt = wordOf(nodes, 0);
   const firstBlock = () => {
     for (let node = 0; node < nodes; node++) {
-      const block = new Uint32Array(bytes.buffer)[sections + 2 * nodes + node]! & 0x3fffffff;
+      const block = new Uint32Array(bytes.buffer)[wordOf(node, NodeWord.records)]! & 0x3fffffff;
       if (block !== 0) return { node, block };
     }
     throw new Error("no records");
@@ -123,20 +132,25 @@ describe("a forged segment with a fitting hash", () => {
   const child = trees.length;
   type Forge = readonly [unit: "words" | "bytes", at: number, value: number];
   const { block } = firstBlock();
+  const set = block + 1;
   const words = new Uint32Array(bytes.buffer);
-  const label = words[sections + nodes + child]!;
+  const label = words[wordOf(child, NodeWord.label)]!;
   const cases: readonly (readonly [string, Forge, string])[] = [
-    ["a slot for no node", ["words", sections + 3 * nodes, nodes + 1], "refers to nothing"],
-    ["a node that is its own parent", ["words", sections + child, child], "before its parent"],
-    ["a parent behind its child", ["words", sections + child, child + 1], "before its parent"],
-    ["a label outside the heap", ["words", sections + nodes + child, bytes.length], "outside the heap"],
+    ["a slot for no node", ["words", slotsAt, nodes + 1], "refers to nothing"],
+    ["a slot with a part of a hash alone", ["words", slotsAt, 0x7f000000], "refers to nothing"],
+    ["a node that is its own parent", ["words", wordOf(child, NodeWord.parent), child], "before its parent"],
+    ["a parent behind its child", ["words", wordOf(child, NodeWord.parent), child + 1], "before its parent"],
+    ["a label outside the heap", ["words", wordOf(child, NodeWord.label), bytes.length], "outside the heap"],
     ["an empty label", ["bytes", label, 0], "a label has 0 bytes"],
     ["a label of 64 bytes", ["bytes", label, 64], "a label has 64 bytes"],
-    ["records outside the heap", ["words", sections + 2 * nodes + child, bytes.length], "outside the heap"],
+    [
+      "records outside the heap",
+      ["words", wordOf(child, NodeWord.records), bytes.length],
+      "outside the heap",
+    ],
     ["slots that are no power of two", ["words", SegmentHeader.slots, slots - 1], "not a power of two"],
-    ["a set with an unknown TTL", ["bytes", block + 3, 77], "unknown TTL"],
-    ["a set with an unknown lease group", ["bytes", block + 4, 77], "unknown lease group"],
-    ["a set that is too long", ["bytes", block + 6, 255], "ends outside the heap"],
+    ["a set with an unknown lease group", ["bytes", set + SetField.leaseGroup, 77], "unknown lease group"],
+    ["a set that is too long", ["bytes", set + SetField.count, 255], "ends outside the heap"],
   ];
   it.each(cases)("is refused with %s", (_, [unit, at, value], message) => {
     const forged = bytes.slice();
@@ -147,13 +161,14 @@ describe("a forged segment with a fitting hash", () => {
 
   it("is refused without an empty slot, at which a search ends", () => {
     const forged = bytes.slice();
-    new Uint32Array(forged.buffer).fill(1, sections + 3 * nodes, sections + 3 * nodes + slots);
+    new Uint32Array(forged.buffer).fill(1, slotsAt, slotsAt + slots);
     expect(() => Segment.load(forged, hashBlob(forged))).toThrow("no slot is empty");
   });
 
   it("is refused if many nodes share one record block, which would take long to check", () => {
     const forged = bytes.slice();
-    new Uint32Array(forged.buffer).fill(block, sections + 2 * nodes, sections + 3 * nodes);
+    const into = new Uint32Array(forged.buffer);
+    for (let node = 0; node < nodes; node++) into[wordOf(node, NodeWord.records)] = block;
     forged[block] = 255;
     expect(() => Segment.load(forged, hashBlob(forged))).toThrow(FormatError);
   });

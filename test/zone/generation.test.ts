@@ -74,7 +74,7 @@ describe("a compiled generation", () => {
   it("does not depend on the order of clusters", () => {
     fc.assert(
       fc.property(arbitraryWorld, (snapshots) => {
-        expect(compile([...snapshots].reverse()).contentHash).toBe(compile(snapshots).contentHash);
+        expect(compile([...snapshots].reverse()).rootHash).toBe(compile(snapshots).rootHash);
       }),
     );
   });
@@ -82,7 +82,7 @@ describe("a compiled generation", () => {
   it("has a content hash that the serial does not change and any record does", () => {
     const clusterset = mergeClusterset(twoClusters());
     const hash = (serial: number, ttl = 5) =>
-      compileGeneration(clusterset, { serial, ttl }).generation.contentHash;
+      compileGeneration(clusterset, { serial, ttl }).generation.rootHash;
     expect(hash(1)).toBe(hash(2));
     expect(hash(1)).not.toBe(hash(1, 6));
     expect(compileGeneration(clusterset, { serial: 42 }).generation.serial).toBe(42);

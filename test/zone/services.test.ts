@@ -12,8 +12,8 @@ const compile = (...args: Parameters<typeof mergeClusterset>) =>
   compileGeneration(mergeClusterset(...args)).generation;
 
 /** `<service>.<namespace>` of every name with records directly below a namespace, from the listing of records. */
-function servicesOf(image: ReturnType<typeof compile>, view: string | undefined) {
-  const records = [...listRecords(image, { view })];
+function servicesOf(generation: ReturnType<typeof compile>, view: string | undefined) {
+  const records = [...listRecords(generation, { view })];
   const found = new Map<string, { addresses: string[]; ports: string[] }>();
   for (const { name, type, rdata } of records) {
     const labels = name.split(".");
@@ -29,16 +29,16 @@ function servicesOf(image: ReturnType<typeof compile>, view: string | undefined)
   return found;
 }
 
-describe("the services of an image", () => {
+describe("the services of a generation", () => {
   it("are those with records, with their addresses and ports, in every view", () => {
     fc.assert(
       fc.property(arbitraryWorld, fc.nat(4), (snapshots, pick) => {
         const view = [undefined, ...snapshots.map(({ clusterId }) => clusterId)][
           pick % (snapshots.length + 1)
         ];
-        const image = compile(snapshots);
-        const expected = servicesOf(image, view);
-        const { total, services } = listServices(image, { ...ALL, view });
+        const generation = compile(snapshots);
+        const expected = servicesOf(generation, view);
+        const { total, services } = listServices(generation, { ...ALL, view });
         expect(services).toHaveLength(total);
         const listed = new Map(services.map((service) => [`${service.name}.${service.namespace}`, service]));
         expect(listed.size).toBe(total);
@@ -58,11 +58,11 @@ describe("the services of an image", () => {
   it("are listed page by page, each once, in a fixed order", () => {
     fc.assert(
       fc.property(arbitraryWorld, fc.integer({ min: 1, max: 5 }), (snapshots, most) => {
-        const image = compile(snapshots);
-        const { total, services } = listServices(image, ALL);
+        const generation = compile(snapshots);
+        const { total, services } = listServices(generation, ALL);
         const paged = [];
         for (let offset = 0; offset < total; offset += most)
-          paged.push(...listServices(image, { ...ALL, offset, most }).services);
+          paged.push(...listServices(generation, { ...ALL, offset, most }).services);
         expect(paged).toEqual(services);
         const keys = services.map(({ namespace, name }) => `${namespace}/${name}`);
         expect(new Set(keys).size).toBe(keys.length);
@@ -71,9 +71,9 @@ describe("the services of an image", () => {
   });
 
   it("are found by words in any case, and all matches are counted", () => {
-    const image = compile(twoClusters());
+    const generation = compile(twoClusters());
     const names = (words: string[], most = 100) => {
-      const { total, services } = listServices(image, { ...ALL, words, most });
+      const { total, services } = listServices(generation, { ...ALL, words, most });
       return { total, names: services.map(({ name, namespace }) => `${name}.${namespace}`) };
     };
     const everything = names([]);

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { buildWorker } from "../../../test/e2e/edge/wrangler.ts";
-import { temporaryFolder } from "../../../test/e2e/servers/folders.ts";
+import { temporaryFolder } from "../../../test/e2e/servers/tools/folders.ts";
 import type { HttpAnswer } from "../../processes/ask.ts";
 
 /** Scripts that Workers are made of: paths of files. */

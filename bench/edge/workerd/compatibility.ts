@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkout } from "../../../test/e2e/cli.ts";
+import { checkout } from "../../../test/e2e/harness/cli.ts";
 
 /** The compatibility date that the Worker is deployed with. */
 export const COMPATIBILITY_DATE = readCompatibilityDate();

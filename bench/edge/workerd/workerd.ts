@@ -3,8 +3,8 @@ import { copyFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { connect } from "node:net";
 import { basename, join } from "node:path";
-import { temporaryFolder } from "../../../test/e2e/servers/folders.ts";
 import { ServerProcess } from "../../../test/e2e/servers/process.ts";
+import { temporaryFolder } from "../../../test/e2e/servers/tools/folders.ts";
 import { type Service, type Socket, workerdConfig } from "./workerd-config.ts";
 
 const WORKERD = createRequire(import.meta.url)("workerd").default as string;

@@ -126,7 +126,7 @@ export function createViewReader(
   };
 }
 
-/** The name of a view in an image and its stages. */
+/** The name of a view in a generation and its stages. */
 export function viewName({ cluster, locality }: View): string | undefined {
   return locality === undefined ? cluster : localityView(locality);
 }

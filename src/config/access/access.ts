@@ -13,7 +13,7 @@ import {
 } from "../values/values.ts";
 import { issuerSettings } from "./issuer.ts";
 
-/** The limits on rules. Each visibility has an image of its own. */
+/** The limits on rules. Each visibility has generations of its own. */
 const MOST_RULES = 1000;
 const MOST_SCOPES = 32;
 

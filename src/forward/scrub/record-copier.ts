@@ -1,6 +1,6 @@
 import { MAX_NAME_BYTES, RecordType } from "../../dns/codes.ts";
 import { type RecordPlace, readName } from "../../dns/wire-reader.ts";
-import { MAX_MESSAGE_BYTES } from "../../resolve/limits.ts";
+import { MAX_MESSAGE_BYTES } from "../../resolve/message/limits.ts";
 import { readWireName } from "./wire-name.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { ExtendedError, HEADER_BYTES, RecordType, ResponseCode } from "../../dns/codes.ts";
 import { readWord } from "../../dns/wire-reader.ts";
-import { MAX_MESSAGE_BYTES } from "../../resolve/limits.ts";
+import { MAX_MESSAGE_BYTES } from "../../resolve/message/limits.ts";
 import { OPT_BYTES, type UpstreamAnswer } from "../upstreams/upstream-answer.ts";
 import { type Chain, followChain } from "./chain.ts";
 import { type DropReason, judgeRecords } from "./judge-records.ts";

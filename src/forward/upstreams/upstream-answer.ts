@@ -9,8 +9,8 @@ import {
   readWord,
 } from "../../dns/wire-reader.ts";
 import type { Answer, Outcome } from "../../resolve/answer.ts";
-import { MAX_MESSAGE_BYTES } from "../../resolve/limits.ts";
-import { beginAnswer } from "../../resolve/message-writer.ts";
+import { MAX_MESSAGE_BYTES } from "../../resolve/message/limits.ts";
+import { beginAnswer } from "../../resolve/message/message-writer.ts";
 import type { Query } from "../../resolve/query.ts";
 
 /** A valid answer of a name server: its counts are correct, and its question is that of the query. */

@@ -1,5 +1,5 @@
 import { ResponseCode } from "../../dns/codes.ts";
-import { MAX_MESSAGE_BYTES } from "../../resolve/limits.ts";
+import { MAX_MESSAGE_BYTES } from "../../resolve/message/limits.ts";
 import { type ForwardClock, monotonicClock } from "../clock.ts";
 import type { Upstream } from "./upstream.ts";
 import { readUpstreamAnswer, type UpstreamAnswer } from "./upstream-answer.ts";

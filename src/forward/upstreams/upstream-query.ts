@@ -1,6 +1,6 @@
 import { CLASS_IN, EdnsOption, HEADER_BYTES, HeaderFlag, RecordType } from "../../dns/codes.ts";
 import { nameKey } from "../../dns/folded-name.ts";
-import { ANNOUNCED_PAYLOAD_BYTES } from "../../resolve/limits.ts";
+import { ANNOUNCED_PAYLOAD_BYTES } from "../../resolve/message/limits.ts";
 import type { Query } from "../../resolve/query.ts";
 
 const OPT_BYTES = 11;

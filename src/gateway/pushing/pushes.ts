@@ -17,7 +17,7 @@ import { HeldCluster, type MeasuredChange } from "../leases/held-cluster.ts";
 import { toStored } from "../leases/stored-lease.ts";
 import type { Precedence } from "../remembered/precedence.ts";
 import type { Serving } from "../serving.ts";
-import type { ServedImage } from "../stages.ts";
+import type { ServedGeneration } from "../stages.ts";
 import {
   checkBounds,
   checkCharacters,
@@ -27,13 +27,13 @@ import {
 } from "./limits.ts";
 
 /** What pushes are taken with. */
-export interface PushParts<Image extends ServedImage> {
+export interface PushParts<Generation extends ServedGeneration> {
   readonly store: SnapshotStore;
   readonly precedence: Precedence;
   readonly clock: Clock;
   readonly limits: GatewayLimits;
   readonly onEvent: OnGatewayEvent;
-  readonly serving: Serving<Image>;
+  readonly serving: Serving<Generation>;
 }
 
 /** Changes that were validated against the held state. */
@@ -56,15 +56,15 @@ interface Kept {
 const NO_CHANGE: SnapshotDelta = { entries: [], singles: {} };
 
 /** Takes what clusters push: keeps it, has it served, and then acknowledges it. The methods are those of `Gateway`. */
-export class Pushes<Image extends ServedImage> {
-  readonly #parts: PushParts<Image>;
+export class Pushes<Generation extends ServedGeneration> {
+  readonly #parts: PushParts<Generation>;
   readonly #queue = new KeyedQueue();
   readonly #health: StoreHealth;
   readonly #removals: Removals;
   /** New clusters whose first push is being kept: they count against the bound already. */
   readonly #arriving = new Set<string>();
 
-  constructor(parts: PushParts<Image>) {
+  constructor(parts: PushParts<Generation>) {
     this.#parts = parts;
     const { clock, onEvent, store, precedence, serving } = parts;
     const isLive = (clusterId: string) => serving.clusters.live.has(clusterId);

@@ -27,7 +27,7 @@ export interface SnapshotBounds {
  * 10,000 Services and 10,000 namespaces, with each Service exported, in the cluster's own zone, and with a finding; and a fifth more.
  */
 export const DEFAULT_SNAPSHOT_BOUNDS: SnapshotBounds = {
-  // The image has room for 65,535 of all clusters.
+  // A generation has room for 65,535 of all clusters.
   namespaces: 10_000,
   exports: 12_000,
   imports: 12_000,

@@ -1,5 +1,5 @@
-import type { SetBack } from "../../merge/declaration.ts";
 import type { Remembered } from "../../merge/merge.ts";
+import type { SetBack } from "../../merge/service/declaration.ts";
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type { RememberedStore } from "../../store/remembered/remembered-store.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";

@@ -1,5 +1,5 @@
 import { usableAddress } from "../../dns/address.ts";
-import type { Contribution } from "../../merge/declaration.ts";
+import type { Contribution } from "../../merge/service/declaration.ts";
 import {
   type AddressKey,
   addressKey,

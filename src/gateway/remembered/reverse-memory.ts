@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { RememberedStore } from "../../store/remembered/remembered-store.ts";
 import {
   claimant,
+  isNeeded,
   NO_HISTORY,
   type ReverseClaim,
   type ReverseHistory,
@@ -48,7 +49,7 @@ export class ReverseMemory {
     return new ReverseMemory(store, orders, onEvent);
   }
 
-  /** What the first image is compiled with. @param restored the clusters whose snapshots were loaded */
+  /** What the first generation is compiled with. @param restored the clusters whose snapshots were loaded */
   history(restored: ReadonlySet<string>): ReverseHistory {
     return { ...NO_HISTORY, orders: this.#orders, restored };
   }
@@ -95,13 +96,21 @@ function recordOf(key: string): number {
   return Number.parseInt(key.slice(-2), 16) % RECORDS;
 }
 
-/** A history without the claims of a cluster, which gave all of them up. */
-export function withoutCluster(history: ReverseHistory, clusterId: string): ReverseHistory {
+/**
+ * A history without the claims of a cluster, which gave all of them up. No compilation need follow, so what only a compilation would drop is
+ * dropped here: an order that one cluster is left in, which is not live.
+ */
+export function withoutCluster(
+  history: ReverseHistory,
+  clusterId: string,
+  isLive: (clusterId: string) => boolean,
+): ReverseHistory {
   const without = (order: readonly ReverseClaim[]) => order.filter((claim) => claimant(claim) !== clusterId);
   const orders = new Map<string, readonly ReverseClaim[]>();
   for (const [key, order] of history.orders) {
     const left = without(order);
-    orders.set(key, left.length === order.length ? order : left);
+    if (left.length === order.length) orders.set(key, order);
+    else if (isNeeded(left, []) || left.some((claim) => isLive(claimant(claim)))) orders.set(key, left);
   }
   return { ...history, orders, claimsOn: (octets) => without(history.claimsOn(octets)) };
 }

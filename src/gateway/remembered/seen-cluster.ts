@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { SetBack } from "../../merge/declaration.ts";
+import type { SetBack } from "../../merge/service/declaration.ts";
 import type { HeldState } from "../../snapshot/lines/held-state.ts";
 import { whySetBack } from "./judge.ts";
 

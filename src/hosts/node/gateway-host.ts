@@ -128,7 +128,7 @@ async function startParts(
       onChange: (change, federation) =>
         log("info", `federation-${change}`, `federation ${federation} ${change}`, { federation }),
     }),
-    images: {
+    generations: {
       ...{ store, damage, remembered, authority: pushing, grants: grantsOf(config.push.credentials) },
       exportLimits: exportLimitsOf(config.push.credentials),
       transfer: config.transfer.credentials.length > 0 ? secondaries : undefined,

@@ -6,6 +6,7 @@ import { sendOverHttp } from "../../assembly/push-forward.ts";
 import { type Clock, waitingClock } from "../../gateway/clock.ts";
 import type { App } from "../../http/app.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
+import { TransferCounters } from "../../transfer/parts/transfer-counters.ts";
 import type { SecondarySettings } from "./settings.ts";
 
 /**
@@ -19,15 +20,17 @@ export async function createSecondaryHost(
   clock: Clock = waitingClock,
 ): Promise<App> {
   const { access, clusterTokens } = createEdgeAccess(config, credentials, log);
+  const counters = new TransferCounters();
   const { app } = await assemble(config, {
     ...{ version, log, access, clusterTokens, clock },
     upstreams: fetchUpstreams(config.forward),
-    images: {
+    generations: {
       sourceOf: (scope) =>
         new HttpTransferSource({
-          ...{ gateway: primaryUrl, token: transferToken, scope, clock: clock.now },
+          ...{ gateway: primaryUrl, token: transferToken, scope, clock: clock.now, counters },
           ...(transferKeys && { keys: transferKeys }),
         }),
+      counters,
       pushes: {
         send: sendOverHttp({ primaryUrl, sentBytes: config.limits.pushSentBytes }),
         unreachable: {
@@ -35,7 +38,6 @@ export async function createSecondaryHost(
           message: "the primary did not answer this push",
         },
       },
-      hasMetrics: false,
     },
   });
   return app;

@@ -9,7 +9,7 @@ export interface SecondarySettings {
   readonly config: EdgeConfig;
   /** Credentials whose tokens decide a query's view; the primary checks pushes. */
   readonly credentials: readonly EdgePushCredential[];
-  /** The gateway that takes pushes and compiles images. */
+  /** The gateway that takes pushes and compiles generations. */
   readonly primaryUrl: string;
   readonly transferToken: string;
   /** The primary signs with one of these. Undefined: signatures are not verified. */

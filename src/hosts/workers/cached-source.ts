@@ -1,5 +1,6 @@
 import { MOST_PART_BYTES } from "../../transfer/http-source.ts";
 import { readBounded } from "../../transfer/parts/bounded-body.ts";
+import type { TransferCounters } from "../../transfer/parts/transfer-counters.ts";
 import type {
   NamedBytes,
   PartKind,
@@ -25,6 +26,7 @@ export interface CachedSourceOptions {
   readonly key: string;
   /** The scope of the source's states, as `visibilityKey` has it. Default: everything. Roots and segments are shared by all scopes: their hash says all. */
   readonly scope?: string;
+  readonly counters?: TransferCounters;
   /** Takes work that nobody waits for. */
   readonly background: (work: Promise<unknown>) => void;
   /** Unix milliseconds. */
@@ -103,14 +105,17 @@ export class CachedTransferSource implements TransferSource {
 
   /** What the cache has; if it has nothing, the note is written that this isolate requests it. */
   async #kept(kind: PartKind, hash: string, signal: AbortSignal | undefined): Promise<Bytes | undefined> {
-    const { clock, sleep } = this.#options;
+    const { clock, counters, sleep } = this.#options;
     const url = this.#partUrl(kind, hash);
     const note = `${url}/asked-for`;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
       const found = await this.#match(url, (response) =>
         readBounded(response, MOST_PART_BYTES, `the ${kind}`),
       );
-      if (found !== undefined) return found;
+      if (found !== undefined) {
+        counters?.count("cache", kind === "segment" ? 1 : 0, found.length);
+        return found;
+      }
       const asked = await this.#match(note, (response) => response.text());
       const patience = PATIENCE - Math.abs(clock() - Number(asked ?? 0));
       if (patience <= 0) break;

@@ -4,6 +4,7 @@ import type { App } from "../../http/app.ts";
 import { type Visibility, visibilityKey } from "../../merge/visibility/visibility.ts";
 import { sleep } from "../../transfer/deadline.ts";
 import { HttpTransferSource } from "../../transfer/http-source.ts";
+import { TransferCounters } from "../../transfer/parts/transfer-counters.ts";
 import { CachedTransferSource } from "./cached-source.ts";
 import type { WorkerSettings } from "./environment.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -13,13 +14,15 @@ import { VERSION } from "./version.ts";
 export async function createEdgeGateway(settings: WorkerSettings, surroundings: Surroundings): Promise<App> {
   const { config, authority, clusterTokens, access } = settings;
   const { background, clock, log } = surroundings;
+  const counters = new TransferCounters();
   const { app } = await assemble(config, {
     ...{ version: VERSION, clock, log, access, clusterTokens },
     upstreams: fetchUpstreams(config.forward),
     // A request cannot wait for work of another request, and its own work ends with its response.
     ...{ coalesce: false, background },
-    images: {
-      sourceOf: (scope) => createSource(surroundings, scope),
+    generations: {
+      sourceOf: (scope) => createSource(surroundings, scope, counters),
+      counters,
       segmentBytes: config.limits.isolateSegmentBytes,
       pushes: {
         authority,
@@ -29,14 +32,17 @@ export async function createEdgeGateway(settings: WorkerSettings, surroundings: 
           message: "the gateway's object could not be reached: try again later",
         },
       },
-      hasMetrics: true,
     },
   });
   return app;
 }
 
 /** The object's generations of a scope, through the location's cache. */
-function createSource(surroundings: Surroundings, scope: Visibility): CachedTransferSource {
+function createSource(
+  surroundings: Surroundings,
+  scope: Visibility,
+  counters: TransferCounters,
+): CachedTransferSource {
   const { cache, cacheKey, background, clock } = surroundings;
   return new CachedTransferSource({
     source: new HttpTransferSource({
@@ -44,8 +50,9 @@ function createSource(surroundings: Surroundings, scope: Visibility): CachedTran
       scope,
       fetch: surroundings.fetch,
       clock: clock.now,
+      counters,
     }),
-    ...{ cache, key: cacheKey, scope: visibilityKey(scope), background, clock: clock.now },
+    ...{ cache, key: cacheKey, scope: visibilityKey(scope), counters, background, clock: clock.now },
     sleep: (milliseconds) => sleep(clock, milliseconds),
   });
 }

@@ -61,7 +61,7 @@ export async function rehearse(settings: WorkerSettings): Promise<void> {
   if (zone === undefined) return;
   const stages = createStages(config);
   const source = sourceOf(mergeClusterset([SNAPSHOT], stages.merging));
-  const { image: generation } = drain(stages.createCompiler().compile(source, "all", 0));
+  const { generation } = drain(stages.createCompiler().compile(source, "all", 0));
   const background: Promise<unknown>[] = [];
   const waitUntil = (work: Promise<unknown>) => void background.push(work);
   // Clients without a credential get answers here, whatever the rules are.
@@ -83,10 +83,10 @@ function rehearsedSurroundings(
   background: (work: Promise<unknown>) => void,
 ): Surroundings {
   const status = () => ({ ...statusOf(generation), conflicts: [], findings: [] });
-  const current = () => ({ image: generation, leases: NO_LEASES, services: 1, conflicts: [], findings: [] });
+  const current = () => ({ generation, leases: NO_LEASES, services: 1, conflicts: [], findings: [] });
   const transfer = new Primary({ status, current }, () => NOW).of("")!;
   const state = new TextEncoder().encode(JSON.stringify(transfer.state()));
-  const root = transfer.root(generation.contentHash, "")!.bytes;
+  const root = transfer.root(generation.rootHash, "")!.bytes;
   return {
     fetch: async (url) => {
       const [, segment] = /\/segments\/([0-9a-f]+)/.exec(String(url)) ?? [];
@@ -105,10 +105,10 @@ function rehearsedSurroundings(
   };
 }
 
-function statusOf({ contentHash }: Generation): ServingStatus {
+function statusOf({ rootHash }: Generation): ServingStatus {
   const times = { pushedAt: NOW, renewedAt: NOW, expiresAt: NOW + 60_000 };
   const clusters = [{ clusterId: CLUSTER, generation: 1, ...times, live: true, exports: 1, imports: 0 }];
-  return { ready: true, imageHash: contentHash, imageBytes: 0, services: 1, clusters };
+  return { ready: true, rootHash: rootHash, generationBytes: 0, services: 1, clusters };
 }
 
 /** What is read of a response. The body of a real one can only be read while a request is handled. */

@@ -20,11 +20,15 @@ export interface StatusGauge {
 
 /** Every gauge of the gateway's status. A secondary does not know conflicts and findings, but its delay behind the primary. */
 export const STATUS_GAUGES: readonly StatusGauge[] = [
-  ofGateway("clusterset_doh_ready", "1 when queries are answered from a loaded image.", ({ ready }) =>
+  ofGateway("clusterset_doh_ready", "1 when queries are answered from a loaded generation.", ({ ready }) =>
     Number(ready),
   ),
-  ofGateway("clusterset_doh_image_bytes", "Size of the zone image.", ({ imageBytes }) => imageBytes),
-  ofGateway("clusterset_doh_services", "Services in the zone image.", ({ services }) => services),
+  ofGateway(
+    "clusterset_doh_generation_bytes",
+    "Size of the served root with its segments.",
+    ({ generationBytes }) => generationBytes,
+  ),
+  ofGateway("clusterset_doh_services", "Services in the served generation.", ({ services }) => services),
   ofGateway(
     "clusterset_doh_behind_seconds",
     "Time for which a change waits that answers should have, while they say that they are stale; else 0.",

@@ -37,9 +37,9 @@ export interface Directory {
   findings(range: ListRange): Part<ClusterFinding> | Promise<Part<ClusterFinding>>;
 }
 
-/** The data of a host's answers. Only the host that compiled the image has conflicts and findings. */
-export interface ListedImage {
-  readonly image: Generation;
+/** The data of a host's answers. Only the host that compiled the generation has conflicts and findings. */
+export interface ListedGeneration {
+  readonly generation: Generation;
   /** Brings all services into memory; false where there are too many for this host. Absent where they are in memory. */
   readonly complete?: () => Promise<boolean>;
   readonly conflicts?: readonly Conflict[];
@@ -47,12 +47,12 @@ export interface ListedImage {
 }
 
 const NOTHING_SERVED = "Nothing is known yet: no cluster has pushed, or every lease has expired.";
-const ELSEWHERE = "are known to the primary, which compiles the image: look at its page.";
+const ELSEWHERE = "are known to the primary, which compiles the zones: look at its page.";
 const TOO_MANY =
   "There are more services than this host lists: look at the page of the primary, or look a name up.";
 
 /** The directory of the currently served data; `served` returns undefined while there is none. */
-export function createDirectory(served: () => ListedImage | undefined): Directory {
+export function createDirectory(served: () => ListedGeneration | undefined): Directory {
   const part = <Entry>(list: readonly Entry[] | undefined, what: string, range: ListRange): Part<Entry> =>
     list === undefined
       ? { missing: `${what} ${ELSEWHERE}` }
@@ -62,7 +62,7 @@ export function createDirectory(served: () => ListedImage | undefined): Director
       const now = served();
       if (now === undefined) return { missing: NOTHING_SERVED };
       const list = () => {
-        const { total, services } = listServices(now.image, asked);
+        const { total, services } = listServices(now.generation, asked);
         return { total, entries: services };
       };
       return now.complete?.().then((isComplete) => (isComplete ? list() : { missing: TOO_MANY })) ?? list();

@@ -1,6 +1,7 @@
 import type { Clock } from "../../gateway/clock.ts";
 import { ApiError } from "../messages/api-error.ts";
 import { essence } from "../messages/media-type.ts";
+import type { BodyAccount } from "./body-budget.ts";
 import type { BodyLimits } from "./push-limits.ts";
 import { SlowBody } from "./slow-body.ts";
 
@@ -24,15 +25,21 @@ export function checkHead({ headers }: Request, type: string, limits: BodyLimits
   if (!(declared <= limits.pushSentBytes)) throw tooLarge(limits.pushSentBytes, "sent");
 }
 
+/** How the bytes of a body are read. */
+export interface BytesReading {
+  readonly limits: BodyLimits;
+  readonly setTimer: Clock["setTimer"];
+  /** Counts the bytes that the body takes in the memory: what was sent, or decompressed if that is more. Default: nobody counts them. */
+  readonly account?: Pick<BodyAccount, "charge">;
+}
+
 /**
- * The bytes of a body as they arrive, decompressed.
- * @throws {ApiError} 400, 408, 413 or 415
+ * The bytes of a body, decompressed. The body is received as fast as it is sent, whatever its reader does meanwhile: only its sender can make
+ * it too slow, for the limits here as for those of the host.
+ * @throws {ApiError} 400, 408, 413, 415, or what the account throws
  */
-export async function* readBytes(
-  request: Request,
-  limits: BodyLimits,
-  setTimer: Clock["setTimer"],
-): AsyncGenerator<Uint8Array> {
+export async function* readBytes(request: Request, reading: BytesReading): AsyncGenerator<Uint8Array> {
+  const { limits, setTimer, account } = reading;
   const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   const isCompressed = encoding === "gzip" || encoding === "x-gzip";
   if (!isCompressed && encoding !== "identity")
@@ -41,28 +48,43 @@ export async function* readBytes(
     });
   if (request.body === null) return;
   let sent = 0;
-  let fault: ApiError | undefined;
+  let charged = 0;
+  const charge = (bytes: number) => {
+    if (bytes <= charged) return;
+    const more = bytes - charged;
+    charged = bytes;
+    account?.charge(more);
+  };
+  let fault: unknown;
   let slow: SlowBody | undefined;
   let giveUp = () => {};
   const counted = request.body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      start(controller) {
-        giveUp = () => controller.error(new Error("the body is given up"));
-        slow = new SlowBody(limits, setTimer, (error) => {
-          fault = error;
-          controller.error(error);
-        });
+    new TransformStream<Uint8Array, Uint8Array>(
+      {
+        start(controller) {
+          giveUp = () => controller.error(new Error("the body is given up"));
+          slow = new SlowBody(limits, setTimer, (error) => {
+            fault = error;
+            controller.error(error);
+          });
+        },
+        transform(part, controller) {
+          slow?.arrived();
+          sent += part.length;
+          try {
+            if (sent > limits.pushSentBytes) throw tooLarge(limits.pushSentBytes, "sent");
+            charge(Math.min(sent, limits.pushBytes));
+          } catch (error) {
+            fault = error;
+            throw error;
+          }
+          controller.enqueue(part);
+        },
+        flush: () => slow?.end(),
       },
-      transform(part, controller) {
-        slow?.arrived();
-        sent += part.length;
-        if (sent > limits.pushSentBytes) {
-          fault = tooLarge(limits.pushSentBytes, "sent");
-          throw fault;
-        }
-        controller.enqueue(part);
-      },
-    }),
+      undefined,
+      new ByteLengthQueuingStrategy({ highWaterMark: limits.pushSentBytes }),
+    ),
   );
   const plain = isCompressed ? counted.pipeThrough(new DecompressionStream("gzip") as GzipStream) : counted;
   const reader = plain.getReader();
@@ -75,6 +97,7 @@ export async function* readBytes(
       if (done) return;
       bytes += value.length;
       if (bytes > limits.pushBytes) throw tooLarge(limits.pushBytes, "decompressed");
+      charge(bytes);
       if (bytes > RATIO_FROM_BYTES && bytes > sent * limits.pushRatio)
         throw new ApiError(
           413,

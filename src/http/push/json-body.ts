@@ -19,14 +19,13 @@ export interface JsonReading {
  * @throws {ApiError} 400, 408, 413, 415, 429 or 503, saying what is wrong where
  */
 export async function readJsonBody(request: Request, reading: JsonReading): Promise<unknown> {
-  const { limits, setTimer, account } = reading;
+  const { limits, account } = reading;
   checkHead(request, JSON_TYPE, limits);
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
   const shape = new JsonShape();
   let text = "";
   try {
-    for await (const part of readBytes(request, limits, setTimer)) {
-      account?.charge(part.length);
+    for await (const part of readBytes(request, reading)) {
       shape.feed(part);
       checkLevels(shape, limits);
       text += decode(decoder, part);

@@ -32,13 +32,10 @@ export async function stageLines(
   reading: LinesReading,
   start: (header: LinesHeader) => LinesStage,
 ): Promise<LinesStage> {
-  const { limits, setTimer, account, turns } = reading;
+  const { limits, turns } = reading;
   checkHead(request, NDJSON_TYPE, limits, ", one JSON value a line (docs/reference/push-api.md)");
   const body = new LinesBody(reading, start);
-  for await (const part of readBytes(request, limits, setTimer)) {
-    account.charge(part.length);
-    await turns.run(body.take(part));
-  }
+  for await (const part of readBytes(request, reading)) await turns.run(body.take(part));
   return body.finish();
 }
 

@@ -12,7 +12,7 @@ export interface BodyLimits {
   readonly pushValues: number;
   /** Seconds without a byte after which the gateway gives a body up. */
   readonly pushIdleSeconds: number;
-  /** Seconds that a whole body may take. */
+  /** Seconds until a whole body must have arrived. */
   readonly pushSeconds: number;
 }
 

@@ -3,7 +3,7 @@ import type { PushAuthority } from "../../access/authority.ts";
 import { type Clock, systemClock } from "../../gateway/clock.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { SettlePush } from "../../gateway/pushing/push-backlog.ts";
-import type { ServedImage } from "../../gateway/stages.ts";
+import type { ServedGeneration } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { countDelta, countRemoved } from "../../snapshot/changes.ts";
 import { applyInPlace } from "../../snapshot/entry-changes.ts";
@@ -23,7 +23,7 @@ import { Turns } from "./turns.ts";
 
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
-  Gateway<ServedImage>,
+  Gateway<ServedGeneration>,
   "arrived" | "held" | "replace" | "change" | "renew" | "leave" | "status" | "unixTime"
 >;
 

@@ -33,7 +33,7 @@ export class SlowBody {
     this.#silent = 0;
   }
 
-  /** The body is complete, or nobody wants it any more. */
+  /** The body has arrived, or nobody wants it any more. */
   end(): void {
     this.#cancel();
   }

@@ -1,9 +1,9 @@
-import type { AddressSource } from "../addresses.ts";
 import type { ClusterFinding, ClustersetService, Conflict } from "../clusterset.ts";
-import type { Contribution } from "../declaration.ts";
 import type { Grants } from "../grants.ts";
 import { PINNED, type PinTable } from "../pins.ts";
-import { mergeService } from "../service.ts";
+import type { AddressSource } from "../service/addresses.ts";
+import type { Contribution } from "../service/declaration.ts";
+import { mergeService } from "../service/service.ts";
 import { nameOf, namespaceOf } from "../service-key.ts";
 import type { VisibleIndex } from "./visible-index.ts";
 

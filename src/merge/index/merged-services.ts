@@ -1,10 +1,10 @@
 import { tableOf } from "../../snapshot/lines/held-state.ts";
-import { type AddressSource, DEFAULT_OUTSIDE_ORDER } from "../addresses.ts";
 import type { ClusterFinding, ClustersetService, Conflict } from "../clusterset.ts";
-import type { Contribution } from "../declaration.ts";
 import type { Grants } from "../grants.ts";
 import { compareText } from "../order.ts";
 import { createPinTable, type Pins } from "../pins.ts";
+import { type AddressSource, DEFAULT_OUTSIDE_ORDER } from "../service/addresses.ts";
+import type { Contribution } from "../service/declaration.ts";
 import { nameOf, namespaceOf } from "../service-key.ts";
 import type { Visibility } from "../visibility/visibility.ts";
 import { createEntryFilter, type EntryFilter } from "../visibility/visible.ts";

@@ -1,7 +1,7 @@
 import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type { HeldState } from "../../snapshot/lines/held-state.ts";
-import type { Contribution, SetBack } from "../declaration.ts";
 import { compareText } from "../order.ts";
+import type { Contribution, SetBack } from "../service/declaration.ts";
 import { namespaceOf } from "../service-key.ts";
 import { type Part, UnpackedParts } from "./unpacked-parts.ts";
 

@@ -1,6 +1,6 @@
 import { type Packed, unpack } from "../../snapshot/packed-entry.ts";
 import type { ExportedService, ImportedService } from "../../snapshot/schema.ts";
-import type { Contribution } from "../declaration.ts";
+import type { Contribution } from "../service/declaration.ts";
 
 /** What a cluster contributes to a service, as it is kept. */
 export interface Part extends Pick<Contribution, "clusterId" | "setBack" | "importedSince"> {

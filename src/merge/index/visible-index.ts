@@ -1,7 +1,7 @@
 import type { ExportedService, ImportedService } from "../../snapshot/schema.ts";
 import { ABSENT_CLUSTER } from "../clusterset.ts";
-import type { Contribution } from "../declaration.ts";
 import { compareText } from "../order.ts";
+import type { Contribution } from "../service/declaration.ts";
 import { namespaceOf } from "../service-key.ts";
 import type { EntryFilter } from "../visibility/visible.ts";
 import type { ServiceIndex } from "./service-index.ts";

@@ -1,13 +1,13 @@
 import { formatAddress } from "../../dns/address.ts";
 import { parseAddressRange } from "../../dns/address-range.ts";
-import type { AddressSource } from "../addresses.ts";
+import type { AddressSource } from "../service/addresses.ts";
 
 /** Where an address can come from: what a service is answered with, or `ClusterIP`, a Service's address in its own cluster. */
 export type VisibleAddressSource = AddressSource | "ClusterIP";
 
 /**
  * What exists for somebody. What is outside of it is taken away before snapshots are merged, so that it is answered as what was never
- * there: by the same code, from an image that does not hold it.
+ * there: by the same code, from a generation that does not hold it.
  */
 export interface Visibility {
   /** The cluster that they ask as, always; no other view exists. Absent: outside, and the view of any visible cluster by path. */
@@ -44,7 +44,7 @@ export function visibilityKey(visibility: Visibility): string {
   return Object.keys(parts).length === 0 ? "" : JSON.stringify(parts);
 }
 
-/** The visibility of a client, without its source cluster: visibilities that differ in nothing else are answered from one image. */
+/** The visibility of a client, without its source cluster: visibilities that differ in nothing else are answered from one generation. */
 export function withoutView({ view: _, ...visibility }: Visibility): Visibility {
   return visibility;
 }

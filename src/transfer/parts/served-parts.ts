@@ -55,7 +55,7 @@ export class ServedParts {
       this.#useDirectory(generation?.reverse, before?.reverse);
       if (before !== undefined) this.#dropBlobs(before);
       if (before !== undefined && generation !== undefined)
-        this.#steps = [...this.#steps, { from: before.contentHash, added: this.#added }].slice(-MOST_STEPS);
+        this.#steps = [...this.#steps, { from: before.rootHash, added: this.#added }].slice(-MOST_STEPS);
       else this.#steps = [];
     }
     if (namedAt !== undefined) this.#namedAt = namedAt;
@@ -72,14 +72,14 @@ export class ServedParts {
     return [...new Set(added)].flatMap((hash) => this.#parts.get(hash)?.bytes ?? []);
   }
 
-  #useBlobs({ contentHash, root, frame, stems }: Generation): void {
-    this.#use(contentHash, root);
+  #useBlobs({ rootHash, root, frame, stems }: Generation): void {
+    this.#use(rootHash, root);
     this.#use(frame.hash, frame.bytes);
     this.#use(stems.hash, stems.bytes);
   }
 
-  #dropBlobs({ contentHash, frame, stems }: Generation): void {
-    for (const hash of [contentHash, frame.hash, stems.hash]) this.#drop(hash);
+  #dropBlobs({ rootHash, frame, stems }: Generation): void {
+    for (const hash of [rootHash, frame.hash, stems.hash]) this.#drop(hash);
   }
 
   /** Uses what `after` has and drops what `before` has, but for what both have. */

@@ -1,4 +1,5 @@
 import { usableAddress } from "../../dns/address.ts";
+import { FOLD } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
 import { localNameKey } from "../kinds/cluster-local.ts";
@@ -161,7 +162,7 @@ function weightOfLocal({ clusterIPs = [], ports, endpoints }: LocalService): num
 /** The hash of a key is that of its labels on the wire. A text that cannot be a label has some hash, and no names. */
 function hashOf(key: string): number {
   const slash = key.indexOf("/");
-  const bytes = Uint8Array.from(`\0${key}`, (character) => character.charCodeAt(0));
+  const bytes = Uint8Array.from(`\0${key}`, (character) => FOLD[character.charCodeAt(0)] ?? 0);
   bytes[0] = slash;
   bytes[slash + 1] = key.length - slash - 1;
   return keyHash(bytes, 0, slash + 1);

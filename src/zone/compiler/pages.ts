@@ -1,4 +1,11 @@
-import { type Blob, type Branch, PAGE_BITS, Page, type PageEntry } from "../generation/directory.ts";
+import {
+  type Blob,
+  type Branch,
+  HeldBranch,
+  PAGE_BITS,
+  Page,
+  type PageEntry,
+} from "../generation/directory.ts";
 import type { TrieNode } from "./hash-trie.ts";
 
 /** What a leaf of a trie was compiled to; at a node with children, the page of its leaves. */
@@ -23,5 +30,5 @@ export function pageOf<Content extends Blob>(top: TrieNode<unknown, Compiled<Con
 }
 
 function branchOf<Content extends Blob>(page: Page<Content>): Branch<Content> {
-  return { kind: "page", hash: page.hash, segment: undefined, page };
+  return new HeldBranch("page", page.hash, undefined, page);
 }

@@ -64,8 +64,7 @@ export function createScope(
   findings: ClusterFinding[],
   addReverse: SegmentScope["addReverse"],
 ): SegmentScope {
-  const ttl = builder.tables.ttl(options.ttl);
-  return { builder, clusterViews, localities, ttlSeconds: options.ttl, ttl, findings, addReverse };
+  return { builder, clusterViews, localities, ttl: options.ttl, findings, addReverse };
 }
 
 /** The scope of a tree's names. */

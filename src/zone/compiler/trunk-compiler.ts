@@ -78,13 +78,13 @@ function compileZoneItself(
   setsAt: (node: number) => RecordSets,
 ): void {
   const { builder, ttl } = scope.segment;
-  const { nodes, tables } = builder;
+  const { nodes } = builder;
   if (plan.kind !== "federation") {
     const version = plan.kind === "clusterset" ? CLUSTERSET_DNS_VERSION : CLUSTER_LOCAL_DNS_VERSION;
     const text = Uint8Array.from(version, (character) => character.charCodeAt(0));
     const rdata = Uint8Array.of(text.length, ...text);
     const sets = setsAt(nodes.child(scope.apex, "dns-version"));
-    sets.addRdata(RecordType.TXT, rdata, tables.ttl(DNS_VERSION_TTL), 0);
+    sets.addRdata(RecordType.TXT, rdata, DNS_VERSION_TTL, 0);
   }
   const nameServer = setsAt(nodes.child(nodes.child(scope.apex, "dns"), "ns"));
   for (const address of options.nameServerAddresses) nameServer.addAddress(addressOf(address), ttl, 0);

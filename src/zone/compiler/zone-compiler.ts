@@ -1,5 +1,5 @@
 import type { ClusterFinding } from "../../merge/clusterset.ts";
-import type { Page } from "../generation/directory.ts";
+import { HeldBranch, type Page } from "../generation/directory.ts";
 import type { Frame } from "../generation/frame.ts";
 import { Generation, type Trunk } from "../generation/generation.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../options.ts";
@@ -179,7 +179,7 @@ function* compileNames(
     const compiled = compileSegment(context!, source, clusters, node.items!);
     const { segment } = compiled;
     const leaf: NamesLeaf = {
-      branch: { kind: "segment", hash: segment.hash, segment, page: undefined },
+      branch: new HeldBranch("segment", segment.hash, segment),
       ...{ stems: compiled.stems, findings: compiled.findings },
     };
     node.result = leaf;
@@ -203,7 +203,7 @@ function* compileReverse({ reverse }: State): Generator<void> {
     const trees = new Set(records.flatMap(({ winners }) => winners.map(({ source }) => source.tree)));
     const bytes = buildReverseSegment(records.map(entryOf), [...trees].sort());
     const segment = ReverseSegment.load(bytes, hashBlob(bytes));
-    node.result = { branch: { kind: "segment", hash: segment.hash, segment, page: undefined } };
+    node.result = { branch: new HeldBranch("segment", segment.hash, segment) };
     yield;
   }
   trie.changed.clear();

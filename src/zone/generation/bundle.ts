@@ -58,8 +58,8 @@ export function loadBundle(bytes: Bytes): LoadedBundle {
     }
     return page;
   };
-  const contentHash = formatHash(bytes, ROOT_HASH_AT);
-  const hashes = readRoot(next(contentHash));
+  const rootHash = formatHash(bytes, ROOT_HASH_AT);
+  const hashes = readRoot(next(rootHash));
   const frame = Frame.load(next(hashes.frame), hashes.frame);
   const trunk = new Trunk(frame, Segment.load(next(hashes.stems), hashes.stems));
   const names = fill(Page.load<Segment>(next(hashes.names), hashes.names, true), Segment.load);
@@ -72,7 +72,7 @@ export function loadBundle(bytes: Bytes): LoadedBundle {
     "the generation has other blobs than it says",
   );
   const generation = new Generation(words[BundleHeader.serial]!, trunk, names, reverse, bytes);
-  check(generation.contentHash === contentHash, "the root does not have the hash that the generation names");
+  check(generation.rootHash === rootHash, "the root does not have the hash that the generation names");
   return { generation, check: new BundleCheck(blobs) };
 }
 

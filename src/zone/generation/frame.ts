@@ -3,8 +3,10 @@ import { ABSENT_CLUSTER } from "../../merge/clusterset.ts";
 import { isLocalityView } from "../locality.ts";
 import { align, check, createBlob, readBlob, readJson, writeJson } from "../segment/blob.ts";
 import { BLOB_WORDS, BlobKind } from "../segment/layout.ts";
+import { treeHash } from "../segment/name-hash.ts";
+import type { LeaseMemo } from "../segment/segment.ts";
 import { isNames } from "../segment/segment-checks.ts";
-import { stemDepths, type TreeKey, treeHash } from "../segment/tree-key.ts";
+import { stemDepths, type TreeKey } from "../segment/tree-key.ts";
 
 /** The trees of a zone name. */
 export interface ZoneTable {
@@ -32,6 +34,9 @@ export interface FrameTables {
   readonly negativeTtl: number;
 }
 
+/** The lease group of a frame that has all clusters: no lease group of a segment expires before it. */
+export const ALL_CLUSTERS = 1;
+
 /** A zone. */
 export interface Zone extends ZoneName {
   readonly name: string;
@@ -44,7 +49,7 @@ export interface Zone extends ZoneName {
 /** A tree of names, as look-ups need it. */
 export interface Tree {
   readonly key: TreeKey;
-  /** The hash of its apex. */
+  /** See `treeHash`. */
   readonly hash: number;
   /** See `stemDepths`. */
   readonly depths: readonly number[];
@@ -67,6 +72,10 @@ export class Frame {
   readonly namespaces: readonly string[];
   readonly podNames: boolean;
   readonly negativeTtl: number;
+  /** By `ALL_CLUSTERS`. */
+  readonly leaseGroups: readonly (readonly string[])[];
+  /** See `Segment`. */
+  leaseMemo: LeaseMemo | undefined = undefined;
   readonly #lacking: Uint8Array;
   readonly #lackingBytes: number;
   readonly #viewIndex: ReadonlyMap<string, number>;
@@ -86,6 +95,7 @@ export class Frame {
     this.namespaces = tables.namespaces;
     this.podNames = tables.podNames;
     this.negativeTtl = tables.negativeTtl;
+    this.leaseGroups = [[], tables.views.filter((view) => view !== ABSENT_CLUSTER && !isLocalityView(view))];
     this.#lacking = lacking;
     this.#lackingBytes = (tables.namespaces.length + 7) >> 3;
     this.#viewIndex = new Map(tables.views.map((view, index) => [view, index]));
@@ -149,6 +159,11 @@ export class Frame {
   viewOf(clusterId: string | undefined): number {
     if (clusterId === undefined) return -1;
     return this.#viewIndex.get(clusterId) ?? (isLocalityView(clusterId) ? -1 : this.#absentView);
+  }
+
+  /** The name of a view, by its index. Undefined for index -1, which an array would look up as the property "-1": that costs a tenth of an answer. */
+  viewName(view: number): string | undefined {
+    return view < 0 ? undefined : this.views[view];
   }
 
   /** The tree that a zone is for a view index, or -1 if the zone does not exist for it. */

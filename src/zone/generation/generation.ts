@@ -1,7 +1,7 @@
 import { check } from "../segment/blob.ts";
 import { hashBlob } from "../segment/hash.ts";
 import { NodeFlag } from "../segment/layout.ts";
-import { hashLabel } from "../segment/name-hash.ts";
+import { apexHash, hashLabel } from "../segment/name-hash.ts";
 import type { ReverseSegment } from "../segment/reverse-segment.ts";
 import type { Segment } from "../segment/segment.ts";
 import { CLUSTERSET_TREE } from "../segment/tree-key.ts";
@@ -32,7 +32,7 @@ export class Trunk {
       "the stems have other trees than the frame",
     );
     this.nameServers = frame.trees.map(({ hash }, tree) => {
-      const dns = hashLabel(hash, NAME_SERVER, 4, 3);
+      const dns = hashLabel(apexHash(hash, stems.seed), NAME_SERVER, 4, 3);
       const node = stems.findNode(
         tree,
         NAME_SERVER,
@@ -61,7 +61,7 @@ export class Trunk {
 /** What is answered from: a root with its segments, and a serial. Immutable, but for segments that come into memory later. */
 export class Generation {
   /** The hash of the root; equal for equal content, independent of the serial. */
-  readonly contentHash: string;
+  readonly rootHash: string;
   /** SOA serial (RFC 1035 section 3.3.13). */
   readonly serial: number;
   readonly root: Uint8Array<ArrayBuffer>;
@@ -86,7 +86,7 @@ export class Generation {
       ...{ frame: frame.hash, stems: stems.hash },
       ...{ names: names.hash, reverse: reverse.hash },
     });
-    this.contentHash = hashBlob(this.root);
+    this.rootHash = hashBlob(this.root);
     this.#bytes = bytes;
   }
 

@@ -25,7 +25,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /** What a bundle is written from: a generation. */
 export interface BundleParts {
   readonly serial: number;
-  readonly contentHash: string;
+  readonly rootHash: string;
   readonly root: Bytes;
   readonly frame: { readonly bytes: Bytes };
   readonly stems: Segment;
@@ -34,7 +34,7 @@ export interface BundleParts {
 }
 
 /** @throws {RangeError} if a segment is not in memory */
-export function writeBundle({ serial, contentHash, root, frame, stems, names, reverse }: BundleParts): Bytes {
+export function writeBundle({ serial, rootHash, root, frame, stems, names, reverse }: BundleParts): Bytes {
   const blobs = [root, frame.bytes, stems.bytes, ...blobsOf(names), ...blobsOf(reverse)];
   const { bytes, words } = createBlob(
     BlobKind.bundle,
@@ -42,7 +42,7 @@ export function writeBundle({ serial, contentHash, root, frame, stems, names, re
   );
   words[BundleHeader.serial] = serial;
   words[BundleHeader.count] = blobs.length;
-  writeHash(bytes, ROOT_HASH_AT, contentHash);
+  writeHash(bytes, ROOT_HASH_AT, rootHash);
   writeHash(bytes, CHECK_AT, hashBlob(bytes.subarray(0, CHECK_AT)));
   let at = BLOBS_AT;
   for (const blob of blobs) {

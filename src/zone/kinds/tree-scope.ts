@@ -17,7 +17,6 @@ export interface SegmentScope {
   /** The views of clients outside with a locality, by their names. */
   readonly localities: readonly (readonly [view: string, origin: Origin])[];
   /** TTL of records in seconds, and its index. */
-  readonly ttlSeconds: number;
   readonly ttl: number;
   readonly findings: ClusterFinding[];
   /** Takes the PTR records that services want. */
@@ -122,7 +121,7 @@ export class ServiceScope {
       const claims = claimants.map((cluster) => claimOf(cluster, namespace, name));
       source = {
         ...{ id, namespace, name, tree, view, rank, since },
-        ttl: segment.ttlSeconds,
+        ttl: segment.ttl,
         clusters,
         above,
         claims,

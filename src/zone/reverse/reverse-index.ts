@@ -1,6 +1,6 @@
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { HashTrie, type TrieItem } from "../compiler/hash-trie.ts";
-import { hashAddress, spread } from "../segment/name-hash.ts";
+import { hashAddress } from "../segment/name-hash.ts";
 import type { ReverseEntry } from "../segment/reverse-builder.ts";
 import { areSameCandidates, compareCandidates, type ReverseCandidate } from "./reverse-candidate.ts";
 import { ReverseLosses } from "./reverse-losses.ts";
@@ -10,6 +10,7 @@ import {
   addressOf,
   type CurrentClaim,
   claimant,
+  isNeeded,
   LOST,
   orderClaims,
   orderRestored,
@@ -60,7 +61,7 @@ export class ReverseIndex<Result> {
     if (record === undefined) {
       if (candidates.length === 0) return;
       const octets = addressOf(address);
-      const hash = spread(hashAddress(octets, 0, octets.length));
+      const hash = hashAddress(octets, octets.length, 0);
       this.#records.set(address, { hash, weight: 0, address, candidates, winners: NO_CANDIDATES });
     } else {
       const isOwn = ({ source }: ReverseCandidate) => `${source.namespace}/${source.name}` === service;
@@ -231,10 +232,4 @@ function knownOf(
 ): readonly ReverseClaim[] {
   const before = history.claimsOn(octets);
   return before.length > 0 ? before : orderRestored(current, history.restored);
-}
-
-/** Whether an order says more than the claims that are answered from. */
-function isNeeded(order: readonly ReverseClaim[], current: readonly ReverseClaim[]): boolean {
-  if (current.length > 0) return order.some((claim) => !current.includes(claim));
-  return new Set(order.map(claimant)).size > 1;
 }

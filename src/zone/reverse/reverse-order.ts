@@ -137,3 +137,9 @@ export function orderRestored(
   const order = orderClaims([], loaded, () => false);
   return new Set(order.map(claimant)).size > 1 ? [LOST, ...order] : order;
 }
+
+/** Whether an order says more than the claims that are answered from. */
+export function isNeeded(order: readonly ReverseClaim[], current: readonly ReverseClaim[]): boolean {
+  if (current.length > 0) return order.some((claim) => !current.includes(claim));
+  return new Set(order.map(claimant)).size > 1;
+}

@@ -9,22 +9,22 @@
  *
  *   header        `SegmentHeader`
  *   heap          labels, record blocks; offsets into it count from the start of the blob
- *   nodeParent    u32[nodes]: index of the parent; the first nodes are the apexes of the trees
- *   nodeLabel     u32[nodes]: offset of the label (length byte, bytes, case kept); 0 for apexes
- *   nodeRecords   u32[nodes]: offset of the node's record block, 0 for an empty non-terminal; with the bits of `NodeFlag`
- *   slots         u32[slots], a power of two: node index + 1, or 0; linear probing from spread(hash)
+ *   nodes         for each node (`NodeWord`): index of the parent u32, offset of the label u32 (length byte, bytes, case kept), offset of the
+ *                 record block u32 with the bits of `NodeFlag`. The first nodes are the apexes of the trees, without a parent and a label;
+ *                 an empty non-terminal has no record block. 0 for none
+ *   slots         u32[slots], a power of two: 0, or the node's index + 1 (`SLOT_ENTRY`) with the high bits of its name's hash; linear
+ *                 probing from the low bits of the hash
  *   tables        ASCII JSON: `SegmentTables`
  *
- * A reverse segment has the PTR targets of some addresses, and no nodes; its slots have offsets of reverse entries, or 0.
+ * A reverse segment has the PTR targets of some addresses, and no nodes; its slots have offsets of reverse entries.
  *
  *   record block  setCount u8, sets; variantCount, variants (view u16, setCount u8, sets; by ascending view)
- *   set           type u16, ttl u8 (index into `ttls`; high bit: the order of records matters), leaseGroup u16,
- *                 count u16, data
+ *   set           type u16, ttl u32 (seconds; high bit: the order of records matters), leaseGroup u16, count u16, data
  *   set data      A 4, AAAA 16, SRV 6 (port u16, target node u32) bytes for each record;
  *                 other types: length u16 and RDATA for each
  *   reverse entry length u8 (4 or 16), address, count, targets
- *   target        asker u16, ttl u8, leaseGroup u16, tree u16 (high bit: the first label is the address with dashes, and left out),
- *                 length u8 of the labels after it, labels
+ *   target        asker u16, ttl u32 (seconds), leaseGroup u16, tree u16 (high bit: the first label is the address with dashes, and left
+ *                 out), length u8 of the labels after it, labels
  *
  *   count         u8; if it is 255, the count is in the u16 after it
  *
@@ -45,12 +45,22 @@ export const BlobHeader = { magic: 0, version: 1, kind: 2, totalBytes: 3 } as co
 export const BlobKind = { segment: 1, reverse: 2, page: 3, frame: 4, root: 5, bundle: 6 } as const;
 
 /** Words of a segment's header. */
-export const SEGMENT_WORDS = 9;
+export const SEGMENT_WORDS = 10;
 /** Bytes of a segment's header: where its heap starts. */
 export const HEAP_START = SEGMENT_WORDS * 4;
 
 /** Word index of each field of a segment's header after those of every blob; counts in entries. */
-export const SegmentHeader = { heapEnd: 4, trees: 5, nodes: 6, slots: 7, tablesBytes: 8 } as const;
+export const SegmentHeader = { heapEnd: 4, trees: 5, nodes: 6, slots: 7, tablesBytes: 8, seed: 9 } as const;
+
+/** Words of a node. */
+export const NODE_WORDS = 3;
+/** Index of each word of a node: together, so that a look-up reads one cache line for each node and not three. */
+export const NodeWord = { parent: 0, label: 1, records: 2 } as const;
+
+/** The bits of a slot that are what it refers to, plus 1 for nodes; the others are a part of the hash, so that other names are seldom compared. */
+export const SLOT_ENTRY = 0xffffff;
+/** Slots that a search looks at, at most: the segment's seed is one with which every name is found by then. */
+export const MOST_PROBES = 128;
 
 /** Bits of `nodeRecords`; the others are the offset. */
 export const NodeFlag = {
@@ -66,9 +76,13 @@ export const RECORDS_OFFSET = 0x3fffffff;
 export const LONG_COUNT = 255;
 
 /** Bytes of a set before its data. */
-export const SET_HEADER_BYTES = 7;
+export const SET_HEADER_BYTES = 10;
+/** Offset of each field of a set after its type. */
+export const SetField = { ttl: 2, leaseGroup: 6, count: 8 } as const;
 /** Bytes of a reverse target before its labels. */
-export const TARGET_HEADER_BYTES = 8;
+export const TARGET_HEADER_BYTES = 11;
+/** Offset of each field of a reverse target after its asker. */
+export const TargetField = { ttl: 2, leaseGroup: 6, tree: 8, labelBytes: 10 } as const;
 /** The bit of a reverse target's tree that says that its first label is the address. */
 export const ADDRESS_LABEL = 0x8000;
 
@@ -81,8 +95,8 @@ export const ANY_ASKER = 0;
  */
 export const POD_NAMES = 65280;
 
-/** The bit of a set's TTL byte that disables the rotation of its records. */
-export const KEEP_ORDER = 0x80;
+/** The bit of a set's TTL that disables the rotation of its records. */
+export const KEEP_ORDER = 0x80000000;
 
 /** The small tables of a segment. */
 export interface SegmentTables {
@@ -92,6 +106,4 @@ export interface SegmentTables {
   readonly views: readonly string[];
   /** The cluster ids on which the records of each lease group depend; group 0 depends on none. */
   readonly leaseGroups: readonly (readonly string[])[];
-  /** TTLs in seconds, by index. */
-  readonly ttls: readonly number[];
 }

@@ -1,14 +1,40 @@
-import { FOLD } from "../../dns/name.ts";
+/*
+ * Hashes of names and addresses. All names that they are given have their letters folded. Four bytes are mixed at a time: byte by byte, hashing takes
+ * a tenth of a short answer's time.
+ */
 
-const PRIME = 0x01000193;
+const MULTIPLIER = 0x9e3779b1;
 
-const OFFSET = 0x811c9dc5 | 0;
+function mix(hash: number, word: number): number {
+  const mixed = Math.imul(hash ^ word, MULTIPLIER);
+  return mixed ^ (mixed >>> 15);
+}
 
-/** The start value for the names of a tree, by its key: the hash of its apex. */
-export function apexHash(tree: string): number {
-  let hash = OFFSET;
-  for (let index = 0; index < tree.length; index++) hash = Math.imul(hash ^ tree.charCodeAt(index), PRIME);
+/** The hash of a tree's apex in no segment, by the tree's key. */
+export function treeHash(tree: string): number {
+  let hash = tree.length;
+  for (let index = 0; index < tree.length; index++) hash = mix(hash, tree.charCodeAt(index));
   return hash;
+}
+
+/** The hash of a tree's apex in a segment, from which the names in it are hashed. */
+export function apexHash(tree: number, seed: number): number {
+  return tree ^ Math.imul(seed, MULTIPLIER);
+}
+
+/**
+ * Extends the hash of a parent name by one label of `length` bytes at `start`: labels from the root leftwards, so that a child costs only its own
+ * label.
+ */
+export function hashLabel(parentHash: number, bytes: Uint8Array, start: number, length: number): number {
+  const end = start + length;
+  let hash = parentHash ^ length;
+  let at = start;
+  for (; at + 4 <= end; at += 4)
+    hash = mix(hash, bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24));
+  let rest = 0;
+  for (; at < end; at++) rest = (rest << 8) | bytes[at]!;
+  return mix(hash, rest);
 }
 
 /**
@@ -16,31 +42,10 @@ export function apexHash(tree: string): number {
  * bytes), whatever the tree.
  */
 export function keyHash(bytes: Uint8Array, namespace: number, label: number): number {
-  const hash = hashLabel(OFFSET, bytes, namespace + 1, bytes[namespace]!);
-  return spread(hashLabel(hash, bytes, label + 1, bytes[label]!));
+  return hashLabel(hashLabel(0, bytes, namespace + 1, bytes[namespace]!), bytes, label + 1, bytes[label]!);
 }
 
-/**
- * Extends the hash of a parent name by one label of `length` bytes at `start`, letters folded (FNV-1a,
- * labels from the root leftwards, so that a child costs only its own label).
- */
-export function hashLabel(parentHash: number, bytes: Uint8Array, start: number, length: number): number {
-  let hash = Math.imul(parentHash ^ length, PRIME);
-  for (let index = start; index < start + length; index++)
-    hash = Math.imul(hash ^ FOLD[bytes[index]!]!, PRIME);
-  return hash;
-}
-
-/** Spreads a hash over the low bits, which select the slot. */
-export function spread(hash: number): number {
-  let mixed = hash ^ (hash >>> 16);
-  mixed = Math.imul(mixed, 0x85ebca6b);
-  return mixed ^ (mixed >>> 13);
-}
-
-/** Hashes `length` bytes of an address; `spread` of it selects the segment of its reverse name. */
-export function hashAddress(octets: Uint8Array, start: number, length: number): number {
-  let hash = OFFSET;
-  for (let index = start; index < start + length; index++) hash = Math.imul(hash ^ octets[index]!, PRIME);
-  return hash;
+/** The hash of an address of 4 or 16 bytes. Seed 0 selects the segment of its reverse name; segments have others. */
+export function hashAddress(octets: Uint8Array, length: number, seed: number): number {
+  return hashLabel(apexHash(0, seed), octets, 0, length);
 }

@@ -1,31 +1,38 @@
 import { FOLD } from "../../dns/name.ts";
+import { CapacityError } from "./blob.ts";
 import type { HeapWriter } from "./heap-writer.ts";
-import { RECORDS_OFFSET } from "./layout.ts";
-import { hashLabel, spread } from "./name-hash.ts";
-import { type TreeKey, treeHash } from "./tree-key.ts";
+import { NODE_WORDS, NodeWord, RECORDS_OFFSET, SLOT_ENTRY } from "./layout.ts";
+import { apexHash, hashLabel, treeHash } from "./name-hash.ts";
+import { mayHave, type SeededSlots, takeSlot } from "./slots.ts";
+import type { TreeKey } from "./tree-key.ts";
 
-const FIRST_SLOTS = 1 << 6;
+const FIRST_NODES = 1 << 6;
+const FIRST_SLOTS = 1 << 7;
 
-/** The trees of names while a segment is built: the first nodes are their apexes; every other node has a parent and a label. */
+/**
+ * The trees of names while a segment is built: the first nodes are their apexes; every other node has a parent and a label. At most half of the slots
+ * are taken. Where a search would look at too many slots, all names are hashed with the next seed: whoever chooses names whose hashes collide has
+ * chosen them for one seed.
+ */
 export class NodeTable {
   readonly #heap: HeapWriter;
   readonly #labels = new Map<string, number>();
-  #parent = new Uint32Array(FIRST_SLOTS);
-  #label = new Uint32Array(FIRST_SLOTS);
-  #records = new Uint32Array(FIRST_SLOTS);
-  #hash = new Int32Array(FIRST_SLOTS);
-  #nameBytes = new Uint8Array(FIRST_SLOTS);
+  readonly #trees: readonly TreeKey[];
+  readonly #folded = new Uint8Array(64);
+  #nodes = new Uint32Array(FIRST_NODES * NODE_WORDS);
+  #hash = new Int32Array(FIRST_NODES);
+  #nameBytes = new Uint8Array(FIRST_NODES);
   #slots = new Uint32Array(FIRST_SLOTS);
+  #seed = 0;
   #count: number;
-  readonly #trees: number;
 
   /** @param trees the apex of the tree with index n is node n. */
   constructor(heap: HeapWriter, trees: readonly TreeKey[]) {
     this.#heap = heap;
-    this.#trees = trees.length;
+    this.#trees = trees;
     this.#count = trees.length;
-    while (this.#parent.length < trees.length) this.#growNodes();
-    for (const [apex, tree] of trees.entries()) this.#hash[apex] = treeHash(tree);
+    while (this.#hash.length < trees.length) this.#growNodes();
+    this.#hashApexes();
   }
 
   get count(): number {
@@ -40,32 +47,38 @@ export class NodeTable {
   /** The node for `label` below `parent`, added if it is new; the first spelling of a label is kept. */
   child(parent: number, label: string): number {
     const labelAt = this.#labelOffset(label);
-    const bytes = this.#heap.buffer;
-    const hash = hashLabel(this.#hash[parent]!, bytes, labelAt + 1, label.length);
-    const mask = this.#slots.length - 1;
-    let slot = spread(hash) & mask;
-    for (let entry = this.#slots[slot]!; entry !== 0; entry = this.#slots[slot]!) {
-      if (this.#parent[entry - 1] === parent && sameLabel(bytes, this.#label[entry - 1]!, labelAt))
-        return entry - 1;
-      slot = (slot + 1) & mask;
-    }
-    if (this.#count === this.#parent.length) this.#growNodes();
+    const hash = this.#hashChild(parent, labelAt);
+    const known = this.#find(parent, labelAt, hash);
+    if (known >= 0) return known;
+    if (this.#count === SLOT_ENTRY) throw new CapacityError(`a segment holds at most ${SLOT_ENTRY} names`);
+    if (this.#count === this.#hash.length) this.#growNodes();
     const node = this.#count++;
-    this.#parent[node] = parent;
-    this.#label[node] = labelAt;
+    this.#nodes[node * NODE_WORDS + NodeWord.parent] = parent;
+    this.#nodes[node * NODE_WORDS + NodeWord.label] = labelAt;
     this.#hash[node] = hash;
     this.#nameBytes[node] = this.#nameBytes[parent]! + 1 + label.length;
-    this.#slots[slot] = node + 1;
-    if (this.#count * 4 > this.#slots.length * 3) this.#growSlots();
+    const isFull = this.#count * 2 > this.#slots.length;
+    if (isFull || !takeSlot(this.#slots, hash, node + 1)) this.#place(this.#slots.length * (isFull ? 2 : 1));
     return node;
+  }
+
+  #find(parent: number, labelAt: number, hash: number): number {
+    const mask = this.#slots.length - 1;
+    for (let probe = hash; ; probe++) {
+      const slot = this.#slots[probe & mask]!;
+      if (slot === 0) return -1;
+      const node = (slot & SLOT_ENTRY) - 1;
+      if (mayHave(slot, hash) && this.#parentOf(node) === parent && this.#hasLabel(node, labelAt))
+        return node;
+    }
   }
 
   /** The labels of the node's relative name, the leftmost first. */
   labels(start: number): string[] {
     const bytes = this.#heap.buffer;
     const labels: string[] = [];
-    for (let node = start; node >= this.#trees; node = this.#parent[node]!) {
-      const at = this.#label[node]!;
+    for (let node = start; node >= this.#trees.length; node = this.#parentOf(node)) {
+      const at = this.#nodes[node * NODE_WORDS + NodeWord.label]!;
       labels.push(String.fromCharCode(...bytes.subarray(at + 1, at + 1 + bytes[at]!)));
     }
     return labels;
@@ -74,43 +87,38 @@ export class NodeTable {
   /** The apex above a node. */
   apexOf(start: number): number {
     let node = start;
-    while (node >= this.#trees) node = this.#parent[node]!;
+    while (node >= this.#trees.length) node = this.#parentOf(node);
     return node;
+  }
+
+  #parentOf(node: number): number {
+    return this.#nodes[node * NODE_WORDS + NodeWord.parent]!;
   }
 
   /** Whether a node has a record block already. */
   hasRecords(node: number): boolean {
-    return (this.#records[node]! & RECORDS_OFFSET) !== 0;
+    return (this.#nodes[node * NODE_WORDS + NodeWord.records]! & RECORDS_OFFSET) !== 0;
   }
 
   /** Sets the heap offset of the node's record block. */
   setRecords(node: number, block: number): void {
-    this.#records[node]! |= block;
+    this.#nodes[node * NODE_WORDS + NodeWord.records]! |= block;
   }
 
   /** Sets bits of `NodeFlag`. */
   addFlags(node: number, flags: number): void {
-    this.#records[node]! |= flags;
+    this.#nodes[node * NODE_WORDS + NodeWord.records]! |= flags;
   }
 
   /** Whether a node has a bit of `NodeFlag`. */
   hasFlag(node: number, flag: number): boolean {
-    return (this.#records[node]! & flag) !== 0;
+    return (this.#nodes[node * NODE_WORDS + NodeWord.records]! & flag) !== 0;
   }
 
   /** The sections of the segment; valid until the next name. */
-  sections(): {
-    slots: Uint32Array;
-    parent: Uint32Array;
-    label: Uint32Array;
-    records: Uint32Array;
-  } {
-    return {
-      slots: this.#slots,
-      parent: this.#parent.subarray(0, this.#count),
-      label: this.#label.subarray(0, this.#count),
-      records: this.#records.subarray(0, this.#count),
-    };
+  sections(): SeededSlots & { readonly nodes: Uint32Array } {
+    const nodes = this.#nodes.subarray(0, this.#count * NODE_WORDS);
+    return { nodes, slots: this.#slots, seed: this.#seed };
   }
 
   #labelOffset(label: string): number {
@@ -123,36 +131,57 @@ export class NodeTable {
     return at;
   }
 
+  #hasLabel(node: number, labelAt: number): boolean {
+    const own = this.#nodes[node * NODE_WORDS + NodeWord.label]!;
+    if (own === labelAt) return true;
+    const bytes = this.#heap.buffer;
+    const length = bytes[own]!;
+    if (length !== bytes[labelAt]) return false;
+    for (let index = 1; index <= length; index++)
+      if (FOLD[bytes[own + index]!] !== FOLD[bytes[labelAt + index]!]) return false;
+    return true;
+  }
+
+  #hashApexes(): void {
+    for (const [apex, tree] of this.#trees.entries()) this.#hash[apex] = apexHash(treeHash(tree), this.#seed);
+  }
+
+  #hashChild(parent: number, labelAt: number): number {
+    const bytes = this.#heap.buffer;
+    const length = bytes[labelAt]!;
+    for (let index = 0; index < length; index++) this.#folded[index] = FOLD[bytes[labelAt + 1 + index]!]!;
+    return hashLabel(this.#hash[parent]!, this.#folded, 0, length);
+  }
+
+  /** Places all names in so many slots. */
+  #place(size: number): void {
+    const trees = this.#trees.length;
+    for (;;) {
+      const slots = new Uint32Array(size);
+      let node = trees;
+      while (node < this.#count && takeSlot(slots, this.#hash[node]!, node + 1)) node++;
+      if (node === this.#count) {
+        this.#slots = slots;
+        return;
+      }
+      this.#seed++;
+      this.#hashApexes();
+      for (let own = trees; own < this.#count; own++)
+        this.#hash[own] = this.#hashChild(
+          this.#parentOf(own),
+          this.#nodes[own * NODE_WORDS + NodeWord.label]!,
+        );
+    }
+  }
+
   #growNodes(): void {
-    const size = this.#parent.length * 2;
+    const size = this.#hash.length * 2;
     const grow = <T extends Uint32Array | Int32Array | Uint8Array>(from: T, into: T): T => {
       into.set(from);
       return into;
     };
-    this.#parent = grow(this.#parent, new Uint32Array(size));
-    this.#label = grow(this.#label, new Uint32Array(size));
-    this.#records = grow(this.#records, new Uint32Array(size));
+    this.#nodes = grow(this.#nodes, new Uint32Array(size * NODE_WORDS));
     this.#hash = grow(this.#hash, new Int32Array(size));
     this.#nameBytes = grow(this.#nameBytes, new Uint8Array(size));
   }
-
-  #growSlots(): void {
-    const slots = new Uint32Array(this.#slots.length * 2);
-    const mask = slots.length - 1;
-    for (let node = this.#trees; node < this.#count; node++) {
-      let slot = spread(this.#hash[node]!) & mask;
-      while (slots[slot] !== 0) slot = (slot + 1) & mask;
-      slots[slot] = node + 1;
-    }
-    this.#slots = slots;
-  }
-}
-
-function sameLabel(bytes: Uint8Array, one: number, other: number): boolean {
-  if (one === other) return true;
-  const length = bytes[one]!;
-  if (length !== bytes[other]) return false;
-  for (let index = 1; index <= length; index++)
-    if (FOLD[bytes[one + index]!] !== FOLD[bytes[other + index]!]) return false;
-  return true;
 }

@@ -1,5 +1,5 @@
 import { RecordType } from "../../dns/codes.ts";
-import { LONG_COUNT, SET_HEADER_BYTES } from "./layout.ts";
+import { LONG_COUNT, SET_HEADER_BYTES, SetField } from "./layout.ts";
 
 /** The size in bytes of each record's data in a set of this type, or 0 if each has its own length. */
 export function fixedDataBytes(type: number): number {
@@ -45,7 +45,7 @@ export function countEnd(bytes: Uint8Array, position: number): number {
 /** The offset after the set at `set`. */
 export function setEnd(heap: Uint8Array, set: number): number {
   const fixed = fixedDataBytes(read16(heap, set));
-  const count = read16(heap, set + 5);
+  const count = read16(heap, set + SetField.count);
   let position = set + SET_HEADER_BYTES;
   if (fixed > 0) return position + fixed * count;
   for (let index = 0; index < count; index++) position += 2 + read16(heap, position);

@@ -10,7 +10,7 @@ const MAX_COMPARED = 32;
 /** The records of one type, in the form of a segment. */
 class RecordSet {
   readonly type: number;
-  /** Index of the TTL, with KEEP_ORDER if the order of records matters. */
+  /** In seconds, with KEEP_ORDER if the order of records matters. */
   readonly ttl: number;
   readonly leaseGroup: number;
   readonly data: number[] = [];
@@ -116,7 +116,7 @@ export class RecordSets {
     heap.write8(this.#sets.length);
     for (const { type, ttl, leaseGroup, count, data } of this.#sets) {
       heap.write16(type);
-      heap.write8(ttl);
+      heap.write32(ttl);
       heap.write16(leaseGroup);
       heap.write16(count);
       heap.writeBytes(data);

@@ -1,9 +1,13 @@
 import { addressLabel } from "../kinds/service-labels.ts";
+import { CapacityError } from "./blob.ts";
 import { HeapWriter } from "./heap-writer.ts";
-import { ADDRESS_LABEL, ANY_ASKER, BlobKind } from "./layout.ts";
-import { hashAddress, spread } from "./name-hash.ts";
+import { ADDRESS_LABEL, ANY_ASKER, BlobKind, SLOT_ENTRY } from "./layout.ts";
+import { hashAddress } from "./name-hash.ts";
 import { packSegment, TableBuilder } from "./segment-builder.ts";
+import { type SeededSlots, takeSlot } from "./slots.ts";
 import type { TreeKey } from "./tree-key.ts";
+
+const NO_NODES = new Uint32Array();
 
 /** A PTR target of an address. */
 export interface ReverseTarget {
@@ -33,20 +37,33 @@ export function buildReverseSegment(
 ): Uint8Array<ArrayBuffer> {
   const heap = new HeapWriter();
   const tables = new TableBuilder(trees);
-  let size = 4;
-  while (size * 3 < entries.length * 4 + 3) size *= 2;
-  const slots = new Uint32Array(size);
+  const offsets: number[] = [];
   for (const { octets, targets } of entries) {
-    let slot = spread(hashAddress(octets, 0, octets.length)) & (size - 1);
-    while (slots[slot] !== 0) slot = (slot + 1) & (size - 1);
-    slots[slot] = heap.length;
+    offsets.push(heap.length);
     heap.write8(octets.length);
     heap.writeBytes(octets);
     heap.writeCount(targets.length);
     const derived = addressLabel(octets);
     for (const target of targets) writeTarget(heap, tables, target, derived);
   }
-  return packSegment(BlobKind.reverse, heap, [], slots, tables.finish());
+  if (heap.length > SLOT_ENTRY) throw new CapacityError(`a reverse segment has at most ${SLOT_ENTRY} bytes`);
+  return packSegment(BlobKind.reverse, heap, NO_NODES, place(entries, offsets), tables.finish());
+}
+
+/** Slots with the first seed with which a search finds every address. */
+function place(entries: readonly ReverseEntry[], offsets: readonly number[]): SeededSlots {
+  let size = 4;
+  while (size < entries.length * 2) size *= 2;
+  // Seed 0 selected the segment: its addresses have hashes with equal bits.
+  for (let seed = 1; ; seed++) {
+    const slots = new Uint32Array(size);
+    if (
+      entries.every(({ octets }, index) =>
+        takeSlot(slots, hashAddress(octets, octets.length, seed), offsets[index]!),
+      )
+    )
+      return { slots, seed };
+  }
 }
 
 function writeTarget(
@@ -58,7 +75,7 @@ function writeTarget(
   const isDerived = label === undefined || label === derived;
   const written = isDerived ? above : [label, ...above];
   heap.write16(view === undefined ? ANY_ASKER : tables.view(view) + 1);
-  heap.write8(tables.ttl(ttl));
+  heap.write32(ttl);
   heap.write16(tables.leaseGroup(clusters));
   heap.write16(tables.tree(tree) | (isDerived ? ADDRESS_LABEL : 0));
   heap.write8(written.reduce((sum, label) => sum + 1 + label.length, 0));

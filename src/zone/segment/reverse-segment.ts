@@ -7,13 +7,16 @@ import {
   BlobKind,
   HEAP_START,
   LONG_COUNT,
-  type SegmentTables,
+  MOST_PROBES,
+  SLOT_ENTRY,
   TARGET_HEADER_BYTES,
+  TargetField,
 } from "./layout.ts";
-import { hashAddress, spread } from "./name-hash.ts";
+import { hashAddress } from "./name-hash.ts";
 import { countEnd, read16, readCount } from "./record-block.ts";
 import { indexByName } from "./segment.ts";
 import { checkSlots, labelAt, readLayout, type SegmentLayout } from "./segment-checks.ts";
+import { mayHave } from "./slots.ts";
 import type { TreeKey } from "./tree-key.ts";
 
 /** The PTR targets of some addresses, as immutable bytes (layout.ts). */
@@ -23,23 +26,22 @@ export class ReverseSegment {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly trees: readonly TreeKey[];
   readonly leaseGroups: readonly (readonly string[])[];
-  /** TTLs in seconds. */
-  readonly ttls: readonly number[];
   readonly #slots: Uint32Array;
+  readonly #seed: number;
   readonly #viewIndex: ReadonlyMap<string, number>;
 
   private constructor(
     bytes: Uint8Array<ArrayBuffer>,
     hash: string,
     slots: Uint32Array,
-    { trees, views, leaseGroups, ttls }: SegmentTables,
+    { seed, tables: { trees, views, leaseGroups } }: SegmentLayout,
   ) {
     this.bytes = bytes;
     this.hash = hash;
     this.trees = trees;
     this.leaseGroups = leaseGroups;
-    this.ttls = ttls;
     this.#slots = slots;
+    this.#seed = seed;
     this.#viewIndex = indexByName(views);
   }
 
@@ -49,14 +51,14 @@ export class ReverseSegment {
    */
   static load(bytes: Uint8Array<ArrayBuffer>, hash: string): ReverseSegment {
     const words = readBlob(bytes, BlobKind.reverse, "a reverse segment");
-    const layout = readLayout(bytes, words, 0);
+    const layout = readLayout(bytes, words);
     check(layout.nodes === 0, "a reverse segment has no nodes");
-    checkSlots(words, layout.sectionsAt, layout.slots, layout.heapEnd);
-    const slots = words.subarray(layout.sectionsAt, layout.sectionsAt + layout.slots);
+    checkSlots(words, layout.slotsAt, layout.slots, layout.heapEnd);
+    const slots = words.subarray(layout.slotsAt, layout.slotsAt + layout.slots);
     let checked = 0;
-    for (const entry of slots) if (entry !== 0) checked += checkEntry(bytes, entry, layout);
+    for (const slot of slots) if (slot !== 0) checked += checkEntry(bytes, slot & SLOT_ENTRY, layout);
     check(checked <= bytes.length, "reverse entries overlap");
-    return new ReverseSegment(bytes, hash, slots, layout.tables);
+    return new ReverseSegment(bytes, hash, slots, layout);
   }
 
   /** The offset of the target of an address for a view by its name, or 0. */
@@ -64,14 +66,17 @@ export class ReverseSegment {
     const { bytes } = this;
     const slots = this.#slots;
     const mask = slots.length - 1;
-    for (let slot = spread(hashAddress(octets, 0, length)) & mask; ; slot = (slot + 1) & mask) {
-      const entry = slots[slot]!;
-      if (entry === 0) return 0;
-      if (bytes[entry] !== length) continue;
+    const hash = hashAddress(octets, length, this.#seed);
+    for (let probe = 0; probe < MOST_PROBES; probe++) {
+      const slot = slots[(hash + probe) & mask]!;
+      if (slot === 0) return 0;
+      const entry = slot & SLOT_ENTRY;
+      if (!mayHave(slot, hash) || bytes[entry] !== length) continue;
       let index = 0;
       while (index < length && bytes[entry + 1 + index] === octets[index]) index++;
       if (index === length) return this.#targetFor(entry + 1 + length, view);
     }
+    return 0;
   }
 
   #targetFor(targets: number, view: string | undefined): number {
@@ -90,14 +95,14 @@ export class ReverseSegment {
 
   /** The tree in which a target is a name. */
   treeOf(target: number): TreeKey {
-    return this.trees[read16(this.bytes, target + 5) & ~ADDRESS_LABEL]!;
+    return this.trees[read16(this.bytes, target + TargetField.tree) & ~ADDRESS_LABEL]!;
   }
 
   /** The name of a target, relative to its tree: labels with their length bytes. @param octets the address */
   nameOf(target: number, octets: Uint8Array): Uint8Array {
     const { bytes } = this;
     const labels = bytes.subarray(target + TARGET_HEADER_BYTES, targetEnd(bytes, target));
-    if ((read16(bytes, target + 5) & ADDRESS_LABEL) === 0) return labels;
+    if ((read16(bytes, target + TargetField.tree) & ADDRESS_LABEL) === 0) return labels;
     const label = addressLabel(octets);
     const name = new Uint8Array(1 + label.length + labels.length);
     name[0] = label.length;
@@ -108,13 +113,15 @@ export class ReverseSegment {
 
   /** All addresses, in the order of the slots. They are only lent. */
   *addresses(): Generator<Uint8Array> {
-    for (const entry of this.#slots)
+    for (const slot of this.#slots) {
+      const entry = slot & SLOT_ENTRY;
       if (entry !== 0) yield this.bytes.subarray(entry + 1, entry + 1 + this.bytes[entry]!);
+    }
   }
 }
 
 function targetEnd(bytes: Uint8Array, target: number): number {
-  return target + TARGET_HEADER_BYTES + bytes[target + 7]!;
+  return target + TARGET_HEADER_BYTES + bytes[target + TargetField.labelBytes]!;
 }
 
 /** @returns the length of the entry in bytes */
@@ -129,15 +136,18 @@ function checkEntry(bytes: Uint8Array, entry: number, { heapEnd, tables }: Segme
   let at = countEnd(bytes, targets);
   for (let left = readCount(bytes, targets); left > 0; left--) {
     check(at + TARGET_HEADER_BYTES <= heapEnd, outside);
-    const tree = read16(bytes, at + 5);
+    const tree = read16(bytes, at + TargetField.tree);
     check(read16(bytes, at) <= tables.views.length, "a reverse target has an unknown view");
-    check(bytes[at + 2]! < tables.ttls.length, "a reverse target has an unknown TTL");
-    check(read16(bytes, at + 3) < tables.leaseGroups.length, "a reverse target has an unknown lease group");
+    const leaseGroup = read16(bytes, at + TargetField.leaseGroup);
+    check(leaseGroup < tables.leaseGroups.length, "a reverse target has an unknown lease group");
     check((tree & ~ADDRESS_LABEL) < tables.trees.length, "a reverse target has an unknown tree");
     const end = targetEnd(bytes, at);
     check(end <= heapEnd, outside);
     const labelBytes = (tree & ADDRESS_LABEL) === 0 ? 0 : 1 + label.length;
-    check(bytes[at + 7]! + labelBytes < MAX_NAME_BYTES, "the name of a reverse target is too long");
+    check(
+      bytes[at + TargetField.labelBytes]! + labelBytes < MAX_NAME_BYTES,
+      "the name of a reverse target is too long",
+    );
     for (at += TARGET_HEADER_BYTES; at < end; ) at += 1 + labelAt(bytes, at, end);
   }
   return at - entry;

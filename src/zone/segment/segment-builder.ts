@@ -1,13 +1,12 @@
 import { align, CapacityError, createBlob, writeJson } from "./blob.ts";
 import { HeapWriter } from "./heap-writer.ts";
-import { BlobKind, HEAP_START, SegmentHeader, type SegmentTables } from "./layout.ts";
+import { BlobKind, HEAP_START, NODE_WORDS, SegmentHeader, type SegmentTables } from "./layout.ts";
 import { NodeTable } from "./node-table.ts";
 import type { RecordSets } from "./record-sets.ts";
+import type { SeededSlots } from "./slots.ts";
 import type { TreeKey } from "./tree-key.ts";
 
 const NO_VARIANTS: ReadonlyMap<number, RecordSets> = new Map();
-const NO_WORDS = new Uint32Array();
-const MOST_TTLS = 0x7f;
 const MOST_ENTRIES = 0xffff;
 
 /** The tables of a segment while it is built: what they name gets its index when it is used first. */
@@ -16,7 +15,6 @@ export class TableBuilder {
   readonly #views = new Map<string, number>();
   readonly #leaseGroups = new Map<string, number>([["", 0]]);
   readonly #leaseMembers: (readonly string[])[] = [[]];
-  readonly #ttls: number[] = [];
 
   /** @param trees their keys, in the order of their indices */
   constructor(trees: readonly TreeKey[]) {
@@ -33,14 +31,6 @@ export class TableBuilder {
     return intern(this.#views, name, "views");
   }
 
-  /** The index of a TTL in seconds. */
-  ttl(seconds: number): number {
-    const known = this.#ttls.indexOf(seconds);
-    if (known < 0 && this.#ttls.length > MOST_TTLS)
-      throw new CapacityError(`a segment holds at most ${MOST_TTLS} TTLs`);
-    return known >= 0 ? known : this.#ttls.push(seconds) - 1;
-  }
-
   /** The index of the lease group of these clusters. */
   leaseGroup(clusterIds: readonly string[]): number {
     const members = clusterIds.length === 1 ? clusterIds : [...new Set(clusterIds)].sort();
@@ -54,7 +44,6 @@ export class TableBuilder {
       trees: this.#trees,
       views: [...this.#views.keys()],
       leaseGroups: this.#leaseMembers,
-      ttls: this.#ttls,
     };
   }
 }
@@ -95,40 +84,33 @@ export class SegmentBuilder {
   }
 
   finish(): Uint8Array<ArrayBuffer> {
-    const { slots, parent, label, records } = this.nodes.sections();
-    return packSegment(BlobKind.segment, this.heap, [parent, label, records], slots, {
-      ...this.tables.finish(),
-      trees: this.#trees,
-    });
+    const { nodes, slots, seed } = this.nodes.sections();
+    const tables = { ...this.tables.finish(), trees: this.#trees };
+    return packSegment(BlobKind.segment, this.heap, nodes, { slots, seed }, tables);
   }
 }
 
-/** The bytes of a segment: header, heap, sections, slots, tables. */
+/** The bytes of a segment: header, heap, nodes, slots, tables. */
 export function packSegment(
   kind: number,
   heap: HeapWriter,
-  sections: readonly Uint32Array[],
-  slots: Uint32Array,
+  nodes: Uint32Array,
+  { slots, seed }: SeededSlots,
   tables: SegmentTables,
 ): Uint8Array<ArrayBuffer> {
   const json = writeJson(tables);
-  const nodes = (sections[0] ?? NO_WORDS).length;
   const start = align(heap.length);
-  const { bytes, words } = createBlob(
-    kind,
-    start + 4 * (nodes * sections.length + slots.length) + json.length,
-  );
+  const { bytes, words } = createBlob(kind, start + 4 * (nodes.length + slots.length) + json.length);
   bytes.set(heap.bytes.subarray(HEAP_START), HEAP_START);
-  let at = start >> 2;
-  for (const section of [...sections, slots]) {
-    words.set(section, at);
-    at += section.length;
-  }
-  bytes.set(json, at * 4);
+  const slotsAt = (start >> 2) + nodes.length;
+  words.set(nodes, start >> 2);
+  words.set(slots, slotsAt);
+  bytes.set(json, 4 * (slotsAt + slots.length));
   words[SegmentHeader.heapEnd] = heap.length;
   words[SegmentHeader.trees] = tables.trees.length;
-  words[SegmentHeader.nodes] = nodes;
+  words[SegmentHeader.nodes] = nodes.length / NODE_WORDS;
   words[SegmentHeader.slots] = slots.length;
   words[SegmentHeader.tablesBytes] = json.length;
+  words[SegmentHeader.seed] = seed;
   return bytes;
 }

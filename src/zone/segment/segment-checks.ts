@@ -2,13 +2,16 @@ import { MAX_LABEL_BYTES, MAX_NAME_BYTES, RecordType } from "../../dns/codes.ts"
 import { align, check, readJson } from "./blob.ts";
 import {
   HEAP_START,
-  KEEP_ORDER,
   LONG_COUNT,
+  NODE_WORDS,
+  NodeWord,
   RECORDS_OFFSET,
   SEGMENT_WORDS,
   SET_HEADER_BYTES,
   SegmentHeader,
   type SegmentTables,
+  SetField,
+  SLOT_ENTRY,
 } from "./layout.ts";
 import { fixedDataBytes, read16, read32 } from "./record-block.ts";
 
@@ -16,30 +19,34 @@ import { fixedDataBytes, read16, read32 } from "./record-block.ts";
 export interface SegmentLayout {
   readonly nodes: number;
   readonly slots: number;
-  /** Word index of the first section behind the heap. */
-  readonly sectionsAt: number;
+  readonly seed: number;
+  /** Word index of the first node. */
+  readonly nodesAt: number;
+  /** Word index of the first slot. */
+  readonly slotsAt: number;
   /** Offset of the end of the heap. */
   readonly heapEnd: number;
   readonly tables: SegmentTables;
 }
 
 /**
- * Reads the header and the tables of a segment whose nodes have `sections` words each.
+ * Reads the header and the tables of a segment.
  * @throws {FormatError} if they do not fit together
  */
-export function readLayout(bytes: Uint8Array, words: Uint32Array, sections: number): SegmentLayout {
+export function readLayout(bytes: Uint8Array, words: Uint32Array): SegmentLayout {
   check(words.length >= SEGMENT_WORDS, `${bytes.length} bytes are too few for a segment`);
-  const [heapEnd, trees, nodes, slots, tablesBytes] = words.subarray(
+  const [heapEnd, trees, nodes, slots, tablesBytes, seed] = words.subarray(
     SegmentHeader.heapEnd,
     SEGMENT_WORDS,
-  ) as unknown as [number, number, number, number, number];
+  ) as unknown as [number, number, number, number, number, number];
   check(heapEnd >= HEAP_START && heapEnd <= bytes.length, "the heap ends outside the segment");
   for (let index = heapEnd; index < align(heapEnd); index++)
     check(bytes[index] === 0, "the heap is not followed by zeros");
   check(slots > 0 && (slots & (slots - 1)) === 0, `${slots} slots are not a power of two`);
-  const sectionsAt = align(heapEnd) >> 2;
+  const nodesAt = align(heapEnd) >> 2;
   // A forged count may be as large as a word can be, far beyond what is exact in 32 bits: plain arithmetic is.
-  const tablesAt = 4 * (sectionsAt + nodes * sections + slots);
+  const slotsAt = nodesAt + nodes * NODE_WORDS;
+  const tablesAt = 4 * (slotsAt + slots);
   check(tablesAt <= bytes.length, "the sections end outside the segment");
   check(
     4 * Math.ceil((tablesAt + tablesBytes) / 4) === bytes.length,
@@ -47,7 +54,7 @@ export function readLayout(bytes: Uint8Array, words: Uint32Array, sections: numb
   );
   const tables = readTables(readJson(bytes, tablesAt, tablesBytes, "the segment"));
   check(tables.trees.length === trees, "the tables have other trees than the header");
-  return { nodes, slots, sectionsAt, heapEnd, tables };
+  return { nodes, slots, seed, nodesAt, slotsAt, heapEnd, tables };
 }
 
 /**
@@ -55,14 +62,14 @@ export function readLayout(bytes: Uint8Array, words: Uint32Array, sections: numb
  * @throws {FormatError} for anything that a lookup could follow out of the segment, or for ever
  */
 export function checkNames(bytes: Uint8Array, words: Uint32Array, layout: SegmentLayout): void {
-  const { nodes, slots, sectionsAt, heapEnd, tables } = layout;
+  const { nodes, slots, nodesAt, slotsAt, heapEnd, tables } = layout;
   const apexes = tables.trees.length;
   check(apexes <= nodes, "there are fewer nodes than trees");
-  checkSlots(words, sectionsAt + 3 * nodes, slots, nodes);
+  checkSlots(words, slotsAt, slots, nodes);
   const nameBytes = new Uint8Array(nodes);
   for (let node = apexes; node < nodes; node++) {
-    const parent = words[sectionsAt + node]!;
-    const label = words[sectionsAt + nodes + node]!;
+    const parent = words[nodesAt + node * NODE_WORDS + NodeWord.parent]!;
+    const label = words[nodesAt + node * NODE_WORDS + NodeWord.label]!;
     check(parent < node, `node ${node} comes before its parent`);
     const length = labelAt(bytes, label, heapEnd);
     const named = nameBytes[parent]! + 1 + length;
@@ -71,7 +78,7 @@ export function checkNames(bytes: Uint8Array, words: Uint32Array, layout: Segmen
   }
   const blocks = new BlockChecks(bytes, layout);
   for (let node = 0; node < nodes; node++) {
-    const block = words[sectionsAt + 2 * nodes + node]! & RECORDS_OFFSET;
+    const block = words[nodesAt + node * NODE_WORDS + NodeWord.records]! & RECORDS_OFFSET;
     if (block !== 0) blocks.checkBlock(block);
   }
 }
@@ -81,9 +88,13 @@ export function checkSlots(words: Uint32Array, at: number, slots: number, most: 
   let isFull = true;
   for (let slot = at; slot < at + slots; slot++) {
     if (words[slot] === 0) isFull = false;
-    check(words[slot]! <= most, "a slot refers to nothing");
+    else check(isWithin(words[slot]! & SLOT_ENTRY, most), "a slot refers to nothing");
   }
   check(!isFull, "no slot is empty");
+}
+
+function isWithin(entry: number, most: number): boolean {
+  return entry > 0 && entry <= most;
 }
 
 /** The length of the label at an offset. */
@@ -140,9 +151,9 @@ class BlockChecks {
     const bytes = this.#bytes;
     this.#need(set, SET_HEADER_BYTES);
     const type = read16(bytes, set);
-    check((bytes[set + 2]! & ~KEEP_ORDER) < this.#tables.ttls.length, "a set has an unknown TTL");
-    check(read16(bytes, set + 3) < this.#tables.leaseGroups.length, "a set has an unknown lease group");
-    const count = read16(bytes, set + 5);
+    const leaseGroup = read16(bytes, set + SetField.leaseGroup);
+    check(leaseGroup < this.#tables.leaseGroups.length, "a set has an unknown lease group");
+    const count = read16(bytes, set + SetField.count);
     const fixed = fixedDataBytes(type);
     let at = set + SET_HEADER_BYTES;
     if (fixed > 0) {
@@ -180,18 +191,14 @@ function checkName(bytes: Uint8Array, start: number, length: number): void {
 
 function readTables(value: unknown): SegmentTables {
   const tables = (value ?? {}) as Partial<Record<keyof SegmentTables, unknown>>;
-  const { trees, views, leaseGroups, ttls } = tables;
+  const { trees, views, leaseGroups } = tables;
   check(isNames(trees) && trees.length < 0x8000, "the segment has no table of trees");
   check(isNames(views), "the segment has no table of views");
   check(
     Array.isArray(leaseGroups) && leaseGroups.every(isNames) && leaseGroups[0]?.length === 0,
     "the segment has no table of lease groups",
   );
-  check(
-    Array.isArray(ttls) && ttls.every((ttl) => Number.isInteger(ttl) && ttl >= 0 && ttl <= 0x7fffffff),
-    "the segment has no table of TTLs",
-  );
-  return { trees, views, leaseGroups, ttls };
+  return { trees, views, leaseGroups };
 }
 
 /** Whether a value is a list of distinct texts. */

@@ -1,9 +1,17 @@
 import { FOLD } from "../../dns/name.ts";
 import { readBlob } from "./blob.ts";
-import { BlobKind, type NodeFlag, RECORDS_OFFSET, type SegmentTables } from "./layout.ts";
-import { spread } from "./name-hash.ts";
+import {
+  BlobKind,
+  MOST_PROBES,
+  NODE_WORDS,
+  type NodeFlag,
+  NodeWord,
+  RECORDS_OFFSET,
+  SLOT_ENTRY,
+} from "./layout.ts";
 import { listForView } from "./record-block.ts";
-import { checkNames, readLayout } from "./segment-checks.ts";
+import { checkNames, readLayout, type SegmentLayout } from "./segment-checks.ts";
+import { mayHave } from "./slots.ts";
 import { CLUSTERSET_TREE, type TreeKey } from "./tree-key.ts";
 
 /** When the lease groups of a segment expire, and for whom that was looked up. */
@@ -24,15 +32,15 @@ export class Segment {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly trees: readonly TreeKey[];
   readonly leaseGroups: readonly (readonly string[])[];
-  /** TTLs in seconds. */
-  readonly ttls: readonly number[];
   /** Kept by `Leases` with the segment, where a query finds it without another look-up. */
   leaseMemo: LeaseMemo | undefined = undefined;
   readonly nodes: number;
+  /** See `apexHash`. */
+  readonly seed: number;
+  /** The number of trees: their apexes are the first nodes. */
+  readonly apexes: number;
   readonly #words: Uint32Array;
-  readonly #parentAt: number;
-  readonly #labelAt: number;
-  readonly #recordsAt: number;
+  readonly #nodesAt: number;
   readonly #slotsAt: number;
   readonly #mask: number;
   /** The apex of the clusterset's tree; a field, since looking it up in the table would be one more cache miss for each query. */
@@ -44,24 +52,18 @@ export class Segment {
     bytes: Uint8Array<ArrayBuffer>,
     words: Uint32Array,
     hash: string,
-    {
-      nodes,
-      slots,
-      sectionsAt,
-    }: { readonly nodes: number; readonly slots: number; readonly sectionsAt: number },
-    { trees, views, leaseGroups, ttls }: SegmentTables,
+    { nodes, slots, seed, nodesAt, slotsAt, tables: { trees, views, leaseGroups } }: SegmentLayout,
   ) {
     this.bytes = bytes;
     this.hash = hash;
     this.trees = trees;
     this.leaseGroups = leaseGroups;
-    this.ttls = ttls;
     this.nodes = nodes;
+    this.seed = seed;
+    this.apexes = trees.length;
     this.#words = words;
-    this.#parentAt = sectionsAt;
-    this.#labelAt = sectionsAt + nodes;
-    this.#recordsAt = sectionsAt + 2 * nodes;
-    this.#slotsAt = sectionsAt + 3 * nodes;
+    this.#nodesAt = nodesAt;
+    this.#slotsAt = slotsAt;
     this.#mask = slots - 1;
     this.#treeIndex = indexByName(trees);
     this.#clusterset = trees.indexOf(CLUSTERSET_TREE);
@@ -76,9 +78,9 @@ export class Segment {
    */
   static load(bytes: Uint8Array<ArrayBuffer>, hash: string): Segment {
     const words = readBlob(bytes, BlobKind.segment, "a segment");
-    const layout = readLayout(bytes, words, 3);
+    const layout = readLayout(bytes, words);
     checkNames(bytes, words, layout);
-    return new Segment(bytes, words, hash, layout, layout.tables);
+    return new Segment(bytes, words, hash, layout);
   }
 
   /** The index of a tree, which is the node of its apex; -1 where the segment has no names in it. */
@@ -93,7 +95,7 @@ export class Segment {
 
   /** The apex above a node. */
   apexOf(start: number): number {
-    const apexes = this.trees.length;
+    const { apexes } = this;
     let node = start;
     while (node >= apexes) node = this.parentOf(node);
     return node;
@@ -101,17 +103,17 @@ export class Segment {
 
   /** The parent of a node that is no apex. */
   parentOf(node: number): number {
-    return this.#words[this.#parentAt + node]!;
+    return this.#words[this.#nodesAt + node * NODE_WORDS + NodeWord.parent]!;
   }
 
   /** The offset of a node's label (length byte, bytes). */
   labelOf(node: number): number {
-    return this.#words[this.#labelAt + node]!;
+    return this.#words[this.#nodesAt + node * NODE_WORDS + NodeWord.label]!;
   }
 
   /** Whether a node has a bit of `NodeFlag`. */
   hasFlag(node: number, flag: (typeof NodeFlag)[keyof typeof NodeFlag]): boolean {
-    return (this.#words[this.#recordsAt + node]! & flag) !== 0;
+    return (this.#words[this.#nodesAt + node * NODE_WORDS + NodeWord.records]! & flag) !== 0;
   }
 
   /**
@@ -123,37 +125,38 @@ export class Segment {
     const words = this.#words;
     const mask = this.#mask;
     const slotsAt = this.#slotsAt;
-    for (let slot = spread(hash) & mask; ; slot = (slot + 1) & mask) {
-      const entry = words[slotsAt + slot]!;
-      if (entry === 0) return -1;
-      if (this.#hasName(entry - 1, apex, name, start, end)) return entry - 1;
+    for (let probe = 0; probe < MOST_PROBES; probe++) {
+      const slot = words[slotsAt + ((hash + probe) & mask)]!;
+      if (slot === 0) return -1;
+      const node = (slot & SLOT_ENTRY) - 1;
+      if (mayHave(slot, hash) && this.#hasName(node, apex, name, start, end)) return node;
     }
+    return -1;
   }
 
   #hasName(deepest: number, apex: number, name: Uint8Array, start: number, end: number): boolean {
     const words = this.#words;
-    const parentAt = this.#parentAt;
-    const labelAt = this.#labelAt;
-    const { bytes } = this;
-    const apexes = this.trees.length;
+    const nodesAt = this.#nodesAt;
+    const { bytes, apexes } = this;
     let node = deepest;
     let position = start;
     while (node >= apexes) {
       if (position >= end) return false;
-      let at = words[labelAt + node]!;
+      const nodeAt = nodesAt + node * NODE_WORDS;
+      let at = words[nodeAt + NodeWord.label]!;
       const length = bytes[at]!;
       if (name[position] !== length) return false;
       const stop = position + length;
       while (position < stop) if (FOLD[bytes[++at]!] !== name[++position]) return false;
       position++;
-      node = words[parentAt + node]!;
+      node = words[nodeAt + NodeWord.parent]!;
     }
     return node === apex && position === end;
   }
 
   /** The offset of the node's set list for a view by its index here, or 0 for an empty non-terminal. */
   setListOf(node: number, view: number): number {
-    const block = this.#words[this.#recordsAt + node]! & RECORDS_OFFSET;
+    const block = this.#words[this.#nodesAt + node * NODE_WORDS + NodeWord.records]! & RECORDS_OFFSET;
     return block === 0 ? 0 : listForView(this.bytes, block, view);
   }
 }

@@ -1,5 +1,3 @@
-import { apexHash } from "./name-hash.ts";
-
 /** A tree of names by a stable key: `clusterset`, `local:<cluster id>`, or `federation:<zone name>`. */
 export type TreeKey = string;
 
@@ -25,9 +23,4 @@ const FEDERATION_DEPTHS = [5, 4, 3];
  */
 export function stemDepths(tree: TreeKey): readonly number[] {
   return tree.startsWith("federation:") ? FEDERATION_DEPTHS : SERVICE_DEPTHS;
-}
-
-/** The hash of a tree's apex, from which the names in it are hashed. */
-export function treeHash(tree: TreeKey): number {
-  return apexHash(tree);
 }

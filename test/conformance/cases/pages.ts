@@ -46,7 +46,7 @@ export const pageCases: readonly HttpCase[] = [
   page("a look-up in a cluster's view", `/?name=${NAME}&view=cluster-a`, "Seen from cluster-a"),
   page("a look-up of a malformed name", "/?name=a..b", "empty label", 400),
   page("a look-up for an unknown cluster", `/?name=${NAME}&view=none`, "no cluster", 400),
-  page("services are listed from the image", "/services", NAME),
+  page("services are listed from the generation", "/services", NAME),
   page("services are found by words", "/services?q=WEB", NAME),
   page("a search without matches has a message", "/services?q=nothing-at-all", "No service has a name"),
   page("clusters have the time of the last contact", "/clusters", "Last seen"),

@@ -7,7 +7,7 @@ import type { HostSettings } from "../host-under-test.ts";
 const TRANSFER_TOKEN = "transfer-token";
 const TRANSFER_KEY = "transfer-key".padEnd(43, "-");
 
-/** A Node gateway that a secondary takes its image from. */
+/** A Node gateway that a secondary takes its generations from. */
 export interface PrimaryHost {
   readonly url: string;
   /** The environment variables of a secondary with the same settings. */

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually } from "../answers.ts";
-import { temporaryFolder } from "../servers/folders.ts";
+import { eventually } from "../harness/answers.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
 import { type BrowserSettings, openInChromium, openInFirefox } from "./browsers.ts";
 import { ALIAS, type GatewayOfAPage, NAME, startGatewayOfAPage, TEXT } from "./gateway-of-a-page.ts";
 

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { temporaryFolder } from "../servers/folders.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { run } from "../servers/run.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
 import { withPrivateFiles } from "./private-files.ts";
 
 /** A browser's start: what the machine's `/etc` has for it, and the certificate that it trusts. */

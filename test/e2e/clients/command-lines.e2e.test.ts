@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { temporaryFolder } from "../servers/folders.ts";
 import { run } from "../servers/run.ts";
-import { ensureTools } from "../servers/tools.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
+import { ensureTools } from "../servers/tools/tools.ts";
 import { type GatewayOfAPage, NAME, startGatewayOfAPage, TEXT } from "./gateway-of-a-page.ts";
 
 let world: GatewayOfAPage;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { run } from "../servers/run.ts";
-import { ensureTools } from "../servers/tools.ts";
+import { ensureTools } from "../servers/tools/tools.ts";
 import {
   BIG,
   BIG_SIZE,

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { Agent, type Dispatcher, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runProgram } from "../cli.ts";
-import { type GatewayProcess, startGateway } from "../processes.ts";
-import { ensureTools, type Tools } from "../servers/tools.ts";
+import { runProgram } from "../harness/cli.ts";
+import { type GatewayProcess, startGateway } from "../harness/processes.ts";
+import { ensureTools, type Tools } from "../servers/tools/tools.ts";
 
 const MIB = 1024 * 1024;
 /** A query that is too long, a push without a token, a page, and nothing at all: answered before their bodies were sent. */

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeAuthority, makeServer } from "../../hosts/client-certificates.ts";
-import { untilAnswered } from "../answers.ts";
-import { type GatewayProcess, startGateway, startSync } from "../processes.ts";
-import { temporaryFolder } from "../servers/folders.ts";
+import { untilAnswered } from "../harness/answers.ts";
+import { type GatewayProcess, startGateway, startSync } from "../harness/processes.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
 import { startWebPage, type WebPage } from "./web-page.ts";
 
 export const ALIAS = "clusterset.test";

@@ -1,6 +1,6 @@
 import { endpoints, exported, imported, port, snapshot } from "../../merge/fixtures.ts";
 import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
-import { type GatewayProcess, startGateway } from "../processes.ts";
+import { type GatewayProcess, startGateway } from "../harness/processes.ts";
 import { freePort } from "../servers/ports.ts";
 
 /** A gateway that answers plain DNS and DNS over TLS on loopback, with `shop/web`, `shop/db` and `shop/big` of two clusters. */

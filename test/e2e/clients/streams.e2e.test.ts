@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { framed, StreamClient } from "../../hosts/dns-clients.ts";
+import { framed, StreamClient } from "../../hosts/listeners/dns-clients.ts";
 import { answerOf, queryBytes, queryUdp } from "../servers/dns.ts";
 import { BIG, BIG_SIZE, type ListeningGateway, startListeningGateway, WEB } from "./listening-gateway.ts";
 

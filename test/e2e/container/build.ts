@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
-import { findProgram } from "../servers/apt.ts";
 import { run } from "../servers/run.ts";
+import { findProgram } from "../servers/tools/apt.ts";
 import type { Stage } from "./dockerfile.ts";
 import { buildContext } from "./ignored.ts";
 

@@ -1,9 +1,9 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { kill } from "node:process";
-import { temporaryFolder } from "../servers/folders.ts";
 import { ServerProcess } from "../servers/process.ts";
 import { run } from "../servers/run.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
 import type { ImageConfig } from "./dockerfile.ts";
 
 /** An image that `buildImage` made: its folder, and its process settings. */

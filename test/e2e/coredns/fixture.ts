@@ -1,4 +1,4 @@
-import type { ApiClient } from "../servers/api-client.ts";
+import type { ApiClient } from "../servers/kubernetes/api-client.ts";
 import {
   endpointSlice,
   type KubeObject,
@@ -6,12 +6,19 @@ import {
   service,
   serviceSlice,
   sourceClusterLabel,
-} from "../servers/objects.ts";
-import { clusterSetIpServices } from "./cluster-set-ip-services.ts";
-import { headlessServices } from "./headless-services.ts";
-import { inParallel } from "./in-parallel.ts";
-import { randomServices } from "./random-services.ts";
-import { clusterSetIp, endpoint, headless, type ImportedService, objectsOf, slice } from "./services.ts";
+} from "../servers/kubernetes/objects.ts";
+import { inParallel } from "./comparison/in-parallel.ts";
+import { clusterSetIpServices } from "./worlds/cluster-set-ip-services.ts";
+import { headlessServices } from "./worlds/headless-services.ts";
+import { randomServices } from "./worlds/random-services.ts";
+import {
+  clusterSetIp,
+  endpoint,
+  headless,
+  type ImportedService,
+  objectsOf,
+  slice,
+} from "./worlds/services.ts";
 
 /** What one importing cluster's API server holds. */
 export interface Fixture {

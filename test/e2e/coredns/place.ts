@@ -1,6 +1,6 @@
 import type { Fixture } from "./fixture.ts";
 import { reverseNameOf, zone } from "./questions.ts";
-import { type ImportedService, type ImportedSlice, isReady, type SliceEndpoint } from "./services.ts";
+import { type ImportedService, type ImportedSlice, isReady, type SliceEndpoint } from "./worlds/services.ts";
 
 /** An address of the fixture: a clusterset IP, or an endpoint's. */
 export interface AddressUse {

@@ -1,7 +1,7 @@
 import { usableAddress } from "../../../src/dns/address.ts";
 import { formatReverseName } from "../../../src/dns/reverse.ts";
 import type { Fixture } from "./fixture.ts";
-import type { ImportedService, Port } from "./services.ts";
+import type { ImportedService, Port } from "./worlds/services.ts";
 
 /** A question; the name is sent unchanged. */
 export interface Question {

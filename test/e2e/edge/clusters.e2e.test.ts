@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { eventualAnswer, untilLive } from "../answers.ts";
-import { slices, world } from "../exported.ts";
-import { kubeconfigOfWorker } from "../infra.ts";
-import { type SyncProcess, startSync } from "../processes.ts";
-import { type ApiServer, startApiServer } from "../servers/api-server.ts";
+import { slices, world } from "../commands/exported.ts";
+import { eventualAnswer, untilLive } from "../harness/answers.ts";
+import { kubeconfigOfWorker } from "../harness/infra.ts";
+import { type SyncProcess, startSync } from "../harness/processes.ts";
+import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import type { DevProcess } from "./dev-process.ts";
 import { startPlace } from "./place.ts";
 import { see, seeUntil, tooLate } from "./watch.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
-import { PushClient } from "../../../src/sync/push-client.ts";
+import { PushClient } from "../../../src/sync/push/push-client.ts";
 import { BENCH_WORLD, generateWorld } from "../../worlds/generate.ts";
-import { answered, eventualAnswer } from "../answers.ts";
+import { answered, eventualAnswer } from "../harness/answers.ts";
 import { openObjectFile } from "./object-file.ts";
 import { startWorker, type WorkerProcess } from "./wrangler.ts";
 

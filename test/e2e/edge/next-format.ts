@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FORMAT_VERSION } from "../../../src/zone/segment/layout.ts";
-import { checkout } from "../cli.ts";
+import { checkout } from "../harness/cli.ts";
 import { buildWorker } from "./wrangler.ts";
 
-/** Bundles the Worker as a release would be whose images have the next format version. @returns the script */
+/** Bundles the Worker as a release would be whose generations have the next format version. @returns the script */
 export async function buildNextFormat(folder: string): Promise<string> {
   const configuration = join(folder, "wrangler.toml");
   const text = readFileSync(join(checkout, "wrangler.toml"), "utf8")

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkout } from "../cli.ts";
-import { temporaryFolder } from "../servers/folders.ts";
+import { checkout } from "../harness/cli.ts";
 import { freePort } from "../servers/ports.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
 import { type DevProcess, startDev } from "./dev-process.ts";
 import { builtWorker, NAME, type WorkerProcess } from "./wrangler.ts";
 

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { AcknowledgementResponse } from "../../../src/http/push/push-messages.ts";
 import { pushed } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
-import { eventualAnswer, eventually } from "../answers.ts";
-import type { HttpAnswer } from "../gateway-client.ts";
+import { eventualAnswer, eventually } from "../harness/answers.ts";
+import type { HttpAnswer } from "../harness/gateway-client.ts";
 import { sendHalf } from "./cut-request.ts";
 import { startWorker, type WorkerProcess } from "./wrangler.ts";
 

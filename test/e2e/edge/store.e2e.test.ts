@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll } from "vitest";
 import type { SnapshotStore, StoredCluster } from "../../../src/store/store.ts";
 import { describeStore } from "../../store/contract.ts";
-import { temporaryFolder } from "../servers/folders.ts";
 import { freePort } from "../servers/ports.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
 import { type DevProcess, startDev } from "./dev-process.ts";
 import { buildWorker } from "./wrangler.ts";
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { readExtendedError } from "../../conformance/extended-error.ts";
-import type { Answered } from "../answers.ts";
-import { type GatewayClient, shorten } from "../gateway-client.ts";
+import type { Answered } from "../harness/answers.ts";
+import { type GatewayClient, shorten } from "../harness/gateway-client.ts";
 import { waitFor } from "../servers/wait.ts";
 import type { DevProcess } from "./dev-process.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AcknowledgementResponse } from "../../../src/http/push/push-messages.ts";
 import { LINES_TYPE, pushed, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
-import { answered, eventualAnswer, eventually } from "../answers.ts";
+import { answered, eventualAnswer, eventually } from "../harness/answers.ts";
 import { startWorker, type WorkerProcess } from "./wrangler.ts";
 
 const NAME = "web.shop";

@@ -2,11 +2,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken } from "../../../src/hosts/commands/token.ts";
-import { checkout } from "../cli.ts";
-import type { GatewayClient } from "../gateway-client.ts";
-import { temporaryFolder } from "../servers/folders.ts";
+import { checkout } from "../harness/cli.ts";
+import type { GatewayClient } from "../harness/gateway-client.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
 import { type DevProcess, ENVIRONMENT, startDev, wrangler } from "./dev-process.ts";
 
 /** How a Worker under test is set up. */

@@ -4,11 +4,11 @@ import { startPrimary } from "../../conformance/hosts/primary.ts";
 import { connectTo } from "../../conformance/hosts/socket-fetch.ts";
 import { makeRequest } from "../../conformance/http-case.ts";
 import { describeHost } from "../../conformance/suite.ts";
-import { checkout } from "../cli.ts";
-import { temporaryFolder } from "../servers/folders.ts";
+import { checkout } from "../harness/cli.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
-import { ensureTools } from "../servers/tools.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
+import { ensureTools } from "../servers/tools/tools.ts";
 
 /** A secondary on Deno; its primary is a Node gateway. */
 const denoSecondary: HostUnderTest = {

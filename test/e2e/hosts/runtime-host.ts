@@ -3,11 +3,11 @@ import { join } from "node:path";
 import type { Config, HostSettings, HostUnderTest, RunningHost } from "../../conformance/host-under-test.ts";
 import { connectTo } from "../../conformance/hosts/socket-fetch.ts";
 import { makeRequest } from "../../conformance/http-case.ts";
-import { checkout } from "../cli.ts";
-import { temporaryFolder } from "../servers/folders.ts";
+import { checkout } from "../harness/cli.ts";
 import { freePort } from "../servers/ports.ts";
 import { ServerProcess } from "../servers/process.ts";
-import { ensureTools } from "../servers/tools.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
+import { ensureTools } from "../servers/tools/tools.ts";
 
 /** A gateway on a JavaScript runtime, in a process of its own, with the file store and TLS. */
 export interface RuntimeProcess extends RunningHost {

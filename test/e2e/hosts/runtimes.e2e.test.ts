@@ -6,11 +6,11 @@ import { credentialsOf } from "../../conformance/host-under-test.ts";
 import { makeRequest } from "../../conformance/http-case.ts";
 import { acknowledged, PUSH_TOKENS, pushApi } from "../../conformance/push-client.ts";
 import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
-import { type Finished, runProgram } from "../cli.ts";
+import { type Finished, runProgram } from "../harness/cli.ts";
 import { certificateFor } from "../servers/certificate.ts";
-import { temporaryFolder } from "../servers/folders.ts";
 import { freePort } from "../servers/ports.ts";
-import { ensureTools } from "../servers/tools.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
+import { ensureTools } from "../servers/tools/tools.ts";
 import { bun, deno, type Runtime, type RuntimeProcess, startOnRuntime } from "./runtime-host.ts";
 
 const NAME = "web.shop.svc.clusterset.local";

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { temporaryFolder } from "../servers/folders.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
 
 /** The disk of processes that are started with `env`: it answers nothing between `holdUp` and `goOn`. */
 export class HeldUpDisk {

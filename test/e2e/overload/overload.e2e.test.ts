@@ -5,10 +5,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { extendedErrors } from "../../forward/fake-forwarder.ts";
 import { pushed } from "../../snapshot/lines/push-lines.ts";
 import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
-import { eventually } from "../answers.ts";
-import { type GatewayProcess, startGateway } from "../processes.ts";
-import { findProgram } from "../servers/apt.ts";
+import { eventually } from "../harness/answers.ts";
+import { type GatewayProcess, startGateway } from "../harness/processes.ts";
 import { answerOf, queryBytes } from "../servers/dns.ts";
+import { findProgram } from "../servers/tools/apt.ts";
 import { HeldUpDisk } from "./held-up-disk.ts";
 
 const CONNECTIONS = 100;

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { request } from "undici";
 import { certificateFor } from "./certificate.ts";
 import { queryUdp } from "./dns.ts";
-import { removeFolder, temporaryFolder } from "./folders.ts";
 import { freePort } from "./ports.ts";
 import { ServerProcess } from "./process.ts";
-import { ensureTools } from "./tools.ts";
+import { removeFolder, temporaryFolder } from "./tools/folders.ts";
+import { ensureTools } from "./tools/tools.ts";
 
 /** How the `kubernetes` plugin of a CoreDNS is set up. */
 export interface KubernetesPlugin {

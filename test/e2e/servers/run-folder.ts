@@ -1,5 +1,5 @@
 /** For vitest's `globalSetup`: one folder for all temporary folders of a run, since vitest ends its workers by signals. */
-import { removeFolder, temporaryFolder } from "./folders.ts";
+import { removeFolder, temporaryFolder } from "./tools/folders.ts";
 
 /** Makes the folder once for all projects of a run, passes it to the workers, and returns a function that removes it. */
 export default function setup(): () => void {

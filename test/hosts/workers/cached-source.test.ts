@@ -24,9 +24,9 @@ async function openLocation() {
       clock: () => clock.now(),
       sleep: (milliseconds) => new Promise((resolve) => void clock.setTimer(milliseconds, resolve)),
     });
-  const hash = () => gateway.status().imageHash!;
+  const hash = () => gateway.status().rootHash!;
   const segment = () => {
-    const { names } = gateway.current(clock.now())!.image;
+    const { names } = gateway.current(clock.now())!.generation;
     return names.entries[0]!.branch.hash;
   };
   return { clock, object, cache, push, open, shared, background, hash, segment };
@@ -101,9 +101,9 @@ describe("the isolates of a location share what one of them fetched", () => {
     const { clock, object, shared, cache, hash } = await openLocation();
     const page = new Response("<html>", { headers: { "cache-control": "max-age=60" } });
     await done(clock, cache.put(`${KEY}/state`, page));
-    expect(await done(clock, shared().state(1000))).toMatchObject({ status: { imageHash: hash() } });
+    expect(await done(clock, shared().state(1000))).toMatchObject({ status: { rootHash: hash() } });
     cache.failure = new Error("the cache is out of order");
-    expect(await done(clock, shared().state(1000))).toMatchObject({ status: { imageHash: hash() } });
+    expect(await done(clock, shared().state(1000))).toMatchObject({ status: { rootHash: hash() } });
     expect(await done(clock, shared().root(hash()))).toEqual(await done(clock, object.root(hash())));
     expect(object.states).toHaveLength(2);
   });
@@ -174,7 +174,7 @@ describe("many isolates ask the object like few", () => {
     expect(object.roots).toEqual([newest]);
     expect(new Set(object.segments).size).toBe(object.segments.length);
     expect(object.segments.length).toBeGreaterThan(0);
-    for (const secondary of secondaries) expect(secondary.status().imageHash).toBe(newest);
+    for (const secondary of secondaries) expect(secondary.status().rootHash).toBe(newest);
     expect(seen.stale).toBe(0);
     expect(seen.answers).toBeGreaterThan(10_000);
   });
@@ -183,7 +183,7 @@ describe("many isolates ask the object like few", () => {
     const { object, seen, newest, secondaries } = await runLocation(5, 10_000, false);
     expect(object.states.length).toBeGreaterThan(5 * 6);
     expect(object.roots).toHaveLength(5);
-    for (const secondary of secondaries) expect(secondary.status().imageHash).toBe(newest);
+    for (const secondary of secondaries) expect(secondary.status().rootHash).toBe(newest);
     expect(seen.stale).toBe(0);
   });
 });

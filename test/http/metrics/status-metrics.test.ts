@@ -4,6 +4,8 @@ import { createPrometheusMetrics } from "../../../src/http/metrics/prometheus.ts
 import type { StatusSource } from "../../../src/http/metrics/status-gauges.ts";
 import { createStatusMetrics } from "../../../src/http/metrics/status-metrics.ts";
 import { DamageCounters } from "../../../src/store/damage-counters.ts";
+import { SegmentCache } from "../../../src/transfer/parts/segment-cache.ts";
+import { TransferCounters } from "../../../src/transfer/parts/transfer-counters.ts";
 import { cluster, FakeGateway, NOW } from "../fake-gateway.ts";
 
 /** The metrics of a gateway's status as prom-client writes them. */
@@ -94,11 +96,40 @@ test("damaged records are counted by the part of the store", async () => {
 
 test("a secondary's status is written as prom-client writes it, stale or not", async () => {
   const clusters = [cluster("west"), cluster("east.eu", { live: false, expiresAt: NOW - 500 })];
-  const status = { ready: true, imageHash: "ab", imageBytes: 4096, services: 2, clusters };
+  const status = { ready: true, rootHash: "ab", generationBytes: 4096, services: 2, clusters };
   for (const state of [status, { ...status, staleSince: NOW - 7250 }]) {
     const secondary = { status: () => state };
     expect(await bySelf(secondary)).toEqual(await byPromClient(secondary));
   }
   const stale = { status: () => ({ ...status, staleSince: NOW - 7250 }) };
   expect((await bySelf(stale)).join("\n")).toContain("\nclusterset_doh_stale_seconds 7.25\n");
+});
+
+test("a secondary says what it fetched, and what of it is in memory", async () => {
+  const counters = new TransferCounters();
+  counters.count("primary", 3, 40_000);
+  counters.count("primary", 0, 500);
+  counters.count("cache", 1, 16_000);
+  const cache = new SegmentCache(20_000);
+  for (const hash of ["a", "b"]) cache.add({ hash, bytes: { length: 16_000 } });
+  for (const hash of ["a", "b", "b", "b"]) cache.get(hash);
+  const text = await createStatusMetrics(new FakeGateway(), () => NOW, { counters, cache }).render();
+  expect(text.match(/^clusterset_doh_(transferred|segment_cache)_.*$/gm)).toEqual([
+    'clusterset_doh_transferred_segments_total{from="primary"} 3',
+    'clusterset_doh_transferred_segments_total{from="cache"} 1',
+    'clusterset_doh_transferred_bytes_total{from="primary"} 40500',
+    'clusterset_doh_transferred_bytes_total{from="cache"} 16000',
+    "clusterset_doh_segment_cache_hits_total 3",
+    "clusterset_doh_segment_cache_misses_total 1",
+    "clusterset_doh_segment_cache_evictions_total 1",
+    "clusterset_doh_segment_cache_bytes 18048",
+  ]);
+  expect(text).toContain("\n# TYPE clusterset_doh_segment_cache_hits_total counter\n");
+});
+
+test("a secondary that has all segments in memory has no cache of them to speak of", async () => {
+  const transfer = { counters: new TransferCounters() };
+  const text = await createStatusMetrics(new FakeGateway(), () => NOW, transfer).render();
+  expect(text).toContain('clusterset_doh_transferred_segments_total{from="primary"} 0\n');
+  expect(text).not.toContain("segment_cache");
 });

@@ -61,14 +61,16 @@ describe("/", () => {
 
   it("names lists that only the primary has", async () => {
     const world = await pagesWorld(twoClusters());
-    const { image } = world.gateway.current(world.clock.now())!;
+    const { generation } = world.gateway.current(world.clock.now())!;
     const secondary = await pagesWorld(twoClusters(), {
-      directory: (await import("../../../src/http/pages/directory.ts")).createDirectory(() => ({ image })),
+      directory: (await import("../../../src/http/pages/directory.ts")).createDirectory(() => ({
+        generation,
+      })),
     });
     for (const path of ["/", "/conflicts"]) {
       const { text } = await secondary.page(path);
-      expect(text).toContain("Conflicts are known to the primary, which compiles the image");
-      expect(text).toContain("Findings are known to the primary, which compiles the image");
+      expect(text).toContain("Conflicts are known to the primary, which compiles the zones");
+      expect(text).toContain("Findings are known to the primary, which compiles the zones");
     }
     expect((await secondary.page("/services")).text).toContain("web.shop.svc.clusterset.test");
   });

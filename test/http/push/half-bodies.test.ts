@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { acknowledged, refusal } from "../../conformance/push-client.ts";
 import { FakeClock } from "../../gateway/fake-clock.ts";
@@ -88,6 +89,40 @@ test("a process that was busy for minutes does not blame the sender", async () =
   clock.stall(300_000);
   await clock.advance(0);
   body.end();
+  const turns = setInterval(() => void clock.turn(), 0);
   await acknowledged(waiting);
+  clearInterval(turns);
   expect(clock.timers).toBe(0);
 });
+
+test.each(["identity", "gzip"])(
+  "a body that has arrived is not given up while other work has the turns: %s",
+  async (encoding) => {
+    const clock = new FakeClock();
+    const turns: (() => void)[] = [];
+    const { put } = await openPushApi({
+      clock: {
+        now: () => clock.now(),
+        setTimer: (milliseconds, run) => clock.setTimer(milliseconds, run),
+        nextTurn: (run) => void turns.push(run),
+      },
+    });
+    const lines = sealed(
+      headerLine("west"),
+      Array.from({ length: 50_000 }, () => LINE),
+    );
+    const bytes = encoding === "gzip" ? gzipSync(lines, { level: 0 }) : Buffer.from(lines);
+    const parts = Array.from({ length: Math.ceil(bytes.length / 1000) }, (_, part) =>
+      bytes.subarray(part * 1000, part * 1000 + 1000),
+    );
+    const stream = ReadableStream.from(parts);
+    const waiting = put(undefined, { body: () => stream, headers: { "content-encoding": encoding } });
+    while (turns.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await clock.advance(120_000);
+    const run = setInterval(() => turns.shift()?.(), 0);
+    await acknowledged(waiting);
+    clearInterval(run);
+    expect(clock.timers).toBe(0);
+  },
+);

@@ -62,6 +62,21 @@ describe("turns", () => {
     expect(turnsOf.slice(0, 6)).toEqual(["a", "b", "c", "a", "b", "c"]);
   });
 
+  test("a push that fails ends alone, and the others go on", async () => {
+    const { turns, next } = openTurns();
+    const done: string[] = [];
+    const failing = (function* () {
+      for (const name of stepsOf("a", 40, done)) yield name;
+      throw new Error("the first one");
+    })();
+    const first = turns.run(failing).catch(({ message }) => message);
+    const second = turns.run(stepsOf("b", 40, done));
+    const third = turns.run(stepsOf("c", 40, done));
+    while (done.length < 120) await next();
+    for (let left = 0; left < 3; left++) await next();
+    expect(await Promise.all([first, second, third])).toEqual(["the first one", "b", "c"]);
+  });
+
   test("a turn ends when its time is over", async () => {
     const { turns, pass, next, waiting } = openTurns();
     const done: string[] = [];

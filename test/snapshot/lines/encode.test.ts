@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { diffSnapshots } from "../../../src/snapshot/diff.ts";
 import { changeTables } from "../../../src/snapshot/entry-changes.ts";
 import { applyLines, readSnapshotLines } from "../../../src/snapshot/lines/apply-lines.ts";
 import { encodeChanges, encodeSnapshot } from "../../../src/snapshot/lines/encode.ts";
 import { heldSnapshot } from "../../../src/snapshot/lines/held-state.ts";
 import { MEMBERS_A_LINE } from "../../../src/snapshot/lines/split-patch.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { diffSnapshots } from "../diff-snapshots.ts";
 import { headlessExport, shopSnapshot, snapshots } from "../worlds.ts";
 import { concat, cutAt, readAll } from "./bytes.ts";
 import { sealed } from "./push-lines.ts";

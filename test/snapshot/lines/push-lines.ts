@@ -28,7 +28,8 @@ export function headerLine(clusterId: string): string {
 }
 
 /** Texts as lines, with a last line that fits them. */
-export function sealed(...texts: readonly string[]): string {
+export function sealed(...given: readonly (string | readonly string[])[]): string {
+  const texts = given.flat();
   const before = texts.map((text) => `${text}\n`).join("");
   const sha256 = createHash("sha256").update(before).digest("hex");
   return `${before}${JSON.stringify({ lines: texts.length, sha256 })}\n`;
@@ -53,7 +54,7 @@ export function pushed(
   headers: Readonly<Record<string, string>> = {},
 ): [path: string, { method: string; headers: Record<string, string>; body: Buffer }] {
   const { patch, baseGeneration } = content;
-  const isJson = patch === undefined && !("clusterId" in content);
+  const isJson = method === "POST" || (patch === undefined && !("clusterId" in content));
   const type = { "content-type": isJson ? "application/json" : LINES_TYPE };
   const clusterId = /\/clusters\/([^/]+)/.exec(path)?.[1] ?? "";
   const body = isJson

@@ -43,3 +43,21 @@ it("never has more bytes than its bound, whatever is asked for", () => {
     }),
   );
 });
+
+it("counts what queries found, did not find, and what left for others", () => {
+  const cache = new SegmentCache(60 * KIBIBYTE);
+  const counts = () => [cache.hits, cache.misses, cache.evictions];
+  cache.get("a");
+  expect(counts()).toEqual([0, 1, 0]);
+  cache.add(segment("a", 16 * KIBIBYTE));
+  cache.get("a");
+  cache.get("a");
+  expect(counts()).toEqual([2, 1, 0]);
+  cache.has("a");
+  cache.has("b");
+  expect(counts()).toEqual([2, 1, 0]);
+  for (const hash of ["b", "c", "d", "d"]) cache.add(segment(hash, 16 * KIBIBYTE));
+  expect(counts()).toEqual([2, 1, 1]);
+  cache.add(segment("large", 600 * KIBIBYTE));
+  expect(counts()).toEqual([2, 1, 4]);
+});

@@ -2,7 +2,7 @@ import type { QueryCounters } from "../../../answer/query-counters.ts";
 import type { Dns, Dot, ListenPlace } from "../../../config/listeners.ts";
 import type { ServeConfig } from "../../../config/serve-config.ts";
 import { formatListenAddress, parseListenAddress } from "../../../config/values/listen-address.ts";
-import { streamTransport, type Transport, udpTransport } from "../../../resolve/transport.ts";
+import { streamTransport, type Transport, udpTransport } from "../../../resolve/message/transport.ts";
 import type { Logger } from "../logger.ts";
 import type { ServerTls } from "../tls/tls.ts";
 import type { AnswerMessage } from "./answer-message.ts";

@@ -1,8 +1,8 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
 import type { QueryCounters } from "../../../answer/query-counters.ts";
-import type { Transport } from "../../../resolve/transport.ts";
-import { answerTruncated } from "../../../resolve/truncate.ts";
+import type { Transport } from "../../../resolve/message/transport.ts";
+import { answerTruncated } from "../../../resolve/message/truncate.ts";
 import type { AnswerMessage } from "./answer-message.ts";
 import type { Bound } from "./bind.ts";
 import type { ResponseRateLimit } from "./rate-limit.ts";

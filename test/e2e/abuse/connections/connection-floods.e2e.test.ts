@@ -1,12 +1,12 @@
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually } from "../../answers.ts";
 import {
   type ListeningGateway,
   startListeningGateway,
   WEB,
   WEB_ADDRESSES,
 } from "../../clients/listening-gateway.ts";
+import { eventually } from "../../harness/answers.ts";
 import { Bystander } from "../harness/bystander.ts";
 import { MemoryWatch } from "../harness/memory.ts";
 import { openTcp, openTls } from "../harness/slow-client.ts";

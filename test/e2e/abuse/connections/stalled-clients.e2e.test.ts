@@ -7,7 +7,7 @@ import {
   WEB,
   WEB_ADDRESSES,
 } from "../../clients/listening-gateway.ts";
-import { type GatewayProcess, startGateway } from "../../processes.ts";
+import { type GatewayProcess, startGateway } from "../../harness/processes.ts";
 import { queryBytes } from "../../servers/dns.ts";
 import { Bystander } from "../harness/bystander.ts";
 import { MemoryWatch } from "../harness/memory.ts";

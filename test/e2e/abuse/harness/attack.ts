@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { GatewayProcess } from "../../processes.ts";
+import type { GatewayProcess } from "../../harness/processes.ts";
 import { Random } from "./random.ts";
 
 /** One connection of an attack. */

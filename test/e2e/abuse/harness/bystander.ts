@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { GatewayProcess } from "../../processes.ts";
+import type { GatewayProcess } from "../../harness/processes.ts";
 import { answerOf, queryBytes, queryDoh } from "../../servers/dns.ts";
 import { Repetition } from "./repetition.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
-import { eventually } from "../../answers.ts";
-import type { GatewayProcess } from "../../processes.ts";
+import { eventually } from "../../harness/answers.ts";
+import type { GatewayProcess } from "../../harness/processes.ts";
 import { heldMebibytes } from "./held-memory.ts";
 import { processOf, residentMebibytes } from "./memory.ts";
 import { socketsOf } from "./sockets.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { GatewayProcess } from "../../processes.ts";
+import type { GatewayProcess } from "../../harness/processes.ts";
 import { processOf, residentMebibytes } from "./memory.ts";
 
 const PRELOAD = fileURLToPath(new URL("collect-at-signal.ts", import.meta.url));

@@ -1,5 +1,5 @@
 import { Agent, request } from "undici";
-import { StreamClient } from "../../../hosts/dns-clients.ts";
+import { StreamClient } from "../../../hosts/listeners/dns-clients.ts";
 import type { ListeningGateway } from "../../clients/listening-gateway.ts";
 import { queryBytes, queryUdp } from "../../servers/dns.ts";
 import { checkAnswer, type Question } from "./bystander.ts";

@@ -5,7 +5,7 @@ import {
   WEB,
   WEB_ADDRESSES,
 } from "../../clients/listening-gateway.ts";
-import type { GatewayProcess } from "../../processes.ts";
+import type { GatewayProcess } from "../../harness/processes.ts";
 import { Bystander } from "../harness/bystander.ts";
 import { GatewayWatch } from "../harness/gateway-watch.ts";
 import { MEASURED } from "../harness/held-memory.ts";

@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import { readServeConfig } from "../../../../src/hosts/node/config/config.ts";
 import { createLogger } from "../../../../src/hosts/node/logger.ts";
-import type { GatewayProcess } from "../../processes.ts";
+import type { GatewayProcess } from "../../harness/processes.ts";
 
 /** A route of the application, as Hono lists it. */
 export interface Route {

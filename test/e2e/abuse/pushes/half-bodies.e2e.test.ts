@@ -3,7 +3,7 @@ import { connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LINES_TYPE, pushed } from "../../../snapshot/lines/push-lines.ts";
 import { headlessExport, shopSnapshot } from "../../../snapshot/worlds.ts";
-import { type GatewayProcess, startGateway } from "../../processes.ts";
+import { type GatewayProcess, startGateway } from "../../harness/processes.ts";
 import { openTls } from "../harness/slow-client.ts";
 
 const KIB = 1024;

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { ExportedService } from "../../../../src/snapshot/schema.ts";
 import { pushed } from "../../../snapshot/lines/push-lines.ts";
 import { emptySnapshot, headlessExport } from "../../../snapshot/worlds.ts";
-import { answered } from "../../answers.ts";
-import type { GatewayProcess } from "../../processes.ts";
+import { answered } from "../../harness/answers.ts";
+import type { GatewayProcess } from "../../harness/processes.ts";
 
 /** The service that all clusters export, and its properties in the healthy ones. */
 export const SHARED = "shared/web";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually } from "../../answers.ts";
-import { type GatewayProcess, startGateway } from "../../processes.ts";
+import { eventually } from "../../harness/answers.ts";
+import { type GatewayProcess, startGateway } from "../../harness/processes.ts";
 import { GatewayWatch } from "../harness/gateway-watch.ts";
 import { heldMebibytes, MEASURED } from "../harness/held-memory.ts";
 import { residentMebibytes } from "../harness/memory.ts";

@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import type { ClusterSnapshot, ExportedService } from "../../../../src/snapshot/schema.ts";
 import { headerLine, LINES_TYPE, pushed, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
 import { emptySnapshot, headlessExport } from "../../../snapshot/worlds.ts";
-import type { GatewayProcess } from "../../processes.ts";
+import type { GatewayProcess } from "../../harness/processes.ts";
 import type { Random } from "../harness/random.ts";
 import { openTls } from "../harness/slow-client.ts";
 import { SHARED } from "./healthy-cluster.ts";

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeAuthority, makeClient, type PemPair } from "../../../hosts/client-certificates.ts";
 import { LINES_TYPE, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
 import { shopSnapshot } from "../../../snapshot/worlds.ts";
-import { type GatewayProcess, startGateway } from "../../processes.ts";
-import { temporaryFolder } from "../../servers/folders.ts";
+import { type GatewayProcess, startGateway } from "../../harness/processes.ts";
+import { temporaryFolder } from "../../servers/tools/folders.ts";
 import { METHODS, pathsWith, type Route, routesOf } from "../paths/routes.ts";
 
 const ISSUER = "https://kubernetes.default.svc";

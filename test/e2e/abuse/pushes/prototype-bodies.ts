@@ -68,18 +68,14 @@ export const prototypeBodies: readonly PrototypeBody[] = PLACES.flatMap(([place,
   ),
 );
 
-/** A whole snapshot with these members. */
-export function snapshotWith(clusterId: string, members: string): string {
+/** A push, of a whole snapshot or of changes, with these members. */
+export function pushWith(clusterId: string, members: string): string {
   return sealed(headerLine(clusterId), ...linesWith(members));
 }
 
-/** A delta with these members, and a member of such a name in the first line. */
-export function deltaWith(clusterId: string, members: string): string {
-  return sealed(
-    headerLine(clusterId),
-    ...linesWith(members),
-    `["pods","a/b",{"__proto__":{"${POLLUTED}":true}}]`,
-  );
+/** A push whose first line has a member of such a name. */
+export function pushWithPrototypeInHeader(clusterId: string): string {
+  return sealed(headerLine(clusterId).replace(/\}$/, `,"__proto__":{"${POLLUTED}":true}}`));
 }
 
 /** Lines with what the members of a snapshot say; each key of a table is one of a line. */

@@ -6,9 +6,9 @@ import { applyPatch } from "../../../../src/snapshot/patch.ts";
 import { SnapshotError } from "../../../../src/snapshot/snapshot-error.ts";
 import { LINES_TYPE, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
 import { emptySnapshot, shopSnapshot } from "../../../snapshot/worlds.ts";
-import { answered } from "../../answers.ts";
-import { type GatewayProcess, startGateway } from "../../processes.ts";
-import { POLLUTED, PROTOTYPE_NAMES, prototypeBodies, snapshotWith } from "./prototype-bodies.ts";
+import { answered } from "../../harness/answers.ts";
+import { type GatewayProcess, startGateway } from "../../harness/processes.ts";
+import { POLLUTED, PROTOTYPE_NAMES, prototypeBodies, pushWith } from "./prototype-bodies.ts";
 import { expectNobodyThere, expectNoPollution } from "./prototype-keys.ts";
 
 /** Cluster ids may be words of the language, too. */
@@ -36,7 +36,7 @@ describe("names of inherited members as keys of JSON", () => {
     const before = Object.getOwnPropertyNames(Object.prototype).sort();
     for (const { members } of prototypeBodies) {
       for (const read of [
-        () => readSnapshotLines([Buffer.from(snapshotWith("west", members))]),
+        () => readSnapshotLines([Buffer.from(pushWith("west", members))]),
         () => parseSnapshot({ ...emptySnapshot("west"), ...JSON.parse(`{${members}}`) }),
         () => applyPatch(emptySnapshot("west"), JSON.parse(`{${members}}`)),
       ])

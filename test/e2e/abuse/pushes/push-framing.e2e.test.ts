@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { LINES_TYPE, snapshotBody } from "../../../snapshot/lines/push-lines.ts";
 import { emptySnapshot, shopSnapshot } from "../../../snapshot/worlds.ts";
-import { type GatewayProcess, startGateway } from "../../processes.ts";
+import { type GatewayProcess, startGateway } from "../../harness/processes.ts";
 import { dripUntilClosed, openTls } from "../harness/slow-client.ts";
 import { filesOf } from "../paths/files.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { StreamClient } from "../../../hosts/dns-clients.ts";
+import { StreamClient } from "../../../hosts/listeners/dns-clients.ts";
 import {
   type ListeningGateway,
   startListeningGateway,

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { StreamClient } from "../../../hosts/dns-clients.ts";
+import { StreamClient } from "../../../hosts/listeners/dns-clients.ts";
 import {
   type ListeningGateway,
   startListeningGateway,

@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
-import type { StreamClient } from "../../../hosts/dns-clients.ts";
+import type { StreamClient } from "../../../hosts/listeners/dns-clients.ts";
 import { queryBytes } from "../../servers/dns.ts";
 import { isQuery, type QueryTransport, type Reaction } from "./query-transport.ts";
 

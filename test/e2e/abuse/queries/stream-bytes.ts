@@ -1,4 +1,4 @@
-import { framed } from "../../../hosts/dns-clients.ts";
+import { framed } from "../../../hosts/listeners/dns-clients.ts";
 import { BIG, WEB } from "../../clients/listening-gateway.ts";
 import { queryBytes } from "../../servers/dns.ts";
 import { mutateBytes } from "../harness/byte-mutations.ts";

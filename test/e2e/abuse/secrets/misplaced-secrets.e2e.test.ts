@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { runCli } from "../../cli.ts";
-import { temporaryFolder } from "../../servers/folders.ts";
+import { runCli } from "../../harness/cli.ts";
+import { temporaryFolder } from "../../servers/tools/folders.ts";
 import { Canaries } from "./canaries.ts";
 
 const canaries = new Canaries();

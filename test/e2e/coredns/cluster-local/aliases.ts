@@ -1,4 +1,4 @@
-import { endpoint } from "../services.ts";
+import { endpoint } from "../worlds/services.ts";
 import { alias, type OwnService, ownSlice } from "./services.ts";
 
 const own = (name: string, target: string) => alias("aliases", name, target);

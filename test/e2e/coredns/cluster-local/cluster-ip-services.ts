@@ -1,4 +1,4 @@
-import { endpoint, type Port } from "../services.ts";
+import { endpoint, type Port } from "../worlds/services.ts";
 import { clusterIp, type OwnService, type OwnSlice, ownSlice } from "./services.ts";
 
 const http: Port = { name: "http", port: 80, protocol: "TCP" };

@@ -1,12 +1,12 @@
-import type { ApiClient } from "../../servers/api-client.ts";
+import type { ApiClient } from "../../servers/kubernetes/api-client.ts";
 import {
   endpointSlice,
   type KubeObject,
   namespace,
   serviceImport,
   serviceSlice,
-} from "../../servers/objects.ts";
-import { inParallel } from "../in-parallel.ts";
+} from "../../servers/kubernetes/objects.ts";
+import { inParallel } from "../comparison/in-parallel.ts";
 import { aliases } from "./aliases.ts";
 import { clusterIpServices } from "./cluster-ip-services.ts";
 import { headlessServices, servicesInLeavingNamespaces } from "./headless-services.ts";

@@ -1,4 +1,4 @@
-import { endpoint, type Port } from "../services.ts";
+import { endpoint, type Port } from "../worlds/services.ts";
 import { clusterIp, headless, type OwnService, type OwnSlice, ownSlice } from "./services.ts";
 
 const pg: Port = { name: "pg", port: 5432, protocol: "TCP" };

@@ -1,6 +1,6 @@
 import type { NamePlace } from "../place.ts";
 import { reverseNameOf } from "../questions.ts";
-import type { SliceEndpoint } from "../services.ts";
+import type { SliceEndpoint } from "../worlds/services.ts";
 import { ownedNames } from "./aliases.ts";
 import { namespaces, services, strayAddresses } from "./fixture.ts";
 import { localZone } from "./questions.ts";

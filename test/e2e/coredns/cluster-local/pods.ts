@@ -1,5 +1,5 @@
-import type { ApiClient } from "../../servers/api-client.ts";
-import type { KubeObject } from "../../servers/objects.ts";
+import type { ApiClient } from "../../servers/kubernetes/api-client.ts";
+import type { KubeObject } from "../../servers/kubernetes/objects.ts";
 
 /** A pod with the addresses and the phase that a kubelet would have reported. */
 export interface OwnPod {

@@ -1,5 +1,5 @@
 import { dashed, mixCase, type Question, questions, reverseNameOf } from "../questions.ts";
-import type { Port } from "../services.ts";
+import type { Port } from "../worlds/services.ts";
 import { ownedNames } from "./aliases.ts";
 import { namespaces, services, strayAddresses } from "./fixture.ts";
 import { pods } from "./pods.ts";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { endpoint, type Port, type SliceEndpoint } from "../services.ts";
+import { endpoint, type Port, type SliceEndpoint } from "../worlds/services.ts";
 import { alias, clusterIp, headless, type OwnService, type OwnSlice, ownSlice } from "./services.ts";
 
 const portNames = ["http", "https", "grpc", "dns", "metrics"];

@@ -1,6 +1,6 @@
-import { type KubeObject, service, serviceSlice } from "../../servers/objects.ts";
-import type { ImportedSlice, Port, SliceEndpoint } from "../services.ts";
-import { slice } from "../services.ts";
+import { type KubeObject, service, serviceSlice } from "../../servers/kubernetes/objects.ts";
+import type { ImportedSlice, Port, SliceEndpoint } from "../worlds/services.ts";
+import { slice } from "../worlds/services.ts";
 
 /** An EndpointSlice of a cluster's own Service. */
 export type OwnSlice = Pick<ImportedSlice, "addressType" | "ports" | "endpoints">;

@@ -1,7 +1,7 @@
 import { parseAddress, usableAddress } from "../../../../src/dns/address.ts";
-import type { Pair } from "../comparison.ts";
-import { asSet, type ObservedRecord, sameObserved, sameRecords } from "../observed.ts";
-import { isReady } from "../services.ts";
+import type { Pair } from "../comparison/comparison.ts";
+import { asSet, type ObservedRecord, sameObserved, sameRecords } from "../comparison/observed.ts";
+import { isReady } from "../worlds/services.ts";
 import {
   type Difference,
   exactly,

@@ -1,5 +1,5 @@
-import { type Evidence, nameExists, type Pair } from "../comparison.ts";
-import { asSet, type Observed, type ObservedRecord, sameObserved, silence } from "../observed.ts";
+import { type Evidence, nameExists, type Pair } from "../comparison/comparison.ts";
+import { asSet, type Observed, type ObservedRecord, sameObserved, silence } from "../comparison/observed.ts";
 import type { NamePlace, Place } from "../place.ts";
 import type { Question } from "../questions.ts";
 

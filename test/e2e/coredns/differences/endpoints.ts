@@ -1,5 +1,5 @@
-import type { Pair } from "../comparison.ts";
-import { isReady } from "../services.ts";
+import type { Pair } from "../comparison/comparison.ts";
+import { isReady } from "../worlds/services.ts";
 import {
   type Difference,
   exactly,

@@ -1,5 +1,5 @@
-import type { Pair } from "../comparison.ts";
-import { type ObservedRecord, recordText, sameRecords } from "../observed.ts";
+import type { Pair } from "../comparison/comparison.ts";
+import { type ObservedRecord, recordText, sameRecords } from "../comparison/observed.ts";
 import {
   answersOf,
   type Difference,

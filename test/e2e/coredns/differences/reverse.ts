@@ -1,5 +1,5 @@
-import { serviceLabel } from "../../servers/objects.ts";
-import type { Pair } from "../comparison.ts";
+import { serviceLabel } from "../../servers/kubernetes/objects.ts";
+import type { Pair } from "../comparison/comparison.ts";
 import type { AddressUse } from "../place.ts";
 import { dashed, zone } from "../questions.ts";
 import {

@@ -1,6 +1,6 @@
-import type { Pair } from "../comparison.ts";
+import type { Pair } from "../comparison/comparison.ts";
 import { dashed } from "../questions.ts";
-import { type ImportedService, type ImportSpec, isReady, type Port } from "../services.ts";
+import { type ImportedService, type ImportSpec, isReady, type Port } from "../worlds/services.ts";
 
 /** The spec of a service's ServiceImport; undefined if that has none. */
 export function specOf(service: ImportedService | undefined): ImportSpec | undefined {

@@ -1,8 +1,8 @@
-import type { Pair } from "../comparison.ts";
-import { asSet, type ObservedRecord } from "../observed.ts";
+import type { Pair } from "../comparison/comparison.ts";
+import { asSet, type ObservedRecord } from "../comparison/observed.ts";
 import type { NamePlace } from "../place.ts";
 import { dashed, zone } from "../questions.ts";
-import { isReady } from "../services.ts";
+import { isReady } from "../worlds/services.ts";
 import { answersOf, ttl } from "./difference.ts";
 import { isOdd, isUnnamed, portsMeant, portsOf } from "./service-facts.ts";
 

@@ -1,5 +1,5 @@
-import type { Pair } from "../comparison.ts";
-import { silence } from "../observed.ts";
+import type { Pair } from "../comparison/comparison.ts";
+import { silence } from "../comparison/observed.ts";
 import type { NamePlace } from "../place.ts";
 import { mixCase } from "../questions.ts";
 import {

@@ -1,3 +1,4 @@
+import type { Observed, ObservedRecord } from "../../comparison/observed.ts";
 import {
   type Difference,
   exactly,
@@ -9,7 +10,6 @@ import {
   positive,
   recordAt,
 } from "../../differences/difference.ts";
-import type { Observed, ObservedRecord } from "../../observed.ts";
 import { aliasAt, isAboveOwnedName, type LocalPlace } from "../place.ts";
 import { localZone } from "../questions.ts";
 import type { LocalPair } from "./facts.ts";

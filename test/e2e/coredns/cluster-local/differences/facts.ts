@@ -1,8 +1,8 @@
-import type { Pair } from "../../comparison.ts";
+import type { Pair } from "../../comparison/comparison.ts";
+import type { ObservedRecord } from "../../comparison/observed.ts";
 import { isOdd, isUnnamed } from "../../differences/service-facts.ts";
-import type { ObservedRecord } from "../../observed.ts";
 import { dashed } from "../../questions.ts";
-import { isReady, type Port, type SliceEndpoint } from "../../services.ts";
+import { isReady, type Port, type SliceEndpoint } from "../../worlds/services.ts";
 import type { LocalPlace } from "../place.ts";
 import { localZone } from "../questions.ts";
 import type { OwnService, OwnSlice } from "../services.ts";

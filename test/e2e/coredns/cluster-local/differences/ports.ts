@@ -1,3 +1,4 @@
+import { asSet, type ObservedRecord, recordText, sameRecords } from "../../comparison/observed.ts";
 import {
   answersOf,
   type Difference,
@@ -9,7 +10,6 @@ import {
 } from "../../differences/difference.ts";
 import { isUnnamed } from "../../differences/service-facts.ts";
 import { additionalsFor } from "../../differences/srv.ts";
-import { asSet, type ObservedRecord, recordText, sameRecords } from "../../observed.ts";
 import type { LocalPlace } from "../place.ts";
 import {
   endpointRecords,

@@ -1,3 +1,4 @@
+import { type Observed, sameObserved } from "../../comparison/observed.ts";
 import {
   type Difference,
   exactly,
@@ -7,8 +8,7 @@ import {
   positive,
   zoneOf,
 } from "../../differences/difference.ts";
-import { type Observed, sameObserved } from "../../observed.ts";
-import { isReady, type SliceEndpoint } from "../../services.ts";
+import { isReady, type SliceEndpoint } from "../../worlds/services.ts";
 import type { LocalPlace } from "../place.ts";
 import type { OwnService } from "../services.ts";
 import {

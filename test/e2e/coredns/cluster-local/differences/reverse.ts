@@ -1,3 +1,4 @@
+import type { Observed } from "../../comparison/observed.ts";
 import {
   type Difference,
   exactly,
@@ -10,9 +11,8 @@ import {
   refused,
   silent,
 } from "../../differences/difference.ts";
-import type { Observed } from "../../observed.ts";
 import { dashed } from "../../questions.ts";
-import { isReady } from "../../services.ts";
+import { isReady } from "../../worlds/services.ts";
 import { isThere, type LocalPlace, type OwnAddressUse } from "../place.ts";
 import { localZone, nameOf } from "../questions.ts";
 import type { LocalPair } from "./facts.ts";

@@ -1,0 +1,107 @@
+import { freePort } from "../../test/e2e/servers/ports.ts";
+import { temporaryFolder } from "../../test/e2e/servers/tools/folders.ts";
+import { Poller } from "../change/poll.ts";
+import type { Effort, Progress, Table } from "../report/report.ts";
+import { Samples } from "../report/samples.ts";
+import { ChangingCluster } from "../worlds/changing-cluster.ts";
+import { wideClusterIds, wideQueries, wideSnapshots } from "../worlds/wide-world.ts";
+import { describeWorld, edgeWorld } from "./edge-world.ts";
+import {
+  type Answering,
+  cacheCounts,
+  type Deployment,
+  deploy,
+  isolates,
+  LARGE_LIMITS,
+  objectCounts,
+  pushAll,
+  startCache,
+  startObject,
+} from "./location.ts";
+import type { Scripts } from "./workerd/bundles.ts";
+import { type PeakMemory, WatchedIsolate } from "./workerd/watched-isolate.ts";
+import { startWorkerd, type WorkerdProcess } from "./workerd/workerd.ts";
+
+const MEBIBYTE = 1024 * 1024;
+/** Queries for names all over the world, so that as many segments come into memory. */
+const QUERIES = 100;
+const WHILE_REPLACED = "while a generation replaces another, at most";
+
+/** What one isolate holds: nothing, the root of a large world with the segments of many queries, two of them; and what it fetches for one change. */
+export async function measureIsolateMemory(
+  scripts: Scripts,
+  effort: Effort,
+  progress: Progress,
+): Promise<Table[]> {
+  progress("memory: starting the object");
+  const { rounds } = effort;
+  const world = edgeWorld(effort);
+  const deployment = deploy(scripts, [...wideClusterIds(world), ChangingCluster.id], LARGE_LIMITS);
+  const object = await startObject(deployment, temporaryFolder("state"));
+  const samples = new Samples();
+  try {
+    await pushAll(object, wideSnapshots(world));
+    const changing = new ChangingCluster(object.client);
+    await changing.join();
+    for (let round = 1; round <= rounds; round++) {
+      progress(`memory: round ${round} of ${rounds}`);
+      await measureRound(deployment, object, changing, wideQueries(world, QUERIES), samples);
+    }
+  } finally {
+    await object.stop();
+  }
+  return [
+    {
+      title: `An isolate with ${describeWorld(world)}, all headless`,
+      rows: samples.rows,
+      baselines: [],
+      goals: [{ row: `isolate, ${WHILE_REPLACED}`, atMost: 64 }],
+      notes: [
+        "Of the isolate: V8's heap, with garbage while the generation is replaced, and array buffers, as workerd's inspector says every few milliseconds. Cloudflare gives an isolate 128 MB.",
+        "Of the process: what it takes of the machine's memory, with workerd itself and what V8 keeps for later.",
+      ],
+    },
+  ];
+}
+
+async function measureRound(
+  deployment: Deployment,
+  object: Answering,
+  changing: ChangingCluster,
+  queries: readonly Uint8Array[],
+  samples: Samples,
+): Promise<void> {
+  const running: WorkerdProcess[] = [];
+  const add = (when: string, { isolate, resident }: PeakMemory) => {
+    samples.add(`isolate, ${when}`, "MiB", isolate / MEBIBYTE);
+    samples.add(`process, ${when}`, "MiB", resident / MEBIBYTE);
+  };
+  try {
+    const cache = await startCache(deployment);
+    running.push(cache);
+    const [port, inspectorPort] = [await freePort(), await freePort()];
+    const isolate = await startWorkerd({ ...isolates(deployment, [port], object, cache), inspectorPort });
+    running.push(isolate);
+    const url = `http://127.0.0.1:${port}`;
+    const watched = await WatchedIsolate.connect(inspectorPort, "gateway-1", isolate.pid, url);
+    const poller = new Poller(`${url}/dns-query`, "");
+    const answered = () => poller.waitForAddress(ChangingCluster.query, changing.address);
+    add("started", await watched.settled());
+    add("while the first root is taken, at most", await watched.during(answered()));
+    for (const query of queries) await poller.ask(query);
+    add(`with the segments of ${QUERIES} names`, await watched.settled());
+    const fetched = async () =>
+      [(await objectCounts(object)).bytes, (await cacheCounts(cache)).bytes] as const;
+    const before = await fetched();
+    const change = changing.change().then(answered);
+    add(WHILE_REPLACED, await watched.during(change));
+    const after = await fetched();
+    samples.add("for one change: bytes from the object", "B", after[0] - before[0]);
+    samples.add("for one change: bytes from the cache", "B", after[1] - before[1]);
+    add("with the new generation", await watched.settled());
+    watched.close();
+    await poller.close();
+  } finally {
+    await Promise.all(running.map(({ stop }) => stop()));
+  }
+}

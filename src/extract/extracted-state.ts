@@ -1,0 +1,136 @@
+import { COLLECTIONS, type Collection } from "../snapshot/parse.ts";
+import { type ClusterSnapshot, type ClusterZone, SNAPSHOT_FORMAT_VERSION } from "../snapshot/schema.ts";
+import { compareText } from "./fields.ts";
+
+/** The name of a table of entries, or of the one value that changes. */
+export type ChangingPart = Collection | "topology";
+
+/**
+ * Is called after each change of an entry. Both values are undefined where there is no entry.
+ * @param key of the entry; "" for the topology
+ */
+export type ChangeFollower = (part: ChangingPart, key: string, before: unknown, after: unknown) => void;
+
+type Topology = ClusterSnapshot["topology"];
+type Tables = { readonly [Name in Collection]: SortedEntries<ClusterSnapshot[Name][string]> };
+
+/** What a cluster's objects yield. It changes in place, entry by entry; entries themselves never change. */
+export class ExtractedState {
+  #clusterId: string | undefined;
+  readonly #clusterZone: ClusterZone | undefined;
+  readonly #tables = Object.fromEntries(
+    COLLECTIONS.map((name) => [name, new SortedEntries()]),
+  ) as unknown as Tables;
+  #topology: Topology;
+  #version = 0;
+  #last: { readonly version: number; readonly snapshot: ClusterSnapshot } | undefined;
+  readonly #followers: ChangeFollower[] = [];
+
+  constructor(clusterZone?: ClusterZone) {
+    this.#clusterZone = clusterZone;
+  }
+
+  /** Undefined until the cluster has one. */
+  get clusterId(): string | undefined {
+    return this.#clusterId;
+  }
+
+  /** Grows with each change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  identify(clusterId: string): void {
+    if (clusterId === this.#clusterId) return;
+    this.#clusterId = clusterId;
+    this.#version++;
+  }
+
+  /** Calls `follower` after each change from now on. */
+  follow(follower: ChangeFollower): void {
+    this.#followers.push(follower);
+  }
+
+  /** An entry of a table, or the topology, whose key is "". */
+  entry(part: ChangingPart, key: string): unknown {
+    return part === "topology" ? this.#topology : this.#tables[part].get(key);
+  }
+
+  /** Sets an entry; undefined removes it. */
+  set<Name extends Collection>(
+    collection: Name,
+    key: string,
+    entry: ClusterSnapshot[Name][string] | undefined,
+  ): void {
+    const table: SortedEntries<unknown> = this.#tables[collection];
+    const before = table.get(key);
+    if (before === entry) return;
+    table.set(key, entry);
+    this.#changed(collection, key, before, entry);
+  }
+
+  setTopology(topology: Topology): void {
+    const before = this.#topology;
+    this.#topology = topology;
+    this.#changed("topology", "", before, topology);
+  }
+
+  /**
+   * All of it, with sorted keys; the same object, or the same tables, as before if nothing changed. Costs what the changed tables have.
+   * @throws {RangeError} while there is no cluster id
+   */
+  toSnapshot(): ClusterSnapshot {
+    if (this.#last?.version === this.#version) return this.#last.snapshot;
+    const clusterId = this.#clusterId;
+    if (clusterId === undefined) throw new RangeError("the state has no cluster id yet");
+    const { namespaces, exports, imports, services, pods, findings } = this.#tables;
+    const snapshot: ClusterSnapshot = {
+      formatVersion: SNAPSHOT_FORMAT_VERSION,
+      clusterId,
+      ...(this.#topology === undefined ? {} : { topology: this.#topology }),
+      namespaces: namespaces.toRecord(),
+      exports: exports.toRecord(),
+      imports: imports.toRecord(),
+      ...(this.#clusterZone === undefined ? {} : { clusterZone: this.#clusterZone }),
+      services: services.toRecord(),
+      pods: pods.toRecord(),
+      findings: findings.toRecord(),
+    };
+    this.#last = { version: this.#version, snapshot };
+    return snapshot;
+  }
+
+  #changed(part: ChangingPart, key: string, before: unknown, after: unknown): void {
+    this.#version++;
+    for (const follower of this.#followers) follower(part, key, before, after);
+  }
+}
+
+/** Entries by key that become a record with sorted keys; an unchanged record keeps its identity. */
+class SortedEntries<Value> {
+  readonly #values = new Map<string, Value>();
+  #keys: readonly string[] | undefined;
+  #record: Record<string, Value> | undefined;
+
+  get(key: string): Value | undefined {
+    return this.#values.get(key);
+  }
+
+  /** Sets an entry; undefined removes it. */
+  set(key: string, value: Value | undefined): void {
+    if (value === undefined || !this.#values.has(key)) this.#keys = undefined;
+    if (value === undefined) this.#values.delete(key);
+    else this.#values.set(key, value);
+    this.#record = undefined;
+  }
+
+  /** The current entries; callers must not change them. */
+  toRecord(): Record<string, Value> {
+    if (this.#record !== undefined) return this.#record;
+    this.#keys ??= [...this.#values.keys()].sort(compareText);
+    const record: Record<string, Value> = {};
+    for (const key of this.#keys) record[key] = this.#values.get(key)!;
+    this.#record = record;
+    return record;
+  }
+}

@@ -1,0 +1,157 @@
+import { usableAddress } from "../../dns/address.ts";
+import type { ClusterFinding, ClustersetAddresses, ClustersetEndpoint } from "../clusterset.ts";
+import { compareText } from "../order.ts";
+import type { Contribution } from "./declaration.ts";
+
+/** Where the addresses of a ClusterSetIP service can come from. */
+export type AddressSource = "ClusterSetIP" | "LoadBalancer" | "Endpoint";
+
+/** What clients outside get unless configured otherwise. */
+export const DEFAULT_OUTSIDE_ORDER: readonly AddressSource[] = ["ClusterSetIP", "LoadBalancer", "Endpoint"];
+
+// Another cluster's spec.ips are not in it: they need not route here (KEP-1645, ClusterSetIP).
+const INSIDE_ORDER: readonly AddressSource[] = ["LoadBalancer", "Endpoint"];
+
+/** Addresses per view of a ClusterSetIP service, and the addresses that are none. */
+export interface ServiceAddresses {
+  readonly outside: ClustersetAddresses;
+  readonly byCluster: ReadonlyMap<string, ClustersetAddresses>;
+  readonly findings: readonly ClusterFinding[];
+}
+
+const NONE: ClustersetAddresses = { source: "none", addresses: [], reportedBy: [] };
+
+/** What a service without addresses of its own has: a headless one. */
+export const NO_ADDRESSES: ServiceAddresses = { outside: NONE, byCluster: new Map(), findings: [] };
+
+/**
+ * Chooses the addresses of a ClusterSetIP service: for outside clients the first source of `order` from which the oldest
+ * clusters with an address have one, so that a younger cluster adds addresses and replaces none; for each cluster of `viewers`
+ * its own ServiceImport's `spec.ips`, else load-balancer addresses or ready endpoints by the same rule. All addresses of the
+ * source count. `stands` says whose `spec.ips` count outside, `since` how old each cluster's part is (Unix milliseconds);
+ * `endpoints` is called only where they are needed.
+ */
+export function chooseAddresses(
+  service: { readonly namespace: string; readonly name: string },
+  contributions: readonly Contribution[],
+  viewers: readonly string[],
+  order: readonly AddressSource[],
+  stands: (clusterId: string) => boolean,
+  since: ReadonlyMap<string, number>,
+  endpoints: () => readonly ClustersetEndpoint[],
+): ServiceAddresses {
+  const findings: ClusterFinding[] = [];
+  const keepAddresses = (clusterId: string, kind: string, field: string, texts: readonly string[]) =>
+    texts.filter((text) => {
+      if (usableAddress(text) !== undefined) return true;
+      const message = `${field} holds ${JSON.stringify(text)}, which is not an IP address; it is left out`;
+      findings.push({ clusterId, reason: "InvalidAddress", kind, ...service, message });
+      return false;
+    });
+
+  const clusterSetIPs = new Map<string, ClustersetAddresses>();
+  const loadBalancers: Told[] = [];
+  for (const { clusterId, exported, imported } of contributions) {
+    if (imported !== undefined) {
+      const ips = keepAddresses(clusterId, "ServiceImport", "spec.ips", imported.ips);
+      if (ips.length > 0)
+        clusterSetIPs.set(clusterId, unite("ClusterSetIP", [{ clusterId, addresses: ips }]));
+    }
+    if (exported !== undefined && !exported.headless) {
+      const ingress = (exported.loadBalancer ?? []).flatMap(({ ip }) => (ip ? [ip] : []));
+      const addresses = [
+        ...keepAddresses(clusterId, "Service", "status.loadBalancer.ingress", ingress),
+        ...keepAddresses(clusterId, "Service", "spec.externalIPs", exported.externalIPs ?? []),
+      ];
+      loadBalancers.push({ clusterId, addresses });
+    }
+  }
+
+  const gather: Record<AddressSource, () => readonly Told[]> = {
+    ClusterSetIP: () =>
+      [...clusterSetIPs]
+        .filter(([clusterId]) => stands(clusterId))
+        .map(([clusterId, { addresses }]) => ({ clusterId, addresses })),
+    LoadBalancer: () => loadBalancers,
+    Endpoint: () =>
+      endpoints().map(({ reportedBy, address }) => ({
+        clusterId: reportedBy,
+        addresses: keepAddresses(reportedBy, "EndpointSlice", "endpoints.addresses", [address]),
+      })),
+  };
+  const gathered = new Map<AddressSource, ClustersetAddresses>();
+  const addressesOf = (source: AddressSource): ClustersetAddresses => {
+    const found = gathered.get(source) ?? unite(source, gather[source]());
+    gathered.set(source, found);
+    return found;
+  };
+  const ages = [...new Set(contributions.map(({ clusterId }) => ageOf(clusterId, since)))].sort(
+    (left, right) => left - right,
+  );
+  const firstOf = (sources: readonly AddressSource[]): ClustersetAddresses => {
+    for (const age of ages)
+      for (const source of sources) {
+        const found = addressesOf(source);
+        if (found.reportedBy.some((clusterId) => ageOf(clusterId, since) === age)) return found;
+      }
+    return NONE;
+  };
+
+  const outside = withTellers(firstOf(order), clusterSetIPs, since);
+  const byCluster = new Map<string, ClustersetAddresses>();
+  let inside: ClustersetAddresses | undefined;
+  for (const viewer of viewers) {
+    let own = clusterSetIPs.get(viewer);
+    if (own === undefined) own = inside ??= firstOf(INSIDE_ORDER);
+    if (!sameAddresses(own, outside)) byCluster.set(viewer, own);
+  }
+  return { outside, byCluster, findings };
+}
+
+/** Says of each clusterset IP which clusters report it, where there are several. */
+function withTellers(
+  chosen: ClustersetAddresses,
+  clusterSetIPs: ReadonlyMap<string, ClustersetAddresses>,
+  since: ReadonlyMap<string, number>,
+): ClustersetAddresses {
+  if (chosen.source !== "ClusterSetIP" || chosen.reportedBy.length < 2) return chosen;
+  const reporters = new Map<string, string[]>();
+  const oldestFirst = chosen.reportedBy.toSorted(
+    (left, right) => ageOf(left, since) - ageOf(right, since) || compareText(left, right),
+  );
+  for (const clusterId of oldestFirst)
+    for (const address of clusterSetIPs.get(clusterId)!.addresses) {
+      const some = reporters.get(address);
+      if (some === undefined) reporters.set(address, [clusterId]);
+      else some.push(clusterId);
+    }
+  return { ...chosen, reporters };
+}
+
+/** Since when the part of a cluster counts; one without a time is the youngest. */
+function ageOf(clusterId: string, since: ReadonlyMap<string, number>): number {
+  return since.get(clusterId) ?? Number.POSITIVE_INFINITY;
+}
+
+interface Told {
+  readonly clusterId: string;
+  readonly addresses: readonly string[];
+}
+
+function unite(source: AddressSource, told: readonly Told[]): ClustersetAddresses {
+  const addresses = new Set<string>();
+  const reportedBy = new Set<string>();
+  for (const { clusterId, addresses: some } of told) {
+    for (const address of some) addresses.add(address);
+    if (some.length > 0) reportedBy.add(clusterId);
+  }
+  return { source, addresses: [...addresses], reportedBy: [...reportedBy].sort(compareText) };
+}
+
+function sameAddresses(left: ClustersetAddresses, right: ClustersetAddresses): boolean {
+  return (
+    left === right ||
+    (left.addresses.length === right.addresses.length &&
+      left.addresses.every((address) => right.addresses.includes(address)))
+  );
+}

@@ -1,0 +1,171 @@
+import type { ClusterFinding, ClustersetService, Conflict } from "../clusterset.ts";
+import { applyGrants, type Grants } from "../grants.ts";
+import { PINNED } from "../pins.ts";
+import { type AddressSource, chooseAddresses, NO_ADDRESSES } from "./addresses.ts";
+import { type ConflictSubject, findConflicts } from "./conflicts.ts";
+import {
+  type Contribution,
+  type Declaration,
+  declareExports,
+  declareImports,
+  exportedSince,
+  type SetBack,
+} from "./declaration.ts";
+import { gatherEndpoints } from "./endpoints.ts";
+import { describePort, unitePorts } from "./ports.ts";
+import { listShards } from "./shards.ts";
+
+/** One service with what there is to say of it. */
+export interface MergedService {
+  readonly service: ClustersetService;
+  readonly conflicts: readonly Conflict[];
+  readonly findings: readonly ClusterFinding[];
+}
+
+/**
+ * Derives one service from what the live clusters contribute, in order of cluster id, at least one
+ * (KEP-1645, Constraints and Conflict Resolution). Exports decide; without any, the ServiceImports do.
+ * `viewers` are the clusters that have the namespace, `grants` say for whom importers speak (default: each for all).
+ */
+export function mergeService(
+  namespace: string,
+  name: string,
+  told: readonly Contribution[],
+  viewers: readonly string[],
+  outsideOrder: readonly AddressSource[],
+  grants?: Grants,
+): MergedService {
+  const { contributions, stands, findings } = applyGrants({ namespace, name }, told, grants);
+  const exports = declareExports(contributions);
+  const exported = exports.length > 0;
+  const declarations = exported
+    ? exports
+    : declareImports(contributions.filter(({ clusterId }) => stands(clusterId)));
+  const union = unitePorts(declarations);
+  const winner = declarations[0]!;
+  const headless = winner.type === "Headless";
+  const since = sinceOf(contributions, grants);
+  const endpoints = headless ? gatherEndpoints(contributions) : [];
+  const chosen = headless
+    ? NO_ADDRESSES
+    : chooseAddresses({ namespace, name }, contributions, viewers, outsideOrder, stands, since, () =>
+        gatherEndpoints(contributions),
+      );
+  const reporters = new Set(declarations.map(({ clusterId }) => clusterId));
+  const service: ClustersetService = {
+    namespace,
+    name,
+    type: winner.type,
+    ports: union.united.map(({ port }) => port),
+    ...statedProperties(winner),
+    labels: winner.labels,
+    annotations: winner.annotations,
+    exporters: exports.map(({ clusterId }) => clusterId),
+    since,
+    reportedBy: contributions
+      .map(({ clusterId }) => clusterId)
+      .filter((clusterId) => reporters.has(clusterId)),
+    outside: chosen.outside,
+    byCluster: chosen.byCluster,
+    shards: listShards(
+      exports.map(({ clusterId }) => clusterId),
+      contributions,
+    ),
+    endpoints,
+  };
+  const subject: ConflictSubject = {
+    ...{ namespace, name, declaredBy: exported ? "service export" : "service import" },
+    isPinned: contributions.some(
+      ({ clusterId, setBack }) => clusterId === winner.clusterId && setBack === PINNED,
+    ),
+  };
+  const duplicates = union.duplicates.map(({ clusterId, port }) => ({
+    clusterId,
+    reason: "DuplicatePort",
+    kind: exported ? "Service" : "ServiceImport",
+    namespace,
+    name,
+    message: `port ${JSON.stringify(describePort(port))} repeats the name or the number of an earlier port; it is left out`,
+  }));
+  return {
+    service,
+    conflicts: findConflicts(subject, declarations, union),
+    findings: [
+      ...findings,
+      ...findImplausible(namespace, name, contributions),
+      ...findUntyped(namespace, name, contributions),
+      ...duplicates,
+      ...chosen.findings,
+    ],
+  };
+}
+
+function sinceOf(contributions: readonly Contribution[], grants: Grants | undefined): Map<string, number> {
+  return new Map(
+    contributions.map((contribution) => {
+      const { clusterId, exported, importedSince = Number.POSITIVE_INFINITY } = contribution;
+      if (exported !== undefined) return [clusterId, exportedSince(contribution)];
+      return [clusterId, grants?.has(clusterId) === true ? Number.NEGATIVE_INFINITY : importedSince];
+    }),
+  );
+}
+
+/** The properties that differ from the default: absent and default mean the same. */
+function statedProperties(winner: Declaration) {
+  const { sessionAffinity, sessionAffinityTimeoutSeconds, internalTrafficPolicy, trafficDistribution } =
+    winner;
+  return {
+    ...(sessionAffinity === "None" ? {} : { sessionAffinity }),
+    ...(sessionAffinityTimeoutSeconds === undefined ? {} : { sessionAffinityTimeoutSeconds }),
+    ...(internalTrafficPolicy === "Cluster" ? {} : { internalTrafficPolicy }),
+    ...(trafficDistribution === "" ? {} : { trafficDistribution }),
+  };
+}
+
+const IMPLAUSIBLE: Readonly<Record<NonNullable<SetBack["because"]>, string>> = {
+  impossible: "which is before any ServiceExport could be",
+  future: "which was in the future",
+  unheard: "at which the gateway did not see the export appear",
+};
+
+/** Of a service that one cluster exports alone, a time that is merely not borne out decides nothing: clusters that join late have many. */
+function findImplausible(
+  namespace: string,
+  name: string,
+  contributions: readonly Contribution[],
+): ClusterFinding[] {
+  const exporters = contributions.filter(({ exported }) => exported !== undefined);
+  return exporters.flatMap((claimant) => {
+    const { clusterId, exported, setBack } = claimant;
+    if (setBack === undefined) return [];
+    const claimed = Date.parse(exported!.exportedAt);
+    const isOvertaking = (other: Contribution) =>
+      other !== claimant && claimed < exportedSince(other) && exportedSince(other) <= setBack.counts;
+    const because = setBack.because ?? (exporters.some(isOvertaking) ? "unheard" : undefined);
+    if (because === undefined || (because === "unheard" && exporters.length === 1)) return [];
+    const message = `claims to be created at ${exported!.exportedAt}, ${IMPLAUSIBLE[because]}; it counts from ${new Date(setBack.counts).toISOString()}`;
+    return { clusterId, reason: "ImplausibleTimestamp", kind: "ServiceExport", namespace, name, message };
+  });
+}
+
+function findUntyped(
+  namespace: string,
+  name: string,
+  contributions: readonly Contribution[],
+): ClusterFinding[] {
+  const findings: ClusterFinding[] = [];
+  for (const { clusterId, imported } of contributions) {
+    if (imported === undefined || imported.type === "ClusterSetIP" || imported.type === "Headless") continue;
+    const type = imported.type === undefined ? "no spec.type" : `spec.type ${JSON.stringify(imported.type)}`;
+    const message = `has ${type}, which is neither ClusterSetIP nor Headless; it is taken for ClusterSetIP`;
+    findings.push({
+      clusterId,
+      reason: "UnknownImportType",
+      kind: "ServiceImport",
+      namespace,
+      name,
+      message,
+    });
+  }
+  return findings;
+}

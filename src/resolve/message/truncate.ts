@@ -1,0 +1,39 @@
+import { ResponseCode } from "../../dns/codes.ts";
+import { read16 } from "../../zone/segment/record-block.ts";
+import type { Answer } from "../answer.ts";
+import { answerFault } from "../error-responses.ts";
+import { isQuery, type Query, type QueryFault, readQuery } from "../query.ts";
+import { beginAnswer } from "./message-writer.ts";
+import { longestAnswerFor, type Transport } from "./transport.ts";
+
+/**
+ * Answers without records and with TC, so that the client asks again over TCP. Hardly longer than the query. Undefined for bytes that
+ * are not a DNS query.
+ */
+export function answerTruncated(message: Uint8Array, transport: Transport): Uint8Array | undefined {
+  if (!isQuery(message)) return undefined;
+  return truncated(message, readQuery(message), transport);
+}
+
+/** Adapts an answer from elsewhere to the transport: replaces it with a truncated one if it is too long. */
+export function fitAnswer(message: Uint8Array, answer: Answer, transport: Transport): Answer {
+  const { length } = answer.bytes;
+  if (!transport.isDatagram && length <= transport.longestAnswer) return answer;
+  const query = readQuery(message);
+  if ("code" in query || length <= longestAnswerFor(transport, query.edns)) return answer;
+  const rcode = read16(answer.bytes, 2) & 0x0f;
+  return { ...answer, bytes: truncated(message, query, transport, rcode), freshness: 0 };
+}
+
+function truncated(
+  message: Uint8Array,
+  query: Query | QueryFault,
+  transport: Transport,
+  rcode: number = ResponseCode.NOERROR,
+): Uint8Array<ArrayBuffer> {
+  if ("code" in query) return answerFault(message, query, { transport }).bytes;
+  const writer = beginAnswer(message, query, { transport });
+  writer.truncated = true;
+  writer.writeOpt(query, rcode, -1);
+  return writer.finish(query, rcode, false);
+}

@@ -1,0 +1,155 @@
+import { HEADER_BYTES, RecordType, ResponseCode } from "../../dns/codes.ts";
+import { readFoldedName } from "../../dns/folded-name.ts";
+import type { Zone } from "../../zone/generation/frame.ts";
+import { POD_NAMES, SET_HEADER_BYTES } from "../../zone/segment/layout.ts";
+import { findSet, read16 } from "../../zone/segment/record-block.ts";
+import type { Segment } from "../../zone/segment/segment.ts";
+import type { Answer, Missing } from "../answer.ts";
+import { minimalAny, negative, positive } from "../finish.ts";
+import { beginAnswer, type MessageWriter } from "../message/message-writer.ts";
+import {
+  type RecordContext,
+  writeAdditionalSet,
+  writeAnswerSet,
+  writeTargetAddresses,
+} from "../message/record-writer.ts";
+import type { Query } from "../query.ts";
+import { writeNs, writeSoa } from "../zone-records.ts";
+import { findZone, isAboveAnyZone, isInAnyZone } from "./find.ts";
+import { type Location, locate } from "./locate.ts";
+import { answerPodName } from "./pod-name.ts";
+
+/** The most CNAME records in one answer. */
+const MOST_ALIASES = 8;
+const NOWHERE: readonly Location[] = [];
+
+/**
+ * Answers a name in our zones. Follows CNAME records (RFC 1034 section 4.3.2) while their targets are in our zones; the
+ * target's records and rcode follow in the same answer (RFC 6604).
+ */
+export function answerInZone(
+  message: Uint8Array,
+  query: Query,
+  context: RecordContext,
+  firstZone: Zone,
+  view: number,
+): Answer | Missing {
+  const { generation } = context;
+  const { frame, stems } = generation;
+  const viewName = frame.viewName(view);
+  const writer = beginAnswer(message, query, context);
+  let { name } = query;
+  let zone = firstZone;
+  let owner = HEADER_BYTES;
+  // Most answers have no CNAME record: a list for each would cost more than the search.
+  let followed = NOWHERE;
+  for (;;) {
+    const apexAt = owner + name.bytes - zone.wire.length;
+    const tree = frame.treeFor(zone, view);
+    const located = locate(generation, zone, tree, name, view);
+    if (located === undefined)
+      return (
+        answerPodName(writer, query, context, zone, tree, name, owner, apexAt) ??
+        negative(
+          writer,
+          query,
+          generation,
+          apexAt,
+          isAboveAnyZone(frame, name, view) ? ResponseCode.NOERROR : ResponseCode.NXDOMAIN,
+        )
+      );
+    if ("missing" in located) return located;
+    const { segment, node } = located;
+    if (segment === stems && node < frame.trees.length)
+      return answerApex(writer, query, context, tree, owner, apexAt, zone, viewName);
+    const heap = segment.bytes;
+    const ownView = segment.viewOf(viewName);
+    const list = segment.setListOf(node, ownView);
+    if (list === 0 || heap[list] === 0)
+      return negative(writer, query, generation, apexAt, ResponseCode.NOERROR);
+    if (query.type === RecordType.ANY)
+      return findSet(heap, list, POD_NAMES) === 0
+        ? minimalAny(writer, query, generation, owner)
+        : negative(writer, query, generation, apexAt, ResponseCode.NOERROR);
+    const set = findSet(heap, list, query.type);
+    if (set !== 0) return answerSet(writer, query, context, segment, set, owner, apexAt, zone, ownView);
+    const alias = findSet(heap, list, RecordType.CNAME);
+    if (alias === 0) return negative(writer, query, generation, apexAt, ResponseCode.NOERROR);
+    const isLoop = followed.some((one) => one.segment === segment && one.node === node);
+    if (followed.length === MOST_ALIASES || isLoop) return positive(writer, query);
+    followed = [...followed, located];
+    writeAnswerSet(writer, context, segment, alias, owner, zone, undefined);
+    if (writer.truncated) return positive(writer, query);
+    owner = writer.position - read16(heap, alias + SET_HEADER_BYTES);
+    // The target was written uncompressed into the message.
+    name = readFoldedName(writer.bytes, owner)!;
+    const next = findZone(frame, name, view);
+    if (next === undefined) {
+      if (isInAnyZone(frame, name)) return positive(writer, query);
+      return { ...positive(writer, query), cnameTarget: name.octets.slice(0, name.bytes) };
+    }
+    zone = next;
+  }
+}
+
+function answerSet(
+  writer: MessageWriter,
+  query: Query,
+  context: RecordContext,
+  segment: Segment,
+  set: number,
+  owner: number,
+  apexAt: number,
+  zone: Zone,
+  ownView: number,
+): Answer {
+  const targets = query.type === RecordType.SRV ? new Map<number, number>() : undefined;
+  const before = writer.answers;
+  writeAnswerSet(writer, context, segment, set, owner, zone, targets);
+  if (writer.answers === before && !writer.truncated)
+    return negative(writer, query, context.generation, apexAt, ResponseCode.NOERROR);
+  if (targets !== undefined && !writer.truncated)
+    writeTargetAddresses(writer, context, segment, targets, ownView);
+  return positive(writer, query);
+}
+
+/**
+ * Answers the apex: SOA and NS (RFC 1034 section 4.2.1) with the name server's addresses, if any; and addresses, if the zone's name is also
+ * a host of the gateway.
+ */
+function answerApex(
+  writer: MessageWriter,
+  query: Query,
+  context: RecordContext,
+  tree: number,
+  owner: number,
+  apexAt: number,
+  zone: Zone,
+  viewName: string | undefined,
+): Answer {
+  const { generation } = context;
+  const { frame, stems } = generation;
+  const ownView = stems.viewOf(viewName);
+  if (query.type === RecordType.ANY) return minimalAny(writer, query, generation, owner);
+  if (query.type !== RecordType.SOA && query.type !== RecordType.NS) {
+    const list = stems.setListOf(tree, ownView);
+    const set = list === 0 ? 0 : findSet(stems.bytes, list, query.type);
+    return set === 0
+      ? negative(writer, query, generation, apexAt, ResponseCode.NOERROR)
+      : answerSet(writer, query, context, stems, set, owner, apexAt, zone, ownView);
+  }
+  writer.smallestTtl = Math.min(writer.smallestTtl, frame.negativeTtl);
+  if (query.type === RecordType.SOA) {
+    if (writeSoa(writer, generation, apexAt)) writer.answers++;
+  } else {
+    const targetAt = writeNs(writer, generation, apexAt);
+    if (targetAt < 0) return positive(writer, query);
+    writer.answers++;
+    const list = stems.setListOf(generation.trunk.nameServers[tree]!, ownView);
+    for (const type of [RecordType.A, RecordType.AAAA]) {
+      const set = list === 0 ? 0 : findSet(stems.bytes, list, type);
+      if (set !== 0) writeAdditionalSet(writer, context, stems, set, targetAt, type);
+    }
+  }
+  return positive(writer, query);
+}

@@ -1,0 +1,320 @@
+import { type Dispatcher, Pool } from "undici";
+import { encodeChanges, encodeSnapshot } from "../../snapshot/lines/encode.ts";
+import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
+import type { SnapshotPatch } from "../../snapshot/patch.ts";
+import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import { describe } from "../api-failures.ts";
+import { packLines, type SentBody } from "./lines-body.ts";
+
+/** The gateway's answer to an accepted push or renewal. `expiresAt` is in Unix milliseconds. */
+export interface Acknowledgement {
+  readonly generation: number;
+  readonly expiresAt: number;
+}
+
+/**
+ * The action after a failure: `resync` sends the full snapshot, `soon` retries with a growing pause,
+ * `person` needs a change by an operator, `content` needs that or another snapshot.
+ */
+export type Remedy = "resync" | "soon" | "person" | "content";
+
+/** A gateway rejected a request, or did not answer. */
+export class GatewayError extends Error {
+  /** HTTP status; undefined without an answer. */
+  readonly status: number | undefined;
+  /** The gateway's code, or `UNREACHABLE`. */
+  readonly code: string;
+  readonly remedy: Remedy;
+  /** The gateway's Retry-After in milliseconds. */
+  readonly retryAfter: number;
+
+  constructor(
+    message: string,
+    {
+      status,
+      code,
+      remedy,
+      retryAfter = 0,
+      cause,
+    }: {
+      readonly status?: number;
+      readonly code: string;
+      readonly remedy: Remedy;
+      readonly retryAfter?: number;
+      readonly cause?: unknown;
+    },
+  ) {
+    super(message, { cause });
+    this.status = status;
+    this.code = code;
+    this.remedy = remedy;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** The address of a gateway, credentials and trust. */
+export interface GatewayOptions {
+  /** Base URL of the gateway, without `/api/v1`. */
+  readonly gateway: string;
+  /** The cluster's bearer token, or a function that reads it again: a mounted Secret changes while the worker runs. */
+  readonly token?: string | (() => string | Promise<string>) | undefined;
+  /** Reads the cluster's client certificate and key in PEM again. */
+  readonly clientCertificate?: (() => Promise<ClientCertificate>) | undefined;
+  /** PEM certificates to trust instead of the system's. */
+  readonly ca?: string;
+  /** Milliseconds for one request. Default 60,000. */
+  readonly timeoutMilliseconds?: number;
+}
+
+/** A certificate chain and its key, in PEM. */
+export interface ClientCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+const MOST_ANSWER_BYTES = 64 * 1024;
+
+/** The push API of one gateway, over kept-alive connections. */
+export class GatewayRequests {
+  /** Scheme, host and path as messages show them. */
+  readonly name: string;
+  readonly #options: GatewayOptions;
+  readonly #origin: string;
+  #pool: Pool;
+  /** The client certificate of the pool's connections. */
+  #shown: ClientCertificate | undefined;
+  readonly #path: string;
+
+  /** @throws {TypeError} if the gateway is not an http or https URL. */
+  constructor(options: GatewayOptions) {
+    const url = new URL(options.gateway);
+    if (url.protocol !== "https:" && url.protocol !== "http:")
+      throw new TypeError(`the gateway must be an https URL, not ${options.gateway}`);
+    this.#options = options;
+    this.#path = url.pathname.replace(/\/+$/, "");
+    this.name = url.origin + this.#path;
+    this.#origin = url.origin;
+    this.#pool = this.#connect();
+  }
+
+  /** Sends a full snapshot. @throws {GatewayError} */
+  async replace(
+    snapshot: ClusterSnapshot,
+    leaseSeconds: number,
+    signal: AbortSignal,
+  ): Promise<Acknowledgement> {
+    const path = `${clusterPath(snapshot.clusterId)}/snapshot?leaseSeconds=${leaseSeconds}`;
+    const body = await packLines(() => encodeSnapshot(snapshot));
+    return this.#acknowledged("PUT", path, NDJSON_TYPE, body, signal);
+  }
+
+  /** Sends the changes since an acknowledged generation. @throws {GatewayError} */
+  async patch(
+    clusterId: string,
+    baseGeneration: number,
+    patch: SnapshotPatch,
+    leaseSeconds: number,
+    signal: AbortSignal,
+  ): Promise<Acknowledgement> {
+    const parameters = `baseGeneration=${baseGeneration}&leaseSeconds=${leaseSeconds}`;
+    const body = await packLines(() => encodeChanges(clusterId, patch));
+    return this.#acknowledged(
+      "PATCH",
+      `${clusterPath(clusterId)}/snapshot?${parameters}`,
+      NDJSON_TYPE,
+      body,
+      signal,
+    );
+  }
+
+  /** Renews the lease without a change. @throws {GatewayError} */
+  renew(
+    clusterId: string,
+    generation: number,
+    leaseSeconds: number,
+    signal: AbortSignal,
+  ): Promise<Acknowledgement> {
+    const path = `${clusterPath(clusterId)}/lease?leaseSeconds=${leaseSeconds}`;
+    const content = Buffer.from(JSON.stringify({ generation }));
+    return this.#acknowledged("POST", path, "application/json", { content, isCompressed: false }, signal);
+  }
+
+  /** Removes the cluster from the clusterset. @throws {GatewayError} */
+  async leave(clusterId: string, signal: AbortSignal): Promise<void> {
+    await this.#request("DELETE", clusterPath(clusterId), {}, undefined, signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  async #acknowledged(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    type: string,
+    { content, isCompressed }: SentBody,
+    signal: AbortSignal,
+  ): Promise<Acknowledgement> {
+    const fields = { "content-type": type, ...(isCompressed && { "content-encoding": "gzip" }) };
+    const text = await this.#request(method, path, fields, content, signal);
+    try {
+      const { generation, expiresAt } = JSON.parse(text) as Acknowledgement;
+      if (Number.isInteger(generation) && typeof expiresAt === "number") return { generation, expiresAt };
+    } catch {
+      // Reported below, like an acknowledgement without a generation.
+    }
+    throw new GatewayError(
+      `${this.name} answered 200 without an acknowledgement: is this a clusterset-doh gateway? ${text.slice(0, 200)}`,
+      { status: 200, code: "NO_ACKNOWLEDGEMENT", remedy: "person" },
+    );
+  }
+
+  async #request(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    content: Buffer | undefined,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const headers: Record<string, string> = { ...fields };
+    if (this.#options.token !== undefined)
+      headers.authorization = `Bearer ${await this.#readToken(this.#options.token)}`;
+    await this.#showCertificate();
+    let status: number;
+    let retryAfter: number;
+    let text: string;
+    try {
+      const limit = AbortSignal.any([
+        signal,
+        AbortSignal.timeout(this.#options.timeoutMilliseconds ?? 60_000),
+      ]);
+      const answer = await this.#pool.request({
+        method,
+        path: this.#path + path,
+        headers,
+        body: content ?? null,
+        signal: limit,
+      });
+      status = answer.statusCode;
+      retryAfter = readRetryAfter(answer.headers["retry-after"]);
+      text = await readAnswer(answer.body);
+    } catch (cause) {
+      throw new GatewayError(`${this.name} cannot be reached: ${describe(cause)}`, {
+        code: "UNREACHABLE",
+        remedy: "soon",
+        cause,
+      });
+    }
+    if (status >= 200 && status < 300) return text;
+    throw refusal(this.name, status, text, retryAfter);
+  }
+
+  #connect(): Pool {
+    const { ca } = this.#options;
+    return new Pool(this.#origin, {
+      connections: 2,
+      connect: { timeout: 10_000, ...(ca !== undefined && { ca }), ...this.#shown },
+      keepAliveTimeout: 60_000,
+    });
+  }
+
+  /** Opens a new pool if the certificate changed; running requests finish on their connections. */
+  async #showCertificate(): Promise<void> {
+    const { clientCertificate } = this.#options;
+    if (clientCertificate === undefined) return;
+    let shown: ClientCertificate;
+    try {
+      shown = await clientCertificate();
+    } catch (cause) {
+      // The two files are not replaced atomically.
+      if (this.#shown !== undefined) return;
+      const message = `the client certificate for ${this.name} cannot be read: ${describe(cause)}`;
+      throw new GatewayError(message, { code: "CERTIFICATE_UNREADABLE", remedy: "person", cause });
+    }
+    if (shown.cert === this.#shown?.cert && shown.key === this.#shown.key) return;
+    this.#shown = shown;
+    const before = this.#pool;
+    this.#pool = this.#connect();
+    before.close().catch(() => undefined);
+  }
+
+  async #readToken(token: string | (() => string | Promise<string>)): Promise<string> {
+    let text: string;
+    try {
+      text = (typeof token === "string" ? token : await token()).trim();
+    } catch (cause) {
+      const message = `the token for ${this.name} cannot be read: ${describe(cause)}`;
+      throw new GatewayError(message, { code: "TOKEN_UNREADABLE", remedy: "person", cause });
+    }
+    // RFC 6750 section 2.1; other characters could also be invalid in a header field.
+    if (/^[A-Za-z0-9._~+/-]+=*$/.test(text)) return text;
+    const message = `the token for ${this.name} is not a bearer token (RFC 6750): it is empty or contains characters other than letters, digits and -._~+/=`;
+    throw new GatewayError(message, { code: "TOKEN_MALFORMED", remedy: "person" });
+  }
+}
+
+function clusterPath(clusterId: string): string {
+  return `/api/v1/clusters/${encodeURIComponent(clusterId)}`;
+}
+
+async function readAnswer(body: Dispatcher.ResponseData["body"]): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > MOST_ANSWER_BYTES) break;
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function readRetryAfter(field: string | string[] | undefined): number {
+  const seconds = Number(field);
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, 300) * 1000 : 0;
+}
+
+const NEXT_STEPS: ReadonlyMap<number, readonly [Remedy, string]> = new Map([
+  [400, ["content", "the gateway cannot read what this version sends; compare the versions of both"]],
+  [
+    401,
+    [
+      "person",
+      "check the token (--token-file) or the client certificate against the gateway's push.credentials",
+    ],
+  ],
+  [
+    403,
+    [
+      "person",
+      "check --cluster-id, and which cluster the gateway's push.credentials have for the token or certificate",
+    ],
+  ],
+  [404, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
+  [405, ["person", "check the URL of the gateway (--gateway), up to but without /api/v1"]],
+  [409, ["resync", "the full snapshot follows"]],
+  [413, ["content", "the snapshot exceeds the gateway's limits; raise them or export less"]],
+  [415, ["content", "the gateway cannot read what this version sends; compare the versions of both"]],
+  [422, ["content", "the gateway rejects the named field; correct its object or option"]],
+]);
+
+function refusal(name: string, status: number, text: string, retryAfter: number): GatewayError {
+  let code = `HTTP_${status}`;
+  let message = text.slice(0, 200);
+  try {
+    const error = JSON.parse(text) as { code?: unknown; message?: unknown } | null;
+    if (typeof error?.code === "string") code = error.code;
+    if (typeof error?.message === "string") message = error.message;
+  } catch {
+    // From a proxy in front of the gateway: the message quotes its text.
+  }
+  const redirect = status >= 300 && status < 400;
+  const [remedy, step] = redirect
+    ? (["person", "redirects are not followed; give the URL of the gateway itself (--gateway)"] as const)
+    : (NEXT_STEPS.get(status) ?? (["soon", "trying again"] as const));
+  return new GatewayError(`${name} answered ${status} ${code}: ${message}; next step: ${step}`, {
+    status,
+    code,
+    remedy,
+    retryAfter,
+  });
+}

@@ -1,0 +1,251 @@
+import type { ExtractedState } from "../../extract/extracted-state.ts";
+import type { SnapshotPatch } from "../../snapshot/patch.ts";
+import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import type { SyncLogger } from "../object-source.ts";
+import { type BackoffLimits, Budget, type BudgetLimits, backoffPause, pause, Wakeup } from "../pacing.ts";
+import {
+  type Acknowledgement,
+  GatewayError,
+  type GatewayOptions,
+  GatewayRequests,
+} from "./gateway-requests.ts";
+import { UnsentChanges } from "./unsent-changes.ts";
+
+/** Options for pushing to one gateway. */
+export interface PushClientOptions extends GatewayOptions {
+  /** The lease in seconds: how long the gateway answers from the last push. */
+  readonly leaseSeconds: number;
+  readonly logger: SyncLogger;
+  /** Whether the last pushed state is known to be current, so that the lease may be renewed. */
+  readonly isCurrent: () => boolean;
+  /** Pauses after transient failures. Default 500 ms to 15 s. */
+  readonly backoff?: BackoffLimits;
+  /** Pauses after rejections that an operator must fix. Default 10 s to 60 s. */
+  readonly slowBackoff?: BackoffLimits;
+  /** The budget of requests. Default 100 at once, 40 a second. */
+  readonly budget?: BudgetLimits;
+}
+
+/** What a client pushes: a cluster's state, which changes in place. */
+export interface PushSource {
+  readonly state: ExtractedState;
+  /** Brings the state up to date; false while it must not be pushed. */
+  refresh(): boolean;
+}
+
+interface Acknowledged {
+  readonly clusterId: string;
+  readonly generation: number;
+  /** When the lease began, by this machine's clock. */
+  readonly at: number;
+}
+
+const BACKOFF = { first: 500, most: 15_000 };
+const SLOW_BACKOFF = { first: 10_000, most: 60_000 };
+const ATTEMPTS_ONCE = 5;
+/** Gateways accept 50 requests a second from a cluster by default (`limits.pushesPerSecond`). */
+const BUDGET = { perSecond: 40, burst: 100 };
+
+/**
+ * Pushes a cluster's state to one gateway and keeps the cluster's lease there. The first push is all of it; then the client pushes what
+ * changed since the last acknowledgement, and all of it again if the gateway has another generation. It pushes a change at once; it combines
+ * changes during a push into the next one.
+ */
+export class PushClient {
+  readonly #options: PushClientOptions;
+  readonly #requests: GatewayRequests;
+  readonly #wakeup = new Wakeup();
+  readonly #budget: Budget;
+  /** The cluster that was last pushed, acknowledged or not. */
+  #clusterId: string | undefined;
+  #acknowledged: Acknowledged | undefined;
+  /** What the gateway lacks of the state, as far as it acknowledged anything. */
+  #unsent = new UnsentChanges();
+  #failures = 0;
+  /** No attempt before this moment, by performance.now(). */
+  #notBefore = 0;
+  /** The version of a state with rejected content, and the earliest time for another one. */
+  #refused: { readonly version: number; readonly anotherFrom: number } | undefined;
+
+  /** @throws {TypeError} if the gateway is not an http or https URL. */
+  constructor(options: PushClientOptions) {
+    this.#options = options;
+    this.#requests = new GatewayRequests(options);
+    this.#budget = new Budget(options.budget ?? BUDGET);
+    const { protocol, hostname } = new URL(options.gateway);
+    if (protocol === "http:" && options.token !== undefined && !/^(?:localhost|127\.|\[::1\])/.test(hostname))
+      options.logger.warn(
+        { gateway: this.#requests.name },
+        "the worker sends the token to this gateway unencrypted; use https",
+      );
+  }
+
+  /** Reports that a newer state may exist. */
+  changed(): void {
+    this.#wakeup.wake();
+  }
+
+  /** Keeps the gateway current until the signal aborts. Refreshes the source when a push could start, not for each change. */
+  async run(source: PushSource, signal: AbortSignal): Promise<void> {
+    const { state } = source;
+    state.follow((...change) => this.#unsent.follow(...change));
+    while (!signal.aborted) {
+      const action = this.#nextAction(source);
+      if (typeof action === "number") {
+        await this.#wakeup.wait(action, signal);
+        continue;
+      }
+      const { version } = state;
+      try {
+        if (action === "renew") await this.#renew(this.#acknowledged!, signal);
+        else await this.#push(state, signal);
+      } catch (error) {
+        if (!signal.aborted) this.#failed(error, version);
+      }
+    }
+  }
+
+  /**
+   * Pushes one snapshot to the gateway.
+   * @throws {GatewayError} at once if the gateway rejects it, else after five attempts.
+   */
+  async deliver(snapshot: ClusterSnapshot, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.#replace(snapshot, signal);
+        return;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const wait = this.#failed(error);
+        const passing = error instanceof GatewayError && error.remedy === "soon";
+        if (!passing || this.#failures >= ATTEMPTS_ONCE) throw error;
+        await pause(wait, signal);
+      }
+    }
+  }
+
+  /** Removes the cluster from the clusterset of this gateway. @throws {GatewayError} */
+  async leave(signal: AbortSignal): Promise<void> {
+    const clusterId = this.#clusterId;
+    if (clusterId === undefined) return;
+    await this.#requests.leave(clusterId, signal);
+    this.#options.logger.info({ gateway: this.#requests.name, clusterId }, "left the clusterset");
+  }
+
+  async close(): Promise<void> {
+    await this.#requests.close();
+  }
+
+  /** What to send now, or the milliseconds until that may change. */
+  #nextAction(source: PushSource): "push" | "renew" | number {
+    const now = performance.now();
+    const held = Math.max(0, this.#notBefore - now, this.#budget.wait(now));
+    // Changes during a pause are extracted once, at its end, unless another state could end the pause.
+    if (held > 0 && this.#refused === undefined) return held;
+    const { state } = source;
+    if (source.refresh()) {
+      if (this.#refused !== undefined && this.#refused.version !== state.version) {
+        this.#notBefore = this.#refused.anotherFrom;
+        this.#refused = undefined;
+        return this.#nextAction(source);
+      }
+      if (this.#acknowledged?.clusterId !== state.clusterId || !this.#unsent.isEmpty)
+        return held > 0 ? held : "push";
+    }
+    if (this.#acknowledged === undefined) return Number.POSITIVE_INFINITY;
+    const renewal = this.#acknowledged.at + (this.#options.leaseSeconds * 1000) / 3;
+    if (now < renewal) return Math.max(held, renewal - now);
+    if (held > 0) return held;
+    // The renewal is due, but the pushed state may be outdated: the source wakes this loop when it knows.
+    return this.#options.isCurrent() ? "renew" : 1000;
+  }
+
+  /** Pushes what changed, or all if nothing is acknowledged. Changes from now on are for the next push. */
+  async #push(state: ExtractedState, signal: AbortSignal): Promise<void> {
+    const held = this.#acknowledged?.clusterId === state.clusterId ? this.#acknowledged : undefined;
+    const sent = this.#unsent;
+    const patch = held === undefined ? undefined : sent.toPatch(state);
+    if (held !== undefined && patch === undefined) return;
+    this.#unsent = new UnsentChanges();
+    try {
+      if (held === undefined) await this.#replace(state.toSnapshot(), signal);
+      else await this.#patch(held, patch!, signal);
+    } catch (error) {
+      sent.add(this.#unsent);
+      this.#unsent = sent;
+      throw error;
+    }
+  }
+
+  async #replace(snapshot: ClusterSnapshot, signal: AbortSignal): Promise<void> {
+    const { clusterId, exports, imports } = snapshot;
+    this.#clusterId = clusterId;
+    const generation = await this.#acknowledge(clusterId, (leaseSeconds) =>
+      this.#requests.replace(snapshot, leaseSeconds, signal),
+    );
+    const sizes = { exports: Object.keys(exports).length, imports: Object.keys(imports).length };
+    const fields = { gateway: this.#requests.name, clusterId, generation, ...sizes };
+    this.#options.logger.info(fields, "snapshot acknowledged");
+  }
+
+  async #patch({ clusterId, generation }: Acknowledged, patch: SnapshotPatch, signal: AbortSignal) {
+    const acknowledged = await this.#acknowledge(clusterId, (leaseSeconds) =>
+      this.#requests.patch(clusterId, generation, patch, leaseSeconds, signal),
+    );
+    const fields = { gateway: this.#requests.name, generation: acknowledged };
+    this.#options.logger.info(fields, "changes acknowledged");
+  }
+
+  async #renew({ clusterId, generation }: Acknowledged, signal: AbortSignal): Promise<void> {
+    const isAgain = this.#failures > 0;
+    await this.#acknowledge(clusterId, (leaseSeconds) =>
+      this.#requests.renew(clusterId, generation, leaseSeconds, signal),
+    );
+    const fields = { gateway: this.#requests.name, generation };
+    if (isAgain) this.#options.logger.info(fields, "lease renewed again");
+  }
+
+  /** Sends a request and takes its acknowledgement. Returns the generation. */
+  async #acknowledge(
+    clusterId: string,
+    send: (leaseSeconds: number) => Promise<Acknowledgement>,
+  ): Promise<number> {
+    // The lease starts when the gateway accepts the request, which is after this moment.
+    const at = performance.now();
+    this.#budget.spend(at);
+    const { generation } = await send(this.#options.leaseSeconds);
+    this.#acknowledged = { clusterId, generation, at };
+    this.#failures = 0;
+    this.#notBefore = 0;
+    this.#refused = undefined;
+    return generation;
+  }
+
+  /**
+   * Records a failure and returns the pause after it.
+   * @param version of the state whose push failed
+   */
+  #failed(error: unknown, version?: number): number {
+    const { logger, backoff = BACKOFF, slowBackoff = SLOW_BACKOFF } = this.#options;
+    const gateway = this.#requests.name;
+    if (!(error instanceof GatewayError)) throw error;
+    this.#failures++;
+    const { code, status, remedy } = error;
+    const fields = { gateway, code, status, failures: this.#failures };
+    // The full snapshot follows at once, unless the gateway rejected just that.
+    const resync = remedy === "resync" && this.#acknowledged !== undefined;
+    if (remedy === "resync") this.#acknowledged = undefined;
+    if (remedy === "person" || remedy === "content") logger.error(fields, error.message);
+    else if (resync) logger.info(fields, error.message);
+    else logger.warn(fields, error.message);
+    const now = performance.now();
+    if (remedy === "content" && version !== undefined)
+      this.#refused = { version, anotherFrom: now + backoffPause(this.#failures, backoff) };
+    const slow = remedy === "person" || remedy === "content";
+    const wait = resync
+      ? 0
+      : Math.max(error.retryAfter, backoffPause(this.#failures, slow ? slowBackoff : backoff));
+    this.#notBefore = now + wait;
+    return wait;
+  }
+}

@@ -1,0 +1,114 @@
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { stepsIn, stepsOf } from "../../docs/steps.ts";
+import { checkout, cliPath, type Finished, runProgram } from "../harness/cli.ts";
+import { freePort } from "../servers/ports.ts";
+import { ServerProcess } from "../servers/process.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
+import { ensureTools } from "../servers/tools/tools.ts";
+import { waitFor } from "../servers/wait.ts";
+
+/** The ports in the pages; each is replaced by a free one. */
+const PORTS = ["8443", "9443", "9444"];
+
+interface Page {
+  readonly page: string;
+  /** The folder that the page's reader makes and enters. */
+  readonly enters?: string;
+  /** Commands that the page's reader has run before. */
+  readonly before?: string;
+  /** The heading from which on other tests run the commands. */
+  readonly until?: string;
+}
+
+/** A gateway with the config file gateway.yaml, to which cluster-a has pushed. */
+const RUNNING_GATEWAY = `
+printf 'listen: localhost:8443\\nstateDirectory: state\\npush:\\n  credentials: [{ clusterId: cluster-a, tokenFile: cluster-a.token }]\\n' > gateway.yaml
+clusterset-doh token > cluster-a.token
+clusterset-doh serve --config gateway.yaml &
+clusterset-doh sync --once --lease 3600 --manifests examples/cluster-a --cluster-id cluster-a --gateway https://localhost:8443 --ca-file state/tls/self-signed.crt --token-file cluster-a.token
+`;
+
+const pages: readonly Page[] = [
+  { page: "docs/tutorials/three-clusters.md", enters: "three-clusters" },
+  { page: "docs/how-to/back-up.md", before: RUNNING_GATEWAY },
+  { page: "docs/how-to/certificates.md" },
+  { page: "docs/how-to/federation.md" },
+  { page: "docs/how-to/location.md", until: "## On a Worker" },
+  { page: "docs/how-to/rotate.md", before: "clusterset-doh token > cluster-a.token" },
+  { page: "docs/how-to/upgrade.md", before: RUNNING_GATEWAY },
+  { page: "docs/reference/names-and-records.md" },
+  { page: "docs/reference/command-line.md" },
+];
+
+describe.each(pages)("$page", async ({ page, enters = ".", before = "", until }) => {
+  await ensureTools();
+  const parent = temporaryFolder("page");
+  const folder = join(parent, enters);
+  const ports = new Map<string, string>();
+  for (const port of PORTS) ports.set(port, String(await freePort()));
+  const jobs: ServerProcess[] = [];
+  let functions = "";
+
+  // The folder is like the checkout, with the command on the PATH.
+  mkdirSync(folder, { recursive: true });
+  symlinkSync(join(checkout, "examples"), join(parent, "examples"));
+  const program = join(parent, "clusterset-doh");
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${cliPath}' "$@"\n`, { mode: 0o755 });
+  const placed = (text: string) =>
+    text
+      .replaceAll("npx clusterset-doh", "clusterset-doh")
+      .replaceAll(/\b(?:8443|9443|9444)\b/g, (port) => ports.get(port)!);
+  const scripted = (line: string) => {
+    // Without --listen a gateway uses the default port, which may be in use.
+    const command = placed(line).replace(
+      /(serve) (?!--config)/,
+      `$1 --listen localhost:${ports.get("8443")} `,
+    );
+    return `cd '${folder}'; export PATH='${parent}':"$PATH"; ${functions}\n${command}`;
+  };
+  const runLine = (line: string): Promise<Finished> => runProgram("bash", ["-c", scripted(line)]);
+
+  afterAll(() => Promise.all(jobs.map((job) => job.stop())));
+
+  /** Starts a command, which is the next job of the shell. */
+  async function start(line: string): Promise<void> {
+    const job: ServerProcess = new ServerProcess({
+      name: `job-${jobs.length + 1}`,
+      command: "bash",
+      args: ["-c", scripted(`exec ${line}`)],
+      folder: parent,
+      ready: async () => job.log().includes(line.includes(" serve ") ? "listening" : "acknowledged"),
+    });
+    jobs.push(job);
+    await job.start();
+  }
+
+  /** Runs a command until its output has these parts. */
+  async function check(line: string, expected: readonly string[]): Promise<void> {
+    await waitFor(expected.join(" "), async () => {
+      const { stdout, stderr } = await runLine(line);
+      const printed = stdout + stderr;
+      for (const part of expected) expect(printed).toContain(placed(part));
+      return true;
+    });
+  }
+
+  for (const step of [...stepsIn(before), ...stepsOf(page, until)]) {
+    if (step.kind === "file")
+      test(`the file ${step.path}`, () => {
+        expect(existsSync(join(folder, step.path))).toBe(false);
+        writeFileSync(join(folder, step.path), placed(step.text));
+      });
+    else if (step.kind === "start") test(`${step.line} &`, () => start(step.line));
+    else if (/^\w+\(\)/.test(step.line)) functions += `${placed(step.line)}\n`;
+    else if (/^kill %\d$/.test(step.line))
+      test(step.line, async () => jobs[Number(step.line.slice(-1)) - 1]!.stop());
+    else if (!step.line.startsWith(`mkdir ${enters}`))
+      test(`${step.line} # ${step.expected.join(" ")}`, async () => {
+        if (step.expected.length > 0) await check(step.line, step.expected);
+        else expect(await runLine(step.line)).toMatchObject({ code: 0 });
+      });
+  }
+});

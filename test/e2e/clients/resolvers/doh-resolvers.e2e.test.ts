@@ -1,0 +1,121 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { shorten } from "../../harness/gateway-client.ts";
+import { queryUdp } from "../../servers/dns.ts";
+import { freePort } from "../../servers/ports.ts";
+import { ServerProcess } from "../../servers/process.ts";
+import { temporaryFolder } from "../../servers/tools/folders.ts";
+import { ensureTools, type Tools } from "../../servers/tools/tools.ts";
+import { ALIAS, type GatewayOfAPage, NAME, startGatewayOfAPage } from "../gateway-of-a-page.ts";
+
+let world: GatewayOfAPage;
+let tools: Tools;
+let folder: string;
+let certificate: string;
+
+beforeAll(async () => {
+  tools = await ensureTools();
+  world = await startGatewayOfAPage(true);
+  folder = temporaryFolder("resolvers");
+  certificate = join(folder, "authority.crt");
+  writeFileSync(certificate, world.gateway.ca);
+});
+afterAll(() => world?.stop());
+
+/** Starts a resolver that listens on a port of 127.0.0.1, and waits until it answers for the zone. */
+async function startResolver(
+  name: string,
+  port: number,
+  command: string,
+  args: readonly string[],
+): Promise<ServerProcess> {
+  return ServerProcess.start({
+    name,
+    command,
+    args,
+    folder,
+    // Programs in Go trust what this file holds.
+    env: { SSL_CERT_FILE: certificate },
+    ready: async () => (await lookup(port, `dns-version.${ALIAS}`, "TXT")).values.length > 0,
+  });
+}
+
+const lookup = async (port: number, name: string, type: "A" | "AAAA" | "TXT" | "SRV") =>
+  shorten(await queryUdp(port, { name, type, edns: true }));
+
+async function expectZone(port: number): Promise<void> {
+  expect(await lookup(port, NAME, "A")).toMatchObject({ rcode: "NOERROR", values: ["127.0.0.1"] });
+  expect(await lookup(port, NAME, "AAAA")).toMatchObject({ rcode: "NOERROR", values: [] });
+  expect((await lookup(port, `_http._tcp.${NAME}`, "SRV")).values).toEqual([`0 100 80 ${NAME}`]);
+  expect((await lookup(port, `nothing.shop.svc.${ALIAS}`, "A")).rcode).toBe("NXDOMAIN");
+}
+
+/** A server block on a loopback port of this test instead of port 53. */
+const onPort = (corefile: string, port: number) => {
+  const moved = corefile.replace(`${ALIAS}:53 {`, `${ALIAS}:${port} {\n    bind 127.0.0.1`);
+  expect(moved).not.toBe(corefile);
+  return moved;
+};
+
+describe("resolvers that forward by DNS over HTTPS, with the files of /setup", () => {
+  test("CoreDNS with the server block", async () => {
+    const port = await freePort();
+    const corefile = join(folder, "Corefile");
+    writeFileSync(corefile, onPort(await world.setupFile("coredns/Corefile"), port));
+    const coredns = await startResolver("coredns", port, tools.coredns, ["-conf", corefile]);
+    try {
+      await expectZone(port);
+    } finally {
+      await coredns.stop();
+    }
+  });
+
+  test("CoreDNS with the server block of a gateway with a self-signed certificate", async () => {
+    const own = await startGatewayOfAPage(false);
+    const port = await freePort();
+    const corefile = join(folder, "Corefile-self-signed");
+    const block = onPort(await own.setupFile("coredns/Corefile"), port);
+    expect(block).toContain("        tls certificate.crt\n");
+    // CoreDNS looks for it where it was started.
+    writeFileSync(join(folder, "certificate.crt"), await own.setupFile("certificate/certificate.crt"));
+    writeFileSync(corefile, block);
+    const coredns = await startResolver("coredns-self-signed", port, tools.coredns, ["-conf", corefile]);
+    try {
+      await expectZone(port);
+    } finally {
+      await coredns.stop();
+      await own.stop();
+    }
+  });
+
+  test("CoreDNS with the ConfigMap's text", async () => {
+    const port = await freePort();
+    const { data } = parse(await world.setupFile("coredns-kubernetes/coredns-custom.yaml"));
+    const corefile = join(folder, "custom.server");
+    writeFileSync(corefile, onPort(data["clusterset-doh.server"], port));
+    const coredns = await startResolver("coredns-custom", port, tools.coredns, ["-conf", corefile]);
+    try {
+      await expectZone(port);
+    } finally {
+      await coredns.stop();
+    }
+  });
+
+  test("AdGuard's dnsproxy with the upstream line, other names elsewhere", async () => {
+    const port = await freePort();
+    const upstream = (await world.setupFile("adguard/adguard-upstream.txt")).trim();
+    const dnsproxy = await startResolver("dnsproxy", port, tools.dnsproxy, [
+      ...["--listen=127.0.0.1", `--port=${port}`, `--upstream=${upstream}`],
+      // Nothing listens there.
+      ...["--upstream=127.0.0.1:9", "--timeout=2s"],
+    ]);
+    try {
+      await expectZone(port);
+      expect((await lookup(port, "example.org", "A")).rcode).toBe("SERVFAIL");
+    } finally {
+      await dnsproxy.stop();
+    }
+  });
+});

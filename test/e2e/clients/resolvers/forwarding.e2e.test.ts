@@ -1,0 +1,362 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { extendedErrors } from "../../../forward/fake-forwarder.ts";
+import { eventually, metric, untilLive } from "../../harness/answers.ts";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../../harness/processes.ts";
+import type { CoreDns } from "../../servers/coredns.ts";
+import { type DnsAnswer, type Query, queryDoh, queryTcp, queryUdp } from "../../servers/dns.ts";
+import { freePort } from "../../servers/ports.ts";
+import { run } from "../../servers/run.ts";
+import { temporaryFolder } from "../../servers/tools/folders.ts";
+import { LARGE_TEXT, SHORT_TTL, startResolver } from "./upstream-resolver.ts";
+
+const EXAMPLES = new URL("../../../../examples/cluster-a", import.meta.url).pathname;
+
+let first: CoreDns;
+let second: CoreDns;
+const gateways: GatewayProcess[] = [];
+const workers: SyncProcess[] = [];
+
+beforeAll(async () => {
+  [first, second] = await Promise.all([
+    startResolver({ address: "192.0.2.1", doh: true }),
+    startResolver({ address: "192.0.2.2" }),
+  ]);
+});
+
+afterAll(async () => {
+  await Promise.all(workers.map((worker) => worker.stop()));
+  await Promise.all(gateways.map((gateway) => gateway.stop()));
+  await Promise.all([first?.stop(), second?.stop()]);
+});
+
+const plain = ({ port }: CoreDns, name: string) => ({ server: `127.0.0.1:${port}`, name });
+
+/** A gateway without any cluster that forwards to these. */
+async function forwarding(upstreams: readonly unknown[], config: Record<string, unknown> = {}) {
+  const { forward, ...rest } = config as { forward?: object };
+  const gateway = await startGateway({
+    clusters: ["cluster-a"],
+    config: { outsideZones: "forward", forward: { upstreams, ...forward }, ...rest },
+  });
+  gateways.push(gateway);
+  return gateway;
+}
+
+const ask = (gateway: GatewayProcess, query: Query, path = "/dns-query") =>
+  queryDoh(`${gateway.url}${path}`, query, { ca: gateway.ca });
+const valuesOf = ({ message }: DnsAnswer) =>
+  (message.answers ?? []).map((record) => ("data" in record ? record.data : undefined));
+const errorsOf = ({ message }: DnsAnswer) =>
+  extendedErrors(message.additionals?.flatMap((record) => (record.type === "OPT" ? record.options : [])));
+const question = (name: string, type: "A" | "AAAA" | "NS" | "TXT" | "MX" | "PTR" = "A") => ({
+  name,
+  type,
+  edns: true,
+});
+const results = (gateway: GatewayProcess, result: string) =>
+  metric(gateway, "clusterset_doh_outside_queries_total", { result });
+
+describe("names out of zone, by plain DNS and by DNS over HTTPS", () => {
+  let byDns: GatewayProcess;
+  let byHttps: GatewayProcess;
+
+  beforeAll(async () => {
+    byDns = await forwarding([plain(first, "first")]);
+    byHttps = await forwarding([
+      { server: first.doh!.url, name: "first", caFile: join(first.folder, "tls.crt") },
+    ]);
+  });
+
+  test("are answered before the first push, then from the cache", async () => {
+    for (const gateway of [byDns, byHttps]) {
+      const answer = await ask(gateway, question("who.example.com"));
+      expect([answer.rcode, valuesOf(answer), answer.aa]).toEqual(["NOERROR", ["192.0.2.1"], false]);
+      expect(answer.message.flag_ra).toBe(true);
+      await ask(gateway, question("WHO.example.com"));
+      expect([await results(gateway, "miss"), await results(gateway, "hit")]).toEqual([1, 1]);
+      expect(await gateway.json("who.example.com", "A")).toMatchObject({
+        Status: 0,
+        RA: true,
+        Answer: [{ data: "192.0.2.1" }],
+        Comment: expect.stringMatching(/^forwarded to first(; cached \d+ s ago)?$/),
+      });
+    }
+  });
+
+  test("with answers longer than a datagram are answered over TCP (RFC 7766 section 5)", async () => {
+    for (const gateway of [byDns, byHttps]) {
+      const answer = await ask(gateway, question("large.example.com", "TXT"));
+      expect([answer.tc, valuesOf(answer).flat().map(String)]).toEqual([false, LARGE_TEXT]);
+    }
+  });
+
+  test("keep their case and their CNAME chains", async () => {
+    for (const gateway of [byDns, byHttps]) {
+      const { message } = await ask(gateway, question("wWw.Example.coM", "AAAA"));
+      expect(message.questions).toMatchObject([{ name: "wWw.Example.coM" }]);
+      expect(message.answers?.map(({ name }) => name.toLowerCase())).toEqual([
+        "www.example.com",
+        "web.example.com",
+      ]);
+      expect(message.answers?.at(-1)).toMatchObject({ type: "AAAA", data: "2001:db8::81" });
+    }
+  });
+
+  test("with negative answers are cached for the SOA's MINIMUM (RFC 2308)", async () => {
+    for (const gateway of [byDns, byHttps]) {
+      const none = await ask(gateway, question("nothing.example.com"));
+      expect([none.rcode, none.message.authorities]).toMatchObject(["NXDOMAIN", [{ type: "SOA" }]]);
+      const empty = await ask(gateway, question("who.example.com", "AAAA"));
+      expect([empty.rcode, empty.message.answers, empty.message.authorities]).toMatchObject([
+        "NOERROR",
+        [],
+        [{ type: "SOA" }],
+      ]);
+      const { headers } = await gateway.http("/resolve?name=nothing.example.com");
+      expect(Number(/^max-age=(\d+)$/.exec(String(headers["cache-control"]))?.[1])).toBeLessThanOrEqual(
+        SHORT_TTL,
+      );
+    }
+  });
+
+  test("are forwarded without the client's EDNS options", async () => {
+    const port = new URL(byDns.url).port;
+    const answer = await run("dig", [
+      ...["+https", "@127.0.0.1", "-p", port, "+short", "+subnet=198.51.100.0/24", "+cookie"],
+      ...["mail.example.com", "MX"],
+    ]);
+    expect(answer.trim()).toBe("10 mx.example.net.");
+    expect(first.process.log()).not.toContain("198.51.100");
+  });
+
+  test("are never names in the zones, also before the first push", async () => {
+    for (const name of ["web.shop.svc.clusterset.local", "x.federation", "7.0.0.10.in-addr.arpa"])
+      expect((await ask(byDns, question(name))).rcode).toBe("SERVFAIL");
+  });
+
+  test("are answered together with names in the zones after the first push", async () => {
+    workers.push(startSync({ manifests: EXAMPLES, clusterId: "cluster-a", gateways: [byDns] }));
+    await untilLive(byDns, 1);
+    expect((await ask(byDns, question("web.shop.svc.clusterset.local"))).message.flag_aa).toBe(true);
+    expect((await ask(byDns, question("no.shop.svc.clusterset.local"))).rcode).toBe("NXDOMAIN");
+    expect(valuesOf(await ask(byDns, question("who.example.com")))).toEqual(["192.0.2.1"]);
+    expect(valuesOf(await ask(byDns, question("8.113.0.198.in-addr.arpa", "PTR")))).toEqual([
+      "www.example.com",
+    ]);
+  });
+
+  test("with special use are never forwarded", async () => {
+    const names = ["printer.local", "x.invalid", "abc.onion", "x.test", "nas.home.arpa", "no.federation"];
+    for (const name of names) expect((await ask(byDns, question(name))).rcode).toBe("NXDOMAIN");
+    expect((await ask(byDns, question("7.0.0.10.in-addr.arpa", "PTR"))).rcode).toBe("NXDOMAIN");
+    expect(valuesOf(await ask(byDns, question("a.localhost")))).toEqual(["127.0.0.1"]);
+    const log = first.process.log();
+    expect(log).toContain("who.example.com.");
+    for (const name of [...names, "10.in-addr.arpa", "localhost", "clusterset.local"])
+      expect(log).not.toContain(name);
+  });
+});
+
+describe("a CNAME record with a target out of zone", () => {
+  test("is answered together with its target's records", async () => {
+    const manifests = temporaryFolder("aliases");
+    const service = (name: string, externalName: string) => ({
+      ...{ apiVersion: "v1", kind: "Service", metadata: { name, namespace: "shop" } },
+      spec: { type: "ExternalName", externalName },
+    });
+    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } };
+    const objects = [namespace, service("www", "www.example.com"), service("gone", "nothing.example.com")];
+    writeFileSync(
+      join(manifests, "shop.yaml"),
+      objects.map((object) => JSON.stringify(object)).join("\n---\n"),
+    );
+    const gateway = await forwarding([plain(first, "first")]);
+    const args = ["--cluster-zone", "cluster.local"];
+    workers.push(startSync({ manifests, clusterId: "cluster-a", gateways: [gateway], args }));
+    await untilLive(gateway, 1);
+    const path = "/clusters/cluster-a/dns-query";
+    const found = await ask(gateway, question("www.shop.svc.cluster.local"), path);
+    expect([found.rcode, found.aa, valuesOf(found)]).toEqual([
+      "NOERROR",
+      true,
+      ["www.example.com", "web.example.com", "192.0.2.81"],
+    ]);
+    const gone = await ask(gateway, question("gone.shop.svc.cluster.local"), path);
+    expect([gone.rcode, valuesOf(gone), gone.message.authorities]).toMatchObject([
+      "NXDOMAIN",
+      ["nothing.example.com"],
+      [{ type: "SOA", name: "example.com" }],
+    ]);
+    const json = await gateway.json("www.shop.svc.cluster.local", "A", { view: "cluster-a" });
+    expect(json.Comment).toMatch(
+      /^seen from cluster-a; 1 of 1 cluster live; .*; what it leads to: forwarded to first/,
+    );
+    expect((await ask(gateway, question("www.shop.svc.cluster.local"))).rcode).toBe("NXDOMAIN");
+  });
+});
+
+describe("probes of clients", () => {
+  /** The queries that were seen on the wire: ID, name, type and, for Chromium and Firefox, EDNS with padding to 128 bytes. */
+  const probes = {
+    chromium: question("www.gstatic.com"),
+    firefox: question("example.com", "NS"),
+    dnscryptProxy: question(".", "NS"),
+    dnscryptProxyRandom: question("k2x8q0fz.test.dnscrypt", "NS"),
+  };
+  let gateway: GatewayProcess;
+
+  beforeAll(async () => {
+    gateway = await forwarding([plain(first, "first")], {
+      paths: [
+        { path: "/nxdomain", outsideZones: "nxdomain" },
+        { path: "/refuse", outsideZones: "refuse" },
+      ],
+    });
+    workers.push(startSync({ manifests: EXAMPLES, clusterId: "cluster-a", gateways: [gateway] }));
+    await untilLive(gateway, 1);
+  });
+
+  test("with forward each probe succeeds", async () => {
+    expect(valuesOf(await ask(gateway, probes.chromium))).toEqual(["203.0.113.80"]);
+    expect(valuesOf(await ask(gateway, probes.firefox))).toEqual(["ns.example.com"]);
+    expect(valuesOf(await ask(gateway, probes.dnscryptProxy))).toEqual(["a.root-servers.net"]);
+    expect((await ask(gateway, probes.dnscryptProxyRandom)).rcode).toBe("NXDOMAIN");
+  });
+
+  test("with nxdomain dnscrypt-proxy's random name does not exist", async () => {
+    const { dnscryptProxy: root, ...names } = probes;
+    for (const probe of Object.values(names))
+      expect((await ask(gateway, probe, "/nxdomain")).rcode).toBe("NXDOMAIN");
+    // The root is above every name that exists (RFC 8020 section 2).
+    const nodata = await ask(gateway, root, "/nxdomain");
+    expect([nodata.rcode, valuesOf(nodata)]).toEqual(["NOERROR", []]);
+  });
+
+  test("with the policy refuse no probe succeeds", async () => {
+    for (const probe of Object.values(probes))
+      expect((await ask(gateway, probe, "/refuse")).rcode).toBe("REFUSED");
+  });
+});
+
+describe("upstreams that fail", () => {
+  test("lead to stale answers, marked as stale, until one recovers (RFC 8767)", async () => {
+    const lonely = await startResolver({ address: "192.0.2.3" });
+    try {
+      const gateway = await forwarding([plain(lonely, "lonely")]);
+      expect(valuesOf(await ask(gateway, question("short.example.com")))).toEqual(["192.0.2.3"]);
+      expect((await ask(gateway, question("nothing.example.com"))).rcode).toBe("NXDOMAIN");
+      await lonely.process.kill();
+      await eventually(async () => errorsOf(await ask(gateway, question("short.example.com")))).toEqual([3]);
+      await eventually(async () => errorsOf(await ask(gateway, question("nothing.example.com")))).toEqual([
+        19,
+      ]);
+      const stale = await ask(gateway, question("short.example.com"));
+      expect([stale.rcode, valuesOf(stale), stale.message.answers]).toMatchObject([
+        "NOERROR",
+        ["192.0.2.3"],
+        [{ ttl: 30 }],
+      ]);
+      expect((await gateway.json("short.example.com", "A")).Comment).toMatch(
+        /^Extended DNS Error 3; forwarded to lonely; cached \d+ s ago; stale: no newer answer was available$/,
+      );
+      const unknown = await ask(gateway, question("web.example.com"));
+      expect([unknown.rcode, errorsOf(unknown)]).toEqual(["SERVFAIL", [23]]);
+      expect(await results(gateway, "stale")).toBeGreaterThan(2);
+      await lonely.process.restart();
+      await eventually(async () => (await ask(gateway, question("web.example.com"))).rcode).toBe("NOERROR");
+      await eventually(async () => errorsOf(await ask(gateway, question("short.example.com")))).toEqual([]);
+    } finally {
+      await lonely.stop();
+    }
+  });
+
+  test("are skipped while others answer, and used again after they recover", async () => {
+    const failing = await startResolver({ address: "192.0.2.4" });
+    try {
+      const gateway = await forwarding([plain(failing, "failing"), plain(second, "second")]);
+      const isUp = (upstream: string) => metric(gateway, "clusterset_doh_upstream_up", { upstream });
+      let count = 0;
+      /** A name that no cache has. */
+      const fresh = () => ask(gateway, question(`n${count++}.example.com`));
+      expect(valuesOf(await ask(gateway, question("who.example.com")))).toEqual(["192.0.2.4"]);
+      await failing.process.kill();
+      expect((await fresh()).rcode).toBe("NXDOMAIN");
+      expect([await isUp("failing"), await isUp("second")]).toEqual([0, 1]);
+      expect(await metric(gateway, "clusterset_doh_upstream_failures_total", { upstream: "failing" })).toBe(
+        1,
+      );
+      await failing.process.restart();
+      await eventually(async () => {
+        await fresh();
+        return isUp("failing");
+      }).toBe(1);
+      expect(valuesOf(await ask(gateway, question("who4.example.com")))).toEqual(["192.0.2.4"]);
+    } finally {
+      await failing.stop();
+    }
+  });
+
+  test("to answer soon are hedged: the next upstream's answer is used", async () => {
+    const halted = await startResolver({ address: "192.0.2.5" });
+    try {
+      const gateway = await forwarding([plain(halted, "halted"), plain(second, "second")], {
+        forward: { hedgeMilliseconds: 50, serverMilliseconds: 60_000, totalMilliseconds: 60_000 },
+      });
+      halted.process.signal("SIGSTOP");
+      // Without hedging the first upstream would have a minute.
+      expect(valuesOf(await ask(gateway, question("who.example.com")))).toEqual(["192.0.2.2"]);
+      expect(await metric(gateway, "clusterset_doh_upstream_hedges_total")).toBe(1);
+      expect(await metric(gateway, "clusterset_doh_upstream_up", { upstream: "halted" })).toBe(1);
+    } finally {
+      halted.process.signal("SIGCONT");
+      await halted.stop();
+    }
+  });
+});
+
+describe("a listener for plain DNS", () => {
+  test("forwards if configured; answers that do not fit into a datagram come over TCP", async () => {
+    const [open, closed] = [await freePort(), await freePort()];
+    const gateway = await forwarding([plain(first, "first")], {
+      outsideZones: "refuse",
+      dns: { listen: [{ address: `127.0.0.1:${open}`, outsideZones: "forward" }, `127.0.0.1:${closed}`] },
+    });
+    workers.push(startSync({ manifests: EXAMPLES, clusterId: "cluster-a", gateways: [gateway] }));
+    await untilLive(gateway, 1);
+    const answer = await queryUdp(open, question("who.example.com"));
+    expect([answer.rcode, valuesOf(answer)]).toEqual(["NOERROR", ["192.0.2.1"]]);
+    const large = question("large.example.com", "TXT");
+    expect([
+      (await queryUdp(open, large)).tc,
+      valuesOf(await queryTcp(open, large))
+        .flat()
+        .map(String),
+    ]).toEqual([true, LARGE_TEXT]);
+    expect((await queryUdp(closed, question("who.example.com"))).rcode).toBe("REFUSED");
+    expect((await ask(gateway, question("who.example.com"))).rcode).toBe("REFUSED");
+    expect([await results(gateway, "miss"), await results(gateway, "hit")]).toEqual([2, 1]);
+  });
+});
+
+describe("limits", () => {
+  test("a client over the limit gets 429 with Retry-After, and still gets names in the zones and the cache", async () => {
+    const gateway = await forwarding([plain(first, "first")], {
+      forward: { clients: { queriesPerSecond: 1, burst: 1, exempt: [] } },
+    });
+    expect((await gateway.http("/resolve?name=who.example.com")).status).toBe(200);
+    const refused = await gateway.http("/resolve?name=web.example.com");
+    expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "1"]);
+    expect((await gateway.http("/resolve?name=who.example.com")).status).toBe(200);
+    expect(await results(gateway, "limited")).toBe(1);
+  });
+
+  test("clients that may not use upstreams get REFUSED", async () => {
+    const gateway = await forwarding([plain(first, "first")], {
+      forward: { clients: { allowed: ["192.0.2.0/24"] } },
+    });
+    const refused = await ask(gateway, question("who.example.com"));
+    expect([refused.rcode, errorsOf(refused)]).toEqual(["REFUSED", [18]]);
+  });
+});

@@ -1,0 +1,196 @@
+import { chmodSync, copyFileSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startCoreDns } from "../../servers/coredns.ts";
+import { queryTcp, queryUdp } from "../../servers/dns.ts";
+import { freePort } from "../../servers/ports.ts";
+import { ServerProcess } from "../../servers/process.ts";
+import { findProgram } from "../../servers/tools/apt.ts";
+import { removeFolder, temporaryFolder } from "../../servers/tools/folders.ts";
+import { ensureTools } from "../../servers/tools/tools.ts";
+import { documented, type Reached } from "../documented.ts";
+import { DB } from "../listening-gateway.ts";
+import { ensureResolved } from "./resolved.ts";
+
+/** A resolver that forwards the zone to the gateway, and answers on 127.0.0.1. */
+export interface Resolver {
+  readonly port: number;
+  log(): string;
+  stop(): Promise<void>;
+}
+
+/** CoreDNS with the `forward` plugin of docs/how-to/plain-dns.md, or of another server block. */
+export async function startCoreDnsForwarder(
+  upstream: Reached,
+  block = documented("corefile", upstream.caFile === undefined ? 1 : 0, upstream),
+): Promise<Resolver> {
+  // The server block of a test listens on a port of its own; its plugins are those of the document.
+  const plugins = block
+    .replace(/^\S+ \{\n/, "")
+    .replace(/\}\n$/, "")
+    .replace("    errors\n", "");
+  const coredns = await startCoreDns([plugins.trimEnd()], { name: "coredns-forward" });
+  return { port: coredns.port, log: () => coredns.process.log(), stop: coredns.stop };
+}
+
+/** unbound with the `forward-zone` of docs/how-to/plain-dns.md, or another one. It drops private addresses and validates, as many are set up to. */
+export async function startUnbound(
+  upstream: Reached,
+  zone = documented("unbound", upstream.caFile === undefined ? 1 : 0, upstream),
+): Promise<Resolver> {
+  await ensureTools();
+  const folder = temporaryFolder("unbound");
+  const port = await freePort();
+  const lines = [
+    "server:",
+    "  interface: 127.0.0.1",
+    `  port: ${port}`,
+    "  do-daemonize: no",
+    '  username: ""',
+    '  chroot: ""',
+    '  pidfile: ""',
+    `  directory: "${folder}"`,
+    "  use-syslog: no",
+    '  logfile: ""',
+    "  verbosity: 1",
+    // By default it sends no queries to loopback.
+    "  do-not-query-localhost: no",
+    "  private-address: 10.0.0.0/8",
+    "  private-address: fd00::/8",
+    '  module-config: "validator iterator"',
+    '  trust-anchor: ". DS 20326 8 2 E06D44B80B8F1D39A95C0B0D7C65D08458E880409BBC683457104237C7F8EC8D"',
+    zone,
+  ];
+  const config = join(folder, "unbound.conf");
+  writeFileSync(config, lines.join("\n"));
+  return start("unbound", findProgram("unbound")!, ["-d", "-c", config], folder, port);
+}
+
+/** dnsmasq with the lines of docs/how-to/plain-dns.md, or others. It drops private addresses, as many are set up to; it speaks plain DNS only. */
+export async function startDnsmasq(
+  upstream: Reached,
+  lines = documented("dnsmasq", 0, upstream),
+): Promise<Resolver> {
+  await ensureTools();
+  const folder = temporaryFolder("dnsmasq");
+  const port = await freePort();
+  const config = join(folder, "dnsmasq.conf");
+  writeFileSync(config, lines);
+  const args = [
+    "--keep-in-foreground",
+    `--conf-file=${config}`,
+    "--log-facility=-",
+    "--no-resolv",
+    "--no-hosts",
+    "--pid-file=",
+    "--user=",
+    "--stop-dns-rebind",
+    "--listen-address=127.0.0.1",
+    "--bind-interfaces",
+    `--port=${port}`,
+  ];
+  return start("dnsmasq", findProgram("dnsmasq")!, args, folder, port);
+}
+
+/**
+ * systemd-resolved with the settings of docs/how-to/plain-dns.md, or others, in namespaces of its own: neither its files nor those of this
+ * machine are seen by the other, and it ends with the shell that started it, though it goes on as a user of its own.
+ */
+export async function startResolved(
+  upstream: Reached,
+  settings = documentedForResolved(upstream),
+): Promise<Resolver> {
+  const { program, libraries } = await ensureResolved();
+  const folder = temporaryFolder("resolved");
+  const port = await freePort();
+  const { caFile } = upstream;
+  const own = ["[Resolve]", "FallbackDNS=", "DNSStubListener=no", `DNSStubListenerExtra=127.0.0.1:${port}`];
+  writeFileSync(join(folder, "clusterset.conf"), settings);
+  writeFileSync(join(folder, "own.conf"), `${own.join("\n")}\n`);
+  const readable = caFile === undefined ? undefined : readableCopy(caFile);
+  const drop = "/etc/systemd/resolved.conf.d";
+  // It looks for its user by name, which only its package's installation makes.
+  const script = `set -e
+mount --make-rprivate /
+mkdir -p /run/systemd
+mount -t tmpfs tmpfs /run/systemd
+mount -t tmpfs tmpfs /etc/systemd
+mkdir ${drop}
+cp "${folder}/clusterset.conf" "${folder}/own.conf" ${drop}
+if ! getent passwd systemd-resolve > /dev/null; then
+  (cat /etc/passwd; echo systemd-resolve:x:65533:65533::/:/usr/sbin/nologin) > "${folder}/passwd"
+  (cat /etc/group; echo systemd-resolve:x:65533:) > "${folder}/group"
+  mount --bind "${folder}/passwd" /etc/passwd
+  mount --bind "${folder}/group" /etc/group
+fi
+"${program}" &
+wait`;
+  const env = {
+    SYSTEMD_LOG_TARGET: "console",
+    SYSTEMD_LOG_LEVEL: "debug",
+    LD_LIBRARY_PATH: libraries,
+    ...(readable !== undefined && { SSL_CERT_FILE: readable.file }),
+  };
+  const resolver = await start(
+    "systemd-resolved",
+    "unshare",
+    ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script],
+    folder,
+    port,
+    env,
+  );
+  return {
+    ...resolver,
+    stop: async () => {
+      // unshare passes on no other signal.
+      await resolver.process.kill();
+      await resolver.stop();
+      if (readable !== undefined) removeFolder(readable.folder);
+    },
+  };
+}
+
+function documentedForResolved(upstream: Reached): string {
+  const secure = documented("resolved", 0, upstream);
+  return upstream.caFile === undefined
+    ? secure.replace(/#\S+/, "").replace("DNSOverTLS=yes", "DNSOverTLS=no")
+    : secure;
+}
+
+/** A copy that every user of the machine may read. */
+function readableCopy(caFile: string): { file: string; folder: string } {
+  const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-e2e-ca-"));
+  chmodSync(folder, 0o755);
+  const file = join(folder, "ca.crt");
+  copyFileSync(caFile, file);
+  chmodSync(file, 0o644);
+  return { file, folder };
+}
+
+async function start(
+  name: string,
+  command: string,
+  args: string[],
+  folder: string,
+  port: number,
+  env: Record<string, string> = {},
+): Promise<Resolver & { readonly process: ServerProcess }> {
+  const server = await ServerProcess.start({
+    name,
+    command,
+    args,
+    folder,
+    env,
+    ready: async () => {
+      const query = { name: DB, type: "A", edns: true } as const;
+      return (
+        (await queryUdp(port, query)).rcode === "NOERROR" && (await queryTcp(port, query)).rcode === "NOERROR"
+      );
+    },
+  });
+  const stop = async () => {
+    await server.stop();
+    removeFolder(folder);
+  };
+  return { port, process: server, log: () => server.log(), stop };
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { stringify } from "yaml";
+import { eventualAnswer, eventually } from "../harness/answers.ts";
+import { startGateway, startSync } from "../harness/processes.ts";
+import { temporaryFolder } from "../servers/tools/folders.ts";
+import { exported } from "./exported.ts";
+
+const nobody = "https://127.0.0.1:9";
+
+function manifestFolder(address: string): string {
+  const folder = temporaryFolder("manifests");
+  const metadata = { creationTimestamp: "2026-11-01T00:00:00Z" };
+  const objects = exported("shop", "db", { headless: true, endpoints: [address] }).map((object) =>
+    stringify({ ...object, metadata: { ...object.metadata, ...metadata } }),
+  );
+  writeFileSync(join(folder, "db.yaml"), objects.join("---\n"));
+  return folder;
+}
+
+describe("long-running commands", () => {
+  test("SIGTERM ends them with 0, also a worker without gateway and API server; the log is JSON lines", async () => {
+    const gateway = await startGateway({ clusters: ["east"] });
+    const options = { manifests: manifestFolder("10.1.0.1"), clusterId: "east" };
+    const running = startSync({ ...options, gateways: [gateway] });
+    const lost = startSync({ ...options, gateways: [{ ...gateway, url: nobody }] });
+    const kubeconfig = join(temporaryFolder("kubeconfig"), "config");
+    writeFileSync(kubeconfig, JSON.stringify(kubeconfigFor(nobody)));
+    const blind = startSync({ kubeconfig, clusterId: "east", gateways: [gateway] });
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.1"]);
+    for (const { log } of [lost, blind]) await eventually(log).toContain("ECONNREFUSED");
+    for (const worker of [running, lost, blind]) expect(await worker.stop()).toBe(0);
+    expect(await gateway.stop()).toBe(0);
+    for (const log of [running.log(), lost.log(), blind.log(), gateway.process.log()])
+      for (const line of log.trim().split("\n"))
+        expect(JSON.parse(line)).toMatchObject({
+          level: expect.stringMatching(/^(?:info|warn|error)$/),
+          time: expect.any(String),
+          msg: expect.any(String),
+        });
+  });
+
+  test("--no-tls answers the same without TLS, for a proxy in front", async () => {
+    const gateway = await startGateway({ tls: false, clusters: ["east"] });
+    const manifests = manifestFolder("10.1.0.2");
+    const worker = startSync({ manifests, clusterId: "east", gateways: [gateway] });
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.2"]);
+    expect(await worker.stop()).toBe(0);
+    expect(await gateway.stop()).toBe(0);
+  });
+
+  test("a replaced token in a file is valid without a restart, and the old one no longer", async () => {
+    const gateway = await startGateway({ clusters: ["east"] });
+    const manifests = manifestFolder("10.1.0.3");
+    const args = ["--lease", "10"];
+    const worker = startSync({ manifests, clusterId: "east", gateways: [gateway], args });
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.3"]);
+    const old = gateway.tokenFor("east");
+    const statusWith = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await gateway.http("/api/v1/clusters/east", { headers })).status;
+    };
+    const { renewedAt } = await gateway.clusterStatus<{ renewedAt: number }>("east");
+    writeFileSync(gateway.tokenFileFor("east"), randomBytes(32).toString("hex"));
+    await eventually(() => statusWith(old)).toBe(401);
+    expect(await statusWith(gateway.tokenFor("east"))).toBe(200);
+    const status = () => gateway.clusterStatus<{ renewedAt: number }>("east");
+    const changedAt = Date.now();
+    await eventually(async () => (await status()).renewedAt).toBeGreaterThan(Math.max(renewedAt, changedAt));
+    expect(await worker.stop()).toBe(0);
+    expect(await gateway.stop()).toBe(0);
+  });
+});
+
+function kubeconfigFor(server: string): object {
+  return {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "lost", cluster: { server } }],
+    users: [{ name: "lost", user: { token: "none" } }],
+    contexts: [{ name: "lost", context: { cluster: "lost", user: "lost" } }],
+    "current-context": "lost",
+  };
+}

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
+import { type CoreDns, kubernetesPlugin, startCoreDns } from "../servers/coredns.ts";
+import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import { waitFor } from "../servers/wait.ts";
+import { askCoreDns } from "./comparison/ask-coredns.ts";
+import { askGateway } from "./comparison/ask-gateway.ts";
+import { Evidence } from "./comparison/comparison.ts";
+import { judge, type Verdict } from "./comparison/judge.ts";
+import { summarize } from "./differences/difference.ts";
+import { differences } from "./differences/index.ts";
+import { applyFixture, type Fixture, fixtureOf } from "./fixture.ts";
+import { placesIn } from "./place.ts";
+import { questionsFor } from "./questions.ts";
+
+/** A cluster that imports services, with a CoreDNS and a sync worker on one API server. */
+interface ImportingCluster {
+  id: "east" | "west";
+  fixture: Fixture;
+  api: ApiServer;
+  coredns: CoreDns;
+}
+
+describe("import mode compared with CoreDNS 1.15 on the same API server", () => {
+  let east: ImportingCluster;
+  let west: ImportingCluster;
+  let gateway: GatewayProcess;
+  const workers: SyncProcess[] = [];
+
+  beforeAll(async () => {
+    [east, west, gateway] = await Promise.all([
+      startCluster("east"),
+      startCluster("west"),
+      startGateway({ clusters: ["east", "west"], speaksFor: { east: "*", west: "*" } }),
+    ]);
+    await join(east, "10.200.0.2");
+  });
+
+  afterAll(async () => {
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await gateway?.stop();
+    for (const cluster of [east, west]) {
+      await cluster?.coredns.stop();
+      await cluster?.api.stop();
+    }
+  });
+
+  test("the only cluster's names outside differ only in the known differences", async () => {
+    const evidence = await compare(east, undefined);
+    const verdict = judge(evidence, differences);
+    expectNoProblems(verdict);
+    console.info(`${verdict.compared} questions, ${verdict.same} answers the same`);
+    expect(verdict.compared).toBeGreaterThan(3000);
+    expect([...verdict.explained.keys()].sort()).toEqual(differences.map(({ id }) => id).sort());
+    const examples = differences.map(({ id, example }) => {
+      const pair = evidence.pairFor(example.question);
+      return { id, coredns: pair && summarize(pair.coredns), ours: pair && summarize(pair.ours) };
+    });
+    expect(examples).toEqual(
+      differences.map(({ id, example: { coredns, ours } }) => ({ id, coredns, ours })),
+    );
+  });
+
+  test("the same holds in that cluster's view, and any other difference would be found", async () => {
+    const evidence = await compare(east, "east");
+    expectNoProblems(judge(evidence, differences));
+    const pairs = [...evidence.pairs];
+    const broken = pairs.map(({ ours }, index) => {
+      const rcode = ours.rcode === "NXDOMAIN" ? "NOERROR" : "NXDOMAIN";
+      return index % 97 === 13 ? { ...ours, rcode } : ours;
+    });
+    const { problems } = judge(
+      new Evidence(
+        pairs.map(({ question }) => question),
+        pairs.map(({ coredns }) => coredns),
+        broken,
+        placesIn(east.fixture),
+      ),
+      differences,
+    );
+    const noticed = new Set(problems.map(({ question }) => question));
+    const changed = pairs.filter((_, index) => index % 97 === 13).map(({ question }) => question);
+    expect(changed.filter((question) => !noticed.has(question))).toEqual([]);
+  });
+
+  test("each of two clusters' views equals the answers of its own CoreDNS", async () => {
+    await join(west, "10.201.0.2");
+    for (const cluster of [west, east]) {
+      const evidence = await compare(cluster, cluster.id, ["A", "AAAA", "SRV", "PTR"]);
+      expectNoProblems(judge(evidence, differences));
+    }
+  });
+
+  /** Starts the cluster's sync worker and waits until its address of `v4.shop` is served. */
+  async function join({ id, api }: ImportingCluster, address: string): Promise<void> {
+    workers.push(startSync({ kubeconfig: api.kubeconfig(), clusterId: id, gateways: [gateway] }));
+    await waitFor(`the services of ${id} in DNS`, async () => {
+      const { values } = await gateway.lookup("v4.shop.svc.clusterset.local", "A", { view: id });
+      return values.includes(address);
+    });
+  }
+
+  /** Sends both sides all questions, or those of some types. */
+  async function compare(
+    { fixture, coredns }: ImportingCluster,
+    view: string | undefined,
+    types?: string[],
+  ): Promise<Evidence> {
+    const questions = questionsFor(fixture).filter(({ type }) => types?.includes(type) ?? true);
+    const path = view === undefined ? "/dns-query" : `/clusters/${view}/dns-query`;
+    const theirs = await askCoreDns(coredns.port, questions);
+    const ours = await askGateway(gateway.url + path, gateway.ca, questions);
+    return new Evidence(questions, theirs, ours, placesIn(fixture));
+  }
+});
+
+async function startCluster(id: ImportingCluster["id"]): Promise<ImportingCluster> {
+  const fixture = fixtureOf(id);
+  const api = await startApiServer({ name: id });
+  await applyFixture(api.admin, fixture);
+  const coredns = await startCoreDns([kubernetesPlugin({ kubeconfig: api.kubeconfig() })]);
+  return { id, fixture, api, coredns };
+}
+
+function expectNoProblems({ compared, same, problems }: Verdict): void {
+  const shown = problems
+    .slice(0, 20)
+    .map(({ text }) => text)
+    .join("\n\n");
+  if (problems.length > 0) expect.fail(`${problems.length} of ${compared} pairs:\n\n${shown}`);
+  expect(same).toBeGreaterThan(compared / 2);
+}

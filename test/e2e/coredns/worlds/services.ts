@@ -1,0 +1,114 @@
+import {
+  endpointSlice,
+  type KubeObject,
+  multiclusterServiceLabel,
+  serviceImport,
+  sourceClusterLabel,
+} from "../../servers/kubernetes/objects.ts";
+
+/** A port as ServiceImport and EndpointSlice have it; everything may be missing that their schemas let be missing. */
+export interface Port {
+  name?: string;
+  port?: number;
+  protocol?: string;
+}
+
+/** The spec of a ServiceImport. */
+export interface ImportSpec {
+  type: "ClusterSetIP" | "Headless";
+  ips?: string[];
+  ports?: Port[];
+}
+
+/** An endpoint of an EndpointSlice. */
+export interface SliceEndpoint {
+  addresses: string[];
+  hostname?: string;
+  conditions?: { ready?: boolean; serving?: boolean; terminating?: boolean };
+}
+
+/** An EndpointSlice that an MCS implementation has made, or should have. */
+export interface ImportedSlice {
+  /** The value of the source-cluster label; undefined for a slice without that label. */
+  source: string | undefined;
+  addressType: "IPv4" | "IPv6" | "FQDN";
+  ports: Port[];
+  endpoints: SliceEndpoint[];
+  labels: Record<string, string>;
+}
+
+/** A service of the clusterset as one cluster's API server holds it. */
+export interface ImportedService {
+  namespace: string;
+  name: string;
+  /** The spec of the ServiceImport; `none` if there is no ServiceImport, undefined if it has no spec. */
+  spec: ImportSpec | "none" | undefined;
+  slices: ImportedSlice[];
+}
+
+/** A ClusterSetIP service. */
+export function clusterSetIp(
+  namespace: string,
+  name: string,
+  spec: Omit<ImportSpec, "type">,
+  ...slices: ImportedSlice[]
+): ImportedService {
+  return { namespace, name, spec: { type: "ClusterSetIP", ...spec }, slices };
+}
+
+/** A headless service; its ServiceImport has the ports of its first slice. */
+export function headless(namespace: string, name: string, ...slices: ImportedSlice[]): ImportedService {
+  const ports = (slices[0]?.ports ?? []).map((port) => ({ protocol: "TCP", ...port, port: port.port ?? 0 }));
+  return { namespace, name, spec: { type: "Headless", ports }, slices };
+}
+
+/** A slice of IPv4 or IPv6 endpoints, by the first of them; FQDN if it is neither. */
+export function slice(
+  source: string | undefined,
+  ports: Port[],
+  endpoints: SliceEndpoint[],
+  labels: Record<string, string> = {},
+): ImportedSlice {
+  const first = endpoints[0]?.addresses[0] ?? "0.0.0.0";
+  const addressType = first.includes(":") ? "IPv6" : /^[\d.]+$/.test(first) ? "IPv4" : "FQDN";
+  return { source, addressType, ports, endpoints, labels };
+}
+
+/** An endpoint with one address, without conditions, so ready. */
+export function endpoint(address: string, hostname?: string): SliceEndpoint {
+  return { addresses: [address], ...(hostname === undefined ? {} : { hostname }) };
+}
+
+/** Whether an endpoint is answered with: an unknown readiness means ready (discovery.k8s.io/v1). */
+export function isReady({ conditions }: SliceEndpoint): boolean {
+  return conditions?.ready !== false;
+}
+
+/** The Kubernetes objects of a service. */
+export function objectsOf(service: ImportedService): KubeObject[] {
+  const { namespace, name, spec, slices } = service;
+  const imports =
+    spec === "none" ? [] : [spec === undefined ? withoutSpec(namespace, name) : imported(service)];
+  return [
+    ...imports,
+    ...slices.map(({ source, labels, ...options }, index) =>
+      endpointSlice(namespace, `${name.slice(0, 40)}-${index}`, {
+        ...options,
+        labels: {
+          [multiclusterServiceLabel]: name,
+          ...(source === undefined ? {} : { [sourceClusterLabel]: source }),
+          ...labels,
+        },
+      }),
+    ),
+  ];
+}
+
+function imported({ namespace, name, spec }: ImportedService): KubeObject {
+  return serviceImport(namespace, name, spec as ImportSpec);
+}
+
+function withoutSpec(namespace: string, name: string): KubeObject {
+  const { spec: _, ...object } = serviceImport(namespace, name, {});
+  return object as KubeObject;
+}

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { exported, slices, world } from "../commands/exported.ts";
+import { acceptedPushes, answered, eventualAnswer, untilAnswered } from "../harness/answers.ts";
+import { kubeconfigOfWorker } from "../harness/infra.ts";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
+import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import { serviceExport } from "../servers/kubernetes/objects.ts";
+import { waitFor } from "../servers/wait.ts";
+
+describe("a worker survives outages of its API server", () => {
+  let server: ApiServer;
+  let gateway: GatewayProcess;
+  let worker: SyncProcess;
+
+  beforeAll(async () => {
+    [server, gateway] = await Promise.all([startApiServer(), startGateway({ clusters: ["east"] })]);
+    await server.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } }));
+    const kubeconfig = await kubeconfigOfWorker(server);
+    worker = startSync({ clusterId: "east", kubeconfig, gateways: [gateway] });
+    await untilAnswered(gateway, "web.shop", ["10.1.0.1"]);
+  });
+
+  afterAll(async () => {
+    await worker?.stop();
+    await Promise.all([gateway?.stop(), server?.stop()]);
+  });
+
+  const serve = (...endpoints: string[]) => server.admin.apply(...slices("shop", "web", { endpoints }));
+
+  test("after a restart on the same port it follows changes again, without a full push", async () => {
+    const before = await acceptedPushes(gateway);
+    await server.restart();
+    await serve("10.1.0.2");
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.2"]);
+    expect((await acceptedPushes(gateway)).full).toBe(before.full);
+  });
+
+  test("during an outage the answers stay and the log has the error; afterwards it sees the changes", async () => {
+    const logged = worker.log().length;
+    await server.process.kill();
+    await waitFor("a log line about the API server", () =>
+      /ECONNREFUSED|"api-server|watch/.test(worker.log().slice(logged)),
+    );
+    expect(await answered(gateway, "web.shop")).toEqual(["10.1.0.2"]);
+    await server.process.start();
+    await serve("10.1.0.3");
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.3"]);
+  });
+
+  test("it notices created and deleted objects after a compaction (410 Gone)", async () => {
+    await server.admin.apply(...exported("shop", "before", { endpoints: ["10.1.0.10"] }));
+    await eventualAnswer(gateway, "before.shop").toEqual(["10.1.0.10"]);
+    const known = await watchFrom(server);
+    // Halted, the worker cannot watch again after the restart; when it can, the versions it knows are history.
+    worker.process.signal("SIGSTOP");
+    await server.process.kill();
+    await server.process.start();
+    await server.admin.remove(serviceExport("shop", "before"));
+    await server.admin.apply(...exported("shop", "after", { endpoints: ["10.1.0.11"] }));
+    await serve("10.1.0.4");
+    await server.process.kill();
+    await server.compactEtcd();
+    await server.process.start();
+    expect(await known()).toContain('"code":410');
+    worker.process.signal("SIGCONT");
+    await eventualAnswer(gateway, "after.shop").toEqual(["10.1.0.11"]);
+    await eventualAnswer(gateway, "before.shop").toBe("NXDOMAIN");
+    expect(await answered(gateway, "web.shop")).toEqual(["10.1.0.4"]);
+    await serve("10.1.0.5");
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.5"]);
+  });
+});
+
+describe("a worker whose watches the API server closes after a few seconds", () => {
+  let server: ApiServer;
+  let gateway: GatewayProcess;
+  let worker: SyncProcess;
+
+  beforeAll(async () => {
+    // The API server ends each watch after one to two times this many seconds.
+    [server, gateway] = await Promise.all([
+      startApiServer({ args: ["--min-request-timeout=1"] }),
+      startGateway({ clusters: ["east"] }),
+    ]);
+    await server.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } }));
+    const kubeconfig = await kubeconfigOfWorker(server);
+    worker = startSync({ clusterId: "east", kubeconfig, gateways: [gateway] });
+    await untilAnswered(gateway, "web.shop", ["10.1.0.1"]);
+  });
+
+  afterAll(async () => {
+    await worker?.stop();
+    await Promise.all([gateway?.stop(), server?.stop()]);
+  });
+
+  test("misses no change and sends no second full snapshot", async () => {
+    const before = await acceptedPushes(gateway);
+    for (let number = 2; number <= 12; number++) {
+      await server.admin.apply(...slices("shop", "web", { endpoints: [`10.1.0.${number}`] }));
+      await eventualAnswer(gateway, "web.shop").toEqual([`10.1.0.${number}`]);
+      await waitFor("watches that the server has closed", async () => (await closedWatches(server)) > number);
+    }
+    expect((await acceptedPushes(gateway)).full).toBe(before.full);
+  });
+});
+
+/** Takes the version that the EndpointSlices have now; what comes back watches them from there, for a second. */
+async function watchFrom(server: ApiServer): Promise<() => Promise<string>> {
+  const path = "/apis/discovery.k8s.io/v1/endpointslices";
+  const list = await server.admin.api<{ metadata: { resourceVersion: string } }>("GET", `${path}?limit=1`);
+  const query = `watch=1&timeoutSeconds=1&resourceVersion=${list.metadata.resourceVersion}`;
+  return async () => JSON.stringify(await server.admin.api("GET", `${path}?${query}`).catch(String));
+}
+
+/** How many watches of Services, slices and exports the API server has answered to their end. */
+async function closedWatches(server: ApiServer): Promise<number> {
+  const text = await server.admin.api<string>("GET", "/metrics");
+  let ended = 0;
+  for (const line of text.split("\n")) {
+    if (!line.startsWith("apiserver_request_total{") || !line.includes('verb="WATCH"')) continue;
+    if (/resource="(?:endpointslices|serviceexports|services)"/.test(line))
+      ended += Number(line.split(" ").at(-1));
+  }
+  return ended;
+}

@@ -1,0 +1,164 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { checkout } from "../harness/cli.ts";
+import { infraManifests } from "../harness/infra.ts";
+import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import type { KubeObject } from "../servers/kubernetes/objects.ts";
+
+interface Container {
+  securityContext: Record<string, unknown>;
+  resources: { limits: Record<string, string> };
+  volumeMounts: { readOnly?: boolean }[];
+}
+interface PodSpec {
+  serviceAccountName: string;
+  automountServiceAccountToken?: boolean;
+  securityContext: Record<string, unknown>;
+  containers: Container[];
+  volumes: object[];
+  hostNetwork?: boolean;
+}
+interface Pod extends KubeObject {
+  spec: PodSpec & Record<string, unknown>;
+}
+
+const base = join(checkout, "infra/kubernetes");
+const folders = [
+  ".",
+  "gateway",
+  ...readdirSync(join(base, "overlays")).map((name) => join("overlays", name)),
+];
+
+/** What the controller of a Deployment or StatefulSet would create. */
+function podOf(folder: string): Pod {
+  const controlled = infraManifests(join(base, folder)).find(({ kind }) =>
+    /^(?:Deployment|StatefulSet)$/.test(kind),
+  )!;
+  const { template, volumeClaimTemplates = [] } = controlled.spec as {
+    template: { metadata: object; spec: Pod["spec"] };
+    volumeClaimTemplates?: KubeObject[];
+  };
+  const { namespace } = controlled.metadata;
+  const volumes = volumeClaimTemplates.map(({ metadata: { name } }) => ({
+    name,
+    persistentVolumeClaim: { claimName: `${name}-gateway-0` },
+  }));
+  return structuredClone({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { ...template.metadata, name: "worker", ...(namespace !== undefined && { namespace }) },
+    spec: { ...template.spec, volumes: [...template.spec.volumes, ...volumes] },
+  });
+}
+
+describe("Pod Security", () => {
+  let server: ApiServer;
+
+  beforeAll(async () => {
+    server = await startApiServer({ crds: false });
+    const manifests = [...infraManifests(), ...infraManifests(join(base, "gateway"))];
+    await server.admin.apply(...manifests.filter(({ kind }) => kind === "Namespace"));
+  });
+
+  afterAll(() => server?.stop());
+
+  const admit = (pod: Pod) =>
+    server.admin.api("POST", `/api/v1/namespaces/${pod.metadata.namespace}/pods?dryRun=All`, pod);
+
+  test.each(folders)(
+    "the pod of infra/kubernetes/%s is admitted where the standard restricted is enforced",
+    async (folder) => {
+      const pod = podOf(folder);
+      const namespace = await server.admin.api("GET", `/api/v1/namespaces/${pod.metadata.namespace}`);
+      expect(namespace.metadata.labels).toMatchObject({ "pod-security.kubernetes.io/enforce": "restricted" });
+      expect(await admit(pod)).toMatchObject({
+        kind: "Pod",
+        spec: { securityContext: { runAsUser: 65532 } },
+      });
+    },
+  );
+
+  test.each<[string, (spec: PodSpec, container: Container) => void, RegExp]>([
+    [
+      "without runAsNonRoot",
+      ({ securityContext }) => delete securityContext.runAsNonRoot,
+      /runAsNonRoot != true/,
+    ],
+    [
+      "as root",
+      ({ securityContext }) => {
+        securityContext.runAsUser = 0;
+      },
+      /runAsUser=0/,
+    ],
+    [
+      "without a seccompProfile",
+      ({ securityContext }) => delete securityContext.seccompProfile,
+      /seccompProfile/,
+    ],
+    [
+      "without allowPrivilegeEscalation: false",
+      (_, { securityContext }) => delete securityContext.allowPrivilegeEscalation,
+      /allowPrivilegeEscalation != false/,
+    ],
+    [
+      "with capabilities",
+      (_, { securityContext }) => delete securityContext.capabilities,
+      /unrestricted capabilities/,
+    ],
+    [
+      "with the host's network",
+      (spec) => {
+        spec.hostNetwork = true;
+      },
+      /host namespaces/,
+    ],
+    [
+      "with the host's files",
+      ({ volumes }) => void volumes.push({ name: "host", hostPath: { path: "/" } }),
+      /restricted volume types/,
+    ],
+  ])("%s it is refused", async (_, change, violation) => {
+    const pod = podOf(".");
+    change(pod.spec, pod.spec.containers[0]!);
+    await expect(admit(pod)).rejects.toMatchObject({ status: 403, body: expect.stringMatching(violation) });
+  });
+
+  test.each(folders.filter((folder) => folder !== "gateway"))(
+    "infra/kubernetes/%s: nothing can be written, everything is limited, one pod alone has the token",
+    (folder) => {
+      const { serviceAccountName, automountServiceAccountToken, containers } = podOf(folder).spec;
+      expect(containers).toHaveLength(1);
+      for (const { securityContext, resources, volumeMounts } of containers) {
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ["ALL"] },
+        });
+        expect(Object.keys(resources.limits).sort()).toEqual(["cpu", "memory"]);
+        expect(volumeMounts.every(({ readOnly }) => readOnly === true)).toBe(true);
+      }
+      // The worker reads the API server with it; whatever else uses the account gets none.
+      expect(automountServiceAccountToken).toBe(true);
+      const accounts = infraManifests(join(base, folder)).filter(({ kind }) => kind === "ServiceAccount");
+      expect(accounts).toEqual([
+        expect.objectContaining({
+          metadata: expect.objectContaining({ name: serviceAccountName }),
+          automountServiceAccountToken: false,
+        }),
+      ]);
+    },
+  );
+
+  test("infra/kubernetes/gateway can write only its state, has resource limits, and has no token", () => {
+    const { automountServiceAccountToken, containers } = podOf("gateway").spec;
+    expect(automountServiceAccountToken).toBe(false);
+    const [{ securityContext, resources, volumeMounts }] = containers as [Container];
+    expect(securityContext).toMatchObject({ readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } });
+    expect(Object.keys(resources.limits).sort()).toEqual(["cpu", "memory"]);
+    expect(volumeMounts.filter(({ readOnly }) => readOnly !== true)).toEqual([
+      { name: "state", mountPath: "/var/lib/clusterset-doh" },
+    ]);
+  });
+});

@@ -1,0 +1,139 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { world } from "../commands/exported.ts";
+import { eventualAnswer, eventually } from "../harness/answers.ts";
+import { checkout } from "../harness/cli.ts";
+import { accessManifests, infraManifests, kubeconfigOfWorker } from "../harness/infra.ts";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
+import type { ApiClient } from "../servers/kubernetes/api-client.ts";
+import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import { clusterProperty, type KubeObject } from "../servers/kubernetes/objects.ts";
+import type { PolicyRule } from "../servers/kubernetes/service-account.ts";
+
+/** The same objects with no right to read `resource`. */
+function without(resource: string): (objects: KubeObject[]) => KubeObject[] {
+  return (objects) =>
+    objects.map((object) => {
+      const rules = object.rules as PolicyRule[] | undefined;
+      if (!rules) return object;
+      const kept = rules.map((rule) => ({
+        ...rule,
+        resources: rule.resources.filter((one) => one !== resource),
+      }));
+      return { ...object, rules: kept.filter(({ resources }) => resources.length > 0) };
+    });
+}
+
+describe("the rights that infra/kubernetes gives a worker", () => {
+  let server: ApiServer;
+  let gateway: GatewayProcess;
+  let worker: SyncProcess | undefined;
+
+  beforeAll(async () => {
+    [server, gateway] = await Promise.all([startApiServer(), startGateway({ clusters: ["east"] })]);
+    await server.admin.apply(
+      clusterProperty("cluster.clusterset.k8s.io", "east"),
+      ...world("shop", { web: { endpoints: ["10.1.0.1"] } }),
+    );
+  });
+
+  afterAll(async () => {
+    await worker?.stop();
+    await Promise.all([gateway?.stop(), server?.stop()]);
+  });
+
+  test("the API server accepts all manifests in infra/kubernetes and its overlays", async () => {
+    const base = infraManifests();
+    await server.admin.apply(...base);
+    const nameOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.name}`;
+    const inBase = new Set(base.map(nameOf));
+    for (const overlay of readdirSync(join(checkout, "infra/kubernetes/overlays"))) {
+      const objects = infraManifests(join(checkout, "infra/kubernetes/overlays", overlay));
+      await server.admin.apply(...objects);
+      // The rights that it adds would be those of the following tests, too.
+      await server.admin.remove(...objects.filter((object) => !inBase.has(nameOf(object))));
+    }
+  });
+
+  test("they allow only reading, and no Secrets, ConfigMaps or Pods", async () => {
+    const rules = accessManifests().flatMap(({ rules }) => (rules ?? []) as PolicyRule[]);
+    expect(rules).not.toHaveLength(0);
+    for (const { verbs, resources, apiGroups } of rules) {
+      expect(["get", "list", "watch"]).toEqual(expect.arrayContaining(verbs));
+      expect([...resources, ...apiGroups]).not.toContain("*");
+    }
+    const reader = clientOf(server, await kubeconfigOfWorker(server));
+    for (const resource of ["secrets", "configmaps", "pods"])
+      await expect(reader.api("GET", `/api/v1/${resource}`)).rejects.toMatchObject({ status: 403 });
+    await expect(reader.apply(...world("intruder", {}))).rejects.toMatchObject({ status: 403 });
+  });
+
+  test.each(["endpointslices", "serviceexports"])(
+    "without %s the log says which rule is missing, and nothing is pushed",
+    async (resource) => {
+      const kubeconfig = await kubeconfigOfWorker(server, without(resource));
+      worker = startSync({ kubeconfig, gateways: [gateway], tokenFile: gateway.tokenFileFor("east") });
+      const { log } = worker;
+      await eventually(() => errorsIn(log())).toContainEqual(
+        expect.objectContaining({
+          level: "error",
+          code: "RBAC_FORBIDDEN",
+          msg: expect.stringMatching(
+            new RegExp(`${resource}.*"verbs":\\["list","watch"\\].*infra/kubernetes`),
+          ),
+        }),
+      );
+      expect(await worker.stop()).toBe(0);
+      expect((await gateway.http("/readyz")).status).toBe(503);
+    },
+  );
+
+  test("with all of them the worker finds its cluster id and pushes, and no request is forbidden", async () => {
+    const kubeconfig = await kubeconfigOfWorker(server);
+    worker = startSync({ kubeconfig, gateways: [gateway], tokenFile: gateway.tokenFileFor("east") });
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
+    expect(errorsIn(worker.log())).toEqual([]);
+    expect(worker.log()).not.toMatch(/forbid/i);
+  });
+
+  test("--pods verified needs overlays/cluster-local; then only the cluster itself has its zone", async () => {
+    const overlay = join(checkout, "infra/kubernetes/overlays/cluster-local");
+    const deployment = infraManifests(overlay).find(({ kind }) => kind === "Deployment");
+    const args = ["--cluster-zone=cluster.local", "--pods=verified"];
+    expect(JSON.stringify(deployment)).toContain(args.map((one) => JSON.stringify(one)).join());
+    const options = { gateways: [gateway], tokenFile: gateway.tokenFileFor("east"), args };
+    await worker?.stop();
+    worker = startSync({ ...options, kubeconfig: await kubeconfigOfWorker(server) });
+    const { log } = worker;
+    await eventually(() => errorsIn(log())).toContainEqual(
+      expect.objectContaining({
+        code: "RBAC_FORBIDDEN",
+        msg: expect.stringContaining(" pods: add the rule"),
+      }),
+    );
+    await worker.stop();
+
+    const kubeconfig = await kubeconfigOfWorker(server, () => accessManifests(overlay));
+    worker = startSync({ ...options, kubeconfig });
+    const web = "web.shop.svc.cluster.local";
+    await eventually(async () => (await gateway.lookup(web, "A", { view: "east" })).values).toEqual([
+      expect.stringMatching(/^10\.96\./),
+    ]);
+    expect((await gateway.lookup(web, "A")).rcode).toBe("REFUSED");
+    expect(errorsIn(worker.log())).toEqual([]);
+    await expect(clientOf(server, kubeconfig).api("GET", "/api/v1/secrets")).rejects.toMatchObject({
+      status: 403,
+    });
+  });
+});
+
+function clientOf(server: ApiServer, kubeconfig: string): ApiClient {
+  const { users } = JSON.parse(readFileSync(kubeconfig, "utf8")) as { users: { user: { token: string } }[] };
+  return server.clientFor(users[0]!.user.token);
+}
+
+function errorsIn(log: string): Record<string, unknown>[] {
+  const lines = log.split("\n").filter((line) => line.startsWith("{"));
+  return lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "error");
+}

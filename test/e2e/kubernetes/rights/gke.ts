@@ -1,0 +1,29 @@
+import { readFile } from "node:fs/promises";
+import { parse } from "yaml";
+import type { ApiClient } from "../../servers/kubernetes/api-client.ts";
+import type { KubeObject } from "../../servers/kubernetes/objects.ts";
+import { ensureTools } from "../../servers/tools/tools.ts";
+import { waitFor } from "../../servers/wait.ts";
+
+interface CustomResourceDefinition extends KubeObject {
+  spec: { group: string; names: { plural: string }; versions: { name: string; storage: boolean }[] };
+}
+
+/** Installs the MCS API under GKE's group `net.gke.io/v1`, with the schemas of the MCS API: GKE publishes none of its own. */
+export async function installGkeCrds(admin: ApiClient): Promise<void> {
+  const { mcsCrds } = await ensureTools();
+  for (const path of mcsCrds) {
+    const crd = parse(await readFile(path, "utf8")) as CustomResourceDefinition;
+    const { plural } = crd.spec.names;
+    const stored = crd.spec.versions.find(({ storage }) => storage);
+    await admin.apply({
+      ...crd,
+      metadata: { name: `${plural}.net.gke.io` },
+      spec: { ...crd.spec, group: "net.gke.io", versions: [{ ...stored, name: "v1", served: true }] },
+    } as KubeObject);
+    await waitFor(`${plural}.net.gke.io served`, async () => {
+      await admin.api("GET", `/apis/net.gke.io/v1/${plural}?limit=1`);
+      return true;
+    });
+  }
+}

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { world } from "../commands/exported.ts";
+import { answered, eventualAnswer, eventually, untilAnswered } from "../harness/answers.ts";
+import { kubeconfigOfWorker } from "../harness/infra.ts";
+import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
+import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
+import { kubeconfigThrough, type Network, startNetwork } from "../servers/network.ts";
+
+const leaseSeconds = 6;
+/** West's, until it has to expire: longer than a gateway needs to start again on a busy machine. */
+const longLeaseSeconds = 120;
+const staleAfterSeconds = 60;
+const name = "db.shop.svc.clusterset.local";
+
+interface Status {
+  expiresAt: number;
+  live: boolean;
+}
+
+describe("only the clusters with an expired lease leave the answers", () => {
+  let east: ApiServer;
+  let west: ApiServer;
+  let gateway: GatewayProcess;
+  let eastWorker: SyncProcess;
+  let westWorker: SyncProcess;
+  let startWest: (seconds: number) => SyncProcess;
+  /** Between a third worker, of a gateway of its own, and east's API server. */
+  let network: Network;
+  let blindGateway: GatewayProcess;
+  let blindWorker: SyncProcess;
+
+  beforeAll(async () => {
+    [east, west, gateway, blindGateway] = await Promise.all([
+      startApiServer({ name: "east" }),
+      startApiServer({ name: "west" }),
+      startGateway({ clusters: ["east", "west"], leaseSeconds, config: { ttlSeconds: 30 } }),
+      startGateway({ clusters: ["blind"], leaseSeconds }),
+    ]);
+    const db = (address: string) => world("shop", { db: { headless: true, endpoints: [address] } });
+    await Promise.all([east.admin.apply(...db("10.1.0.1")), west.admin.apply(...db("10.2.0.1"))]);
+    const [eastConfig, westConfig] = await Promise.all([kubeconfigOfWorker(east), kubeconfigOfWorker(west)]);
+    const args = ["--lease", String(leaseSeconds)];
+    eastWorker = startSync({ clusterId: "east", kubeconfig: eastConfig, gateways: [gateway], args });
+    startWest = (seconds) =>
+      startSync({
+        ...{ clusterId: "west", kubeconfig: westConfig, gateways: [gateway] },
+        args: ["--lease", String(seconds)],
+      });
+    westWorker = startWest(longLeaseSeconds);
+    network = await startNetwork(Number(new URL(east.url).port));
+    blindWorker = startSync({
+      clusterId: "blind",
+      kubeconfig: kubeconfigThrough(network, eastConfig),
+      gateways: [blindGateway],
+      args: [...args, "--stale-after", String(staleAfterSeconds)],
+    });
+    await untilAnswered(blindGateway, "db.shop", ["10.1.0.1"]);
+    // The last test looks at what has become of it.
+    network.silence();
+    await untilAnswered(gateway, "db.shop", ["10.1.0.1", "10.2.0.1"]);
+  });
+
+  afterAll(async () => {
+    await Promise.all([eastWorker?.stop(), westWorker?.stop(), blindWorker?.stop()]);
+    await network?.close();
+    await Promise.all([gateway?.stop(), blindGateway?.stop(), east?.stop(), west?.stop()]);
+  });
+
+  test("a running worker renews the lease, and no TTL exceeds it", async () => {
+    const first = await gateway.clusterStatus<Status>("east");
+    const tooLong: unknown[] = [];
+    await eventually(async () => {
+      const asked = Date.now();
+      const { ttls } = await gateway.lookup(name, "A");
+      // Read after the answer was given: a renewal in between only makes the bound wider.
+      const leases = [
+        await gateway.clusterStatus<Status>("east"),
+        await gateway.clusterStatus<Status>("west"),
+      ];
+      const bound = Math.min(...leases.map(({ expiresAt }) => expiresAt)) - asked;
+      if (ttls.length !== 2 || Math.max(...ttls) * 1000 > bound) tooLong.push({ ttls, bound });
+      return leases[0]?.expiresAt;
+    }).toBeGreaterThan(first.expiresAt + leaseSeconds * 1000);
+    expect(tooLong).toEqual([]);
+  });
+
+  test("the addresses of a killed worker's cluster leave after its lease, and the other cluster's stay", async () => {
+    await eastWorker.kill();
+    const { expiresAt } = await gateway.clusterStatus<Status>("east");
+    const tooLong: unknown[] = [];
+    await eventually(async () => {
+      const asked = Date.now();
+      const { values, ttls } = await gateway.lookup(name, "A");
+      // While east is in the answer, caches must not keep the answer for longer than east's lease.
+      const kept = values.includes("10.1.0.1") ? asked + Math.max(...ttls) * 1000 : 0;
+      if (kept > expiresAt) tooLong.push({ values, ttls, left: expiresAt - asked });
+      return values;
+    }).toEqual(["10.2.0.1"]);
+    expect(tooLong).toEqual([]);
+    expect(Date.now()).toBeGreaterThanOrEqual(expiresAt);
+    expect(await gateway.clusterStatus<Status>("east")).toMatchObject({ live: false });
+    expect((await gateway.http("/readyz")).text).toContain("1 of 2 clusters live");
+  });
+
+  test("a restarted gateway does not resurrect it", async () => {
+    await gateway.restart();
+    expect(await answered(gateway, "db.shop")).toEqual(["10.2.0.1"]);
+    await gateway.kill();
+    await gateway.restart();
+    expect(await answered(gateway, "db.shop")).toEqual(["10.2.0.1"]);
+  });
+
+  test("after all leases expired it answers SERVFAIL, never NXDOMAIN, and is not ready, also after a restart", async () => {
+    await westWorker.kill();
+    const { expiresAt } = await gateway.clusterStatus<Status>("west");
+    westWorker = startWest(leaseSeconds);
+    await eventually(async () => (await gateway.clusterStatus<Status>("west")).expiresAt).toBeLessThan(
+      expiresAt,
+    );
+    await westWorker.kill();
+    await eventualAnswer(gateway, "db.shop").toBe("SERVFAIL");
+    const ready = await gateway.http("/readyz");
+    expect(ready).toMatchObject({ status: 503, text: expect.stringContaining("lease") });
+    await gateway.restart();
+    expect(await answered(gateway, "db.shop")).toBe("SERVFAIL");
+    expect((await gateway.http("/readyz")).status).toBe(503);
+  });
+
+  test("a lease that expired while the gateway was down is expired when it starts", async () => {
+    await westWorker.restart();
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.2.0.1"]);
+    await westWorker.kill();
+    const { expiresAt } = await gateway.clusterStatus<Status>("west");
+    await gateway.kill();
+    await eventually(() => Date.now()).toBeGreaterThan(expiresAt);
+    await gateway.restart();
+    expect(await answered(gateway, "db.shop")).toBe("SERVFAIL");
+  });
+
+  test("restarted workers restore their answers", async () => {
+    await eastWorker.restart();
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.1"]);
+    await westWorker.restart();
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.1", "10.2.0.1"]);
+    expect((await gateway.http("/readyz")).status).toBe(200);
+  });
+
+  test("a halted worker whose lease expired pushes in full when it continues", async () => {
+    eastWorker.process.signal("SIGSTOP");
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.2.0.1"]);
+    eastWorker.process.signal("SIGCONT");
+    await eventualAnswer(gateway, "db.shop").toEqual(["10.1.0.1", "10.2.0.1"]);
+  });
+
+  test("without its API server the worker logs that, renews for a while, then lets the lease expire", async () => {
+    await eventually(() => blindWorker.log(), 90_000).toContain("no longer renews its leases");
+    await eventualAnswer(blindGateway, "db.shop").toBe("SERVFAIL");
+    await network.mend();
+    await eventualAnswer(blindGateway, "db.shop").toEqual(["10.1.0.1"]);
+  });
+});

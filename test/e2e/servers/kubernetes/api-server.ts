@@ -1,0 +1,142 @@
+import { generateKeyPairSync } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { freePort } from "../ports.ts";
+import { ServerProcess } from "../process.ts";
+import { removeFolder, temporaryFolder } from "../tools/folders.ts";
+import { ensureTools } from "../tools/tools.ts";
+import { waitFor } from "../wait.ts";
+import { ApiClient, ApiError } from "./api-client.ts";
+import { installCrds } from "./crds.ts";
+import { type Etcd, startEtcd } from "./etcd.ts";
+import { writeKubeconfig } from "./kubeconfig.ts";
+
+const adminToken = "admin-of-the-end-to-end-tests";
+
+/** What may differ between the API servers of one test. */
+export interface ApiServerOptions {
+  /** For folder and log names. */
+  name?: string;
+  /** Where Services get their cluster IPs from, at most one range per family. */
+  serviceCidrs?: string;
+  /** Whether the MCS and ClusterProperty CRDs are installed; yes by default. */
+  crds?: boolean;
+  /** Further flags of kube-apiserver. */
+  args?: string[];
+}
+
+/** A real kube-apiserver with its own etcd: RBAC is on, and no controllers run. */
+export interface ApiServer {
+  url: string;
+  folder: string;
+  /** The PEM text that clients check the server's certificate against. */
+  ca: string;
+  process: ServerProcess;
+  etcd: Etcd;
+  /** Speaks as a member of system:masters. */
+  admin: ApiClient;
+  /** A client with another token, for instance of a service account. */
+  clientFor(token: string): ApiClient;
+  /** Writes a kubeconfig file for a token (the administrator's by default) and returns its path. */
+  kubeconfig(token?: string): string;
+  /** Restarts kube-apiserver on the same port with the same certificate; its watch caches start empty. */
+  restart(): Promise<void>;
+  /** Drops etcd's history. Only after `restart` too do watches from an old resource version get 410 Gone. */
+  compactEtcd(): Promise<string>;
+  /** Stops both processes and removes the folder. */
+  stop(): Promise<void>;
+}
+
+/** Starts a kube-apiserver with its own etcd on free loopback ports. Several may run at the same time. */
+export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
+  const { kubeApiserver } = await ensureTools();
+  const folder = temporaryFolder(options.name ?? "cluster");
+  const port = await freePort();
+  const url = `https://127.0.0.1:${port}`;
+  const etcd = await startEtcd(folder);
+  const caPath = join(folder, "certificates", "apiserver.crt");
+  const clients: ApiClient[] = [];
+  const connect = (token: string) => new ApiClient(url, readFileSync(caPath, "utf8"), token);
+  const clientFor = (token: string) => {
+    const client = connect(token);
+    clients.push(client);
+    return client;
+  };
+  const process = await ServerProcess.start({
+    name: "kube-apiserver",
+    command: kubeApiserver,
+    args: [...flags(folder, port, etcd.url, options), ...(options.args ?? [])],
+    folder,
+    // The certificate is made at the first start. It may be read while it is written, so each probe reads it anew.
+    ready: async () => {
+      const probe = connect(adminToken);
+      try {
+        await probe.api("GET", "/readyz");
+        return true;
+      } finally {
+        await probe.close();
+      }
+    },
+  });
+  const admin = clientFor(adminToken);
+  const server: ApiServer = {
+    url,
+    folder,
+    ca: readFileSync(caPath, "utf8"),
+    process,
+    etcd,
+    admin,
+    clientFor,
+    kubeconfig: (token = adminToken) => writeKubeconfig(folder, { url, caPath, token }),
+    restart: () => process.restart(),
+    compactEtcd: () => etcd.compact(),
+    stop: async () => {
+      await Promise.all(clients.map((client) => client.close()));
+      await process.stop();
+      await etcd.process.stop();
+      removeFolder(folder);
+    },
+  };
+  await waitForSystemNamespaces(admin);
+  if (options.crds !== false) await installCrds(admin);
+  return server;
+}
+
+function flags(folder: string, port: number, etcdUrl: string, options: ApiServerOptions): string[] {
+  const tokens = join(folder, "tokens.csv");
+  writeFileSync(tokens, `${adminToken},admin,admin,"system:masters"\n`, { mode: 0o600 });
+  const signingKey = join(folder, "service-accounts.key");
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  writeFileSync(signingKey, privateKey.export({ type: "pkcs1", format: "pem" }), { mode: 0o600 });
+  return [
+    `--etcd-servers=${etcdUrl}`,
+    `--secure-port=${port}`,
+    "--bind-address=127.0.0.1",
+    // A loopback address is not accepted here, and nothing connects to it.
+    "--advertise-address=192.0.2.1",
+    "--endpoint-reconciler-type=none",
+    `--cert-dir=${join(folder, "certificates")}`,
+    `--token-auth-file=${tokens}`,
+    "--authorization-mode=RBAC",
+    `--service-cluster-ip-range=${options.serviceCidrs ?? "10.96.0.0/16,fd00:10:96::/112"}`,
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-signing-key-file=${signingKey}`,
+    `--service-account-key-file=${signingKey}`,
+    // It wants a "default" service account in each namespace, which a controller would make.
+    "--disable-admission-plugins=ServiceAccount",
+    "--profiling=false",
+  ];
+}
+
+async function waitForSystemNamespaces(admin: ApiClient): Promise<void> {
+  await waitFor("namespaces default and kube-system", async () => {
+    for (const name of ["default", "kube-system"]) {
+      const found = await admin.api("GET", `/api/v1/namespaces/${name}`).catch((error: unknown) => {
+        if (error instanceof ApiError && error.status === 404) return false;
+        throw error;
+      });
+      if (!found) return false;
+    }
+    return true;
+  });
+}

@@ -1,0 +1,47 @@
+import { join } from "node:path";
+import type { Report } from "../run.ts";
+import { ensurePackages, findProgram } from "./apt.ts";
+import { buildCoreDns, buildDnsproxy, buildKubeApiserver, fetchMcsCrds } from "./go-tools.ts";
+import { installRuntime } from "./js-runtimes.ts";
+import { installPython } from "./python-packages.ts";
+
+/** Where the programs and manifests of the servers under test are. */
+export interface Tools {
+  etcd: string;
+  kubeApiserver: string;
+  coredns: string;
+  dnsproxy: string;
+  /** The folder of dnspython, for PYTHONPATH. */
+  dnspython: string;
+  hadolint: string;
+  /** The manifests of the MCS CRDs. */
+  mcsCrds: string[];
+  deno: string;
+  bun: string;
+}
+
+let ready: Promise<Tools> | undefined;
+
+/**
+ * Installs, builds or fetches everything that is missing and says where it is. Once all is there this takes
+ * milliseconds. A part that cannot be had is an error, never a reason to leave a test out.
+ */
+export function ensureTools(report: Report = (line) => console.error(line)): Promise<Tools> {
+  ready ??= install(report);
+  return ready;
+}
+
+async function install(report: Report): Promise<Tools> {
+  await ensurePackages(report);
+  const etcd = findProgram("etcd");
+  if (!etcd) throw new Error("etcd is not on PATH");
+  const mcsCrds = await fetchMcsCrds(report);
+  const coredns = await buildCoreDns(report);
+  const dnsproxy = await buildDnsproxy(report);
+  const dnspython = await installPython("dnspython", report);
+  const hadolint = join(await installPython("hadolint", report), "bin", "hadolint");
+  const kubeApiserver = await buildKubeApiserver(report);
+  const deno = await installRuntime("deno", report);
+  const bun = await installRuntime("bun", report);
+  return { etcd, kubeApiserver, coredns, dnsproxy, dnspython, hadolint, mcsCrds, deno, bun };
+}

@@ -1,0 +1,125 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { usableAddress } from "../../../src/dns/address.ts";
+import { formatReverseName } from "../../../src/dns/reverse.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { encodeQuery } from "../../resolve/ask.ts";
+import { arbitrarySnapshot } from "../../worlds/arbitrary.ts";
+import { HOSTILE, hostilePush, openWorld, type World } from "./hostile-world.ts";
+
+/** The services of the world that the hostile cluster has no part in: it does not export them, or imports them where nobody exports them. */
+function unshared(world: readonly ClusterSnapshot[], hostile: ClusterSnapshot): Set<string> {
+  // What stands in a namespace that the cluster does not have is not there.
+  const there = world.map(({ clusterId, namespaces, ...lists }) => {
+    const keysOf = (list: object) =>
+      Object.keys(list).filter((key) => Object.hasOwn(namespaces, key.split("/")[0]!));
+    return { clusterId, exports: keysOf(lists.exports), imports: keysOf(lists.imports) };
+  });
+  const theirs = new Set(
+    there.flatMap(({ clusterId, exports, imports }) =>
+      clusterId === "north" ? [...exports, ...imports] : exports,
+    ),
+  );
+  return new Set(
+    there
+      .flatMap(({ exports, imports }) => [...exports, ...imports])
+      .filter(
+        (key) =>
+          !Object.hasOwn(hostile.exports, key) && (!Object.hasOwn(hostile.imports, key) || theirs.has(key)),
+      ),
+  );
+}
+
+/** Queries for all that such services can have: at the service's name, ports, endpoints, places, and reverse names. */
+function questions(
+  world: readonly ClusterSnapshot[],
+  keys: ReadonlySet<string>,
+): [name: string, type: string][] {
+  const asked: [string, string][] = [];
+  for (const { clusterId, exports, imports } of world)
+    for (const [key, one] of [...Object.entries(exports), ...Object.entries(imports)]) {
+      if (!keys.has(key) || !/^[a-z0-9-]{1,63}\/[a-z0-9-]{1,63}$/.test(key)) continue;
+      const [namespace, name] = key.split("/");
+      const service = `${name}.${namespace}.svc.clusterset.local`;
+      for (const type of ["A", "AAAA", "SRV"]) asked.push([service, type], [`_http._tcp.${service}`, type]);
+      for (const type of ["A", "AAAA"])
+        for (const at of ["", `${clusterId}.`])
+          asked.push([`${at}${name}.${namespace}.fed.svc.federation`, type]);
+      const groups = "ips" in one ? Object.values(one.endpoints) : [one.endpoints];
+      for (const group of groups.flatMap((each) => Object.values(each)))
+        for (const { address, hostname } of Object.values(group.members)) {
+          const octets = usableAddress(address);
+          if (octets !== undefined) asked.push([formatReverseName(octets), "PTR"]);
+          if (hostname !== undefined && /^[a-z0-9-]{1,63}$/.test(hostname))
+            asked.push([`${hostname}.${clusterId}.${service}`, "A"]);
+        }
+      for (const ip of "ips" in one ? one.ips : []) {
+        const octets = usableAddress(ip);
+        if (octets !== undefined) asked.push([formatReverseName(octets), "PTR"]);
+      }
+    }
+  return asked;
+}
+
+function answers(
+  { gateway, clock }: World,
+  asked: readonly [string, string][],
+  views: readonly (string | undefined)[],
+) {
+  return asked.flatMap(([name, type]) =>
+    views.map((view) => {
+      const answer = gateway.answer(encodeQuery(name, type), view, clock.now());
+      return `${name} ${type} ${view}: ${Buffer.from(answer?.bytes ?? []).toString("hex")}`;
+    }),
+  );
+}
+
+/** Addresses of services that the hostile cluster has a part in have reverse names that it has a part in as well. */
+function withoutShared(
+  asked: readonly [string, string][],
+  world: readonly ClusterSnapshot[],
+  keys: ReadonlySet<string>,
+): [string, string][] {
+  const all = new Set(
+    world.flatMap(({ exports, imports }) => [...Object.keys(exports), ...Object.keys(imports)]),
+  );
+  const shared = new Set([...all].filter((key) => !keys.has(key)));
+  const theirs = new Set(questions(world, shared).flatMap(([name, type]) => (type === "PTR" ? name : [])));
+  return asked.filter(([name, type]) => type !== "PTR" || !theirs.has(name));
+}
+
+it("whatever a cluster pushes, what it has no part in is answered byte for byte as before", async () => {
+  let compared = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      arbitrarySnapshot(fc.constant("east")),
+      arbitrarySnapshot(fc.constant("north")),
+      arbitrarySnapshot(fc.constant("west")),
+      fc.array(hostilePush, { minLength: 1, maxLength: 2 }),
+      fc.boolean(),
+      async (east, north, west, pushes, hostileIsKnown) => {
+        const world = [east, north, west];
+        const opened = await openWorld(world, hostileIsKnown);
+        const statuses = () =>
+          opened.gateway.status().clusters.filter(({ clusterId }) => clusterId !== HOSTILE);
+        const statusBefore = statuses();
+        for (const pushed of pushes) {
+          const keys = unshared(world, pushed);
+          const asked = withoutShared(questions(world, keys), world, keys);
+          const alone = await openWorld(world, false);
+          const views = [undefined, "east", "north", "west"];
+          const before = answers(alone, asked, views);
+          await opened.push(pushed, 5);
+          const after = answers(opened, asked, views);
+          // Whoever comes first may have the reverse name of an address that nobody has one of.
+          const isTheirs = (_: string, index: number) => !/ PTR .*: 0000..05/.test(before[index]!);
+          expect(after.filter(isTheirs)).toEqual(before.filter(isTheirs));
+          expect(statuses()).toEqual(statusBefore);
+          compared += before.length;
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+  expect(compared).toBeGreaterThan(2000);
+});

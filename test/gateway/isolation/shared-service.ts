@@ -1,0 +1,136 @@
+import { decode } from "dns-packet";
+import { Gateway } from "../../../src/gateway/gateway.ts";
+import type { GatewayEvent } from "../../../src/gateway/gateway-events.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import {
+  createMemoryRememberedStore,
+  type RememberedStore,
+} from "../../../src/store/remembered/remembered-store.ts";
+import type { SnapshotStore } from "../../../src/store/store.ts";
+import { endpoints, exported, snapshot } from "../../merge/fixtures.ts";
+import { encodeQuery } from "../../resolve/ask.ts";
+import { FakeClock } from "../fake-clock.ts";
+import { realStages } from "../real-stages.ts";
+
+export const BEGAN = Date.parse("2026-06-01T00:00:00Z");
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+/** When a day begins: day 1 is the gateway's first. */
+export const day = (number: number) => BEGAN + (number - 1) * DAY;
+export const iso = (at: number) => new Date(at).toISOString();
+
+/** The clusters that may export the service, each with a port of its own, by which its answers are told. Hostile ones sort first. */
+const PORTS: Readonly<Record<string, number>> = { east: 1001, north: 1002, west: 1003 };
+
+/** How a cluster reports `shop/web`: with its creation time, or not at all. */
+export interface Reported {
+  readonly exportedAt?: number | string;
+  /** Default: the cluster has the namespace. */
+  readonly namespace?: boolean;
+}
+
+/** A cluster that exports `shop/web` on its own port, or does not. */
+export function reporting(clusterId: string, { exportedAt, namespace = true }: Reported): ClusterSnapshot {
+  const time = typeof exportedAt === "number" ? iso(exportedAt) : exportedAt;
+  const number = PORTS[clusterId]!;
+  const web =
+    time === undefined
+      ? {}
+      : {
+          "shop/web": exported({
+            exportedAt: time,
+            ports: [{ name: "http", protocol: "TCP", port: number }],
+            endpoints: endpoints({ address: `10.0.0.${number - 1000}` }),
+          }),
+        };
+  return snapshot(clusterId, { namespaces: namespace ? { shop: {} } : {}, exports: web });
+}
+
+const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
+
+/** Where a gateway keeps what it knows. */
+export interface Stores {
+  readonly store: SnapshotStore;
+  readonly remembered: RememberedStore;
+}
+
+/** Stores that live as long as the test. */
+export function inMemory(parts: Partial<Stores> = {}): () => Promise<Stores> {
+  const stores = { store: createMemoryStore(), remembered: createMemoryRememberedStore(), ...parts };
+  return async () => stores;
+}
+
+/** A gateway on a clock of its own, whose clusters all know one service. */
+export async function openSharedService(openStores = inMemory(), clock = new FakeClock(BEGAN)) {
+  const events: GatewayEvent[] = [];
+  const open = async () => {
+    const onEvent = (event: GatewayEvent) => void events.push(event);
+    return Gateway.open({ ...(await openStores()), clock, stages: realStages(), onEvent });
+  };
+  let gateway = await open();
+  /** Waits for a push, and lets the timers run that are due. Stores on disk take more than a turn. */
+  const done = async <Result>(promise: Promise<Result>): Promise<Result> => {
+    let isSettled = false;
+    const settle = () => {
+      isSettled = true;
+    };
+    promise.then(settle, settle);
+    for (await clock.advance(0); !isSettled; await clock.advance(0)) await turn();
+    return promise;
+  };
+  const generations = new Map<string, number>();
+  return {
+    clock,
+    events,
+    /** Sets the clock, and lets pass what happens until then. It goes back, too, with no timer. */
+    at: async (time: number) => {
+      const now = clock.now();
+      if (time >= now) await clock.advance(time - now);
+      else clock.stall(time - now);
+    },
+    put: async (clusterId: string, reported: Reported = {}, lease = 3600) => {
+      const pushed = await done(gateway.replace(clusterId, reporting(clusterId, reported), lease));
+      generations.set(clusterId, pushed.generation);
+    },
+    /** A delta that changes the snapshot to what is reported. */
+    patch: async (clusterId: string, reported: Reported = {}, lease = 3600) => {
+      const { exports, namespaces } = reporting(clusterId, reported);
+      const delta = {
+        namespaces: { shop: namespaces.shop ?? null },
+        exports: { "shop/web": exports["shop/web"] ?? null },
+      };
+      const pushed = await done(gateway.patch(clusterId, generations.get(clusterId)!, delta, lease));
+      generations.set(clusterId, pushed.generation);
+    },
+    renew: (clusterId: string, lease = 3600) =>
+      done(gateway.renew(clusterId, generations.get(clusterId)!, lease)),
+    leave: (clusterId: string) => done(gateway.leave(clusterId)),
+    isLive: (clusterId: string) => gateway.snapshotOf(clusterId) !== undefined,
+    /** Lets the lease of every cluster expire. */
+    lapse: () => clock.advance(2 * HOUR),
+    /** Ends the gateway. */
+    close: () => gateway.close(),
+    /** Opens another gateway over what the first one kept. */
+    restart: async () => {
+      await gateway.close();
+      gateway = await open();
+    },
+    /** The cluster whose port is answered, as clients see it; undefined where there is none. */
+    owner: () => {
+      const query = encodeQuery("_http._tcp.web.shop.svc.clusterset.local", "SRV");
+      const { answers = [] } = decode(Buffer.from(gateway.answer(query, undefined, clock.now())!.bytes));
+      const ports = new Set(answers.map((one) => (one.type === "SRV" ? one.data.port : 0)));
+      return Object.keys(PORTS).find((clusterId) => ports.has(PORTS[clusterId]!));
+    },
+    /** Who is said to report an implausible creation time. */
+    implausible: () =>
+      gateway
+        .status()
+        .findings.filter(({ reason }) => reason === "ImplausibleTimestamp")
+        .map(({ clusterId, message }) => ({ clusterId, message })),
+  };
+}
+
+export type SharedService = Awaited<ReturnType<typeof openSharedService>>;

@@ -1,0 +1,210 @@
+import { describe, expect, test } from "vitest";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import type { SnapshotStore } from "../../../src/store/store.ts";
+import { listAll } from "../../store/changes.ts";
+import { settle } from "../fake-clock.ts";
+import { openGateway, regional } from "../fake-stages.ts";
+
+describe("a lease", () => {
+  test("that runs out takes its cluster out of the answers, alone", async () => {
+    const { gateway, clock, served, done, store, events } = await openGateway();
+    await done(gateway.replace("east", regional("east", "e"), 100));
+    await done(gateway.replace("west", regional("west", "w"), 10));
+    await clock.advance(9_999);
+    expect(served()).toBe("east:e west:w");
+    await clock.advance(1);
+    expect(served()).toBe("east:e");
+    expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
+    expect(events.filter(({ event }) => event === "lease-ran-out")).toHaveLength(1);
+    expect(gateway.status().clusters.map(({ clusterId, live }) => [clusterId, live])).toEqual([
+      ["east", true],
+      ["west", false],
+    ]);
+  });
+
+  test("is over for a query that comes before the timer", async () => {
+    const { gateway, clock, served, done } = await openGateway();
+    await done(gateway.replace("east", regional("east", "e"), 100));
+    await done(gateway.replace("west", regional("west", "w"), 10));
+    clock.stall(10_000);
+    expect(served()).toBe("east:e");
+  });
+
+  test("is renewed without compiling, and bounds the answers from then on", async () => {
+    const { gateway, clock, stages, served, leases, done } = await openGateway();
+    const east = await done(gateway.replace("east", regional("east", "e"), 100));
+    const west = await done(gateway.replace("west", regional("west", "w"), 10));
+    expect(leases()).toEqual([east.expiresAt, west.expiresAt]);
+    const runs = stages.compiled.length;
+    await clock.advance(5_000);
+    const renewed = await gateway.renew("west", west.generation, 60);
+    expect(renewed).toEqual({
+      clusterId: "west",
+      generation: west.generation,
+      expiresAt: clock.now() + 60_000,
+    });
+    expect(leases()).toEqual([east.expiresAt, renewed.expiresAt]);
+    await clock.advance(10_000);
+    expect(served()).toBe("east:e west:w");
+    expect(stages.compiled).toHaveLength(runs);
+  });
+
+  test("may be made shorter", async () => {
+    const { gateway, clock, served, done } = await openGateway();
+    await done(gateway.replace("east", regional("east", "e"), 100));
+    const west = await done(gateway.replace("west", regional("west", "w"), 100));
+    await gateway.renew("west", west.generation, 5);
+    await clock.advance(5_000);
+    expect(served()).toBe("east:e");
+  });
+
+  test("that ran out, or of another generation, is not renewed", async () => {
+    const { gateway, clock, done } = await openGateway();
+    const { generation } = await done(gateway.replace("west", regional("west", "w"), 10));
+    await expect(gateway.renew("west", generation - 1)).rejects.toMatchObject({ current: generation });
+    clock.stall(10_000);
+    await expect(gateway.renew("west", generation)).rejects.toMatchObject({
+      code: "GENERATION_MISMATCH",
+      current: undefined,
+    });
+    await expect(gateway.patch("west", generation, {})).rejects.toMatchObject({ current: undefined });
+  });
+
+  test("that runs out while its renewal is being kept is not renewed, and stays forgotten", async () => {
+    const inner = createMemoryStore();
+    let letGo = () => {};
+    const store: SnapshotStore = {
+      ...inner,
+      keep: async (clusterId, change) => {
+        if (change.kind === "lease")
+          await new Promise<void>((resolve) => {
+            letGo = resolve;
+          });
+        await inner.keep(clusterId, change);
+      },
+    };
+    const { gateway, clock, served, done } = await openGateway({ store });
+    const { generation } = await done(gateway.replace("west", regional("west", "w"), 10));
+    const renewal = gateway.renew("west", generation);
+    renewal.catch(() => {});
+    await clock.advance(10_000);
+    expect(served()).toBe("SERVFAIL");
+    letGo();
+    await expect(renewal).rejects.toMatchObject({ code: "GENERATION_MISMATCH" });
+    await settle();
+    expect(await listAll(inner)).toEqual([]);
+  });
+
+  test("a cluster that comes back is answered from again, with a higher generation", async () => {
+    const { gateway, clock, served, done, store } = await openGateway();
+    const first = await done(gateway.replace("west", regional("west", "w"), 10));
+    await clock.advance(10_000);
+    const second = await done(gateway.replace("west", regional("west", "x"), 10));
+    expect(second.generation).toBeGreaterThan(first.generation);
+    expect(served()).toBe("west:x");
+    expect(await listAll(store)).toHaveLength(1);
+    expect(gateway.status().clusters).toHaveLength(1);
+  });
+});
+
+describe("a cluster that pushes again after its lease expired", () => {
+  test("stays in the store, although its removal was queued behind the push", async () => {
+    const { gateway, clock, served, done, store } = await openGateway();
+    await done(gateway.replace("west", regional("west", "w"), 10));
+    // The push finds the expired lease before the timer does.
+    clock.stall(10_000);
+    await done(gateway.replace("west", regional("west", "x"), 10));
+    await settle();
+    expect(served()).toBe("west:x");
+    expect((await listAll(store)).map(({ snapshot }) => snapshot.topology?.region)).toEqual(["x"]);
+  });
+});
+
+describe("when every cluster died", () => {
+  test("names are not denied, until one comes back and is compiled", async () => {
+    const { gateway, clock, served, done } = await openGateway();
+    await done(gateway.replace("west", regional("west", "w"), 10));
+    await clock.advance(10_000);
+    expect(served()).toBe("SERVFAIL");
+    expect(gateway.status()).toMatchObject({ ready: false, clusters: [{ clusterId: "west", live: false }] });
+    expect(gateway.hasCluster("west")).toBe(true);
+    const push = gateway.replace("east", regional("east", "e"));
+    await settle();
+    expect(served()).toBe("SERVFAIL");
+    await done(push);
+    expect(served()).toBe("east:e");
+  });
+
+  test("names are not denied when the others left either, until the dead one leaves too", async () => {
+    const { gateway, clock, served, done } = await openGateway();
+    await done(gateway.replace("east", regional("east", "e"), 100));
+    await done(gateway.replace("west", regional("west", "w"), 10));
+    await clock.advance(10_000);
+    await done(gateway.leave("east"));
+    expect(served()).toBe("SERVFAIL");
+    await done(gateway.leave("west"));
+    expect(served()).toBe("");
+  });
+
+  test("names are not denied even if compiling fails at that moment", async () => {
+    const { gateway, clock, stages, served, done } = await openGateway();
+    await done(gateway.replace("west", regional("west", "w"), 10));
+    stages.fails = new Error("no");
+    await clock.advance(10_000);
+    expect(served()).toBe("SERVFAIL");
+    await done(gateway.replace("east", regional("east", "e")));
+    expect(served()).toBe("SERVFAIL");
+  });
+});
+
+describe("a restart", () => {
+  test("serves live clusters at once and does not bring dead ones back", async () => {
+    const { gateway, clock, done, open, served, store, events } = await openGateway();
+    const east = await done(gateway.replace("east", regional("east", "e"), 100));
+    await done(gateway.replace("west", regional("west", "w"), 10));
+    clock.stall(10_000);
+    const second = await open();
+    expect(served(second)).toBe("east:e");
+    await settle();
+    expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
+    expect(events.at(-1)).toMatchObject({ event: "compiled" });
+    await done(second.patch("east", east.generation, { topology: { region: "f" } }, 100));
+    expect(served(second)).toBe("east:f");
+    await clock.advance(99_999);
+    expect(served(second)).toBe("east:f");
+    await clock.advance(1);
+    expect(served(second)).toBe("SERVFAIL");
+  });
+
+  test("with an empty store, or only dead clusters, denies nothing", async () => {
+    const { gateway, clock, done, open, served } = await openGateway();
+    expect(served(await open())).toBe("SERVFAIL");
+    await done(gateway.replace("west", regional("west", "w"), 10));
+    clock.stall(10_000);
+    const second = await open();
+    expect(served(second)).toBe("SERVFAIL");
+    expect(second.status()).toMatchObject({ ready: false, clusters: [{ clusterId: "west", live: false }] });
+  });
+
+  test("a dead cluster that cannot be removed from the store is reported", async () => {
+    const inner = createMemoryStore();
+    const error = new Error("read-only");
+    const store: SnapshotStore = { ...inner, remove: () => Promise.reject(error) };
+    const { gateway, clock, done, events } = await openGateway({ store });
+    await done(gateway.replace("west", regional("west", "w"), 10));
+    await clock.advance(10_000);
+    await settle();
+    expect(events).toContainEqual({ event: "removal-failed", clusterId: "west", error });
+  });
+});
+
+test("a closed gateway has no timers, and waits for the push in progress", async () => {
+  const { gateway, clock, done, store } = await openGateway();
+  await done(gateway.replace("west", regional("west", "w"), 10));
+  const push = gateway.replace("west", regional("west", "x"), 10);
+  await gateway.close();
+  await gateway.close();
+  expect((await listAll(store))[0]?.snapshot.topology?.region).toBe("x");
+  await done(push);
+  expect(clock.timers).toBe(0);
+});

@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import type { Clock, Uptime } from "../../../src/gateway/clock.ts";
+import { LeaseTimer } from "../../../src/gateway/leases/lease-timer.ts";
+import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { FakeClock } from "../fake-clock.ts";
+import { openGateway, regional } from "../fake-stages.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** The clock of a process whose machine's wall clock can be set. */
+class MachineClock extends FakeClock {
+  /** How far the wall clock is ahead. */
+  ahead = 0;
+  boot: string | undefined = "first";
+  wallOffset = () => this.ahead;
+  uptime = (): Uptime | undefined =>
+    this.boot === undefined ? undefined : { boot: this.boot, at: this.now() };
+}
+
+describe("while a gateway runs", () => {
+  test.for([-HOUR, DAY])(
+    "a wall clock that is set by %s ms ends no lease, and prolongs none",
+    async (jump) => {
+      const clock = new MachineClock(DAY);
+      const { gateway, served, done } = await openGateway({ clock });
+      await done(gateway.replace("east", regional("east", "e"), 100));
+      await done(gateway.replace("west", regional("west", "w"), 10));
+      clock.ahead = jump;
+      await clock.advance(9_999);
+      expect(served()).toBe("east:e west:w");
+      await clock.advance(1);
+      expect(served()).toBe("east:e");
+      clock.ahead = 0;
+      await clock.advance(0);
+      expect(served()).toBe("east:e");
+    },
+  );
+
+  test("what a worker is told has the wall clock's time", async () => {
+    const clock = new MachineClock(DAY);
+    const { gateway, done } = await openGateway({ clock });
+    clock.ahead = HOUR;
+    const { generation, expiresAt } = await done(gateway.replace("east", regional("east", "e"), 100));
+    expect(expiresAt).toBe(DAY + HOUR + 100_000);
+    clock.ahead = 2 * HOUR;
+    expect((await gateway.renew("east", generation, 100)).expiresAt).toBe(DAY + 2 * HOUR + 100_000);
+    expect(gateway.unixTime(gateway.status().clusters[0]!.expiresAt)).toBe(DAY + 2 * HOUR + 100_000);
+  });
+
+  test("generations grow, although the wall clock was set back and the cluster has left meanwhile", async () => {
+    const clock = new MachineClock(DAY);
+    const { gateway, done } = await openGateway({ clock });
+    const first = await done(gateway.replace("east", regional("east", "e"), 100));
+    clock.ahead = -HOUR;
+    const second = await done(gateway.replace("east", regional("east", "f"), 100));
+    expect(second.generation).toBeGreaterThan(first.generation);
+    await done(gateway.leave("east"));
+    const third = await done(gateway.replace("east", regional("east", "g"), 100));
+    expect(third.generation).toBeGreaterThan(second.generation);
+  });
+});
+
+describe("when a gateway is started again 20 s after a lease of 60 s was given", () => {
+  const restarted = async (jump: number, boot: string | undefined, since = 20_000) => {
+    const store = createMemoryStore();
+    const before = await openGateway({ store, clock: new MachineClock(DAY) });
+    const { generation } = await before.done(before.gateway.replace("east", regional("east", "e"), 60));
+    // Another process: its own clock begins with the wall clock, its machine's uptime goes on unless that was started again.
+    const clock = new MachineClock(DAY + since + jump);
+    if (boot === "first") clock.uptime = () => ({ boot, at: clock.now() - jump });
+    clock.boot = boot;
+    return { ...(await openGateway({ store, clock })), clock, generation };
+  };
+
+  test.for([
+    { jump: 0, boot: "first", left: 40_000 },
+    { jump: -HOUR, boot: "first", left: 40_000 },
+    { jump: DAY, boot: "first", left: 40_000 },
+    { jump: 0, boot: "second", left: 40_000 },
+    { jump: -HOUR, boot: "second", left: 60_000 },
+    { jump: -HOUR, boot: undefined, left: 60_000 },
+  ])(
+    "with a wall clock set by $jump ms, in the machine's boot $boot, it has $left ms left",
+    async (given) => {
+      const { served, clock, gateway, generation } = await restarted(given.jump, given.boot);
+      expect(served()).toBe("east:e");
+      await clock.advance(given.left - 1);
+      expect(served()).toBe("east:e");
+      await clock.advance(1);
+      expect(served()).toBe("SERVFAIL");
+      await expect(gateway.renew("east", generation)).rejects.toMatchObject({ current: undefined });
+    },
+  );
+
+  test("a cluster that renewed nothing while the gateway was down for longer is not brought to life", async () => {
+    for (const boot of ["first", "second"]) {
+      const { served } = await restarted(0, boot, 60_000);
+      expect(served()).toBe("SERVFAIL");
+    }
+    expect((await restarted(-HOUR, "first", 60_000)).served()).toBe("SERVFAIL");
+  });
+
+  test("its generation grows, whatever the wall clock shows", async () => {
+    const { gateway, done, generation } = await restarted(-DAY / 2, "second");
+    const next = await done(gateway.replace("east", regional("east", "f")));
+    expect(next.generation).toBeGreaterThan(generation);
+  });
+});
+
+test("a lease that is longer than a timer may be is not looked at again and again", () => {
+  const delays: number[] = [];
+  const clock: Clock = {
+    now: () => 0,
+    setTimer(milliseconds) {
+      delays.push(milliseconds);
+      return () => {};
+    },
+  };
+  new LeaseTimer(clock, () => {}).watch(40 * DAY);
+  expect(delays).toEqual([2 ** 31 - 1]);
+});

@@ -1,0 +1,394 @@
+import { createHash, X509Certificate } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { RunningGateway } from "../../../src/hosts/node/gateway-host.ts";
+import { listenFailure } from "../../../src/hosts/node/listen-failure.ts";
+import { keepSelfSigned } from "../../../src/hosts/node/tls/tls.ts";
+import { answerTo, decoded } from "../../forward/fake-upstreams.ts";
+import { endpoints, exported } from "../../merge/fixtures.ts";
+import { decode, encodeQuery } from "../../resolve/ask.ts";
+import { twoClusters } from "../../resolve/world.ts";
+import { makeAuthority, makeClient } from "../client-certificates.ts";
+import { Gateways, push, send } from "../gateways.ts";
+import { answeredIds, askUdp, StreamClient } from "./dns-clients.ts";
+import { startDnsServer } from "./dns-server.ts";
+
+const WEB = "web.shop.svc.clusterset.local";
+const BIG = "big.shop.svc.clusterset.local";
+const WIDE = "wide.shop.svc.clusterset.local";
+const TOKEN = "token";
+const CREDENTIALS = {
+  push: {
+    credentials: ["east", "west"].map((clusterId) => ({
+      clusterId,
+      tokenSha256: createHash("sha256").update(TOKEN).digest("hex"),
+    })),
+  },
+};
+
+const gateways = new Gateways();
+const clients: StreamClient[] = [];
+let folder: string;
+beforeEach(() => {
+  folder = gateways.folder();
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close();
+  await gateways.close();
+});
+
+/** A gateway with both clusters pushed; `east` also has headless services with 400 and with 200 endpoints. */
+async function start(config: object): Promise<RunningGateway> {
+  const gateway = await gateways.start(folder, { ...CREDENTIALS, ...config });
+  const [east, west] = twoClusters();
+  const headless = (size: number) => {
+    const members = Array.from({ length: size }, (_, index) => ({
+      address: `10.3.${index >> 8}.${index & 255}`,
+    }));
+    return exported({ headless: true, endpoints: endpoints(...members) });
+  };
+  const exports = { ...east!.exports, "shop/big": headless(400), "shop/wide": headless(200) };
+  await push(gateway, { ...east!, exports }, TOKEN);
+  await push(gateway, west!, TOKEN);
+  return gateway;
+}
+
+const portOf = (gateway: RunningGateway, kind: "dns" | "dot", index = 0) =>
+  gateway.listeners.filter((place) => place.kind === kind)[index]!.port;
+
+async function tcp(port: number): Promise<StreamClient> {
+  const client = await StreamClient.tcp(port);
+  clients.push(client);
+  return client;
+}
+
+async function dot(gateway: RunningGateway, index = 0): Promise<StreamClient> {
+  const ca = readFileSync(gateway.certificateFile!);
+  const client = await StreamClient.tls(portOf(gateway, "dot", index), { ca, ALPNProtocols: ["dot"] });
+  clients.push(client);
+  return client;
+}
+
+const addressesIn = (bytes: Buffer | undefined) =>
+  decode(bytes!).answer.map((record) => record.split(" ")[3]);
+const ANY_PORT = { dns: { listen: ["127.0.0.1:0"] }, dot: { listen: ["127.0.0.1:0"] } };
+
+describe("a gateway that listens for plain DNS and DNS over TLS", () => {
+  it("has the same answers as over HTTPS", async () => {
+    const gateway = await start(ANY_PORT);
+    const query = encodeQuery(WEB, "A", false, 4711);
+    const port = portOf(gateway, "dns");
+    const answers = [
+      await askUdp(port, query),
+      await (await tcp(port)).ask(query),
+      await (await dot(gateway)).ask(query),
+      (await send(gateway, "/dns-query", { method: "POST", message: query })).bytes,
+    ];
+    for (const answer of answers) {
+      expect(answer!.readUInt16BE(0)).toBe(4711);
+      expect(addressesIn(answer).sort()).toEqual(["10.200.0.1", "10.201.0.1"]);
+    }
+  });
+
+  it("truncates answers over UDP that are whole over TCP (RFC 7766 section 5)", async () => {
+    const port = portOf(await start(ANY_PORT), "dns");
+    for (const edns of [false, true]) {
+      const query = encodeQuery(BIG, "A", edns);
+      const truncated = await askUdp(port, query);
+      expect(decode(truncated)).toMatchObject({ truncated: true, answer: [] });
+      expect(truncated.length).toBe(query.length);
+      expect(addressesIn(await (await tcp(port)).ask(query))).toHaveLength(400);
+    }
+  });
+
+  it("limits answers over UDP by the config and by the client's payload size", async () => {
+    const gateway = await start({ dns: { listen: ["127.0.0.1:0"], payloadBytes: 4096 } });
+    const [edns, plain] = [true, false].map((one) => encodeQuery(WIDE, "A", one));
+    expect(addressesIn(await askUdp(portOf(gateway, "dns"), edns!))).toHaveLength(200);
+    expect(decode(await askUdp(portOf(gateway, "dns"), plain!)).truncated).toBe(true);
+  });
+
+  it("answers 1,000 pipelined queries over TCP and over TLS", async () => {
+    const gateway = await start(ANY_PORT);
+    for (const client of [await tcp(portOf(gateway, "dns")), await dot(gateway)]) {
+      client.send(...Array.from({ length: 1000 }, (_, id) => encodeQuery(WEB, "A", true, id)));
+      const ids = new Set<number>();
+      for (let count = 0; count < 1000; count++) ids.add((await client.next())!.readUInt16BE(0));
+      expect(ids.size).toBe(1000);
+    }
+  });
+
+  it("answers before any cluster has pushed: SERVFAIL, never NXDOMAIN", async () => {
+    const gateway = await gateways.start(folder, { ...CREDENTIALS, ...ANY_PORT });
+    expect(decode(await askUdp(portOf(gateway, "dns"), encodeQuery(WEB, "A"))).rcode).toBe("SERVFAIL");
+  });
+
+  it("counts by transport", async () => {
+    const gateway = await start(ANY_PORT);
+    const query = encodeQuery(WEB, "A");
+    const port = portOf(gateway, "dns");
+    await askUdp(port, query);
+    await askUdp(port, query);
+    await (await tcp(port)).ask(query);
+    await (await dot(gateway)).ask(query);
+    const metrics = (await send(gateway, "/metrics")).bytes.toString();
+    for (const [transport, count] of [
+      ["udp", 2],
+      ["tcp", 1],
+      ["dot", 1],
+    ])
+      expect(metrics).toContain(
+        `clusterset_doh_queries_total{transport="${transport}",view="outside",outcome="answer",type="A"} ${count}`,
+      );
+  });
+
+  it("listens on every configured address, and answers from the address of the query", async () => {
+    const gateway = await start({ dns: { listen: ["127.0.0.1:0", "127.0.0.2:0"] } });
+    // These clients accept datagrams only from the queried address.
+    for (const [index, host] of ["127.0.0.1", "127.0.0.2"].entries())
+      expect(
+        addressesIn(await askUdp(portOf(gateway, "dns", index), encodeQuery(WEB, "A"), host)),
+      ).toHaveLength(2);
+  });
+
+  it("listens on both addresses of localhost, and on all addresses, if the machine has IPv4 and IPv6", async () => {
+    const gateway = await start({ access: { public: true }, dns: { listen: ["localhost:0", ":0"] } });
+    const hasIPv6 = Object.values(networkInterfaces()).some((list) =>
+      list?.some(({ address }) => address === "::1"),
+    );
+    for (const index of [0, 1])
+      for (const host of hasIPv6 ? ["127.0.0.1", "::1"] : ["127.0.0.1"])
+        expect(
+          addressesIn(await askUdp(portOf(gateway, "dns", index), encodeQuery(WEB, "A"), host)),
+        ).toHaveLength(2);
+  });
+});
+
+describe("malformed messages", () => {
+  it("over UDP get FORMERR, and other bytes get no answer: two servers never answer each other", async () => {
+    const gateway = await start(ANY_PORT);
+    const port = portOf(gateway, "dns");
+    const answer = encodeQuery(WEB, "A", false, 2);
+    answer[2] = 0x80;
+    const cut = encodeQuery(WEB, "A", false, 4).subarray(0, 20);
+    const unanswered = [Buffer.alloc(0), encodeQuery(WEB, "A", false, 1).subarray(0, 11), answer];
+    const ids = await answeredIds(port, [...unanswered, cut], encodeQuery(WEB, "A", false, 9));
+    expect(ids).toEqual([4]);
+    expect(decode(await askUdp(port, cut)).rcode).toBe("FORMERR");
+    const metrics = (await send(gateway, "/metrics")).bytes.toString();
+    expect(metrics).toContain('clusterset_doh_malformed_messages_total{transport="udp"} 3');
+  });
+
+  it("over TCP get FORMERR, and other bytes end the connection", async () => {
+    const gateway = await start(ANY_PORT);
+    const client = await tcp(portOf(gateway, "dns"));
+    expect(decode((await client.ask(encodeQuery(WEB, "A").subarray(0, 20)))!).rcode).toBe("FORMERR");
+    const answer = encodeQuery(WEB, "A");
+    answer[2] = 0x80;
+    expect(await client.ask(answer)).toBeUndefined();
+  });
+});
+
+describe("the view", () => {
+  const optionOf = (clusterId: string) => {
+    const query = encodeQuery(WEB, "A");
+    const option = Buffer.from([0xfd, 0xe9, 0, clusterId.length, ...Buffer.from(clusterId)]);
+    query[query.length - 1] = option.length;
+    return Uint8Array.from([...query, ...option]);
+  };
+
+  it("is the listener's cluster, independent of the EDNS option", async () => {
+    const gateway = await start({
+      dns: { listen: ["127.0.0.1:0", { address: "127.0.0.1:0", view: "east" }] },
+      dot: { listen: [{ address: "127.0.0.1:0", view: "west" }] },
+      sourceCluster: { trusted: [{ clusterId: "west", addresses: ["127.0.0.0/8"] }] },
+    });
+    const outside = await askUdp(portOf(gateway, "dns"), encodeQuery(WEB, "A"));
+    expect(addressesIn(outside)).toHaveLength(2);
+    for (const query of [encodeQuery(WEB, "A"), optionOf("west")])
+      expect(addressesIn(await askUdp(portOf(gateway, "dns", 1), query))).toEqual(["10.200.0.1"]);
+    expect(addressesIn(await (await tcp(portOf(gateway, "dns", 1))).ask(encodeQuery(WEB, "A")))).toEqual([
+      "10.200.0.1",
+    ]);
+    expect(addressesIn(await (await dot(gateway)).ask(encodeQuery(WEB, "A")))).toEqual(["10.201.0.1"]);
+  });
+
+  it("is the cluster of the EDNS option from addresses that may name it", async () => {
+    const gateway = await start({
+      ...ANY_PORT,
+      sourceCluster: { trusted: [{ clusterId: "west", addresses: ["127.0.0.0/8"] }] },
+    });
+    expect(addressesIn(await askUdp(portOf(gateway, "dns"), optionOf("west")))).toEqual(["10.201.0.1"]);
+    expect(addressesIn(await askUdp(portOf(gateway, "dns"), optionOf("east")))).toHaveLength(2);
+  });
+
+  it("is SERVFAIL with Not Ready for a cluster that never pushed: its names are unknown (RFC 8914)", async () => {
+    const gateway = await start({ dns: { listen: [{ address: "127.0.0.1:0", view: "north" }] } });
+    const answer = await askUdp(portOf(gateway, "dns"), encodeQuery(WEB, "A"));
+    expect(decode(answer).rcode).toBe("SERVFAIL");
+    expect([...answer.subarray(-6)]).toEqual([0, 15, 0, 2, 0, 14]);
+  });
+});
+
+describe("the rate limit", () => {
+  it("truncates or drops queries over UDP, and does not affect TCP", async () => {
+    const rateLimit = { answersPerSecond: 1, burst: 2, slip: 2, exempt: [] };
+    const gateway = await start({ dns: { ...ANY_PORT.dns, rateLimit } });
+    const port = portOf(gateway, "dns");
+    const socket = createSocket("udp4");
+    const answers: Buffer[] = [];
+    socket.on("message", (answer) => answers.push(answer));
+    socket.connect(port, "127.0.0.1");
+    await once(socket, "connect");
+    for (let id = 0; id < 40; id++) socket.send(encodeQuery(WEB, "A", true, id));
+    const client = await tcp(port);
+    for (let id = 0; id < 40; id++)
+      expect(addressesIn(await client.ask(encodeQuery(WEB, "A", true, id)))).toHaveLength(2);
+    while (answers.length < 20) await once(socket, "message");
+    socket.close();
+    const whole = answers.filter((answer) => !decode(answer).truncated);
+    const truncated = answers.filter((answer) => decode(answer).truncated);
+    expect(whole.length).toBeGreaterThanOrEqual(2);
+    expect(truncated.length).toBeGreaterThan(10);
+    for (const answer of truncated) expect(answer.length).toBeLessThanOrEqual(encodeQuery(WEB, "A").length);
+    const metrics = (await send(gateway, "/metrics")).bytes.toString();
+    expect(metrics).toMatch(/clusterset_doh_rate_limited_queries_total\{action="dropped"\} 1\d/);
+    expect(metrics).toMatch(/clusterset_doh_rate_limited_queries_total\{action="truncated"\} 1\d/);
+  });
+});
+
+describe("queries below a stub zone", () => {
+  it("go to its name servers, and their answers are fitted to the transport", async () => {
+    const authority = await makeAuthority("federation control plane");
+    const name = "myservice.myns.myfederation.svc.federation";
+    const addresses = Array.from({ length: 100 }, (_, index) => `192.0.2.${index}`);
+    const say = (query: Buffer) =>
+      answerTo(query, { answers: addresses.map((data) => ({ type: "A", name, ttl: 30, data })) });
+    const server = await startDnsServer({ udp: say });
+    writeFileSync(join(folder, "clients.crt"), authority.cert);
+    const gateway = await start({ ...ANY_PORT, tls: { clientCaFile: "clients.crt" } });
+    await send(gateway, "/federations/myfederation", {
+      method: "POST",
+      json: { nameservers: [`127.0.0.1:${server.port}`] },
+      client: await makeClient(authority, "cluster-controller"),
+    });
+    const port = portOf(gateway, "dns");
+    const query = encodeQuery(name, "A", true, 77);
+    const client = await tcp(port);
+    // The forwarded query does not delay the others.
+    client.send(query, encodeQuery(WEB, "A", true, 78));
+    const both = [await client.next(), await client.next()];
+    expect(both.map((answer) => [answer!.readUInt16BE(0), decode(answer!).answer.length])).toEqual([
+      [78, 2],
+      [77, 100],
+    ]);
+    const overUdp = await askUdp(port, query);
+    expect(decode(overUdp)).toMatchObject({ truncated: true, answer: [] });
+    expect(decoded(overUdp).rcode).toBe("NOERROR");
+    const metrics = (await send(gateway, "/metrics")).bytes.toString();
+    expect(metrics).toContain('queries_total{transport="udp",view="outside",outcome="answer",type="A"} 1');
+    await server.close();
+  });
+});
+
+describe("designated resolvers (RFC 9462)", () => {
+  const DDR = { ddr: { name: "dns.example.org", addresses: ["127.0.0.1"] } };
+  const svcb = encodeQuery("_dns.resolver.arpa", "UNKNOWN_64");
+
+  it("are answered over every transport, with the listeners' ports", async () => {
+    const gateway = await start({ ...ANY_PORT, ...DDR });
+    const port = portOf(gateway, "dns");
+    for (const answer of [
+      await askUdp(port, svcb),
+      (await (await tcp(port)).ask(svcb))!,
+      (await (await dot(gateway)).ask(svcb))!,
+      (await send(gateway, "/dns-query", { method: "POST", message: svcb })).bytes,
+    ]) {
+      const text = answer.toString("latin1");
+      expect(decode(answer).answer).toHaveLength(2);
+      for (const listening of [Number(new URL(gateway.url).port), portOf(gateway, "dot")])
+        expect(text).toContain(String.fromCharCode(0, 3, 0, 2, listening >> 8, listening & 255));
+    }
+  });
+
+  it("have their addresses if their name is in a zone of the gateway", async () => {
+    const ddr = { name: "gw.test.clusterset.local", addresses: ["127.0.0.1"] };
+    const gateway = await start({ ...ANY_PORT, ddr, nameServerAddresses: ["192.0.2.53"] });
+    const port = portOf(gateway, "dns");
+    const answerOf = async (name: string, type: string) =>
+      decode(await askUdp(port, encodeQuery(name, type)));
+    expect((await answerOf("_dns.gw.test.clusterset.local", "UNKNOWN_64")).answer).toHaveLength(2);
+    expect((await answerOf("gw.test.clusterset.local", "A")).answer).toEqual([
+      "gw.test.clusterset.local 5 A 127.0.0.1",
+    ]);
+    expect((await answerOf("clusterset.local", "NS")).additional).toContain(
+      "ns.dns.clusterset.local 5 A 192.0.2.53",
+    );
+  });
+
+  it("are in the self-signed certificate, with the addresses of the listeners", async () => {
+    const gateway = await start({ ...DDR, dns: { listen: ["127.0.0.3:0"] } });
+    const { subjectAltName } = new X509Certificate(readFileSync(gateway.certificateFile!));
+    expect(subjectAltName).toContain("DNS:dns.example.org");
+    expect(subjectAltName).toContain("IP Address:127.0.0.3");
+  });
+
+  it("require a certificate for the name", async () => {
+    const made = await keepSelfSigned(join(folder, "own"), "other.example", Date.now());
+    const tls = { certificateFile: made.certificateFile, keyFile: join(folder, "own/tls/self-signed.key") };
+    await expect(gateways.start(folder, { ...DDR, tls })).rejects.toThrow(
+      /ddr\.name: the certificate in .*self-signed\.crt is not for dns\.example\.org/,
+    );
+    expect((await gateways.start(folder, { ddr: { name: "other.example" }, tls })).listeners).toEqual([]);
+  });
+});
+
+describe("an address on which it cannot listen", () => {
+  it.each(["dns", "dot"] as const)("is an error, and nothing stays open: %s", async (kind) => {
+    const taken = createServer();
+    taken.listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as { port: number };
+    const config = { ...ANY_PORT, [kind]: { listen: ["127.0.0.1:0", `127.0.0.1:${port}`] } };
+    const message = `${kind}.listen: 127.0.0.1:${port} is taken: stop the program that listens there, or choose another --${kind} HOST:PORT`;
+    await expect(gateways.start(folder, config)).rejects.toThrow(message);
+    // The state folder is free again, too.
+    await expect(gateways.start(folder, config)).rejects.toThrow(message);
+    taken.close();
+    await once(taken, "close");
+    expect((await gateways.start(folder, config)).listeners).toHaveLength(3);
+  });
+
+  it("is an error for UDP, too", async () => {
+    const taken = createSocket("udp4").bind(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address();
+    await expect(gateways.start(folder, { dns: { listen: [`127.0.0.1:${port}`] } })).rejects.toThrow(
+      /is taken/,
+    );
+    taken.close();
+  });
+
+  it("is an error with the next step for a port that needs a capability", () => {
+    const denied = Object.assign(new Error("denied"), { code: "EACCES" });
+    expect(listenFailure(denied, { host: undefined, port: 53 }, "--dns").message).toMatch(
+      /^port 53 is not allowed: .*CAP_NET_BIND_SERVICE/,
+    );
+    expect(listenFailure(denied, { host: "::1", port: 5353 }, "--dns").message).toBe(
+      "[::1]:5353 is not allowed: choose another --dns HOST:PORT",
+    );
+  });
+
+  it("is an error with the next step for an address that the machine does not have", async () => {
+    await expect(
+      gateways.start(folder, { access: { public: true }, dns: { listen: ["192.0.2.1:0"] } }),
+    ).rejects.toThrow(
+      "dns.listen: 192.0.2.1:0 is not an address of this machine: choose another --dns HOST:PORT",
+    );
+  });
+});

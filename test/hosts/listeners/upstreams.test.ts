@@ -1,0 +1,224 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { DEFAULT_SERVER_LIMITS } from "../../../src/config/limits/server-limits.ts";
+import { UsageError } from "../../../src/config/values/usage-error.ts";
+import { readUpstreamAnswer } from "../../../src/forward/upstreams/upstream-answer.ts";
+import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import { keepSelfSigned } from "../../../src/hosts/node/tls/tls.ts";
+import { UpstreamConnector } from "../../../src/hosts/node/upstreams/connect.ts";
+import { createPlainUpstream } from "../../../src/hosts/node/upstreams/plain-upstream.ts";
+import { exchangeUdp } from "../../../src/hosts/node/upstreams/udp-exchange.ts";
+import { answerTo, decoded, queryFor } from "../../forward/fake-upstreams.ts";
+import { type DnsServer, type Say, startDnsServer } from "./dns-server.ts";
+
+const query = queryFor("web.shop.fed.svc.federation", { id: 0 });
+const name = "web.shop.fed.svc.federation";
+const withAddress =
+  (data: string): Say =>
+  (asked) =>
+    answerTo(asked, { answers: [{ type: "A", name, ttl: 30, data }] });
+const patient = () => AbortSignal.timeout(30_000);
+
+const servers: DnsServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+async function plain(says: { udp?: Say; tcp?: Say }) {
+  const server = await startDnsServer(says);
+  servers.push(server);
+  const endpoint = { address: "127.0.0.1", port: server.port };
+  return { server, upstream: createPlainUpstream("plain", endpoint) };
+}
+
+const addressesIn = (bytes: Uint8Array) =>
+  decoded(bytes).answers?.map((record) => "data" in record && record.data);
+
+describe("plain DNS", () => {
+  it("uses UDP with random IDs and source ports (RFC 5452 section 9.2)", async () => {
+    const { server, upstream } = await plain({ udp: withAddress("192.0.2.1") });
+    for (let count = 0; count < 12; count++) {
+      const answer = await upstream.exchange(query, patient());
+      expect(addressesIn(answer)).toEqual(["192.0.2.1"]);
+      expect(decoded(answer).id).toBe(0);
+    }
+    expect(new Set(server.udp.map((one) => one.readUInt16BE(0))).size).toBeGreaterThan(8);
+    expect(new Set(server.sourcePorts).size).toBeGreaterThan(8);
+    expect(server.udp.every((one) => one.subarray(2).equals(query.subarray(2)))).toBe(true);
+  });
+
+  it("fails only the exchange whose answer throws", async () => {
+    const { server } = await plain({ udp: withAddress("192.0.2.1") });
+    const endpoint = { address: "127.0.0.1", port: server.port };
+    const broken = () => {
+      throw new Error("planted");
+    };
+    await expect(exchangeUdp(endpoint, query, broken, patient())).rejects.toThrow("planted");
+    expect(decoded(await exchangeUdp(endpoint, query, () => true, patient())).answers).toHaveLength(1);
+  });
+
+  it("uses TCP after a truncated answer (RFC 7766 section 5)", async () => {
+    const { server, upstream } = await plain({
+      udp: (asked) => answerTo(asked, { flags: 0x8780 }),
+      tcp: withAddress("192.0.2.2"),
+    });
+    expect(addressesIn(await upstream.exchange(query, patient()))).toEqual(["192.0.2.2"]);
+    expect([server.udp.length, server.tcp.length]).toEqual([1, 1]);
+  });
+
+  it("ignores datagrams that do not answer the query", async () => {
+    const { upstream } = await plain({
+      udp: (asked) => {
+        const [forged, other] = [
+          answerTo(asked),
+          answerTo(queryFor("x.example", { id: asked.readUInt16BE(0) })),
+        ];
+        forged[0] = forged[0]! ^ 0xff;
+        return [forged, other, Buffer.from("nonsense"), withAddress("192.0.2.3")(asked) as Uint8Array];
+      },
+    });
+    expect(addressesIn(await upstream.exchange(query, patient()))).toEqual(["192.0.2.3"]);
+  });
+
+  it("sends a lost datagram again", async () => {
+    let datagrams = 0;
+    const { upstream } = await plain({
+      udp: (asked) => (++datagrams === 1 ? undefined : withAddress("192.0.2.4")(asked)),
+    });
+    expect(addressesIn(await upstream.exchange(query, patient()))).toEqual(["192.0.2.4"]);
+  });
+
+  it.each<[string, { udp?: Say; tcp?: Say }]>([
+    ["no server answers", {}],
+    ["TCP never answers after a truncated answer", { udp: (asked) => answerTo(asked, { flags: 0x8780 }) }],
+  ])("ends with the signal if %s", async (_, says) => {
+    const { upstream } = await plain(says);
+    await expect(upstream.exchange(query, AbortSignal.timeout(100))).rejects.toThrow();
+    await expect(upstream.exchange(query, AbortSignal.abort(new Error("late")))).rejects.toThrow("late");
+  });
+
+  it("fails if TCP has the answer to another question, or ends early", async () => {
+    const truncated: Say = (asked) => answerTo(asked, { flags: 0x8780 });
+    const other = await plain({ udp: truncated, tcp: () => answerTo(queryFor("x.example")) });
+    await expect(other.upstream.exchange(query, patient())).rejects.toThrow(/not for this query/);
+    const early = await plain({ udp: truncated, tcp: () => undefined });
+    await expect(early.upstream.exchange(query, patient())).rejects.toThrow();
+  });
+
+  it("fails at once if no server listens", async () => {
+    const { server, upstream } = await plain({});
+    await server.close();
+    servers.splice(0);
+    await expect(upstream.exchange(query, patient())).rejects.toThrow(/ECONNREFUSED/);
+  });
+});
+
+describe("DNS over HTTPS (RFC 8484)", () => {
+  let folder: string;
+  let caFile: string;
+  let cert: Awaited<ReturnType<typeof keepSelfSigned>>;
+  let server: NodeServer;
+  let respond: (request: Request) => Response | Promise<Response>;
+  const requests: Request[] = [];
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "clusterset-doh-upstreams-"));
+    cert = await keepSelfSigned(folder, "localhost", Date.now());
+    caFile = cert.certificateFile;
+    server = await startNodeServer({
+      listen: { host: "127.0.0.1", port: 0 },
+      tls: cert,
+      fetch: (request) => {
+        requests.push(request);
+        return respond(request);
+      },
+      limits: DEFAULT_SERVER_LIMITS,
+    });
+  });
+  afterEach(() => {
+    requests.splice(0);
+  });
+  afterAll(async () => {
+    await server.stop(0);
+    rmSync(folder, { recursive: true });
+  });
+
+  const origin = () => `https://127.0.0.1:${server.address.port}`;
+  const message = (bytes: Uint8Array) =>
+    new Response(Uint8Array.from(bytes), { headers: { "content-type": "application/dns-message" } });
+  const answering = async (request: Request) =>
+    message(answerTo(new Uint8Array(await request.arrayBuffer())));
+
+  it("posts the query with the token of that origin, and reads the token again when it changes", async () => {
+    const tokenFile = join(folder, "cluster-a.token");
+    writeFileSync(tokenFile, "first\n");
+    const connector = await UpstreamConnector.load([{ origin: origin(), caFile, tokenFile }]);
+    const upstream = connector.connect(`${origin()}/dns-query{?dns}`);
+    respond = answering;
+    expect(readUpstreamAnswer(query, await upstream.exchange(query, patient()))?.rcode).toBe(0);
+    writeFileSync(tokenFile, "second\n");
+    await connector.refresh();
+    await upstream.exchange(query, patient());
+    expect(requests.map(({ method, url, headers }) => [method, url, headers.get("authorization")])).toEqual([
+      ["POST", `${origin()}/dns-query`, "Bearer first"],
+      ["POST", `${origin()}/dns-query`, "Bearer second"],
+    ]);
+    upstream.close();
+  });
+
+  it("does not send the token to another origin, nor trust it by that certificate", async () => {
+    const tokenFile = join(folder, "cluster-a.token");
+    writeFileSync(tokenFile, "secret\n");
+    const listed = { origin: "https://127.0.0.1:1", caFile, tokenFile };
+    const connector = await UpstreamConnector.load([listed]);
+    const upstream = connector.connect(`${origin()}/dns-query`);
+    await expect(upstream.exchange(query, patient())).rejects.toThrow(/self-signed|certificate/i);
+    upstream.close();
+    const without = await UpstreamConnector.load([listed, { origin: origin(), caFile }]);
+    const trusting = without.connect(`${origin()}/dns-query`);
+    respond = answering;
+    await trusting.exchange(query, patient());
+    expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual([null]);
+    trusting.close();
+  });
+
+  it.each<[string, () => Response, RegExp]>([
+    ["another status", () => new Response("no", { status: 401 }), /HTTP 401/],
+    ["a redirect", () => new Response(null, { status: 302, headers: { location: "/" } }), /HTTP 302/],
+    ["another type", () => new Response("<html>"), /text\/plain/],
+    ["more than a message", () => message(new Uint8Array(65_536)), /longer than a DNS message/],
+  ])("fails for %s", async (_, response, reason) => {
+    const connector = await UpstreamConnector.load([{ origin: origin(), caFile }]);
+    const upstream = connector.connect(`${origin()}/dns-query`);
+    respond = response;
+    await expect(upstream.exchange(query, patient())).rejects.toThrow(reason);
+    respond = answering;
+    expect(readUpstreamAnswer(query, await upstream.exchange(query, patient()))).toBeDefined();
+    upstream.close();
+  });
+
+  it("ends with the signal if no server answers, or a server accepts and is silent", async () => {
+    const connector = await UpstreamConnector.load([{ origin: origin(), caFile }]);
+    const upstream = connector.connect(`${origin()}/dns-query`);
+    respond = () => new Promise(() => {});
+    await expect(upstream.exchange(query, AbortSignal.timeout(100))).rejects.toThrow();
+    upstream.close();
+    const silent = createServer();
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const { port } = silent.address() as { port: number };
+    const mute = connector.connect(`https://127.0.0.1:${port}/`);
+    await expect(mute.exchange(query, AbortSignal.timeout(100))).rejects.toThrow();
+    mute.close();
+    silent.close();
+  });
+
+  it("names a file that cannot be read", async () => {
+    const missing = join(folder, "missing");
+    await expect(UpstreamConnector.load([{ origin: origin(), caFile: missing }])).rejects.toThrow(UsageError);
+    await expect(UpstreamConnector.load([{ origin: origin(), tokenFile: missing }])).rejects.toThrow(
+      UsageError,
+    );
+  });
+});

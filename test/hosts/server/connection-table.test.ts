@@ -1,0 +1,79 @@
+import { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { Connections } from "../../../src/hosts/node/listeners/connections.ts";
+import { HeldConnections } from "../../../src/hosts/node/server/held-connections.ts";
+import { LimitCounters } from "../../../src/limits/limit-counters.ts";
+
+/** A socket that has an address and closes when it is told to, a turn later, as Node's do. */
+class AcceptedSocket extends EventEmitter {
+  readonly remoteAddress = "192.0.2.1";
+  readonly localAddress = "192.0.2.53";
+  readonly localPort = 853;
+  readonly remotePort: number;
+  destroyed = false;
+
+  constructor(remotePort: number) {
+    super();
+    this.remotePort = remotePort;
+  }
+
+  destroy(): this {
+    if (!this.destroyed) queueMicrotask(() => this.emit("close"));
+    this.destroyed = true;
+    return this;
+  }
+}
+
+const socketFrom = (port: number) => new AcceptedSocket(port) as AcceptedSocket & Socket;
+const closed = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** What both servers have: plain DNS and DNS over TLS, and HTTP. */
+const tables = {
+  "DNS over TCP and TLS": () => {
+    const bounds = { connections: 10, connectionsPerClient: 2, idleSeconds: 1, kind: "dot" as const };
+    const connections = new Connections({ ...bounds, counters: new LimitCounters() });
+    return { admit: (socket: Socket) => connections.admit(socket), end: () => connections.destroyAll() };
+  },
+  HTTP: () => {
+    const clients = { networks: { of: (address: string) => address }, most: 2, rate: { take: () => 0 } };
+    const counters = new LimitCounters();
+    const held = new HeldConnections({
+      connections: 10,
+      idleSeconds: 1,
+      clients: clients as never,
+      counters,
+    });
+    const end = () => {
+      for (const { socket } of held.all()) socket.destroy();
+    };
+    return { admit: (socket: Socket) => void held.admit(socket), end };
+  },
+};
+
+describe.each(Object.entries(tables))(
+  "%s: a client connects again from the port of a reset that Node did not notice",
+  (_, start) => {
+    it("the stale connection is closed, and the new one is bounded like any other", async () => {
+      const { admit, end } = start();
+      const [stale, next] = [socketFrom(50_000), socketFrom(50_000)];
+      admit(stale);
+      admit(next);
+      await closed();
+      expect([stale.destroyed, next.destroyed]).toEqual([true, false]);
+      end();
+      expect(next.destroyed).toBe(true);
+    });
+
+    it("the place of the stale connection is free for one more of the same client", async () => {
+      const { admit } = start();
+      const [stale, next, other] = [socketFrom(50_000), socketFrom(50_000), socketFrom(50_001)];
+      admit(stale);
+      admit(next);
+      await closed();
+      admit(other);
+      await closed();
+      expect([next.destroyed, other.destroyed]).toEqual([false, false]);
+    });
+  },
+);

@@ -1,0 +1,350 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import { connect as connectTcp, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../../src/config/limits/server-limits.ts";
+import type { PathHandlers } from "../../../src/hosts/node/server/answer-request.ts";
+import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
+import { ConnectionErrors } from "../../../src/limits/connection-errors.ts";
+import { LimitCounters } from "../../../src/limits/limit-counters.ts";
+import { RequestsInFlight } from "../../../src/limits/load.ts";
+import { END_HEADERS, END_STREAM, FRAME, frame, framesIn, getHeaders, PREFACE } from "./http2-frames.ts";
+
+const MIB = 1024 * 1024;
+const PAGE = "x".repeat(40_000);
+
+let folder: string;
+let tls: TlsIdentity;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-requests-"));
+  tls = await keepSelfSigned(folder, "localhost", Date.now());
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const closing: { destroy(): void }[] = [];
+const running: NodeServer[] = [];
+afterEach(async () => {
+  for (const one of closing.splice(0)) one.destroy();
+  await Promise.all(running.splice(0).map((server) => server.stop(0)));
+});
+
+type Fetch = (request: Request) => Response | Promise<Response>;
+
+async function start(
+  fetch: Fetch,
+  more: { secure?: boolean; paths?: PathHandlers; limits?: Partial<ServerLimits> } = {},
+) {
+  const unforeseen: unknown[] = [];
+  const errors = new ConnectionErrors();
+  const server = await startNodeServer({
+    listen: { host: "127.0.0.1", port: 0 },
+    tls: more.secure === false ? undefined : tls,
+    fetch,
+    ...(more.paths !== undefined && { paths: more.paths }),
+    onError: (error) => unforeseen.push(error),
+    limits: { ...DEFAULT_SERVER_LIMITS, ...more.limits },
+    protection: {
+      counters: new LimitCounters(),
+      errors,
+      requests: new RequestsInFlight(10_000),
+      clients: undefined,
+    },
+  });
+  running.push(server);
+  return { port: server.address.port, unforeseen, errors };
+}
+
+function keep<Emitter extends Socket | ClientHttp2Session>(emitter: Emitter): Emitter {
+  emitter.on("error", () => {});
+  closing.push(emitter);
+  return emitter;
+}
+
+const plain = (port: number) => keep(connectTcp(port, "127.0.0.1"));
+const secure = (port: number, protocol: "h2" | "http/1.1") =>
+  keep(connectTls({ host: "127.0.0.1", port, ca: tls.cert, ALPNProtocols: [protocol] }));
+const http2 = (port: number) => keep(connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.cert }));
+
+/** The status of a request over HTTP/2, or the code that its stream was reset with. */
+function statusOf(session: ClientHttp2Session, headers: Record<string, string> = {}): Promise<string> {
+  return new Promise((resolve) => {
+    const stream = session.request(headers);
+    stream.on("error", () => {});
+    stream.on("response", (answer) => resolve(`${answer[":status"]}`));
+    stream.on("close", () => resolve(`reset ${stream.rstCode}`));
+    stream.resume();
+  });
+}
+
+/** What comes over a socket until it matches. */
+function untilMatch(socket: Socket, pattern: RegExp): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    socket.resume();
+    socket.on("data", (part) => {
+      text += part;
+      if (pattern.test(text)) resolve(text);
+    });
+    socket.on("close", () => reject(new Error(`closed after ${JSON.stringify(text.slice(-200))}`)));
+  });
+}
+
+describe("an unforeseen exception", () => {
+  const throwing: Fetch = (request) => {
+    if (request.url.endsWith("/thrown")) throw new Error("planted");
+    if (request.url.endsWith("/rejected")) return Promise.reject(new Error("planted"));
+    if (request.url.endsWith("/unsendable")) return new Response("x", { headers: { connection: "close" } });
+    return new Response("fine");
+  };
+
+  it.each([
+    ["/thrown", "500"],
+    ["/rejected", "500"],
+    ["/unsendable", "500"],
+  ])("in the answer to %s is reported and answered by %s, over HTTP/2", async (path, status) => {
+    const { port, unforeseen } = await start(throwing);
+    const session = http2(port);
+    expect(await statusOf(session, { ":path": path })).toBe(status);
+    expect(unforeseen).toHaveLength(1);
+    expect(await statusOf(session)).toBe("200");
+  });
+
+  it.each(["/thrown", "/rejected"])("in the answer to %s is answered by 500 over HTTP/1.1", async (path) => {
+    const { port, unforeseen } = await start(throwing, { secure: false });
+    const socket = plain(port);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n`);
+    expect(await untilMatch(socket, /fine/)).toMatch(/^HTTP\/1\.1 500 [\s\S]*HTTP\/1\.1 200 /);
+    expect(unforeseen).toHaveLength(1);
+  });
+
+  it("in making the 500 ends that request alone", async () => {
+    const paths: PathHandlers = {
+      at: (path) =>
+        path === "/broken"
+          ? () => {
+              throw new Error("planted");
+            }
+          : undefined,
+      failed: () => {
+        throw new Error("planted again");
+      },
+    };
+    const { port, unforeseen } = await start(throwing, { paths });
+    const session = http2(port);
+    expect(await statusOf(session, { ":path": "/broken" })).toBe("reset 2");
+    expect(unforeseen).toHaveLength(1);
+    expect(await statusOf(session)).toBe("200");
+
+    const inClear = await start(throwing, { paths, secure: false });
+    const [broken, bystander] = [plain(inClear.port), plain(inClear.port)];
+    const gone = new Promise((resolve) => broken.on("close", resolve));
+    broken.write("GET /broken HTTP/1.1\r\nHost: a\r\n\r\n");
+    await gone;
+    bystander.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect(await untilMatch(bystander, /fine/)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
+describe("an error of a connection", () => {
+  it("is counted by what it was seen on", async () => {
+    const { port, errors } = await start(() => new Promise(() => {}));
+    const socket = secure(port, "h2");
+    const gone = new Promise((resolve) => socket.on("close", resolve));
+    socket.resume();
+    // DATA on stream 0 is a connection error (RFC 9113 section 6.1).
+    const request = frame(FRAME.headers, END_HEADERS | END_STREAM, 1, getHeaders());
+    socket.write(Buffer.concat([PREFACE, request, frame(FRAME.data, 0, 0, Buffer.from("x"))]));
+    await gone;
+    const seen = errors.counts();
+    expect([seen.get("http2_session"), seen.get("http2_stream")]).toEqual([1, 1]);
+  });
+
+  it("is counted for what is no HTTP and no TLS", async () => {
+    const { port, errors } = await start(() => new Response("x"));
+    const socket = plain(port);
+    const gone = new Promise((resolve) => socket.on("close", resolve));
+    socket.resume();
+    socket.write("GET / HTTP/1.1\r\n\r\n");
+    await gone;
+    const garbled = secure(port, "http/1.1");
+    garbled.write("no HTTP\r\n\r\n");
+    expect(await untilMatch(garbled, /\r\n\r\n/)).toMatch(/^HTTP\/1\.1 400 /);
+    expect([errors.counts().get("tls"), errors.counts().get("http1")]).toEqual([1, 1]);
+  });
+});
+
+describe("a client that requests another protocol", () => {
+  const UPGRADE = "Host: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n";
+  const slowFirst: Fetch = async (request) => {
+    const { pathname } = new URL(request.url);
+    const body = await request.text();
+    if (pathname === "/slow") await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    return new Response(`<${pathname}${body}>`);
+  };
+
+  it.each([true, false])(
+    "is answered over HTTP/1.1, and so is what it sent behind (TLS: %s)",
+    async (isSecure) => {
+      const { port } = await start(slowFirst, { secure: isSecure });
+      const socket = isSecure ? secure(port, "http/1.1") : plain(port);
+      socket.write(
+        `GET /slow HTTP/1.1\r\nHost: a\r\n\r\nGET /one HTTP/1.1\r\n${UPGRADE}\r\n` +
+          `POST /two HTTP/1.1\r\n${UPGRADE}Content-Length: 5\r\n\r\nGET /GET /three HTTP/1.1\r\nHost: a\r\n\r\n`,
+      );
+      const text = await untilMatch(socket, /<\/three>/);
+      expect([...text.matchAll(/<.*?>/g)].map(([found]) => found)).toEqual([
+        "</slow>",
+        "</one>",
+        "</twoGET />",
+        "</three>",
+      ]);
+    },
+  );
+});
+
+describe("a request over HTTP/1.1", () => {
+  const hosts: Fetch = ({ method, url }) => new Response(`${method} ${url}\n`);
+
+  it.each([
+    ["GET /x HTTP/1.1\r\nHost: a.example\r\n\r\n", "200", "GET http://a.example/x"],
+    ["GET http://b.example/x HTTP/1.1\r\nHost: a.example\r\n\r\n", "200", "GET http://b.example/x"],
+    ["GET /x HTTP/1.0\r\n\r\n", "200", "GET http://localhost/x"],
+    ["GET /x HTTP/1.1\r\nHost: a/b\r\n\r\n", "400", "malformed"],
+    ["OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", "204", "allow: GET"],
+    ["get /x HTTP/1.1\r\nHost: a\r\n\r\n", "400", ""],
+    ["TRACE /x HTTP/1.1\r\nHost: a\r\n\r\n", "501", "TRACE"],
+    ["GET /x HTTP/1.1\r\nHost: a\r\nExpect: cake\r\n\r\n", "417", "expectation"],
+    ["nonsense\r\n\r\n", "400", ""],
+  ])("%j gets %s (RFC 9110, RFC 9112 section 3.2)", async (text, status, says) => {
+    const { port } = await start(hosts, { secure: false });
+    const socket = plain(port);
+    socket.write(text);
+    const answer = await untilMatch(
+      socket,
+      new RegExp(`^HTTP/1\\.1 \\d+[\\s\\S]*${says === "" ? "\r\n\r\n" : says}`),
+    );
+    expect(answer.slice(9, 12)).toBe(status);
+  });
+});
+
+describe("a page that waits for the client's window", () => {
+  /** Opens streams with a small window each, and extends a window when it is used up. */
+  async function pagesWithWindow(port: number, window: number, streams: number) {
+    const socket = secure(port, "h2");
+    const settings = Buffer.alloc(6);
+    settings.writeUInt16BE(4, 0);
+    settings.writeUInt32BE(window, 2);
+    const ids = Array.from({ length: streams }, (_, index) => 2 * index + 1);
+    const requests = ids.map((id) => frame(FRAME.headers, END_HEADERS | END_STREAM, id, getHeaders()));
+    socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0, settings), ...requests]));
+    const ends = new Map<number, string>();
+    const lengths = new Map<number, number>();
+    let held: Buffer = Buffer.alloc(0);
+    const increment = (stream: number, bytes: number) => {
+      const payload = Buffer.alloc(4);
+      payload.writeUInt32BE(bytes);
+      return frame(8, 0, stream, payload);
+    };
+    await new Promise<void>((resolve, reject) => {
+      socket.on("close", () => reject(new Error("the connection ended")));
+      socket.on("data", (part: Buffer) => {
+        held = Buffer.concat([held, part]);
+        let used = 0;
+        for (const { type, flags, stream, payload } of framesIn(held)) {
+          used += 9 + payload.length;
+          if (type === FRAME.reset) ends.set(stream, "RST_STREAM");
+          if (type === FRAME.data) {
+            lengths.set(stream, (lengths.get(stream) ?? 0) + payload.length);
+            if (payload.length > 0) socket.write(increment(0, payload.length));
+            if ((flags & END_STREAM) !== 0) ends.set(stream, "END_STREAM");
+            else socket.write(increment(stream, payload.length));
+          }
+          if (ends.size === streams) resolve();
+        }
+        held = held.subarray(used);
+      });
+    });
+    return ids.map((id) => `${lengths.get(id)} ${ends.get(id)}`);
+  }
+
+  it.each([1000, 16_383, 40_000])("ends by END_STREAM with a window of %i bytes", async (window) => {
+    const { port } = await start(() => new Response(PAGE));
+    const ended = await pagesWithWindow(port, window, 20);
+    expect(ended).toEqual(new Array(20).fill(`${PAGE.length} END_STREAM`));
+  });
+});
+
+describe("an unused body", () => {
+  const early: Fetch = () => new Response("too large", { status: 413 });
+
+  it.each([true, false])(
+    "is read to its end before the connection ends, over HTTP/1.1 (TLS: %s)",
+    async (isSecure) => {
+      const { port } = await start(early, { secure: isSecure });
+      for (const connection of ["close", "keep-alive"]) {
+        const socket = isSecure ? secure(port, "http/1.1") : plain(port);
+        const length = 20 * MIB;
+        socket.write(
+          `POST / HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\nContent-Length: ${length}\r\n\r\n`,
+        );
+        // Such clients write everything before they read anything.
+        socket.pause();
+        const whole = new Promise<void>((resolve, reject) => {
+          socket.on("error", reject);
+          socket.write(Buffer.alloc(length), () => resolve());
+        });
+        await whole;
+        expect(await untilMatch(socket, /too large/)).toMatch(/^HTTP\/1\.1 413 /);
+      }
+    },
+  );
+
+  it("is read to its end over HTTP/2, and the stream ends without a reset", async () => {
+    const { port } = await start(early);
+    const stream = http2(port).request({ ":method": "PUT", "content-length": String(5 * MIB) });
+    const answered = new Promise((resolve) =>
+      stream.on("response", (headers) => resolve(headers[":status"])),
+    );
+    stream.resume();
+    const closed = new Promise((resolve) => stream.on("close", () => resolve(stream.rstCode)));
+    await new Promise<void>((resolve) => stream.write(Buffer.alloc(5 * MIB), () => resolve()));
+    stream.end();
+    expect([await answered, await closed]).toEqual([413, 0]);
+  });
+
+  it("is not read above 64 MiB: the answer was sent, and the sender has to stop", async () => {
+    const { port } = await start(early);
+    const session = http2(port);
+    const stream = session.request({ ":method": "PUT" });
+    stream.on("error", () => {});
+    const answered = new Promise((resolve) =>
+      stream.on("response", (headers) => resolve(headers[":status"])),
+    );
+    stream.resume();
+    let sent = 0;
+    const closed = new Promise((resolve) => stream.on("close", () => resolve(stream.rstCode)));
+    const part = Buffer.alloc(MIB);
+    const send = () => {
+      if (stream.closed || sent > 200 * MIB) return;
+      sent += part.length;
+      stream.write(part, send);
+    };
+    send();
+    expect([await answered, await closed]).toEqual([413, 0]);
+    expect(sent).toBeLessThan(100 * MIB);
+    expect(await statusOf(session)).toBe("413");
+  });
+
+  it("leaves the connection to the next request over HTTP/1.1", async () => {
+    const { port } = await start(early, { secure: false });
+    const socket = plain(port);
+    socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${MIB}\r\n\r\n`);
+    socket.write(Buffer.alloc(MIB));
+    socket.write("GET /next HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect(await untilMatch(socket, /too large[\s\S]*too large/)).toMatch(/413[\s\S]*413/);
+  });
+});

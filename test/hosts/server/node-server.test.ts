@@ -1,0 +1,249 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
+import { connect as connectTcp, type Socket } from "node:net";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../../src/config/limits/server-limits.ts";
+import { UsageError } from "../../../src/config/values/usage-error.ts";
+import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
+
+let folder: string;
+let tls: TlsIdentity;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-server-"));
+  tls = await keepSelfSigned(folder, "localhost", Date.now());
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const running: NodeServer[] = [];
+const closing: { destroy(): void }[] = [];
+afterEach(async () => {
+  for (const one of closing.splice(0)) one.destroy();
+  await Promise.all(running.splice(0).map((server) => server.stop(0)));
+});
+
+type Fetch = (request: Request) => Response | Promise<Response>;
+
+async function start(
+  limits: Partial<ServerLimits> = {},
+  secure = true,
+  fetch: Fetch = echo,
+): Promise<NodeServer> {
+  const server = await startNodeServer({
+    listen: { host: "127.0.0.1", port: 0 },
+    tls: secure ? tls : undefined,
+    fetch,
+    limits: { ...DEFAULT_SERVER_LIMITS, ...limits },
+  });
+  running.push(server);
+  return server;
+}
+
+const echo: Fetch = async (request) => new Response(`${request.method} ${await request.text()}`);
+
+function http2(server: NodeServer): ClientHttp2Session {
+  const session = connectHttp2(`https://127.0.0.1:${server.address.port}`, { ca: tls.cert });
+  session.on("error", () => {});
+  closing.push(session);
+  return session;
+}
+
+function secureSocket(server: NodeServer, protocol: "h2" | "http/1.1"): TLSSocket {
+  const options = { host: "127.0.0.1", port: server.address.port, ca: tls.cert, ALPNProtocols: [protocol] };
+  const socket = connectTls(options);
+  socket.on("error", () => {});
+  closing.push(socket);
+  return socket;
+}
+
+function plainSocket(server: NodeServer): Socket {
+  const socket = connectTcp(server.address.port, "127.0.0.1");
+  socket.on("error", () => {});
+  closing.push(socket);
+  return socket;
+}
+
+const closed = (emitter: { once(event: "close", listener: () => void): unknown }) =>
+  new Promise<void>((resolve) => emitter.once("close", () => resolve()));
+
+async function received(socket: Socket): Promise<string> {
+  let text = "";
+  for await (const part of socket) text += part;
+  return text;
+}
+
+async function answered(stream: ClientHttp2Stream): Promise<string> {
+  let text = "";
+  for await (const part of stream) text += part;
+  return text;
+}
+
+describe("protocols", () => {
+  it("speaks HTTP/2 over TLS", async () => {
+    const stream = http2(await start()).request({ ":method": "POST" });
+    stream.end("two");
+    expect(await answered(stream)).toBe("POST two");
+  });
+
+  it("speaks HTTP/1.1 over TLS, and in clear behind a proxy", async () => {
+    for (const secure of [true, false]) {
+      const server = await start({}, secure);
+      const socket = secure ? secureSocket(server, "http/1.1") : plainSocket(server);
+      socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close\r\n\r\none");
+      expect(await received(socket)).toMatch(/^HTTP\/1\.1 200 .*POST one$/s);
+    }
+  });
+
+  it("listens on both addresses of localhost, where there are both", async () => {
+    const server = await startNodeServer({
+      listen: { host: "localhost", port: 0 },
+      tls,
+      fetch: echo,
+      limits: DEFAULT_SERVER_LIMITS,
+    });
+    running.push(server);
+    const hasIPv6 = Object.values(networkInterfaces()).some((list) =>
+      list?.some((one) => one.address === "::1"),
+    );
+    for (const host of hasIPv6 ? ["127.0.0.1", "[::1]"] : ["127.0.0.1"]) {
+      const session = connectHttp2(`https://${host}:${server.address.port}`, { ca: tls.cert });
+      closing.push(session);
+      // Node's client leaves out the brackets of an IPv6 authority.
+      const stream = session.request({ ":method": "GET", ":authority": "localhost" });
+      expect(await answered(stream), host).toBe("GET ");
+    }
+  });
+
+  it("rejects a port that is in use, with the next step", async () => {
+    const { port } = (await start()).address;
+    const again = startNodeServer({
+      listen: { host: "127.0.0.1", port },
+      tls,
+      fetch: echo,
+      limits: DEFAULT_SERVER_LIMITS,
+    });
+    await expect(again).rejects.toThrow(UsageError);
+    await expect(again).rejects.toThrow(
+      /is taken: stop the program that listens there, or choose another --listen/,
+    );
+  });
+});
+
+describe("requests that other servers let pass", () => {
+  it.each([true, false])("two Host fields get 400 (RFC 9112 section 3.2; TLS: %s)", async (secure) => {
+    const server = await start({}, secure);
+    const socket = secure ? secureSocket(server, "http/1.1") : plainSocket(server);
+    socket.write("GET / HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n");
+    expect(await received(socket)).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  it("header fields over the limit get 431", async () => {
+    const socket = secureSocket(await start(), "http/1.1");
+    socket.write(`GET /${"a".repeat(30_000)} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    expect(await received(socket)).toMatch(/^HTTP\/1\.1 431 /);
+  });
+});
+
+// These wait for the server to act, however long that takes: each would hang without its bound.
+describe("clients that hold on", () => {
+  it("are cut off when they never begin TLS", async () => {
+    await closed(plainSocket(await start({ handshakeSeconds: 0.1 })));
+  });
+
+  it.each([true, false])("are cut off in the middle of HTTP/1.1 headers (TLS: %s)", async (secure) => {
+    const server = await start({ requestSeconds: 0.1 }, secure);
+    const socket = secure ? secureSocket(server, "http/1.1") : plainSocket(server);
+    socket.write("GET / HTTP/1.1\r\nHost: a\r\n");
+    expect(await received(socket)).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  it.each([true, false])("are cut off in the middle of an HTTP/1.1 body (TLS: %s)", async (secure) => {
+    const server = await start({ requestSeconds: 0.1 }, secure);
+    const socket = secure ? secureSocket(server, "http/1.1") : plainSocket(server);
+    socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf");
+    await Promise.all([closed(socket), received(socket)]);
+  });
+
+  it("lose the stream in the middle of an HTTP/2 body, and it alone", async () => {
+    const session = http2(await start({ requestSeconds: 0.1 }));
+    const stuck = session.request({ ":method": "POST" });
+    stuck.on("error", () => {});
+    stuck.write("half");
+    await closed(stuck);
+    const stream = session.request({ ":method": "POST" });
+    stream.end("x");
+    expect(await answered(stream)).toBe("POST x");
+  });
+
+  it("are cut off in the middle of HTTP/2 headers", async () => {
+    const socket = secureSocket(await start({ requestSeconds: 0.1 }), "h2");
+    socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    const settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    const headersWithoutEnd = [0, 0, 1, 1, 0, 0, 0, 0, 1, 0x82];
+    socket.write(Uint8Array.from([...settings, ...headersWithoutEnd]));
+    socket.resume();
+    await closed(socket);
+  });
+
+  it("are cut off if an HTTP/2 session sends no further requests", async () => {
+    const session = http2(await start({ idleSeconds: 0.1 }));
+    const stream = session.request({ ":method": "GET" });
+    expect(await answered(stream)).toBe("GET ");
+    await closed(session);
+  });
+
+  it("are announced how many streams they may open", async () => {
+    const session = http2(await start({ streamsPerConnection: 7 }));
+    await new Promise((resolve) => session.once("remoteSettings", resolve));
+    expect(session.remoteSettings.maxConcurrentStreams).toBe(7);
+  });
+});
+
+describe("stopping", () => {
+  it("finishes a request in progress and accepts no new connection", async () => {
+    let release = () => {};
+    let arrived = () => {};
+    const waiting = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const server = await start({}, true, async () => {
+      arrived();
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      return new Response("late");
+    });
+    const stream = http2(server).request({ ":method": "GET" });
+    await waiting;
+    const stopped = server.stop(60_000);
+    await closed(plainSocket(server));
+    release();
+    expect(await answered(stream)).toBe("late");
+    await stopped;
+  });
+
+  it("cuts off what does not finish", async () => {
+    const server = await start();
+    const stuck = http2(server).request({ ":method": "POST" });
+    stuck.on("error", () => {});
+    stuck.write("half");
+    const idle = plainSocket(server);
+    await new Promise((resolve) => idle.once("connect", resolve));
+    await Promise.all([server.stop(50), closed(stuck), closed(idle)]);
+  });
+});
+
+describe("another certificate", () => {
+  it("is used for new connections", async () => {
+    const server = await start();
+    const other = await keepSelfSigned(join(folder, "other"), "localhost", Date.now());
+    server.renew(other);
+    const socket = connectTls({ host: "127.0.0.1", port: server.address.port, ca: other.cert });
+    closing.push(socket);
+    await new Promise((resolve, reject) => socket.once("secureConnect", resolve).once("error", reject));
+    expect(socket.authorized).toBe(true);
+  });
+});

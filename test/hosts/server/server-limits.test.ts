@@ -1,0 +1,484 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect as connectHttp2,
+  constants,
+} from "node:http2";
+import { connect as connectTcp, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { Clients, clientConnections, socketNetworks } from "../../../src/config/limits/clients.ts";
+import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../../../src/config/limits/server-limits.ts";
+import { type NodeServer, startNodeServer } from "../../../src/hosts/node/server/node-server.ts";
+import { keepSelfSigned, type TlsIdentity } from "../../../src/hosts/node/tls/tls.ts";
+import { ClientNetworks } from "../../../src/limits/client-networks.ts";
+import { ClientRate } from "../../../src/limits/client-rate.ts";
+import { ConnectionErrors } from "../../../src/limits/connection-errors.ts";
+import { type Limit, LimitCounters } from "../../../src/limits/limit-counters.ts";
+import { RequestsInFlight } from "../../../src/limits/load.ts";
+import {
+  END_HEADERS,
+  END_STREAM,
+  FRAME,
+  frame,
+  framesIn,
+  getHeaders,
+  PREFACE,
+  reset,
+} from "./http2-frames.ts";
+import { stopClock } from "./stopped-clock.ts";
+
+let folder: string;
+let tls: TlsIdentity;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-limits-"));
+  tls = await keepSelfSigned(folder, "localhost", Date.now());
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const running: NodeServer[] = [];
+const closing: { destroy(): void }[] = [];
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const one of closing.splice(0)) one.destroy();
+  await Promise.all(running.splice(0).map((server) => server.stop(0)));
+});
+
+interface Started {
+  readonly port: number;
+  readonly requests: RequestsInFlight;
+  readonly hits: () => Partial<Record<Limit, number>>;
+}
+
+interface Settings {
+  readonly limits?: Partial<ServerLimits>;
+  readonly clients?: object;
+  readonly secure?: boolean;
+  readonly fetch?: (request: Request) => Response | Promise<Response>;
+}
+
+async function start({ limits: given, clients, secure = true, fetch }: Settings = {}): Promise<Started> {
+  const limits = { ...DEFAULT_SERVER_LIMITS, ...given };
+  const counters = new LimitCounters();
+  const requests = new RequestsInFlight(limits.requestsInFlight);
+  const settings = Clients.parse({ exempt: [], ...clients });
+  const server = await startNodeServer({
+    listen: { host: "127.0.0.1", port: 0 },
+    tls: secure ? tls : undefined,
+    fetch: fetch ?? ((request) => new Response(request.method)),
+    limits,
+    protection: {
+      counters,
+      errors: new ConnectionErrors(),
+      requests,
+      clients: clients && {
+        networks: new ClientNetworks(socketNetworks(settings)),
+        connections: settings.connections,
+        rate: new ClientRate(clientConnections(settings)),
+      },
+    },
+  });
+  running.push(server);
+  const hits = () => Object.fromEntries([...counters.counts()].filter(([, count]) => count > 0));
+  return { port: server.address.port, requests, hits };
+}
+
+function keep<Emitter extends Socket | ClientHttp2Session>(emitter: Emitter): Emitter {
+  emitter.on("error", () => {});
+  closing.push(emitter);
+  return emitter;
+}
+
+const tcp = ({ port }: Started): Socket => keep(connectTcp(port, "127.0.0.1"));
+const secure = ({ port }: Started, protocol: "h2" | "http/1.1"): TLSSocket =>
+  keep(connectTls({ host: "127.0.0.1", port, ca: tls.cert, ALPNProtocols: [protocol] }));
+const http2 = ({ port }: Started): ClientHttp2Session =>
+  keep(connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.cert }));
+
+const once = (emitter: NodeJS.EventEmitter, event: string) =>
+  new Promise<void>((resolve) => emitter.once(event, () => resolve()));
+const closed = (emitter: NodeJS.EventEmitter) => once(emitter, "close");
+
+async function received(socket: Socket): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  socket.on("data", (part) => parts.push(part));
+  await closed(socket);
+  return Buffer.concat(parts);
+}
+
+async function answered(session: ClientHttp2Session): Promise<string> {
+  const stream: ClientHttp2Stream = session.request({ ":method": "GET" });
+  let text = "";
+  for await (const part of stream) text += part;
+  return text;
+}
+
+/** A request that is answered only when it is let go. */
+function holding() {
+  const waiting: (() => void)[] = [];
+  const fetch = () => new Promise<Response>((resolve) => waiting.push(() => resolve(new Response("late"))));
+  const release = () => {
+    for (const resolve of waiting.splice(0)) resolve();
+  };
+  return { fetch, waiting, release };
+}
+
+/** The code of the GOAWAY that a server sent. */
+const goawayIn = (bytes: Buffer) =>
+  [...framesIn(bytes)].find(({ type }) => type === FRAME.goaway)?.payload.readUInt32BE(4);
+
+describe("connections", () => {
+  it("above the limit replace the longest idle connection", async () => {
+    const server = await start({ limits: { connections: 2 } });
+    const [first, second] = [http2(server), http2(server)];
+    await Promise.all([answered(first), answered(second)]);
+    await answered(first);
+    const gone = closed(second);
+    const third = http2(server);
+    expect(await answered(third)).toBe("GET");
+    await gone;
+    expect([first.destroyed, server.hits()]).toEqual([false, { "limits.connections": 1 }]);
+  });
+
+  it("above the limit are rejected if all others wait for answers", async () => {
+    const { fetch, waiting, release } = holding();
+    const server = await start({ limits: { connections: 1 }, fetch });
+    const session = http2(server);
+    const answer = answered(session);
+    await vi.waitFor(() => expect(waiting).toHaveLength(1), 10_000);
+    await closed(tcp(server));
+    expect(server.hits()).toEqual({ "limits.connections": 1 });
+    release();
+    expect(await answer).toBe("late");
+  });
+
+  it("of silent clients go first, whatever they hold on to", async () => {
+    const server = await start({ limits: { connections: 3 } });
+    const silent = [tcp(server), tcp(server), tcp(server)];
+    await Promise.all(silent.map((socket) => once(socket, "connect")));
+    const gone = closed(silent[0]!);
+    expect(await answered(http2(server))).toBe("GET");
+    await gone;
+  });
+
+  it("without any request are closed before others, after the time for a handshake", async () => {
+    const server = await start({ limits: { connections: 3 } });
+    const pass = stopClock();
+    const asked = http2(server);
+    await answered(asked);
+    pass(1);
+    const silent = tcp(server);
+    await once(silent, "connect");
+    const gone = closed(silent);
+    // Connections are accepted in their order, so that the silent one is held when this one is answered.
+    const later = http2(server);
+    await answered(later);
+    pass(1200);
+    expect(await answered(http2(server))).toBe("GET");
+    await gone;
+    expect([asked.destroyed, later.destroyed, server.hits()]).toEqual([
+      false,
+      false,
+      { "limits.connections": 1 },
+    ]);
+  });
+
+  it("of one client are bounded, its own go, and others do not count", async () => {
+    const server = await start({ clients: { connections: 2 } });
+    const [first, second, third] = [http2(server), http2(server), http2(server)];
+    await once(first, "connect");
+    await Promise.race([closed(first), closed(second), closed(third)]);
+    await vi.waitFor(() => expect(server.hits()).toEqual({ "clients.connections": 1 }), 10_000);
+    const exempt = await start({ clients: { connections: 1, exempt: ["127.0.0.1"] } });
+    const proxies = await start({ clients: { connections: 1, trustedProxies: ["127.0.0.1"] } });
+    for (const other of [exempt, proxies]) {
+      const sessions = [http2(other), http2(other)];
+      expect(await Promise.all(sessions.map(answered))).toEqual(["GET", "GET"]);
+      expect(other.hits()).toEqual({});
+    }
+  });
+
+  it("of one client may only come so fast", async () => {
+    const server = await start({ clients: { connectionsPerSecond: 1, connectionBurst: 2 } });
+    expect(await Promise.all([answered(http2(server)), answered(http2(server))])).toEqual(["GET", "GET"]);
+    await closed(tcp(server));
+    expect(server.hits()).toEqual({ "clients.connectionsPerSecond": 1 });
+  });
+});
+
+describe("requests in flight", () => {
+  it("are bounded over HTTP/2: a further one may be sent again elsewhere", async () => {
+    const { fetch, waiting, release } = holding();
+    const server = await start({ limits: { requestsInFlight: 2 }, fetch });
+    const session = http2(server);
+    const streams = [session.request(), session.request()];
+    await vi.waitFor(() => expect(waiting).toHaveLength(2), 10_000);
+    expect(server.requests.isHigh).toBe(true);
+    const refused = session.request();
+    refused.on("error", () => {});
+    await closed(refused);
+    expect(refused.rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM);
+    expect(server.hits()).toEqual({ "limits.requestsInFlight": 1 });
+    release();
+    await Promise.all(streams.map(async (stream) => closed(stream.resume())));
+    expect([server.requests.count, server.requests.isHigh]).toEqual([0, false]);
+  });
+
+  it.each([true, false])("are bounded over HTTP/1.1 (TLS: %s)", async (isSecure) => {
+    const { fetch, waiting, release } = holding();
+    const server = await start({ limits: { requestsInFlight: 1 }, fetch, secure: isSecure });
+    const open = () => (isSecure ? secure(server, "http/1.1") : tcp(server));
+    const first = open();
+    first.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    await vi.waitFor(() => expect(waiting).toHaveLength(1), 10_000);
+    const second = open();
+    second.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect(String(await received(second))).toMatch(/^HTTP\/1\.1 503 .*retry-after: 1\r\n/s);
+    const answer = received(first);
+    release();
+    expect(String(await answer)).toMatch(/^HTTP\/1\.1 200 .*late$/s);
+    await vi.waitFor(() => expect(server.requests.count).toBe(0), 10_000);
+  });
+
+  it("are none any more after clients have gone in the middle of them", async () => {
+    const server = await start({ fetch: () => new Promise(() => {}) });
+    const session = http2(server);
+    for (let index = 0; index < 5; index++) session.request().on("error", () => {});
+    const socket = secure(server, "http/1.1");
+    socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await vi.waitFor(() => expect(server.requests.count).toBe(6), 10_000);
+    session.destroy();
+    socket.destroy();
+    await vi.waitFor(() => expect(server.requests.count).toBe(0), 10_000);
+  });
+
+  it("on one connection are bounded, and the bound is counted", async () => {
+    const { fetch, waiting, release } = holding();
+    const server = await start({ limits: { streamsPerConnection: 3 }, fetch });
+    const session = http2(server);
+    await once(session, "remoteSettings");
+    const streams = Array.from({ length: 10 }, () => session.request());
+    const done = Promise.all(streams.map((stream) => closed(stream.resume())));
+    await vi.waitFor(() => expect(waiting).toHaveLength(3), 10_000);
+    expect(server.hits()).toEqual({ "limits.streamsPerConnection": 1 });
+    const letting = setInterval(release, 5);
+    await done;
+    clearInterval(letting);
+  });
+});
+
+describe("HTTP/2 frames", () => {
+  it("that reset streams again and again end the connection: ENHANCE_YOUR_CALM", async () => {
+    const server = await start({ limits: { streamResets: 20, streamResetsPerSecond: 1 } });
+    const socket = secure(server, "h2");
+    socket.write(PREFACE);
+    for (let index = 0; index < 1000; index++) {
+      const stream = 1 + 2 * index;
+      socket.write(
+        Buffer.concat([frame(FRAME.headers, END_HEADERS | END_STREAM, stream, getHeaders()), reset(stream)]),
+      );
+    }
+    expect(goawayIn(await received(socket))).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    expect(server.hits()).toEqual({ "limits.streamResets": 1 });
+    await vi.waitFor(() => expect(server.requests.count).toBe(0), 10_000);
+  });
+
+  it("that reset a stream now and then do not", async () => {
+    const { fetch, waiting } = holding();
+    const server = await start({ limits: { streamResets: 20, streamResetsPerSecond: 1 }, fetch });
+    const session = http2(server);
+    for (let index = 0; index < 15; index++) {
+      const stream = session.request();
+      stream.on("error", () => {});
+      await vi.waitFor(() => expect(waiting).toHaveLength(index + 1), 10_000);
+      stream.close(constants.NGHTTP2_CANCEL);
+      await closed(stream);
+    }
+    expect([session.destroyed, server.hits()]).toEqual([false, {}]);
+  });
+
+  it.each<[string, () => Buffer]>([
+    ["CONTINUATION", () => frame(FRAME.continuation, 0, 1, Buffer.from([0, 1, 0x61, 1, 0x62]))],
+    ["empty CONTINUATION", () => frame(FRAME.continuation, 0, 1)],
+  ])("without end end the connection: %s", async (_, next) => {
+    const server = await start();
+    const socket = secure(server, "h2");
+    socket.write(PREFACE);
+    socket.write(frame(FRAME.headers, END_STREAM, 1, getHeaders()));
+    for (let index = 0; index < 100; index++) socket.write(next());
+    await received(socket);
+    expect(server.hits()).toEqual({ http2: 1 });
+  });
+
+  it.each<[string, Buffer]>([
+    ["PING", frame(FRAME.ping, 0, 0, Buffer.alloc(8))],
+    ["SETTINGS", frame(FRAME.settings, 0, 0)],
+  ])("that want to be answered end the connection: %s", async (_, one) => {
+    const server = await start();
+    const socket = secure(server, "h2");
+    socket.write(PREFACE);
+    // Who does not read answers lets them pile up.
+    socket.pause();
+    const flood = Buffer.concat(Array.from({ length: 1000 }, () => one));
+    const gone = closed(socket);
+    const writing = setInterval(() => socket.write(flood), 1);
+    await vi.waitFor(() => expect(server.hits()).toEqual({ http2: 1 }), 20_000);
+    socket.resume();
+    await gone;
+    clearInterval(writing);
+  });
+});
+
+describe("header fields", () => {
+  const many = Array.from({ length: 70 }, (_, index) => [`x-${index}`, "1"] as const);
+  const long = Array.from({ length: 45 }, (_, index) => [`x-${index}`, "a".repeat(120)] as const);
+  it.each<[string, readonly (readonly [string, string])[], Partial<ServerLimits>, Limit]>([
+    ["too many", many, {}, "limits.headerFields"],
+    ["too long", long, { headerBytes: 4096 }, "limits.headerBytes"],
+  ])("that are %s get 431 over HTTP/2, and the connection stays", async (_, fields, limits, limit) => {
+    const server = await start({ limits });
+    const session = http2(server);
+    const stream = session.request({ ":method": "GET", ...Object.fromEntries(fields) });
+    const status = await new Promise((resolve) => stream.once("response", (one) => resolve(one[":status"])));
+    expect([status, server.hits()]).toEqual([431, { [limit]: 1 }]);
+    expect(await answered(session)).toBe("GET");
+    expect(server.requests.count).toBe(0);
+  });
+
+  it("far above the limit reset the stream", async () => {
+    const server = await start();
+    const socket = secure(server, "h2");
+    const fields = Array.from({ length: 140 }, (_, index) => [`x-${index}`, "1"] as const);
+    socket.write(PREFACE);
+    socket.write(frame(FRAME.headers, END_HEADERS | END_STREAM, 1, getHeaders(fields)));
+    const parts: Buffer[] = [];
+    socket.on("data", (part) => parts.push(part));
+    await vi.waitFor(() => {
+      const found = [...framesIn(Buffer.concat(parts))].find(({ type }) => type === FRAME.reset);
+      expect(found?.payload.readUInt32BE(0)).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    }, 10_000);
+  });
+
+  it.each<[string, readonly (readonly [string, string])[], Limit]>([
+    ["too many", many, "limits.headerFields"],
+    [
+      "too long",
+      Array.from({ length: 60 }, (_, index) => [`x-${index}`, "a".repeat(500)]),
+      "limits.headerBytes",
+    ],
+  ])("that are %s get 431 over HTTP/1.1", async (_, fields, limit) => {
+    for (const isSecure of [true, false]) {
+      const server = await start({ secure: isSecure });
+      const socket = isSecure ? secure(server, "http/1.1") : tcp(server);
+      const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+      socket.write(`GET / HTTP/1.1\r\nHost: a\r\n${lines}\r\n`);
+      expect(String(await received(socket))).toMatch(/^HTTP\/1\.1 431 /);
+      expect(server.hits()).toEqual({ [limit]: 1 });
+    }
+  });
+
+  it("that cannot be read get 400", async () => {
+    const server = await start();
+    const socket = secure(server, "http/1.1");
+    socket.write("GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n");
+    expect(String(await received(socket))).toMatch(/^HTTP\/1\.1 400 /);
+    expect(server.hits()).toEqual({});
+  });
+});
+
+// These wait for the server to act, however long that takes: each would hang without its bound.
+describe("time", () => {
+  it("for a handshake", async () => {
+    const server = await start({ limits: { handshakeSeconds: 0.1 } });
+    await closed(tcp(server));
+    expect(server.hits()).toEqual({ "limits.handshakeSeconds": 1 });
+  });
+
+  it.each<[string, "h2" | "http/1.1", string | Buffer]>([
+    ["after the handshake, HTTP/2", "h2", ""],
+    ["after the handshake, HTTP/1.1", "http/1.1", ""],
+    ["after the preface of HTTP/2", "h2", PREFACE],
+    ["in HTTP/2 headers", "h2", Buffer.concat([PREFACE, frame(FRAME.headers, END_STREAM, 1, getHeaders())])],
+    ["in HTTP/1.1 headers", "http/1.1", "GET / HTTP/1.1\r\nHost: a\r\n"],
+    ["in an HTTP/1.1 body", "http/1.1", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf"],
+  ])("for a request: silence %s", async (_, protocol, sent) => {
+    const server = await start({
+      limits: { requestSeconds: 0.2 },
+      fetch: async (request) => new Response(await request.text()),
+    });
+    const socket = secure(server, protocol);
+    await once(socket, "secureConnect");
+    if (sent.length > 0) socket.write(sent);
+    await received(socket);
+    expect(server.hits()).toMatchObject({ "limits.requestSeconds": 1 });
+  });
+
+  it("for a request in clear: silence after the connection", async () => {
+    const server = await start({ limits: { requestSeconds: 0.2 }, secure: false });
+    await received(tcp(server));
+    expect(server.hits()).toEqual({ "limits.requestSeconds": 1 });
+  });
+
+  it("for a body over HTTP/2: the stream alone goes", async () => {
+    const server = await start({
+      limits: { requestSeconds: 0.2 },
+      fetch: async (request) => new Response(await request.text()),
+    });
+    const session = http2(server);
+    const stuck = session.request({ ":method": "POST" });
+    stuck.on("error", () => {});
+    stuck.write("half");
+    await closed(stuck);
+    expect(server.hits()).toEqual({ "limits.requestSeconds": 1 });
+    expect(session.destroyed).toBe(false);
+  });
+
+  it("for a body over HTTP/2 of a client that answers no PING either: the connection goes", async () => {
+    const server = await start({
+      limits: { requestSeconds: 0.2 },
+      fetch: async (request) => new Response(await request.text()),
+    });
+    const socket = secure(server, "h2");
+    const gone = closed(socket);
+    socket.resume();
+    const post = Buffer.from(getHeaders());
+    post[0] = 0x83;
+    socket.write(Buffer.concat([PREFACE, frame(FRAME.headers, END_HEADERS, 1, post)]));
+    await gone;
+    expect(server.hits()).toEqual({ "limits.requestSeconds": 1 });
+  });
+
+  it("for clients without further requests, over HTTP/2 and HTTP/1.1", async () => {
+    const server = await start({ limits: { idleSeconds: 0.1 } });
+    const session = http2(server);
+    expect(await answered(session)).toBe("GET");
+    await closed(session);
+    const socket = secure(server, "http/1.1");
+    socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await received(socket);
+    await vi.waitFor(() => expect(server.hits()).toEqual({ "limits.idleSeconds": 2 }), 10_000);
+  });
+
+  it.each(["h2", "http/1.1"] as const)("for taking a response over %s", async (protocol) => {
+    const large = new Response(new Uint8Array(50_000_000));
+    const server = await start({ limits: { responseSeconds: 0.2 }, fetch: () => large.clone() });
+    if (protocol === "h2") {
+      const stream = http2(server).request();
+      stream.on("error", () => {});
+      // Never read: its window is used up and stays so.
+      await new Promise<void>((resolve) => stream.once("close", resolve));
+    } else {
+      const socket = secure(server, protocol);
+      socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      socket.pause();
+      await vi.waitFor(() => expect(server.hits()).toEqual({ "limits.responseSeconds": 1 }), 20_000);
+      socket.resume();
+      await closed(socket);
+    }
+    expect(server.hits()).toEqual({ "limits.responseSeconds": 1 });
+    await vi.waitFor(() => expect(server.requests.count).toBe(0), 10_000);
+  });
+});

@@ -1,0 +1,108 @@
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect, createServer } from "node:tls";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { UsageError } from "../../../src/config/values/usage-error.ts";
+import { keepSelfSigned, readCertificates, readIdentity } from "../../../src/hosts/node/tls/tls.ts";
+
+const DAY = 86_400_000;
+const NOW = Date.UTC(2026, 10, 21);
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-tls-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const names = (cert: string) => new X509Certificate(cert).subjectAltName;
+
+describe("the self-signed certificate", () => {
+  it("names localhost, loopback and the host, and is no CA", async () => {
+    const { cert, key, certificateFile } = await keepSelfSigned(folder, "doh.example", NOW);
+    const certificate = new X509Certificate(cert);
+    expect(names(cert)).toBe(
+      "DNS:localhost, DNS:doh.example, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1",
+    );
+    expect(certificate.ca).toBe(false);
+    expect(certificate.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
+    expect(certificate.issuer).toBe(certificate.subject);
+    expect(Date.parse(certificate.validTo) - NOW).toBeLessThan(398 * DAY);
+    expect(await readIdentity(certificateFile, join(folder, "tls", "self-signed.key"))).toEqual({
+      cert,
+      key,
+    });
+  });
+
+  it("names an address to listen on as an address", async () => {
+    expect(names((await keepSelfSigned(folder, "192.0.2.1", NOW)).cert)).toContain("IP Address:192.0.2.1");
+  });
+
+  it("keeps its key to its owner", async () => {
+    await keepSelfSigned(folder, "localhost", NOW);
+    expect(statSync(join(folder, "tls", "self-signed.key")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, "tls")).mode & 0o777).toBe(0o700);
+  });
+
+  it("is kept, until it is near its end, damaged, or for another host", async () => {
+    const first = await keepSelfSigned(folder, "localhost", NOW);
+    expect((await keepSelfSigned(folder, "localhost", NOW + 366 * DAY)).cert).toBe(first.cert);
+    expect((await keepSelfSigned(folder, undefined, NOW)).cert).toBe(first.cert);
+    const later = await keepSelfSigned(folder, "localhost", NOW + 368 * DAY);
+    expect(later.cert).not.toBe(first.cert);
+    const other = await keepSelfSigned(folder, "doh.example", NOW + 368 * DAY);
+    expect(other.cert).not.toBe(later.cert);
+    writeFileSync(other.certificateFile, "damaged");
+    expect((await keepSelfSigned(folder, "doh.example", NOW + 368 * DAY)).cert).not.toBe(other.cert);
+  });
+});
+
+describe("certificates to trust", () => {
+  it("are read from between other text, and damaged ones are reported", async () => {
+    const { certificateFile, cert } = await keepSelfSigned(folder, "localhost", NOW);
+    const bundle = join(folder, "bundle.pem");
+    writeFileSync(bundle, `# mine\n${cert.trim()}${cert}`);
+    expect(await readCertificates(bundle)).toBe(cert + cert);
+    writeFileSync(bundle, cert + cert.replace(/^MII./m, "AAAA"));
+    await expect(readCertificates(bundle)).rejects.toThrow(/certificate 2 in .*bundle\.pem is damaged/);
+    writeFileSync(bundle, readFileSync(join(folder, "tls", "self-signed.key")));
+    await expect(readCertificates(bundle)).rejects.toThrow(/bundle\.pem holds no PEM certificate/);
+    await expect(readCertificates(`${certificateFile}.none`)).rejects.toThrow(/cannot read/);
+  });
+
+  it("of two gateways: each connects to its own by a bundle of both", async () => {
+    const identities = [
+      await keepSelfSigned(join(folder, "one"), "localhost", Date.now()),
+      await keepSelfSigned(join(folder, "two"), "localhost", Date.now()),
+    ];
+    const ca = identities.map(({ cert }) => cert).join("");
+    for (const { cert, key } of identities) {
+      const server = createServer({ cert, key }).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const socket = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", ca });
+      await once(socket, "secureConnect");
+      expect(socket.authorized).toBe(true);
+      socket.destroy();
+      server.close();
+    }
+  });
+});
+
+describe("a certificate from files", () => {
+  it("is rejected with the file's name if a file is missing, is not PEM, or does not match the other", async () => {
+    const { certificateFile } = await keepSelfSigned(folder, "localhost", NOW);
+    const keyFile = join(folder, "tls", "self-signed.key");
+    const otherFolder = join(folder, "other");
+    await keepSelfSigned(otherFolder, "localhost", NOW);
+    const none = join(folder, "none.pem");
+    await expect(readIdentity(none, keyFile)).rejects.toThrow(/cannot read .*none\.pem/);
+    await expect(readIdentity(keyFile, keyFile)).rejects.toThrow(/holds no PEM certificate/);
+    await expect(readIdentity(certificateFile, certificateFile)).rejects.toThrow(/holds no PEM private key/);
+    const mismatch = readIdentity(certificateFile, join(otherFolder, "tls", "self-signed.key"));
+    await expect(mismatch).rejects.toThrow(/is not that of the certificate/);
+    await expect(mismatch).rejects.toThrow(UsageError);
+  });
+});

@@ -1,0 +1,92 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { SnapshotAssembler } from "../../../src/extract/assembler.ts";
+import { PushClient } from "../../../src/sync/push/push-client.ts";
+import { change } from "../../extract/any-objects.ts";
+import { namespace, service, serviceExport } from "../../extract/objects.ts";
+import { type Fault, GatewayDouble } from "../gateway-double.ts";
+import { KeptLogs } from "../logs.ts";
+import { until } from "../until.ts";
+
+let gateway: GatewayDouble;
+beforeAll(async () => {
+  gateway = await new GatewayDouble().start();
+});
+afterAll(() => gateway.stop());
+
+const options = {
+  clusterId: "east",
+  clusterZone: { name: "cluster.local", pods: "verified" },
+} as const;
+
+const PLACES = ["x/a", "x/b", "x/c", "y/a", "y/b", "y/c"];
+
+/** What the gateway does with the next request; "forget" makes it lose the cluster, so that it answers 409. */
+const outcome = fc.constantFrom<Fault | "forget" | "take">(
+  "take",
+  "take",
+  "drop",
+  "drop after taking it",
+  "forget",
+  { status: 503 },
+  { status: 503 },
+  { status: 409, code: "GENERATION_MISMATCH" },
+  { status: 422 },
+);
+/** Changes, and whether the client may work before the next ones. */
+const step = fc.record({
+  changes: fc.array(change, { maxLength: 4, size: "max" }),
+  turns: fc.nat({ max: 60 }),
+});
+
+test("the gateway ends with the worker's state, after any changes, acknowledgements, failures and lost generations", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 1, maxLength: 25, size: "max" }),
+      fc.array(outcome, { maxLength: 25, size: "max" }),
+      async (steps, outcomes) => {
+        gateway.held.clear();
+        // Most failures are those of deltas.
+        const left: (typeof outcomes)[number][] = ["take", ...outcomes];
+        gateway.fault = () => {
+          const next = left.shift();
+          if (next === "forget") gateway.held.clear();
+          return next === "take" || next === "forget" ? undefined : next;
+        };
+        const assembler = new SnapshotAssembler(options);
+        for (const name of ["x", "y"]) assembler.upsert(namespace(name));
+        for (const name of PLACES) {
+          assembler.upsert(service(name));
+          assembler.upsert(serviceExport(name));
+        }
+        const soon = { first: 1, most: 2 };
+        const client = new PushClient({
+          ...{ gateway: gateway.url, token: "secret", leaseSeconds: 60, logger: new KeptLogs() },
+          ...{ isCurrent: () => true, backoff: soon, slowBackoff: soon },
+          budget: { perSecond: 10_000, burst: 1000 },
+        });
+        const refresh = () => {
+          assembler.refresh();
+          return true;
+        };
+        const stop = new AbortController();
+        const running = client.run({ state: assembler.state, refresh }, stop.signal);
+        for (const { changes, turns } of steps) {
+          for (const { object, verb } of changes) {
+            assembler[verb](object);
+            client.changed();
+          }
+          for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
+        }
+        try {
+          await until(() => expect(gateway.held.get("east")?.snapshot).toEqual(assembler.snapshot()));
+        } finally {
+          stop.abort();
+          await running;
+          await client.close();
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,349 @@
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { generate } from "selfsigned";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { ExtractedState } from "../../../src/extract/extracted-state.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { PushClient, type PushClientOptions } from "../../../src/sync/push/push-client.ts";
+import { GatewayDouble } from "../gateway-double.ts";
+import { KeptLogs } from "../logs.ts";
+import { until } from "../until.ts";
+
+let gateway: GatewayDouble;
+let logs: KeptLogs;
+let stop: AbortController;
+const running: Promise<unknown>[] = [];
+
+beforeEach(async () => {
+  gateway = await new GatewayDouble().start();
+  logs = new KeptLogs();
+  stop = new AbortController();
+});
+
+afterEach(async () => {
+  stop.abort();
+  await Promise.all(running.splice(0));
+  await gateway.stop();
+});
+
+function open(more: Partial<PushClientOptions> = {}): PushClient {
+  return new PushClient({
+    gateway: gateway.url,
+    token: "secret-1",
+    leaseSeconds: 60,
+    logger: logs,
+    isCurrent: () => true,
+    backoff: { first: 5, most: 20 },
+    slowBackoff: { first: 5, most: 20 },
+    ...more,
+  });
+}
+
+function start(more: Partial<PushClientOptions> = {}) {
+  const client = open(more);
+  const state = new ExtractedState();
+  let newest: ClusterSnapshot | undefined;
+  let extracted = 0;
+  const refresh = () => {
+    extracted++;
+    if (newest !== undefined) become(state, newest);
+    return newest !== undefined;
+  };
+  running.push(client.run({ state, refresh }, stop.signal).finally(() => client.close()));
+  return {
+    offer: (snapshot: ClusterSnapshot) => {
+      newest = snapshot;
+      client.changed();
+    },
+    /** The number of extractions. */
+    extracted: () => extracted,
+  };
+}
+
+const SHOP = {};
+
+function become(state: ExtractedState, { clusterId, exports }: ClusterSnapshot): void {
+  state.identify(clusterId);
+  state.set("namespaces", "shop", SHOP);
+  state.set("exports", "shop/web", exports["shop/web"]);
+}
+
+function snapshot(endpoints: number, clusterId = "east"): ClusterSnapshot {
+  const members = Object.fromEntries(
+    Array.from({ length: endpoints }, (_, index) => [`10.0.0.${index}`, { address: `10.0.0.${index}` }]),
+  );
+  const web = {
+    exportedAt: "2026-01-01T00:00:00Z",
+    serviceType: "ClusterIP" as const,
+    headless: true,
+    ports: [],
+    endpoints: { "*": { ports: [], members } },
+  };
+  return {
+    formatVersion: 1,
+    clusterId,
+    namespaces: { shop: {} },
+    exports: { "shop/web": web },
+    imports: {},
+    services: {},
+    pods: {},
+    findings: {},
+  };
+}
+
+const holds = (wanted: ClusterSnapshot) =>
+  until(() => expect(gateway.held.get(wanted.clusterId)?.snapshot).toEqual(wanted));
+
+test("pushes the full snapshot first, compressed, then deltas in proportion to the change", async () => {
+  const client = start({ gateway: `${gateway.url}/` });
+  client.offer(snapshot(100));
+  await holds(snapshot(100));
+  client.offer(snapshot(101));
+  await holds(snapshot(101));
+  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot"]);
+  const [put, patch] = gateway.seen;
+  expect(put!.path).toBe("/api/v1/clusters/east/snapshot?leaseSeconds=60");
+  expect(put!.headers).toMatchObject({
+    authorization: "Bearer secret-1",
+    "content-type": "application/x-ndjson",
+    "content-encoding": "gzip",
+  });
+  expect(patch!.path).toBe("/api/v1/clusters/east/snapshot?baseGeneration=1&leaseSeconds=60");
+  expect(patch!.body).toEqual([
+    ["exports", "shop/web", { endpoints: { "*": { members: { "10.0.0.100": { address: "10.0.0.100" } } } } }],
+  ]);
+});
+
+test("combines changes during a push into one push and one extraction", async () => {
+  const acknowledged = Promise.withResolvers<void>();
+  gateway.answersAfter = acknowledged.promise;
+  const client = start();
+  client.offer(snapshot(1));
+  await until(() => expect(gateway.verbs).toEqual(["PUT snapshot"]));
+  const before = client.extracted();
+  for (let endpoints = 2; endpoints <= 200; endpoints++) {
+    client.offer(snapshot(endpoints));
+    await new Promise(setImmediate);
+  }
+  expect(client.extracted()).toBe(before);
+  acknowledged.resolve();
+  await holds(snapshot(200));
+  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot"]);
+  expect(client.extracted()).toBeLessThan(before + 4);
+});
+
+test("pushes endless changes no faster than the budget", async () => {
+  const client = start({ budget: { perSecond: 20, burst: 3 } });
+  const started = performance.now();
+  for (let endpoints = 1; gateway.seen.length < 6; endpoints++) {
+    client.offer(snapshot(endpoints));
+    await new Promise(setImmediate);
+  }
+  // Three at once, then one every 50 ms.
+  expect(performance.now() - started).toBeGreaterThan(145);
+});
+
+test("reaches a gateway under a path", async () => {
+  gateway.fault = ({ path }) =>
+    path.startsWith("/edge/api/v1/clusters/east/") ? undefined : { status: 500 };
+  const client = start({ gateway: `${gateway.url}/edge` });
+  client.offer(snapshot(1));
+  await until(() =>
+    expect(gateway.seen[0]?.path).toBe("/edge/api/v1/clusters/east/snapshot?leaseSeconds=60"),
+  );
+});
+
+test("sends the full snapshot at once after 409", async () => {
+  const client = start({ backoff: { first: 60_000, most: 60_000 } });
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  gateway.held.clear();
+  client.offer(snapshot(2));
+  await holds(snapshot(2));
+  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot", "PUT snapshot"]);
+});
+
+test("sends a full snapshot after a delta without an answer, and loses no change", async () => {
+  const client = start();
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  gateway.fault = ({ method }) => {
+    gateway.fault = () => undefined;
+    return method === "PATCH" ? "drop after taking it" : undefined;
+  };
+  client.offer(snapshot(2));
+  await until(() => expect(gateway.verbs.at(-1)).toBe("PUT snapshot"));
+  await holds(snapshot(2));
+});
+
+test("renews the lease without changes, and sends the full snapshot if the renewal gets 409", async () => {
+  const client = start({ leaseSeconds: 0.06 });
+  client.offer(snapshot(1));
+  await until(() => expect(gateway.verbs.filter((verb) => verb === "POST lease").length).toBeGreaterThan(2));
+  expect(gateway.seen.at(-1)).toMatchObject({ body: { generation: 1 } });
+  gateway.held.clear();
+  await holds(snapshot(1));
+});
+
+test("lets the lease expire while the source cannot confirm the state", async () => {
+  let current = false;
+  let asked = 0;
+  const client = start({
+    leaseSeconds: 0.03,
+    isCurrent: () => {
+      asked++;
+      return current;
+    },
+  });
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  client.offer(snapshot(2));
+  await holds(snapshot(2));
+  await until(() => expect(asked).toBeGreaterThan(1));
+  expect(gateway.verbs).toEqual(["PUT snapshot", "PATCH snapshot"]);
+  current = true;
+  await until(() => expect(gateway.verbs).toContain("POST lease"));
+});
+
+test("pushes the newest state once after a gateway was down for a while", async () => {
+  await gateway.stop();
+  const client = start();
+  client.offer(snapshot(1));
+  await until(() =>
+    expect(logs.lines.filter((line) => line.includes("cannot be reached")).length).toBeGreaterThan(2),
+  );
+  client.offer(snapshot(2));
+  client.offer(snapshot(3));
+  await gateway.start();
+  await holds(snapshot(3));
+  expect(gateway.verbs).toEqual(["PUT snapshot"]);
+});
+
+test.each([
+  [503, undefined],
+  [500, undefined],
+  [429, { "retry-after": "0" }],
+])("retries after the transient status %i", async (status, headers) => {
+  let left = 3;
+  gateway.fault = () => (left-- > 0 ? { status, ...(headers ? { headers } : {}) } : undefined);
+  start().offer(snapshot(1));
+  await holds(snapshot(1));
+  expect(gateway.seen.length).toBe(4);
+});
+
+test.each([
+  [401, "--token-file"],
+  [403, "--cluster-id"],
+  [404, "--gateway"],
+  [302, "redirects are not followed"],
+  [422, "correct its object"],
+  [413, "export less"],
+])("logs the next step for %i, and retries until an operator has fixed it", async (status, step) => {
+  let left = 2;
+  gateway.fault = () => (left-- > 0 ? { status, code: "WHY" } : undefined);
+  start().offer(snapshot(1));
+  await holds(snapshot(1));
+  expect(logs.lines[0]).toMatch(new RegExp(`^error: .*${status} WHY: as asked; next step: .*${step}`));
+  expect(logs.lines.join()).not.toContain("secret-1");
+});
+
+test("sends another snapshot at once after 422", async () => {
+  gateway.fault = ({ bytes }) => (bytes < 600 ? { status: 422 } : undefined);
+  const client = start({ slowBackoff: { first: 60_000, most: 60_000 } });
+  client.offer(snapshot(1));
+  await until(() => expect(gateway.seen.length).toBe(1));
+  await until(() => expect(logs.lines.length).toBe(1));
+  client.offer(snapshot(50));
+  await holds(snapshot(50));
+});
+
+test("pauses by the short backoff between different snapshots that are all rejected", async () => {
+  gateway.fault = () => ({ status: 422 });
+  const pause = 40;
+  const slowBackoff = { first: 60_000, most: 60_000 };
+  const client = start({ slowBackoff, backoff: { first: pause, most: pause } });
+  const started = performance.now();
+  for (let endpoints = 1; performance.now() - started < 300; endpoints++) {
+    client.offer(snapshot(endpoints % 10));
+    await new Promise(setImmediate);
+  }
+  expect(gateway.seen.length).toBeGreaterThan(1);
+  expect(gateway.seen.length).toBeLessThanOrEqual(1 + (performance.now() - started) / (pause / 2));
+});
+
+test("reads the token again for each request", async () => {
+  let token = "old";
+  gateway.fault = ({ headers }) => (headers.authorization === "Bearer new" ? undefined : { status: 401 });
+  start({ token: () => `${token}\n` }).offer(snapshot(1));
+  await until(() => expect(gateway.seen.length).toBeGreaterThan(0));
+  token = "new";
+  await holds(snapshot(1));
+});
+
+test("sends a full snapshot for another cluster id", async () => {
+  const client = start();
+  client.offer(snapshot(1));
+  await holds(snapshot(1));
+  client.offer(snapshot(1, "west"));
+  await holds(snapshot(1, "west"));
+});
+
+test("deliver retries transient failures, gives up with the reason, and fails at once for others", async () => {
+  let left = 4;
+  gateway.fault = () => (left-- > 0 ? "drop" : undefined);
+  const client = open();
+  await client.deliver(snapshot(1), stop.signal);
+  expect(gateway.held.get("east")?.snapshot).toEqual(snapshot(1));
+
+  gateway.fault = () => "drop";
+  await expect(client.deliver(snapshot(2), stop.signal)).rejects.toMatchObject({ code: "UNREACHABLE" });
+  gateway.fault = () => ({ status: 403, code: "OTHER_CLUSTER" });
+  const before = gateway.seen.length;
+  await expect(client.deliver(snapshot(2), stop.signal)).rejects.toMatchObject({ code: "OTHER_CLUSTER" });
+  expect(gateway.seen.length).toBe(before + 1);
+  await client.close();
+});
+
+test("a 200 without an acknowledgement is an error", async () => {
+  gateway.fault = () => ({ status: 200 });
+  const client = open();
+  await expect(client.deliver(snapshot(1), stop.signal)).rejects.toMatchObject({
+    code: "NO_ACKNOWLEDGEMENT",
+  });
+  await client.close();
+});
+
+test("leave removes the cluster", async () => {
+  const client = open();
+  await client.deliver(snapshot(1), stop.signal);
+  await client.leave(stop.signal);
+  expect(gateway.held.size).toBe(0);
+  await client.close();
+});
+
+test.each(["", "two words", "line\nbreak"])(
+  "the invalid token %j is an error before any request",
+  async (token) => {
+    const client = open({ token });
+    await expect(client.deliver(snapshot(1), stop.signal)).rejects.toMatchObject({ code: "TOKEN_MALFORMED" });
+    expect(gateway.seen).toEqual([]);
+    await client.close();
+  },
+);
+
+test("verifies TLS with the given CA", async () => {
+  const { cert, private: key } = await generate([{ name: "commonName", value: "gateway" }], {
+    extensions: [{ name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] }],
+  });
+  const server = createServer({ cert, key }, gateway.listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const trusting = open({ gateway: url, ca: cert });
+  await trusting.deliver(snapshot(1), stop.signal);
+  expect(gateway.held.get("east")?.snapshot).toEqual(snapshot(1));
+  const doubting = open({ gateway: url });
+  await expect(doubting.deliver(snapshot(1), stop.signal)).rejects.toThrow(/self.signed/i);
+  await Promise.all([trusting.close(), doubting.close()]);
+  server.closeAllConnections();
+  server.close();
+});

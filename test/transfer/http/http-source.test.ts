@@ -1,0 +1,248 @@
+import { describe, expect, it } from "vitest";
+import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
+import { HttpTransferSource } from "../../../src/transfer/http-source.ts";
+import { partChange } from "../../../src/transfer/parts/part-change.ts";
+import { writeRootNews } from "../../../src/transfer/parts/root-news.ts";
+import type { NamedBytes } from "../../../src/transfer/transfer-state.ts";
+import { hashBlob } from "../../../src/zone/segment/hash.ts";
+
+const HASH = "00112233445566778899aabbccddeeff";
+const cluster = {
+  clusterId: "west",
+  generation: 7,
+  pushedAt: 1000,
+  renewedAt: 2000,
+  expiresAt: 62_000,
+  live: true,
+  exports: 1,
+  imports: 0,
+};
+const status = { ready: true, rootHash: HASH, generationBytes: 4, services: 1, clusters: [cluster] };
+
+/** A source whose primary answers every request alike. */
+function sourceOf(
+  answer: () => Response | Promise<Response>,
+  more: { token?: string; partBytes?: number; scope?: Visibility } = {},
+) {
+  const asked: { url: string; request: RequestInit }[] = [];
+  const source = new HttpTransferSource({
+    gateway: "https://doh.example.org:8443/behind/",
+    clock: () => 500_000,
+    fetch: async (url, request) => {
+      asked.push({ url, request });
+      return answer();
+    },
+    ...more,
+  });
+  return { source, asked };
+}
+
+describe("a state", () => {
+  it("is asked for below the gateway's path, with the token, and never elsewhere", async () => {
+    const { source, asked } = sourceOf(() => Response.json({ at: 500_000, status }), { token: "secret" });
+    const { signal } = new AbortController();
+    await source.state(1000, signal);
+    expect(asked).toEqual([
+      {
+        url: "https://doh.example.org:8443/behind/api/v1/transfer/state",
+        request: {
+          redirect: "manual",
+          signal,
+          headers: {
+            authorization: "Bearer secret",
+            accept: "application/json",
+            "accept-encoding": "identity",
+          },
+        },
+      },
+    ]);
+  });
+
+  it("has a bound of its own where the caller has none", async () => {
+    const { source, asked } = sourceOf(() => Response.json({ at: 0, status }));
+    await source.state(0);
+    expect(asked[0]!.request.signal).toBeInstanceOf(AbortSignal);
+  });
+
+  it.each([0, 3_600_000, -3_600_000])(
+    "is by this clock, whatever the primary's says: %d ms apart",
+    async (apart) => {
+      const shifted = {
+        ...cluster,
+        pushedAt: cluster.pushedAt + apart,
+        renewedAt: cluster.renewedAt + apart,
+        expiresAt: cluster.expiresAt + apart,
+      };
+      const body = {
+        at: 500_000 + apart,
+        status: { ...status, clusters: [shifted], behindSince: 400_000 + apart },
+      };
+      const { source } = sourceOf(() => Response.json(body));
+      expect(await source.state(0)).toEqual({ at: 500_000, status: { ...status, behindSince: 400_000 } });
+    },
+  );
+
+  it("may say more than this program knows", async () => {
+    const more = {
+      at: 500_000,
+      hints: 1,
+      status: { ...status, zones: 3, clusters: [{ ...cluster, pods: 2 }] },
+    };
+    const { source } = sourceOf(() => Response.json(more));
+    expect(await source.state(0)).toEqual({ at: 500_000, status });
+  });
+
+  it("of a primary that is not ready names no root", async () => {
+    const { rootHash: _, ...rest } = { ...status, ready: false };
+    const { source } = sourceOf(() => Response.json({ at: 500_000, status: rest }));
+    expect((await source.state(0)).status).toMatchObject({ ready: false, rootHash: undefined });
+  });
+
+  it.each([
+    ["no JSON", () => new Response("<html>"), /without JSON: is it a clusterset-doh gateway/],
+    ["no state", () => Response.json({}), /state cannot be read: at: /],
+    [
+      "a hash with a path in it",
+      () => Response.json({ at: 1, status: { ...status, rootHash: "../../x" } }),
+      /status\.rootHash/,
+    ],
+    [
+      "a lease that is no number",
+      () => Response.json({ at: 1, status: { ...status, clusters: [{ ...cluster, expiresAt: "soon" }] } }),
+      /status\.clusters\.0\.expiresAt/,
+    ],
+    [
+      "a refusal",
+      () => Response.json({ code: "UNKNOWN_TOKEN", message: "not known" }, { status: 401 }),
+      /answered 401: not known/,
+    ],
+    [
+      "a proxy's error",
+      () => new Response("<h1>Bad gateway</h1>", { status: 502 }),
+      /answered 502: <h1>Bad gateway/,
+    ],
+    [
+      "a redirect",
+      () => new Response(null, { status: 302, headers: { location: "https://evil.example" } }),
+      /answered 302: without a word/,
+    ],
+    [
+      "far too much",
+      () => new Response(new Uint8Array(9 * 1024 * 1024)),
+      /the state may have 8388608 octets/,
+    ],
+    ["no connection", () => Promise.reject(new TypeError("fetch failed")), /fetch failed/],
+  ])("that is none is an error: %s", async (_, answer, message) => {
+    await expect(sourceOf(answer).source.state(0)).rejects.toThrow(message);
+  });
+
+  it("no error tells the token", async () => {
+    for (const status of [401, 500]) {
+      const { source } = sourceOf(() => new Response("no", { status }), { token: "secret" });
+      const error: Error = await source.state(0).then(
+        () => new Error("taken"),
+        (reason) => reason,
+      );
+      expect(`${error.message} ${error.stack} ${JSON.stringify(error)}`).not.toContain("secret");
+    }
+  });
+});
+
+/** The bytes of a part; segments that came with a root have the hash of their bytes. */
+async function bytesOf(source: HttpTransferSource, kind: "root" | "segment", since?: NamedBytes) {
+  if (kind === "segment") return (await source.segment(HASH, since))!;
+  const { bytes, segments } = (await source.root(HASH, since))!;
+  for (const segment of segments) expect(segment.hash).toBe(hashBlob(segment.bytes));
+  expect(segments).toHaveLength(since === undefined ? 0 : 1);
+  return bytes;
+}
+
+describe.each(["root", "segment"] as const)("a %s", (kind) => {
+  const bytes = Uint8Array.of(1, 2, 3, 4, 5);
+  const sent = (length: number | undefined, body: Uint8Array<ArrayBuffer> | ReadableStream = bytes) =>
+    new Response(body, length === undefined ? {} : { headers: { "content-length": String(length) } });
+  const chunked = (...chunks: Uint8Array[]) =>
+    new ReadableStream({
+      start(controller) {
+        for (const chunk of chunks) controller.enqueue(chunk);
+        controller.close();
+      },
+    });
+
+  it.each([
+    ["with its length", () => sent(5)],
+    ["without one", () => sent(undefined, chunked(bytes.slice(0, 2), bytes.slice(2)))],
+    [
+      "with the length of something encoded",
+      () => new Response(bytes, { headers: { "content-length": "3", "content-encoding": "gzip" } }),
+    ],
+  ])("is one buffer of its own: %s", async (_, answer) => {
+    const { source, asked } = sourceOf(answer);
+    const part = await bytesOf(source, kind);
+    expect(part).toEqual(bytes);
+    expect([part.byteOffset, part.buffer.byteLength]).toEqual([0, 5]);
+    expect(asked[0]!.url).toBe(`https://doh.example.org:8443/behind/api/v1/transfer/${kind}s/${HASH}`);
+  });
+
+  it("is asked for in its scope, with the hash of the part that the secondary has", async () => {
+    const { source, asked } = sourceOf(() => sent(5), { scope: { clusters: ["west"] } });
+    await source[kind](HASH, { hash: "ab".repeat(16), bytes });
+    expect(new URL(asked[0]!.url).search).toBe(
+      `?since=${"ab".repeat(16)}&scope=${encodeURIComponent('{"clusters":["west"]}')}`,
+    );
+  });
+
+  const before = { hash: "ab".repeat(16), bytes: Uint8Array.from({ length: 40 }, (_, index) => index) };
+  const changeOf = (one: Uint8Array, other: Uint8Array) => {
+    const own = partChange(one, other);
+    return kind === "root" ? writeRootNews({ change: own, segments: [bytes] }) : own;
+  };
+  const change = (since: string, body: Uint8Array<ArrayBuffer>) => () =>
+    new Response(body, { headers: { "clusterset-since": since } });
+
+  it("is made of the change that the primary sends", async () => {
+    const after = before.bytes.slice();
+    after[20] = 99;
+    const { source } = sourceOf(change(before.hash, changeOf(before.bytes, after)));
+    expect(await bytesOf(source, kind, before)).toEqual(after);
+  });
+
+  it.each([
+    ["of a part that the secondary does not have", change("cd".repeat(16), bytes), before],
+    ["that nobody asked for", change("cd".repeat(16), bytes), undefined],
+    ["that does not fit", change(before.hash, bytes), before],
+  ])("is not made of a change %s", async (_, answer, since) => {
+    await expect(sourceOf(answer).source[kind](HASH, since)).rejects.toThrow(/change|the part may have/);
+  });
+
+  it.each([
+    ["by its length, unread", () => sent(6), new RegExp(`the ${kind} may have 4 octets and has 6 octets`)],
+    [
+      "by what comes",
+      () => sent(undefined, chunked(bytes.slice(0, 3), bytes.slice(3))),
+      /may have 4 octets and has more/,
+    ],
+  ])("beyond the limit is refused: %s", async (_, answer, message) => {
+    await expect(sourceOf(answer, { partBytes: 4 }).source[kind](HASH)).rejects.toThrow(message);
+  });
+
+  it("that is cut off is an error", async () => {
+    await expect(sourceOf(() => sent(9)).source[kind](HASH)).rejects.toThrow(/ended after 5 of 9 octets/);
+  });
+
+  it("that is replaced is undefined; any other 404 is an error", async () => {
+    const gone = { code: `UNKNOWN_${kind.toUpperCase()}`, message: "gone" };
+    expect(await sourceOf(() => Response.json(gone, { status: 404 })).source[kind](HASH)).toBeUndefined();
+    for (const answer of [
+      new Response("not here", { status: 404 }),
+      Response.json({ code: "NOT_FOUND" }, { status: 404 }),
+    ])
+      await expect(sourceOf(() => answer).source[kind](HASH)).rejects.toThrow(/answered 404/);
+  });
+});
+
+describe("where the primary is", () => {
+  it.each(["doh.example.org", "ftp://doh.example.org", "", "https://"])("%j is no URL of one", (gateway) => {
+    expect(() => new HttpTransferSource({ gateway })).toThrow(/must be an https URL/);
+  });
+});

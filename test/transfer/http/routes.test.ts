@@ -1,0 +1,196 @@
+import { Hono } from "hono";
+import { describe, expect, it } from "vitest";
+import { createAuthority } from "../../../src/access/authority.ts";
+import { createTransferRoutes, type TransferDependencies } from "../../../src/http/transfer-routes.ts";
+import { changePart } from "../../../src/transfer/parts/part-change.ts";
+import { readRootNews } from "../../../src/transfer/parts/root-news.ts";
+import { sha256 } from "../../http/push/push-api.ts";
+import { openPair } from "../pair.ts";
+
+async function openRoutes(more: Partial<TransferDependencies> = {}) {
+  const { clock, gateway, push } = await openPair();
+  await push("west", 2);
+  const routes = createTransferRoutes({ gateway, clock: () => clock.now(), ...more });
+  const app = new Hono().route("/api/v1/transfer", routes);
+  const send = async (path: string, headers: Record<string, string> = {}, method = "GET") =>
+    app.request(`/api/v1/transfer${path}`, { method, headers });
+  const hash = gateway.status().rootHash!;
+  return { clock, gateway, push, send, hash };
+}
+
+const code = async (response: Response) => ((await response.json()) as { code: string }).code;
+
+describe("GET /state", () => {
+  it("is the root's hash, the serial, clusters with their leases, and the time", async () => {
+    const { clock, gateway, send, hash } = await openRoutes();
+    const response = await send("/state");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    const { conflicts, findings, ...status } = gateway.status();
+    expect(await response.json()).toEqual({
+      at: clock.now(),
+      serial: gateway.current(clock.now())!.generation.serial,
+      status: { ...status, rootHash: hash },
+    });
+  });
+
+  it("has an entity tag that changes with the root and with each lease, and with nothing else", async () => {
+    const { clock, gateway, push, send } = await openRoutes();
+    const tag = async () => (await send("/state")).headers.get("etag")!;
+    const first = await tag();
+    clock.stall(10);
+    expect(await tag()).toBe(first);
+    const same = await send("/state", { "if-none-match": first });
+    expect([same.status, await same.text(), same.headers.get("etag")]).toEqual([304, "", first]);
+    const { generation } = await push("west", 3);
+    const second = await tag();
+    expect(second).not.toBe(first);
+    clock.stall(10);
+    await gateway.renew("west", generation, 90);
+    expect(await tag()).not.toBe(second);
+    expect((await send("/state", { "if-none-match": `${first}, ${second}` })).status).toBe(200);
+  });
+
+  it("says that the primary is not ready", async () => {
+    const { clock, send } = await openRoutes();
+    await clock.advance(61_000);
+    expect(await (await send("/state")).json()).toMatchObject({ status: { ready: false } });
+  });
+});
+
+/** The hash of a segment of names. */
+const segmentOf = (gateway: Awaited<ReturnType<typeof openRoutes>>["gateway"], now: number) =>
+  [...gateway.current(now)!.generation.segments()].find(({ nodes }) => nodes > 0)!;
+
+describe.each(["root", "segment"] as const)("GET /%ss/{hash}", (kind) => {
+  async function openPart() {
+    const opened = await openRoutes();
+    const { gateway, clock, hash } = opened;
+    const segment = segmentOf(gateway, clock.now());
+    const part = kind === "root" ? hash : segment.hash;
+    return { ...opened, segment, path: `/${kind}s/${part}`, part };
+  }
+
+  it("is bytes that never change", async () => {
+    const { send, path, part, segment } = await openPart();
+    const response = await send(path);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "application/octet-stream",
+      "content-length": String(bytes.length),
+      "cache-control": "public, max-age=31536000, immutable",
+      etag: `"${part}"`,
+    });
+    if (kind === "segment") expect(bytes).toEqual(segment.bytes);
+    expect((await send(path, { "if-none-match": `"${part}"` })).status).toBe(304);
+    const head = await send(path, {}, "HEAD");
+    expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([
+      200,
+      String(bytes.length),
+      "",
+    ]);
+  });
+
+  it.each(["0".repeat(32), "ffff", "..%2f", "__proto__"])("another one is not there: %s", async (other) => {
+    const { send } = await openPart();
+    const response = await send(`/${kind}s/${other}`);
+    expect([response.status, response.headers.get("cache-control"), await code(response)]).toEqual([
+      404,
+      "no-store",
+      kind === "root" ? "UNKNOWN_ROOT" : "UNKNOWN_SEGMENT",
+    ]);
+  });
+
+  it("one that a state named is there for a while after it was replaced", async () => {
+    const { clock, push, send, path } = await openPart();
+    await send("/state");
+    await push("west", 3);
+    await send("/state");
+    expect((await send(path)).status).toBe(200);
+    clock.stall(10_000);
+    expect((await send(path)).status).toBe(404);
+  });
+
+  it("is a change of the one that the client has, where that is known", async () => {
+    const { gateway, clock, push, send, path, part } = await openPart();
+    await send("/state");
+    const before = new Uint8Array(await (await send(path)).arrayBuffer());
+    await push("west", 3);
+    await send("/state");
+    const next = kind === "root" ? gateway.status().rootHash! : segmentOf(gateway, clock.now()).hash;
+    const whole = new Uint8Array(await (await send(`/${kind}s/${next}`)).arrayBuffer());
+    const response = await send(`/${kind}s/${next}?since=${part}`);
+    expect(response.headers.get("etag")).toBe(`"${next}-${part}"`);
+    expect(response.headers.get("clusterset-since")).toBe(part);
+    const change = new Uint8Array(await response.arrayBuffer());
+    const own = kind === "root" ? readRootNews(change).change : change;
+    expect(changePart(before, own, 1 << 20)).toEqual(whole);
+    const unknown = await send(`/${kind}s/${next}?since=${"0".repeat(32)}`);
+    expect(unknown.headers.get("clusterset-since")).toBeNull();
+    expect(new Uint8Array(await unknown.arrayBuffer())).toEqual(whole);
+  });
+});
+
+describe("what is not there", () => {
+  it.each([
+    ["POST", "/state", 405, "METHOD_NOT_ALLOWED"],
+    ["PUT", `/roots/${"0".repeat(32)}`, 405, "METHOD_NOT_ALLOWED"],
+    ["POST", `/segments/${"0".repeat(32)}`, 405, "METHOD_NOT_ALLOWED"],
+    ["DELETE", "/state", 405, "METHOD_NOT_ALLOWED"],
+    ["GET", "/segments", 404, "NOT_FOUND"],
+    ["GET", "/state/more", 404, "NOT_FOUND"],
+  ])("%s %s is %d %s", async (method, path, status, expected) => {
+    const { send } = await openRoutes();
+    const response = await send(path, {}, method);
+    expect([response.status, await code(response)]).toEqual([status, expected]);
+    if (status === 405) expect(response.headers.get("allow")).toBe("GET, HEAD");
+  });
+});
+
+describe("with credentials", () => {
+  const authority = createAuthority({
+    secrets: [{ holder: { credential: "secondary" }, tokenSha256: sha256("right") }],
+  });
+
+  it.each([
+    ["no token", {}, 401, "TOKEN_REQUIRED"],
+    ["another scheme", { authorization: "Basic cmlnaHQ6cmlnaHQ=" }, 401, "TOKEN_REQUIRED"],
+    ["an unknown token", { authorization: "Bearer wrong" }, 401, "UNKNOWN_TOKEN"],
+    ["the hash for the token", { authorization: `Bearer ${sha256("right")}` }, 401, "UNKNOWN_TOKEN"],
+  ])("%s gets nothing from any path", async (_, headers, status, expected) => {
+    const { send, hash } = await openRoutes({ authority });
+    for (const path of ["/state", `/roots/${hash}`, "/segments/0", "/elsewhere"])
+      for (const method of ["GET", "POST"]) {
+        const response = await send(path, headers, method);
+        expect([response.status, response.headers.get("www-authenticate")?.slice(0, 6)]).toEqual([
+          status,
+          "Bearer",
+        ]);
+        expect(await code(response)).toBe(expected);
+      }
+  });
+
+  it("the right token gets all, for no shared cache to keep", async () => {
+    const { send, hash } = await openRoutes({ authority });
+    const headers = { authorization: "Bearer right" };
+    expect((await send("/state", headers)).status).toBe(200);
+    const root = await send(`/roots/${hash}`, headers);
+    expect(root.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
+  });
+});
+
+it("an error that nobody foresaw is told to the log, not to the client", async () => {
+  const errors: unknown[] = [];
+  const broken = new Error("secret details");
+  const { send } = await openRoutes({
+    gateway: {
+      status: () => {
+        throw broken;
+      },
+      current: () => undefined,
+    },
+    onError: (error) => errors.push(error),
+  });
+  const response = await send("/state");
+  expect([response.status, await response.text()]).toEqual([500, expect.not.stringContaining("secret")]);
+  expect(errors).toEqual([broken]);
+});
