@@ -17,6 +17,8 @@ import { resumed } from "./leases/stored-lease.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./pushing/limits.ts";
 import type { SettlePush } from "./pushing/push-backlog.ts";
 import { Pushes, type ValidChanges } from "./pushing/pushes.ts";
+import type { SnapshotTotals } from "./pushing/snapshot-bounds.ts";
+import type { WholeState } from "./pushing/whole-state.ts";
 import { Precedence } from "./remembered/precedence.ts";
 import type { ResumedCluster } from "./remembered/recover.ts";
 import { ReverseMemory } from "./remembered/reverse-memory.ts";
@@ -164,6 +166,19 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
    */
   replace(clusterId: string, snapshot: ClusterSnapshot, leaseSeconds?: number): Promise<Acknowledgement> {
     return this.#pushes.replace(clusterId, snapshot, leaseSeconds);
+  }
+
+  /**
+   * Replaces all that is known of a cluster by what was pushed, in slices. Resolves when it is kept and answered from.
+   * @throws {SnapshotError} naming each field that is wrong. @throws {PushRefused} beyond the limits.
+   */
+  replaceWith(clusterId: string, whole: WholeState, leaseSeconds?: number): Promise<Acknowledgement> {
+    return this.#pushes.replaceWith(clusterId, whole, leaseSeconds);
+  }
+
+  /** Counts what is held of a cluster, in steps: nothing of one that is not live. */
+  count(clusterId: string): Generator<void, SnapshotTotals> {
+    return this.#pushes.count(clusterId);
   }
 
   /**

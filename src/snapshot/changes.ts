@@ -12,25 +12,24 @@ export interface TableChanges {
 /** The tables of a snapshot with changes, alone. */
 export type SnapshotChanges = { readonly [Name in Collection]?: TableChanges };
 
-/** Counts the entries of a state, all of which go. */
-export function countRemoved(held: HeldState): SnapshotChanges {
-  const counted: { [Name in Collection]?: TableChanges } = {};
-  for (const collection of COLLECTIONS) {
-    let removed = 0;
-    for (const _ of held.keys(collection)) removed++;
-    if (removed > 0) counted[collection] = { added: 0, changed: 0, removed };
-  }
-  return counted;
-}
+/** Entries of one step. */
+const ENTRIES_AT_ONCE = 256;
 
-/** Counts the changes that a delta makes in a state. */
-export function countDelta(held: HeldState, { entries }: SnapshotDelta): SnapshotChanges {
+/** Counts the changes that a delta makes in a state, in steps. */
+export function* countDelta(held: HeldState, { entries }: SnapshotDelta): Generator<void, SnapshotChanges> {
   const counted: { [Name in Collection]?: { added: number; changed: number; removed: number } } = {};
-  for (const { collection, key, entry } of entries) {
+  for (const [index, { collection, key, entry }] of entries.entries()) {
+    if (index % ENTRIES_AT_ONCE === ENTRIES_AT_ONCE - 1) yield;
     counted[collection] ??= { added: 0, changed: 0, removed: 0 };
     if (entry === undefined) counted[collection].removed++;
     else if (!held.has(collection, key)) counted[collection].added++;
     else counted[collection].changed++;
   }
   return counted;
+}
+
+/** The changes that remove all of a state. @param counts entries of each table */
+export function countRemoval(counts: Readonly<Record<Collection, number>>): SnapshotChanges {
+  const tables = COLLECTIONS.filter((table) => counts[table] > 0);
+  return Object.fromEntries(tables.map((table) => [table, { added: 0, changed: 0, removed: counts[table] }]));
 }

@@ -39,6 +39,10 @@ export class HeldTables implements HeldState {
     return this.#tables.get(collection)!.has(key);
   }
 
+  count(collection: Collection): number {
+    return this.#tables.get(collection)!.size;
+  }
+
   keys(collection: Collection): Iterable<string> {
     return this.#tables.get(collection)!.keys();
   }

@@ -16,8 +16,12 @@ export class StoreError extends Error {
     this.code = code;
   }
 
+  /** What a lease or a delta of a cluster gets of which nothing is kept. */
   static noSnapshot(clusterId: string): StoreError {
-    return new StoreError("NO_SNAPSHOT", `no snapshot of cluster "${clusterId}" is kept: a lease needs one`);
+    return new StoreError(
+      "NO_SNAPSHOT",
+      `no snapshot of cluster "${clusterId}" is kept: a lease and a delta need one`,
+    );
   }
 }
 

@@ -49,11 +49,17 @@ export class HeldCluster {
     return { ...emptySnapshot(this.clusterId), topology, clusterZone, ...singles };
   }
 
+  /** Counts what the cluster has, in steps; only the first time after a start of the gateway costs anything. */
+  *count(): Generator<void, SnapshotTotals> {
+    this.#totals ??= yield* measureInSteps(this.#tables);
+    return this.#totals;
+  }
+
   /** Packs a change and counts what the cluster has after it, in steps. */
   *measure(delta: SnapshotDelta): Generator<void, MeasuredChange> {
-    this.#totals ??= yield* measureInSteps(this.#tables);
+    const totals = yield* this.count();
     const change = yield* packDelta(delta);
-    return { change, totals: yield* totalsAfter(this.#totals, this.#tables, delta, change) };
+    return { change, totals: yield* totalsAfter(totals, this.#tables, delta, change) };
   }
 
   /** Applies a change that was measured, in steps. */

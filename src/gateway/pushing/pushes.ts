@@ -1,4 +1,4 @@
-import { changeOfPatch, changesBetween, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import { changeOfPatch, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
 import { type HeldState, NOTHING_HELD } from "../../snapshot/lines/held-state.ts";
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
@@ -25,6 +25,8 @@ import {
   leaseMilliseconds,
   PushRefused,
 } from "./limits.ts";
+import { NO_TOTALS, type SnapshotTotals } from "./snapshot-bounds.ts";
+import { type WholeState, wholeSnapshot } from "./whole-state.ts";
 
 /** What pushes are taken with. */
 export interface PushParts<Generation extends ServedGeneration> {
@@ -89,17 +91,22 @@ export class Pushes<Generation extends ServedGeneration> {
     snapshot: ClusterSnapshot,
     leaseSeconds?: number,
   ): Promise<Acknowledgement> {
-    const { limits, precedence, store, serving, clock } = this.#parts;
-    const lease = leaseMilliseconds(limits, leaseSeconds);
     if (snapshot.clusterId !== clusterId)
       throw new PushRefused(
         "CLUSTER_ID_MISMATCH",
         `the snapshot is of cluster "${snapshot.clusterId}", not of "${clusterId}"`,
       );
+    return this.replaceWith(clusterId, wholeSnapshot(snapshot), leaseSeconds);
+  }
+
+  /** See `Gateway.replaceWith`. */
+  async replaceWith(clusterId: string, whole: WholeState, leaseSeconds?: number): Promise<Acknowledgement> {
+    const { limits, precedence, store, serving, clock } = this.#parts;
+    const lease = leaseMilliseconds(limits, leaseSeconds);
     return this.#change(clusterId, lease, async (now) => {
       const known = serving.clusters.live.get(clusterId);
       const cluster = known ?? HeldCluster.empty(clusterId);
-      const measured = await inSlices(clock, measure(cluster, snapshot));
+      const measured = await inSlices(clock, measure(cluster, whole));
       checkBounds(limits, measured.totals);
       this.#admit(clusterId);
       try {
@@ -108,7 +115,7 @@ export class Pushes<Generation extends ServedGeneration> {
         await this.#health.must(clusterId, () =>
           store.keep(clusterId, {
             kind: "snapshot",
-            lines: linesOf(snapshot),
+            lines: whole.lines(),
             meta: toStored(meta, clock),
           }),
         );
@@ -153,6 +160,12 @@ export class Pushes<Generation extends ServedGeneration> {
       keys: (collection) => now().keys(collection),
       single: (name) => now().single(name),
     };
+  }
+
+  /** See `Gateway.count`. */
+  *count(clusterId: string): Generator<void, SnapshotTotals> {
+    const held = this.#parts.serving.clusters.live.get(clusterId);
+    return held === undefined ? NO_TOTALS : yield* held.count();
   }
 
   async #patch(
@@ -307,7 +320,7 @@ export class Pushes<Generation extends ServedGeneration> {
   }
 }
 
-/** Compares a snapshot with what is held, and counts it. */
-function* measure(cluster: HeldCluster, snapshot: ClusterSnapshot): Generator<void, MeasuredChange> {
-  return yield* cluster.measure(yield* changesBetween(cluster.state, snapshot));
+/** Compares all that a cluster has with what is held, and counts it. */
+function* measure(cluster: HeldCluster, whole: WholeState): Generator<void, MeasuredChange> {
+  return yield* cluster.measure(yield* whole.changes(cluster));
 }

@@ -5,7 +5,7 @@ import { type PushRefusal, PushRefused } from "../../gateway/pushing/limits.ts";
 import type { Limit, LimitCounters } from "../../limits/limit-counters.ts";
 import { LinesError, type LinesErrorCode } from "../../snapshot/lines/lines-error.ts";
 import { SnapshotError } from "../../snapshot/snapshot-error.ts";
-import { isDiskFailure } from "../../store/store-error.ts";
+import { isDiskFailure, StoreError } from "../../store/store-error.ts";
 
 /** The details of an error beside code and message. */
 export interface ApiErrorOptions {
@@ -172,6 +172,9 @@ export function toApiError(error: unknown): ApiError | undefined {
     return new ApiError(409, error.code, error.message, {
       details: { currentGeneration: error.current ?? null },
     });
+  // The store lost what the gateway still answers: a full snapshot brings both back to the same state.
+  if (error instanceof StoreError && error.code === "NO_SNAPSHOT")
+    return toApiError(new GenerationMismatch(undefined));
   if (error instanceof SnapshotError) {
     const { code, message, issues, total } = error;
     return new ApiError(422, code, message, { details: { issues, total } });

@@ -2,14 +2,13 @@ import { type Context, Hono } from "hono";
 import type { PushAuthority } from "../../access/authority.ts";
 import { type Clock, systemClock } from "../../gateway/clock.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
+import type { HeldCluster } from "../../gateway/leases/held-cluster.ts";
 import type { SettlePush } from "../../gateway/pushing/push-backlog.ts";
+import { wholeStage } from "../../gateway/pushing/whole-state.ts";
 import type { ServedGeneration } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
-import { countDelta, countRemoved } from "../../snapshot/changes.ts";
-import { applyInPlace } from "../../snapshot/entry-changes.ts";
-import { emptySnapshot, NOTHING_HELD } from "../../snapshot/lines/held-state.ts";
+import { countDelta, countRemoval, type SnapshotChanges } from "../../snapshot/changes.ts";
 import { LinesStage } from "../../snapshot/lines/lines-stage.ts";
-import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../audit/audit.ts";
 import type { AuditAction } from "../audit/audit-entry.ts";
 import { ApiError, apiRoute, jsonResponse, methodNotAllowed, toApiError } from "../messages/api-error.ts";
@@ -24,7 +23,7 @@ import { Turns } from "./turns.ts";
 /** What the push routes need of the gateway. */
 export type PushGateway = Pick<
   Gateway<ServedGeneration>,
-  "arrived" | "held" | "replace" | "change" | "renew" | "leave" | "status" | "unixTime"
+  "arrived" | "held" | "replaceWith" | "change" | "renew" | "count" | "leave" | "status" | "unixTime"
 >;
 
 /** What the push routes are put together from. */
@@ -118,12 +117,16 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
     "/:clusterId/snapshot",
     change("push", async (context, clusterId, take) => {
       const lease = leaseSeconds(context);
-      const held = gateway.held(clusterId);
-      const stage = await take(() => new LinesStage("whole", held));
-      const changes = countDelta(held, await turns.run(stage.finish()));
-      const snapshot = emptySnapshot(clusterId);
-      await turns.run(fillIn(snapshot, stage));
-      const acknowledged = await gateway.replace(clusterId, snapshot, lease);
+      const stage = await take(() => new LinesStage("whole", gateway.held(clusterId)));
+      const whole = wholeStage(stage);
+      let changes: SnapshotChanges = {};
+      const changesOf = function* (held: HeldCluster) {
+        const delta = yield* whole.changes(held);
+        changes = yield* countDelta(held.state, delta);
+        return delta;
+      };
+      const counted = { changes: changesOf, lines: whole.lines };
+      const acknowledged = await gateway.replaceWith(clusterId, counted, lease);
       noteForAudit(context, { generation: acknowledged.generation, changes });
       return jsonResponse(200, acknowledged);
     }),
@@ -135,7 +138,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       const base = baseGeneration(context);
       const stage = await take(() => new LinesStage("changes", gateway.held(clusterId, base)));
       const delta = await turns.run(stage.finish());
-      const changes = countDelta(gateway.held(clusterId, base), delta);
+      const changes = await turns.run(countDelta(gateway.held(clusterId, base), delta));
       const acknowledged = await gateway.change(clusterId, base, { delta, lines: stage.lines }, lease);
       noteForAudit(context, { generation: acknowledged.generation, changes });
       return jsonResponse(200, acknowledged);
@@ -153,7 +156,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
   routes.delete(
     "/:clusterId",
     route("leave", async (context, clusterId) => {
-      noteForAudit(context, { changes: countRemoved(gateway.held(clusterId)) });
+      noteForAudit(context, { changes: countRemoval(await turns.run(gateway.count(clusterId))) });
       const settle = gateway.arrived(clusterId);
       await gateway.leave(clusterId).finally(() => settle(true));
       return new Response(null, { status: 204, headers: { "cache-control": "no-store" } });
@@ -179,11 +182,6 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
 function otherCluster(clusterId: string, expected: string): ApiError {
   const message = `the lines are of cluster "${clusterId}", not of "${expected}"`;
   return new ApiError(422, "CLUSTER_ID_MISMATCH", message);
-}
-
-/** Fills a snapshot with the entries of a whole state. */
-function* fillIn(snapshot: ClusterSnapshot, stage: LinesStage): Generator<void> {
-  yield* applyInPlace(snapshot, yield* stage.finish(NOTHING_HELD));
 }
 
 /** The query parameter `baseGeneration`: the generation on which the lines build. */

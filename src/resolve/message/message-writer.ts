@@ -63,8 +63,10 @@ class MessageWriter {
     { transport = HTTPS, stale = false }: AnswerForm = PLAIN,
   ): void {
     const { edns } = query;
-    for (let index = HEADER_BYTES; index < query.questionEnd; index++) this.bytes[index] = message[index]!;
-    this.position = query.questionEnd;
+    const { bytes } = this;
+    const { questionEnd } = query;
+    for (let index = HEADER_BYTES; index < questionEnd; index++) bytes[index] = message[index]!;
+    this.position = questionEnd;
     this.transport = transport;
     let limit = longestAnswerFor(transport, edns);
     if (edns !== undefined) {

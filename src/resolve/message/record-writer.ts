@@ -113,8 +113,10 @@ function writeAddresses(
   start: number,
   most: number,
 ): number {
-  for (let index = 0; index < most; index++) {
-    const at = data + ((start + index) % count) * size;
+  let at = data + start * size;
+  const end = data + count * size;
+  for (let index = 0; index < most; index++, at += size) {
+    if (at === end) at = data;
     writer.writeRecordHeader(owner, type, ttl, size);
     writer.writeBytes(heap, at, at + size);
   }

@@ -11,6 +11,8 @@ export interface HeldState {
   packed<Name extends Collection>(collection: Name, key: string): Packed<EntryOf<Name>> | undefined;
   has(collection: Collection, key: string): boolean;
   keys(collection: Collection): Iterable<string>;
+  /** How many entries there are; undefined where nobody counts them. */
+  count?(collection: Collection): number | undefined;
   single<Name extends Single>(name: Name): ClusterSnapshot[Name];
 }
 

@@ -82,19 +82,32 @@ export class LinesStage {
     let count = 0;
     for (const collection of COLLECTIONS) {
       const staged = this.#entries.get(collection);
+      let stay = 0;
       for (const [key, { value, before }] of staged ?? []) {
         if (++count % ENTRIES_AT_ONCE === 0) yield;
-        const isSame =
-          this.#kind === "whole" ? yield* sameParts(value, held.entry(collection, key)) : value === before;
+        const known = this.#kind === "whole" ? held.entry(collection, key) : before;
+        if (known !== undefined) stay++;
+        const isSame = value === known || (this.#kind === "whole" && (yield* sameParts(value, known)));
         if (!isSame) add(collection, key, value);
       }
-      if (this.#kind === "changes") continue;
+      // The keys of a large table in a list take as long as all that follows.
+      if (this.#kind === "changes" || held.count?.(collection) === stay) continue;
       for (const key of held.keys(collection)) {
         if (++count % ENTRIES_AT_ONCE === 0) yield;
         if (!staged?.has(key)) add(collection, key, undefined);
       }
     }
     return { entries, singles: this.#changedSingles(held) };
+  }
+
+  /** The values that the lines have so far, by `[collection, key]`, or by the name of a single value. */
+  *values(): Generator<{ readonly path: readonly string[]; readonly value: EntryPatch }> {
+    const named = function* (path: readonly string[], { value }: StagedEntry) {
+      if (value !== undefined) yield { path, value: value as EntryPatch };
+    };
+    for (const [name, staged] of this.#singles) yield* named([name], staged);
+    for (const [collection, entries] of this.#entries)
+      for (const [key, staged] of entries) yield* named([collection, key], staged);
   }
 
   #staged(name: Collection | Single, key: string | undefined): StagedEntry {

@@ -1,5 +1,5 @@
 import type { ClusterFinding } from "../../merge/clusterset.ts";
-import { HeldBranch, type Page } from "../generation/directory.ts";
+import type { Page } from "../generation/directory.ts";
 import type { Frame } from "../generation/frame.ts";
 import { Generation, type Trunk } from "../generation/generation.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../options.ts";
@@ -145,17 +145,23 @@ function* touch(
   { clusters: haveClustersChanged, services, local }: ZoneChange,
 ): Generator<void, ReadonlySet<string>> {
   const touched = new Set<string>(services);
-  if (haveClustersChanged) {
-    for (const key of context!.hosts.keys()) if (key !== "") touched.add(key);
-    for (const key of locals.follow(names, clusters, context!.treeByKey)) touched.add(key);
-  }
-  for (const [clusterId, change] of local) {
-    const cluster = clusters.get(clusterId);
-    if (cluster === undefined) continue;
-    for (const key of change.services) for (const own of names.placeService(cluster, key)) touched.add(own);
-    for (const key of change.pods) for (const own of names.placePod(cluster, key)) touched.add(own);
-  }
   let count = 0;
+  const changed = function* (): Generator<string> {
+    if (haveClustersChanged) {
+      for (const key of context!.hosts.keys()) if (key !== "") yield key;
+      yield* locals.follow(names, clusters, context!.treeByKey);
+    }
+    for (const [clusterId, change] of local) {
+      const cluster = clusters.get(clusterId);
+      if (cluster === undefined) continue;
+      for (const key of change.services) yield* names.placeService(cluster, key);
+      for (const key of change.pods) yield* names.placePod(cluster, key);
+    }
+  };
+  for (const key of changed()) {
+    touched.add(key);
+    if (++count % KEYS_IN_TURN === 0) yield;
+  }
   for (const key of touched) {
     names.update(key, source, clusters, context!.hosts.get(key)?.length ?? 0);
     if (++count % KEYS_IN_TURN === 0) yield;
@@ -174,12 +180,12 @@ function* compileNames(
     findings.delete(leaf);
   }
   names.trie.dropped = [];
-  for (const { key, addresses } of names.takeGone()) reverse.replace(key, addresses, new Map());
+  for (const { key, addresses } of names.takeGone()) yield* reverse.replace(key, addresses, new Map());
   for (const node of names.trie.changed) {
     const compiled = compileSegment(context!, source, clusters, node.items!);
     const { segment } = compiled;
     const leaf: NamesLeaf = {
-      branch: new HeldBranch("segment", segment.hash, segment),
+      branch: segment,
       ...{ stems: compiled.stems, findings: compiled.findings },
     };
     node.result = leaf;
@@ -188,7 +194,7 @@ function* compileNames(
     for (const key of node.items!)
       if (touched.has(key.key)) {
         const wanted = compiled.reverse.get(key.key)!;
-        reverse.replace(key.key, key.addresses, wanted);
+        yield* reverse.replace(key.key, key.addresses, wanted);
         key.addresses = [...wanted.keys()];
       }
     yield;
@@ -203,7 +209,7 @@ function* compileReverse({ reverse }: State): Generator<void> {
     const trees = new Set(records.flatMap(({ winners }) => winners.map(({ source }) => source.tree)));
     const bytes = buildReverseSegment(records.map(entryOf), [...trees].sort());
     const segment = ReverseSegment.load(bytes, hashBlob(bytes));
-    node.result = { branch: new HeldBranch("segment", segment.hash, segment) };
+    node.result = { branch: segment };
     yield;
   }
   trie.changed.clear();

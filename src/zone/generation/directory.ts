@@ -29,7 +29,7 @@ export interface Branch<Content extends Blob> {
 }
 
 /**
- * A branch to what is in memory, or was not loaded yet. It is a class because V8 gives equal objects of several literals hidden classes of their own,
+ * A branch to a page, or to a segment that was not in memory when the page was loaded. It is a class because V8 gives equal objects of several literals hidden classes of their own,
  * and `find` is then 100 ns slower, a tenth of an answer.
  */
 export class HeldBranch<Content extends Blob> implements Branch<Content> {

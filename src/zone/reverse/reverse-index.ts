@@ -28,6 +28,8 @@ export interface AddressRecord extends TrieItem {
 }
 
 const NO_CANDIDATES: readonly ReverseCandidate[] = [];
+/** Addresses of one step: less than a millisecond. */
+const ADDRESSES_IN_STEP = 200;
 
 /** The addresses of all services, and who has their reverse names. Only addresses whose candidates changed are decided again. */
 export class ReverseIndex<Result> {
@@ -37,6 +39,8 @@ export class ReverseIndex<Result> {
   readonly #losses = new ReverseLosses();
   readonly #undecided = new Set<AddressKey>();
   #orders = new Map<AddressKey, readonly ReverseClaim[]>();
+  /** For steps that go over several services. */
+  #replaced = 0;
 
   /** @param target the most PTR records of a segment with several addresses */
   constructor(target: number) {
@@ -44,16 +48,22 @@ export class ReverseIndex<Result> {
   }
 
   /**
-   * Takes over what a service wants.
+   * Takes over what a service wants, in steps.
    * @param service `<namespace>/<name>` @param before the addresses that it wanted until now
    */
-  replace(
+  *replace(
     service: string,
     before: Iterable<AddressKey>,
     next: ReadonlyMap<AddressKey, readonly ReverseCandidate[]>,
-  ): void {
-    for (const address of before) if (!next.has(address)) this.#replaceOne(service, address, NO_CANDIDATES);
-    for (const [address, candidates] of next) this.#replaceOne(service, address, candidates);
+  ): Generator<void> {
+    for (const address of before) {
+      if (!next.has(address)) this.#replaceOne(service, address, NO_CANDIDATES);
+      if (++this.#replaced % ADDRESSES_IN_STEP === 0) yield;
+    }
+    for (const [address, candidates] of next) {
+      this.#replaceOne(service, address, candidates);
+      if (++this.#replaced % ADDRESSES_IN_STEP === 0) yield;
+    }
   }
 
   #replaceOne(service: string, address: AddressKey, candidates: readonly ReverseCandidate[]): void {

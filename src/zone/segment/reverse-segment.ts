@@ -21,6 +21,10 @@ import type { TreeKey } from "./tree-key.ts";
 
 /** The PTR targets of some addresses, as immutable bytes (layout.ts). */
 export class ReverseSegment {
+  /** The branch to itself, see `Segment`. */
+  segment: ReverseSegment | undefined = this;
+  readonly page = undefined;
+  readonly kind = "segment";
   /** The name of these bytes, see hash.ts. */
   readonly hash: string;
   readonly bytes: Uint8Array<ArrayBuffer>;

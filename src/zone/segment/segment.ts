@@ -27,24 +27,29 @@ export function indexByName(names: readonly string[]): ReadonlyMap<string, numbe
 
 /** The names of some services, or the stems, as immutable bytes: a hash table from names to RRsets (byte layout in layout.ts). */
 export class Segment {
+  // A query reads these fields first: together, they are in one or two cache lines.
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly #words: Uint32Array;
+  readonly #nodesAt: number;
+  readonly #slotsAt: number;
+  readonly #mask: number;
+  /** See `apexHash`. */
+  readonly seed: number;
+  /** The number of trees: their apexes are the first nodes. */
+  readonly apexes: number;
+  /** The apex of the clusterset's tree; a field, since looking it up in the table would be one more cache miss for each query. */
+  readonly #clusterset: number;
+  /** A segment is the branch to itself in a directory: one object less, and so one cache miss less (54 ns), on the way to it. */
+  segment: Segment | undefined = this;
+  readonly page = undefined;
+  readonly kind = "segment";
   /** The name of these bytes, see hash.ts. */
   readonly hash: string;
-  readonly bytes: Uint8Array<ArrayBuffer>;
   readonly trees: readonly TreeKey[];
   readonly leaseGroups: readonly (readonly string[])[];
   /** Kept by `Leases` with the segment, where a query finds it without another look-up. */
   leaseMemo: LeaseMemo | undefined = undefined;
   readonly nodes: number;
-  /** See `apexHash`. */
-  readonly seed: number;
-  /** The number of trees: their apexes are the first nodes. */
-  readonly apexes: number;
-  readonly #words: Uint32Array;
-  readonly #nodesAt: number;
-  readonly #slotsAt: number;
-  readonly #mask: number;
-  /** The apex of the clusterset's tree; a field, since looking it up in the table would be one more cache miss for each query. */
-  readonly #clusterset: number;
   readonly #treeIndex: ReadonlyMap<TreeKey, number>;
   readonly #viewIndex: ReadonlyMap<string, number>;
 
@@ -147,7 +152,10 @@ export class Segment {
       const length = bytes[at]!;
       if (name[position] !== length) return false;
       const stop = position + length;
-      while (position < stop) if (FOLD[bytes[++at]!] !== name[++position]) return false;
+      while (position < stop) {
+        const own = bytes[++at]!;
+        if (own !== name[++position] && FOLD[own] !== name[position]) return false;
+      }
       position++;
       node = words[nodeAt + NodeWord.parent]!;
     }

@@ -30,11 +30,12 @@ export async function openPushApi(
   });
   const gateway: PushGateway = {
     arrived: (clusterId) => real.arrived(clusterId),
-    replace: (...push) => real.replace(...push),
+    replaceWith: (...push) => real.replaceWith(...push),
     held: (...cluster) => real.held(...cluster),
     change: (...push) => real.change(...push),
     renew: (...push) => real.renew(...push),
     leave: (clusterId) => real.leave(clusterId),
+    count: (clusterId) => real.count(clusterId),
     status: () => real.status(),
     unixTime: (at) => real.unixTime(at),
     ...given.gateway,

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { StoreError } from "../../../src/store/store-error.ts";
 import { pushRefusalCases } from "../../conformance/cases/push-refusals.ts";
 import { pushScenarios } from "../../conformance/cases/push-scenarios.ts";
 import { checkCase, titled } from "../../conformance/http-case.ts";
-import { refusal } from "../../conformance/push-client.ts";
+import { acknowledged, refusal } from "../../conformance/push-client.ts";
 import { headlessExport, shopSnapshot } from "../../snapshot/worlds.ts";
 import { openPushApi } from "./push-api.ts";
 
@@ -38,9 +39,22 @@ test("a full push of what is held is taken over as what is held: it is neither i
 });
 
 describe("failures", () => {
+  test("of a store that lost the snapshot are 409, so that the worker sends it again", async () => {
+    const lost = () => Promise.reject(StoreError.noSnapshot("west"));
+    const { put, patch, send, errors } = await openPushApi({ gateway: { change: lost, renew: lost } });
+    const { generation } = await acknowledged(put());
+    const expected = { status: 409, code: "GENERATION_MISMATCH", currentGeneration: null };
+    expect(await refusal(patch(generation, {}))).toMatchObject(expected);
+    expect(await refusal(send("POST", "west/lease", { body: JSON.stringify({ generation }) }))).toMatchObject(
+      expected,
+    );
+    expect(errors).toEqual([]);
+    expect((await put()).status).toBe(200);
+  });
+
   test("nobody foresaw become a 500 that says nothing about them, and are reported", async () => {
     const failure = new Error("disk full at /secret/path");
-    const { put, errors } = await openPushApi({ gateway: { replace: () => Promise.reject(failure) } });
+    const { put, errors } = await openPushApi({ gateway: { replaceWith: () => Promise.reject(failure) } });
     const refused = await refusal(put());
     expect(refused).toMatchObject({ status: 500, code: "INTERNAL" });
     expect(JSON.stringify(refused)).not.toContain("secret");
