@@ -171,8 +171,7 @@ export class GenerationKeeper {
       branch.segment = begun;
       return 0;
     }
-    const kept = before?.page ?? before?.segment;
-    const since = this.#cache === undefined ? kept : undefined;
+    const since = this.#cache === undefined ? (before?.page ?? before?.segment) : undefined;
     const fetch = async (base: NamedBytes | undefined, signal: AbortSignal) =>
       this.#offered.get(hash) ?? this.#source.segment(hash, base, signal);
     const checked = (bytes: Bytes) => checkHash(bytes, hash, "the segment");
