@@ -10,6 +10,7 @@ import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { runCompilation, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-order.ts";
 import type { ZoneChange } from "../../src/zone/zone-source.ts";
+import { writeGeneration } from "../../test/worlds/generation-file.ts";
 import { countEndpoints, WORLDS, type WorldName } from "../worlds/worlds.ts";
 
 /** What compiling a world took. Times in milliseconds. */
@@ -40,7 +41,7 @@ const [merge] = timed(() => {
   return settled();
 });
 const [compile, { generation }] = timed(() => compileNext("all"));
-writeFileSync(file!, generation.bytes);
+writeFileSync(file!, writeGeneration(generation));
 
 const patch: number[] = [];
 const mergeChange: number[] = [];
