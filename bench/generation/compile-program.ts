@@ -5,6 +5,7 @@ import { MergedServices } from "../../src/merge/index/merged-services.ts";
 import { ServiceIndex } from "../../src/merge/index/service-index.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 import { applyInPlace, changeOfPatch, type SnapshotDelta } from "../../src/snapshot/entry-changes.ts";
+import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { runCompilation, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-order.ts";
@@ -36,7 +37,7 @@ const source = new IndexSource(index, services);
 const compiler = new ZoneCompiler();
 let history = NO_HISTORY;
 const [merge] = timed(() => {
-  for (const snapshot of parsed) for (const _ of index.join(snapshot));
+  for (const snapshot of parsed) for (const _ of index.join(snapshot.clusterId, heldSnapshot(snapshot)));
   return settled();
 });
 const [compile, { generation }] = timed(() => compileNext("all"));
@@ -80,7 +81,9 @@ function changeOneEndpoint(snapshot: ClusterSnapshot, change: number): SnapshotD
   const [member, endpoint] = Object.entries(group.members)[0]!;
   const address = `10.250.0.${change}`;
   const members = { [member]: null, [`${address}#${endpoint.hostname}`]: { ...endpoint, address } };
-  const delta = changeOfPatch(snapshot, { exports: { [key]: { endpoints: { [ports]: { members } } } } });
+  const delta = changeOfPatch(snapshot.clusterId, heldSnapshot(snapshot), {
+    exports: { [key]: { endpoints: { [ports]: { members } } } },
+  });
   for (const _ of applyInPlace(snapshot, delta));
   return delta;
 }
