@@ -5,10 +5,12 @@ import { MergedServices } from "../../src/merge/index/merged-services.ts";
 import { ServiceIndex } from "../../src/merge/index/service-index.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
 import { applyInPlace, changeOfPatch, type SnapshotDelta } from "../../src/snapshot/entry-changes.ts";
+import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { runCompilation, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-order.ts";
 import type { ZoneChange } from "../../src/zone/zone-source.ts";
+import { writeGeneration } from "../../test/worlds/generation-file.ts";
 import { countEndpoints, WORLDS, type WorldName } from "../worlds/worlds.ts";
 
 /** What compiling a world took. Times in milliseconds. */
@@ -35,11 +37,11 @@ const source = new IndexSource(index, services);
 const compiler = new ZoneCompiler();
 let history = NO_HISTORY;
 const [merge] = timed(() => {
-  for (const snapshot of parsed) for (const _ of index.join(snapshot));
+  for (const snapshot of parsed) for (const _ of index.join(snapshot.clusterId, heldSnapshot(snapshot)));
   return settled();
 });
 const [compile, { generation }] = timed(() => compileNext("all"));
-writeFileSync(file!, generation.bytes);
+writeFileSync(file!, writeGeneration(generation));
 
 const patch: number[] = [];
 const mergeChange: number[] = [];
@@ -79,7 +81,9 @@ function changeOneEndpoint(snapshot: ClusterSnapshot, change: number): SnapshotD
   const [member, endpoint] = Object.entries(group.members)[0]!;
   const address = `10.250.0.${change}`;
   const members = { [member]: null, [`${address}#${endpoint.hostname}`]: { ...endpoint, address } };
-  const delta = changeOfPatch(snapshot, { exports: { [key]: { endpoints: { [ports]: { members } } } } });
+  const delta = changeOfPatch(snapshot.clusterId, heldSnapshot(snapshot), {
+    exports: { [key]: { endpoints: { [ports]: { members } } } },
+  });
   for (const _ of applyInPlace(snapshot, delta));
   return delta;
 }

@@ -3,6 +3,7 @@ import { IndexSource } from "../../src/gateway/index-source.ts";
 import { MergedServices } from "../../src/merge/index/merged-services.ts";
 import { ServiceIndex } from "../../src/merge/index/service-index.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
+import { HeldTables } from "../../src/snapshot/held-tables.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { runCompilation, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-order.ts";
@@ -20,10 +21,11 @@ function hold(world: WorldName) {
   const snapshots = JSON.parse(JSON.stringify(WORLDS[world]())) as ClusterSnapshot[];
   const index = new ServiceIndex();
   const services = new MergedServices(index, EVERYTHING);
-  for (const snapshot of snapshots) for (const _ of index.join(snapshot));
+  const held = snapshots.map(HeldTables.of);
+  for (const [at, { clusterId }] of snapshots.entries()) for (const _ of index.join(clusterId, held[at]!));
   for (const _ of services.settle());
   const compiler = new ZoneCompiler();
   const source = new IndexSource(index, services);
   const { generation } = runCompilation(compiler.compile(source, "all", { serial: 1, history: NO_HISTORY }));
-  return { snapshots, index, services, compiler, generation };
+  return { held, index, services, compiler, generation };
 }

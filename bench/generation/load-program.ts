@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { LeaseTables } from "../../src/gateway/leases/lease-tables.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
-import { loadBundle } from "../../src/zone/generation/bundle.ts";
+import { readGeneration } from "../../test/worlds/generation-file.ts";
 import { type MemoryUse, memoryGrowth, memoryInUse } from "../processes/memory.ts";
 import { encodeQuery } from "../resolve/cases.ts";
 
@@ -19,7 +19,7 @@ const before = memoryInUse();
 const times = [performance.now()];
 const bytes = readFileSync(process.argv[2]!);
 times.push(performance.now());
-const { generation } = loadBundle(bytes);
+const generation = readGeneration(bytes);
 times.push(performance.now());
 const answer = resolve(query, {
   generation,
@@ -39,4 +39,4 @@ const loading: Loading = {
   memory: memoryGrowth(before),
 };
 // The generation has to be alive until memory was looked at.
-console.log(JSON.stringify({ ...loading, bytes: generation.bytes.length }));
+console.log(JSON.stringify({ ...loading, bytes: generation.byteLength }));

@@ -1,8 +1,7 @@
 import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Transport } from "../resolve/message/transport.ts";
-import { copyTables } from "../snapshot/entry-changes.ts";
-import type { HeldState } from "../snapshot/lines/held-state.ts";
+import { type HeldState, snapshotOf } from "../snapshot/lines/held-state.ts";
 import type { SnapshotPatch } from "../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import { DamageCounters } from "../store/damage-counters.ts";
@@ -21,6 +20,7 @@ import { Pushes, type ValidChanges } from "./pushing/pushes.ts";
 import type { SnapshotTotals } from "./pushing/snapshot-bounds.ts";
 import type { WholeState } from "./pushing/whole-state.ts";
 import { Precedence } from "./remembered/precedence.ts";
+import type { ResumedCluster } from "./remembered/recover.ts";
 import { ReverseMemory } from "./remembered/reverse-memory.ts";
 import { Serving } from "./serving.ts";
 import type { GatewayStages, ServedGeneration } from "./stages.ts";
@@ -95,14 +95,19 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
       if (event.event === "memory-lost") damage.countPart("memory-lost");
       dependencies.onEvent(event);
     };
-    const stored = await store.load();
+    const kept: HeldCluster[] = [];
+    const stored: ResumedCluster[] = [];
+    for await (const { snapshot, meta } of store.load()) {
+      const cluster = HeldCluster.of(snapshot, resumed(meta, clock));
+      const { clusterId, state } = cluster;
+      kept.push(cluster);
+      stored.push({ clusterId, state, meta, live: cluster.meta.expiresAt > now });
+    }
     const remembered = dependencies.remembered ?? createMemoryRememberedStore();
     const records = await remembered.load();
     for (const copy of records.damage) onEvent({ event: "memory-damaged", ...copy });
-    const kept = stored.map(({ snapshot, meta }) => HeldCluster.of(snapshot, resumed(meta, clock)));
     const precedence = await Precedence.open({
-      ...{ store: remembered, records, onEvent, now: unixTime(clock, now) },
-      stored: stored.map((one, index) => ({ ...one, live: kept[index]!.meta.expiresAt > now })),
+      ...{ store: remembered, records, stored, onEvent, now: unixTime(clock, now) },
     });
     const reverse = ReverseMemory.from(remembered, records.values, onEvent);
     const gateway = new Gateway({ ...dependencies, damage }, precedence, reverse);
@@ -132,10 +137,10 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     return unixTime(this.#clock, at);
   }
 
-  /** What is held of a cluster now, as a snapshot with tables of its own; undefined for one that is not live. */
+  /** What is held of a cluster now, as a snapshot of its own; undefined for one that is not live. */
   snapshotOf(clusterId: string): ClusterSnapshot | undefined {
     const held = this.#serving.clusters.live.get(clusterId);
-    return held && copyTables(held.snapshot);
+    return held && snapshotOf(clusterId, held.state);
   }
 
   /**

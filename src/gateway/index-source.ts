@@ -45,7 +45,8 @@ export class IndexSource implements ZoneSource {
   #clusterOf(clusterId: string): SourceCluster {
     const { filter } = this.#services;
     const cluster = this.#index.clusters.get(clusterId)!;
-    const { topology, clusterZone } = cluster.snapshot;
+    const { state } = cluster;
+    const [topology, clusterZone] = [state.single("topology"), state.single("clusterZone")];
     return {
       clusterId,
       namespaces: namespacesOf(cluster, filter),
@@ -64,25 +65,25 @@ function namespacesOf({ namespaces }: IndexedCluster, filter: EntryFilter | unde
   return filter === undefined ? namespaces : new Set([...namespaces].filter(filter.hasNamespace));
 }
 
-function localServices({ snapshot }: IndexedCluster, filter: EntryFilter | undefined) {
+function localServices({ state }: IndexedCluster, filter: EntryFilter | undefined) {
   const get = (key: string): LocalService | undefined => {
-    const { services } = snapshot;
-    const service = Object.hasOwn(services, key) ? services[key] : undefined;
+    const service = state.entry("services", key);
     return filter === undefined || service === undefined ? service : filter.local(key, service);
   };
   return {
     get,
-    keys: () =>
-      Object.keys(snapshot.services)
-        .filter((key) => get(key) !== undefined)
-        .values(),
+    *keys() {
+      for (const key of state.keys("services")) if (filter === undefined || get(key) !== undefined) yield key;
+    },
   };
 }
 
-function podsOf({ snapshot }: IndexedCluster, filter: EntryFilter | undefined) {
+function podsOf({ state }: IndexedCluster, filter: EntryFilter | undefined) {
   const isSeen = (key: string) => filter === undefined || filter.hasPod(key);
   return {
-    has: (key: string) => Object.hasOwn(snapshot.pods, key) && isSeen(key),
-    keys: () => Object.keys(snapshot.pods).filter(isSeen).values(),
+    has: (key: string) => state.has("pods", key) && isSeen(key),
+    *keys() {
+      for (const key of state.keys("pods")) if (isSeen(key)) yield key;
+    },
   };
 }

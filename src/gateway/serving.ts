@@ -6,7 +6,7 @@ import {
   visibilityKey,
   withoutView,
 } from "../merge/visibility/visibility.ts";
-import type { SnapshotDelta } from "../snapshot/entry-changes.ts";
+import type { HeldDelta } from "../snapshot/entry-changes.ts";
 import { CompileSchedule } from "./compile-schedule.ts";
 import type { ScopedGateway } from "./doh-gateway.ts";
 import type { HeldCluster } from "./leases/held-cluster.ts";
@@ -101,7 +101,7 @@ export class Serving<Generation extends ServedGeneration> {
    * @param change from what it had before, if it was live
    * @param ranked services in which the cluster has another rank
    */
-  set(cluster: HeldCluster, change: SnapshotDelta, ranked: readonly string[]): void {
+  set(cluster: HeldCluster, change: HeldDelta, ranked: readonly string[]): void {
     this.#set(cluster, change);
     this.reconsider(cluster.clusterId, ranked);
     this.#watchLeases();
@@ -181,11 +181,13 @@ export class Serving<Generation extends ServedGeneration> {
     };
   }
 
-  #set(cluster: HeldCluster, change?: SnapshotDelta): void {
+  #set(cluster: HeldCluster, change?: HeldDelta): void {
     const { clusterId } = cluster;
     const isKnown = change !== undefined && this.clusters.live.has(clusterId);
     for (const servedScope of this.#servedScopes) servedScope.set(cluster);
-    this.#changes.push(isKnown ? this.#index.change(clusterId, change) : this.#index.join(cluster.snapshot));
+    this.#changes.push(
+      isKnown ? this.#index.change(clusterId, change) : this.#index.join(clusterId, cluster.state),
+    );
   }
 
   /** Brings the index up to date, in steps. */

@@ -10,9 +10,7 @@ import type { ZoneChange, ZoneSource } from "../zone/zone-source.ts";
 export interface ServedGeneration {
   /** Hex; equal for equal content. */
   readonly rootHash: string;
-  /** Made when they are asked for. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The length of `bytes`. */
+  /** The length of all that is in memory. */
   readonly byteLength: number;
 }
 

@@ -1,3 +1,4 @@
+import { heldSnapshot, tableOf } from "../snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../snapshot/schema.ts";
 import type { Clusterset, LocalZone } from "./clusterset.ts";
 import { compareKeys, MergedServices, type MergeOptions } from "./index/merged-services.ts";
@@ -29,7 +30,7 @@ export function mergeClusterset(
   const index = new ServiceIndex(remembered);
   const services = new MergedServices(index, visibility, options, Number.POSITIVE_INFINITY);
   services.withAbsent = withAbsent;
-  for (const snapshot of snapshots) for (const _ of index.join(snapshot));
+  for (const snapshot of snapshots) for (const _ of index.join(snapshot.clusterId, heldSnapshot(snapshot)));
   for (const _ of services.settle());
   return clustersetOf(index, services);
 }
@@ -38,10 +39,10 @@ export function mergeClusterset(
 export function clustersetOf(index: ServiceIndex, services: MergedServices): Clusterset {
   const { filter, visible, withAbsent } = services;
   const live = visible.clusterIds().map((clusterId) => {
-    const { snapshot, namespaces } = index.clusters.get(clusterId)!;
-    const { topology } = snapshot;
+    const { state, namespaces } = index.clusters.get(clusterId)!;
+    const topology = state.single("topology");
     return {
-      snapshot,
+      state,
       cluster: {
         clusterId,
         namespaces: new Set(filter === undefined ? namespaces : [...namespaces].filter(filter.hasNamespace)),
@@ -50,9 +51,10 @@ export function clustersetOf(index: ServiceIndex, services: MergedServices): Clu
       },
     };
   });
-  const localZones = live.flatMap(({ snapshot, cluster: { clusterId, namespaces } }): LocalZone[] => {
-    const { clusterZone, services: local, pods } = snapshot;
+  const localZones = live.flatMap(({ state, cluster: { clusterId, namespaces } }): LocalZone[] => {
+    const clusterZone = state.single("clusterZone");
     if (clusterZone === undefined) return [];
+    const [local, pods] = [tableOf(state, "services"), tableOf(state, "pods")];
     if (filter === undefined) return [{ clusterId, zone: clusterZone, namespaces, services: local, pods }];
     return [
       {

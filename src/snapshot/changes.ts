@@ -22,7 +22,7 @@ export function* countDelta(held: HeldState, { entries }: SnapshotDelta): Genera
     if (index % ENTRIES_AT_ONCE === ENTRIES_AT_ONCE - 1) yield;
     counted[collection] ??= { added: 0, changed: 0, removed: 0 };
     if (entry === undefined) counted[collection].removed++;
-    else if (held.entry(collection, key) === undefined) counted[collection].added++;
+    else if (!held.has(collection, key)) counted[collection].added++;
     else counted[collection].changed++;
   }
   return counted;

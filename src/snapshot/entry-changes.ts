@@ -1,5 +1,7 @@
 import { equalJson, isJsonObject, ownMember } from "./json-value.ts";
-import { COLLECTIONS, type Collection, type Entries, SINGLES } from "./parse.ts";
+import { emptySnapshot, type HeldState, heldSnapshot } from "./lines/held-state.ts";
+import { type Packed, pack, unpack } from "./packed-entry.ts";
+import { COLLECTIONS, type Collection, type Entries, type EntryOf, SINGLES } from "./parse.ts";
 import { applyPatch, type SnapshotPatch } from "./patch.ts";
 import type { ClusterSnapshot } from "./schema.ts";
 
@@ -8,7 +10,7 @@ export type EntryChange = {
   [Name in Collection]: {
     readonly collection: Name;
     readonly key: string;
-    readonly entry: ClusterSnapshot[Name][string] | undefined;
+    readonly entry: EntryOf<Name> | undefined;
   };
 }[Collection];
 
@@ -22,6 +24,20 @@ export interface SnapshotDelta {
   };
 }
 
+/** A change whose entries are as they are held. */
+export interface HeldDelta extends Pick<SnapshotDelta, "singles"> {
+  readonly entries: readonly HeldChange[];
+}
+
+/** An entry as it becomes in a `HeldDelta`. */
+export type HeldChange = {
+  [Name in Collection]: {
+    readonly collection: Name;
+    readonly key: string;
+    readonly entry: Packed<EntryOf<Name>> | undefined;
+  };
+}[Collection];
+
 /** Entries of one step. */
 const ENTRIES_AT_ONCE = 64;
 
@@ -29,44 +45,62 @@ const ENTRIES_AT_ONCE = 64;
  * What a patch changes. Costs what the patch names, whatever else is held.
  * @throws {SnapshotError} naming each invalid field of the patch or of a patched entry.
  */
-export function changeOfPatch(held: ClusterSnapshot, patch: SnapshotPatch): SnapshotDelta {
-  const base: ClusterSnapshot = { ...held };
+export function changeOfPatch(clusterId: string, held: HeldState, patch: SnapshotPatch): SnapshotDelta {
+  const base = emptySnapshot(clusterId);
+  for (const name of SINGLES) {
+    const value = held.single(name);
+    if (value !== undefined) Object.assign(base, { [name]: value });
+  }
   for (const collection of COLLECTIONS) {
-    const named: Entries = {};
+    const named: Entries = base[collection];
     const changes = ownMember(patch, collection);
     for (const key of isJsonObject(changes) ? Object.keys(changes) : []) {
-      const entry = ownMember(held[collection], key);
+      const entry = held.entry(collection, key);
       if (entry !== undefined) named[key] = entry;
     }
-    Object.assign(base, { [collection]: named });
   }
-  const steps = changesBetween(base, applyPatch(base, patch));
+  const steps = changesBetween(heldSnapshot(base), applyPatch(base, patch));
   for (;;) {
     const step = steps.next();
     if (step.done) return step.value;
   }
 }
 
-/** What turns one snapshot into another, in steps of some entries. Entries that both share by identity cost nothing. */
-export function* changesBetween(from: ClusterSnapshot, to: ClusterSnapshot): Generator<void, SnapshotDelta> {
+/** What turns a state into a snapshot, in steps of some entries. */
+export function* changesBetween(from: HeldState, to: ClusterSnapshot): Generator<void, SnapshotDelta> {
   const entries: EntryChange[] = [];
   let count = 0;
   for (const collection of COLLECTIONS) {
-    const before: Entries = from[collection];
     const after: Entries = to[collection];
-    if (before === after) continue;
-    for (const key of Object.keys(before)) {
+    for (const key of from.keys(collection)) {
       if (!Object.hasOwn(after, key)) entries.push({ collection, key, entry: undefined });
       if (++count % ENTRIES_AT_ONCE === 0) yield;
     }
     for (const key of Object.keys(after)) {
-      const entry = after[key];
-      if (!equalJson(ownMember(before, key), entry)) entries.push({ collection, key, entry } as EntryChange);
+      const entry = after[key] as object;
+      if (!isHeld(from, collection, key, entry)) entries.push({ collection, key, entry } as EntryChange);
       if (++count % ENTRIES_AT_ONCE === 0) yield;
     }
   }
-  const changed = SINGLES.filter((name) => !equalJson(from[name], to[name]));
+  const changed = SINGLES.filter((name) => !equalJson(from.single(name), to[name]));
   return { entries, singles: Object.fromEntries(changed.map((name) => [name, to[name]])) };
+}
+
+/** Whether a state has an entry. Nearly always an equal one has the same text. */
+function isHeld(held: HeldState, collection: Collection, key: string, entry: object): boolean {
+  const packed = held.packed(collection, key);
+  if (packed === undefined) return false;
+  return (typeof packed === "string" && packed === pack(entry)) || equalJson(unpack(packed), entry);
+}
+
+/** A change as it is held, packed in steps of some entries. */
+export function* packDelta({ entries, singles }: SnapshotDelta): Generator<void, HeldDelta> {
+  const packed: HeldChange[] = [];
+  for (const [index, { collection, key, entry }] of entries.entries()) {
+    packed.push({ collection, key, entry: entry && pack(entry) } as HeldChange);
+    if (index % ENTRIES_AT_ONCE === ENTRIES_AT_ONCE - 1) yield;
+  }
+  return { entries: packed, singles };
 }
 
 /** Changes a snapshot in place, in steps of some entries. */
@@ -85,13 +119,6 @@ export function* applyInPlace(
     if (singles[name] === undefined) delete snapshot[name];
     else Object.assign(snapshot, { [name]: singles[name] });
   }
-}
-
-/** A snapshot with tables of its own: the entries are the same objects. */
-export function copyTables(snapshot: ClusterSnapshot): ClusterSnapshot {
-  const copy = { ...snapshot };
-  for (const collection of COLLECTIONS) Object.assign(copy, { [collection]: { ...snapshot[collection] } });
-  return copy;
 }
 
 /** The snapshot after a change; tables that do not change are the same objects. */

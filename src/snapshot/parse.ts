@@ -11,6 +11,8 @@ export const SINGLES = ["topology", "clusterZone"] as const;
 
 export type Collection = (typeof COLLECTIONS)[number];
 export type Entries = Record<string, unknown>;
+/** An entry of a table. */
+export type EntryOf<Name extends Collection> = ClusterSnapshot[Name][string];
 
 /** Parsing stops at so many issues: a list of all would cost more than parsing a valid snapshot. */
 export const ENOUGH_ISSUES = 1000;

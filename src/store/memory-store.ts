@@ -15,11 +15,9 @@ interface Held {
 export function createMemoryStore(): SnapshotStore {
   const clusters = new Map<string, Held>();
   return {
-    async load() {
-      return Array.from(clusters, ([clusterId, held]) => ({
-        meta: held.meta,
-        snapshot: snapshotOf(clusterId, held),
-      }));
+    async *load() {
+      for (const [clusterId, held] of clusters)
+        yield { meta: held.meta, snapshot: snapshotOf(clusterId, held) };
     },
     async keep(clusterId, change) {
       const held =

@@ -22,8 +22,8 @@ export type StoreChange =
  * the process; a change that was torn by it never loads.
  */
 export interface SnapshotStore {
-  /** Every cluster as last acknowledged, expired ones included. */
-  load(): Promise<StoredCluster[]>;
+  /** Every cluster as last acknowledged, expired ones included: one after the other, for snapshots are large. */
+  load(): AsyncIterable<StoredCluster>;
   /** Keeps one change. Calls for one cluster do not overlap. */
   keep(clusterId: string, change: StoreChange): Promise<void>;
   /** Forgets a cluster. */

@@ -2,7 +2,11 @@ import type { ClustersetService } from "../merge/clusterset.ts";
 import type { ClusterZone, LocalService } from "../snapshot/schema.ts";
 
 /** Names that are looked up and listed: a `Set` or a `Map`. */
-type Names = Pick<ReadonlySet<string>, "has" | "keys">;
+type Names = Pick<ReadonlySet<string>, "has"> & Listed;
+
+interface Listed {
+  keys(): Iterable<string>;
+}
 
 /** A live cluster, as the zones need it. */
 export interface SourceCluster {
@@ -19,7 +23,7 @@ export interface SourceCluster {
 export interface SourceLocalZone {
   readonly zone: ClusterZone;
   /** By `<namespace>/<name>`. */
-  readonly services: Pick<ReadonlyMap<string, LocalService>, "get" | "keys">;
+  readonly services: Pick<ReadonlyMap<string, LocalService>, "get"> & Listed;
   /** `<namespace>/<address>` of each pod. */
   readonly pods: Names;
 }

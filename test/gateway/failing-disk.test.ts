@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { SnapshotStore } from "../../src/store/store.ts";
+import { listAll } from "../store/changes.ts";
 import { settle } from "./fake-clock.ts";
 import { openGateway, regional } from "./fake-stages.ts";
 
@@ -107,7 +108,7 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
     disk.code = undefined;
     await clock.advance(10_000);
     await settle();
-    expect((await store.load()).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
+    expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
     expect(gateway.status().storeTrouble).toBeUndefined();
   });
 
@@ -120,7 +121,7 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
     disk.code = undefined;
     await clock.advance(10_000);
     await settle();
-    expect((await store.load()).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
+    expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
   });
 
   test("a removal that is owed takes away nothing that was pushed since", async () => {
@@ -131,7 +132,10 @@ describe.each(codes)("on a disk that fails with $code", ({ code, refusal }) => {
     await clock.advance(20_000);
     await settle();
     expect(served()).toBe("east:e west:x");
-    expect((await store.load()).map(({ snapshot }) => snapshot.topology?.region).sort()).toEqual(["e", "x"]);
+    expect((await listAll(store)).map(({ snapshot }) => snapshot.topology?.region).sort()).toEqual([
+      "e",
+      "x",
+    ]);
   });
 });
 

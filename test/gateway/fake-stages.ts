@@ -57,7 +57,6 @@ export class FakeStages implements GatewayStages<TextGeneration> {
     const generation: TextGeneration = {
       text,
       rootHash: text,
-      bytes: encoder.encode(text),
       byteLength: text.length,
       leaseGroups: [[], ...clusters.map(({ clusterId }) => [clusterId])],
     };

@@ -3,6 +3,8 @@ import { GenerationMismatch } from "../../src/gateway/gateway-types.ts";
 import { SnapshotError } from "../../src/snapshot/snapshot-error.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { SnapshotStore } from "../../src/store/store.ts";
+import { headlessExport } from "../snapshot/worlds.ts";
+import { listAll } from "../store/changes.ts";
 import { openGateway, regional } from "./fake-stages.ts";
 
 /** A store whose next calls wait until they are let go, or fail. */
@@ -40,7 +42,7 @@ describe("replace", () => {
       expiresAt: clock.now() + 30_000,
     });
     expect(served()).toBe("west:a");
-    expect((await store.load()).map(({ snapshot }) => snapshot)).toEqual([regional("west", "a")]);
+    expect((await listAll(store)).map(({ snapshot }) => snapshot)).toEqual([regional("west", "a")]);
     expect(gateway.status()).toMatchObject({ ready: true, clusters: [{ clusterId: "west", live: true }] });
   });
 
@@ -173,12 +175,16 @@ describe("patch", () => {
 
   test("leaves entries that it does not name the same objects", async () => {
     const { gateway, done } = await openGateway();
-    const snapshot = { ...regional("west", "a"), namespaces: { shop: {} } };
+    // A long entry is held as the object that it is.
+    const snapshot = {
+      ...{ ...regional("west", "a"), namespaces: { shop: {} } },
+      exports: { "shop/web": headlessExport(200) },
+    };
     const { generation } = await done(gateway.replace("west", snapshot));
     await done(gateway.patch("west", generation, { namespaces: { other: {} } }));
-    const { namespaces } = gateway.snapshotOf("west")!;
+    const { namespaces, exports } = gateway.snapshotOf("west")!;
     expect(namespaces).toEqual({ shop: {}, other: {} });
-    expect(namespaces.shop).toBe(snapshot.namespaces.shop);
+    expect(exports["shop/web"]).toBe(snapshot.exports["shop/web"]);
   });
 });
 
@@ -189,7 +195,7 @@ describe("leave", () => {
     expect(await done(gateway.leave("west"))).toBe(true);
     expect(served()).toBe("");
     expect(gateway.status()).toMatchObject({ ready: true, clusters: [] });
-    expect(await store.load()).toEqual([]);
+    expect(await listAll(store)).toEqual([]);
     expect(gateway.hasCluster("west")).toBe(false);
   });
 

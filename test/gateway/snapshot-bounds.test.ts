@@ -6,6 +6,7 @@ import {
   type SnapshotBounds,
 } from "../../src/gateway/pushing/snapshot-bounds.ts";
 import { DEFAULT_PUSH_LIMITS } from "../../src/http/push/push-limits.ts";
+import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import { JsonShape } from "../../src/snapshot/lines/json-syntax.ts";
 import type { SnapshotPatch } from "../../src/snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
@@ -34,7 +35,7 @@ const finding = { reason: "NoService", kind: "ServiceExport", name: "web", messa
 const bare = { ...headlessExport(0), ports: [], endpoints: {} };
 
 function measure(snapshot: ClusterSnapshot): SnapshotBounds {
-  const steps = measureInSteps(snapshot);
+  const steps = measureInSteps(heldSnapshot(snapshot));
   for (;;) {
     const step = steps.next();
     if (step.done) return step.value;

@@ -75,9 +75,10 @@ describe("the index", () => {
         fc.array(fc.tuple(step, fc.nat({ max: 12 })), { minLength: 2, maxLength: 10 }),
         visibilities,
         options,
-        (steps, visibility, settings) => {
+        fc.constantFrom(0, 2000, 1_000_000),
+        (steps, visibility, settings, mostUnpacked) => {
           const remembered = new Ranks();
-          const indexed = createIndexed({ ...settings, visibility, remembered });
+          const indexed = createIndexed({ ...settings, visibility, remembered, mostUnpacked });
           let world: ClusterSnapshot[] = [];
           let withAbsent = false;
           let settling: Generator<void> | undefined;

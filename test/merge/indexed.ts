@@ -3,13 +3,16 @@ import { MergedServices, type MergeOptions } from "../../src/merge/index/merged-
 import { type Remembered, ServiceIndex } from "../../src/merge/index/service-index.ts";
 import { clustersetOf } from "../../src/merge/merge.ts";
 import { EVERYTHING, type Visibility } from "../../src/merge/visibility/visibility.ts";
-import { applyInPlace, changesBetween, copyTables } from "../../src/snapshot/entry-changes.ts";
+import { changesBetween, packDelta } from "../../src/snapshot/entry-changes.ts";
+import { HeldTables } from "../../src/snapshot/held-tables.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 
 /** What an index is made with. */
 export interface IndexedOptions extends MergeOptions {
   readonly remembered?: Remembered;
   readonly visibility?: Visibility;
+  /** Characters of entries that are kept unpacked. */
+  readonly mostUnpacked?: number;
 }
 
 /** Runs steps in one turn. */
@@ -21,10 +24,15 @@ export function drain<Result>(steps: Generator<void, Result>): Result {
 }
 
 /** An index that follows worlds: each of them as the changes from the world before. */
-export function createIndexed({ remembered, visibility = EVERYTHING, ...options }: IndexedOptions = {}) {
-  const index = new ServiceIndex(remembered);
+export function createIndexed({
+  remembered,
+  visibility = EVERYTHING,
+  mostUnpacked,
+  ...options
+}: IndexedOptions = {}) {
+  const index = new ServiceIndex(remembered, mostUnpacked);
   const services = new MergedServices(index, visibility, options);
-  const held = new Map<string, ClusterSnapshot>();
+  const held = new Map<string, HeldTables>();
   /** Takes over what the world has instead of what it had. */
   const follow = (world: readonly ClusterSnapshot[]) => {
     const ids = new Set(world.map(({ clusterId }) => clusterId));
@@ -36,12 +44,12 @@ export function createIndexed({ remembered, visibility = EVERYTHING, ...options 
     for (const snapshot of world) {
       const before = held.get(snapshot.clusterId);
       if (before === undefined) {
-        const own = copyTables(snapshot);
+        const own = HeldTables.of(snapshot);
         held.set(snapshot.clusterId, own);
-        drain(index.join(own));
+        drain(index.join(snapshot.clusterId, own));
       } else {
-        const change = drain(changesBetween(before, snapshot));
-        drain(applyInPlace(before, change));
+        const change = drain(packDelta(drain(changesBetween(before, snapshot))));
+        drain(before.apply(change));
         drain(index.change(snapshot.clusterId, change));
       }
     }

@@ -26,5 +26,12 @@ export function snapshotOf(clusterId: string, generation: number): ClusterSnapsh
 
 /** What is loaded, by cluster id. */
 export async function loadAll(store: SnapshotStore): Promise<Record<string, StoredCluster>> {
-  return Object.fromEntries((await store.load()).map((cluster) => [cluster.snapshot.clusterId, cluster]));
+  return Object.fromEntries((await listAll(store)).map((cluster) => [cluster.snapshot.clusterId, cluster]));
+}
+
+/** All clusters of a store, in the order in which it loads them. */
+export async function listAll(store: SnapshotStore): Promise<StoredCluster[]> {
+  const listed: StoredCluster[] = [];
+  for await (const cluster of store.load()) listed.push(cluster);
+  return listed;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SnapshotStore } from "../../src/store/store.ts";
 import { emptySnapshot } from "../snapshot/worlds.ts";
-import { loadAll, metaOf, patchTo, snapshotOf, wholeOf } from "./changes.ts";
+import { listAll, loadAll, metaOf, patchTo, snapshotOf, wholeOf } from "./changes.ts";
 
 /**
  * What every store does. `open` gives an empty store, and `reopen` the same store after a restart;
@@ -14,7 +14,7 @@ export function describeStore(
   describe(`${name}: the contract of a snapshot store`, () => {
     test("is empty at first", async () => {
       const { store } = await open();
-      expect(await store.load()).toEqual([]);
+      expect(await listAll(store)).toEqual([]);
       await store.close();
     });
 
@@ -41,7 +41,7 @@ export function describeStore(
       await store.keep("west", wholeOf(snapshotOf("west", 1), metaOf(1)));
       await store.keep("west", patchTo(snapshotOf("west", 1), snapshotOf("west", 2), metaOf(2)));
       const second = await reopen(store);
-      await second.load();
+      await listAll(second);
       await second.keep("west", { kind: "lease", meta: metaOf(2, 12_345) });
       await second.keep("west", patchTo(snapshotOf("west", 2), snapshotOf("west", 7), metaOf(7)));
       const third = await reopen(second);
@@ -63,7 +63,7 @@ export function describeStore(
     test("refuses a lease of a cluster that it does not hold", async () => {
       const { store } = await open();
       await expect(store.keep("west", { kind: "lease", meta: metaOf(1) })).rejects.toThrow(/west/);
-      expect(await store.load()).toEqual([]);
+      expect(await listAll(store)).toEqual([]);
       await store.close();
     });
 

@@ -272,3 +272,66 @@ describe("a change of one endpoint", () => {
     for (const { bytes } of first.generation.segments()) expect(bytes.length).toBeLessThan(32 * 1024);
   });
 });
+
+describe("a large change is taken over in turns", () => {
+  const PODS = 5000;
+  const addressOf = (index: number) => `10.4.${index >> 8}.${index & 255}`;
+  const podKeys = Array.from({ length: PODS }, (_, index) => `shop/${addressOf(index)}`);
+  const zoned = source([
+    {
+      ...snapshot("east", {}),
+      namespaces: { shop: {} },
+      clusterZone: { name: "east.example", pods: "verified" },
+      pods: Object.fromEntries(podKeys.map((key) => [key, {}])),
+    },
+  ]);
+
+  /** The most pods that one turn looks at. */
+  function mostInTurn(change: ZoneChange | "all", compiler: ZoneCompiler, history: ReverseHistory): number {
+    let looks = 0;
+    let most = 0;
+    const [cluster] = zoned.clusters;
+    const { localZone } = cluster!;
+    const has = (key: string) => {
+      looks++;
+      return localZone!.pods.has(key);
+    };
+    const watched = { ...localZone!, pods: { has, keys: () => localZone!.pods.keys() } };
+    const given = { ...zoned, clusters: [{ ...cluster!, localZone: watched }] };
+    const compilation = compiler.compile(given, change, { serial: 1, history });
+    while (compilation.next().done !== true) {
+      most = Math.max(most, looks);
+      looks = 0;
+    }
+    return most;
+  }
+
+  it("pods of a cluster that comes", () => {
+    const most = mostInTurn("all", new ZoneCompiler(OPTIONS), NO_HISTORY);
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(100);
+  });
+
+  it("pods of one push", () => {
+    const compiler = new ZoneCompiler(OPTIONS);
+    const { reverse } = runCompilation(compiler.compile(zoned, "all", { serial: 1, history: NO_HISTORY }));
+    const local = new Map([["east", { services: [], pods: podKeys }]]);
+    const most = mostInTurn({ clusters: false, services: [], local }, compiler, reverse);
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(100);
+  });
+
+  it("addresses of a service that leaves", () => {
+    const members = podKeys.map((_, index) => ({ address: addressOf(index) }));
+    const web = exported({ headless: true, endpoints: endpoints(...members) });
+    const before = source([snapshot("east", { exports: { "shop/web": web } })]);
+    const after = source([snapshot("east", { exports: {} })]);
+    const compiler = new ZoneCompiler(OPTIONS);
+    const { reverse } = runCompilation(compiler.compile(before, "all", { serial: 1, history: NO_HISTORY }));
+    const change = { clusters: false, services: ["shop/web"], local: new Map() };
+    const compilation = compiler.compile(after, change, { serial: 2, history: reverse });
+    let turns = 0;
+    while (compilation.next().done !== true) turns++;
+    expect(turns).toBeGreaterThanOrEqual(PODS / 200);
+  });
+});

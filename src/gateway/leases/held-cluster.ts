@@ -1,4 +1,6 @@
-import { applyInPlace, copyTables, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import { type HeldDelta, packDelta, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import { HeldTables } from "../../snapshot/held-tables.ts";
+import { emptySnapshot, type HeldState } from "../../snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import type { ClusterMeta } from "../../store/store.ts";
 import { type Clock, unixTime } from "../clock.ts";
@@ -7,67 +9,62 @@ import { measureInSteps, type SnapshotTotals, totalsAfter } from "../pushing/sna
 
 /** A change of a cluster, with what it holds afterwards. */
 export interface MeasuredChange {
-  readonly change: SnapshotDelta;
+  readonly change: HeldDelta;
   readonly totals: SnapshotTotals;
 }
 
-/** What is held of a cluster, changed in place: its tables are its own, entries never change. */
+/** What is held of a cluster, changed in place. */
 export class HeldCluster {
   readonly clusterId: string;
   /** Its times are those of the gateway's clock. */
   meta: ClusterMeta;
-  readonly #snapshot: ClusterSnapshot;
+  readonly #tables: HeldTables;
   #totals: SnapshotTotals | undefined;
 
-  private constructor(snapshot: ClusterSnapshot, meta: ClusterMeta) {
-    this.clusterId = snapshot.clusterId;
-    this.#snapshot = snapshot;
+  private constructor(clusterId: string, tables: HeldTables, meta: ClusterMeta) {
+    this.clusterId = clusterId;
+    this.#tables = tables;
     this.meta = meta;
   }
 
   /** A cluster with what a snapshot has. */
   static of(snapshot: ClusterSnapshot, meta: ClusterMeta): HeldCluster {
-    return new HeldCluster(copyTables(snapshot), meta);
+    return new HeldCluster(snapshot.clusterId, HeldTables.of(snapshot), meta);
   }
 
   /** A cluster of which nothing is known. */
   static empty(clusterId: string): HeldCluster {
-    const tables = { namespaces: {}, exports: {}, imports: {}, services: {}, pods: {}, findings: {} };
     const meta = { generation: 0, pushedAt: 0, renewedAt: 0, expiresAt: 0 };
-    return new HeldCluster({ formatVersion: 1, clusterId, ...tables }, meta);
+    return new HeldCluster(clusterId, new HeldTables(), meta);
   }
 
-  /** What is held now. Its tables change with the next push. */
-  get snapshot(): Readonly<ClusterSnapshot> {
-    return this.#snapshot;
+  /** What is held whenever it is read. */
+  get state(): HeldState {
+    return this.#tables;
   }
 
   /** What the snapshot has beside its entries after a change. */
-  shell({ singles }: SnapshotDelta): object {
-    const { formatVersion, clusterId, topology, clusterZone } = this.#snapshot;
-    const tables = { namespaces: {}, exports: {}, imports: {}, services: {}, pods: {}, findings: {} };
-    return { formatVersion, clusterId, topology, clusterZone, ...singles, ...tables };
-  }
-
-  /** What the cluster has, counted; undefined while nobody has. */
-  get totals(): SnapshotTotals | undefined {
-    return this.#totals;
+  shell({ singles }: Pick<HeldDelta, "singles">): object {
+    const [topology, clusterZone] = [this.#tables.single("topology"), this.#tables.single("clusterZone")];
+    return { ...emptySnapshot(this.clusterId), topology, clusterZone, ...singles };
   }
 
   /** Counts what the cluster has, in steps; only the first time after a start of the gateway costs anything. */
   *count(): Generator<void, SnapshotTotals> {
-    this.#totals ??= yield* measureInSteps(this.#snapshot);
+    this.#totals ??= yield* measureInSteps(this.#tables);
     return this.#totals;
   }
 
-  /** Counts what the cluster has after a change, in steps. */
-  *measure(change: SnapshotDelta): Generator<void, MeasuredChange> {
-    return { change, totals: yield* totalsAfter(yield* this.count(), this.#snapshot, change) };
+  /** Packs a change and counts what the cluster has after it, in steps. */
+  *measure(delta: SnapshotDelta): Generator<void, MeasuredChange> {
+    const totals = yield* this.count();
+    const change = yield* packDelta(delta);
+    return { change, totals: yield* totalsAfter(totals, this.#tables, delta, change) };
   }
 
   /** Applies a change that was measured, in steps. */
   *apply({ change, totals }: MeasuredChange): Generator<void> {
-    yield* applyInPlace(this.#snapshot, change);
+    yield* this.#tables.apply(change);
     this.#totals = totals;
   }
 

@@ -1,5 +1,5 @@
 import { changeOfPatch, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
-import { type HeldState, heldSnapshot } from "../../snapshot/lines/held-state.ts";
+import { type HeldState, NOTHING_HELD } from "../../snapshot/lines/held-state.ts";
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
@@ -133,8 +133,8 @@ export class Pushes<Generation extends ServedGeneration> {
     patch: SnapshotPatch,
     leaseSeconds?: number,
   ): Promise<Acknowledgement> {
-    return this.#patch(clusterId, baseGeneration, leaseSeconds, ({ snapshot }) => ({
-      delta: changeOfPatch(snapshot, patch),
+    return this.#patch(clusterId, baseGeneration, leaseSeconds, ({ state }) => ({
+      delta: changeOfPatch(clusterId, state, patch),
       lines: linesOf(patch),
     }));
   }
@@ -152,9 +152,11 @@ export class Pushes<Generation extends ServedGeneration> {
   /** See `Gateway.held`. */
   held(clusterId: string, generation?: number): HeldState {
     if (generation !== undefined) this.#heldAt(clusterId, generation);
-    const now = () => heldSnapshot(this.#parts.serving.clusters.live.get(clusterId)?.snapshot);
+    const now = () => this.#parts.serving.clusters.live.get(clusterId)?.state ?? NOTHING_HELD;
     return {
       entry: (collection, key) => now().entry(collection, key),
+      packed: (collection, key) => now().packed(collection, key),
+      has: (collection, key) => now().has(collection, key),
       keys: (collection) => now().keys(collection),
       single: (name) => now().single(name),
     };
@@ -208,7 +210,7 @@ export class Pushes<Generation extends ServedGeneration> {
       held.meta = meta;
       serving.renew();
       const seen = { now: unixTime(clock, now), live: true, generation };
-      serving.reconsider(clusterId, await inSlices(clock, precedence.see(held.snapshot, seen, NO_CHANGE)));
+      serving.reconsider(clusterId, await inSlices(clock, precedence.see(held, seen, NO_CHANGE)));
       await precedence.save(clusterId);
       return held.acknowledgement(clock);
     });
@@ -284,10 +286,7 @@ export class Pushes<Generation extends ServedGeneration> {
     const seen = { now: unixTime(clock, meta.pushedAt), live, generation };
     await inSlices(clock, cluster.apply(measured));
     const { change } = measured;
-    const ranked = await inSlices(
-      clock,
-      precedence.see(cluster.snapshot, seen, live ? change : "everything"),
-    );
+    const ranked = await inSlices(clock, precedence.see(cluster, seen, live ? change : "everything"));
     cluster.meta = meta;
     serving.set(cluster, change, ranked);
     onEvent({ event: "pushed", clusterId, generation, kind });

@@ -1,7 +1,8 @@
-import type { EntryChange, SnapshotDelta } from "../../snapshot/entry-changes.ts";
-import { ownMember } from "../../snapshot/json-value.ts";
-import { COLLECTIONS, type Collection, type Entries } from "../../snapshot/parse.ts";
-import type { ClusterSnapshot, EndpointGroups } from "../../snapshot/schema.ts";
+import type { EntryChange, HeldDelta, SnapshotDelta } from "../../snapshot/entry-changes.ts";
+import type { HeldState } from "../../snapshot/lines/held-state.ts";
+import { charactersOf, type Packed, unpack } from "../../snapshot/packed-entry.ts";
+import { COLLECTIONS } from "../../snapshot/parse.ts";
+import type { EndpointGroups } from "../../snapshot/schema.ts";
 
 /** Bounds on what one cluster's snapshot has, by the keys of the settings under `limits`. */
 export interface SnapshotBounds {
@@ -63,44 +64,47 @@ export const NO_TOTALS: SnapshotTotals = {
 /** Entries of one step. */
 const ENTRIES_AT_ONCE = 64;
 
-/** The totals of a snapshot, counted entry by entry, in steps of some entries. */
-export function* measureInSteps(snapshot: ClusterSnapshot): Generator<void, SnapshotTotals> {
+/** The totals of a state, counted entry by entry, in steps of some entries. */
+export function* measureInSteps(held: HeldState): Generator<void, SnapshotTotals> {
   const sums = { ...NO_TOTALS };
   let count = 0;
-  for (const collection of COLLECTIONS) {
-    const table: Entries = snapshot[collection];
-    for (const key of Object.keys(table)) {
-      const entry = table[key];
-      // Gone since the keys were listed.
-      if (entry !== undefined) countEntry(sums, { collection, key, entry } as EntryChange, 1);
+  for (const collection of COLLECTIONS)
+    for (const key of held.keys(collection)) {
+      const packed = held.packed(collection, key)!;
+      countEntry(sums, { collection, key, entry: unpack(packed) } as EntryChange, packed, 1);
       if (++count % ENTRIES_AT_ONCE === 0) yield;
     }
-  }
   return sums;
 }
 
-/** The totals after a change of `held`, which has `totals`. Only entries that change are counted, in steps of some entries. */
+/**
+ * The totals after a change of `held`, which has `totals`. Only entries that change are counted, in steps of some entries.
+ * @param packed the same change as it will be held
+ */
 export function* totalsAfter(
   totals: SnapshotTotals,
-  held: ClusterSnapshot,
+  held: HeldState,
   { entries }: SnapshotDelta,
+  packed: HeldDelta,
 ): Generator<void, SnapshotTotals> {
   const sums = { ...totals };
   for (const [index, change] of entries.entries()) {
     const { collection, key } = change;
-    const before = ownMember(held[collection], key);
-    if (before !== undefined) countEntry(sums, { collection, key, entry: before } as EntryChange, -1);
-    if (change.entry !== undefined) countEntry(sums, change, 1);
+    const before = held.packed(collection, key);
+    const after = packed.entries[index]!.entry;
+    if (before !== undefined)
+      countEntry(sums, { collection, key, entry: unpack(before) } as EntryChange, before, -1);
+    if (after !== undefined) countEntry(sums, change, after, 1);
     if (index % ENTRIES_AT_ONCE === ENTRIES_AT_ONCE - 1) yield;
   }
   return sums;
 }
 
 /** Adds an entry to the totals, or takes it away. */
-function countEntry(sums: Sums, { collection, key, entry }: EntryChange, sign: 1 | -1): void {
+function countEntry(sums: Sums, { collection, key, entry }: EntryChange, packed: Packed, sign: 1 | -1): void {
   if (entry === undefined) return;
   sums[collection] += sign;
-  sums.characters += sign * (JSON.stringify(key).length + charactersOf(collection, entry) + 2);
+  sums.characters += sign * (JSON.stringify(key).length + charactersOf(packed) + 2);
   switch (collection) {
     case "exports":
       countService(sums, entry.ports.length, [entry.endpoints], sign);
@@ -113,11 +117,6 @@ function countEntry(sums: Sums, { collection, key, entry }: EntryChange, sign: 1
     case "services":
       countService(sums, entry.ports.length, [entry.endpoints], sign);
   }
-}
-
-/** Of an entry as JSON. There are many pods and namespaces, and they have no members. */
-function charactersOf(collection: Collection, entry: object): number {
-  return collection === "pods" || collection === "namespaces" ? 2 : JSON.stringify(entry).length;
 }
 
 function countService(sums: Sums, ports: number, sources: readonly EndpointGroups[], sign: 1 | -1): void {

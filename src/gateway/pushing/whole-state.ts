@@ -1,5 +1,4 @@
 import { changesBetween, type SnapshotDelta } from "../../snapshot/entry-changes.ts";
-import { heldSnapshot } from "../../snapshot/lines/held-state.ts";
 import type { LinesStage } from "../../snapshot/lines/lines-stage.ts";
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
@@ -19,14 +18,13 @@ export interface WholeState {
 
 /** A snapshot, which is valid. */
 export function wholeSnapshot(snapshot: ClusterSnapshot): WholeState {
-  return { changes: (held) => changesBetween(held.snapshot, snapshot), lines: () => linesOf(snapshot) };
+  return { changes: (held) => changesBetween(held.state, snapshot), lines: () => linesOf(snapshot) };
 }
 
 /** The lines of a push. No snapshot is made of them. */
 export function wholeStage(stage: LinesStage): WholeState {
   return {
-    changes: (held) =>
-      stage.finish({ ...heldSnapshot(held.snapshot), count: (collection) => held.totals?.[collection] }),
+    changes: (held) => stage.finish(held.state),
     lines: function* () {
       for (const { path, value } of stage.values()) yield* linesOfEntry(path, value);
     },

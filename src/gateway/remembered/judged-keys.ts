@@ -1,9 +1,12 @@
-import type { EntryChange, SnapshotDelta } from "../../snapshot/entry-changes.ts";
-import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import type { HeldChange, HeldDelta } from "../../snapshot/entry-changes.ts";
+import type { HeldState } from "../../snapshot/lines/held-state.ts";
 import type { Seen } from "./seen-cluster.ts";
 
-/** The parts of what is held of a cluster that decide what it serves. */
-export type ServedTables = Pick<ClusterSnapshot, "clusterId" | "exports" | "imports" | "namespaces">;
+/** What is held of a cluster: its exports, imports and namespaces decide what it serves. */
+export interface ServedCluster {
+  readonly clusterId: string;
+  readonly state: HeldState;
+}
 
 /** An export or an import that may be served anew, or no more. */
 export interface JudgedKey {
@@ -17,7 +20,7 @@ const TABLES = ["exports", "imports"] as const;
 const JUDGED: ReadonlySet<string> = new Set([...TABLES, "namespaces"]);
 
 /** Whether a change decides what is served. */
-export function isJudged({ collection }: EntryChange): boolean {
+export function isJudged({ collection }: HeldChange): boolean {
   return JUDGED.has(collection);
 }
 
@@ -25,9 +28,9 @@ export function isJudged({ collection }: EntryChange): boolean {
  * The exports and imports that a change may have made served, or not served. A namespace that comes or goes concerns all that is in it.
  * @param change default: everything may have changed
  */
-export function* keysToJudge(held: ServedTables, seen: Seen, change?: SnapshotDelta): Generator<JudgedKey> {
+export function* keysToJudge(held: HeldState, seen: Seen, change?: HeldDelta): Generator<JudgedKey> {
   const isServed = (table: JudgedKey["table"], key: string) =>
-    Object.hasOwn(held[table], key) && Object.hasOwn(held.namespaces, key.slice(0, key.indexOf("/")));
+    held.has(table, key) && held.has("namespaces", key.slice(0, key.indexOf("/")));
   const namespaces = new Set<string>();
   for (const { collection, key } of change?.entries ?? [])
     if (collection === "namespaces") namespaces.add(key);
@@ -35,7 +38,7 @@ export function* keysToJudge(held: ServedTables, seen: Seen, change?: SnapshotDe
       yield { table: collection, key, isServed: isServed(collection, key) };
   if (change !== undefined && namespaces.size === 0) return;
   for (const table of TABLES) {
-    const keys = new Set(Object.keys(held[table]));
+    const keys = new Set(held.keys(table));
     for (const key of seen[table].keys()) keys.add(key);
     for (const key of keys)
       if (change === undefined || namespaces.has(key.slice(0, key.indexOf("/"))))

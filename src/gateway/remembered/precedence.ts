@@ -1,11 +1,10 @@
 import type { Remembered } from "../../merge/merge.ts";
 import type { SetBack } from "../../merge/service/declaration.ts";
-import type { SnapshotDelta } from "../../snapshot/entry-changes.ts";
-import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import type { HeldDelta } from "../../snapshot/entry-changes.ts";
 import type { RememberedStore } from "../../store/remembered/remembered-store.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
 import { CLOCK_TOLERANCE, FIRST_SERVICE_EXPORT, judge } from "./judge.ts";
-import { isJudged, keysToJudge, type ServedTables } from "./judged-keys.ts";
+import { isJudged, keysToJudge, type ServedCluster } from "./judged-keys.ts";
 import { complete, type Kept, type ResumedCluster, readRecords } from "./recover.ts";
 import { isSameTime, SeenCluster } from "./seen-cluster.ts";
 import { Sights } from "./sights.ts";
@@ -66,12 +65,11 @@ export class Precedence implements Remembered {
    * @returns the services whose rank changed
    */
   *see(
-    held: ServedTables,
+    { clusterId, state }: ServedCluster,
     { now, live, generation }: SeenAt,
-    change: SnapshotDelta | "everything",
+    change: HeldDelta | "everything",
   ): Generator<void, string[]> {
     const sights = this.#sights;
-    const { clusterId } = held;
     const known = sights.get(clusterId);
     const instant = sights.instant(now);
     const looked = known?.isCurrent === true && change !== "everything" ? change : undefined;
@@ -91,10 +89,10 @@ export class Precedence implements Remembered {
     const { isOn, at: foundedAt = instant } = sights.founding;
     const seen = known ?? SeenCluster.unseen(generation, now);
     const changed = new Set<string>();
-    for (const { table, key, isServed } of keysToJudge(held, seen, looked)) {
+    for (const { table, key, isServed } of keysToJudge(state, seen, looked)) {
       if (table === "exports") {
         const before = seen.exports.get(key);
-        const reported = isServed ? held.exports[key]!.exportedAt : undefined;
+        const reported = isServed ? state.entry("exports", key)!.exportedAt : undefined;
         const isSame =
           before?.reported === reported || (before && reported && isSameTime(before.reported, reported));
         if (!isSame) {
@@ -147,18 +145,18 @@ export class Precedence implements Remembered {
 
   /** Goes on with a stored cluster. */
   #resume(cluster: ResumedCluster): void {
-    const { clusterId } = cluster.snapshot;
+    const { clusterId } = cluster;
     const { generation, pushedAt, renewedAt } = cluster.meta;
     const known = this.#sights.get(clusterId);
     // The process died between the snapshot and the record.
     if (known !== undefined && generation > known.generation)
-      this.#seeAtOnce(cluster.snapshot, { now: Math.max(pushedAt, known.heardAt), live: false, generation });
+      this.#seeAtOnce(cluster, { now: Math.max(pushedAt, known.heardAt), live: false, generation });
     else complete(this.#sights, cluster);
     const seen = this.#sights.get(clusterId);
     if (seen !== undefined) seen.heardAt = Math.max(seen.heardAt, renewedAt);
   }
 
-  #seeAtOnce(snapshot: ClusterSnapshot, at: SeenAt): void {
-    for (const _ of this.see(snapshot, at, "everything"));
+  #seeAtOnce(cluster: ServedCluster, at: SeenAt): void {
+    for (const _ of this.see(cluster, at, "everything"));
   }
 }

@@ -1,12 +1,15 @@
 import type { LoadedRecords } from "../../store/remembered/remembered-store.ts";
-import type { StoredCluster } from "../../store/store.ts";
+import type { ClusterMeta } from "../../store/store.ts";
 import { FOUNDING_RECORD, Founding } from "./founding.ts";
 import { FIRST_SERVICE_EXPORT, judge } from "./judge.ts";
+import type { ServedCluster } from "./judged-keys.ts";
 import { type Rank, SeenCluster, servedKeys } from "./seen-cluster.ts";
 import type { Sights } from "./sights.ts";
 
 /** A stored cluster as a gateway goes on with it. */
-export interface ResumedCluster extends StoredCluster {
+export interface ResumedCluster extends ServedCluster {
+  /** As it was stored. */
+  readonly meta: ClusterMeta;
   /** Whether its lease runs, so that it is answered. */
   readonly live: boolean;
 }
@@ -44,20 +47,20 @@ export function readRecords(sights: Sights, { records, stored, now }: Kept): voi
  * Ranks what a stored cluster is answered with and has no rank. Where its record is lost, the cluster was there first, with its reported times.
  * Where it is not, the snapshot is older than the record, so that what the record lacks was withdrawn.
  */
-export function complete(sights: Sights, { snapshot, meta, live }: ResumedCluster): void {
-  const { clusterId, exports, imports, namespaces } = snapshot;
+export function complete(sights: Sights, { clusterId, state, meta, live }: ResumedCluster): void {
   const known = sights.get(clusterId);
   const instant = sights.instant(meta.pushedAt);
   // The clock was not set, or nobody is answered from it.
   if (instant < FIRST_SERVICE_EXPORT || (known === undefined && !live)) return;
   const notBefore = known === undefined ? Number.NEGATIVE_INFINITY : instant;
   const ranks = new Map<string, Rank>(known?.exports);
-  for (const key of servedKeys(exports, namespaces)) {
-    const reported = exports[key]!.exportedAt;
-    if (!ranks.has(key)) ranks.set(key, { reported, counts: judge(reported, { instant, notBefore }) });
+  for (const key of servedKeys(state, "exports")) {
+    if (ranks.has(key)) continue;
+    const reported = state.entry("exports", key)!.exportedAt;
+    ranks.set(key, { reported, counts: judge(reported, { instant, notBefore }) });
   }
   const since = new Map(known?.imports);
-  for (const key of servedKeys(imports, namespaces))
+  for (const key of servedKeys(state, "imports"))
     if (!since.has(key)) since.set(key, known === undefined ? meta.pushedAt : instant);
   if (known !== undefined && ranks.size === known.exports.size && since.size === known.imports.size) return;
   if (known === undefined) reportLost(sights, SeenCluster.recordName(clusterId));

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { SetBack } from "../../merge/service/declaration.ts";
-import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import type { HeldState } from "../../snapshot/lines/held-state.ts";
 import { whySetBack } from "./judge.ts";
 
 const PREFIX = "exports@";
@@ -126,7 +126,6 @@ export function isSameTime(one: string, other: string): boolean {
 }
 
 /** The keys of exports or imports that are served: their namespace exists in the cluster. */
-export function* servedKeys(entries: object, namespaces: ClusterSnapshot["namespaces"]): Generator<string> {
-  for (const key of Object.keys(entries))
-    if (Object.hasOwn(namespaces, key.slice(0, key.indexOf("/")))) yield key;
+export function* servedKeys(held: HeldState, table: "exports" | "imports"): Generator<string> {
+  for (const key of held.keys(table)) if (held.has("namespaces", key.slice(0, key.indexOf("/")))) yield key;
 }

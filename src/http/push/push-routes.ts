@@ -8,7 +8,6 @@ import { wholeStage } from "../../gateway/pushing/whole-state.ts";
 import type { ServedGeneration } from "../../gateway/stages.ts";
 import type { LimitCounters } from "../../limits/limit-counters.ts";
 import { countDelta, countRemoval, type SnapshotChanges } from "../../snapshot/changes.ts";
-import { heldSnapshot } from "../../snapshot/lines/held-state.ts";
 import { LinesStage } from "../../snapshot/lines/lines-stage.ts";
 import { type AuditParts, auditAnswers, noteForAudit } from "../audit/audit.ts";
 import type { AuditAction } from "../audit/audit-entry.ts";
@@ -123,7 +122,7 @@ export function createPushRoutes(dependencies: PushDependencies): Hono<AppEnviro
       let changes: SnapshotChanges = {};
       const changesOf = function* (held: HeldCluster) {
         const delta = yield* whole.changes(held);
-        changes = yield* countDelta(heldSnapshot(held.snapshot), delta);
+        changes = yield* countDelta(held.state, delta);
         return delta;
       };
       const counted = { changes: changesOf, lines: whole.lines };

@@ -1,3 +1,4 @@
+import { tableOf } from "../../snapshot/lines/held-state.ts";
 import type { ClusterFinding, ClustersetService, Conflict } from "../clusterset.ts";
 import type { Grants } from "../grants.ts";
 import { compareText } from "../order.ts";
@@ -206,7 +207,7 @@ export class MergedServices implements IndexWatcher {
   /** The findings that clusters reported. */
   *#reported(): Generator<ClusterFinding> {
     for (const clusterId of this.visible.clusterIds())
-      for (const finding of Object.values(this.#index.clusters.get(clusterId)!.snapshot.findings))
+      for (const finding of Object.values(tableOf(this.#index.clusters.get(clusterId)!.state, "findings")))
         if (this.filter?.hasFinding(finding) !== false) yield { ...finding, clusterId };
   }
 }

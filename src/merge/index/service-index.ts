@@ -1,8 +1,9 @@
-import type { SnapshotDelta } from "../../snapshot/entry-changes.ts";
-import type { ClusterSnapshot } from "../../snapshot/schema.ts";
+import type { HeldDelta } from "../../snapshot/entry-changes.ts";
+import type { HeldState } from "../../snapshot/lines/held-state.ts";
 import { compareText } from "../order.ts";
 import type { Contribution, SetBack } from "../service/declaration.ts";
 import { namespaceOf } from "../service-key.ts";
+import { type Part, UnpackedParts } from "./unpacked-parts.ts";
 
 /** What is remembered of when clusters reported services first, by `<namespace>/<name>`. */
 export interface Remembered {
@@ -14,8 +15,9 @@ export interface Remembered {
 
 /** A cluster in the index. */
 export interface IndexedCluster {
-  /** As it is held: its tables may be ahead of the index. */
-  readonly snapshot: Readonly<ClusterSnapshot>;
+  readonly clusterId: string;
+  /** As it is held: it may be ahead of the index. */
+  readonly state: HeldState;
   readonly namespaces: ReadonlySet<string>;
   /** How many exports and imports it has, those in namespaces that it does not have included. */
   readonly exports: number;
@@ -40,11 +42,12 @@ type Cluster = { -readonly [Member in keyof IndexedCluster]: IndexedCluster[Memb
   readonly services: Set<string>;
 };
 
-type Part = Partial<Pick<Contribution, "exported" | "imported">>;
-
 /** Keys of one step. */
 const KEYS_AT_ONCE = 64;
-const NO_PARTS: readonly Contribution[] = [];
+/** Characters of entries that are kept unpacked: a world of 100,000 endpoints, in 64 MB. */
+const MOST_UNPACKED = 16 * 1024 * 1024;
+const NO_PARTS: readonly Part[] = [];
+const NO_CONTRIBUTIONS: readonly Contribution[] = [];
 const LOCAL = ["services", "pods"] as const;
 
 /**
@@ -55,15 +58,20 @@ const LOCAL = ["services", "pods"] as const;
 export class ServiceIndex {
   readonly #remembered: Remembered | undefined;
   readonly #clusters = new Map<string, Cluster>();
-  readonly #contributions = new Map<string, readonly Contribution[]>();
+  readonly #parts = new Map<string, readonly Part[]>();
+  readonly #unpacked: UnpackedParts;
   /** Services and clusters by namespace. */
   readonly #servicesIn = new Map<string, Set<string>>();
   readonly #clustersWith = new Map<string, Set<string>>();
   readonly #watchers: IndexWatcher[] = [];
 
-  /** @param remembered default: what clusters report of creation times counts */
-  constructor(remembered?: Remembered) {
+  /**
+   * @param remembered default: what clusters report of creation times counts
+   * @param mostUnpacked characters of packed entries that are kept unpacked, too
+   */
+  constructor(remembered?: Remembered, mostUnpacked: number = MOST_UNPACKED) {
     this.#remembered = remembered;
+    this.#unpacked = new UnpackedParts(mostUnpacked);
   }
 
   watch(watcher: IndexWatcher): void {
@@ -77,12 +85,13 @@ export class ServiceIndex {
 
   /** `<namespace>/<name>` of each service that a cluster has a part in, be it in a namespace that the cluster does not have. */
   keys(): Iterable<string> {
-    return this.#contributions.keys();
+    return this.#parts.keys();
   }
 
   /** What clusters contribute to a service, in order of cluster id, also to namespaces that they do not have. */
   contributions(key: string): readonly Contribution[] {
-    return this.#contributions.get(key) ?? NO_PARTS;
+    const parts = this.#parts.get(key);
+    return parts === undefined ? NO_CONTRIBUTIONS : this.#unpacked.of(key, parts);
   }
 
   /** The clusters that have a namespace: those that import its services (KEP-1645, Importing Services). In no order. */
@@ -90,26 +99,27 @@ export class ServiceIndex {
     return this.#clustersWith.get(namespace) ?? new Set();
   }
 
-  /** Adds a cluster. The snapshot may change meanwhile, and the index follows by `change`. */
-  *join(snapshot: Readonly<ClusterSnapshot>): Generator<void> {
-    const { clusterId } = snapshot;
+  /** Adds a cluster. The state may change meanwhile, and the index follows by `change`. */
+  *join(clusterId: string, state: HeldState): Generator<void> {
     if (this.#clusters.has(clusterId)) yield* this.leave(clusterId);
-    const cluster: Cluster = { snapshot, namespaces: new Set(), services: new Set(), exports: 0, imports: 0 };
+    const cluster: Cluster = {
+      ...{ clusterId, state, namespaces: new Set(), services: new Set() },
+      ...{ exports: 0, imports: 0 },
+    };
     this.#clusters.set(clusterId, cluster);
     this.#tell((watcher) => watcher.clusterChanged(clusterId));
-    for (const namespace of Object.keys(snapshot.namespaces))
-      yield* this.#setNamespace(cluster, namespace, true);
+    for (const namespace of state.keys("namespaces")) yield* this.#setNamespace(cluster, namespace, true);
     let count = 0;
-    for (const [part, table] of [
-      ["exported", snapshot.exports] as const,
-      ["imported", snapshot.imports] as const,
-    ])
-      for (const key of Object.keys(table)) {
-        this.#setPart(cluster, key, { [part]: table[key] });
-        if (++count % KEYS_AT_ONCE === 0) yield;
-      }
+    for (const key of state.keys("exports")) {
+      this.#setPart(cluster, key, { exported: state.packed("exports", key) });
+      if (++count % KEYS_AT_ONCE === 0) yield;
+    }
+    for (const key of state.keys("imports")) {
+      this.#setPart(cluster, key, { imported: state.packed("imports", key) });
+      if (++count % KEYS_AT_ONCE === 0) yield;
+    }
     for (const collection of LOCAL)
-      for (const key of Object.keys(snapshot[collection])) {
+      for (const key of state.keys(collection)) {
         this.#tell((watcher) => watcher.localChanged(clusterId, collection, key));
         if (++count % KEYS_AT_ONCE === 0) yield;
       }
@@ -117,7 +127,7 @@ export class ServiceIndex {
   }
 
   /** Follows a change of a cluster; one that is not there has none. */
-  *change(clusterId: string, { entries, singles }: SnapshotDelta): Generator<void> {
+  *change(clusterId: string, { entries, singles }: HeldDelta): Generator<void> {
     const cluster = this.#clusters.get(clusterId);
     if (cluster === undefined) return;
     if (Object.keys(singles).length > 0) this.#tell((watcher) => watcher.clusterChanged(clusterId));
@@ -159,7 +169,7 @@ export class ServiceIndex {
   }
 
   *#setNamespace(cluster: Cluster, namespace: string, isThere: boolean): Generator<void> {
-    const { clusterId } = cluster.snapshot;
+    const { clusterId } = cluster;
     if (isThere) cluster.namespaces.add(namespace);
     else cluster.namespaces.delete(namespace);
     setMember(this.#clustersWith, namespace, clusterId, isThere);
@@ -174,9 +184,10 @@ export class ServiceIndex {
   }
 
   /** Sets what a cluster exports or imports of a service; what `changed` does not name stays. */
-  #setPart(cluster: Cluster, key: string, changed: Part): void {
-    const { clusterId } = cluster.snapshot;
-    const all = this.contributions(key);
+  #setPart(cluster: Cluster, key: string, changed: Partial<Pick<Part, "exported" | "imported">>): void {
+    const { clusterId } = cluster;
+    const all = this.#parts.get(key) ?? NO_PARTS;
+    this.#unpacked.drop(key);
     const before = all.find((one) => one.clusterId === clusterId);
     const { exported, imported } = { ...before, ...changed };
     cluster.exports += Number(exported !== undefined) - Number(before?.exported !== undefined);
@@ -187,13 +198,14 @@ export class ServiceIndex {
       const next = after.findIndex((one) => compareText(one.clusterId, clusterId) > 0);
       after.splice(next < 0 ? after.length : next, 0, {
         ...{ clusterId, exported, imported },
-        setBack: exported && this.#remembered?.setBack(clusterId)?.get(key),
-        importedSince: imported && this.#remembered?.importedSince(clusterId)?.get(key),
+        setBack: exported === undefined ? undefined : this.#remembered?.setBack(clusterId)?.get(key),
+        importedSince:
+          imported === undefined ? undefined : this.#remembered?.importedSince(clusterId)?.get(key),
       });
       cluster.services.add(key);
     } else cluster.services.delete(key);
-    if (after.length > 0) this.#contributions.set(key, after);
-    else this.#contributions.delete(key);
+    if (after.length > 0) this.#parts.set(key, after);
+    else this.#parts.delete(key);
     setMember(this.#servicesIn, namespaceOf(key), key, after.length > 0);
     this.#tell((watcher) => watcher.serviceChanged(key, clusterId));
   }

@@ -87,7 +87,7 @@ function locateBelow(
   if (segment.seed !== 0) hash = hashName(planned, segment.seed, zone, name, 0);
   const node = segment.findNode(own, octets, 0, name.bytes - zone.wire.length, hash);
   if (node < 0) return undefined;
-  if (view < 0 || segment.hasFlag(node, NodeFlag.everywhere)) return { segment, node };
+  if (!trunk.frame.lacksAny(view) || segment.hasFlag(node, NodeFlag.everywhere)) return { segment, node };
   const stem = findStem(generation, zone, tree, name, namespace);
   return stem >= 0 && trunk.lacks(view, stem) ? undefined : { segment, node };
 }

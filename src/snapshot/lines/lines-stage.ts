@@ -17,6 +17,8 @@ export type LinesKind = "whole" | "changes";
 /** An entry that lines changed. */
 interface StagedEntry {
   value: unknown;
+  /** The value before changes. */
+  readonly before: unknown;
   /** After an error the entry's other lines would only repeat it. */
   failed: boolean;
 }
@@ -81,11 +83,11 @@ export class LinesStage {
     for (const collection of COLLECTIONS) {
       const staged = this.#entries.get(collection);
       let stay = 0;
-      for (const [key, { value }] of staged ?? []) {
+      for (const [key, { value, before }] of staged ?? []) {
         if (++count % ENTRIES_AT_ONCE === 0) yield;
-        const before = held.entry(collection, key);
-        if (before !== undefined) stay++;
-        const isSame = value === before || (this.#kind === "whole" && (yield* sameParts(value, before)));
+        const known = this.#kind === "whole" ? held.entry(collection, key) : before;
+        if (known !== undefined) stay++;
+        const isSame = value === known || (this.#kind === "whole" && (yield* sameParts(value, known)));
         if (!isSame) add(collection, key, value);
       }
       // The keys of a large table in a list take as long as all that follows.
@@ -110,23 +112,28 @@ export class LinesStage {
 
   #staged(name: Collection | Single, key: string | undefined): StagedEntry {
     if (key === undefined) {
-      const single = this.#singles.get(name as Single) ?? this.#start(this.#held.single(name as Single));
+      const single = this.#singles.get(name as Single) ?? this.#start(name as Single);
       this.#singles.set(name as Single, single);
       return single;
     }
     const table = this.#entries.get(name as Collection) ?? new Map<string, StagedEntry>();
     this.#entries.set(name as Collection, table);
-    const entry = table.get(key) ?? this.#start(this.#held.entry(name as Collection, key));
+    const entry = table.get(key) ?? this.#start(name as Collection, key);
     table.set(key, entry);
     return entry;
   }
 
-  #start(held: unknown): StagedEntry {
-    return { value: this.#kind === "whole" ? undefined : held, failed: false };
+  #start(name: Collection | Single, key?: string): StagedEntry {
+    const before = this.#kind === "whole" ? undefined : this.#known(name, key);
+    return { value: before, before, failed: false };
+  }
+
+  #known(name: Collection | Single, key: string | undefined): unknown {
+    return key === undefined ? this.#held.single(name as Single) : this.#held.entry(name as Collection, key);
   }
 
   *#applySingle(name: Single, staged: StagedEntry, patch: EntryPatch): Generator<void> {
-    const known = this.#held.single(name);
+    const known = staged.before ?? this.#known(name, undefined);
     staged.value =
       patch === null
         ? undefined
@@ -135,11 +142,11 @@ export class LinesStage {
 
   *#applyEntry(collection: Collection, key: string, staged: StagedEntry, patch: EntryPatch): Generator<void> {
     const { key: keys, member } = COLLECTION_PLANS[collection];
-    const known = this.#held.entry(collection, key);
     if (patch === null) {
       staged.value = undefined;
       return;
     }
+    const known = staged.before ?? this.#known(collection, key);
     const path = [collection, key];
     const checked = keys.safeParse(key);
     if (!checked.success)

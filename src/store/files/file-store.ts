@@ -58,22 +58,24 @@ class FileStore implements SnapshotStore {
     return store;
   }
 
-  async load(): Promise<StoredCluster[]> {
+  async *load(): AsyncGenerator<StoredCluster> {
     this.#refuseUnlessHeld();
-    const loaded: StoredCluster[] = [];
     for (const clusterId of await readdir(this.#clusters)) {
-      if (!isClusterId(clusterId)) continue;
-      try {
-        const known = this.#folders.get(clusterId);
-        const cluster = known === undefined ? (await this.#open(clusterId)).cluster : await known.load();
-        if (cluster !== undefined) loaded.push(cluster);
-      } catch (error) {
-        const message = `the cluster is not loaded: ${messageOf(error)}`;
-        const path = join(this.#clusters, clusterId);
-        this.#options.onWarning({ code: "UNREADABLE_CLUSTER", clusterId, path, message });
-      }
+      const cluster = isClusterId(clusterId) ? await this.#load(clusterId) : undefined;
+      if (cluster !== undefined) yield cluster;
     }
-    return loaded;
+  }
+
+  async #load(clusterId: string): Promise<StoredCluster | undefined> {
+    try {
+      const known = this.#folders.get(clusterId);
+      return known === undefined ? (await this.#open(clusterId)).cluster : await known.load();
+    } catch (error) {
+      const message = `the cluster is not loaded: ${messageOf(error)}`;
+      const path = join(this.#clusters, clusterId);
+      this.#options.onWarning({ code: "UNREADABLE_CLUSTER", clusterId, path, message });
+      return undefined;
+    }
   }
 
   async keep(clusterId: string, change: StoreChange): Promise<void> {

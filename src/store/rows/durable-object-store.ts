@@ -1,5 +1,6 @@
 import { isClusterId } from "../../snapshot/cluster-id.ts";
 import type { PatchLine } from "../../snapshot/lines/patch-line.ts";
+import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { SnapshotDraft } from "../snapshot-draft.ts";
 import type { ClusterMeta, SnapshotStore, StoreChange, StoredCluster } from "../store.ts";
 import { messageOf, type OnStoreWarning, StoreError } from "../store-error.ts";
@@ -56,17 +57,19 @@ export class DurableObjectStore implements SnapshotStore {
     this.#mostCharacters = mostCharacters;
   }
 
-  async load(): Promise<StoredCluster[]> {
+  async *load(): AsyncGenerator<StoredCluster> {
     const states = this.#readStates();
-    const loaded: StoredCluster[] = [];
-    for (const [clusterId, { meta }] of states)
+    for (const [clusterId, { meta }] of states) {
+      let snapshot: ClusterSnapshot;
       try {
-        loaded.push({ meta, snapshot: this.#draft(clusterId).parse() });
+        snapshot = this.#draft(clusterId).parse();
       } catch (error) {
         states.delete(clusterId);
         this.#report(clusterId, error);
+        continue;
       }
-    return loaded;
+      yield { meta, snapshot };
+    }
   }
 
   /** What is kept of each cluster, without its entries. Only the rows with the states are read. */

@@ -170,12 +170,11 @@ export class Page<Content extends Blob> {
     return page === undefined ? found : page.#slots[(hash >>> PAGE_BITS) & page.#mask]!;
   }
 
-  /** How many bytes this page, pages below it and segments have in a bundle (write-bundle.ts), as far as they are in memory. */
+  /** How many bytes this page, pages below it and segments have, as far as they are in memory. */
   get byteLength(): number {
     this.#byteLength ??= this.entries.reduce(
-      (sum, { branch: { page, segment } }) =>
-        sum + (page?.byteLength ?? (segment === undefined ? 0 : 4 + segment.bytes.length)),
-      4 + this.bytes.length,
+      (sum, { branch: { page, segment } }) => sum + (page?.byteLength ?? segment?.bytes.length ?? 0),
+      this.bytes.length,
     );
     return this.#byteLength;
   }

@@ -78,6 +78,8 @@ export class Frame {
   leaseMemo: LeaseMemo | undefined = undefined;
   readonly #lacking: Uint8Array;
   readonly #lackingBytes: number;
+  /** By view: 1 if it lacks any namespace. */
+  readonly #lackingViews: Uint8Array;
   readonly #viewIndex: ReadonlyMap<string, number>;
   readonly #namespaceIndex: ReadonlyMap<string, number>;
   readonly #absentView: number;
@@ -97,7 +99,11 @@ export class Frame {
     this.negativeTtl = tables.negativeTtl;
     this.leaseGroups = [[], tables.views.filter((view) => view !== ABSENT_CLUSTER && !isLocalityView(view))];
     this.#lacking = lacking;
-    this.#lackingBytes = (tables.namespaces.length + 7) >> 3;
+    const lackingBytes = (tables.namespaces.length + 7) >> 3;
+    this.#lackingBytes = lackingBytes;
+    this.#lackingViews = Uint8Array.from(tables.views, (_, view) =>
+      lacking.subarray(view * lackingBytes, (view + 1) * lackingBytes).some((bits) => bits !== 0) ? 1 : 0,
+    );
     this.#viewIndex = new Map(tables.views.map((view, index) => [view, index]));
     this.#namespaceIndex = new Map(tables.namespaces.map((namespace, index) => [namespace, index]));
     this.#absentView = this.#viewIndex.get(ABSENT_CLUSTER) ?? -1;
@@ -175,6 +181,11 @@ export class Frame {
   /** The index of a namespace; -1 where no cluster has it. */
   namespaceOf(name: string): number {
     return this.#namespaceIndex.get(name) ?? -1;
+  }
+
+  /** Whether a view, by its index, lacks any namespace. */
+  lacksAny(view: number): boolean {
+    return view >= 0 && this.#lackingViews[view] === 1;
   }
 
   /** Whether a view, by its index, lacks a namespace, by its index. Index -1 is lacked by none. */

@@ -8,7 +8,6 @@ import { CLUSTERSET_TREE } from "../segment/tree-key.ts";
 import type { Page } from "./directory.ts";
 import type { Frame } from "./frame.ts";
 import { writeRoot } from "./root.ts";
-import { BLOBS_AT, writeBundle } from "./write-bundle.ts";
 
 // ns.dns, the name server's name below each zone.
 const NAME_SERVER = Uint8Array.from([2, 110, 115, 3, 100, 110, 115]);
@@ -68,15 +67,8 @@ export class Generation {
   readonly trunk: Trunk;
   readonly names: Page<Segment>;
   readonly reverse: Page<ReverseSegment>;
-  #bytes: Uint8Array<ArrayBuffer> | undefined;
 
-  constructor(
-    serial: number,
-    trunk: Trunk,
-    names: Page<Segment>,
-    reverse: Page<ReverseSegment>,
-    bytes?: Uint8Array<ArrayBuffer>,
-  ) {
+  constructor(serial: number, trunk: Trunk, names: Page<Segment>, reverse: Page<ReverseSegment>) {
     this.serial = serial;
     this.trunk = trunk;
     this.names = names;
@@ -87,7 +79,6 @@ export class Generation {
       ...{ names: names.hash, reverse: reverse.hash },
     });
     this.rootHash = hashBlob(this.root);
-    this.#bytes = bytes;
   }
 
   get frame(): Frame {
@@ -98,24 +89,10 @@ export class Generation {
     return this.trunk.stems;
   }
 
-  /** Everything as one array of bytes, which `loadBundle` reads. Made when it is asked for. @throws {RangeError} if a segment is not in memory */
-  get bytes(): Uint8Array<ArrayBuffer> {
-    this.#bytes ??= writeBundle(this);
-    return this.#bytes;
-  }
-
-  /** The length of `bytes`. */
+  /** The length of all blobs that are in memory. */
   get byteLength(): number {
     const { root, frame, stems, names, reverse } = this;
-    return (
-      BLOBS_AT +
-      12 +
-      root.length +
-      frame.bytes.length +
-      stems.bytes.length +
-      names.byteLength +
-      reverse.byteLength
-    );
+    return root.length + frame.bytes.length + stems.bytes.length + names.byteLength + reverse.byteLength;
   }
 
   /** The segments of names that are in memory. */

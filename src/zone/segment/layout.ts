@@ -42,7 +42,7 @@ export const BLOB_WORDS = 4;
 export const BlobHeader = { magic: 0, version: 1, kind: 2, totalBytes: 3 } as const;
 
 /** What a blob is. */
-export const BlobKind = { segment: 1, reverse: 2, page: 3, frame: 4, root: 5, bundle: 6 } as const;
+export const BlobKind = { segment: 1, reverse: 2, page: 3, frame: 4, root: 5 } as const;
 
 /** Words of a segment's header. */
 export const SEGMENT_WORDS = 10;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll } from "vitest";
-import type { SnapshotStore } from "../../../src/store/store.ts";
+import type { SnapshotStore, StoredCluster } from "../../../src/store/store.ts";
 import { describeStore } from "../../store/contract.ts";
 import { freePort } from "../servers/ports.ts";
 import { temporaryFolder } from "../servers/tools/folders.ts";
@@ -41,7 +41,9 @@ function openStore(name: string): SnapshotStore {
     return result;
   };
   return {
-    load: () => post("load", "") as ReturnType<SnapshotStore["load"]>,
+    async *load() {
+      yield* (await post("load", "")) as StoredCluster[];
+    },
     keep: async (clusterId, change) => void (await post("keep", JSON.stringify({ clusterId, change }))),
     remove: async (clusterId) => void (await post("remove", clusterId)),
     close: async () => {},

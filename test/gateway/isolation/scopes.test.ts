@@ -138,7 +138,7 @@ function seen(gateway: ScopedGateway<Generation>, now: number) {
   const current = gateway.current(now);
   return {
     status: gateway.status(),
-    generation: current && Buffer.from(current.generation.bytes).toString("base64"),
+    generation: current && [current.generation.serial, current.generation.rootHash],
     leaseExpiry:
       current && [...current.generation.segments()].map((segment) => [...current.leases.of(segment)]),
     clusters: CLUSTERS.filter((clusterId) => gateway.hasCluster(clusterId)),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import type { SnapshotStore } from "../../../src/store/store.ts";
+import { listAll } from "../../store/changes.ts";
 import { settle } from "../fake-clock.ts";
 import { openGateway, regional } from "../fake-stages.ts";
 
@@ -13,7 +14,7 @@ describe("a lease", () => {
     expect(served()).toBe("east:e west:w");
     await clock.advance(1);
     expect(served()).toBe("east:e");
-    expect((await store.load()).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
+    expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
     expect(events.filter(({ event }) => event === "lease-ran-out")).toHaveLength(1);
     expect(gateway.status().clusters.map(({ clusterId, live }) => [clusterId, live])).toEqual([
       ["east", true],
@@ -91,7 +92,7 @@ describe("a lease", () => {
     letGo();
     await expect(renewal).rejects.toMatchObject({ code: "GENERATION_MISMATCH" });
     await settle();
-    expect(await inner.load()).toEqual([]);
+    expect(await listAll(inner)).toEqual([]);
   });
 
   test("a cluster that comes back is answered from again, with a higher generation", async () => {
@@ -101,7 +102,7 @@ describe("a lease", () => {
     const second = await done(gateway.replace("west", regional("west", "x"), 10));
     expect(second.generation).toBeGreaterThan(first.generation);
     expect(served()).toBe("west:x");
-    expect(await store.load()).toHaveLength(1);
+    expect(await listAll(store)).toHaveLength(1);
     expect(gateway.status().clusters).toHaveLength(1);
   });
 });
@@ -115,7 +116,7 @@ describe("a cluster that pushes again after its lease expired", () => {
     await done(gateway.replace("west", regional("west", "x"), 10));
     await settle();
     expect(served()).toBe("west:x");
-    expect((await store.load()).map(({ snapshot }) => snapshot.topology?.region)).toEqual(["x"]);
+    expect((await listAll(store)).map(({ snapshot }) => snapshot.topology?.region)).toEqual(["x"]);
   });
 });
 
@@ -165,7 +166,7 @@ describe("a restart", () => {
     const second = await open();
     expect(served(second)).toBe("east:e");
     await settle();
-    expect((await store.load()).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
+    expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
     expect(events.at(-1)).toMatchObject({ event: "compiled" });
     await done(second.patch("east", east.generation, { topology: { region: "f" } }, 100));
     expect(served(second)).toBe("east:f");
@@ -203,7 +204,7 @@ test("a closed gateway has no timers, and waits for the push in progress", async
   const push = gateway.replace("west", regional("west", "x"), 10);
   await gateway.close();
   await gateway.close();
-  expect((await store.load())[0]?.snapshot.topology?.region).toBe("x");
+  expect((await listAll(store))[0]?.snapshot.topology?.region).toBe("x");
   await done(push);
   expect(clock.timers).toBe(0);
 });

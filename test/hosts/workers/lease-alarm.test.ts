@@ -5,6 +5,7 @@ import { createMemoryStore } from "../../../src/store/memory-store.ts";
 import { FakeClock, settle } from "../../gateway/fake-clock.ts";
 import { realStages } from "../../gateway/real-stages.ts";
 import { shopSnapshot } from "../../snapshot/worlds.ts";
+import { listAll } from "../../store/changes.ts";
 
 /** A gateway whose leases are watched by an alarm that the test lets go off. */
 async function openObject(
@@ -74,7 +75,7 @@ describe("leases run out by the object's alarm", () => {
     alarm.ring();
     await settle();
     expect(events).toContain("lease-ran-out");
-    expect((await store.load()).map(({ snapshot }) => snapshot.clusterId)).toEqual(["west"]);
+    expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["west"]);
     expect(set).toEqual([west.expiresAt, north.expiresAt, west.expiresAt]);
   });
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeLine } from "../../../src/store/files/checksum-line.ts";
-import { loadAll, metaOf, patchTo, snapshotOf, wholeOf } from "../changes.ts";
+import { listAll, loadAll, metaOf, patchTo, snapshotOf, wholeOf } from "../changes.ts";
 import { describeStore } from "../contract.ts";
 import { fileLines, recordEnds } from "./file-lines.ts";
 import { openCollecting, stateDirectory } from "./state-directory.ts";
@@ -157,7 +157,7 @@ describe("a snapshot file that is torn or altered", () => {
     const { directory, newest } = await twoSnapshots();
     truncateSync(newest, 10);
     const { store } = await openCollecting(directory);
-    await store.load();
+    await listAll(store);
     await store.keep("west", patchTo(snapshotOf("west", 3), snapshotOf("west", 8), metaOf(8)));
     await store.close();
     expect((await loadOnce(directory)).clusters.west).toEqual({
@@ -208,7 +208,7 @@ describe("a write that fails", () => {
   test("to the journal is not acknowledged, and what is kept next is loaded", async () => {
     const directory = await patchedDirectory(1);
     const { store } = await openCollecting(directory);
-    await store.load();
+    await listAll(store);
     mkdirSync(journalOf(directory));
     const change = patchTo(snapshotOf("west", 1), snapshotOf("west", 2), metaOf(2));
     await expect(store.keep("west", change)).rejects.toMatchObject({ code: "EISDIR" });
@@ -225,7 +225,7 @@ describe("a write that fails", () => {
   test("of a full snapshot leaves the last one, and changes after it are not lost", async () => {
     const directory = await patchedDirectory(2);
     const { store } = await openCollecting(directory);
-    await store.load();
+    await listAll(store);
     mkdirSync(join(directory, "clusters", "west", "00000002.snapshot"));
     const failing = wholeOf(snapshotOf("west", 5), metaOf(5));
     await expect(store.keep("west", failing)).rejects.toThrow();

@@ -2,11 +2,11 @@
 // With "push" it keeps changes as fast as it can and prints each generation once it is acknowledged.
 import { writeSync } from "node:fs";
 import { openFileStore } from "../../../src/store/files/file-store.ts";
-import { metaOf, patchTo, snapshotOf, wholeOf } from "../changes.ts";
+import { listAll, metaOf, patchTo, snapshotOf, wholeOf } from "../changes.ts";
 
 const [directory, task] = process.argv.slice(2);
 const store = await openFileStore(directory!, { onWarning: (warning) => console.error(warning.message) });
-const loaded = (await store.load())[0];
+const loaded = (await listAll(store))[0];
 writeSync(1, "open\n");
 
 if (task === "hold") setInterval(() => {}, 1000);

@@ -8,7 +8,7 @@ import type { SqlDatabase } from "../../../src/store/rows/sql-database.ts";
 import type { SnapshotStore, StoreChange } from "../../../src/store/store.ts";
 import type { StoreWarning } from "../../../src/store/store-error.ts";
 import { headlessExport, shopSnapshot, snapshots } from "../../snapshot/worlds.ts";
-import { loadAll, metaOf, patchTo, snapshotOf, wholeOf } from "../changes.ts";
+import { listAll, loadAll, metaOf, patchTo, snapshotOf, wholeOf } from "../changes.ts";
 import { describeStore } from "../contract.ts";
 import { sqliteDouble } from "./sqlite-double.ts";
 
@@ -151,7 +151,7 @@ describe("a row that is torn, altered or gone", () => {
   test("a delta on a damaged row is refused and reported, and the cluster is taken again", async () => {
     const database = await patchedDatabase(2);
     const { store, warnings } = openCollecting(database);
-    await store.load();
+    await listAll(store);
     database.sql.exec("UPDATE cluster_rows SET body = zeroblob(9) WHERE name = 'topology'");
     await expect(keepPatch(store, 2, 3)).rejects.toMatchObject({ code: "NO_SNAPSHOT" });
     expect(warnings).toMatchObject([{ code: "CORRUPT_SNAPSHOT", clusterId: "west" }]);
@@ -302,7 +302,7 @@ describe("what cannot be kept is not acknowledged, and loses nothing", () => {
         },
       },
     });
-    await store.load();
+    await listAll(store);
     failing = true;
     await expect(keepSnapshot(store, "west", 5)).rejects.toThrow("the disk is full");
     expect((await loadOnce(database)).clusters.west?.meta).toEqual(metaOf(2));
@@ -322,7 +322,7 @@ describe("what cannot be kept is not acknowledged, and loses nothing", () => {
         },
       },
     });
-    await expect(store.load()).rejects.toThrow("malformed");
+    await expect(listAll(store)).rejects.toThrow("malformed");
     await expect(keepSnapshot(store, "west", 5)).rejects.toThrow("malformed");
     expect((await loadOnce(database)).clusters.west?.meta).toEqual(metaOf(1));
   });

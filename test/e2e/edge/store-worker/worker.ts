@@ -1,7 +1,7 @@
 /** A store in a real Durable Object, behind HTTP: `POST /<name of the object>/<what to do>`. */
 import { DurableObject } from "cloudflare:workers";
 import { createDurableObjectStore } from "../../../../src/store/rows/durable-object-store.ts";
-import type { SnapshotStore, StoreChange } from "../../../../src/store/store.ts";
+import type { SnapshotStore, StoreChange, StoredCluster } from "../../../../src/store/store.ts";
 
 interface Environment {
   readonly STORE: DurableObjectNamespace;
@@ -34,7 +34,11 @@ export class StoreObject extends DurableObject<Environment> {
   }
 
   async #act(action: string | undefined, request: Request): Promise<unknown> {
-    if (action === "load") return this.#store.load();
+    if (action === "load") {
+      const clusters: StoredCluster[] = [];
+      for await (const cluster of this.#store.load()) clusters.push(cluster);
+      return clusters;
+    }
     if (action === "remove") return this.#store.remove(await request.text());
     if (action === "keep") {
       const { clusterId, change } = await request.json<KeepRequest>();
