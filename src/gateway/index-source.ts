@@ -42,6 +42,10 @@ export class IndexSource implements ZoneSource {
     return this.#services.service(key);
   }
 
+  sizeOf(key: string): number | undefined {
+    return this.#services.sizeOf(key);
+  }
+
   #clusterOf(clusterId: string): SourceCluster {
     const { filter } = this.#services;
     const cluster = this.#index.clusters.get(clusterId)!;

@@ -1,4 +1,5 @@
 import type { Clusterset } from "../merge/clusterset.ts";
+import { sizeOfService } from "../merge/service/size.ts";
 import { type CompiledZones, runCompilation, ZoneCompiler } from "./compiler/zone-compiler.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "./options.ts";
 import { NO_HISTORY, type ReverseHistory } from "./reverse/reverse-order.ts";
@@ -33,5 +34,9 @@ export function sourceOf({ clusters, withAbsent = false, services, localZones }:
     withAbsent,
     serviceKeys: () => byKey.keys(),
     service: (key) => byKey.get(key),
+    sizeOf: (key) => {
+      const service = byKey.get(key);
+      return service && sizeOfService(service);
+    },
   };
 }

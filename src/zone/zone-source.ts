@@ -40,8 +40,10 @@ export interface ZoneSource {
   readonly withAbsent: boolean;
   /** `<namespace>/<name>` of every service of the clusterset. */
   serviceKeys(): Iterable<string>;
-  /** Merged when it is asked for: about twice for each key of a segment that is compiled. */
+  /** Merged when it is asked for: once for each key of a segment that is compiled. */
   service(key: string): ClustersetService | undefined;
+  /** `sizeOfService` of a service, without merging it; undefined where there is none. */
+  sizeOf(key: string): number | undefined;
 }
 
 /** What changed since the generation before. A key that did not change costs time and changes nothing. */

@@ -1,6 +1,5 @@
 import { usableAddress } from "../../dns/address.ts";
 import { FOLD } from "../../dns/name.ts";
-import type { ClustersetService } from "../../merge/clusterset.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
 import { localNameKey } from "../kinds/cluster-local.ts";
 import { podLabels } from "../kinds/service-labels.ts";
@@ -109,7 +108,7 @@ export class NameKeys<Result> {
     const own = this.#keys.get(key) ?? this.#create(key);
     const weight =
       hosts * OBJECT_WEIGHT +
-      weightOf(source.service(key)) +
+      weightOf(source.sizeOf(key)) +
       own.locals.reduce((sum, { clusterId, kind, key: object }) => {
         const service =
           kind === "service" ? clusters.get(clusterId)?.localZone?.services.get(object) : undefined;
@@ -143,14 +142,8 @@ export class NameKeys<Result> {
   }
 }
 
-function weightOf(service: ClustersetService | undefined): number {
-  if (service === undefined) return 0;
-  let weight =
-    OBJECT_WEIGHT + service.ports.length + service.endpoints.length + service.outside.addresses.length;
-  for (const { addresses } of service.byCluster.values()) weight += addresses.length;
-  for (const { clusterIPs, externalAddresses, externalNames } of service.shards)
-    weight += clusterIPs.length + externalAddresses.length + externalNames.length;
-  return weight;
+function weightOf(size: number | undefined): number {
+  return size === undefined ? 0 : OBJECT_WEIGHT + size;
 }
 
 function weightOfLocal({ clusterIPs = [], ports, endpoints }: LocalService): number {

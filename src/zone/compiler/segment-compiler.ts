@@ -82,7 +82,7 @@ function treesOf(
   keys: readonly NameKey[],
 ): TreeKey[] {
   const used = new Set<TreeKey>();
-  if (keys.some(({ key }) => source.service(key) !== undefined))
+  if (keys.some(({ key }) => source.sizeOf(key) !== undefined))
     for (const { key, plan } of trees) if (plan.kind !== "cluster-local") used.add(key);
   for (const { key, locals } of keys) {
     for (const { clusterId } of locals) used.add(localTree(clusterId));
