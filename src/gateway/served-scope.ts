@@ -154,6 +154,7 @@ export class ServedScope<Generation extends ServedGeneration> {
         startedAt,
         { ...this.#reverse, reports },
       );
+      services.compiled();
       this.#reverse = reverse;
       const before = this.#served?.generation;
       const changed = before?.rootHash !== compiled.rootHash;

@@ -44,8 +44,8 @@ type Cluster = { -readonly [Member in keyof IndexedCluster]: IndexedCluster[Memb
 
 /** Keys of one step. */
 const KEYS_AT_ONCE = 64;
-/** Characters of entries that are kept unpacked: a world of 100,000 endpoints, in 64 MB. */
-const MOST_UNPACKED = 16 * 1024 * 1024;
+/** Characters of entries that are kept unpacked, in about 8 MB. */
+const MOST_UNPACKED = 2 * 1024 * 1024;
 const NO_PARTS: readonly Part[] = [];
 const NO_CONTRIBUTIONS: readonly Contribution[] = [];
 const LOCAL = ["services", "pods"] as const;
