@@ -1,7 +1,7 @@
 import { ApiError } from "../messages/api-error.ts";
 import type { PushLimits } from "./push-limits.ts";
 
-/** Counts the bytes of one body while the gateway holds them. */
+/** Counts the bytes of one body while the gateway holds them. A body that is rejected gives its room back before it is let go. */
 export interface BodyAccount {
   /**
    * Counts further bytes.
@@ -50,23 +50,29 @@ export class BodyBudget {
       if (ofCluster === 0) this.#ofClusters.delete(clusterId);
       else this.#ofClusters.set(clusterId, ofCluster);
     };
+    const release = () => {
+      add(-bytes);
+      this.#values -= values;
+      values = 0;
+    };
+    // Bodies beside this one may arrive before its reader has ended: they must not be rejected for its bytes.
+    const rejected = (limit: Parameters<typeof noRoom>[0]): ApiError => {
+      release();
+      return noRoom(limit);
+    };
     return {
       charge: (more) => {
         add(more);
-        if (shared() > 0 && this.#bytes > pushBytesInFlight) throw noRoom("limits.pushBytesInFlight");
-        if (this.#ofClusters.get(clusterId)! > pushBytes) throw noRoom("limits.pushBytes");
+        if (shared() > 0 && this.#bytes > pushBytesInFlight) throw rejected("limits.pushBytesInFlight");
+        if (this.#ofClusters.get(clusterId)! > pushBytes) throw rejected("limits.pushBytes");
       },
       hold: (more) => {
         values += more;
         this.#values += more;
         if (bytes > pushSmallBytes && this.#values > LARGEST_BODIES * pushValues)
-          throw noRoom("limits.pushBytesInFlight");
+          throw rejected("limits.pushBytesInFlight");
       },
-      release: () => {
-        add(-bytes);
-        this.#values -= values;
-        values = 0;
-      },
+      release,
     };
   }
 }
