@@ -15,6 +15,7 @@ export interface ClusterStatus {
   readonly pushedAt: number;
   readonly renewedAt: number;
   readonly expiresAt: number;
+  /** Whether its lease runs, and what it pushed is in the answers. */
   readonly live: boolean;
   readonly exports: number;
   readonly imports: number;

@@ -41,6 +41,8 @@ export class ServedScope<Generation extends ServedGeneration> {
   #failedAt: number | undefined;
   /** Whether the served generation knows every cluster that denying a name needs. */
   #ready = false;
+  /** The live clusters that the served generation was compiled from. */
+  #compiled: ReadonlySet<string> = new Set();
   /** Who has which address, as of the newest compilation. */
   #reverse: ReverseHistory = NO_HISTORY;
 
@@ -127,7 +129,11 @@ export class ServedScope<Generation extends ServedGeneration> {
       rootHash: served?.generation.rootHash,
       generationBytes: served?.generation.byteLength ?? 0,
       services: served?.services ?? 0,
-      clusters: this.clusters.statuses(),
+      clusters: this.clusters
+        .statuses()
+        .map((cluster) =>
+          cluster.live && !this.#compiled.has(cluster.clusterId) ? { ...cluster, live: false } : cluster,
+        ),
       conflicts: served?.conflicts ?? [],
       findings: served?.findings ?? [],
       ...(error === undefined ? {} : { compileError: error }),
@@ -160,6 +166,7 @@ export class ServedScope<Generation extends ServedGeneration> {
       const changed = before?.rootHash !== compiled.rootHash;
       const generation = changed || before === undefined ? compiled : before;
       this.#served = zoneOf(generation, new LeaseTables(this.clusters.expiresAt), services, findings);
+      this.#compiled = new Set(this.#source.clusters.map(({ clusterId }) => clusterId));
       this.#error = undefined;
       this.#failedAt = undefined;
       onEvent({

@@ -87,7 +87,7 @@ describe("a schedule of runs in slices", () => {
   });
 });
 
-test("a push with many services is in the answers whole when it is acknowledged, and none of it before", async () => {
+test("a push with many services is in the answers whole when it is acknowledged, and none of it before: its cluster is live with them", async () => {
   const { gateway, clock } = await openGateway();
   const exports = Object.fromEntries(
     Array.from({ length: 2000 }, (_, number) => [`shop/s${number}`, exported()]),
@@ -101,7 +101,9 @@ test("a push with many services is in the answers whole when it is acknowledged,
   let turns = 0;
   for (; turns < 1000 && !isDone; turns++) {
     await clock.turn();
-    seen.add(gateway.status().services);
+    const { services, clusters } = gateway.status();
+    seen.add(services);
+    expect(clusters.some(({ live }) => live)).toBe(services === 2000);
   }
   expect(turns).toBeGreaterThan(5);
   const { generation } = await pushed;
