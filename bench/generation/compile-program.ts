@@ -4,10 +4,11 @@ import { IndexSource } from "../../src/gateway/index-source.ts";
 import { MergedServices } from "../../src/merge/index/merged-services.ts";
 import { ServiceIndex } from "../../src/merge/index/service-index.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
+import { drain } from "../../src/snapshot/drain.ts";
 import { applyInPlace, changeOfPatch, type SnapshotDelta } from "../../src/snapshot/entry-changes.ts";
 import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { runCompilation, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
+import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-order.ts";
 import type { ZoneChange } from "../../src/zone/zone-source.ts";
 import { writeGeneration } from "../../test/worlds/generation-file.ts";
@@ -97,7 +98,7 @@ function settled(): ZoneChange {
 }
 
 function compileNext(change: ZoneChange | "all") {
-  const compiled = runCompilation(compiler.compile(source, change, { serial: 1, history }));
+  const compiled = drain(compiler.compile(source, change, { serial: 1, history }));
   history = compiled.reverse;
   return compiled;
 }

@@ -3,9 +3,10 @@ import { IndexSource } from "../../src/gateway/index-source.ts";
 import { MergedServices } from "../../src/merge/index/merged-services.ts";
 import { ServiceIndex } from "../../src/merge/index/service-index.ts";
 import { EVERYTHING } from "../../src/merge/visibility/visibility.ts";
+import { drain } from "../../src/snapshot/drain.ts";
 import { HeldTables } from "../../src/snapshot/held-tables.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { runCompilation, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
+import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-order.ts";
 import { memoryGrowth, memoryInUse } from "../processes/memory.ts";
 import { WORLDS, type WorldName } from "../worlds/worlds.ts";
@@ -26,6 +27,6 @@ function hold(world: WorldName) {
   for (const _ of services.settle());
   const compiler = new ZoneCompiler();
   const source = new IndexSource(index, services);
-  const { generation } = runCompilation(compiler.compile(source, "all", { serial: 1, history: NO_HISTORY }));
+  const { generation } = drain(compiler.compile(source, "all", { serial: 1, history: NO_HISTORY }));
   return { held, index, services, compiler, generation };
 }

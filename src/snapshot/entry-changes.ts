@@ -1,3 +1,4 @@
+import { drain } from "./drain.ts";
 import { equalJson, isJsonObject, ownMember } from "./json-value.ts";
 import { emptySnapshot, type HeldState, heldSnapshot } from "./lines/held-state.ts";
 import { type Packed, pack, unpack } from "./packed-entry.ts";
@@ -59,11 +60,7 @@ export function changeOfPatch(clusterId: string, held: HeldState, patch: Snapsho
       if (entry !== undefined) named[key] = entry;
     }
   }
-  const steps = changesBetween(heldSnapshot(base), applyPatch(base, patch));
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
+  return drain(changesBetween(heldSnapshot(base), applyPatch(base, patch)));
 }
 
 /** What turns a state into a snapshot, in steps of some entries. */

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { drain } from "./drain.ts";
 import { equalJson, isJsonObject, ownMember, PROTOTYPE_KEY, pathOfPrototypeKey } from "./json-value.ts";
 import { ClusterSnapshot } from "./schema.ts";
 import { collectIssues, formatPath, SnapshotError, type SnapshotIssue } from "./snapshot-error.ts";
@@ -34,11 +35,7 @@ export interface ParseOptions {
  * @throws {SnapshotError} naming each invalid field, at most a thousand.
  */
 export function parseSnapshot(value: unknown, options?: ParseOptions): ClusterSnapshot {
-  const steps = parseInSteps(value, options);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
+  return drain(parseInSteps(value, options));
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Clusterset } from "../merge/clusterset.ts";
 import { sizeOfService } from "../merge/service/size.ts";
-import { type CompiledZones, runCompilation, ZoneCompiler } from "./compiler/zone-compiler.ts";
+import { drain } from "../snapshot/drain.ts";
+import { type CompiledZones, ZoneCompiler } from "./compiler/zone-compiler.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "./options.ts";
 import { NO_HISTORY, type ReverseHistory } from "./reverse/reverse-order.ts";
 import type { ZoneSource } from "./zone-source.ts";
@@ -17,7 +18,7 @@ export function compileGeneration(
   history: ReverseHistory = NO_HISTORY,
 ): CompiledZones {
   const { serial = DEFAULT_ZONE_OPTIONS.serial } = options;
-  return runCompilation(new ZoneCompiler(options).compile(sourceOf(clusterset), "all", { serial, history }));
+  return drain(new ZoneCompiler(options).compile(sourceOf(clusterset), "all", { serial, history }));
 }
 
 /** A merged clusterset as a source. */

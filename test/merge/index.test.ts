@@ -3,10 +3,11 @@ import { describe, expect, it } from "vitest";
 import type { MergeOptions, Remembered } from "../../src/merge/merge.ts";
 import type { SetBack } from "../../src/merge/service/declaration.ts";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
+import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { arbitraryClusterId, arbitraryServiceKey, arbitrarySnapshot } from "../worlds/arbitrary.ts";
 import { exported, exporting, imported, snapshot } from "./fixtures.ts";
-import { createIndexed, drain } from "./indexed.ts";
+import { createIndexed } from "./indexed.ts";
 import { seeWorld } from "./seen-world.ts";
 import { mergeWhole } from "./whole-merge.ts";
 

@@ -3,6 +3,7 @@ import { MergedServices, type MergeOptions } from "../../src/merge/index/merged-
 import { type Remembered, ServiceIndex } from "../../src/merge/index/service-index.ts";
 import { clustersetOf } from "../../src/merge/merge.ts";
 import { EVERYTHING, type Visibility } from "../../src/merge/visibility/visibility.ts";
+import { drain } from "../../src/snapshot/drain.ts";
 import { changesBetween, packDelta } from "../../src/snapshot/entry-changes.ts";
 import { HeldTables } from "../../src/snapshot/held-tables.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
@@ -13,14 +14,6 @@ export interface IndexedOptions extends MergeOptions {
   readonly visibility?: Visibility;
   /** Characters of entries that are kept unpacked. */
   readonly mostUnpacked?: number;
-}
-
-/** Runs steps in one turn. */
-export function drain<Result>(steps: Generator<void, Result>): Result {
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
 }
 
 /** An index that follows worlds: each of them as the changes from the world before. */

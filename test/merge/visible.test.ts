@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Visibility } from "../../src/merge/visibility/visibility.ts";
 import { createEntryFilter } from "../../src/merge/visibility/visible.ts";
+import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot, LocalService } from "../../src/snapshot/schema.ts";
 import { endpoints, exported, exporting, imported, importing, snapshot } from "./fixtures.ts";
-import { createIndexed, drain } from "./indexed.ts";
+import { createIndexed } from "./indexed.ts";
 import { seeWorld } from "./seen-world.ts";
 
 const see = (scope: Visibility, ...world: ClusterSnapshot[]) => seeWorld(scope, world);

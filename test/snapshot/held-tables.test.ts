@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { drain } from "../../src/snapshot/drain.ts";
 import { changesBetween, packDelta } from "../../src/snapshot/entry-changes.ts";
 import { HeldTables } from "../../src/snapshot/held-tables.ts";
-import { drain } from "../../src/snapshot/lines/apply-lines.ts";
 import { heldSnapshot, snapshotOf } from "../../src/snapshot/lines/held-state.ts";
 import { charactersOf, pack, unpack } from "../../src/snapshot/packed-entry.ts";
 import { COLLECTIONS } from "../../src/snapshot/parse.ts";

@@ -3,9 +3,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mergeClusterset } from "../../src/merge/merge.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
+import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { sourceOf } from "../../src/zone/compile.ts";
-import { type CompiledZones, runCompilation, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
+import { type CompiledZones, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import type { Generation } from "../../src/zone/generation/generation.ts";
 import { listRecords } from "../../src/zone/listing.ts";
 import type { ZoneOptions } from "../../src/zone/options.ts";
@@ -86,7 +87,7 @@ function compileEach(
     const before = sources[index - 1];
     if (how === "scratch") compiler = new ZoneCompiler(OPTIONS, weights);
     const change = before === undefined || how === "scratch" ? "all" : changeBetween(before, one);
-    const compiled = runCompilation(compiler.compile(one, change, { serial: 1, history }));
+    const compiled = drain(compiler.compile(one, change, { serial: 1, history }));
     history = compiled.reverse;
     return compiled;
   });
@@ -185,7 +186,7 @@ describe("a compiler", () => {
       fc.property(arbitraryWorlds, fc.nat(5), fc.boolean(), (worlds, turns, fails) => {
         const [first, second] = worlds.map(source) as [ZoneSource, ZoneSource];
         const compiler = new ZoneCompiler(OPTIONS, SMALL);
-        const { reverse: history } = runCompilation(
+        const { reverse: history } = drain(
           compiler.compile(first, "all", { serial: 1, history: NO_HISTORY }),
         );
         const change = changeBetween(first, second);
@@ -201,7 +202,7 @@ describe("a compiler", () => {
         try {
           for (let turn = 0; turn < turns; turn++) given.next();
         } catch {}
-        const compiled = runCompilation(compiler.compile(second, change, { serial: 1, history }));
+        const compiled = drain(compiler.compile(second, change, { serial: 1, history }));
         const [, scratch] = compileEach([first, second], "scratch");
         expect(compiled.generation.rootHash).toBe(scratch!.generation.rootHash);
       }),
@@ -232,7 +233,7 @@ describe("a change of one endpoint", () => {
   const before = source(world("10.9.0.1"));
   const after = source(world("10.9.0.2"));
   const compiler = new ZoneCompiler();
-  const first = runCompilation(compiler.compile(before, "all", { serial: 1, history: NO_HISTORY }));
+  const first = drain(compiler.compile(before, "all", { serial: 1, history: NO_HISTORY }));
   const change = { clusters: false, services: ["shop/web-7"], local: new Map() };
   const next = compiler.compile(after, change, { serial: 2, history: first.reverse });
   let turns = 0;
@@ -263,7 +264,7 @@ describe("a change of one endpoint", () => {
       return before.service(key);
     };
     const watched = { ...before, service };
-    runCompilation(compiler.compile(watched, change, { serial: 3, history: NO_HISTORY }));
+    drain(compiler.compile(watched, change, { serial: 3, history: NO_HISTORY }));
     expect(asked).toContain("shop/web-7");
     expect(asked.size).toBeLessThan(40);
   });
@@ -314,7 +315,7 @@ describe("a large change is taken over in turns", () => {
 
   it("pods of one push", () => {
     const compiler = new ZoneCompiler(OPTIONS);
-    const { reverse } = runCompilation(compiler.compile(zoned, "all", { serial: 1, history: NO_HISTORY }));
+    const { reverse } = drain(compiler.compile(zoned, "all", { serial: 1, history: NO_HISTORY }));
     const local = new Map([["east", { services: [], pods: podKeys }]]);
     const most = mostInTurn({ clusters: false, services: [], local }, compiler, reverse);
     expect(most).toBeGreaterThan(0);
@@ -327,7 +328,7 @@ describe("a large change is taken over in turns", () => {
     const before = source([snapshot("east", { exports: { "shop/web": web } })]);
     const after = source([snapshot("east", { exports: {} })]);
     const compiler = new ZoneCompiler(OPTIONS);
-    const { reverse } = runCompilation(compiler.compile(before, "all", { serial: 1, history: NO_HISTORY }));
+    const { reverse } = drain(compiler.compile(before, "all", { serial: 1, history: NO_HISTORY }));
     const change = { clusters: false, services: ["shop/web"], local: new Map() };
     const compilation = compiler.compile(after, change, { serial: 2, history: reverse });
     let turns = 0;

@@ -6,7 +6,7 @@ import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import { FetchRequest } from "../../http/messages/fetch-message.ts";
 import { mergeClusterset } from "../../merge/merge.ts";
 import { EVERYTHING } from "../../merge/visibility/visibility.ts";
-import { drain } from "../../snapshot/lines/apply-lines.ts";
+import { drain } from "../../snapshot/drain.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { Primary } from "../../transfer/primary.ts";
 import { sourceOf } from "../../zone/compile.ts";

@@ -1,3 +1,4 @@
+import { drain } from "../drain.ts";
 import { changeTables, type SnapshotDelta } from "../entry-changes.ts";
 import type { ClusterSnapshot } from "../schema.ts";
 import { emptySnapshot, type HeldState, NOTHING_HELD } from "./held-state.ts";
@@ -27,12 +28,4 @@ export function readSnapshotLines(pieces: Iterable<Uint8Array>, limits?: LineLim
   for (const piece of pieces) for (const line of reader.feed(piece)) drain(stage.apply(line));
   const { clusterId } = reader.finish();
   return changeTables(emptySnapshot(clusterId), drain(stage.finish()));
-}
-
-/** Runs steps in one turn. */
-export function drain<Result>(steps: Generator<void, Result>): Result {
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
 }

@@ -222,11 +222,3 @@ function followTrunk({ stems, trunk }: State, context: ZoneContext, frame: Frame
   if (trunk !== undefined && changed === undefined && trunk.frame === frame) return trunk;
   return compileTrunk(context, frame, changed ?? stems.all());
 }
-
-/** Runs a compilation to its end without a pause. */
-export function runCompilation(compilation: Generator<void, CompiledZones>): CompiledZones {
-  for (;;) {
-    const { done, value } = compilation.next();
-    if (done === true) return value;
-  }
-}

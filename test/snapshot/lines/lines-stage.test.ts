@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { drain } from "../../../src/snapshot/drain.ts";
 import { applyInPlace } from "../../../src/snapshot/entry-changes.ts";
-import { drain } from "../../../src/snapshot/lines/apply-lines.ts";
 import { emptySnapshot, heldSnapshot } from "../../../src/snapshot/lines/held-state.ts";
 import { LinesStage } from "../../../src/snapshot/lines/lines-stage.ts";
 import type { Collection } from "../../../src/snapshot/parse.ts";
