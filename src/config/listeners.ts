@@ -87,19 +87,22 @@ export function readListenFlags(flag: "--dns" | "--dot", texts: readonly string[
 }
 
 interface NamingSettings {
+  readonly publicUrl?: string | undefined;
   readonly dns: Dns;
   readonly dot: Dot;
   readonly ddr: Ddr;
   readonly access: { readonly hostNames: readonly string[] };
 }
 
-/** Further names and addresses for a certificate: of DNS over TLS, designated resolvers, and tokens in host names. */
-export function namesInCertificate({ dns, dot, ddr, access }: NamingSettings): string[] {
+/** Further names and addresses for a certificate: of `publicUrl`, DNS over TLS, designated resolvers, and tokens in host names. */
+export function namesInCertificate({ publicUrl, dns, dot, ddr, access }: NamingSettings): string[] {
   const hosts = [...dns.listen, ...dot.listen].map(({ address }) => parseListenAddress(address).host ?? "");
   const addresses = hosts.filter((host) => usableAddress(host) !== undefined);
   const tokens = access.hostNames.map(canonical).flatMap((name) => [name, `*.${name}`]);
   return [
     ...new Set([
+      // A URL has IPv6 addresses in brackets.
+      ...(publicUrl === undefined ? [] : [canonical(new URL(publicUrl).hostname.replace(/^\[|\]$/g, ""))]),
       ...(ddr.name === undefined ? [] : [canonical(ddr.name)]),
       ...ddr.addresses,
       ...addresses,

@@ -60,18 +60,23 @@ dot: { listen: ["[::1]:853"], idleSeconds: 5 }
 
   it("have the names that a self-signed certificate needs", () => {
     const config = file(`
+publicUrl: https://Public.example.org:8443
 access: { public: true, hostNames: [DOH.example.org.] }
 dns: { listen: ["192.0.2.1:53", "localhost:53", ":54", "0.0.0.0:55"] }
 dot: { listen: ["[2001:db8::1]:853", "192.0.2.1:853"] }
 ddr: { name: DNS.Example.org., addresses: [192.0.2.9] }
 `);
     expect(namesInCertificate(readServeConfig({ config }))).toEqual([
+      "public.example.org",
       "dns.example.org",
       "192.0.2.9",
       "192.0.2.1",
       "2001:db8::1",
       "doh.example.org",
       "*.doh.example.org",
+    ]);
+    expect(namesInCertificate(readServeConfig({ publicUrl: "https://[2001:db8::2]" }))).toEqual([
+      "2001:db8::2",
     ]);
   });
 });

@@ -15,6 +15,7 @@ export function serveCommand(startServer?: StartServer): Command {
       "--state-dir <dir>",
       "where snapshots and the self-signed certificate are kept (default: .clusterset-doh)",
     )
+    .option("--public-url <url>", "address at which clients reach the gateway: https://HOST[:PORT]")
     .option("--zone <zone>", "a zone to serve besides clusterset.local; repeatable", repeat)
     .option("--no-tls", "HTTP/1.1 in clear, behind a proxy that ends TLS")
     .option("--tls-cert <file>", "certificate chain in PEM; read again when it changes")

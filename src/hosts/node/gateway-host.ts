@@ -30,6 +30,7 @@ import { type ListeningPlace, startListeners } from "./listeners/listeners.ts";
 import { type Logger, logTo } from "./logger.ts";
 import { nodeClock } from "./node-clock.ts";
 import { type StartServer, startNodeServer } from "./server/node-server.ts";
+import { fingerprintOf } from "./tls/tls.ts";
 import { openTlsSource } from "./tls/tls-source.ts";
 import { openUpstreams } from "./upstreams/configured-upstreams.ts";
 import { UpstreamConnector } from "./upstreams/connect.ts";
@@ -183,7 +184,10 @@ async function startParts(
   const isEvery = listen.host === undefined || listen.host === "0.0.0.0" || listen.host === "::";
   const host = formatListenAddress(isEvery ? "localhost" : listen.host, https.address.port);
   const url = `${tls === undefined ? "http" : "https"}://${host}`;
-  log("info", "listening", `listening on ${url}`, { url, zones: config.zones, version: VERSION });
+  // Where a worker reports an untrusted certificate, operators compare this fingerprint.
+  const fingerprint = tls === undefined ? {} : { certificateSha256: fingerprintOf(tls.tls.cert) };
+  const started = { url, zones: config.zones, version: VERSION, ...fingerprint };
+  log("info", "listening", `listening on ${url}`, started);
   return {
     url,
     certificateFile: tls?.selfSignedFile,

@@ -4,6 +4,7 @@ import { NDJSON_TYPE } from "../../snapshot/lines/patch-line.ts";
 import type { SnapshotPatch } from "../../snapshot/patch.ts";
 import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { describe } from "../api-failures.ts";
+import { explainCertificate } from "./certificate-failures.ts";
 import { packLines, type SentBody } from "./lines-body.ts";
 
 /** The gateway's answer to an accepted push or renewal. `expiresAt` is in Unix milliseconds. */
@@ -199,6 +200,9 @@ export class GatewayRequests {
       retryAfter = readRetryAfter(answer.headers["retry-after"]);
       text = await readAnswer(answer.body);
     } catch (cause) {
+      const rejected = await explainCertificate(this.#origin, this.#options.ca !== undefined, cause);
+      if (rejected !== undefined)
+        throw new GatewayError(rejected.message, { code: rejected.code, remedy: "person", cause });
       throw new GatewayError(`${this.name} cannot be reached: ${describe(cause)}`, {
         code: "UNREACHABLE",
         remedy: "soon",

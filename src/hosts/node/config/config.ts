@@ -14,6 +14,7 @@ export interface ServeFlags {
   readonly config?: string | undefined;
   readonly listen?: string | undefined;
   readonly stateDir?: string | undefined;
+  readonly publicUrl?: string | undefined;
   readonly zone?: readonly string[] | undefined;
   readonly tls?: boolean | undefined;
   readonly tlsCert?: string | undefined;
@@ -40,6 +41,7 @@ export function readServeConfig(flags: ServeFlags): ServeConfig {
   const values = { ...file?.values };
   if (flags.listen !== undefined) values.listen = flags.listen;
   if (flags.stateDir !== undefined) values.stateDirectory = flags.stateDir;
+  if (flags.publicUrl !== undefined) values.publicUrl = flags.publicUrl;
   if (flags.public === true)
     values.access = { ...(isMapping(values.access) ? values.access : {}), public: true };
   if (flags.logLevel !== undefined) values.logLevel = flags.logLevel;

@@ -15,19 +15,26 @@ export interface TlsSource {
 
 /**
  * The source that the config names; undefined without TLS.
+ * @param host that the gateway listens on; undefined, and `0.0.0.0` and `::`, for every address
  * @throws {UsageError} if certificates cannot be read, or the server's does not name the designated resolver
  */
 export async function openTlsSource(
-  config: Pick<ServeConfig, "tls" | "stateDirectory" | "dns" | "dot" | "ddr" | "access">,
+  config: Pick<ServeConfig, "tls" | "stateDirectory" | "publicUrl" | "dns" | "dot" | "ddr" | "access">,
   host: string | undefined,
 ): Promise<TlsSource | undefined> {
   const { tls, stateDirectory, ddr } = config;
   if (tls === false) return undefined;
+  const isEvery = host === "0.0.0.0" || host === "::";
   const { certificateFile, keyFile, clientCaFile } = tls === true ? {} : tls;
   const read = async (): Promise<ServerTls & { readonly certificateFile?: string }> => {
     const identity =
       certificateFile === undefined || keyFile === undefined
-        ? await keepSelfSigned(stateDirectory, host, Date.now(), namesInCertificate(config))
+        ? await keepSelfSigned(
+            stateDirectory,
+            isEvery ? undefined : host,
+            Date.now(),
+            namesInCertificate(config),
+          )
         : await readIdentity(certificateFile, keyFile);
     if (ddr.name !== undefined && !isCertificateFor(identity.cert, canonical(ddr.name)))
       throw new UsageError(

@@ -100,6 +100,11 @@ async function readPem(file: string): Promise<string> {
   }
 }
 
+/** The SHA-256 of a certificate in PEM as OpenSSL writes it: `AB:CD:…`. */
+export function fingerprintOf(cert: string): string {
+  return new X509Certificate(cert).fingerprint256;
+}
+
 /** Whether a certificate in PEM is for this name or address. */
 export function isCertificateFor(cert: string, host: string): boolean {
   const certificate = new X509Certificate(cert);
