@@ -9,7 +9,7 @@ import { applyInPlace, changeOfPatch, type SnapshotDelta } from "../../src/snaps
 import { heldSnapshot } from "../../src/snapshot/lines/held-state.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
-import { NO_HISTORY } from "../../src/zone/reverse/reverse-order.ts";
+import { NO_HISTORY } from "../../src/zone/reverse/reverse-history.ts";
 import type { ZoneChange } from "../../src/zone/zone-source.ts";
 import { writeGeneration } from "../../test/worlds/generation-file.ts";
 import { countEndpoints, WORLDS, type WorldName } from "../worlds/worlds.ts";

@@ -7,7 +7,7 @@ import { drain } from "../../src/snapshot/drain.ts";
 import { HeldTables } from "../../src/snapshot/held-tables.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
-import { NO_HISTORY } from "../../src/zone/reverse/reverse-order.ts";
+import { NO_HISTORY } from "../../src/zone/reverse/reverse-history.ts";
 import { memoryGrowth, memoryInUse } from "../processes/memory.ts";
 import { WORLDS, type WorldName } from "../worlds/worlds.ts";
 

@@ -10,7 +10,7 @@ import { notReady } from "../resolve/error-responses.ts";
 import { type ResolveContext, resolve, resolveOrMiss } from "../resolve/resolve.ts";
 import { ZoneCompiler } from "../zone/compiler/zone-compiler.ts";
 import type { Generation } from "../zone/generation/generation.ts";
-import { NO_HISTORY } from "../zone/reverse/reverse-order.ts";
+import { NO_HISTORY } from "../zone/reverse/reverse-history.ts";
 import type { GatewayConfig } from "./platform.ts";
 
 /** The settings that the stages read. */

@@ -3,7 +3,7 @@ import { compareFindings, MergedServices } from "../merge/index/merged-services.
 import type { ServiceIndex } from "../merge/index/service-index.ts";
 import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
 import type { Leases } from "../resolve/leases.ts";
-import { NO_HISTORY, type ReverseHistory } from "../zone/reverse/reverse-order.ts";
+import { NO_HISTORY, type ReverseHistory } from "../zone/reverse/reverse-history.ts";
 import type { Clock } from "./clock.ts";
 import type { ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";

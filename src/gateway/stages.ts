@@ -3,7 +3,7 @@ import type { MergeOptions } from "../merge/merge.ts";
 import type { Answer, Missing } from "../resolve/answer.ts";
 import type { Leases } from "../resolve/leases.ts";
 import type { Transport } from "../resolve/message/transport.ts";
-import type { ReverseHistory } from "../zone/reverse/reverse-order.ts";
+import type { ReverseHistory } from "../zone/reverse/reverse-history.ts";
 import type { ZoneChange, ZoneSource } from "../zone/zone-source.ts";
 
 /** What the gateway needs to know of a generation. */

@@ -3,7 +3,7 @@ import { sizeOfService } from "../merge/service/size.ts";
 import { drain } from "../snapshot/drain.ts";
 import { type CompiledZones, ZoneCompiler } from "./compiler/zone-compiler.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "./options.ts";
-import { NO_HISTORY, type ReverseHistory } from "./reverse/reverse-order.ts";
+import { NO_HISTORY, type ReverseHistory } from "./reverse/reverse-history.ts";
 import type { ZoneSource } from "./zone-source.ts";
 
 export type { CompiledZones } from "./compiler/zone-compiler.ts";

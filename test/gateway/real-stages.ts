@@ -4,7 +4,7 @@ import { resolve, resolveOrMiss } from "../../src/resolve/resolve.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import type { Generation } from "../../src/zone/generation/generation.ts";
 import type { ZoneOptions } from "../../src/zone/options.ts";
-import { NO_HISTORY } from "../../src/zone/reverse/reverse-order.ts";
+import { NO_HISTORY } from "../../src/zone/reverse/reverse-history.ts";
 
 /** The stages as they are served with, for one zone. */
 export function realStages(): GatewayStages<Generation> & PartialStages<Generation> {

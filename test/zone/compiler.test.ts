@@ -1,97 +1,28 @@
-import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mergeClusterset } from "../../src/merge/merge.ts";
 import { resolve } from "../../src/resolve/resolve.ts";
 import { drain } from "../../src/snapshot/drain.ts";
-import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { sourceOf } from "../../src/zone/compile.ts";
-import { type CompiledZones, ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
+import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import type { Generation } from "../../src/zone/generation/generation.ts";
 import { listRecords } from "../../src/zone/listing.ts";
-import type { ZoneOptions } from "../../src/zone/options.ts";
-import { NO_HISTORY, type ReverseHistory } from "../../src/zone/reverse/reverse-order.ts";
-import type { LocalChange, ZoneChange, ZoneSource } from "../../src/zone/zone-source.ts";
+import { NO_HISTORY, type ReverseHistory } from "../../src/zone/reverse/reverse-history.ts";
+import type { ZoneChange, ZoneSource } from "../../src/zone/zone-source.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { encodeQuery, leasesUntil } from "../resolve/ask.ts";
 import { arbitraryWorld } from "../worlds/arbitrary.ts";
-
-const OPTIONS: Partial<ZoneOptions> = {
-  federations: [{ name: "fed", zone: "federation", domain: "fed.example" }],
-  localities: [{ region: "eu" }],
-  hosts: [{ name: "gw.shop.svc.clusterset.local", addresses: ["192.0.2.53"] }],
-};
-/** So small that nearly every key has a segment of its own. */
-const SMALL = { names: 6, reverse: 2 };
+import {
+  changeBetween,
+  compileEach,
+  findingsOf,
+  hashesOf,
+  OPTIONS,
+  ordersOf,
+  SMALL,
+  source,
+} from "./compile-worlds.ts";
 
 /** Worlds of the same clusters, one after the other; some clusters come, change and leave. */
 const arbitraryWorlds = fc.array(arbitraryWorld, { minLength: 2, maxLength: 4 });
-
-const source = (snapshots: readonly ClusterSnapshot[]) => sourceOf(mergeClusterset(snapshots));
-
-function keysThatDiffer(
-  before: { keys(): Iterable<string> } | undefined,
-  after: { keys(): Iterable<string> } | undefined,
-  differs: (key: string) => boolean,
-): string[] {
-  return [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])].filter(differs);
-}
-
-/** What a gateway says changed between two sources. */
-function changeBetween(before: ZoneSource, after: ZoneSource): ZoneChange {
-  const settings = ({ clusters, withAbsent }: ZoneSource) => ({
-    withAbsent,
-    clusters: clusters.map(({ localZone, namespaces, ...rest }) => ({
-      ...rest,
-      namespaces: [...namespaces.keys()].sort(),
-      zone: localZone?.zone,
-    })),
-  });
-  const keysOf = (from: ZoneSource) => ({ keys: () => from.serviceKeys() });
-  const local = new Map<string, LocalChange>();
-  for (const { clusterId, localZone } of after.clusters) {
-    const old = before.clusters.find((one) => one.clusterId === clusterId)?.localZone;
-    local.set(clusterId, {
-      services: keysThatDiffer(
-        old?.services,
-        localZone?.services,
-        (key) => !isDeepStrictEqual(old?.services.get(key), localZone?.services.get(key)),
-      ),
-      pods: keysThatDiffer(
-        old?.pods,
-        localZone?.pods,
-        (key) => old?.pods.has(key) !== localZone?.pods.has(key),
-      ),
-    });
-  }
-  return {
-    clusters: !isDeepStrictEqual(settings(before), settings(after)),
-    services: keysThatDiffer(
-      keysOf(before),
-      keysOf(after),
-      (key) => !isDeepStrictEqual(before.service(key), after.service(key)),
-    ),
-    local,
-  };
-}
-
-/** Compiles worlds one after the other, as changes or each from scratch. */
-function compileEach(
-  sources: readonly ZoneSource[],
-  how: "changes" | "scratch",
-  weights = SMALL,
-): CompiledZones[] {
-  let compiler = new ZoneCompiler(OPTIONS, weights);
-  let history: ReverseHistory = NO_HISTORY;
-  return sources.map((one, index) => {
-    const before = sources[index - 1];
-    if (how === "scratch") compiler = new ZoneCompiler(OPTIONS, weights);
-    const change = before === undefined || how === "scratch" ? "all" : changeBetween(before, one);
-    const compiled = drain(compiler.compile(one, change, { serial: 1, history }));
-    history = compiled.reverse;
-    return compiled;
-  });
-}
 
 /** The source with everything in it the other way round. */
 function reversed(from: ZoneSource): ZoneSource {
@@ -119,13 +50,6 @@ function reversed(from: ZoneSource): ZoneSource {
     serviceKeys: () => keys,
   };
 }
-
-const hashesOf = (compiled: readonly CompiledZones[]) =>
-  compiled.map(({ generation }) => generation.rootHash);
-const ordersOf = (compiled: readonly CompiledZones[]) =>
-  compiled.map(({ reverse }) => [...reverse.orders].sort(([one], [other]) => (one < other ? -1 : 1)));
-const findingsOf = (compiled: readonly CompiledZones[]) =>
-  compiled.map(({ findings }) => findings.map((finding) => JSON.stringify(finding)).sort());
 
 /** The answers to all records of a generation in all its zones and views. */
 function answersOf(generation: Generation): string[] {

@@ -1,15 +1,9 @@
 import * as z from "zod";
 import type { RememberedStore } from "../../store/remembered/remembered-store.ts";
-import {
-  claimant,
-  isNeeded,
-  NO_HISTORY,
-  type ReverseClaim,
-  type ReverseHistory,
-} from "../../zone/reverse/reverse-order.ts";
+import { ClaimOrders } from "../../zone/reverse/claim-orders.ts";
+import { NO_HISTORY, type ReverseHistory } from "../../zone/reverse/reverse-history.ts";
+import { type AddressKey, claimant, isNeeded, type ReverseClaim } from "../../zone/reverse/reverse-order.ts";
 import type { OnGatewayEvent } from "../gateway-events.ts";
-
-type Orders = ReadonlyMap<string, readonly ReverseClaim[]>;
 
 /** A change of one address writes one record of so many. */
 const RECORDS = 64;
@@ -23,16 +17,19 @@ const Order = z.record(z.string().regex(/^(?:[0-9a-f]{8}|[0-9a-f]{32})$/), z.arr
 export class ReverseMemory {
   readonly #store: RememberedStore;
   readonly #onEvent: OnGatewayEvent;
-  #orders: Orders;
+  #orders: ClaimOrders;
+  /** The orders by record. */
+  readonly #records = new Map<number, Map<AddressKey, readonly ReverseClaim[]>>();
   readonly #changed = new Set<number>();
   /** Those that could not be written, and were reported. */
   readonly #reported = new Set<number>();
   #writing: Promise<void> = Promise.resolve();
 
-  private constructor(store: RememberedStore, orders: Orders, onEvent: OnGatewayEvent) {
+  private constructor(store: RememberedStore, orders: ClaimOrders, onEvent: OnGatewayEvent) {
     this.#store = store;
     this.#onEvent = onEvent;
     this.#orders = orders;
+    for (const [address, order] of orders) this.#recordFor(address).set(address, order);
   }
 
   /** @param values what the store keeps, by name; what is not an order of claims is left out */
@@ -46,7 +43,7 @@ export class ReverseMemory {
       const read = name.startsWith(PREFIX) ? Order.safeParse(value) : undefined;
       for (const [key, order] of Object.entries(read?.data ?? {})) orders.set(key, order);
     }
-    return new ReverseMemory(store, orders, onEvent);
+    return new ReverseMemory(store, ClaimOrders.none.with(orders), onEvent);
   }
 
   /** What the first generation is compiled with. @param restored the clusters whose snapshots were loaded */
@@ -55,10 +52,22 @@ export class ReverseMemory {
   }
 
   /** Takes over the orders that count from now on; `kept` has them written. */
-  update(orders: Orders): void {
-    for (const [key, order] of orders) if (this.#orders.get(key) !== order) this.#changed.add(recordOf(key));
-    for (const key of this.#orders.keys()) if (!orders.has(key)) this.#changed.add(recordOf(key));
+  update(orders: ClaimOrders): void {
+    for (const address of orders.changedSince(this.#orders)) {
+      const order = orders.get(address);
+      const record = this.#recordFor(address);
+      if (order === undefined) record.delete(address);
+      else record.set(address, order);
+      this.#changed.add(recordOf(address));
+    }
     this.#orders = orders;
+  }
+
+  #recordFor(address: AddressKey): Map<AddressKey, readonly ReverseClaim[]> {
+    const number = recordOf(address);
+    const record = this.#records.get(number) ?? new Map<AddressKey, readonly ReverseClaim[]>();
+    this.#records.set(number, record);
+    return record;
   }
 
   /** Resolves when everything that counts is kept. What cannot be kept is reported, and tried again the next time. */
@@ -68,14 +77,12 @@ export class ReverseMemory {
   }
 
   async #write(): Promise<void> {
-    const values = new Map<number, Record<string, readonly ReverseClaim[]>>();
-    for (const record of this.#changed) values.set(record, {});
+    const changed = [...this.#changed];
     this.#changed.clear();
-    if (values.size === 0) return;
-    for (const [key, order] of this.#orders) {
-      const value = values.get(recordOf(key));
-      if (value !== undefined) value[key] = order;
-    }
+    // Copied at once: the orders may change while one record after the other is written.
+    const values = changed.map(
+      (number) => [number, Object.fromEntries(this.#records.get(number) ?? [])] as const,
+    );
     for (const [number, value] of values) {
       const record = `${PREFIX}${number.toString(16).padStart(2, "0")}`;
       try {
@@ -106,11 +113,13 @@ export function withoutCluster(
   isLive: (clusterId: string) => boolean,
 ): ReverseHistory {
   const without = (order: readonly ReverseClaim[]) => order.filter((claim) => claimant(claim) !== clusterId);
-  const orders = new Map<string, readonly ReverseClaim[]>();
-  for (const [key, order] of history.orders) {
+  const changes = new Map<AddressKey, readonly ReverseClaim[] | undefined>();
+  for (const [address, order] of history.orders) {
+    if (!order.some((claim) => claimant(claim) === clusterId)) continue;
     const left = without(order);
-    if (left.length === order.length) orders.set(key, order);
-    else if (isNeeded(left, []) || left.some((claim) => isLive(claimant(claim)))) orders.set(key, left);
+    const isKept = isNeeded(left, []) || left.some((claim) => isLive(claimant(claim)));
+    changes.set(address, isKept ? left : undefined);
   }
+  const orders = history.orders.with(changes);
   return { ...history, orders, claimsOn: (octets) => without(history.claimsOn(octets)) };
 }

@@ -3,13 +3,14 @@ import type { Page } from "../generation/directory.ts";
 import type { Frame } from "../generation/frame.ts";
 import { Generation, type Trunk } from "../generation/generation.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../options.ts";
+import type { ReverseHistory } from "../reverse/reverse-history.ts";
 import { entryOf, ReverseIndex } from "../reverse/reverse-index.ts";
-import type { ReverseHistory } from "../reverse/reverse-order.ts";
 import { hashBlob } from "../segment/hash.ts";
 import { buildReverseSegment } from "../segment/reverse-builder.ts";
 import { ReverseSegment } from "../segment/reverse-segment.ts";
 import type { Segment } from "../segment/segment.ts";
 import type { SourceCluster, ZoneChange, ZoneSource } from "../zone-source.ts";
+import { LeafFindings } from "./leaf-findings.ts";
 import { LocalZones } from "./local-zones.ts";
 import { NameKeys } from "./name-keys.ts";
 import { type Compiled, pageOf } from "./pages.ts";
@@ -55,8 +56,7 @@ interface State {
   readonly reverse: ReverseIndex<ReverseLeaf>;
   readonly stems: StemCounts;
   readonly locals: LocalZones;
-  /** Leaves with findings. */
-  readonly findings: Set<NamesLeaf>;
+  readonly findings: LeafFindings;
   context: ZoneContext | undefined;
   trunk: Trunk | undefined;
 }
@@ -112,12 +112,12 @@ export class ZoneCompiler {
       pageOf(state.reverse.trie.top) as Page<ReverseSegment>,
     );
     this.#state = state;
-    const findings = [
-      ...state.context.findings,
-      ...Array.from(state.findings, (leaf) => leaf.findings).flat(),
-      ...state.reverse.findings(),
-    ];
-    return { generation, findings, reverse: state.reverse.history() };
+    const { context, findings, reverse } = state;
+    return {
+      generation,
+      findings: findings.joined(context.findings, reverse.findings()),
+      reverse: reverse.history(),
+    };
   }
 }
 
@@ -129,7 +129,7 @@ function emptyState(weights: SegmentWeights): State {
       stems: new StemCounts(),
       locals: new LocalZones(),
     },
-    ...{ findings: new Set<NamesLeaf>(), context: undefined, trunk: undefined },
+    ...{ findings: new LeafFindings(), context: undefined, trunk: undefined },
   };
 }
 
@@ -177,7 +177,7 @@ function* compileNames(
 ): Generator<void> {
   for (const leaf of names.trie.dropped) {
     stems.remove(leaf.stems);
-    findings.delete(leaf);
+    findings.remove(leaf);
   }
   names.trie.dropped = [];
   for (const { key, addresses } of names.takeGone()) yield* reverse.replace(key, addresses, new Map());
@@ -190,7 +190,7 @@ function* compileNames(
     };
     node.result = leaf;
     stems.add(leaf.stems);
-    if (leaf.findings.length > 0) findings.add(leaf);
+    findings.add(leaf);
     for (const key of node.items!)
       if (touched.has(key.key)) {
         const wanted = compiled.reverse.get(key.key)!;

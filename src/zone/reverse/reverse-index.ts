@@ -2,7 +2,10 @@ import type { ClusterFinding } from "../../merge/clusterset.ts";
 import { HashTrie, type TrieItem } from "../compiler/hash-trie.ts";
 import { hashAddress } from "../segment/name-hash.ts";
 import type { ReverseEntry } from "../segment/reverse-builder.ts";
+import { ClaimOrders } from "./claim-orders.ts";
+import { ContestedAddresses } from "./contested-addresses.ts";
 import { areSameCandidates, compareCandidates, type ReverseCandidate } from "./reverse-candidate.ts";
+import type { ReverseHistory } from "./reverse-history.ts";
 import { ReverseLosses } from "./reverse-losses.ts";
 import {
   type AddressKey,
@@ -15,8 +18,6 @@ import {
   orderClaims,
   orderRestored,
   type ReverseClaim,
-  type ReverseHistory,
-  serviceOf,
 } from "./reverse-order.ts";
 
 /** An address with the candidates for its reverse name. */
@@ -26,6 +27,9 @@ export interface AddressRecord extends TrieItem {
   /** The candidates that won, at most one for each view. */
   winners: readonly ReverseCandidate[];
 }
+
+/** By address: its order from now on, or undefined where it has none any more. */
+type OrderChanges = Map<AddressKey, readonly ReverseClaim[] | undefined>;
 
 const NO_CANDIDATES: readonly ReverseCandidate[] = [];
 /** Addresses of one step: less than a millisecond. */
@@ -38,7 +42,8 @@ export class ReverseIndex<Result> {
   readonly #records = new Map<AddressKey, AddressRecord>();
   readonly #losses = new ReverseLosses();
   readonly #undecided = new Set<AddressKey>();
-  #orders = new Map<AddressKey, readonly ReverseClaim[]>();
+  readonly #contested = new ContestedAddresses();
+  #orders = ClaimOrders.none;
   /** For steps that go over several services. */
   #replaced = 0;
 
@@ -95,24 +100,25 @@ export class ReverseIndex<Result> {
     live: ReadonlySet<string>,
     touched: ReadonlySet<string> | undefined,
   ): Generator<void> {
-    const orders = new Map(history.orders);
-    for (const [address, order] of history.orders)
-      if (touched === undefined || order.some((claim) => touched.has(serviceOf(claim))))
-        this.#undecided.add(address);
+    this.#contested.follow(history.orders);
+    if (touched === undefined) for (const [address] of history.orders) this.#undecided.add(address);
+    for (const service of touched ?? [])
+      for (const address of this.#contested.of(service)) this.#undecided.add(address);
+    const orders: OrderChanges = new Map();
     let decided = 0;
     for (const address of this.#undecided) {
       this.#decideOne(address, history, live, orders);
       if (++decided % 500 === 0) yield;
     }
     this.#undecided.clear();
-    this.#orders = orders;
+    this.#orders = history.orders.with(orders);
   }
 
   #decideOne(
     address: AddressKey,
     history: ReverseHistory,
     live: ReadonlySet<string>,
-    orders: Map<AddressKey, readonly ReverseClaim[]>,
+    orders: OrderChanges,
   ): void {
     const record = this.#records.get(address);
     const candidates = record?.candidates ?? NO_CANDIDATES;
@@ -128,7 +134,7 @@ export class ReverseIndex<Result> {
     if (contenders.length > 1) {
       const known = history.orders.get(address) ?? knownOf(history, addressOf(address), current);
       const order = orderClaims(known, current, staysOn);
-      orders.set(address, order);
+      if (order !== history.orders.get(address)) orders.set(address, order);
       const first = order.find(
         (claim) => claim === LOST || contenders.some(({ source }) => source.claims.includes(claim)),
       )!;
@@ -139,8 +145,8 @@ export class ReverseIndex<Result> {
       const known = history.orders.get(address);
       if (known !== undefined) {
         const order = orderClaims(known, current, staysOn);
-        if (isNeeded(order, winner?.source.claims ?? [])) orders.set(address, order);
-        else orders.delete(address);
+        if (!isNeeded(order, winner?.source.claims ?? [])) orders.set(address, undefined);
+        else if (order !== known) orders.set(address, order);
       }
     }
     if (record !== undefined)
@@ -174,7 +180,8 @@ export class ReverseIndex<Result> {
     };
   }
 
-  findings(): ClusterFinding[] {
+  /** The same list until one changes. */
+  findings(): readonly ClusterFinding[] {
     return this.#losses.findings();
   }
 }

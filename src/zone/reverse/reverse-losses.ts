@@ -19,10 +19,15 @@ export class ReverseLosses {
   readonly #losses = new Map<ReverseClaim, Losses>();
   /** By address: the claims that lost it. */
   readonly #losers = new Map<AddressKey, readonly ReverseClaim[]>();
+  /** Undefined since one changed. */
+  #findings: readonly ClusterFinding[] | undefined;
 
   /** Takes over who lost an address to the claim `first`. */
   set(address: AddressKey, first: ReverseClaim, losers: readonly ReverseClaim[]): void {
-    for (const loser of this.#losers.get(address) ?? []) {
+    const before = this.#losers.get(address) ?? [];
+    if (before.length === 0 && losers.length === 0) return;
+    this.#findings = undefined;
+    for (const loser of before) {
       const own = this.#losses.get(loser);
       own?.addresses.delete(address);
       if (own !== undefined) own.finding = undefined;
@@ -41,12 +46,13 @@ export class ReverseLosses {
     }
   }
 
-  /** A finding for each claim that lost addresses. */
-  findings(): ClusterFinding[] {
-    return Array.from(this.#losses, ([claim, own]) => {
+  /** A finding for each claim that lost addresses; the same list until one changes. */
+  findings(): readonly ClusterFinding[] {
+    this.#findings ??= Array.from(this.#losses, ([claim, own]) => {
       own.finding ??= findingOf(claim, own.addresses);
       return own.finding;
     });
+    return this.#findings;
   }
 }
 

@@ -30,26 +30,6 @@ export interface CurrentClaim {
   readonly since: number;
 }
 
-/** What is known of the claims on addresses before a generation is compiled. */
-export interface ReverseHistory {
-  /** Where several claims were made on an address: all of them, first come first. */
-  readonly orders: ReadonlyMap<AddressKey, readonly ReverseClaim[]>;
-  /** The claims on an address that were answered from before, where nobody else made one. */
-  readonly claimsOn: (octets: Uint8Array) => readonly ReverseClaim[];
-  /** Clusters whose snapshots were loaded and not compiled yet: nothing but `orders` knows which of their claims came first. */
-  readonly restored: ReadonlySet<string>;
-  /** Whether a cluster reports the address now, answered from or not. */
-  readonly reports: (claim: ReverseClaim, address: AddressKey) => boolean;
-}
-
-/** Before anything was claimed. */
-export const NO_HISTORY: ReverseHistory = {
-  orders: new Map(),
-  claimsOn: () => [],
-  restored: new Set(),
-  reports: () => false,
-};
-
 /** The claim of a cluster for a service. */
 export function claimOf(cluster: string, namespace: string, name: string): ReverseClaim {
   return `${cluster} ${namespace}/${name}`;

@@ -7,6 +7,7 @@ import {
   createMemoryRememberedStore,
   type RememberedStore,
 } from "../../../src/store/remembered/remembered-store.ts";
+import { ClaimOrders } from "../../../src/zone/reverse/claim-orders.ts";
 
 /** A memory on a disk that can be full. */
 function openMemory() {
@@ -50,7 +51,7 @@ describe("memory that cannot be kept is reported once for each record until it i
     const { store, disk, onEvent, records } = openMemory();
     const memory = ReverseMemory.from(store, new Map(), onEvent);
     const keep = (order: readonly string[]) => {
-      memory.update(new Map([["0a000001", order as never]]));
+      memory.update(ClaimOrders.none.with(new Map([["0a000001", order]])));
       return memory.kept();
     };
     disk.isFull = true;

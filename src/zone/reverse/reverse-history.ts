@@ -1,0 +1,22 @@
+import { ClaimOrders } from "./claim-orders.ts";
+import type { AddressKey, ReverseClaim } from "./reverse-order.ts";
+
+/** What is known of the claims on addresses before a generation is compiled. */
+export interface ReverseHistory {
+  /** Where several claims were made on an address: all of them, first come first. */
+  readonly orders: ClaimOrders;
+  /** The claims on an address that were answered from before, where nobody else made one. */
+  readonly claimsOn: (octets: Uint8Array) => readonly ReverseClaim[];
+  /** Clusters whose snapshots were loaded and not compiled yet: nothing but `orders` knows which of their claims came first. */
+  readonly restored: ReadonlySet<string>;
+  /** Whether a cluster reports the address now, answered from or not. */
+  readonly reports: (claim: ReverseClaim, address: AddressKey) => boolean;
+}
+
+/** Before anything was claimed. */
+export const NO_HISTORY: ReverseHistory = {
+  orders: ClaimOrders.none,
+  claimsOn: () => [],
+  restored: new Set(),
+  reports: () => false,
+};

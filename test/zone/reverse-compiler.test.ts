@@ -1,0 +1,175 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { drain } from "../../src/snapshot/drain.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
+import { ClaimOrders } from "../../src/zone/reverse/claim-orders.ts";
+import { NO_HISTORY } from "../../src/zone/reverse/reverse-history.ts";
+import { day, endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
+import { compileEach, findingsOf, hashesOf, ordersOf, source } from "./compile-worlds.ts";
+
+const CLUSTERS = ["east", "north", "west"];
+const SERVICES = ["a", "b", "c", "d"];
+/** So few that services often want the same ones. Some addresses of 16 bytes begin as those of 4 bytes do. */
+const ADDRESSES = Array.from({ length: 12 }, (_, index) => [
+  `10.0.0.${index + 1}`,
+  `fd00::${index.toString(16)}`,
+  `a00:${index + 1}:1::7`,
+]).flat();
+
+const address = fc.constantFrom(...ADDRESSES);
+const member = fc.record(
+  {
+    address,
+    hostname: fc.constantFrom("web-0", "web-1", "10-0-0-1", "fd00--1"),
+    ready: fc.constantFrom(true, true, false),
+  },
+  { requiredKeys: ["address"] },
+);
+const since = fc.integer({ min: 1, max: 28 }).map(day);
+
+/** What one cluster reports of one service, if anything. */
+const part = fc.oneof(
+  { weight: 2, arbitrary: fc.constant(undefined) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      headless: fc.constant(true),
+      since,
+      members: fc.array(member, { maxLength: 8 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ headless: fc.constant(false), since, ips: fc.array(address, { maxLength: 3 }) }),
+  },
+);
+const cluster = fc.record({
+  isLive: fc.constantFrom(true, true, true, false),
+  hasZone: fc.boolean(),
+  parts: fc.array(part, { minLength: SERVICES.length, maxLength: SERVICES.length }),
+});
+const world = fc
+  .array(cluster, { minLength: CLUSTERS.length, maxLength: CLUSTERS.length })
+  .map((clusters) =>
+    clusters.flatMap(({ isLive, hasZone, parts }, index) =>
+      isLive ? snapshotOf(CLUSTERS[index]!, hasZone, parts) : [],
+    ),
+  );
+
+type Part = typeof part extends fc.Arbitrary<infer Value> ? Value : never;
+
+function snapshotOf(clusterId: string, hasZone: boolean, parts: readonly Part[]): ClusterSnapshot {
+  const exports: Record<string, ReturnType<typeof exported>> = {};
+  const imports: Record<string, ReturnType<typeof imported>> = {};
+  const services: Record<string, ClusterSnapshot["services"][string]> = {};
+  for (const [index, one] of parts.entries()) {
+    if (one === undefined) continue;
+    const key = `shop/${SERVICES[index]}`;
+    const { headless } = one;
+    const groups = "members" in one ? endpoints(...one.members) : {};
+    exports[key] = exported({ headless, exportedAt: one.since, endpoints: groups });
+    const clusterIPs = "ips" in one ? [...new Set(one.ips)] : [];
+    if (!headless) imports[key] = imported({ ips: clusterIPs });
+    services[key] = {
+      ...{ createdAt: one.since, serviceType: "ClusterIP", headless, clusterIPs, ports: [] },
+      endpoints: groups,
+    };
+  }
+  const parted = { exports, imports, services };
+  return snapshot(
+    clusterId,
+    hasZone ? { ...parted, clusterZone: { name: "own.example", pods: "disabled" } } : parted,
+  );
+}
+
+describe("reverse names of worlds in which services want the same addresses", () => {
+  it.each([1, 3, 1e9])("are those of a compilation from scratch, in segments of %d records", (reverse) => {
+    let contested = 0;
+    let settled = 0;
+    fc.assert(
+      fc.property(fc.array(world, { minLength: 2, maxLength: 5 }), (worlds) => {
+        const sources = worlds.map(source);
+        const weights = { names: 6, reverse };
+        const changed = compileEach(sources, "changes", weights);
+        const scratch = compileEach(sources, "scratch", weights);
+        expect(hashesOf(changed)).toEqual(hashesOf(scratch));
+        expect(ordersOf(changed)).toEqual(ordersOf(scratch));
+        expect(findingsOf(changed)).toEqual(findingsOf(scratch));
+        const sizes = changed.map(({ reverse: { orders } }) => orders.size);
+        contested += Math.max(...sizes);
+        settled += sizes.filter((size, index) => size < (sizes[index - 1] ?? 0)).length;
+      }),
+      { numRuns: 120 },
+    );
+    expect(contested).toBeGreaterThan(100);
+    expect(settled).toBeGreaterThan(20);
+  });
+});
+
+describe("a change that concerns no contested address", () => {
+  const worldOf = (last: string) => [
+    ...["east", "west"].map((clusterId) =>
+      snapshot(clusterId, {
+        exports: {
+          [`shop/of-${clusterId}`]: exported({
+            headless: true,
+            endpoints: endpoints({ address: "10.0.0.1" }),
+          }),
+        },
+      }),
+    ),
+    snapshot("north", {
+      exports: { "shop/web": exported({ headless: true, endpoints: endpoints({ address: last }) }) },
+    }),
+  ];
+  const compiler = new ZoneCompiler();
+  const first = drain(
+    compiler.compile(source(worldOf("10.0.0.2")), "all", { serial: 1, history: NO_HISTORY }),
+  );
+  const asked: string[] = [];
+  const reports = (claim: string) => asked.push(claim) > 0;
+  const change = { clusters: false, services: ["shop/web"], local: new Map() };
+  const history = { ...first.reverse, reports };
+  const second = drain(compiler.compile(source(worldOf("10.0.0.3")), change, { serial: 2, history }));
+
+  it("decides none of them, and passes orders and findings on", () => {
+    expect(first.reverse.orders.size).toBe(1);
+    expect(first.findings).toHaveLength(1);
+    expect(second.generation.rootHash).not.toBe(first.generation.rootHash);
+    expect(asked).toEqual([]);
+    expect(second.reverse.orders).toBe(first.reverse.orders);
+    expect(second.findings).toBe(first.findings);
+  });
+});
+
+describe("orders of claims", () => {
+  const key = fc.integer({ min: 0, max: 4000 }).map((number) => number.toString(16).padStart(8, "0"));
+  const changes = fc.array(fc.tuple(key, fc.option(fc.array(fc.constantFrom("a", "b")), { nil: undefined })));
+
+  it("are changed without changing those before, and name what differs", () => {
+    fc.assert(
+      fc.property(fc.array(changes, { maxLength: 8 }), (steps) => {
+        const models = [new Map<string, readonly string[]>()];
+        const orders = [ClaimOrders.none];
+        for (const step of steps) {
+          const model = new Map(models.at(-1));
+          for (const [address, order] of step)
+            if (order === undefined) model.delete(address);
+            else model.set(address, order);
+          models.push(model);
+          orders.push(orders.at(-1)!.with(new Map(step)));
+        }
+        for (const [index, model] of models.entries()) {
+          const own = orders[index]!;
+          expect(new Map(own)).toEqual(model);
+          expect(own.size).toBe(model.size);
+          const before = models[Math.max(0, index - 2)]!;
+          const addresses = [...new Set([...model.keys(), ...before.keys()])];
+          const differ = addresses.filter((address) => model.get(address) !== before.get(address));
+          expect([...own.changedSince(orders[Math.max(0, index - 2)]!)].sort()).toEqual(differ.sort());
+        }
+      }),
+    );
+  });
+});
