@@ -9,6 +9,7 @@ export class CompileSchedule {
   readonly #clock: Clock;
   readonly #compile: () => Generator<void>;
   #waiting: (() => void)[] = [];
+  /** Takes back the run that is to begin. */
   #cancel: (() => void) | undefined;
   #isRunning = false;
   /** Whether the next run follows the one in progress at once. */
@@ -51,7 +52,8 @@ export class CompileSchedule {
     const left = this.#endedAt + this.#took - this.#clock.now();
     // Bounded on both sides, for a clock that was set back.
     const delay = Math.max(0, Math.min(left, this.#took));
-    this.#cancel = this.#clock.setTimer(delay, () => void this.runNow());
+    const run = () => void this.runNow();
+    this.#cancel = delay === 0 ? inNextTurn(this.#clock, run) : this.#clock.setTimer(delay, run);
   }
 
   *#run(): Generator<void> {
@@ -74,4 +76,16 @@ export class CompileSchedule {
       void this.runNow();
     } else if (this.#waiting.length > 0) this.#runLater();
   }
+}
+
+/** Runs something in the next turn, as a timer of 0 ms does more than 1 ms later. @returns what takes it back */
+function inNextTurn(clock: Clock, run: () => void): () => void {
+  if (clock.nextTurn === undefined) return clock.setTimer(0, run);
+  let isWanted = true;
+  clock.nextTurn(() => {
+    if (isWanted) run();
+  });
+  return () => {
+    isWanted = false;
+  };
 }

@@ -74,6 +74,25 @@ describe("a schedule of runs in slices", () => {
     expect(isDone).toBe(true);
   });
 
+  test("begins with the next turn after quiet, and waits for no timer", async () => {
+    const { clock, runs, schedule } = open([1]);
+    const requests = Promise.all([schedule.request(), schedule.request()]);
+    expect(clock.timers).toBe(0);
+    expect(runs).toEqual([]);
+    await clock.turn();
+    await requests;
+    expect(runs).toEqual([[0]]);
+  });
+
+  test("has one run where what was requested is compiled before its turn", async () => {
+    const { clock, runs, schedule } = open([1]);
+    const request = schedule.request();
+    await schedule.runNow();
+    await request;
+    await clock.turn();
+    expect(runs).toEqual([[0]]);
+  });
+
   test("has the next run follow at once where a lease ends while one is in progress", async () => {
     const { clock, runs, schedule } = open([4, 4]);
     void schedule.runNow();
