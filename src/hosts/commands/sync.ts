@@ -1,6 +1,6 @@
 import { UsageError } from "../../config/values/usage-error.ts";
 import { runSyncWorker } from "../../sync/worker.ts";
-import { readToken } from "../node/access/token-file.ts";
+import { readTokenAtOnce } from "../node/access/token-file.ts";
 import type { Logger } from "../node/logger.ts";
 import { readCertificates, readIdentity, type TlsIdentity } from "../node/tls/tls.ts";
 import { type ClusterZoneFlags, readClusterZone } from "./cluster-zone.ts";
@@ -43,7 +43,7 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
   const ca = flags.caFile === undefined ? undefined : await readCertificates(flags.caFile);
   const identity = readIdentityFlags(flags);
   // Missing credentials are an error at the start.
-  if (tokenFile !== undefined) await readToken(tokenFile);
+  if (tokenFile !== undefined) readTokenAtOnce(tokenFile);
   await identity?.();
   await runSyncWorker({
     source:
@@ -58,7 +58,7 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     ...(clusterZone !== undefined && { clusterZone }),
     gateways,
     // Read for each request: a mounted Secret changes while the worker runs.
-    ...(tokenFile !== undefined && { token: () => readToken(tokenFile) }),
+    ...(tokenFile !== undefined && { token: () => readTokenAtOnce(tokenFile) }),
     ...(identity !== undefined && { clientCertificate: identity }),
     ...(lease !== undefined && { leaseSeconds: lease }),
     ...(staleAfter !== undefined && { staleAfterSeconds: staleAfter }),

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { UsageError } from "../../../config/values/usage-error.ts";
 
@@ -6,12 +7,33 @@ import { UsageError } from "../../../config/values/usage-error.ts";
  * @throws {UsageError} if the file has no token
  */
 export async function readToken(file: string): Promise<string> {
+  return tokenIn(
+    file,
+    await readFile(file, "utf8").catch((error: Error) => {
+      throw unreadable(error);
+    }),
+  );
+}
+
+/**
+ * Reads a token from a file, without letting other work run meanwhile: a push waits for no thread of the pool.
+ * @throws {UsageError} if the file has no token
+ */
+export function readTokenAtOnce(file: string): string {
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    text = readFileSync(file, "utf8");
   } catch (error) {
-    throw new UsageError(`cannot read the token file: ${(error as Error).message}`);
+    throw unreadable(error as Error);
   }
+  return tokenIn(file, text);
+}
+
+function unreadable({ message }: Error): UsageError {
+  return new UsageError(`cannot read the token file: ${message}`);
+}
+
+function tokenIn(file: string, text: string): string {
   const token = text.trim();
   if (token === "") throw new UsageError(`the token file ${file} is empty: clusterset-doh token > ${file}`);
   if (/\s/.test(token)) throw new UsageError(`the token file ${file} holds more than one word`);
