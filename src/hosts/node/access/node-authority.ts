@@ -59,7 +59,11 @@ async function loadAuthority(
     for (const keys of issuers.values()) changed.push(await keys.refresh());
     if (!changed.includes(true)) return false;
     read = hashes;
-    current = createAuthority(authoritySettings(list, setting, (oidc) => issuers.get(oidc)!.source));
+    current = createAuthority({
+      ...authoritySettings(list, setting, (oidc) => issuers.get(oidc)!.source),
+      // At once: `crypto.subtle` hands each token to another thread.
+      sha256: (bytes) => createHash("sha256").update(bytes).digest(),
+    });
     return true;
   };
   await refresh();
