@@ -151,8 +151,8 @@ function labelsOf(segment: Segment, start: number): string[] {
   const { bytes } = segment;
   const labels: string[] = [];
   for (let node = start; node >= segment.trees.length; node = segment.parentOf(node)) {
-    const at = segment.labelOf(node);
-    labels.push(formatLabel(bytes.subarray(at, at + 1 + bytes[at]!)));
+    const run = segment.runOf(node);
+    labels.push(...readLabels(bytes.subarray(run + 1, run + 1 + bytes[run]!)));
   }
   return labels;
 }

@@ -1,7 +1,8 @@
 import { formatAddress } from "../dns/address.ts";
 import { RecordType } from "../dns/codes.ts";
 import type { Page } from "./generation/directory.ts";
-import { type Generation, labelText } from "./generation/generation.ts";
+import type { Generation } from "./generation/generation.ts";
+import { runLabels } from "./segment/blocks/label-run.ts";
 import { SET_HEADER_BYTES, SetField } from "./segment/layout.ts";
 import { findSet, fixedDataBytes, read16 } from "./segment/record-block.ts";
 import type { Segment } from "./segment/segment.ts";
@@ -85,7 +86,7 @@ function servicesIn(names: Page<Segment>): readonly FoundService[] {
 }
 
 /** The kind of a node in the clusterset's tree, by its path from the apex. */
-const Step = { none: 0, apex: 1, svc: 2, namespace: 3, service: 4, protocol: 5, port: 6 } as const;
+const Step = { none: 0, service: 1, protocol: 2, port: 3 } as const;
 
 function servicesOf(segment: Segment): readonly FoundService[] {
   const known = found.get(segment);
@@ -93,27 +94,21 @@ function servicesOf(segment: Segment): readonly FoundService[] {
   const services = new Map<number, FoundService>();
   const steps = new Uint8Array(segment.nodes);
   const apex = segment.treeOf(CLUSTERSET_TREE);
-  if (apex >= 0) steps[apex] = Step.apex;
   // A parent comes before its children.
-  for (let node = segment.trees.length; node < segment.nodes; node++) {
+  for (let node = segment.apexes; apex >= 0 && node < segment.nodes; node++) {
     const parent = segment.parentOf(node);
     const step = steps[parent]!;
-    if (step === Step.none || step === Step.port) continue;
-    const name = labelText(segment, node);
-    if (step === Step.apex && name !== "svc") continue;
-    if (step >= Step.service && !name.startsWith("_")) continue;
-    steps[node] = step + 1;
-    if (step === Step.namespace) {
-      const namespace = labelText(segment, parent);
-      services.set(node, {
-        segment,
-        node,
-        namespace,
-        name,
-        words: `${name}.${namespace}`.toLowerCase(),
-        ports: [],
-      });
-    } else if (step === Step.protocol) services.get(segment.parentOf(parent))!.ports.push(node);
+    const labels = runLabels(segment.bytes, segment.runOf(node));
+    if (parent === apex) {
+      const [name, namespace, above, ...others] = labels;
+      if (above !== "svc" || others.length > 0) continue;
+      const words = `${name}.${namespace}`.toLowerCase();
+      steps[node] = Step.service;
+      services.set(node, { segment, node, namespace: namespace!, name: name!, words, ports: [] });
+    } else if ((step === Step.service || step === Step.protocol) && labels[0]!.startsWith("_")) {
+      steps[node] = step + 1;
+      if (step === Step.protocol) services.get(segment.parentOf(parent))!.ports.push(node);
+    }
   }
   const all = [...services.values()];
   found.set(segment, all);
@@ -163,6 +158,8 @@ function describePort(segment: Segment, node: number, ownView: number): ServiceL
   const list = segment.setListOf(node, ownView);
   const set = list === 0 ? 0 : findSet(bytes, list, RecordType.SRV);
   if (set === 0) return [];
-  const name = `${labelText(segment, node)}.${labelText(segment, segment.parentOf(node))}`;
+  const name = [node, segment.parentOf(node)]
+    .flatMap((one) => runLabels(bytes, segment.runOf(one)))
+    .join(".");
   return [{ name, number: read16(bytes, set + SET_HEADER_BYTES) }];
 }

@@ -69,12 +69,13 @@ export function compileEach(
   sources: readonly ZoneSource[],
   how: "changes" | "scratch",
   weights = SMALL,
+  options = OPTIONS,
 ): CompiledZones[] {
-  let compiler = new ZoneCompiler(OPTIONS, weights);
+  let compiler = new ZoneCompiler(options, weights);
   let history: ReverseHistory = NO_HISTORY;
   return sources.map((one, index) => {
     const before = sources[index - 1];
-    if (how === "scratch") compiler = new ZoneCompiler(OPTIONS, weights);
+    if (how === "scratch") compiler = new ZoneCompiler(options, weights);
     const change = before === undefined || how === "scratch" ? "all" : changeBetween(before, one);
     const compiled = drain(compiler.compile(one, change, { serial: 1, history }));
     history = compiled.reverse;

@@ -5,7 +5,9 @@ import { drain } from "../../src/snapshot/drain.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import type { Generation } from "../../src/zone/generation/generation.ts";
 import { listRecords } from "../../src/zone/listing.ts";
+import type { ZoneOptions } from "../../src/zone/options.ts";
 import { NO_HISTORY, type ReverseHistory } from "../../src/zone/reverse/reverse-history.ts";
+import { Segment } from "../../src/zone/segment/segment.ts";
 import type { ZoneChange, ZoneSource } from "../../src/zone/zone-source.ts";
 import { endpoints, exported, snapshot } from "../merge/fixtures.ts";
 import { encodeQuery, leasesUntil } from "../resolve/ask.ts";
@@ -20,6 +22,10 @@ import {
   SMALL,
   source,
 } from "./compile-worlds.ts";
+
+/** Segments of one key up to all: which keys share one, changes with what they weigh. */
+const arbitraryWeights = fc.constantFrom(6, 20, 60, 1e9).map((names) => ({ names, reverse: 2 }));
+const arbitraryOptions = fc.constantFrom<Partial<ZoneOptions>>(OPTIONS, { hosts: OPTIONS.hosts! }, {});
 
 /** Worlds of the same clusters, one after the other; some clusters come, change and leave. */
 const arbitraryWorlds = fc.array(arbitraryWorld, { minLength: 2, maxLength: 4 });
@@ -70,13 +76,26 @@ function answersOf(generation: Generation): string[] {
 describe("a compiler", () => {
   it("compiles changes to the generations that it compiles from scratch: hashes, orders of claims, findings", () => {
     fc.assert(
-      fc.property(arbitraryWorlds, (worlds) => {
+      fc.property(arbitraryWorlds, arbitraryWeights, arbitraryOptions, (worlds, weights, options) => {
         const sources = worlds.map(source);
-        const changed = compileEach(sources, "changes");
-        const scratch = compileEach(sources, "scratch");
+        const changed = compileEach(sources, "changes", weights, options);
+        const scratch = compileEach(sources, "scratch", weights, options);
         expect(hashesOf(changed)).toEqual(hashesOf(scratch));
         expect(ordersOf(changed)).toEqual(ordersOf(scratch));
         expect(findingsOf(changed)).toEqual(findingsOf(scratch));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("compiles segments that loading accepts", () => {
+    fc.assert(
+      fc.property(arbitraryWorlds, arbitraryWeights, (worlds, weights) => {
+        for (const { generation } of compileEach(worlds.map(source), "changes", weights))
+          for (const segment of [generation.stems, ...generation.segments()]) {
+            const loaded = Segment.load(segment.bytes.slice(), segment.hash);
+            expect(loaded.source()).toEqual(segment.source());
+          }
       }),
       { numRuns: 60 },
     );

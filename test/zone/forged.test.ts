@@ -6,6 +6,7 @@ import { Page } from "../../src/zone/generation/directory.ts";
 import { Frame } from "../../src/zone/generation/frame.ts";
 import { readRoot } from "../../src/zone/generation/root.ts";
 import { FormatError } from "../../src/zone/segment/blob.ts";
+import { runLabels } from "../../src/zone/segment/blocks/label-run.ts";
 import { hashBlob } from "../../src/zone/segment/hash.ts";
 import {
   BLOB_WORDS,
@@ -43,6 +44,7 @@ function useSegment(loaded: Segment): void {
   for (let hash = 0; hash < 300; hash++) loaded.findNode(0, name, 0, name.length, hash * 0x9e3779b1);
   for (let node = 0; node < loaded.nodes; node++) {
     loaded.apexOf(node);
+    if (node >= loaded.apexes) runLabels(loaded.bytes, loaded.runOf(node));
     for (const view of [-1, 0, 1]) loaded.setListOf(node, view);
   }
 }
@@ -130,19 +132,26 @@ describe("a forged segment with a fitting hash", () => {
     throw new Error("no records");
   };
   const child = trees.length;
+  const heapEnd = new Uint32Array(bytes.buffer)[SegmentHeader.heapEnd]!;
   type Forge = readonly [unit: "words" | "bytes", at: number, value: number];
   const { block } = firstBlock();
   const set = block + 1;
   const words = new Uint32Array(bytes.buffer);
-  const label = words[wordOf(child, NodeWord.label)]!;
+  const run = words[wordOf(child, NodeWord.run)]!;
   const cases: readonly (readonly [string, Forge, string])[] = [
     ["a slot for no node", ["words", slotsAt, nodes + 1], "refers to nothing"],
     ["a slot with a part of a hash alone", ["words", slotsAt, 0x7f000000], "refers to nothing"],
     ["a node that is its own parent", ["words", wordOf(child, NodeWord.parent), child], "before its parent"],
     ["a parent behind its child", ["words", wordOf(child, NodeWord.parent), child + 1], "before its parent"],
-    ["a label outside the heap", ["words", wordOf(child, NodeWord.label), bytes.length], "outside the heap"],
-    ["an empty label", ["bytes", label, 0], "a label has 0 bytes"],
-    ["a label of 64 bytes", ["bytes", label, 64], "a label has 64 bytes"],
+    ["a run outside the heap", ["words", wordOf(child, NodeWord.run), bytes.length], "outside the heap"],
+    ["a run in the header", ["words", wordOf(child, NodeWord.run), HEAP_START - 4], "outside the heap"],
+    ["an empty run", ["bytes", run, 0], "a run of 0 bytes is empty"],
+    ["a run that is longer than its labels", ["bytes", run, bytes[run]! + 1], "label"],
+    ["a run that ends in a label", ["bytes", run, bytes[run]! - 1], "a label ends outside the heap"],
+    ["a run that ends outside the heap", ["words", wordOf(child, NodeWord.run), heapEnd - 1], "a run of"],
+    ["an empty label", ["bytes", run + 1, 0], "a label has 0 bytes"],
+    ["a label of 64 bytes", ["bytes", run + 1, 64], "a label has 64 bytes"],
+    ["a label that ends outside its run", ["bytes", run + 1, 63], "a label ends outside the heap"],
     [
       "records outside the heap",
       ["words", wordOf(child, NodeWord.records), bytes.length],
@@ -163,6 +172,13 @@ describe("a forged segment with a fitting hash", () => {
     const forged = bytes.slice();
     new Uint32Array(forged.buffer).fill(1, slotsAt, slotsAt + slots);
     expect(() => Segment.load(forged, hashBlob(forged))).toThrow("no slot is empty");
+  });
+
+  it("is refused if a name is too long", () => {
+    const forged = bytes.slice();
+    const into = new Uint32Array(forged.buffer);
+    for (let node = child + 1; node < nodes; node++) into[wordOf(node, NodeWord.parent)] = node - 1;
+    expect(() => Segment.load(forged, hashBlob(forged))).toThrow("too long");
   });
 
   it("is refused if many nodes share one record block, which would take long to check", () => {

@@ -155,7 +155,7 @@ function nameBytes(segment: Segment, start: number, zone: Zone): number {
   const { apexes } = segment;
   let bytes = zone.wire.length;
   for (let node = start; node >= apexes; node = segment.parentOf(node))
-    bytes += segment.bytes[segment.labelOf(node)]! + 1;
+    bytes += segment.bytes[segment.runOf(node)]!;
   return bytes;
 }
 
@@ -164,8 +164,8 @@ function writeName(writer: MessageWriter, segment: Segment, start: number, zone:
   const heap = segment.bytes;
   const { apexes } = segment;
   for (let node = start; node >= apexes; node = segment.parentOf(node)) {
-    const at = segment.labelOf(node);
-    writer.writeBytes(heap, at, at + 1 + heap[at]!);
+    const run = segment.runOf(node);
+    writer.writeBytes(heap, run + 1, run + 1 + heap[run]!);
   }
   writer.writeBytes(zone.wire, 0, zone.wire.length);
 }

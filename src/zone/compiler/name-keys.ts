@@ -1,12 +1,15 @@
 import { usableAddress } from "../../dns/address.ts";
 import { FOLD } from "../../dns/name.ts";
+import type { ClusterFinding } from "../../merge/clusterset.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
 import { localNameKey } from "../kinds/cluster-local.ts";
 import { podLabels } from "../kinds/service-labels.ts";
 import type { AddressKey } from "../reverse/reverse-order.ts";
+import type { KeyBlock } from "../segment/blocks/key-block.ts";
 import { keyHash } from "../segment/name-hash.ts";
 import type { SourceCluster, ZoneSource } from "../zone-source.ts";
 import { HashTrie, type TrieItem } from "./hash-trie.ts";
+import type { Stem } from "./stems.ts";
 
 /** What a service or pod weighs besides its endpoints and addresses, each of which weighs 1. */
 const OBJECT_WEIGHT = 3;
@@ -24,12 +27,22 @@ export interface NameKey extends TrieItem {
   readonly key: string;
   /** Sorted by cluster id, kind and key. */
   locals: readonly LocalObject[];
-  /** The addresses whose reverse names it wants, as of when it was compiled. */
-  addresses: readonly AddressKey[];
+  /** What it was compiled to; undefined before. */
+  compiled: CompiledKey | undefined;
+}
+
+/** What is kept of a key after it was compiled. */
+export interface CompiledKey {
+  /** Its names: in the builder at first, then in the segment of its leaf. */
+  block: KeyBlock;
+  /** The namespaces that its names are in. */
+  readonly stems: readonly Stem[];
+  readonly findings: readonly ClusterFinding[];
+  /** The addresses whose reverse names it wants. */
+  readonly addresses: readonly AddressKey[];
 }
 
 const NO_LOCALS: readonly LocalObject[] = [];
-const NO_ADDRESSES: readonly AddressKey[] = [];
 
 /** All keys of names, in leaves that are segments. */
 export class NameKeys<Result> {
@@ -124,11 +137,11 @@ export class NameKeys<Result> {
     } else if (!isNew) this.trie.change(own, weight);
     if (weight === 0) {
       this.#keys.delete(key);
-      if (own.addresses.length > 0) this.#gone.push(own);
+      if (own.compiled !== undefined) this.#gone.push(own);
     }
   }
 
-  /** Keys that have no names any more, with the addresses whose reverse names they wanted. Each is returned once. */
+  /** Keys that are no more, with what they were compiled to. Each is returned once. */
   takeGone(): readonly NameKey[] {
     const gone = this.#gone;
     this.#gone = [];
@@ -136,7 +149,7 @@ export class NameKeys<Result> {
   }
 
   #create(key: string): NameKey {
-    const own = { key, hash: hashOf(key), weight: 0, locals: NO_LOCALS, addresses: NO_ADDRESSES };
+    const own = { key, hash: hashOf(key), weight: 0, locals: NO_LOCALS, compiled: undefined };
     this.#keys.set(key, own);
     return own;
   }

@@ -11,40 +11,42 @@ export interface Stem {
   readonly isEverywhere: boolean;
 }
 
-/** The stems of a segment that is being built. */
+/** The namespaces that names of a key are in. */
 export function stemsOf({ nodes, tables }: SegmentBuilder): Stem[] {
   const { trees } = tables.finish();
   const stems: Stem[] = [];
   for (let node = trees.length; node < nodes.count; node++)
-    if (nodes.hasFlag(node, NodeFlag.stem)) {
+    if (nodes.isTop(node)) {
+      const [, ...labels] = nodes.labels(node);
       const isEverywhere = nodes.hasFlag(node, NodeFlag.everywhere);
-      stems.push({ tree: trees[nodes.apexOf(node)]!, labels: nodes.labels(node), isEverywhere });
+      stems.push({ tree: trees[nodes.apexOf(node)]!, labels, isEverywhere });
     }
   return stems;
 }
 
-/** Counts the segments that have each stem. */
+/** Counts the keys that have each stem. */
 export class StemCounts {
   readonly #counts = new Map<string, { readonly stem: Stem; count: number }>();
   #mayHaveChanged = true;
   #keys: readonly string[] | undefined;
 
-  /** Takes over the stems of a segment. */
-  add(stems: readonly Stem[]): void {
-    for (const stem of stems) this.#count(stem, 1);
+  /** Takes over the stems of a key. @returns them as they are held: equal stems are one object */
+  add(stems: readonly Stem[]): readonly Stem[] {
+    return stems.map((stem) => this.#count(stem, 1));
   }
 
-  /** Takes over that a segment is gone. */
+  /** Takes over that a key has other stems, or none. */
   remove(stems: readonly Stem[]): void {
     for (const stem of stems) this.#count(stem, -1);
   }
 
-  #count(stem: Stem, more: 1 | -1): void {
+  #count(stem: Stem, more: 1 | -1): Stem {
     const key = `${stem.tree} ${stem.labels.join(".")}${stem.isEverywhere ? " *" : ""}`;
     const own = this.#counts.get(key) ?? { stem, count: 0 };
     this.#counts.set(key, own);
     own.count += more;
     if (own.count === 0 || (more === 1 && own.count === 1)) this.#mayHaveChanged = true;
+    return own.stem;
   }
 
   /** All stems, in an order of their own; undefined if they are those of the call before. */

@@ -5,15 +5,16 @@ import { Trunk } from "../generation/generation.ts";
 import { CLUSTER_LOCAL_DNS_VERSION, type LocalCluster } from "../kinds/cluster-local.ts";
 import { CLUSTERSET_DNS_VERSION } from "../kinds/clusterset.ts";
 import { isObjectLabel } from "../kinds/service-labels.ts";
-import { stemNode, type TreeScope } from "../kinds/tree-scope.ts";
+import type { TreeScope } from "../kinds/tree-scope.ts";
+import { Pace } from "../pace.ts";
 import { hashBlob } from "../segment/hash.ts";
 import { NodeFlag, POD_NAMES } from "../segment/layout.ts";
 import { RecordSets } from "../segment/record-sets.ts";
 import { Segment } from "../segment/segment.ts";
 import { SegmentBuilder } from "../segment/segment-builder.ts";
 import type { ZoneSource } from "../zone-source.ts";
-import { addressOf } from "./hosts.ts";
-import { createScope, hostNode, treeScope } from "./segment-compiler.ts";
+import { addressOf, type PlacedHost } from "./hosts.ts";
+import { createScope, treeScope } from "./key-compiler.ts";
 import type { Stem } from "./stems.ts";
 import type { PlannedTree, ZoneContext } from "./zone-context.ts";
 
@@ -47,7 +48,7 @@ export function compileFrame({ plan, trees, localities, options }: ZoneContext, 
 /** Compiles all names that are shorter than a service: the apexes, what every zone has, and the namespaces. */
 export function compileTrunk(context: ZoneContext, frame: Frame, stems: readonly Stem[]): Trunk {
   const builder = new SegmentBuilder(context.trees.map(({ key }) => key));
-  const scope = createScope(context, builder, [], () => {});
+  const scope = createScope(context, builder, [], () => {}, new Pace());
   const records = new Map<number, RecordSets>();
   const setsAt = (node: number) => {
     const sets = records.get(node) ?? new RecordSets();
@@ -108,4 +109,21 @@ function compilePods(
     const node = stemNode(tree, [namespace, "pod"]);
     if (pods === "insecure") setsAt(node).addMarker(POD_NAMES, ttl, builder.tables.leaseGroup([clusterId]));
   }
+}
+
+/** The node of a namespace in a tree, by the labels of its name. */
+function stemNode({ apex, segment }: TreeScope, labels: readonly string[]): number {
+  const { nodes } = segment.builder;
+  const node = labels.reduceRight((parent, label) => nodes.child(parent, label), apex);
+  nodes.addFlags(node, NodeFlag.stem);
+  return node;
+}
+
+/** The node of a host whose name has no namespace. */
+function hostNode({ nodes, tables }: SegmentBuilder, { tree, labels }: PlacedHost): number {
+  return labels.reduceRight((parent, label) => {
+    const node = nodes.child(parent, label);
+    nodes.addFlags(node, NodeFlag.everywhere);
+    return node;
+  }, tables.tree(tree));
 }

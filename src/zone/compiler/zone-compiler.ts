@@ -3,6 +3,7 @@ import type { Page } from "../generation/directory.ts";
 import type { Frame } from "../generation/frame.ts";
 import { Generation, type Trunk } from "../generation/generation.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../options.ts";
+import { Pace } from "../pace.ts";
 import type { ReverseHistory } from "../reverse/reverse-history.ts";
 import { entryOf, ReverseIndex } from "../reverse/reverse-index.ts";
 import { hashBlob } from "../segment/hash.ts";
@@ -10,11 +11,12 @@ import { buildReverseSegment } from "../segment/reverse-builder.ts";
 import { ReverseSegment } from "../segment/reverse-segment.ts";
 import type { Segment } from "../segment/segment.ts";
 import type { SourceCluster, ZoneChange, ZoneSource } from "../zone-source.ts";
-import { LeafFindings } from "./leaf-findings.ts";
+import type { KeySource } from "./key-compiler.ts";
+import { KeyFindings } from "./key-findings.ts";
 import { LocalZones } from "./local-zones.ts";
-import { NameKeys } from "./name-keys.ts";
+import { type NameKey, NameKeys } from "./name-keys.ts";
 import { type Compiled, pageOf } from "./pages.ts";
-import { type CompiledSegment, compileSegment } from "./segment-compiler.ts";
+import { compileSegment } from "./segment-compiler.ts";
 import { type Stem, StemCounts } from "./stems.ts";
 import { compileFrame, compileTrunk } from "./trunk-compiler.ts";
 import { createContext, type ZoneContext } from "./zone-context.ts";
@@ -47,7 +49,7 @@ const WEIGHTS: SegmentWeights = { names: 160, reverse: 320 };
 /** Keys that are taken over in one turn: less than a millisecond. */
 const KEYS_IN_TURN = 50;
 
-interface NamesLeaf extends Compiled<Segment>, Pick<CompiledSegment, "stems" | "findings"> {}
+type NamesLeaf = Compiled<Segment>;
 type ReverseLeaf = Compiled<ReverseSegment>;
 
 /** What is kept between compilations. */
@@ -56,7 +58,9 @@ interface State {
   readonly reverse: ReverseIndex<ReverseLeaf>;
   readonly stems: StemCounts;
   readonly locals: LocalZones;
-  readonly findings: LeafFindings;
+  readonly findings: KeyFindings;
+  /** What federations depend on besides services, as text. */
+  federated: string;
   context: ZoneContext | undefined;
   trunk: Trunk | undefined;
 }
@@ -77,7 +81,7 @@ export class ZoneCompiler {
   }
 
   /**
-   * Compiles the next generation, and yields after each segment. Between two turns the source may change, if the next call names what changed. A
+   * Compiles the next generation, and yields after each segment and about each millisecond. Between two turns the source may change, if the next call names what changed. A
    * compilation that fails or is given up is followed by one of everything, whatever `change` says.
    * @param change what changed since the generation before, or that everything may have
    * @throws {NameError} if a zone name is malformed. @throws {RangeError} if two kinds claim one zone.
@@ -97,11 +101,15 @@ export class ZoneCompiler {
     if (state.context === undefined || asked.clusters) {
       state.context = createContext(source, this.#options);
       frame = compileFrame(state.context, source);
-      // The order of the shards of a federation depends on all clusters.
-      if (this.#options.federations.length > 0) state.names.trie.changeAll();
     }
+    // The order of the shards of a federation depends on all clusters.
+    const federated = this.#options.federations.length === 0 ? "" : textOfClusters(source);
+    const isEachKeyOther = federated !== state.federated;
+    if (isEachKeyOther) state.names.trie.changeAll();
+    state.federated = federated;
     const touched = yield* touch(state, source, clusters, asked);
-    yield* compileNames(state, source, clusters, touched);
+    const from = { context: state.context, source, clusters, pace: new Pace() };
+    yield* compileNames(state, from, touched, isEachKeyOther);
     yield* state.reverse.decide(history, new Set(clusters.keys()), asked.clusters ? undefined : touched);
     yield* compileReverse(state);
     state.trunk = followTrunk(state, state.context, frame!);
@@ -129,8 +137,16 @@ function emptyState(weights: SegmentWeights): State {
       stems: new StemCounts(),
       locals: new LocalZones(),
     },
-    ...{ findings: new LeafFindings(), context: undefined, trunk: undefined },
+    ...{ findings: new KeyFindings(), federated: "", context: undefined, trunk: undefined },
   };
+}
+
+/** The views of clusters, and how far they are from each other. */
+function textOfClusters({ clusters, withAbsent }: ZoneSource): string {
+  return JSON.stringify([
+    withAbsent,
+    clusters.map(({ clusterId, region, zones }) => [clusterId, region, zones]),
+  ]);
 }
 
 function everything(source: ZoneSource): ZoneChange {
@@ -170,33 +186,42 @@ function* touch(
 }
 
 function* compileNames(
-  { names, reverse, stems, findings, context }: State,
-  source: ZoneSource,
-  clusters: ReadonlyMap<string, SourceCluster>,
+  state: State,
+  from: KeySource,
   touched: ReadonlySet<string>,
+  isEachKeyOther: boolean,
 ): Generator<void> {
-  for (const leaf of names.trie.dropped) {
-    stems.remove(leaf.stems);
-    findings.remove(leaf);
-  }
+  const { names, reverse, stems, findings } = state;
   names.trie.dropped = [];
-  for (const { key, addresses } of names.takeGone()) yield* reverse.replace(key, addresses, new Map());
+  for (const key of names.takeGone()) {
+    const before = key.compiled!;
+    stems.remove(before.stems);
+    findings.remove(before);
+    yield* reverse.replace(key.key, before.addresses, new Map());
+  }
   for (const node of names.trie.changed) {
-    const compiled = compileSegment(context!, source, clusters, node.items!);
-    const { segment } = compiled;
-    const leaf: NamesLeaf = {
-      branch: segment,
-      ...{ stems: compiled.stems, findings: compiled.findings },
-    };
-    node.result = leaf;
-    stems.add(leaf.stems);
-    findings.add(leaf);
-    for (const key of node.items!)
-      if (touched.has(key.key)) {
-        const wanted = compiled.reverse.get(key.key)!;
-        yield* reverse.replace(key.key, key.addresses, wanted);
-        key.addresses = [...wanted.keys()];
+    const mayDiffer = ({ key }: NameKey) => isEachKeyOther || touched.has(key);
+    const { segment, built, blocks } = yield* compileSegment(from, node.items!, mayDiffer);
+    node.result = { branch: segment };
+    for (const [key, block] of blocks) {
+      const own = built.get(key);
+      if (own === undefined) key.compiled!.block = block;
+      else {
+        const before = key.compiled;
+        key.compiled = {
+          block,
+          stems: stems.add(own.stems),
+          findings: own.findings,
+          addresses: [...own.reverse.keys()],
+        };
+        findings.add(key.compiled);
+        if (before !== undefined) {
+          stems.remove(before.stems);
+          findings.remove(before);
+        }
+        yield* reverse.replace(key.key, before?.addresses ?? [], own.reverse);
       }
+    }
     yield;
   }
   names.trie.changed.clear();

@@ -1,4 +1,5 @@
 import { check } from "../segment/blob.ts";
+import { runLabels } from "../segment/blocks/label-run.ts";
 import { hashBlob } from "../segment/hash.ts";
 import { NodeFlag } from "../segment/layout.ts";
 import { apexHash, hashLabel } from "../segment/name-hash.ts";
@@ -47,7 +48,7 @@ export class Trunk {
     for (let node = frame.trees.length; node < stems.nodes; node++) {
       if (!stems.hasFlag(node, NodeFlag.stem)) continue;
       if (stems.apexOf(node) === clusterset)
-        this.#namespaces[node] = frame.namespaceOf(labelText(stems, node));
+        this.#namespaces[node] = frame.namespaceOf(runLabels(stems.bytes, stems.runOf(node))[0]!);
     }
   }
 
@@ -104,10 +105,4 @@ export class Generation {
   *reverseSegments(): Generator<ReverseSegment> {
     yield* this.reverse.segments();
   }
-}
-
-/** A node's label in text; each byte becomes the character with its number. */
-export function labelText(segment: Segment, node: number): string {
-  const at = segment.labelOf(node);
-  return String.fromCharCode(...segment.bytes.subarray(at + 1, at + 1 + segment.bytes[at]!));
 }

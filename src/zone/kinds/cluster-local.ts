@@ -1,12 +1,13 @@
 import { RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
+import { ENDPOINT_UNITS } from "../pace.ts";
 import { RecordSets } from "../segment/record-sets.ts";
 import type { SourceCluster, SourceLocalZone } from "../zone-source.ts";
 import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "./endpoint-records.ts";
 import { writePortRecords } from "./port-records.ts";
 import { isHostLabel, isObjectLabel, podLabels } from "./service-labels.ts";
-import { ServiceScope, stemNode, type TreeScope } from "./tree-scope.ts";
+import { ServiceScope, type TreeScope } from "./tree-scope.ts";
 
 /** Version of the DNS-based service discovery schema (specification section 1). */
 export const CLUSTER_LOCAL_DNS_VERSION = "1.0.1";
@@ -35,30 +36,32 @@ export function localNameKey(key: string, { serviceType, ownedName }: LocalServi
 /**
  * Writes those names of a cluster's own zone that have one key (DNS-based service discovery 1.0.1). If two objects claim one
  * name, the older one wins.
+ * @param key `<namespace>/<label left of it>`
  * @param services keys of the Services with such names
  * @param pods `<namespace>/<address>` of the pods with such a name
  */
-export function compileClusterLocal(
+export function* compileClusterLocal(
   tree: TreeScope,
   cluster: LocalCluster,
+  key: string,
   services: readonly string[],
   pods: readonly string[],
-): void {
+): Generator<void> {
   const { clusterId, localZone } = cluster;
   const clusters = [clusterId];
   const scope = { tree, cluster, clusters, leaseGroup: tree.segment.builder.tables.leaseGroup(clusters) };
   const oldestFirst = services
-    .flatMap((key) => {
-      const service = localZone.services.get(key);
-      return service === undefined ? [] : { key, service, since: Date.parse(service.createdAt) };
+    .flatMap((own) => {
+      const service = localZone.services.get(own);
+      return service === undefined ? [] : { key: own, service, since: Date.parse(service.createdAt) };
     })
     .sort((one, other) => one.since - other.since || (one.key < other.key ? -1 : 1));
   const placed = oldestFirst.flatMap(
-    ({ key, service, since }) => placeService(scope, key, service, since) ?? [],
+    ({ key: own, service, since }) => placeService(scope, own, service, since) ?? [],
   );
   for (const one of placed) if (one.hasClusterIPs) pointToClusterIPs(scope, one);
-  for (const one of placed) compileLocalService(scope, one);
-  if (localZone.zone.pods === "verified") compilePods(scope, pods);
+  for (const one of placed) yield* compileLocalService(scope, one);
+  if (localZone.zone.pods === "verified") compilePods(scope, key.slice(key.indexOf("/") + 1), pods);
 }
 
 /** A Service with a valid name. */
@@ -70,7 +73,6 @@ interface PlacedService {
   /** When it was created, in Unix milliseconds. */
   readonly since: number;
   readonly hasClusterIPs: boolean;
-  readonly namespaceNode: () => number;
   readonly serviceNode: () => number;
 }
 
@@ -101,10 +103,9 @@ function placeService(
     );
     return undefined;
   }
-  const namespaceNode = () => stemNode(tree, [namespace, "svc"]);
-  const serviceNode = () => tree.segment.builder.nodes.child(namespaceNode(), name);
+  const serviceNode = () => scope.top(`${namespace}.svc`, name);
   const hasClusterIPs = service.serviceType !== "ExternalName" && !service.headless;
-  return { scope, service, name, namespace, since, hasClusterIPs, namespaceNode, serviceNode };
+  return { scope, service, name, namespace, since, hasClusterIPs, serviceNode };
 }
 
 /**
@@ -128,23 +129,22 @@ function pointToClusterIPs({ cluster, clusters }: LocalScope, placed: PlacedServ
   }
 }
 
-function compileLocalService({ cluster, leaseGroup }: LocalScope, placed: PlacedService): void {
-  const { scope, service, name, hasClusterIPs, namespaceNode, serviceNode } = placed;
+function* compileLocalService({ cluster, leaseGroup }: LocalScope, placed: PlacedService): Generator<void> {
+  const { service, hasClusterIPs } = placed;
   const { clusterId } = cluster;
-  if (service.serviceType === "ExternalName")
-    compileExternalName(scope, clusterId, service, name, namespaceNode, leaseGroup);
-  else if (hasClusterIPs) compileClusterIP(scope, clusterId, service, serviceNode(), leaseGroup);
-  else compileHeadless(placed, clusterId, leaseGroup);
+  if (service.serviceType === "ExternalName") compileExternalName(placed, clusterId, leaseGroup);
+  else if (hasClusterIPs) yield* compileClusterIP(placed, clusterId, leaseGroup);
+  else yield* compileHeadless(placed, clusterId, leaseGroup);
 }
 
 /** Sections 2.3.1 and 2.3.2: A, AAAA and SRV of a Service with a cluster IP. */
-function compileClusterIP(
-  scope: ServiceScope,
+function* compileClusterIP(
+  { scope, service, serviceNode }: PlacedService,
   reportedBy: string,
-  { clusterIPs = [], ports }: LocalService,
-  node: number,
   leaseGroup: number,
-): void {
+): Generator<void> {
+  const { clusterIPs = [], ports } = service;
+  const node = serviceNode();
   const sets = new RecordSets();
   for (const text of clusterIPs) {
     const octets = scope.address(text, reportedBy);
@@ -153,7 +153,7 @@ function compileClusterIP(
   // An SRV target must have an address (RFC 2782). Until the Service has one, the names exist without records.
   const target = sets.isEmpty ? undefined : node;
   sets.addAll(
-    writePortRecords(
+    yield* writePortRecords(
       scope,
       node,
       ports.map((port) => ({ port, node: target, reportedBy })),
@@ -164,13 +164,15 @@ function compileClusterIP(
 }
 
 /** Section 2.4: every ready endpoint; NXDOMAIN if there is none. */
-function compileHeadless(placed: PlacedService, reportedBy: string, leaseGroup: number): void {
+function* compileHeadless(placed: PlacedService, reportedBy: string, leaseGroup: number): Generator<void> {
   const { scope, service, serviceNode, name, namespace, since } = placed;
   const { endpoints: groups, publishNotReadyAddresses = false } = service;
+  const { pace, ttl } = scope.tree.segment;
   const endpoints: PlacedEndpoint[] = [];
   const wish = { view: reportedBy, rank: 1, since, above: [name, namespace, "svc"] } as const;
   for (const { ports, members } of inOrder(groups))
     for (const { address, hostname, ready } of inOrder(members)) {
+      if (pace.isOver(ENDPOINT_UNITS)) yield;
       if (ready === false && !publishNotReadyAddresses) continue;
       const octets = scope.address(address, reportedBy);
       if (octets === undefined) continue;
@@ -182,8 +184,11 @@ function compileHeadless(placed: PlacedService, reportedBy: string, leaseGroup: 
   if (endpoints.length === 0) return;
   const node = serviceNode();
   const own = new RecordSets();
-  for (const { octets } of endpoints) own.addAddress(octets, scope.tree.segment.ttl, leaseGroup);
-  own.addAll(writeEndpointRecords(scope, node, endpoints, leaseGroup));
+  for (const { octets } of endpoints) {
+    if (pace.isOver(ENDPOINT_UNITS)) yield;
+    own.addAddress(octets, ttl, leaseGroup);
+  }
+  own.addAll(yield* writeEndpointRecords(scope, node, endpoints, leaseGroup));
   scope.write(node, own, reportedBy);
 }
 
@@ -196,13 +201,11 @@ function inOrder<Value>(table: Readonly<Record<string, Value>>): Value[] {
 
 /** Section 2.5, and the multi-label CNAME proposal: a CNAME record at the Service's name, or at the dotted name that it owns. */
 function compileExternalName(
-  scope: ServiceScope,
+  { scope, service, name, namespace }: PlacedService,
   reportedBy: string,
-  { externalName, ownedName }: LocalService,
-  name: string,
-  namespaceNode: () => number,
   leaseGroup: number,
 ): void {
+  const { externalName, ownedName } = service;
   const labels = ownedName === undefined ? [name] : ownedName.toLowerCase().split(".");
   if (!labels.every((label) => isHostLabel(label.replace(/^_/, "")))) {
     scope.report(
@@ -223,7 +226,7 @@ function compileExternalName(
     );
     return;
   }
-  const node = scope.name(namespaceNode(), labels, reportedBy);
+  const node = scope.name(`${namespace}.svc`, labels, reportedBy);
   if (node === undefined) return;
   const sets = new RecordSets();
   sets.addRdata(RecordType.CNAME, target, scope.tree.segment.ttl, leaseGroup);
@@ -231,7 +234,11 @@ function compileExternalName(
 }
 
 /** Section 2.6, deprecated: `a-b-c-d.<ns>.pod.<zone>` for the addresses of real pods. */
-function compilePods({ tree, cluster, leaseGroup }: LocalScope, pods: readonly string[]): void {
+function compilePods(
+  { tree, cluster, leaseGroup }: LocalScope,
+  label: string,
+  pods: readonly string[],
+): void {
   const { builder, ttl } = tree.segment;
   for (const key of [...pods].sort()) {
     const slash = key.indexOf("/");
@@ -239,13 +246,12 @@ function compilePods({ tree, cluster, leaseGroup }: LocalScope, pods: readonly s
     const scope = new ServiceScope(tree, { kind: "Pod", namespace, name: key.slice(slash + 1) });
     if (!cluster.namespaces.has(namespace) || !isObjectLabel(namespace)) continue;
     const octets = scope.address(key.slice(slash + 1), cluster.clusterId);
-    if (octets === undefined) continue;
-    for (const label of podLabels(octets)) {
-      const node = scope.name(stemNode(tree, [namespace, "pod"]), [label], cluster.clusterId);
-      if (node === undefined || builder.nodes.hasRecords(node)) continue;
-      const sets = new RecordSets();
-      sets.addAddress(octets, ttl, leaseGroup);
-      builder.setRecords(node, sets);
-    }
+    // A pod with two labels has two keys: each has one of its names.
+    if (octets === undefined || !podLabels(octets).includes(label)) continue;
+    const node = scope.name(`${namespace}.pod`, [label], cluster.clusterId);
+    if (node === undefined || builder.nodes.hasRecords(node)) continue;
+    const sets = new RecordSets();
+    sets.addAddress(octets, ttl, leaseGroup);
+    builder.setRecords(node, sets);
   }
 }

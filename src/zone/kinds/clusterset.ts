@@ -1,4 +1,5 @@
 import type { ClustersetAddresses, ClustersetService } from "../../merge/clusterset.ts";
+import { ENDPOINT_UNITS } from "../pace.ts";
 import { RecordSets } from "../segment/record-sets.ts";
 import { endpointLabel, type PlacedEndpoint, writeEndpointRecords } from "./endpoint-records.ts";
 import { writePortRecords } from "./port-records.ts";
@@ -9,7 +10,7 @@ import { ServiceScope, type TreeScope } from "./tree-scope.ts";
 export const CLUSTERSET_DNS_VERSION = "1.0.0";
 
 /** Writes the names of one service in the clusterset zone (multicluster DNS specification 1.0.0). */
-export function compileClustersetService(tree: TreeScope, service: ClustersetService): void {
+export function* compileClustersetService(tree: TreeScope, service: ClustersetService): Generator<void> {
   const { namespace, name } = service;
   const scope = new ServiceScope(tree, { kind: "Service", namespace, name });
   if (!isObjectLabel(name) || !isObjectLabel(namespace)) {
@@ -22,27 +23,33 @@ export function compileClustersetService(tree: TreeScope, service: ClustersetSer
   }
   let known: number | undefined;
   const serviceNode = () => {
-    known ??= tree.segment.builder.nodes.child(scope.stem([namespace, "svc"]), name);
+    known ??= scope.top(`${namespace}.svc`, name);
     return known;
   };
-  if (service.type === "Headless") compileHeadless(scope, service, serviceNode);
-  else compileClusterSetIP(scope, service, serviceNode());
+  if (service.type === "Headless") yield* compileHeadless(scope, service, serviceNode);
+  else yield* compileClusterSetIP(scope, service, serviceNode());
 }
 
 /** Specification 2.3: A, AAAA, SRV and PTR of a service with ClusterSetIP. */
-function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, node: number): void {
+function* compileClusterSetIP(
+  scope: ServiceScope,
+  service: ClustersetService,
+  node: number,
+): Generator<void> {
   const { builder, clusterViews } = scope.tree.segment;
   const reportedBy = service.reportedBy[0] ?? "";
-  const outside = addressSets(scope, service, node, service.outside, undefined);
+  const outside = yield* addressSets(scope, service, node, service.outside, undefined);
   const variants = new Map<number, RecordSets>();
   const byCluster = [...service.byCluster].sort(([one], [other]) => (one < other ? -1 : 1));
   for (const [clusterId, addresses] of byCluster)
-    if (clusterViews.has(clusterId))
-      variants.set(builder.tables.view(clusterId), addressSets(scope, service, node, addresses, clusterId));
+    if (clusterViews.has(clusterId)) {
+      const sets = yield* addressSets(scope, service, node, addresses, clusterId);
+      variants.set(builder.tables.view(clusterId), sets);
+    }
   // An SRV target must have an address (RFC 2782). In a view without one, the names exist without records.
   const having = [...variants].flatMap(([view, sets]) => (sets.isEmpty ? [] : view));
   const target = outside.isEmpty && having.length === 0 ? undefined : node;
-  const services = writePortRecords(
+  const services = yield* writePortRecords(
     scope,
     node,
     service.ports.map((port) => ({ port, node: target, reportedBy })),
@@ -55,18 +62,19 @@ function compileClusterSetIP(scope: ServiceScope, service: ClustersetService, no
   scope.write(node, outside, reportedBy, variants);
 }
 
-function addressSets(
+function* addressSets(
   scope: ServiceScope,
   service: ClustersetService,
   node: number,
   given: ClustersetAddresses,
   view: string | undefined,
-): RecordSets {
-  const { builder, ttl } = scope.tree.segment;
+): Generator<void, RecordSets> {
+  const { builder, ttl, pace } = scope.tree.segment;
   const sets = new RecordSets();
   const clusters = [...new Set([...given.reportedBy, ...service.reportedBy])].sort();
   const group = builder.tables.leaseGroup(clusters);
   for (const text of given.addresses) {
+    if (pace.isOver(ENDPOINT_UNITS)) yield;
     const octets = scope.address(text, given.reportedBy[0] ?? "");
     if (octets === undefined) continue;
     sets.addAddress(octets, ttl, group);
@@ -84,10 +92,16 @@ function addressSets(
 }
 
 /** Specification 2.4: a headless service. Without a ready endpoint it has no names, so the answer is NXDOMAIN. */
-function compileHeadless(scope: ServiceScope, service: ClustersetService, serviceNode: () => number): void {
+function* compileHeadless(
+  scope: ServiceScope,
+  service: ClustersetService,
+  serviceNode: () => number,
+): Generator<void> {
+  const { builder, ttl, pace } = scope.tree.segment;
   const endpoints: PlacedEndpoint[] = [];
   const labelsOf = new Map<string, readonly string[] | undefined>();
   for (const { address, hostname, clusterId, reportedBy, ports } of service.endpoints) {
+    if (pace.isOver(ENDPOINT_UNITS)) yield;
     const octets = scope.address(address, reportedBy);
     if (octets === undefined) continue;
     if (!labelsOf.has(clusterId)) labelsOf.set(clusterId, clusterIdLabels(clusterId));
@@ -110,11 +124,13 @@ function compileHeadless(scope: ServiceScope, service: ClustersetService, servic
     endpoints.push({ octets, ports, reportedBy, node, reverse });
   }
   if (endpoints.length === 0) return;
-  const { builder, ttl } = scope.tree.segment;
   const node = serviceNode();
   const group = builder.tables.leaseGroup(endpoints.map(({ reportedBy }) => reportedBy));
   const own = new RecordSets();
-  for (const { octets } of endpoints) own.addAddress(octets, ttl, group);
-  own.addAll(writeEndpointRecords(scope, node, endpoints, group));
+  for (const { octets } of endpoints) {
+    if (pace.isOver(ENDPOINT_UNITS)) yield;
+    own.addAddress(octets, ttl, group);
+  }
+  own.addAll(yield* writeEndpointRecords(scope, node, endpoints, group));
   scope.write(node, own, endpoints[0]!.reportedBy);
 }

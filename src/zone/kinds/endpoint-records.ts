@@ -1,4 +1,5 @@
 import type { EndpointPort } from "../../snapshot/schema.ts";
+import { ENDPOINT_UNITS } from "../pace.ts";
 import { RecordSets } from "../segment/record-sets.ts";
 import { type PortTarget, writePortRecords } from "./port-records.ts";
 import { addressLabel, isHostLabel } from "./service-labels.ts";
@@ -36,22 +37,22 @@ export function endpointLabel(
 }
 
 /** Writes the SRV records of endpoints, and A, AAAA and PTR of each; returns the SRV records for the service's name. */
-export function writeEndpointRecords(
+export function* writeEndpointRecords(
   scope: ServiceScope,
   serviceNode: number,
   endpoints: readonly PlacedEndpoint[],
   leaseGroup: number,
-): RecordSets {
-  const targets: PortTarget[] = endpoints.flatMap(({ node, ports, reportedBy }) =>
-    node === undefined ? [] : ports.map((port) => ({ port, node, reportedBy })),
-  );
-  const services = writePortRecords(scope, serviceNode, targets, leaseGroup);
-  writeHosts(scope, endpoints);
+): Generator<void, RecordSets> {
+  const targets: PortTarget[] = [];
+  for (const { node, ports, reportedBy } of endpoints)
+    if (node !== undefined) for (const port of ports) targets.push({ port, node, reportedBy });
+  const services = yield* writePortRecords(scope, serviceNode, targets, leaseGroup);
+  yield* writeHosts(scope, endpoints);
   return services;
 }
 
-function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): void {
-  const { builder, ttl } = scope.tree.segment;
+function* writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): Generator<void> {
+  const { builder, ttl, pace } = scope.tree.segment;
   const byNode = new Map<number, PlacedEndpoint[]>();
   for (const endpoint of endpoints) {
     if (endpoint.node === undefined) continue;
@@ -64,6 +65,7 @@ function writeHosts(scope: ServiceScope, endpoints: readonly PlacedEndpoint[]): 
     const group = builder.tables.leaseGroup(clusters);
     const sets = new RecordSets();
     for (const { octets, reverse } of sharing) {
+      if (pace.isOver(ENDPOINT_UNITS)) yield;
       sets.addAddress(octets, ttl, group);
       scope.reverse(octets, node, { ...reverse, clusters });
     }

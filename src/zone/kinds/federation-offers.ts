@@ -1,7 +1,11 @@
 import { parseName } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
+import { ENDPOINT_UNITS } from "../pace.ts";
 import type { Distances, Origin } from "./distances.ts";
 import type { ServiceScope } from "./tree-scope.ts";
+
+/** What it costs to find the distance of an offer. */
+const ORDER_UNITS = ENDPOINT_UNITS >> 2;
 
 interface OfferBase {
   /** The shard. */
@@ -22,11 +26,12 @@ export type Offer =
   | (OfferBase & { readonly kind: "name"; readonly target: string });
 
 /** All addresses and host names of a service's shards for a kind of clients. Invalid ones become findings. */
-export function offersOf(
+export function* offersOf(
   scope: ServiceScope,
   service: ClustersetService,
   clients: "internal" | "external",
-): Offer[] {
+): Generator<void, Offer[]> {
+  const { pace } = scope.tree.segment;
   const offers: Offer[] = [];
   for (const { clusterId, clusterIPs, externalAddresses, externalNames } of service.shards) {
     const base = { clusterId, reportedBy: clusterId, zone: undefined };
@@ -53,6 +58,7 @@ export function offersOf(
   }
   if (clients === "internal" && service.type === "Headless")
     for (const { clusterId, reportedBy, address, hostname, zone } of service.endpoints) {
+      if (pace.isOver(ENDPOINT_UNITS)) yield;
       const octets = scope.address(address, reportedBy);
       if (octets !== undefined)
         offers.push({ clusterId, reportedBy, zone, kind: "endpoint", octets, hostname });
@@ -65,20 +71,23 @@ export function offersOf(
  * none), then the external addresses of the other shards. Without a source cluster every shard counts as another one;
  * without an origin all distances are equal.
  */
-export function orderOffers(
+export function* orderOffers(
+  { tree }: ServiceScope,
   offers: readonly Offer[],
   origin: Origin | undefined,
   distances: Distances,
-): Offer[] {
+): Generator<void, Offer[]> {
+  const { pace } = tree.segment;
   const source = origin?.clusterId;
   const ownClusterIP = offers.some(({ kind, clusterId }) => kind === "clusterIP" && clusterId === source);
-  const open = offers.filter(({ kind, clusterId }) => {
-    if (kind === "clusterIP") return clusterId === source;
-    return !(ownClusterIP && clusterId === source && kind !== "endpoint");
-  });
-  if (origin === undefined) return open;
-  const distanceOf = new Map(
-    open.map((offer) => [offer, distances.distance(origin, offer.clusterId, offer.zone)]),
-  );
-  return open.sort((one, other) => distanceOf.get(one)! - distanceOf.get(other)!);
+  const byDistance: [Offer[], Offer[], Offer[], Offer[]] = [[], [], [], []];
+  for (const offer of offers) {
+    if (pace.isOver(ORDER_UNITS)) yield;
+    const { kind, clusterId, zone } = offer;
+    const isOwn = clusterId === source;
+    const isOpen = kind === "clusterIP" ? isOwn : !(ownClusterIP && isOwn && kind !== "endpoint");
+    if (isOpen)
+      byDistance[origin === undefined ? 0 : distances.distance(origin, clusterId, zone)].push(offer);
+  }
+  return byDistance.flat();
 }

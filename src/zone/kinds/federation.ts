@@ -1,6 +1,7 @@
 import { RecordType } from "../../dns/codes.ts";
 import { parseName } from "../../dns/name.ts";
 import type { ClustersetService } from "../../merge/clusterset.ts";
+import { ENDPOINT_UNITS } from "../pace.ts";
 import { KEEP_ORDER } from "../segment/layout.ts";
 import { RecordSets } from "../segment/record-sets.ts";
 import type { Distances, Origin } from "./distances.ts";
@@ -22,28 +23,35 @@ export interface FederationZone {
  * `<service>.<ns>.<federation>.svc.<zone>` has every shard; `<cluster>.` before it has one; `<region>.` or
  * `<topology zone>.<region>.` between `svc` and the zone has the shards in that region or zone.
  */
-export function compileFederatedService(
+export function* compileFederatedService(
   tree: TreeScope,
   { federation, clients }: FederationZone,
   service: ClustersetService,
   distances: Distances,
-): void {
+): Generator<void> {
   const { namespace, name } = service;
   if (!isObjectLabel(name) || !isObjectLabel(namespace)) return;
   const scope = new ServiceScope(tree, { kind: "Service", namespace, name });
-  const offers = offersOf(scope, service, clients);
+  const offers = yield* offersOf(scope, service, clients);
   if (offers.length === 0) return;
   const writer: NameWriter = { scope, origins: originsOf(tree, clients, distances), distances };
-  const stem = [namespace, federation, "svc"];
-  writeName(writer, scope.stem(stem), [name], offers);
-  for (const clusterId of new Set(offers.map((offer) => offer.clusterId))) {
+  const stem = `${namespace}.${federation}.svc`;
+  yield* writeName(writer, stem, [name], offers);
+  const shards = new Map<string, Offer[]>();
+  for (const offer of offers) addTo(shards, offer.clusterId, offer);
+  for (const [clusterId, shard] of shards) {
     const labels = clusterIdLabels(clusterId);
     if (labels === undefined) continue;
-    const shard = offers.filter((offer) => offer.clusterId === clusterId);
-    const node = writeName(writer, scope.stem(stem), [...labels, name], shard);
-    if (node !== undefined) writeHosts(writer, node, shard);
+    const node = yield* writeName(writer, stem, [...labels, name], shard);
+    if (node !== undefined) yield* writeHosts(writer, node, shard);
   }
-  writePlaces(writer, name, stem, offers);
+  yield* writePlaces(writer, name, stem, offers);
+}
+
+function addTo(lists: Map<string, Offer[]>, key: string, offer: Offer): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [offer]);
+  else list.push(offer);
 }
 
 interface NameWriter {
@@ -65,13 +73,14 @@ function originsOf(
   ];
 }
 
-function writePlaces(
+function* writePlaces(
   writer: NameWriter,
   name: string,
-  stem: readonly string[],
+  stem: string,
   offers: readonly Offer[],
-): void {
+): Generator<void> {
   const { scope, distances } = writer;
+  const { pace } = scope.tree.segment;
   const byPlace = new Map<string, Offer[]>();
   const add = (labels: readonly string[], offer: Offer) => {
     if (!labels.every((label) => isHostLabel(label))) {
@@ -82,57 +91,61 @@ function writePlaces(
       );
       return;
     }
-    const key = labels.join(".").toLowerCase();
-    byPlace.set(key, [...(byPlace.get(key) ?? []), offer]);
+    addTo(byPlace, labels.join(".").toLowerCase(), offer);
   };
   for (const offer of offers) {
+    if (pace.isOver(ENDPOINT_UNITS)) yield;
     const { region, zones } = distances.localityOf(offer.clusterId);
     if (region === undefined) continue;
     add([region], offer);
     for (const zone of offer.zone === undefined ? zones : [offer.zone]) add([zone, region], offer);
   }
-  for (const [place, some] of byPlace)
-    writeName(writer, scope.stem([...stem, ...place.split(".")]), [name], some);
+  for (const [place, some] of byPlace) yield* writeName(writer, `${stem}.${place}`, [name], some);
 }
 
 /** Names of single endpoints of a headless service, below the shard's name. */
-function writeHosts(writer: NameWriter, shardNode: number, offers: readonly Offer[]): void {
+function* writeHosts(writer: NameWriter, shardNode: number, offers: readonly Offer[]): Generator<void> {
+  const { pace } = writer.scope.tree.segment;
   const byLabel = new Map<string, Offer[]>();
   for (const offer of offers) {
     if (offer.kind !== "endpoint") continue;
+    if (pace.isOver(ENDPOINT_UNITS)) yield;
     const label = endpointLabel(writer.scope, offer.hostname, offer.octets, offer.reportedBy);
-    byLabel.set(label, [...(byLabel.get(label) ?? []), offer]);
+    addTo(byLabel, label, offer);
   }
-  for (const [label, some] of byLabel) writeName(writer, shardNode, [label], some);
+  for (const [label, some] of byLabel) yield* writeName(writer, shardNode, [label], some);
 }
 
-function writeName(
+/** @param parent a node, or the labels of a namespace, see `ServiceScope.name` */
+function* writeName(
   { scope, origins, distances }: NameWriter,
-  parent: number,
+  parent: number | string,
   labels: readonly string[],
   offers: readonly Offer[],
-): number | undefined {
+): Generator<void, number | undefined> {
   const node = scope.name(parent, labels, offers[0]!.reportedBy);
   if (node === undefined) return undefined;
-  const anybody = orderOffers(offers, undefined, distances);
+  const anybody = yield* orderOffers(scope, offers, undefined, distances);
   const variants = new Map<number, RecordSets>();
   for (const [view, origin] of origins) {
-    const own = orderOffers(offers, origin, distances);
+    const own = yield* orderOffers(scope, offers, origin, distances);
     if (own.length !== anybody.length || own.some((offer, index) => offer !== anybody[index]))
-      variants.set(scope.tree.segment.builder.tables.view(view), recordSets(scope, own));
+      variants.set(scope.tree.segment.builder.tables.view(view), yield* recordSets(scope, own));
   }
-  scope.write(node, recordSets(scope, anybody), offers[0]!.reportedBy, variants);
+  scope.write(node, yield* recordSets(scope, anybody), offers[0]!.reportedBy, variants);
   return node;
 }
 
 /** Addresses in their order; without any, a CNAME record to the first load balancer's host name. */
-function recordSets(scope: ServiceScope, offers: readonly Offer[]): RecordSets {
-  const { builder, ttl } = scope.tree.segment;
+function* recordSets(scope: ServiceScope, offers: readonly Offer[]): Generator<void, RecordSets> {
+  const { builder, ttl, pace } = scope.tree.segment;
   const sets = new RecordSets();
   const group = builder.tables.leaseGroup(offers.map(({ reportedBy }) => reportedBy));
   const names = offers.filter((offer) => offer.kind === "name");
-  for (const offer of offers)
+  for (const offer of offers) {
+    if (pace.isOver(ENDPOINT_UNITS)) yield;
     if (offer.kind !== "name") sets.addAddress(offer.octets, ttl | KEEP_ORDER, group);
+  }
   if (sets.isEmpty && names.length > 0) {
     sets.addRdata(RecordType.CNAME, parseName(names[0]!.target), ttl, group);
     names.shift();

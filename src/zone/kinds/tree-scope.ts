@@ -1,15 +1,15 @@
 import { usableAddress } from "../../dns/address.ts";
 import { MAX_NAME_BYTES } from "../../dns/codes.ts";
 import type { ClusterFinding } from "../../merge/clusterset.ts";
+import type { Pace } from "../pace.ts";
 import type { CandidateSource, ReverseCandidate } from "../reverse/reverse-candidate.ts";
 import { claimOf } from "../reverse/reverse-order.ts";
-import { NodeFlag } from "../segment/layout.ts";
 import type { RecordSets } from "../segment/record-sets.ts";
 import type { SegmentBuilder } from "../segment/segment-builder.ts";
 import type { TreeKey } from "../segment/tree-key.ts";
 import type { Origin } from "./distances.ts";
 
-/** The context that all names of a segment share. */
+/** The context that all names of a key, or all stems, share. */
 export interface SegmentScope {
   readonly builder: SegmentBuilder;
   /** The clusters that have a view. */
@@ -21,6 +21,8 @@ export interface SegmentScope {
   readonly findings: ClusterFinding[];
   /** Takes the PTR records that services want. */
   readonly addReverse: (octets: Uint8Array, candidate: ReverseCandidate) => void;
+  /** Loops over endpoints yield where it says so: a service may have any number of them. */
+  readonly pace: Pace;
 }
 
 /** One tree of names with the lengths of its zones. */
@@ -53,17 +55,20 @@ export class ServiceScope {
     this.#subject = subject;
   }
 
-  /** The node of a namespace, by the labels of its name: names below it are in the segment of their key. */
-  stem(labels: readonly string[]): number {
-    return stemNode(this.tree, labels);
+  /** The node of a name with one label below a namespace, which is given by its labels, joined by dots. */
+  top(namespace: string, label: string): number {
+    return this.tree.segment.builder.nodes.child(this.tree.apex, `${label}.${namespace}`);
   }
 
-  /** The node of `labels` (leftmost first) below `parent`; undefined, with a finding, if the name is too long. */
-  name(parent: number, labels: readonly string[], clusterId: string): number | undefined {
+  /**
+   * The node of `labels` (leftmost first) below a node, or below a namespace as in `top`; undefined, with a finding, if the name is too long.
+   */
+  name(parent: number | string, labels: readonly string[], clusterId: string): number | undefined {
     const { shortestZoneBytes, segment } = this.tree;
     const { nodes } = segment.builder;
+    const above = typeof parent === "string" ? parent.length + 1 : nodes.nameBytes(parent);
     const added = labels.reduce((sum, label) => sum + 1 + label.length, 0);
-    if (nodes.nameBytes(parent) + added + shortestZoneBytes > MAX_NAME_BYTES) {
+    if (above + added + shortestZoneBytes > MAX_NAME_BYTES) {
       this.report(
         clusterId,
         "NameTooLong",
@@ -71,7 +76,10 @@ export class ServiceScope {
       );
       return undefined;
     }
-    return labels.reduceRight((node, label) => nodes.child(node, label), parent);
+    let index = labels.length;
+    let node = typeof parent === "string" ? this.top(parent, labels[--index]!) : parent;
+    while (index > 0) node = nodes.child(node, labels[--index]!);
+    return node;
   }
 
   /** The bytes of an address, or undefined with a finding. */
@@ -145,12 +153,4 @@ export interface ReverseWish extends Pick<CandidateSource, "view" | "rank" | "si
   readonly label: string | undefined;
   /** The clusters that claim the address for all views, the oldest first. Default: the record is that of one view. */
   readonly claimants?: readonly string[] | undefined;
-}
-
-/** The node of a namespace in a tree, by the labels of its name. */
-export function stemNode({ apex, segment }: TreeScope, labels: readonly string[]): number {
-  const { nodes } = segment.builder;
-  const node = labels.reduceRight((parent, label) => nodes.child(parent, label), apex);
-  nodes.addFlags(node, NodeFlag.stem);
-  return node;
 }

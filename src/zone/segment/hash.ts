@@ -10,6 +10,20 @@ export function hashBlob(bytes: Uint8Array): string {
   return formatHash(sha256(bytes), 0);
 }
 
+/** Bytes that are hashed in one step: less than a millisecond. */
+const BYTES_IN_STEP = 1 << 17;
+
+/** `hashBlob`, in steps. */
+export function* hashInSteps(bytes: Uint8Array): Generator<void, string> {
+  if (bytes.length <= BYTES_IN_STEP) return hashBlob(bytes);
+  const hash = sha256.create();
+  for (let at = 0; at < bytes.length; at += BYTES_IN_STEP) {
+    hash.update(bytes.subarray(at, at + BYTES_IN_STEP));
+    yield;
+  }
+  return formatHash(hash.digest(), 0);
+}
+
 /** The hash whose bytes are at `at`, in hexadecimal digits. */
 export function formatHash(bytes: Uint8Array, at: number): string {
   let text = "";

@@ -1,6 +1,6 @@
 import { HEAP_START, LONG_COUNT } from "./layout.ts";
 
-const FIRST_BYTES = 1 << 12;
+const FIRST_BYTES = 1 << 10;
 
 /** A growing byte array with big-endian writes, behind room for a header: offset 0 can mean "none". */
 export class HeapWriter {

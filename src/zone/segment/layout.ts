@@ -8,17 +8,23 @@
  * A segment has the names of some services, or the stems: names shorter than a service. It refers to nothing outside itself.
  *
  *   header        `SegmentHeader`
- *   heap          labels, record blocks; offsets into it count from the start of the blob
- *   nodes         for each node (`NodeWord`): index of the parent u32, offset of the label u32 (length byte, bytes, case kept), offset of the
- *                 record block u32 with the bits of `NodeFlag`. The first nodes are the apexes of the trees, without a parent and a label;
- *                 an empty non-terminal has no record block. 0 for none
+ *   heap          runs, record blocks; offsets into it count from the start of the blob
+ *   nodes         for each node (`NodeWord`): index of the parent u32, offset of the run u32, offset of the record block u32 with the bits of
+ *                 `NodeFlag`. The first nodes are the apexes of the trees, without a parent and a run; an empty non-terminal has no record
+ *                 block. 0 for none
  *   slots         u32[slots], a power of two: 0, or the node's index + 1 (`SLOT_ENTRY`) with the high bits of its name's hash; linear
  *                 probing from the low bits of the hash
  *   tables        ASCII JSON: `SegmentTables`
  *
+ * What a segment has of one key is contiguous in its heap and in its nodes, and refers to nothing else but apexes: such a block is copied into
+ * the next segment as long as the key does not change (blocks/join-blocks.ts). Keys are in ascending order. The first node of a key in a namespace
+ * has the run `<label>.<ns>.svc` (or what the tree has) and is below the apex: names in between are stems. In the stems each label has a node.
+ *
+ *   run           length u8 of the labels, labels (length byte, bytes, case kept), the leftmost first
+ *
  * A reverse segment has the PTR targets of some addresses, and no nodes; its slots have offsets of reverse entries.
  *
- *   record block  setCount u8, sets; variantCount, variants (view u16, setCount u8, sets; by ascending view)
+ *   record block  setCount u8, sets; variantCount, variants (view u16, setCount u8, sets; by the name of the view)
  *   set           type u16, ttl u32 (seconds; high bit: the order of records matters), leaseGroup u16, count u16, data
  *   set data      A 4, AAAA 16, SRV 6 (port u16, target node u32) bytes for each record;
  *                 other types: length u16 and RDATA for each
@@ -34,7 +40,7 @@
 /** "CDZB" read as a little-endian word. */
 export const BLOB_MAGIC = 0x425a4443;
 /** Loading rejects a blob of another version. */
-export const FORMAT_VERSION = 3;
+export const FORMAT_VERSION = 4;
 /** Words in front of every blob. */
 export const BLOB_WORDS = 4;
 
@@ -55,7 +61,7 @@ export const SegmentHeader = { heapEnd: 4, trees: 5, nodes: 6, slots: 7, tablesB
 /** Words of a node. */
 export const NODE_WORDS = 3;
 /** Index of each word of a node: together, so that a look-up reads one cache line for each node and not three. */
-export const NodeWord = { parent: 0, label: 1, records: 2 } as const;
+export const NodeWord = { parent: 0, run: 1, records: 2 } as const;
 
 /** The bits of a slot that are what it refers to, plus 1 for nodes; the others are a part of the hash, so that other names are seldom compared. */
 export const SLOT_ENTRY = 0xffffff;
@@ -98,7 +104,7 @@ export const POD_NAMES = 65280;
 /** The bit of a set's TTL that disables the rotation of its records. */
 export const KEEP_ORDER = 0x80000000;
 
-/** The small tables of a segment. */
+/** The small tables of a segment. What they name has its index in the order of first use, but for trees, which are sorted. */
 export interface SegmentTables {
   /** The keys of its trees (tree-key.ts). */
   readonly trees: readonly string[];

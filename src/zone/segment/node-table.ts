@@ -1,24 +1,24 @@
-import { FOLD } from "../../dns/name.ts";
 import { CapacityError } from "./blob.ts";
+import { areSameRuns, hashRun, runLabels } from "./blocks/label-run.ts";
 import type { HeapWriter } from "./heap-writer.ts";
 import { NODE_WORDS, NodeWord, RECORDS_OFFSET, SLOT_ENTRY } from "./layout.ts";
-import { apexHash, hashLabel, treeHash } from "./name-hash.ts";
+import { apexHash, treeHash } from "./name-hash.ts";
 import { mayHave, type SeededSlots, takeSlot } from "./slots.ts";
 import type { TreeKey } from "./tree-key.ts";
 
-const FIRST_NODES = 1 << 6;
-const FIRST_SLOTS = 1 << 7;
+const FIRST_NODES = 1 << 5;
+const FIRST_SLOTS = 1 << 6;
 
 /**
- * The trees of names while a segment is built: the first nodes are their apexes; every other node has a parent and a label. At most half of the slots
- * are taken. Where a search would look at too many slots, all names are hashed with the next seed: whoever chooses names whose hashes collide has
- * chosen them for one seed.
+ * The trees of names while the names of a key, or the stems, are built: the first nodes are their apexes; every other node has a parent and a run of
+ * labels. At most half of the slots are taken. Where a search would look at too many slots, all names are hashed with the next seed: whoever
+ * chooses names whose hashes collide has chosen them for one seed.
  */
 export class NodeTable {
   readonly #heap: HeapWriter;
-  readonly #labels = new Map<string, number>();
+  /** The offset of each run by its text: labels joined by dots. */
+  readonly #runs = new Map<string, number>();
   readonly #trees: readonly TreeKey[];
-  readonly #folded = new Uint8Array(64);
   #nodes = new Uint32Array(FIRST_NODES * NODE_WORDS);
   #hash = new Int32Array(FIRST_NODES);
   #nameBytes = new Uint8Array(FIRST_NODES);
@@ -44,43 +44,51 @@ export class NodeTable {
     return this.#nameBytes[node]!;
   }
 
-  /** The node for `label` below `parent`, added if it is new; the first spelling of a label is kept. */
-  child(parent: number, label: string): number {
-    const labelAt = this.#labelOffset(label);
-    const hash = this.#hashChild(parent, labelAt);
-    const known = this.#find(parent, labelAt, hash);
+  /**
+   * The node of a name below `parent`, added if it is new; the first spelling of a name is kept. Names between it and `parent` get no node.
+   * @param run the labels in between, joined by dots: nearly always one
+   */
+  child(parent: number, run: string): number {
+    const runAt = this.#runOffset(run);
+    const hash = hashRun(this.#hash[parent]!, this.#heap.buffer, runAt);
+    const known = this.#find(parent, runAt, hash);
     if (known >= 0) return known;
     if (this.#count === SLOT_ENTRY) throw new CapacityError(`a segment holds at most ${SLOT_ENTRY} names`);
     if (this.#count === this.#hash.length) this.#growNodes();
     const node = this.#count++;
     this.#nodes[node * NODE_WORDS + NodeWord.parent] = parent;
-    this.#nodes[node * NODE_WORDS + NodeWord.label] = labelAt;
+    this.#nodes[node * NODE_WORDS + NodeWord.run] = runAt;
     this.#hash[node] = hash;
-    this.#nameBytes[node] = this.#nameBytes[parent]! + 1 + label.length;
+    this.#nameBytes[node] = this.#nameBytes[parent]! + 1 + run.length;
     const isFull = this.#count * 2 > this.#slots.length;
     if (isFull || !takeSlot(this.#slots, hash, node + 1)) this.#place(this.#slots.length * (isFull ? 2 : 1));
     return node;
   }
 
-  #find(parent: number, labelAt: number, hash: number): number {
+  #find(parent: number, runAt: number, hash: number): number {
     const mask = this.#slots.length - 1;
     for (let probe = hash; ; probe++) {
       const slot = this.#slots[probe & mask]!;
       if (slot === 0) return -1;
       const node = (slot & SLOT_ENTRY) - 1;
-      if (mayHave(slot, hash) && this.#parentOf(node) === parent && this.#hasLabel(node, labelAt))
-        return node;
+      if (mayHave(slot, hash) && this.#hash[node] === hash && this.#isAt(node, parent, runAt)) return node;
     }
+  }
+
+  /** Whether a node has the name of a run below a parent: one name may be divided into runs in several ways. */
+  #isAt(node: number, parent: number, runAt: number): boolean {
+    const bytes = this.#heap.buffer;
+    if (this.#parentOf(node) === parent) return areSameRuns(bytes, this.#runOf(node), runAt);
+    if (this.apexOf(node) !== this.apexOf(parent)) return false;
+    const wanted = [...runLabels(bytes, runAt), ...this.labels(parent)];
+    return wanted.join(".").toLowerCase() === this.labels(node).join(".").toLowerCase();
   }
 
   /** The labels of the node's relative name, the leftmost first. */
   labels(start: number): string[] {
-    const bytes = this.#heap.buffer;
     const labels: string[] = [];
-    for (let node = start; node >= this.#trees.length; node = this.#parentOf(node)) {
-      const at = this.#nodes[node * NODE_WORDS + NodeWord.label]!;
-      labels.push(String.fromCharCode(...bytes.subarray(at + 1, at + 1 + bytes[at]!)));
-    }
+    for (let node = start; node >= this.#trees.length; node = this.#parentOf(node))
+      labels.push(...runLabels(this.#heap.buffer, this.#runOf(node)));
     return labels;
   }
 
@@ -91,8 +99,17 @@ export class NodeTable {
     return node;
   }
 
+  /** Whether a node is directly below an apex. */
+  isTop(node: number): boolean {
+    return node >= this.#trees.length && this.#parentOf(node) < this.#trees.length;
+  }
+
   #parentOf(node: number): number {
     return this.#nodes[node * NODE_WORDS + NodeWord.parent]!;
+  }
+
+  #runOf(node: number): number {
+    return this.#nodes[node * NODE_WORDS + NodeWord.run]!;
   }
 
   /** Whether a node has a record block already. */
@@ -121,36 +138,21 @@ export class NodeTable {
     return { nodes, slots: this.#slots, seed: this.#seed };
   }
 
-  #labelOffset(label: string): number {
-    const known = this.#labels.get(label);
+  #runOffset(run: string): number {
+    const known = this.#runs.get(run);
     if (known !== undefined) return known;
     const at = this.#heap.length;
-    this.#heap.write8(label.length);
-    this.#heap.writeAscii(label);
-    this.#labels.set(label, at);
+    this.#heap.write8(run.length + 1);
+    for (const label of run.includes(".") ? run.split(".") : [run]) {
+      this.#heap.write8(label.length);
+      this.#heap.writeAscii(label);
+    }
+    this.#runs.set(run, at);
     return at;
-  }
-
-  #hasLabel(node: number, labelAt: number): boolean {
-    const own = this.#nodes[node * NODE_WORDS + NodeWord.label]!;
-    if (own === labelAt) return true;
-    const bytes = this.#heap.buffer;
-    const length = bytes[own]!;
-    if (length !== bytes[labelAt]) return false;
-    for (let index = 1; index <= length; index++)
-      if (FOLD[bytes[own + index]!] !== FOLD[bytes[labelAt + index]!]) return false;
-    return true;
   }
 
   #hashApexes(): void {
     for (const [apex, tree] of this.#trees.entries()) this.#hash[apex] = apexHash(treeHash(tree), this.#seed);
-  }
-
-  #hashChild(parent: number, labelAt: number): number {
-    const bytes = this.#heap.buffer;
-    const length = bytes[labelAt]!;
-    for (let index = 0; index < length; index++) this.#folded[index] = FOLD[bytes[labelAt + 1 + index]!]!;
-    return hashLabel(this.#hash[parent]!, this.#folded, 0, length);
   }
 
   /** Places all names in so many slots. */
@@ -167,10 +169,7 @@ export class NodeTable {
       this.#seed++;
       this.#hashApexes();
       for (let own = trees; own < this.#count; own++)
-        this.#hash[own] = this.#hashChild(
-          this.#parentOf(own),
-          this.#nodes[own * NODE_WORDS + NodeWord.label]!,
-        );
+        this.#hash[own] = hashRun(this.#hash[this.#parentOf(own)]!, this.#heap.buffer, this.#runOf(own));
     }
   }
 

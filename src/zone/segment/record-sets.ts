@@ -13,7 +13,7 @@ class RecordSet {
   /** In seconds, with KEEP_ORDER if the order of records matters. */
   readonly ttl: number;
   readonly leaseGroup: number;
-  readonly data: number[] = [];
+  data: number[] = [];
   count = 0;
   #known: Set<string> | undefined;
 
@@ -28,6 +28,12 @@ class RecordSet {
     if (this.count >= MAX_SET_RECORDS || this.#has(record)) return;
     for (let index = 0; index < record.length; index++) this.data.push(record[index]!);
     this.count++;
+  }
+
+  /** Takes over the records of another set of the same type, for a set without any. */
+  adopt({ data, count }: RecordSet): void {
+    this.data = [...data];
+    this.count = count;
   }
 
   #has(record: ArrayLike<number>): boolean {
@@ -100,7 +106,8 @@ export class RecordSets {
   addAll(other: RecordSets): void {
     for (const set of other.#sets) {
       const own = this.#set(set.type, set.ttl, set.leaseGroup);
-      for (const record of set.records()) own.add(record);
+      if (own.count === 0) own.adopt(set);
+      else for (const record of set.records()) own.add(record);
     }
   }
 

@@ -1,4 +1,5 @@
 import { align, CapacityError, createBlob, writeJson } from "./blob.ts";
+import type { KeyBlock } from "./blocks/key-block.ts";
 import { HeapWriter } from "./heap-writer.ts";
 import { BlobKind, HEAP_START, NODE_WORDS, SegmentHeader, type SegmentTables } from "./layout.ts";
 import { NodeTable } from "./node-table.ts";
@@ -31,6 +32,11 @@ export class TableBuilder {
     return intern(this.#views, name, "views");
   }
 
+  /** The names of the views, by their indices. */
+  viewNames(): readonly string[] {
+    return [...this.#views.keys()];
+  }
+
   /** The index of the lease group of these clusters. */
   leaseGroup(clusterIds: readonly string[]): number {
     const members = clusterIds.length === 1 ? clusterIds : [...new Set(clusterIds)].sort();
@@ -42,7 +48,7 @@ export class TableBuilder {
   finish(): SegmentTables {
     return {
       trees: this.#trees,
-      views: [...this.#views.keys()],
+      views: this.viewNames(),
       leaseGroups: this.#leaseMembers,
     };
   }
@@ -57,7 +63,7 @@ function intern(into: Map<string, number>, key: string, kind: string): number {
   return into.size - 1;
 }
 
-/** Collects names and RRsets, then packs them into the bytes of a segment. Equal calls give equal bytes. */
+/** Collects the names and RRsets of a key, or of the stems, which it packs into the bytes of a segment. Equal calls give equal bytes. */
 export class SegmentBuilder {
   readonly heap = new HeapWriter();
   readonly tables: TableBuilder;
@@ -77,10 +83,25 @@ export class SegmentBuilder {
     this.nodes.setRecords(node, heap.length);
     sets.write(heap);
     heap.writeCount(variants.size);
-    for (const [view, own] of [...variants].sort(([one], [other]) => one - other)) {
+    // Indices of views are other ones in each segment; names are not.
+    const names = variants.size > 1 ? this.tables.viewNames() : [];
+    for (const [view, own] of [...variants].sort(([one], [other]) =>
+      names[one]! < names[other]! ? -1 : 1,
+    )) {
       heap.write16(view);
       own.write(heap);
     }
+  }
+
+  /** What was built for a key, to be joined with other keys to a segment; valid until the next change. */
+  block(): KeyBlock {
+    const { trees, views, leaseGroups } = this.tables.finish();
+    const { bytes } = this.heap;
+    const { nodes } = this.nodes.sections();
+    return {
+      source: { bytes, nodes, trees, views, leaseGroups },
+      ...{ firstNode: trees.length, nodeEnd: this.nodes.count, heapStart: HEAP_START, heapEnd: bytes.length },
+    };
   }
 
   finish(): Uint8Array<ArrayBuffer> {
@@ -93,7 +114,7 @@ export class SegmentBuilder {
 /** The bytes of a segment: header, heap, nodes, slots, tables. */
 export function packSegment(
   kind: number,
-  heap: HeapWriter,
+  heap: Pick<HeapWriter, "bytes" | "length">,
   nodes: Uint32Array,
   { slots, seed }: SeededSlots,
   tables: SegmentTables,

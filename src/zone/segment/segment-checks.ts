@@ -17,6 +17,7 @@ import { fixedDataBytes, read16, read32 } from "./record-block.ts";
 
 /** Where the parts of a segment are. */
 export interface SegmentLayout {
+  /** Their number. */
   readonly nodes: number;
   readonly slots: number;
   readonly seed: number;
@@ -35,17 +36,12 @@ export interface SegmentLayout {
  */
 export function readLayout(bytes: Uint8Array, words: Uint32Array): SegmentLayout {
   check(words.length >= SEGMENT_WORDS, `${bytes.length} bytes are too few for a segment`);
-  const [heapEnd, trees, nodes, slots, tablesBytes, seed] = words.subarray(
-    SegmentHeader.heapEnd,
-    SEGMENT_WORDS,
-  ) as unknown as [number, number, number, number, number, number];
+  const [heapEnd, trees, nodes, slots, tablesBytes, seed] = headerOf(words);
   check(heapEnd >= HEAP_START && heapEnd <= bytes.length, "the heap ends outside the segment");
   for (let index = heapEnd; index < align(heapEnd); index++)
     check(bytes[index] === 0, "the heap is not followed by zeros");
   check(slots > 0 && (slots & (slots - 1)) === 0, `${slots} slots are not a power of two`);
-  const nodesAt = align(heapEnd) >> 2;
-  // A forged count may be as large as a word can be, far beyond what is exact in 32 bits: plain arithmetic is.
-  const slotsAt = nodesAt + nodes * NODE_WORDS;
+  const { nodesAt, slotsAt } = sectionsOf(words);
   const tablesAt = 4 * (slotsAt + slots);
   check(tablesAt <= bytes.length, "the sections end outside the segment");
   check(
@@ -55,6 +51,23 @@ export function readLayout(bytes: Uint8Array, words: Uint32Array): SegmentLayout
   const tables = readTables(readJson(bytes, tablesAt, tablesBytes, "the segment"));
   check(tables.trees.length === trees, "the tables have other trees than the header");
   return { nodes, slots, seed, nodesAt, slotsAt, heapEnd, tables };
+}
+
+/** The layout of a segment that this program compiled, without a check. */
+export function layoutOf(words: Uint32Array, tables: SegmentTables): SegmentLayout {
+  const [heapEnd, , nodes, slots, , seed] = headerOf(words);
+  return { nodes, slots, seed, ...sectionsOf(words), heapEnd, tables };
+}
+
+function headerOf(words: Uint32Array): readonly [number, number, number, number, number, number] {
+  return words.subarray(SegmentHeader.heapEnd, SEGMENT_WORDS) as unknown as ReturnType<typeof headerOf>;
+}
+
+function sectionsOf(words: Uint32Array): Pick<SegmentLayout, "nodesAt" | "slotsAt"> {
+  const [heapEnd, , nodes] = headerOf(words);
+  const nodesAt = align(heapEnd) >> 2;
+  // A forged count may be as large as a word can be, far beyond what is exact in 32 bits: plain arithmetic is.
+  return { nodesAt, slotsAt: nodesAt + nodes * NODE_WORDS };
 }
 
 /**
@@ -69,10 +82,9 @@ export function checkNames(bytes: Uint8Array, words: Uint32Array, layout: Segmen
   const nameBytes = new Uint8Array(nodes);
   for (let node = apexes; node < nodes; node++) {
     const parent = words[nodesAt + node * NODE_WORDS + NodeWord.parent]!;
-    const label = words[nodesAt + node * NODE_WORDS + NodeWord.label]!;
+    const run = words[nodesAt + node * NODE_WORDS + NodeWord.run]!;
     check(parent < node, `node ${node} comes before its parent`);
-    const length = labelAt(bytes, label, heapEnd);
-    const named = nameBytes[parent]! + 1 + length;
+    const named = nameBytes[parent]! + checkRun(bytes, run, heapEnd);
     check(named < MAX_NAME_BYTES, `the name of node ${node} is too long`);
     nameBytes[node] = named;
   }
@@ -98,11 +110,21 @@ function isWithin(entry: number, most: number): boolean {
 }
 
 /** The length of the label at an offset. */
-export function labelAt(bytes: Uint8Array, label: number, heapEnd: number): number {
-  check(label >= HEAP_START && label < heapEnd, "a label is outside the heap");
+export function labelAt(bytes: Uint8Array, label: number, end: number): number {
+  check(label >= HEAP_START && label < end, "a label is outside the heap");
   const length = bytes[label]!;
   check(length > 0 && length <= MAX_LABEL_BYTES, `a label has ${length} bytes`);
-  check(label + 1 + length <= heapEnd, "a label ends outside the heap");
+  check(label + 1 + length <= end, "a label ends outside the heap");
+  return length;
+}
+
+/** Checks a run of labels at an offset. @returns their length in bytes */
+function checkRun(bytes: Uint8Array, run: number, heapEnd: number): number {
+  check(run >= HEAP_START && run < heapEnd, "a run is outside the heap");
+  const length = bytes[run]!;
+  const end = run + 1 + length;
+  check(length > 0 && end <= heapEnd, `a run of ${length} bytes is empty or ends outside the heap`);
+  for (let at = run + 1; at < end; ) at += 1 + labelAt(bytes, at, end);
   return length;
 }
 

@@ -1,5 +1,6 @@
 import { FOLD } from "../../dns/name.ts";
 import { readBlob } from "./blob.ts";
+import type { BlockSource } from "./blocks/key-block.ts";
 import {
   BlobKind,
   MOST_PROBES,
@@ -7,10 +8,11 @@ import {
   type NodeFlag,
   NodeWord,
   RECORDS_OFFSET,
+  type SegmentTables,
   SLOT_ENTRY,
 } from "./layout.ts";
 import { listForView } from "./record-block.ts";
-import { checkNames, readLayout, type SegmentLayout } from "./segment-checks.ts";
+import { checkNames, layoutOf, readLayout, type SegmentLayout } from "./segment-checks.ts";
 import { mayHave } from "./slots.ts";
 import { CLUSTERSET_TREE, type TreeKey } from "./tree-key.ts";
 
@@ -88,6 +90,22 @@ export class Segment {
     return new Segment(bytes, words, hash, layout);
   }
 
+  /**
+   * A segment of bytes that this program has just compiled. They are not checked, which would take as long as compiling the segment of a service
+   * with many endpoints.
+   */
+  static compiled(bytes: Uint8Array<ArrayBuffer>, hash: string, tables: SegmentTables): Segment {
+    const words = new Uint32Array(bytes.buffer);
+    return new Segment(bytes, words, hash, layoutOf(words, tables));
+  }
+
+  /** Its names, to be copied into the next segment. */
+  source(): BlockSource {
+    const { bytes, trees, leaseGroups } = this;
+    const nodes = this.#words.subarray(this.#nodesAt, this.#nodesAt + this.nodes * NODE_WORDS);
+    return { bytes, nodes, trees, views: [...this.#viewIndex.keys()], leaseGroups };
+  }
+
   /** The index of a tree, which is the node of its apex; -1 where the segment has no names in it. */
   treeOf(key: TreeKey): number {
     return key === CLUSTERSET_TREE ? this.#clusterset : (this.#treeIndex.get(key) ?? -1);
@@ -111,9 +129,9 @@ export class Segment {
     return this.#words[this.#nodesAt + node * NODE_WORDS + NodeWord.parent]!;
   }
 
-  /** The offset of a node's label (length byte, bytes). */
-  labelOf(node: number): number {
-    return this.#words[this.#nodesAt + node * NODE_WORDS + NodeWord.label]!;
+  /** The offset of a node's run of labels: the length in bytes of all, then each with its length byte. */
+  runOf(node: number): number {
+    return this.#words[this.#nodesAt + node * NODE_WORDS + NodeWord.run]!;
   }
 
   /** Whether a node has a bit of `NodeFlag`. */
@@ -146,17 +164,16 @@ export class Segment {
     let node = deepest;
     let position = start;
     while (node >= apexes) {
-      if (position >= end) return false;
       const nodeAt = nodesAt + node * NODE_WORDS;
-      let at = words[nodeAt + NodeWord.label]!;
-      const length = bytes[at]!;
-      if (name[position] !== length) return false;
-      const stop = position + length;
+      let at = words[nodeAt + NodeWord.run]!;
+      const stop = position + bytes[at]!;
+      if (stop > end) return false;
+      // A length byte is at most 63 and a letter is at least 65: where all bytes are equal, labels are.
       while (position < stop) {
         const own = bytes[++at]!;
-        if (own !== name[++position] && FOLD[own] !== name[position]) return false;
+        if (own !== name[position] && FOLD[own] !== name[position]) return false;
+        position++;
       }
-      position++;
       node = words[nodeAt + NodeWord.parent]!;
     }
     return node === apex && position === end;
