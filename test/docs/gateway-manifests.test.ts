@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { readServeConfig } from "../../src/hosts/node/config/config.ts";
-import { textOf } from "./pages.ts";
+import { blocksIn, textOf } from "./pages.ts";
 
-const read = (name: string) => parse(textOf(`infra/kubernetes/gateway/${name}`));
-const configText: string = read("config.yaml").data["gateway.yaml"];
+const text = (name: string) => textOf(`infra/kubernetes/gateway/${name}`);
+const read = (name: string) => parse(text(name));
+const configText = text("gateway.yaml");
 const { template, volumeClaimTemplates } = read("statefulset.yaml").spec;
 const [container] = template.spec.containers;
 
@@ -15,7 +16,7 @@ it("the gateway takes the config file of infra/kubernetes/gateway", () => {
   const folder = mkdtempSync(join(tmpdir(), "clusterset-doh-manifests-"));
   const config = join(folder, "gateway.yaml");
   writeFileSync(config, configText);
-  expect(readServeConfig({ config }).push.credentials).toHaveLength(2);
+  expect(readServeConfig({ config })).toMatchObject({ listen: ":8443", push: { credentials: [] } });
   rmSync(folder, { recursive: true });
 });
 
@@ -36,6 +37,14 @@ it("the Service and the probes lead to the port that the gateway listens on", ()
   const [{ containerPort, name }] = container.ports;
   expect(configText).toContain(`listen: ":${containerPort}"`);
   expect(read("service.yaml").spec.ports[0].targetPort).toBe(name);
-  for (const probe of [container.livenessProbe, container.readinessProbe])
+  expect(read("network-policy.yaml").spec.ingress).toEqual([{ ports: [{ port: name }] }]);
+  for (const probe of [container.startupProbe, container.livenessProbe, container.readinessProbe])
     expect(probe.httpGet).toMatchObject({ port: name, scheme: "HTTPS" });
+});
+
+it("the PrometheusRule has the alerts of docs/reference/metrics.md", () => {
+  const [rules] = blocksIn("docs/reference/metrics.md", "yaml").filter((block) =>
+    block.startsWith("groups:"),
+  );
+  expect(read("components/monitoring/prometheus-rule.yaml").spec).toEqual(parse(rules!));
 });

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { imageConfig, readDockerfile } from "../e2e/container/dockerfile.ts";
-import { mcsApiSum, versions } from "../e2e/servers/tools/go-tools.ts";
+import { crdModules, versions } from "../e2e/servers/tools/go-tools.ts";
 import { runtimeVersions } from "../e2e/servers/tools/js-runtimes.ts";
 import { pythonVersions } from "../e2e/servers/tools/python-packages.ts";
 
@@ -113,7 +113,9 @@ test("Go: each program is a module with go.sum, in the version that the tests na
   const named = {
     coredns: versions.coredns,
     dnsproxy: versions.dnsproxy,
+    helm: versions.helm,
     "kube-apiserver": versions.kubernetes,
+    kubectl: versions.kubernetes,
   };
   expect(readdirSync(join(root, servers, "go")).sort()).toEqual(Object.keys(named).sort());
   for (const [name, version] of Object.entries(named)) {
@@ -125,7 +127,10 @@ test("Go: each program is a module with go.sum, in the version that the tests na
     expect(read(`${servers}/go/${name}/go.sum`)).toContain(`${main} ${version} h1:`);
   }
   expect(read(`${servers}/go-tools.ts`)).toContain('"-mod=readonly"');
-  expect(mcsApiSum).toMatch(/^h1:[\w+/]{43}=$/);
+  for (const { version, sum } of Object.values(crdModules)) {
+    expect(version).toMatch(/^v\d+\.\d+\.\d+$/);
+    expect(sum).toMatch(/^h1:[\w+/]{43}=$/);
+  }
 });
 
 describe("the container", () => {
@@ -157,8 +162,13 @@ describe("the container", () => {
     expect(labels["org.opencontainers.image.version"]).toBe(version);
   });
 
+  test.each(["gateway", "sync-worker"])("the chart of %s has the version of the package", (chart) => {
+    const { version: own, appVersion } = parse(read(`infra/helm/${chart}/Chart.yaml`));
+    expect([own, appVersion]).toEqual([version, version]);
+  });
+
   test("the manifests name the image of this version, as its user", () => {
-    const [deployment] = parseAllDocuments(read("infra/kubernetes/base/deployment.yaml")).map((one) =>
+    const [deployment] = parseAllDocuments(read("infra/kubernetes/sync-worker/deployment.yaml")).map((one) =>
       one.toJS(),
     );
     const { securityContext, containers } = deployment.spec.template.spec;

@@ -47,7 +47,7 @@ Examples:
       --gateway https://localhost:8443 --ca-file .clusterset-doh/tls/self-signed.crt --token-file cluster-a.token
 
 With --cluster-zone the worker pushes all Services of the cluster, and gateways answer them to this cluster's clients
-only. --pods verified needs to list and watch pods: infra/kubernetes/overlays/cluster-local has the rule.
+only. --pods verified needs to list and watch pods: infra/kubernetes/sync-worker/components/cluster-local has the rule.
 
 Stops cleanly on SIGTERM; the gateways answer for the cluster until its lease expires.
 Exit codes: 0 stopped or pushed, 1 failed, 2 wrong options.`,

@@ -38,6 +38,11 @@ export async function sync(flags: SyncFlags, logger: Logger, signal: AbortSignal
     throw new UsageError(
       `--stale-after must be at least ${LEAST_STALE_AFTER} seconds: a quiet API server may be silent for so long`,
     );
+  // In Kubernetes it comes from a ConfigMap, where it is easily forgotten.
+  if (clusterId?.trim() === "")
+    throw new UsageError(
+      "--cluster-id is empty: give the cluster id that the gateway's push.credentials have for this token; the manifests take it from clusterId in the ConfigMap sync-worker",
+    );
   const clusterZone = readClusterZone(flags);
   const gateways = flags.gateway.map(readGatewayUrl);
   const ca = flags.caFile === undefined ? undefined : await readCertificates(flags.caFile);
@@ -86,7 +91,7 @@ function readGatewayUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.username !== "")
     throw new UsageError(
-      `--gateway ${JSON.stringify(text)} is not an address such as https://doh.example:8443`,
+      `--gateway ${JSON.stringify(text)} is not an address such as https://doh.example:8443${text === "" ? "; the manifests take it from gateway in the ConfigMap sync-worker" : ""}`,
     );
   return url.href.replace(/\/+$/, "");
 }

@@ -238,5 +238,7 @@ describe("the image, built without a container engine", () => {
 function deploymentArguments(gateway: string): string[] {
   const deployment = infraManifests().find(({ kind }) => kind === "Deployment");
   const { template } = deployment!.spec as { template: { spec: { containers: { args: string[] }[] } } };
-  return template.spec.containers[0]!.args.map((arg) => arg.replace("$(GATEWAY)", gateway));
+  return template.spec.containers[0]!.args.map((arg) =>
+    arg.replace("$(GATEWAY)", gateway).replace("$(CLUSTER_ID)", "east"),
+  );
 }

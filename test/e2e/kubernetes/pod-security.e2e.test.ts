@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkout } from "../harness/cli.ts";
-import { infraManifests } from "../harness/infra.ts";
+import { gatewayFolder, infraManifests, workerFolder } from "../harness/infra.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import type { KubeObject } from "../servers/kubernetes/objects.ts";
 
@@ -24,11 +24,11 @@ interface Pod extends KubeObject {
 }
 
 const base = join(checkout, "infra/kubernetes");
-const folders = [
-  ".",
-  "gateway",
-  ...readdirSync(join(base, "overlays")).map((name) => join("overlays", name)),
-];
+const folders = ["gateway", "sync-worker"].flatMap((part) => [
+  part,
+  ...readdirSync(join(base, part, "components")).map((name) => join(part, "components", name)),
+]);
+const ofWorker = folders.filter((folder) => folder.startsWith("sync-worker"));
 
 /** What the controller of a Deployment or StatefulSet would create. */
 function podOf(folder: string): Pod {
@@ -57,7 +57,7 @@ describe("Pod Security", () => {
 
   beforeAll(async () => {
     server = await startApiServer({ crds: false });
-    const manifests = [...infraManifests(), ...infraManifests(join(base, "gateway"))];
+    const manifests = [...infraManifests(workerFolder), ...infraManifests(gatewayFolder)];
     await server.admin.apply(...manifests.filter(({ kind }) => kind === "Namespace"));
   });
 
@@ -120,12 +120,12 @@ describe("Pod Security", () => {
       /restricted volume types/,
     ],
   ])("%s it is refused", async (_, change, violation) => {
-    const pod = podOf(".");
+    const pod = podOf("sync-worker");
     change(pod.spec, pod.spec.containers[0]!);
     await expect(admit(pod)).rejects.toMatchObject({ status: 403, body: expect.stringMatching(violation) });
   });
 
-  test.each(folders.filter((folder) => folder !== "gateway"))(
+  test.each(ofWorker)(
     "infra/kubernetes/%s: nothing can be written, everything is limited, one pod alone has the token",
     (folder) => {
       const { serviceAccountName, automountServiceAccountToken, containers } = podOf(folder).spec;
@@ -151,9 +151,13 @@ describe("Pod Security", () => {
     },
   );
 
-  test("infra/kubernetes/gateway can write only its state, has resource limits, and has no token", () => {
-    const { automountServiceAccountToken, containers } = podOf("gateway").spec;
-    expect(automountServiceAccountToken).toBe(false);
+  test("infra/kubernetes/gateway can write only its state, has resource limits, and has neither token nor rights", () => {
+    const { automountServiceAccountToken, serviceAccountName, containers } = podOf("gateway").spec;
+    expect([automountServiceAccountToken, serviceAccountName]).toEqual([false, "gateway"]);
+    const accounts = infraManifests(gatewayFolder).filter(({ apiVersion, kind }) =>
+      /rbac|ServiceAccount/.test(`${apiVersion} ${kind}`),
+    );
+    expect(accounts).toEqual([expect.objectContaining({ automountServiceAccountToken: false })]);
     const [{ securityContext, resources, volumeMounts }] = containers as [Container];
     expect(securityContext).toMatchObject({ readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } });
     expect(Object.keys(resources.limits).sort()).toEqual(["cpu", "memory"]);

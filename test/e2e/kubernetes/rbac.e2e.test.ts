@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { world } from "../commands/exported.ts";
 import { eventualAnswer, eventually } from "../harness/answers.ts";
-import { checkout } from "../harness/cli.ts";
-import { accessManifests, infraManifests, kubeconfigOfWorker } from "../harness/infra.ts";
+import { accessManifests, infraManifests, kubeconfigOfWorker, workerFolder } from "../harness/infra.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import type { ApiClient } from "../servers/kubernetes/api-client.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
@@ -43,13 +42,13 @@ describe("the rights that infra/kubernetes gives a worker", () => {
     await Promise.all([gateway?.stop(), server?.stop()]);
   });
 
-  test("the API server accepts all manifests in infra/kubernetes and its overlays", async () => {
+  test("the API server accepts the worker's manifests and its components", async () => {
     const base = infraManifests();
     await server.admin.apply(...base);
     const nameOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.name}`;
     const inBase = new Set(base.map(nameOf));
-    for (const overlay of readdirSync(join(checkout, "infra/kubernetes/overlays"))) {
-      const objects = infraManifests(join(checkout, "infra/kubernetes/overlays", overlay));
+    for (const name of readdirSync(join(workerFolder, "components"))) {
+      const objects = infraManifests(join(workerFolder, "components", name));
       await server.admin.apply(...objects);
       // The rights that it adds would be those of the following tests, too.
       await server.admin.remove(...objects.filter((object) => !inBase.has(nameOf(object))));
@@ -97,9 +96,9 @@ describe("the rights that infra/kubernetes gives a worker", () => {
     expect(worker.log()).not.toMatch(/forbid/i);
   });
 
-  test("--pods verified needs overlays/cluster-local; then only the cluster itself has its zone", async () => {
-    const overlay = join(checkout, "infra/kubernetes/overlays/cluster-local");
-    const deployment = infraManifests(overlay).find(({ kind }) => kind === "Deployment");
+  test("--pods verified needs the component cluster-local; then only the cluster itself has its zone", async () => {
+    const component = join(workerFolder, "components/cluster-local");
+    const deployment = infraManifests(component).find(({ kind }) => kind === "Deployment");
     const args = ["--cluster-zone=cluster.local", "--pods=verified"];
     expect(JSON.stringify(deployment)).toContain(args.map((one) => JSON.stringify(one)).join());
     const options = { gateways: [gateway], tokenFile: gateway.tokenFileFor("east"), args };
@@ -114,7 +113,7 @@ describe("the rights that infra/kubernetes gives a worker", () => {
     );
     await worker.stop();
 
-    const kubeconfig = await kubeconfigOfWorker(server, () => accessManifests(overlay));
+    const kubeconfig = await kubeconfigOfWorker(server, () => accessManifests(component));
     worker = startSync({ ...options, kubeconfig });
     const web = "web.shop.svc.cluster.local";
     await eventually(async () => (await gateway.lookup(web, "A", { view: "east" })).values).toEqual([

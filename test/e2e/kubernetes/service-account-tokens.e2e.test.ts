@@ -6,8 +6,7 @@ import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { LINES_TYPE, snapshotBody } from "../../snapshot/lines/push-lines.ts";
 import { world } from "../commands/exported.ts";
 import { eventualAnswer, eventually } from "../harness/answers.ts";
-import { checkout } from "../harness/cli.ts";
-import { accessManifests, infraManifests, kubeconfigOfWorker } from "../harness/infra.ts";
+import { accessManifests, infraManifests, kubeconfigOfWorker, workerFolder } from "../harness/infra.ts";
 import { type GatewayProcess, type SyncProcess, startGateway, startSync } from "../harness/processes.ts";
 import { type ApiServer, startApiServer } from "../servers/kubernetes/api-server.ts";
 import { clusterProperty } from "../servers/kubernetes/objects.ts";
@@ -160,8 +159,8 @@ describe("clusters that push with the tokens of their ServiceAccounts", () => {
   });
 
   test("the worker of infra/kubernetes pushes with the mounted token, and with its successor", async () => {
-    const overlay = join(checkout, "infra/kubernetes/overlays/service-account-token");
-    const deployment = infraManifests(overlay).find(({ kind }) => kind === "Deployment")!;
+    const component = join(workerFolder, "components/service-account-token");
+    const deployment = infraManifests(component).find(({ kind }) => kind === "Deployment")!;
     const { volumes } = (deployment.spec as { template: { spec: { volumes: unknown[] } } }).template.spec;
     expect(volumes).toEqual([
       {

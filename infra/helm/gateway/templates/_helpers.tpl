@@ -1,0 +1,49 @@
+{{- define "gateway.selectorLabels" -}}
+app.kubernetes.io/name: clusterset-doh
+app.kubernetes.io/component: gateway
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "gateway.metadata" -}}
+name: {{ .Release.Name }}
+namespace: {{ .Release.Namespace }}
+labels:
+  {{- include "gateway.selectorLabels" . | nindent 2 }}
+  app.kubernetes.io/managed-by: {{ .Release.Service }}
+  helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "gateway.host" -}}
+{{- required "host: give the name by which clients reach the gateway, such as --set host=doh.example.org" .Values.host -}}
+{{- end }}
+
+{{- define "gateway.tlsSecret" -}}
+{{ .Values.certificate.secretName | default (printf "%s-tls" .Release.Name) }}
+{{- end }}
+
+{{- define "gateway.tokensSecret" -}}
+{{ .Values.tokensSecret | default (printf "%s-tokens" .Release.Name) }}
+{{- end }}
+
+{{- /* The config file: what the pod needs, then `clusters`, then `config` over it. */ -}}
+{{- define "gateway.config" -}}
+{{- $config := dict "listen" ":8443" "stateDirectory" "/var/lib/clusterset-doh" -}}
+{{- $_ := set $config "tls" (dict "certificateFile" "/etc/clusterset-doh/tls/tls.crt" "keyFile" "/etc/clusterset-doh/tls/tls.key") -}}
+{{- with .Values.host }}{{ $_ := set $config "publicUrl" (printf "https://%s" .) }}{{ end -}}
+{{- $credentials := list -}}
+{{- range $id, $cluster := .Values.clusters -}}
+{{- $credential := omit ($cluster | default dict) "token" -}}
+{{- if not (or $credential.oidc $credential.certificate $credential.tokenSha256) -}}
+{{- $credential = set $credential "tokenFile" (printf "/etc/clusterset-doh/tokens/%s" $id) -}}
+{{- end -}}
+{{- $credentials = append $credentials (set $credential "clusterId" $id) -}}
+{{- end -}}
+{{- $given := deepCopy .Values.config -}}
+{{- if not (hasKey $given "access") }}{{ $_ := set $config "access" (dict "public" true) }}{{ end -}}
+{{- if $credentials -}}
+{{- $push := $given.push | default dict -}}
+{{- $_ := set $push "credentials" (concat $credentials ($push.credentials | default list)) -}}
+{{- $_ := set $given "push" $push -}}
+{{- end -}}
+{{- toYaml (mergeOverwrite $config $given) -}}
+{{- end }}

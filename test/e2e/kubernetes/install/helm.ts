@@ -1,0 +1,37 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { checkout } from "../../harness/cli.ts";
+import { objectsIn } from "../../harness/infra.ts";
+import type { KubeObject } from "../../servers/kubernetes/objects.ts";
+import { helmProgram, versions } from "../../servers/tools/go-tools.ts";
+
+/** The charts of `infra/helm`, with the release and namespace for which each equals its base. */
+export const charts = {
+  gateway: {
+    folder: join(checkout, "infra/helm/gateway"),
+    release: "gateway",
+    namespace: "clusterset-doh-gateway",
+  },
+  worker: {
+    folder: join(checkout, "infra/helm/sync-worker"),
+    release: "sync-worker",
+    namespace: "clusterset-doh",
+  },
+} as const;
+
+/** Runs helm. @throws {Error} with what it prints, if it fails */
+export function helm(...args: string[]): string {
+  return execFileSync(helmProgram, args, { encoding: "utf8", stdio: "pipe" });
+}
+
+/** What `helm template` renders with these values, by their paths: `{ "image.tag": "0.2.0" }`. */
+export function rendered(
+  chart: keyof typeof charts,
+  values: Readonly<Record<string, string>> = {},
+): KubeObject[] {
+  const { folder, release, namespace } = charts[chart];
+  // A helm that go builds without flags has an old Kubernetes as its default.
+  const args = ["template", release, folder, "--namespace", namespace, "--kube-version", versions.kubernetes];
+  const set = Object.entries(values).flatMap(([path, value]) => ["--set", `${path}=${value}`]);
+  return objectsIn(helm(...args, ...set));
+}

@@ -1,0 +1,211 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { stringify } from "yaml";
+import { runProgram } from "../../harness/cli.ts";
+import { gatewayFolder, kustomized, workerFolder } from "../../harness/infra.ts";
+import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-server.ts";
+import type { KubeObject } from "../../servers/kubernetes/objects.ts";
+import { temporaryFolder } from "../../servers/tools/folders.ts";
+import { ensureTools } from "../../servers/tools/tools.ts";
+import { comparable, reactions } from "./comparable.ts";
+import { charts, helm, rendered } from "./helm.ts";
+
+const HOST = "doh.example.org";
+/** The values of the chart that a component stands for. */
+const gatewayComponents: Record<string, Record<string, string>> = {
+  "cert-manager": { "certificate.issuer.name": "letsencrypt" },
+  "http-route": { "httpRoute.enabled": "true" },
+  ingress: { "ingress.enabled": "true" },
+  monitoring: { "serviceMonitor.enabled": "true", "prometheusRule.enabled": "true" },
+  "tls-route": { "tlsRoute.enabled": "true" },
+};
+const workerComponents: Record<string, Record<string, string>> = {
+  "ca-file": { ca: "PEM" },
+  "cluster-local": { "clusterLocal.enabled": "true" },
+  gke: { "gke.enabled": "true" },
+  "service-account-token": { "serviceAccountToken.enabled": "true" },
+};
+const worker = { gateway: `https://${HOST}`, clusterId: "east" };
+
+/** Every set of these names, the empty one first. */
+function combinations(names: readonly string[]): string[][] {
+  const sets: string[][] = [[]];
+  for (const name of names) sets.push(...sets.map((set) => [...set, name]));
+  return sets;
+}
+
+function valuesOf(components: Record<string, Record<string, string>>, chosen: readonly string[]) {
+  return Object.assign({}, ...chosen.map((name) => components[name]));
+}
+
+function overlay(
+  base: string,
+  chosen: readonly string[],
+  part: string,
+  generators: object[],
+  files: Record<string, string> = {},
+): KubeObject[] {
+  const labels = {
+    "app.kubernetes.io/name": "clusterset-doh",
+    "app.kubernetes.io/component": part,
+    "app.kubernetes.io/instance": part,
+  };
+  const components = chosen.map((name) => join(base, "components", name));
+  const more = { configMapGenerator: generators, generatorOptions: { labels } };
+  return kustomized(base, components, more, files);
+}
+
+/** The gateway with components, for the host. */
+function gatewayOverlay(chosen: readonly string[]): KubeObject[] {
+  const config = `${readFileSync(join(gatewayFolder, "gateway.yaml"), "utf8")}publicUrl: https://${HOST}\n`;
+  const { namespace } = charts.gateway;
+  const generator = { name: "gateway", namespace, behavior: "replace", files: ["gateway.yaml"] };
+  return overlay(gatewayFolder, chosen, "gateway", [generator], { "gateway.yaml": config });
+}
+
+/** The worker with components, for a cluster. */
+function workerOverlay(chosen: readonly string[], { gateway, clusterId } = worker): KubeObject[] {
+  const { namespace } = charts.worker;
+  const literals = [`gateway=${gateway}`, `clusterId=${clusterId}`];
+  const settings = { name: "sync-worker", namespace, behavior: "merge", literals };
+  const ca = { name: "sync-worker-ca", namespace, files: ["ca.crt"] };
+  const generators = chosen.includes("ca-file") ? [settings, ca] : [settings];
+  return overlay(workerFolder, chosen, "sync-worker", generators, { "ca.crt": "PEM\n" });
+}
+
+/** The same by kustomize and by Helm. */
+interface Both {
+  readonly name: string;
+  readonly byKustomize: KubeObject[];
+  readonly byHelm: KubeObject[];
+}
+
+const built: Both[] = [];
+/** Every combination of components, built once. */
+function all(): readonly Both[] {
+  if (built.length > 0) return built;
+  for (const chosen of combinations(Object.keys(gatewayComponents)))
+    built.push({
+      name: ["gateway", ...chosen].join(" + "),
+      byKustomize: gatewayOverlay(chosen),
+      byHelm: rendered("gateway", { host: HOST, ...valuesOf(gatewayComponents, chosen) }),
+    });
+  for (const chosen of combinations(Object.keys(workerComponents)))
+    built.push({
+      name: ["worker", ...chosen].join(" + "),
+      byKustomize: workerOverlay(chosen),
+      byHelm: rendered("worker", { ...worker, ...valuesOf(workerComponents, chosen) }),
+    });
+  return built;
+}
+
+describe("the charts equal the kustomize bases", () => {
+  test("by default", () => {
+    expect(comparable(rendered("gateway"))).toEqual(comparable(kustomized(gatewayFolder)));
+    expect(comparable(rendered("worker", worker))).toEqual(comparable(workerOverlay([])));
+  });
+
+  test("each component has values of the chart here", () => {
+    expect(readdirSync(join(gatewayFolder, "components")).sort()).toEqual(Object.keys(gatewayComponents));
+    expect(readdirSync(join(workerFolder, "components")).sort()).toEqual(Object.keys(workerComponents));
+  });
+
+  test("with every combination of components", () => {
+    expect(all()).toHaveLength(2 ** 5 + 2 ** 4);
+    for (const { name, byKustomize, byHelm } of all())
+      expect.soft(comparable(byHelm), name).toEqual(comparable(byKustomize));
+  });
+});
+
+test("a changed config replaces the pods, by a hash in the name or a checksum in the template", () => {
+  const pairs: [KubeObject[], KubeObject[]][] = [
+    [kustomized(gatewayFolder), gatewayOverlay([])],
+    [rendered("gateway"), rendered("gateway", { host: HOST })],
+    [workerOverlay([]), workerOverlay([], { ...worker, clusterId: "west" })],
+    [rendered("worker", worker), rendered("worker", { ...worker, clusterId: "west" })],
+  ];
+  for (const [one, other] of pairs) {
+    expect(reactions(one)).not.toEqual([]);
+    expect(new Set([...reactions(one), ...reactions(other)]).size).toBe(2);
+  }
+});
+
+test("helm lint finds no error, and each chart fails with what is missing", () => {
+  for (const [chart, values] of [
+    [charts.gateway, `host=${HOST}`],
+    [charts.worker, "gateway=https://doh.example.org,clusterId=east"],
+  ] as const)
+    expect(helm("lint", "--strict", chart.folder, "--set", values)).toContain("0 chart(s) failed");
+  expect(() => rendered("worker", { clusterId: "east" })).toThrow(/gateway: give the address of the gateway/);
+  expect(() => rendered("worker", { gateway: worker.gateway })).toThrow(/clusterId: give the cluster id/);
+  expect(() => rendered("gateway", { "ingress.enabled": "true" })).toThrow(/host: give the name/);
+});
+
+test("a rule in config.access does not leave the gateway open", () => {
+  const configOf = (values: Record<string, string>) =>
+    (comparable(rendered("gateway", values))["ConfigMap gateway"] as { data: Record<string, unknown> }).data;
+  expect(configOf({})["gateway.yaml"]).toMatchObject({ access: { public: true } });
+  const rule = {
+    "config.access.rules[0].name": "office",
+    "config.access.rules[0].addresses[0]": "192.0.2.0/24",
+  };
+  expect(configOf(rule)["gateway.yaml"]).toMatchObject({
+    access: { rules: [{ name: "office", addresses: ["192.0.2.0/24"] }] },
+  });
+  expect(JSON.stringify(configOf(rule))).not.toContain("public:");
+});
+
+describe("a real API server with the CRDs of cert-manager, Gateway API and the Prometheus operator", () => {
+  const folder = temporaryFolder("install");
+  let server: ApiServer;
+  let kubectl: (...args: string[]) => ReturnType<typeof runProgram>;
+
+  beforeAll(async () => {
+    const tools = await ensureTools();
+    server = await startApiServer({ crds: false });
+    const access = ["--kubeconfig", server.kubeconfig(), "--cache-dir", join(folder, "cache")];
+    kubectl = (...args) => runProgram(tools.kubectl, [...access, ...args]);
+    const files = tools.operatorCrds.flatMap((path) => ["--filename", path]);
+    expect(await kubectl("create", ...files)).toMatchObject({ code: 0 });
+    expect(
+      await kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"),
+    ).toMatchObject({
+      code: 0,
+    });
+    for (const { namespace } of Object.values(charts))
+      expect(await kubectl("create", "namespace", namespace)).toMatchObject({ code: 0 });
+  });
+
+  afterAll(() => server?.stop());
+
+  const objectsOfAll = () => all().flatMap(({ byKustomize, byHelm }) => [...byKustomize, ...byHelm]);
+  const dryRun = (objects: readonly object[]) => {
+    const file = join(folder, "objects.yaml");
+    writeFileSync(file, objects.map((object) => stringify(object)).join("---\n"));
+    return kubectl("apply", "--dry-run=server", "--validate=strict", "--filename", file);
+  };
+
+  test("takes every object of every combination", async () => {
+    const distinct = new Map(objectsOfAll().map((object) => [JSON.stringify(object), object]));
+    expect(distinct.size).toBeGreaterThan(40);
+    const applied = await dryRun([...distinct.values()]);
+    expect(applied).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/error|unknown field/i) });
+    expect(applied.stdout.trim().split("\n")).toHaveLength(distinct.size);
+  });
+
+  test.each([
+    ["Certificate", /spec\.issuerRef/, (spec: Record<string, unknown>) => delete spec.issuerRef],
+    ["HTTPRoute", /hostnames/, (spec: Record<string, unknown>) => Object.assign(spec, { hostnames: ["*"] })],
+    [
+      "ServiceMonitor",
+      /unknown field/,
+      (spec: Record<string, unknown>) => Object.assign(spec, { endpoint: [] }),
+    ],
+    ["StatefulSet", /unknown field/, (spec: Record<string, unknown>) => Object.assign(spec, { replica: 1 })],
+  ])("rejects a damaged %s", async (kind, reason, damage) => {
+    const damaged = structuredClone(objectsOfAll().find((object) => object.kind === kind)!);
+    damage(damaged.spec as Record<string, unknown>);
+    expect(await dryRun([damaged])).toMatchObject({ code: 1, stderr: expect.stringMatching(reason) });
+  });
+});
