@@ -59,9 +59,9 @@ export async function assemble(config: GatewayConfig, platform: Platform): Promi
     clock: clock.now,
     zones: config.zones,
     within: (rule) => {
-      const { listed, ...source } = answers.of(rule);
+      const source = answers.of(rule);
       if (!config.pages.enabled) return source;
-      const directory = createDirectory(listed);
+      const directory = createDirectory(source.listed);
       return { ...source, pages: { directory, publicUrl: config.publicUrl, reach: () => reach(rule) } };
     },
     views: {

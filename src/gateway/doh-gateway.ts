@@ -1,4 +1,5 @@
 import type { ClusterFinding, Conflict } from "../merge/clusterset.ts";
+import type { MergedServices } from "../merge/index/merged-services.ts";
 import type { Answer } from "../resolve/answer.ts";
 import type { Leases } from "../resolve/leases.ts";
 import type { Transport } from "../resolve/message/transport.ts";
@@ -30,6 +31,8 @@ export interface ServedZone<Generation extends ServedGeneration> {
   readonly generation: Generation;
   leases: Leases;
   readonly services: number;
+  /** What it is compiled from, for explanations: between two compilations it may be ahead of the generation. Absent where nothing was merged. */
+  readonly merged?: MergedServices;
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
 }

@@ -203,6 +203,7 @@ function zoneOf<Generation extends ServedGeneration>(
     generation,
     leases,
     services: services.size,
+    merged: services,
     get conflicts() {
       return services.list().conflicts;
     },

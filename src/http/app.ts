@@ -13,6 +13,7 @@ import { createAdmittedPaths } from "./doh/admitted-paths.ts";
 import { CLUSTER_PATHS, createDnsPaths } from "./doh/dns-paths.ts";
 import { createDnsRoute, LONGEST_MESSAGE } from "./doh/dns-route.ts";
 import { createEndpointAt, dnsPaths, type PathPolicies } from "./doh/endpoints.ts";
+import { createExplainRoute } from "./explain/explain-route.ts";
 import { createHono, type OwnRoutes } from "./hono-routes.ts";
 import { createJsonRoute, createResolveRoute } from "./json/json-route.ts";
 import type { KnowsHost } from "./known-hosts.ts";
@@ -103,7 +104,8 @@ export function createApp(parts: AppParts): App {
   const answerJson = createJsonRoute({ clock });
   const answerDns = createDnsRoute({ queryBytes, answerJson, limits: counters.limits });
   const resolveJson = createResolveRoute(answerJson);
-  const dns = createDnsPaths({ endpointAt, policies, answerDns, resolveJson });
+  const explainJson = createExplainRoute({ clock });
+  const dns = createDnsPaths({ endpointAt, policies, answerDns, resolveJson, explainJson });
 
   /** Paths without an access rule have credentials of their own, which pages of other origins must not use. */
   const rejectOwn = createReject(NO_ORIGIN, counters);

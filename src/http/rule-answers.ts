@@ -8,6 +8,7 @@ import type { Background } from "../transfer/secondary.ts";
 import { type AllowedOrigins, originsOf } from "./messages/cross-origin.ts";
 import { createReject, type Reject } from "./messages/rejection.ts";
 import type { MetricsSource } from "./metrics/metrics-source.ts";
+import type { ListedGeneration } from "./pages/directory.ts";
 import type { PageParts, PageSettings } from "./pages/page-parts.ts";
 
 /** Prepares what an answer needs; undefined if it is there. */
@@ -26,6 +27,8 @@ export interface RuleAnswers {
   readonly seesEverything: boolean;
   /** Undefined for clients who may not see them. */
   readonly metrics: MetricsSource | undefined;
+  /** What is served now, for explanations; undefined while there is none. */
+  readonly listed: () => ListedGeneration | undefined;
   /** Undefined without pages. */
   readonly pages: PageParts | undefined;
 }
@@ -36,6 +39,8 @@ export interface RuleParts {
   readonly gateway: DohGateway;
   /** The lists of the pages. Default: no pages. */
   readonly pages?: PageSettings | undefined;
+  /** What is served now. Default: answers are not explained. */
+  readonly listed?: () => ListedGeneration | undefined;
   readonly prepare?: Prepare;
   /** The counters of the rule, if each rule has its own. */
   readonly metrics?: MetricsSource;
@@ -59,7 +64,7 @@ export function createRuleAnswers(
   shared: SharedParts,
   rule: AccessRule,
   kinds: KnownKinds,
-  { gateway, pages, prepare, metrics = shared.metrics }: RuleParts,
+  { gateway, pages, prepare, listed = () => undefined, metrics = shared.metrics }: RuleParts,
 ): RuleAnswers {
   const { counters, clock, outside, stubs, clientAddress, clientTests, zones, version, endpointAt } = shared;
   const { credentials, ...views } = shared.views ?? {};
@@ -80,12 +85,12 @@ export function createRuleAnswers(
   const pageZones = aliasesFirst(zones);
   const origins = originsOf(shared.allowedOrigins, rule.isPublic);
   return {
-    ...{ gateway, answerQuery, prepare, origins },
+    ...{ gateway, answerQuery, prepare, origins, listed },
     reject: createReject(origins, counters),
     seesEverything: seesEverything(rule),
     metrics: seesEverything(rule) ? metrics : undefined,
     pages: pages && {
-      ...{ ...pages, gateway, answerQuery, clientTests, clock, version, endpointAt },
+      ...{ ...pages, gateway, answerQuery, clientTests, clock, version, endpointAt, listed },
       zones: pageZones,
     },
   };

@@ -16,7 +16,7 @@ export interface OpenApp extends App {
 }
 
 /** The application of a gateway whose one rule is `public`. */
-export function openApp({ gateway, pages, prepare, ...parts }: OpenAppParts): OpenApp {
+export function openApp({ gateway, pages, prepare, listed, ...parts }: OpenAppParts): OpenApp {
   const rules = createAccessRules(EVERYTHING, []);
   const admit = createAdmit({
     rules,
@@ -29,7 +29,11 @@ export function openApp({ gateway, pages, prepare, ...parts }: OpenAppParts): Op
     ...parts,
     gateway,
     access: { rules, kinds: knownKinds([]), admit, clientAddress: socketAddress },
-    within: () => ({ gateway, pages, ...(prepare !== undefined && { prepare }) }),
+    within: () => ({
+      ...{ gateway, pages },
+      ...(prepare !== undefined && { prepare }),
+      ...(listed !== undefined && { listed }),
+    }),
   });
   return {
     ...app,

@@ -1,3 +1,4 @@
+import { EXPLAIN_METHODS } from "../explain/explain-route.ts";
 import { type JsonRoute, RESOLVE_METHODS } from "../json/json-route.ts";
 import type { HttpRequest, HttpResponse } from "../messages/http-message.ts";
 import type { RuleAnswers } from "../rule-answers.ts";
@@ -25,16 +26,24 @@ export interface DnsPathsParts {
   readonly policies: PathPolicies;
   readonly answerDns: DnsRoute;
   readonly resolveJson: JsonRoute;
+  readonly explainJson: JsonRoute;
 }
 
-const OF_CLUSTER = /^\/clusters\/([^/]+)\/(dns-query|resolve)$/;
+const OF_CLUSTER = /^\/clusters\/([^/]+)\/(dns-query|resolve|explain)$/;
 
 /** The path patterns of clusters, in Hono's syntax. */
-export const CLUSTER_PATHS = ["/clusters/:clusterId/dns-query", "/clusters/:clusterId/resolve"];
+export const CLUSTER_PATHS = ["dns-query", "resolve", "explain"].map(
+  (kind) => `/clusters/:clusterId/${kind}`,
+);
 
 /** The DNS resources with their JSON forms, for clients in general and in the view of one cluster. */
 export function createDnsPaths(parts: DnsPathsParts): DnsPaths {
-  const { endpointAt, policies, answerDns, resolveJson } = parts;
+  const { endpointAt, policies, answerDns, resolveJson, explainJson } = parts;
+  const kinds: Readonly<Record<string, { readonly methods: string; readonly route: JsonRoute }>> = {
+    "dns-query": { methods: DNS_METHODS, route: answerDns },
+    resolve: { methods: RESOLVE_METHODS, route: resolveJson },
+    explain: { methods: EXPLAIN_METHODS, route: explainJson },
+  };
   const plain = new Map<string, DnsPath>();
   for (const path of dnsPaths(policies)) {
     const endpoint = endpointAt(path);
@@ -44,17 +53,17 @@ export function createDnsPaths(parts: DnsPathsParts): DnsPaths {
     });
   }
   const endpoint = endpointAt("/resolve");
-  plain.set("/resolve", {
-    methods: RESOLVE_METHODS,
-    answer: (request, answers) => resolveJson(request, answers, endpoint),
-  });
+  for (const kind of ["resolve", "explain"]) {
+    const { methods, route } = kinds[kind]!;
+    plain.set(`/${kind}`, { methods, answer: (request, answers) => route(request, answers, endpoint) });
+  }
 
   const ofCluster = (path: string): DnsPath | undefined => {
     const [, cluster, kind] = OF_CLUSTER.exec(path) ?? [];
     if (cluster === undefined) return undefined;
-    const route = kind === "resolve" ? resolveJson : answerDns;
+    const { methods, route } = kinds[kind!]!;
     return {
-      methods: kind === "resolve" ? RESOLVE_METHODS : DNS_METHODS,
+      methods,
       answer: (request, answers) =>
         answers.gateway.hasCluster(cluster)
           ? route(request, answers, endpointAt("/clusters", cluster))

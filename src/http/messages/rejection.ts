@@ -17,7 +17,7 @@ export type Reject = (
 
 /** The text of a 404. */
 export const NOTHING_HERE =
-  "this path does not exist; DNS is at /dns-query, JSON at /resolve, the view of one cluster at /clusters/<cluster id>/dns-query";
+  "this path does not exist; DNS is at /dns-query, JSON at /resolve, explanations at /explain, the view of one cluster at /clusters/<cluster id>/dns-query";
 
 /** The stable codes of rejections in JSON, by HTTP status. */
 const CODES: Readonly<Record<number, string>> = {
@@ -70,6 +70,7 @@ function wantsJson(request: HttpRequest): boolean {
   if (accept !== null && accept !== "" && accept !== "*/*") return false;
   const { url } = request;
   return (
-    /^[^?#]*\/(?:resolve|api\/v1\/[^?#]*)(?:[?#]|$)/.test(url) || rawParameter(url, "name") !== undefined
+    /^[^?#]*\/(?:resolve|explain|api\/v1\/[^?#]*)(?:[?#]|$)/.test(url) ||
+    rawParameter(url, "name") !== undefined
   );
 }

@@ -1,4 +1,5 @@
 import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
+import type { MergedServices } from "../../merge/index/merged-services.ts";
 import type { Generation } from "../../zone/generation/generation.ts";
 import { listServices, type ServiceListing } from "../../zone/services.ts";
 
@@ -42,6 +43,8 @@ export interface ListedGeneration {
   readonly generation: Generation;
   /** Brings all services into memory; false where there are too many for this host. Absent where they are in memory. */
   readonly complete?: () => Promise<boolean>;
+  /** What it is compiled from. Absent on hosts that do not merge. */
+  readonly merged?: MergedServices;
   readonly conflicts?: readonly Conflict[];
   readonly findings?: readonly ClusterFinding[];
 }

@@ -21,6 +21,12 @@ export interface MergedKey {
   readonly findings: readonly ClusterFinding[];
 }
 
+/** What counts of the parts that clusters have in one service, and a finding for each part that does not. */
+export interface CountedParts {
+  readonly contributions: readonly Contribution[];
+  readonly findings: readonly ClusterFinding[];
+}
+
 /**
  * Merges what clusters contribute to one service. What a cluster still holds under a namespace that it does not have is gone with the
  * namespace (KEP-1645, Terminology); what it may not export is left out.
@@ -28,11 +34,21 @@ export interface MergedKey {
 export function mergeKey(
   index: VisibleIndex,
   key: string,
-  { outsideOrder, grants, pins }: MergeRules,
+  rules: MergeRules,
   withAbsent: boolean,
 ): MergedKey {
+  const { contributions, findings } = countParts(index, key, rules.pins);
+  if (contributions.length === 0) return { service: undefined, conflicts: [], findings };
+  const [namespace, name] = [namespaceOf(key), nameOf(key)];
+  const viewers = index.viewers(namespace, withAbsent);
+  const merged = mergeService(namespace, name, contributions, viewers, rules.outsideOrder, rules.grants);
+  return { ...merged, findings: [...findings, ...merged.findings] };
+}
+
+/** The parts of clusters in one service, without those that namespaces and pins rule out. */
+export function countParts(index: VisibleIndex, key: string, pins: PinTable): CountedParts {
   const service = { namespace: namespaceOf(key), name: nameOf(key) };
-  const { namespace, name } = service;
+  const { namespace } = service;
   const owner = pins.ownerOf(key);
   const findings: ClusterFinding[] = [];
   const contributions: Contribution[] = [];
@@ -52,10 +68,7 @@ export function mergeKey(
     }
   }
   if (owner !== undefined) findings.push(...findMissingOwner(service, owner, contributions));
-  if (contributions.length === 0) return { service: undefined, conflicts: [], findings };
-  const viewers = index.viewers(namespace, withAbsent);
-  const merged = mergeService(namespace, name, contributions, viewers, outsideOrder, grants);
-  return { ...merged, findings: [...findings, ...merged.findings] };
+  return { contributions, findings };
 }
 
 function findMissingOwner(

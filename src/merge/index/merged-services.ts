@@ -5,11 +5,12 @@ import { compareText } from "../order.ts";
 import { createPinTable, type Pins } from "../pins.ts";
 import { type AddressSource, DEFAULT_OUTSIDE_ORDER } from "../service/addresses.ts";
 import type { Contribution } from "../service/declaration.ts";
+import { type DeclaredService, declareService } from "../service/service.ts";
 import { sizeOfService } from "../service/size.ts";
 import { nameOf, namespaceOf } from "../service-key.ts";
 import type { Visibility } from "../visibility/visibility.ts";
 import { createEntryFilter, type EntryFilter } from "../visibility/visible.ts";
-import { type MergedKey, type MergeRules, mergeKey } from "./merge-key.ts";
+import { countParts, type MergedKey, type MergeRules, mergeKey } from "./merge-key.ts";
 import type { IndexWatcher, ServiceIndex } from "./service-index.ts";
 import { countAll, type ServiceCounts, VisibleCounts } from "./visible-counts.ts";
 import { VisibleIndex } from "./visible-index.ts";
@@ -32,6 +33,15 @@ export interface ScopeChange {
   readonly services: ReadonlySet<string>;
   /** By cluster id: Services and pods of its own zone that changed. */
   readonly local: ReadonlyMap<string, { readonly services: Set<string>; readonly pods: Set<string> }>;
+}
+
+/** How a service comes about: what `service` is merged from. */
+export interface ServiceAccount {
+  /** The parts of clusters in it, in order of cluster id; those that do not count included. */
+  readonly parts: readonly Contribution[];
+  /** Undefined where no part counts. */
+  readonly declared: DeclaredService | undefined;
+  readonly service: ClustersetService | undefined;
 }
 
 type Pending = ScopeChange & { clusters: boolean; findings: boolean; readonly services: Set<string> } & {
@@ -135,6 +145,18 @@ export class MergedServices implements IndexWatcher {
   /** How many exports and imports of a cluster exist. */
   countsOf(clusterId: string): ServiceCounts {
     return this.#counts.of(clusterId);
+  }
+
+  /** How a service comes about, by the steps that merge it. */
+  accountOf(key: string): ServiceAccount {
+    const { pins, grants } = this.#rules;
+    const { contributions } = countParts(this.visible, key, pins);
+    const service = { namespace: namespaceOf(key), name: nameOf(key) };
+    return {
+      parts: this.visible.contributions(key),
+      declared: contributions.length === 0 ? undefined : declareService(service, contributions, grants),
+      service: this.service(key),
+    };
   }
 
   /** What a cluster contributes to a service, in a namespace that it has. */

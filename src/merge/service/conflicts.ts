@@ -12,8 +12,10 @@ export interface ConflictSubject {
   readonly isPinned?: boolean;
 }
 
-interface Property {
+/** A property that the first declaration decides alone. */
+export interface Property {
   readonly property: string;
+  /** Of a conflict. */
   readonly reason: string;
   /** The value as messages show it; undefined where a declaration has no say. */
   readonly valueOf: (declaration: Declaration) => string | undefined;
@@ -23,7 +25,8 @@ interface Property {
 const MAX_VALUE = 256;
 
 // Reasons are those of the MCS API v0.5.2, ServiceExportConditionConflict.
-const PROPERTIES: readonly Property[] = [
+/** The properties that the first declaration decides alone: all but ports and IP families, which are united. */
+export const PROPERTIES: readonly Property[] = [
   { property: "type", reason: "TypeConflict", valueOf: ({ type }) => type },
   {
     property: "sessionAffinity",

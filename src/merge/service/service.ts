@@ -1,5 +1,5 @@
 import type { ClusterFinding, ClustersetService, Conflict } from "../clusterset.ts";
-import { applyGrants, type Grants } from "../grants.ts";
+import { applyGrants, type GrantedContributions, type Grants } from "../grants.ts";
 import { PINNED } from "../pins.ts";
 import { type AddressSource, chooseAddresses, NO_ADDRESSES } from "./addresses.ts";
 import { type ConflictSubject, findConflicts } from "./conflicts.ts";
@@ -12,7 +12,7 @@ import {
   type SetBack,
 } from "./declaration.ts";
 import { gatherEndpoints } from "./endpoints.ts";
-import { describePort, unitePorts } from "./ports.ts";
+import { describePort, type PortUnion, unitePorts } from "./ports.ts";
 import { listShards } from "./shards.ts";
 
 /** One service with what there is to say of it. */
@@ -20,6 +20,31 @@ export interface MergedService {
   readonly service: ClustersetService;
   readonly conflicts: readonly Conflict[];
   readonly findings: readonly ClusterFinding[];
+}
+
+/** What clusters state of one service, in order of precedence: the first declaration decides. */
+export interface DeclaredService extends GrantedContributions {
+  /** Whether ServiceExports decide; else the ServiceImports do. */
+  readonly isExported: boolean;
+  /** At least one. */
+  readonly declarations: readonly Declaration[];
+  readonly union: PortUnion;
+}
+
+/** Orders what clusters contribute to one service, at least one contribution, by who decides. */
+export function declareService(
+  service: { readonly namespace: string; readonly name: string },
+  told: readonly Contribution[],
+  grants?: Grants,
+): DeclaredService {
+  const granted = applyGrants(service, told, grants);
+  const { contributions, stands } = granted;
+  const exports = declareExports(contributions);
+  const isExported = exports.length > 0;
+  const declarations = isExported
+    ? exports
+    : declareImports(contributions.filter(({ clusterId }) => stands(clusterId)));
+  return { ...granted, isExported, declarations, union: unitePorts(declarations) };
 }
 
 /**
@@ -35,14 +60,13 @@ export function mergeService(
   outsideOrder: readonly AddressSource[],
   grants?: Grants,
 ): MergedService {
-  const { contributions, stands, findings } = applyGrants({ namespace, name }, told, grants);
-  const exports = declareExports(contributions);
-  const exported = exports.length > 0;
-  const declarations = exported
-    ? exports
-    : declareImports(contributions.filter(({ clusterId }) => stands(clusterId)));
-  const union = unitePorts(declarations);
+  const { contributions, stands, findings, isExported, declarations, union } = declareService(
+    { namespace, name },
+    told,
+    grants,
+  );
   const winner = declarations[0]!;
+  const exporters = isExported ? declarations.map(({ clusterId }) => clusterId) : [];
   const headless = winner.type === "Headless";
   const since = sinceOf(contributions, grants);
   const endpoints = headless ? gatherEndpoints(contributions) : [];
@@ -60,21 +84,18 @@ export function mergeService(
     ...statedProperties(winner),
     labels: winner.labels,
     annotations: winner.annotations,
-    exporters: exports.map(({ clusterId }) => clusterId),
+    exporters,
     since,
     reportedBy: contributions
       .map(({ clusterId }) => clusterId)
       .filter((clusterId) => reporters.has(clusterId)),
     outside: chosen.outside,
     byCluster: chosen.byCluster,
-    shards: listShards(
-      exports.map(({ clusterId }) => clusterId),
-      contributions,
-    ),
+    shards: listShards(exporters, contributions),
     endpoints,
   };
   const subject: ConflictSubject = {
-    ...{ namespace, name, declaredBy: exported ? "service export" : "service import" },
+    ...{ namespace, name, declaredBy: isExported ? "service export" : "service import" },
     isPinned: contributions.some(
       ({ clusterId, setBack }) => clusterId === winner.clusterId && setBack === PINNED,
     ),
@@ -82,7 +103,7 @@ export function mergeService(
   const duplicates = union.duplicates.map(({ clusterId, port }) => ({
     clusterId,
     reason: "DuplicatePort",
-    kind: exported ? "Service" : "ServiceImport",
+    kind: isExported ? "Service" : "ServiceImport",
     namespace,
     name,
     message: `port ${JSON.stringify(describePort(port))} repeats the name or the number of an earlier port; it is left out`,

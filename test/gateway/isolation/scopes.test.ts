@@ -1,10 +1,13 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { View } from "../../../src/access/view/view.ts";
 import { usableAddress } from "../../../src/dns/address.ts";
 import { formatReverseName } from "../../../src/dns/reverse.ts";
 import type { ScopedGateway } from "../../../src/gateway/doh-gateway.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/pushing/limits.ts";
+import { explainAnswer } from "../../../src/http/explain/explain-answer.ts";
+import { renderJsonAnswer } from "../../../src/http/json/json-answer.ts";
 import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
 import { notReady } from "../../../src/resolve/error-responses.ts";
 import { resolve } from "../../../src/resolve/resolve.ts";
@@ -133,6 +136,30 @@ function answersOf(
   );
 }
 
+/** The explanations of answers, in text. */
+function explanationsOf(
+  gateway: ScopedGateway<Generation>,
+  now: number,
+  asked: readonly Question[],
+  views: readonly (string | undefined)[],
+  shownAs?: string,
+) {
+  return asked.flatMap(({ text, query }) =>
+    views.map((view) => {
+      const json = renderJsonAnswer(gateway.answer(query, view, now)!.bytes, "");
+      const from = { listed: () => gateway.current(now), status: () => gateway.status() };
+      const explanation = explainAnswer(from, { view: viewOf(view), isForwarded: false }, json);
+      return `${text} ${shownAs ?? view} ${JSON.stringify(explanation)}`;
+    }),
+  );
+}
+
+function viewOf(view: string | undefined): View {
+  return view === localityView(PLACE)
+    ? { cluster: undefined, locality: PLACE, isPrivate: false }
+    : { cluster: view, isPrivate: false };
+}
+
 /** Everything else that can be seen of a gateway. */
 function seen(gateway: ScopedGateway<Generation>, now: number) {
   const current = gateway.current(now);
@@ -186,7 +213,7 @@ const world = arbitraryScope.chain((scope) =>
 );
 
 it("what is hidden answers, byte for byte, as what does not exist", async () => {
-  const counts = { answers: 0, positive: 0, kept: 0, unready: 0 };
+  const counts = { answers: 0, positive: 0, explained: 0, suggested: 0, kept: 0, unready: 0 };
   await fc.assert(
     fc.asyncProperty(world, async ({ scope, clusters, changed, hidden, steps }) => {
       const full = await open([scope, { ...scope, view: "west" }]);
@@ -245,6 +272,11 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
         const now = full.clock.now();
         const expected = answersOf(alone.gateway, now, some, VIEWS);
         expect(answersOf(scoped, now, some, VIEWS)).toEqual(expected);
+        const explained = some.filter((_, index) => index % 16 === 0);
+        const explanations = explanationsOf(alone.gateway, now, explained, VIEWS);
+        expect(explanationsOf(scoped, now, explained, VIEWS)).toEqual(explanations);
+        counts.explained += explanations.filter((one) => one.includes('"decidedBy"')).length;
+        counts.suggested += explanations.filter((one) => one.includes('"because"')).length;
         const alike = seen(alone.gateway, now);
         expect(seen(scoped, now)).toEqual(alike);
         counts.answers += expected.length;
@@ -263,6 +295,10 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
       expect(answersOf(asWest, now, asked, ["east", undefined], "west")).toEqual(
         answersOf(alone.gateway, now, asked, ["west", "west"], "west"),
       );
+      const few = asked.filter((_, index) => index % 30 === 0);
+      expect(explanationsOf(asWest, now, few, ["west"])).toEqual(
+        explanationsOf(alone.gateway, now, few, ["west"]),
+      );
       expect(CLUSTERS.filter((id) => asWest.hasCluster(id))).toEqual(
         alone.gateway.hasCluster("west") ? ["west"] : [],
       );
@@ -271,6 +307,8 @@ it("what is hidden answers, byte for byte, as what does not exist", async () => 
   );
   expect(counts.answers).toBeGreaterThan(10_000);
   expect(counts.positive).toBeGreaterThan(200);
+  expect(counts.explained).toBeGreaterThan(200);
+  expect(counts.suggested).toBeGreaterThan(200);
   expect(counts.kept).toBeGreaterThanOrEqual(16);
   // Before the first push at least.
   expect(counts.unready).toBeGreaterThanOrEqual(16);

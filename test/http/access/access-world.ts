@@ -112,7 +112,8 @@ export async function accessWorld({
     },
     within: ({ visibility }) => {
       const within = gateway.within(visibility);
-      return { gateway: within, pages: { directory: createDirectory(() => within.current(clock.now())) } };
+      const listed = () => within.current(clock.now());
+      return { gateway: within, listed, pages: { directory: createDirectory(listed) } };
     },
   });
   const ask = (path: string, shown: Shown = {}, init: RequestInit = {}): Promise<Response> => {

@@ -43,6 +43,8 @@ const EVERY_PATH: readonly (readonly [string, string, RequestInit?])[] = [
   ["JSON at /dns-query", `/dns-query?name=${WEB}`, { headers: { accept: "application/dns-json" } }],
   ["JSON at /resolve", json(WEB)],
   ["a cluster's view", `/clusters/west${dns(WEB)}`],
+  ["an explanation", `/explain?name=${WEB}`],
+  ["a cluster's view, explained", `/clusters/west/explain?name=${WEB}`],
   ["a cluster's view in JSON", `/clusters/west${json(WEB)}`],
   ["the page /", "/"],
   ["the page /services", "/services"],

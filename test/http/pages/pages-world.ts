@@ -14,7 +14,7 @@ import { type ReadPage, readPage } from "./read-page.ts";
 export interface PagesWorld {
   readonly clock: FakeClock;
   readonly gateway: Awaited<ReturnType<typeof openGateway>>;
-  fetch(path: string, headers?: Record<string, string>): Promise<Response>;
+  fetch(path: string, headers?: Record<string, string>, method?: string): Promise<Response>;
   page(path: string): Promise<ReadPage>;
 }
 
@@ -57,9 +57,10 @@ export async function pagesWorld(
     clock: () => clock.now(),
     zones,
     version: "1.2.3",
+    listed: () => gateway.current(clock.now()),
     pages: { directory: createDirectory(() => gateway.current(clock.now())), ...pages },
   });
-  const fetch = async (path: string, headers: Record<string, string> = {}) =>
-    app.request(`${origin}${path}`, { headers });
+  const fetch = async (path: string, headers: Record<string, string> = {}, method = "GET") =>
+    app.request(`${origin}${path}`, { headers, method });
   return { clock, gateway, fetch, page: async (path) => readPage(await fetch(path)) };
 }

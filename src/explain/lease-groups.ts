@@ -1,0 +1,77 @@
+import { type FoldedName, readFoldedName } from "../dns/folded-name.ts";
+import { parseName } from "../dns/name.ts";
+import { readReverseName } from "../dns/reverse.ts";
+import { locate } from "../resolve/names/locate.ts";
+import type { Generation } from "../zone/generation/generation.ts";
+import { SetField, TargetField } from "../zone/segment/layout.ts";
+import { hashAddress } from "../zone/segment/name-hash.ts";
+import { findSet, read16 } from "../zone/segment/record-block.ts";
+import { readSubject, type Subject } from "./subject.ts";
+
+/** What a generation has at a name. */
+export interface ServedName {
+  /** The clusters that the RRset of a type depends on, empty for none; undefined where there is no such RRset. */
+  clustersOf(type: number): readonly string[] | undefined;
+  /** Whether it has any record. */
+  readonly hasRecords: boolean;
+}
+
+/** The folded form of a name in text. @throws {NameError} */
+export function foldedName(text: string): FoldedName {
+  return readFoldedName(parseName(text), 0)!;
+}
+
+/**
+ * What a generation has at a name in a zone.
+ * @param view its index
+ * @returns undefined where the name does not exist; `missing` where its segment is not in memory
+ */
+export function servedName(
+  generation: Generation,
+  name: FoldedName,
+  { zone, tree }: Subject,
+  view: number,
+): ServedName | "missing" | undefined {
+  const located = locate(generation, zone, tree, name, view);
+  if (located === undefined) return undefined;
+  if ("missing" in located) return "missing";
+  const { segment, node } = located;
+  const list = segment.setListOf(node, segment.viewOf(generation.frame.viewName(view)));
+  const { bytes } = segment;
+  return {
+    hasRecords: list !== 0 && bytes[list] !== 0,
+    clustersOf(type) {
+      const set = list === 0 ? 0 : findSet(bytes, list, type);
+      return set === 0 ? undefined : segment.leaseGroups[read16(bytes, set + SetField.leaseGroup)];
+    },
+  };
+}
+
+/** The clusters that a PTR record depends on; undefined where no name has the address, or its segment is not in memory. */
+export function reverseClusters(
+  generation: Generation,
+  name: FoldedName,
+  view: number,
+): readonly string[] | undefined {
+  const octets = new Uint8Array(16);
+  const bytes = readReverseName(name.octets, name.bytes, octets);
+  if (bytes === 0) return undefined;
+  const { segment } = generation.reverse.find(hashAddress(octets.subarray(0, bytes), bytes, 0));
+  const target = segment?.find(octets.subarray(0, bytes), bytes, generation.frame.viewName(view)) ?? 0;
+  if (segment === undefined || target === 0) return undefined;
+  return segment.leaseGroups[read16(segment.bytes, target + TargetField.leaseGroup)];
+}
+
+/** The clusters that a record of an answer depends on; none for records of the gateway itself. */
+export function clustersOfRecord(
+  generation: Generation,
+  owner: string,
+  type: number,
+  view: number,
+): readonly string[] {
+  const name = foldedName(owner);
+  const subject = readSubject(generation.frame, name, view);
+  if (subject === undefined) return reverseClusters(generation, name, view) ?? [];
+  const served = servedName(generation, name, subject, view);
+  return served === undefined || served === "missing" ? [] : (served.clustersOf(type) ?? []);
+}

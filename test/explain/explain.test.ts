@@ -1,0 +1,252 @@
+import { describe, expect, it } from "vitest";
+import type { Explanation } from "../../src/explain/explanation.ts";
+import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
+import { day, endpoints, exported, exporting, imported, port, snapshot } from "../merge/fixtures.ts";
+import { twoClusters } from "../resolve/world.ts";
+import { explainedWorld } from "./explained-world.ts";
+
+const ZONE = "clusterset.local";
+
+function explained(
+  snapshots: readonly ClusterSnapshot[],
+  name: string,
+  type = "A",
+  options: Parameters<typeof explainedWorld>[1] & { readonly view?: string } = {},
+): Explanation {
+  const { view, ...given } = options;
+  return explainedWorld(snapshots, given).ask(name, type, view).explanation;
+}
+
+const property = ({ service }: Explanation, name: string) =>
+  service?.properties.filter((one) => one.property === name);
+
+describe("who decides", () => {
+  const older = exporting("west", {
+    exportedAt: day(1),
+    sessionAffinity: "ClientIP",
+    ports: [port("http", 80)],
+  });
+  const younger = exporting("east", { exportedAt: day(2), ports: [port("http", 8080), port("admin", 9000)] });
+
+  it("is the oldest export, and what the others state is set aside", () => {
+    const explanation = explained([older, younger], `web.shop.svc.${ZONE}`);
+    expect(explanation.service?.exporters.map(({ clusterId }) => clusterId)).toEqual(["west", "east"]);
+    expect(property(explanation, "sessionAffinity")).toEqual([
+      {
+        ...{ property: "sessionAffinity", value: "ClientIP", decidedBy: "west" },
+        because: `it has the oldest ServiceExport, since ${day(1)}`,
+        otherwise: [{ clusterId: "east", value: "None" }],
+      },
+    ]);
+    expect(property(explanation, "port")).toMatchObject([
+      { value: "http:80/TCP", decidedBy: "west", otherwise: [{ clusterId: "east" }] },
+      { value: "admin:9000/TCP", decidedBy: "east", because: expect.stringContaining("united") },
+    ]);
+    expect(explanation.conflicts.map(({ reason }) => reason)).toContain("SessionAffinityConflict");
+  });
+
+  it("is the owner that the operator pinned", () => {
+    const pins = { owners: [{ service: "shop/web", owner: "east" }] };
+    const explanation = explained([older, younger], `web.shop.svc.${ZONE}`, "A", { pins });
+    expect(property(explanation, "sessionAffinity")).toMatchObject([
+      { value: "None", decidedBy: "east", because: "the setting services names it as the owner" },
+    ]);
+  });
+
+  it("is not a cluster whose stated time does not count", () => {
+    const counts = Date.parse(day(5));
+    const remembered = {
+      setBack: (clusterId: string) =>
+        clusterId === "west" ? new Map([["shop/web", { counts, because: "unheard" as const }]]) : undefined,
+      importedSince: () => undefined,
+    };
+    const explanation = explained([older, younger], `web.shop.svc.${ZONE}`, "A", { remembered });
+    expect(explanation.service?.exporters).toEqual([
+      { clusterId: "east", stated: day(2) },
+      {
+        ...{ clusterId: "west", stated: day(1), countsFrom: new Date(counts).toISOString() },
+        because: "the gateway did not see the export appear at the stated time",
+      },
+    ]);
+  });
+});
+
+describe("where records come from", () => {
+  it("is the cluster that reports each address, until the first lease expires", () => {
+    const leaseOf = (clusterId: string) => (clusterId === "east" ? 60_000 : 20_000);
+    const { records, leases, code } = explained(twoClusters(), `db.shop.svc.${ZONE}`, "A", { leaseOf });
+    expect(code).toBe("ANSWERED");
+    expect(records.map(({ data, from }) => [data, from])).toEqual([
+      ["10.1.0.1", ["east"]],
+      ["10.1.0.2", ["east"]],
+      ["10.2.0.1", ["west"]],
+      ["10.2.0.2", ["west"]],
+    ]);
+    expect(leases).toEqual([
+      { clusterId: "east", expiresAt: 60_000 },
+      { clusterId: "west", expiresAt: 20_000 },
+    ]);
+  });
+
+  it("is the cluster that has a load balancer or an endpoint, where several have one", () => {
+    const of = (clusterId: string, ip: string) =>
+      exporting(clusterId, { loadBalancer: [{ ip }, { ip: "192.0.2.99" }] });
+    const { records, service } = explained(
+      [of("east", "192.0.2.1"), of("west", "192.0.2.2")],
+      `web.shop.svc.${ZONE}`,
+    );
+    expect(Object.fromEntries(records.map(({ data, from }) => [data, from]))).toEqual({
+      "192.0.2.1": ["east"],
+      "192.0.2.2": ["west"],
+      "192.0.2.99": ["east", "west"],
+    });
+    expect(service?.addresses).toBe("load balancers and external IPs of east, west");
+  });
+
+  it("depends on the view", () => {
+    const { records, service } = explained(twoClusters(), `web.shop.svc.${ZONE}`, "A", { view: "west" });
+    expect(records).toMatchObject([{ data: "10.201.0.1", from: ["west"] }]);
+    expect(service?.addresses).toBe("spec.ips of the ServiceImport of west");
+  });
+
+  it("is told of PTR records, too", () => {
+    const { records, code } = explained(twoClusters(), "1.0.200.10.in-addr.arpa", "PTR");
+    expect(code).toBe("ANSWERED");
+    expect(records).toMatchObject([{ data: `web.shop.svc.${ZONE}.`, from: ["east", "west"] }]);
+  });
+});
+
+describe("why there is no answer", () => {
+  const cases: readonly (readonly [
+    code: string,
+    name: string,
+    type: string,
+    suggested: readonly string[],
+  ])[] = [
+    ["NO_RECORDS_OF_TYPE", "web.shop.svc.clusterset.local", "TXT", []],
+    [
+      "PORT_HAS_SRV_ONLY",
+      "_https._tcp.web.shop.svc.clusterset.local",
+      "A",
+      ["web.shop.svc.clusterset.local."],
+    ],
+    [
+      "NO_RECORDS",
+      "shop.svc.clusterset.local",
+      "A",
+      [
+        "anon.shop.svc.clusterset.local.",
+        "db.shop.svc.clusterset.local.",
+        "idle.shop.svc.clusterset.local.",
+        "web.shop.svc.clusterset.local.",
+      ],
+    ],
+    ["NO_READY_ENDPOINT", "idle.shop.svc.clusterset.local", "A", []],
+    ["NO_NAMESPACE", "web.shpo.svc.clusterset.local", "A", ["web.shop.svc.clusterset.local."]],
+    ["NO_NAMESPACE", "shop.web.svc.clusterset.local", "A", ["web.shop.svc.clusterset.local."]],
+    ["NOT_EXPORTED", "wbe.shop.svc.clusterset.local", "A", ["web.shop.svc.clusterset.local."]],
+    ["NOT_EXPORTED", "log.shop.svc.clusterset.local", "A", ["log.ops.svc.clusterset.local."]],
+    [
+      "NO_SUCH_PORT",
+      "_htps._tcp.web.shop.svc.clusterset.local",
+      "SRV",
+      ["_https._tcp.web.shop.svc.clusterset.local."],
+    ],
+    [
+      "NO_SUCH_ENDPOINT",
+      "db-9.east.db.shop.svc.clusterset.local",
+      "A",
+      ["db-0.east.db.shop.svc.clusterset.local.", "db-1.east.db.shop.svc.clusterset.local."],
+    ],
+    ["NO_SUCH_NAME", "web.shop.clusterset.local", "A", ["web.shop.svc.clusterset.local."]],
+    ["NO_SUCH_NAME", "web.shop.scv.clusterset.local", "A", ["web.shop.svc.clusterset.local."]],
+    ["OUT_OF_ZONE", "web.shop.svc.clusterst.local", "A", ["web.shop.svc.clusterset.local."]],
+    ["OUT_OF_ZONE", "web.shop.svc.cluster.local", "A", ["web.shop.svc.clusterset.local."]],
+    ["OUT_OF_ZONE", "web.shop.svc", "A", ["web.shop.svc.clusterset.local."]],
+    ["OUT_OF_ZONE", "web.shop", "A", ["web.shop.svc.clusterset.local."]],
+    ["OUT_OF_ZONE", "www.example.com", "A", []],
+  ];
+  it.each(cases)("%s: %s %s", (code, name, type, suggested) => {
+    const { suggestions, ...explanation } = explained(twoClusters(), name, type);
+    expect({ code: explanation.code, message: explanation.message }).toEqual({
+      code,
+      message: expect.stringMatching(/\.$/),
+    });
+    expect(suggestions.slice(0, Math.max(1, suggested.length)).map((one) => one.name)).toEqual(suggested);
+  });
+
+  it("does not suggest what the cluster of the view does not have", () => {
+    const { code, suggestions } = explained(twoClusters(), `lgo.ops.svc.${ZONE}`, "A", { view: "west" });
+    expect(code).toBe("NAMESPACE_NOT_IN_VIEW");
+    expect(suggestions).toEqual([]);
+    expect(explained(twoClusters(), `log.shop.svc.${ZONE}`, "A", { view: "west" }).suggestions).toEqual([]);
+  });
+
+  it("names the finding of an export that is left out", () => {
+    const pins = { exports: new Map([["east", ["other"]]]) };
+    const refused = explained([exporting("east")], `web.shop.svc.${ZONE}`, "A", { pins });
+    expect(refused.code).toBe("LEFT_OUT");
+    expect(refused.message).toContain(
+      "ExportNotAllowed in east: push.credentials[].exports does not let east export",
+    );
+    const absent = snapshot("east", { namespaces: { shop: {}, ops: {} } });
+    const homeless = snapshot("west", { namespaces: {}, exports: { "shop/web": exported() } });
+    expect(explained([absent, homeless], `web.shop.svc.${ZONE}`)).toMatchObject({
+      code: "LEFT_OUT",
+      message: expect.stringContaining("NoNamespace in west"),
+    });
+  });
+
+  it("says that a service has no address for a view", () => {
+    const bare = exporting("east", { ports: [port("http", 80)] });
+    expect(explained([bare], `web.shop.svc.${ZONE}`)).toMatchObject({
+      code: "NO_ADDRESS",
+      service: { addresses: expect.stringContaining("none") },
+    });
+  });
+
+  it("does not explain record by record a service that is too large", () => {
+    const members = Array.from({ length: 20_001 }, (_, index) => ({
+      address: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`,
+    }));
+    const large = exporting("east", { headless: true, endpoints: endpoints(...members) });
+    const { service, untold, records } = explained([large], `web.shop.svc.${ZONE}`);
+    expect(service).toBeUndefined();
+    expect(untold).toEqual([expect.stringContaining("more than 20000 ports, endpoints and addresses")]);
+    expect(records.length).toBeGreaterThan(1000);
+    expect(records[0]!.from).toEqual(["east"]);
+  });
+});
+
+it("a host that has segments only tells what they have, and what it cannot tell", () => {
+  const world = explainedWorld(twoClusters(), { segmentsOnly: true });
+  const { explanation } = world.ask(`db.shop.svc.${ZONE}`, "A");
+  expect(explanation).toMatchObject({ code: "ANSWERED", untold: [expect.stringContaining("the primary")] });
+  expect(explanation.records[0]?.from).toEqual(["east", "west"]);
+  expect(world.ask(`web.shpo.svc.${ZONE}`, "A").explanation.code).toBe("NO_NAMESPACE");
+  expect(world.ask(`wbe.shop.svc.${ZONE}`, "A").explanation).toMatchObject({
+    code: "NO_SUCH_NAME",
+    suggestions: [],
+  });
+  expect(world.ask(`web.shop.svc.clusterst.local`, "A").explanation.suggestions).toHaveLength(1);
+});
+
+it("a change that is merged and not compiled yet is said to be one", () => {
+  const world = explainedWorld([exporting("east", { loadBalancer: [{ ip: "192.0.2.1" }] })]);
+  const other = explainedWorld([exporting("east", { loadBalancer: [{ ip: "192.0.2.2" }] })]);
+  const ahead = { ...world.source, merged: other.source.merged };
+  const { json } = world.ask(`web.shop.svc.${ZONE}`, "A");
+  expect(world.explainFrom(ahead, json).code).toBe("CHANGING");
+  expect(world.explainFrom(world.source, json).code).toBe("ANSWERED");
+});
+
+it("an import that nobody exports is decided by its importers", () => {
+  const importing = snapshot("east", {
+    imports: { "shop/web": imported({ ips: ["10.0.0.1"], ports: [port("http", 80)] }) },
+  });
+  const explanation = explained([importing], `web.shop.svc.${ZONE}`);
+  expect(explanation.service).toMatchObject({ exporters: [], importers: ["east"] });
+  expect(property(explanation, "type")).toMatchObject([
+    { decidedBy: "east", because: "it has the only ServiceImport that counts" },
+  ]);
+});

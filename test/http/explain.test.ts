@@ -1,0 +1,74 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { JsonExplanation } from "../../src/http/explain/json-explanation.ts";
+import { twoClusters } from "../resolve/world.ts";
+import { type PagesWorld, pagesWorld } from "./pages/pages-world.ts";
+
+const WEB = "web.shop.svc.clusterset.test";
+
+let world: PagesWorld;
+beforeAll(async () => {
+  world = await pagesWorld(twoClusters());
+});
+
+const explain = async (search: string, path = "/explain") => {
+  const response = await world.fetch(`${path}?${search}`);
+  return { response, body: (await response.json()) as JsonExplanation };
+};
+
+describe("/explain", () => {
+  it("returns the records with their clusters and leases, the service, the view and the age of the answer", async () => {
+    const { response, body } = await explain(`name=${WEB}&type=AAAA`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(body).toMatchObject({
+      question: { name: `${WEB}.`, type: "AAAA" },
+      ...{ view: {}, status: "NOERROR", code: "ANSWERED", recordCount: 1, untold: [] },
+      records: [{ name: `${WEB}.`, type: "AAAA", ttl: 5, data: "fd00::c8:1", from: ["east"] }],
+      leases: [
+        { clusterId: "east", expiresInSeconds: 60 },
+        { clusterId: "west", expiresInSeconds: 60 },
+      ],
+      service: { namespace: "shop", name: "web", type: "ClusterSetIP", importers: ["east", "west"] },
+      comment: expect.stringContaining("2 of 2 clusters live"),
+    });
+  });
+
+  it("explains the answer in the view of the cluster in the path", async () => {
+    const { body } = await explain(`name=${WEB}`, "/clusters/west/explain");
+    expect(body).toMatchObject({
+      view: { cluster: "west" },
+      records: [{ data: "10.201.0.1", from: ["west"] }],
+    });
+    const response = await world.fetch(`/clusters/none/explain?name=${WEB}`);
+    expect(response.status).toBe(404);
+  });
+
+  it("suggests names for one that does not exist", async () => {
+    const { body } = await explain("name=wbe.shop.svc.clusterset.test");
+    expect(body).toMatchObject({ status: "NXDOMAIN", code: "NOT_EXPORTED", records: [] });
+    expect(body.suggestions).toMatchObject([{ name: `${WEB}.` }]);
+  });
+
+  it.each([
+    ["type=A", 400, "INVALID_QUESTION"],
+    ["name=a..b", 400, "INVALID_QUESTION"],
+    [`name=${WEB}&type=NOTHING`, 400, "INVALID_QUESTION"],
+  ])("?%s is %i %s", async (search, status, code) => {
+    const { response, body } = await explain(search);
+    expect(response.status).toBe(status);
+    expect(body).toEqual({ code, message: expect.any(String) });
+  });
+
+  it("takes GET and OPTIONS only", async () => {
+    const response = await world.fetch(`/explain?name=${WEB}`, {}, "POST");
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe("GET, OPTIONS");
+  });
+
+  it("says that nothing is known while no cluster has pushed", async () => {
+    const empty = await pagesWorld([]);
+    const response = await empty.fetch(`/explain?name=${WEB}`);
+    expect(await response.json()).toMatchObject({ status: "SERVFAIL", code: "NOT_READY", records: [] });
+  });
+});
