@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MOST_PROBES, SegmentHeader } from "../../src/zone/segment/layout.ts";
 import { apexHash, hashAddress, hashLabel, treeHash } from "../../src/zone/segment/name-hash.ts";
-import { buildReverseSegment } from "../../src/zone/segment/reverse-builder.ts";
+import { ReverseBuilder } from "../../src/zone/segment/reverse-builder.ts";
 import { ReverseSegment } from "../../src/zone/segment/reverse-segment.ts";
 import { Segment } from "../../src/zone/segment/segment.ts";
 import { SegmentBuilder } from "../../src/zone/segment/segment-builder.ts";
@@ -66,10 +66,9 @@ describe("addresses that were chosen so that their hashes collide", () => {
     if ((hashAddress(octets, 16, 1) & SLOT_BITS) === 7) addresses.push(octets);
   }
   const target = { view: undefined, ttl: 5, clusters: [], tree: TREE, label: "web", above: ["shop", "svc"] };
-  const bytes = buildReverseSegment(
-    addresses.map((octets) => ({ octets, targets: [target] })),
-    [TREE],
-  );
+  const builder = new ReverseBuilder([TREE]);
+  for (const octets of addresses) builder.write(octets, [target]);
+  const { bytes } = builder.finish();
 
   it("are hashed with another seed, and found", () => {
     const segment = ReverseSegment.load(bytes, "");

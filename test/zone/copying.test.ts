@@ -8,6 +8,7 @@ import { createContext } from "../../src/zone/compiler/zone-context.ts";
 import { DEFAULT_ZONE_OPTIONS } from "../../src/zone/options.ts";
 import { ENDPOINT_UNITS, Pace, UNITS_IN_STEP } from "../../src/zone/pace.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-history.ts";
+import { AddressList } from "../../src/zone/reverse/wanted-addresses.ts";
 import { apexHash, hashLabel, treeHash } from "../../src/zone/segment/name-hash.ts";
 import { CLUSTERSET_TREE } from "../../src/zone/segment/tree-key.ts";
 import type { ZoneChange, ZoneSource } from "../../src/zone/zone-source.ts";
@@ -273,7 +274,7 @@ describe("a service with many endpoints", () => {
     // Each endpoint is in five loops at least: its label, its service's address, its port, its own records, a federation.
     expect(built.steps).toBeGreaterThan((5 * ENDPOINTS * ENDPOINT_UNITS) / UNITS_IN_STEP);
     const block = [...built.compiled.blocks.values()][0]!;
-    const compiled = { block, stems: [], findings: [], addresses: [] };
+    const compiled = { block, stems: [], findings: [], addresses: AddressList.none };
     const copied = run(false, [{ ...key, compiled }]);
     expect(copied.most).toBe(0);
     // Each endpoint has a node in the clusterset and one in the federation: they are copied, then hashed.

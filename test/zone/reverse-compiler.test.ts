@@ -5,6 +5,8 @@ import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
 import { ClaimOrders } from "../../src/zone/reverse/claim-orders.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-history.ts";
+import { hashBlob } from "../../src/zone/segment/hash.ts";
+import { ReverseSegment } from "../../src/zone/segment/reverse-segment.ts";
 import { day, endpoints, exported, imported, snapshot } from "../merge/fixtures.ts";
 import { compileEach, findingsOf, hashesOf, ordersOf, source } from "./compile-worlds.ts";
 
@@ -104,6 +106,66 @@ describe("reverse names of worlds in which services want the same addresses", ()
     );
     expect(contested).toBeGreaterThan(100);
     expect(settled).toBeGreaterThan(20);
+  });
+});
+
+describe("reverse names of services with many addresses", () => {
+  const MANY = Array.from({ length: 200 }, (_, index) =>
+    index % 2 === 0 ? `10.1.0.${index}` : `fd00::${index.toString(16)}`,
+  );
+  const service = fc.record({
+    since,
+    has: fc.subarray(MANY, { minLength: 60 }),
+    named: fc.constantFrom(undefined, "web", "db"),
+  });
+  const manyWorlds = fc.array(fc.tuple(service, service, service), { minLength: 2, maxLength: 4 });
+
+  /** Each cluster has a service of its own, and nearly all addresses in common with the others. */
+  const snapshots = (
+    services: readonly (typeof service extends fc.Arbitrary<infer Value> ? Value : never)[],
+  ) =>
+    services.map(({ since: exportedAt, has, named }, index) => {
+      const members = has.map((own) => ({
+        address: own,
+        ...(named && { hostname: `${named}-${own.length}` }),
+      }));
+      const web = exported({ headless: true, exportedAt, endpoints: endpoints(...members) });
+      return snapshot(CLUSTERS[index]!, { exports: { [`shop/${SERVICES[index]}`]: web } });
+    });
+
+  it("are those of a compilation from scratch while segments are divided and joined", () => {
+    fc.assert(
+      fc.property(manyWorlds, fc.constantFrom(1, 2, 3), (worlds, used) => {
+        // One service alone has addresses that nobody contests; without services all leaves are joined.
+        const sources = [...worlds, [], worlds[0]!].map((one) => source(snapshots(one.slice(0, used))));
+        const weights = { names: 160, reverse: 20 };
+        const changed = compileEach(sources, "changes", weights);
+        const scratch = compileEach(sources, "scratch", weights);
+        expect(hashesOf(changed)).toEqual(hashesOf(scratch));
+        expect(ordersOf(changed)).toEqual(ordersOf(scratch));
+        expect(findingsOf(changed)).toEqual(findingsOf(scratch));
+        expect([...changed[0]!.generation.reverseSegments()].length).toBeGreaterThan(2);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("load from their bytes with the tables that they were compiled with", () => {
+    const [compiled] = compileEach(
+      [source(snapshots([{ since: day(1), has: MANY, named: "web" }]))],
+      "scratch",
+    );
+    for (const segment of compiled!.generation.reverseSegments()) {
+      const loaded = ReverseSegment.load(segment.bytes, segment.hash);
+      expect(hashBlob(segment.bytes)).toBe(segment.hash);
+      expect(loaded.trees).toEqual(segment.trees);
+      expect(loaded.views).toEqual(segment.views);
+      expect(loaded.leaseGroups).toEqual(segment.leaseGroups);
+      for (const octets of loaded.addresses())
+        expect(segment.find(octets, octets.length, undefined)).toBe(
+          loaded.find(octets, octets.length, undefined),
+        );
+    }
   });
 });
 

@@ -5,7 +5,7 @@ import { compileFederatedService } from "../kinds/federation.ts";
 import type { SegmentScope, TreeScope } from "../kinds/tree-scope.ts";
 import type { Pace } from "../pace.ts";
 import type { ReverseCandidate } from "../reverse/reverse-candidate.ts";
-import { type AddressKey, addressKey } from "../reverse/reverse-order.ts";
+import { WantedAddresses } from "../reverse/wanted-addresses.ts";
 import type { KeyBlock } from "../segment/blocks/key-block.ts";
 import { NodeFlag } from "../segment/layout.ts";
 import { RecordSets } from "../segment/record-sets.ts";
@@ -32,7 +32,7 @@ export interface BuiltKey {
   readonly stems: readonly Stem[];
   readonly findings: readonly ClusterFinding[];
   /** The PTR records that it wants. */
-  readonly reverse: ReadonlyMap<AddressKey, readonly ReverseCandidate[]>;
+  readonly reverse: WantedAddresses;
 }
 
 const NO_HOSTS: readonly PlacedHost[] = [];
@@ -44,13 +44,8 @@ export function* compileKey(from: KeySource, name: NameKey): Generator<void, Bui
   const service = source.service(key);
   const builder = new SegmentBuilder(treesOf(context, name, service !== undefined));
   const findings: ClusterFinding[] = [];
-  const reverse = new Map<AddressKey, ReverseCandidate[]>();
-  const addReverse = (octets: Uint8Array, candidate: ReverseCandidate) => {
-    const address = addressKey(octets);
-    const others = reverse.get(address);
-    if (others === undefined) reverse.set(address, [candidate]);
-    else others.push(candidate);
-  };
+  const reverse = new WantedAddresses();
+  const addReverse = (octets: Uint8Array, candidate: ReverseCandidate) => reverse.add(octets, candidate);
   const scope = createScope(context, builder, findings, addReverse, pace);
   for (const host of context.hosts.get(key) ?? NO_HOSTS) writeHost(scope, host);
   for (const clusterId of new Set(locals.map((local) => local.clusterId))) {

@@ -4,7 +4,7 @@ import type { ClusterFinding } from "../../merge/clusterset.ts";
 import type { LocalService } from "../../snapshot/schema.ts";
 import { localNameKey } from "../kinds/cluster-local.ts";
 import { podLabels } from "../kinds/service-labels.ts";
-import type { AddressKey } from "../reverse/reverse-order.ts";
+import type { AddressList } from "../reverse/wanted-addresses.ts";
 import type { KeyBlock } from "../segment/blocks/key-block.ts";
 import { keyHash } from "../segment/name-hash.ts";
 import type { SourceCluster, ZoneSource } from "../zone-source.ts";
@@ -39,7 +39,7 @@ export interface CompiledKey {
   readonly stems: readonly Stem[];
   readonly findings: readonly ClusterFinding[];
   /** The addresses whose reverse names it wants. */
-  readonly addresses: readonly AddressKey[];
+  readonly addresses: AddressList;
 }
 
 const NO_LOCALS: readonly LocalObject[] = [];

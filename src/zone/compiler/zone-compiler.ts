@@ -4,11 +4,11 @@ import type { Frame } from "../generation/frame.ts";
 import { Generation, type Trunk } from "../generation/generation.ts";
 import { DEFAULT_ZONE_OPTIONS, type ZoneOptions } from "../options.ts";
 import { Pace } from "../pace.ts";
+import { compileLeaf } from "../reverse/compile-leaf.ts";
 import type { ReverseHistory } from "../reverse/reverse-history.ts";
-import { entryOf, ReverseIndex } from "../reverse/reverse-index.ts";
-import { hashBlob } from "../segment/hash.ts";
-import { buildReverseSegment } from "../segment/reverse-builder.ts";
-import { ReverseSegment } from "../segment/reverse-segment.ts";
+import { ReverseIndex } from "../reverse/reverse-index.ts";
+import { AddressList, WantedAddresses } from "../reverse/wanted-addresses.ts";
+import type { ReverseSegment } from "../segment/reverse-segment.ts";
 import type { Segment } from "../segment/segment.ts";
 import type { SourceCluster, ZoneChange, ZoneSource } from "../zone-source.ts";
 import type { KeySource } from "./key-compiler.ts";
@@ -108,6 +108,7 @@ export class ZoneCompiler {
     if (isEachKeyOther) state.names.trie.changeAll();
     state.federated = federated;
     const touched = yield* touch(state, source, clusters, asked);
+    state.reverse.begin(history.orders);
     const from = { context: state.context, source, clusters, pace: new Pace() };
     yield* compileNames(state, from, touched, isEachKeyOther);
     yield* state.reverse.decide(history, new Set(clusters.keys()), asked.clusters ? undefined : touched);
@@ -197,7 +198,7 @@ function* compileNames(
     const before = key.compiled!;
     stems.remove(before.stems);
     findings.remove(before);
-    yield* reverse.replace(key.key, before.addresses, new Map());
+    yield* reverse.replace(key.key, before.addresses, WantedAddresses.none);
   }
   for (const node of names.trie.changed) {
     const mayDiffer = ({ key }: NameKey) => isEachKeyOther || touched.has(key);
@@ -212,14 +213,14 @@ function* compileNames(
           block,
           stems: stems.add(own.stems),
           findings: own.findings,
-          addresses: [...own.reverse.keys()],
+          addresses: own.reverse.list,
         };
         findings.add(key.compiled);
         if (before !== undefined) {
           stems.remove(before.stems);
           findings.remove(before);
         }
-        yield* reverse.replace(key.key, before?.addresses ?? [], own.reverse);
+        yield* reverse.replace(key.key, before?.addresses ?? AddressList.none, own.reverse);
       }
     }
     yield;
@@ -230,11 +231,7 @@ function* compileNames(
 function* compileReverse({ reverse }: State): Generator<void> {
   const { trie } = reverse;
   for (const node of trie.changed) {
-    const records = [...node.items!].sort((one, other) => (one.address < other.address ? -1 : 1));
-    const trees = new Set(records.flatMap(({ winners }) => winners.map(({ source }) => source.tree)));
-    const bytes = buildReverseSegment(records.map(entryOf), [...trees].sort());
-    const segment = ReverseSegment.load(bytes, hashBlob(bytes));
-    node.result = { branch: segment };
+    node.result = { branch: compileLeaf(node.items!) };
     yield;
   }
   trie.changed.clear();

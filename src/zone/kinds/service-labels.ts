@@ -73,6 +73,7 @@ export function portLabels({ name, protocol, port }: ServicePort | EndpointPort)
  * address that would end in a dash gets a final zero).
  */
 export function addressLabel(octets: Uint8Array): string {
+  if (octets.length === 4) return `${octets[0]}-${octets[1]}-${octets[2]}-${octets[3]}`;
   return podLabels(octets).at(-1)!;
 }
 

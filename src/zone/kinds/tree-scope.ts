@@ -2,8 +2,7 @@ import { usableAddress } from "../../dns/address.ts";
 import { MAX_NAME_BYTES } from "../../dns/codes.ts";
 import type { ClusterFinding } from "../../merge/clusterset.ts";
 import type { Pace } from "../pace.ts";
-import type { CandidateSource, ReverseCandidate } from "../reverse/reverse-candidate.ts";
-import { claimOf } from "../reverse/reverse-order.ts";
+import { areSameTexts, type CandidateSource, type ReverseCandidate } from "../reverse/reverse-candidate.ts";
 import type { RecordSets } from "../segment/record-sets.ts";
 import type { SegmentBuilder } from "../segment/segment-builder.ts";
 import type { TreeKey } from "../segment/tree-key.ts";
@@ -49,6 +48,8 @@ export class ServiceScope {
   readonly #subject: Subject;
   readonly #reported = new Set<string>();
   readonly #sources = new Map<string, CandidateSource>();
+  /** Endpoints of one cluster come one after the other, so that nearly all have the source of the one before. */
+  #lastSource: CandidateSource | undefined;
 
   constructor(tree: TreeScope, subject: Subject) {
     this.tree = tree;
@@ -123,19 +124,18 @@ export class ServiceScope {
     const { view, rank, since, clusters, above, claimants = [] } = wish;
     const { namespace, name } = this.#subject;
     const { key: tree, segment } = this.tree;
-    const id = [tree, view ?? "", rank, since, clusters, above, claimants].join("|");
+    const last = this.#lastSource;
+    if (last !== undefined && isSourceOf(last, wish)) return last;
+    const id = [view ?? "", rank, since, clusters, above, claimants].join("|");
     let source = this.#sources.get(id);
     if (source === undefined) {
-      const claims = claimants.map((cluster) => claimOf(cluster, namespace, name));
-      source = {
-        ...{ id, namespace, name, tree, view, rank, since },
-        ttl: segment.ttl,
-        clusters,
-        above,
-        claims,
-      };
+      const { ttl } = segment;
+      // Nearly always they are the same clusters, and a list of one takes as much memory as five addresses.
+      const shared = areSameTexts(claimants, clusters) ? clusters : claimants;
+      source = { namespace, name, tree, view, rank, since, ttl, clusters, above, claimants: shared };
       this.#sources.set(id, source);
     }
+    this.#lastSource = source;
     return source;
   }
 
@@ -153,4 +153,15 @@ export interface ReverseWish extends Pick<CandidateSource, "view" | "rank" | "si
   readonly label: string | undefined;
   /** The clusters that claim the address for all views, the oldest first. Default: the record is that of one view. */
   readonly claimants?: readonly string[] | undefined;
+}
+
+function isSourceOf(source: CandidateSource, wish: ReverseWish): boolean {
+  return (
+    source.view === wish.view &&
+    source.rank === wish.rank &&
+    source.since === wish.since &&
+    areSameTexts(source.clusters, wish.clusters) &&
+    areSameTexts(source.above, wish.above) &&
+    areSameTexts(source.claimants, wish.claimants ?? [])
+  );
 }

@@ -1,10 +1,8 @@
 import type { TreeKey } from "../segment/tree-key.ts";
-import type { ReverseClaim } from "./reverse-order.ts";
+import { claimOf, type ReverseClaim } from "./reverse-order.ts";
 
 /** What candidates of one service have in common. */
 export interface CandidateSource {
-  /** All of the following as one text: equal sources have equal ids. */
-  readonly id: string;
   readonly namespace: string;
   readonly name: string;
   readonly tree: TreeKey;
@@ -23,8 +21,8 @@ export interface CandidateSource {
   readonly clusters: readonly string[];
   /** The labels of the name after its first one. */
   readonly above: readonly string[];
-  /** The claims on the address, the oldest first; none for a record of one view, which concerns its own cluster alone. */
-  readonly claims: readonly ReverseClaim[];
+  /** The clusters that claim the address, the oldest first; none for a record of one view, which concerns its own cluster alone. */
+  readonly claimants: readonly string[];
 }
 
 /** A PTR record that a service wants for an address. */
@@ -43,9 +41,46 @@ export function areSameCandidates(
     one.length === other.length &&
     one.every(
       ({ source, label }, index) =>
-        label === other[index]!.label &&
-        (source === other[index]!.source || source.id === other[index]!.source.id),
+        label === other[index]!.label && areSameSources(source, other[index]!.source),
     )
+  );
+}
+
+/** Whether two sources say the same. */
+export function areSameSources(one: CandidateSource, other: CandidateSource): boolean {
+  return (
+    one === other ||
+    (one.name === other.name &&
+      one.namespace === other.namespace &&
+      one.tree === other.tree &&
+      one.view === other.view &&
+      one.rank === other.rank &&
+      one.since === other.since &&
+      one.ttl === other.ttl &&
+      areSameTexts(one.clusters, other.clusters) &&
+      areSameTexts(one.above, other.above) &&
+      areSameTexts(one.claimants, other.claimants))
+  );
+}
+
+/** Whether two lists have the same texts. */
+export function areSameTexts(one: readonly string[], other: readonly string[]): boolean {
+  return one === other || (one.length === other.length && one.every((text, index) => text === other[index]));
+}
+
+/** The claims on the address, the oldest first. */
+export function claimsOf({ claimants, namespace, name }: CandidateSource): readonly ReverseClaim[] {
+  return claimants.map((cluster) => claimOf(cluster, namespace, name));
+}
+
+/** Whether a source is that of a service. @param service `<namespace>/<name>` */
+export function isOfService({ namespace, name }: CandidateSource, service: string): boolean {
+  const { length } = namespace;
+  return (
+    service.length === length + 1 + name.length &&
+    service[length] === "/" &&
+    service.startsWith(namespace) &&
+    service.endsWith(name)
   );
 }
 

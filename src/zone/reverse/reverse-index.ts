@@ -1,16 +1,23 @@
 import type { ClusterFinding } from "../../merge/clusterset.ts";
-import { HashTrie, type TrieItem } from "../compiler/hash-trie.ts";
-import { hashAddress } from "../segment/name-hash.ts";
-import type { ReverseEntry } from "../segment/reverse-builder.ts";
+import { addressLabel } from "../kinds/service-labels.ts";
+import { type AddressId, addressId, idOfKey, keyOfId, octetsOfId } from "./address-id.ts";
+import { AddressRecord, NO_CANDIDATES } from "./address-record.ts";
+import { AddressTrie, type AddressValue, isFresh } from "./address-trie.ts";
 import { ClaimOrders } from "./claim-orders.ts";
+import { type Contender, contendersOf, currentOf, firstOf, losersOf, ofViews } from "./contenders.ts";
 import { ContestedAddresses } from "./contested-addresses.ts";
-import { areSameCandidates, compareCandidates, type ReverseCandidate } from "./reverse-candidate.ts";
+import {
+  areSameCandidates,
+  areSameSources,
+  type CandidateSource,
+  claimsOf,
+  isOfService,
+  type ReverseCandidate,
+} from "./reverse-candidate.ts";
 import type { ReverseHistory } from "./reverse-history.ts";
 import { ReverseLosses } from "./reverse-losses.ts";
 import {
   type AddressKey,
-  addressKey,
-  addressOf,
   type CurrentClaim,
   claimant,
   isNeeded,
@@ -19,75 +26,113 @@ import {
   orderRestored,
   type ReverseClaim,
 } from "./reverse-order.ts";
-
-/** An address with the candidates for its reverse name. */
-export interface AddressRecord extends TrieItem {
-  readonly address: AddressKey;
-  candidates: readonly ReverseCandidate[];
-  /** The candidates that won, at most one for each view. */
-  winners: readonly ReverseCandidate[];
-}
+import type { AddressList, WantedAddresses } from "./wanted-addresses.ts";
 
 /** By address: its order from now on, or undefined where it has none any more. */
 type OrderChanges = Map<AddressKey, readonly ReverseClaim[] | undefined>;
 
-const NO_CANDIDATES: readonly ReverseCandidate[] = [];
+const NO_CLAIMS: readonly ReverseClaim[] = [];
 /** Addresses of one step: less than a millisecond. */
 const ADDRESSES_IN_STEP = 200;
 
 /** The addresses of all services, and who has their reverse names. Only addresses whose candidates changed are decided again. */
 export class ReverseIndex<Result> {
-  /** Addresses with winners; its leaves are reverse segments. */
-  readonly trie: HashTrie<AddressRecord, Result>;
-  readonly #records = new Map<AddressKey, AddressRecord>();
+  /** Its leaves are reverse segments. */
+  readonly trie: AddressTrie<Result>;
   readonly #losses = new ReverseLosses();
-  readonly #undecided = new Set<AddressKey>();
   readonly #contested = new ContestedAddresses();
+  readonly #undecided = new Set<AddressRecord>();
   #orders = ClaimOrders.none;
+  /** Whether fresh candidates are decided, too. */
+  #isDecided = true;
   /** For steps that go over several services. */
   #replaced = 0;
 
   /** @param target the most PTR records of a segment with several addresses */
   constructor(target: number) {
-    this.trie = new HashTrie(target);
+    this.trie = new AddressTrie(target);
+  }
+
+  /** Begins to take over changes. @param orders those that are known */
+  begin(orders: ClaimOrders): void {
+    this.#orders = orders;
+    this.#isDecided = false;
   }
 
   /**
    * Takes over what a service wants, in steps.
    * @param service `<namespace>/<name>` @param before the addresses that it wanted until now
    */
-  *replace(
-    service: string,
-    before: Iterable<AddressKey>,
-    next: ReadonlyMap<AddressKey, readonly ReverseCandidate[]>,
-  ): Generator<void> {
-    for (const address of before) {
-      if (!next.has(address)) this.#replaceOne(service, address, NO_CANDIDATES);
+  *replace(service: string, before: AddressList, next: WantedAddresses): Generator<void> {
+    for (const id of before) {
+      if (!next.has(id)) this.#replaceOne(service, id, NO_CANDIDATES);
       if (++this.#replaced % ADDRESSES_IN_STEP === 0) yield;
     }
-    for (const [address, candidates] of next) {
-      this.#replaceOne(service, address, candidates);
+    for (const [id, candidates] of next) {
+      this.#replaceOne(service, id, candidates);
       if (++this.#replaced % ADDRESSES_IN_STEP === 0) yield;
     }
   }
 
-  #replaceOne(service: string, address: AddressKey, candidates: readonly ReverseCandidate[]): void {
-    const record = this.#records.get(address);
-    if (record === undefined) {
-      if (candidates.length === 0) return;
-      const octets = addressOf(address);
-      const hash = hashAddress(octets, octets.length, 0);
-      this.#records.set(address, { hash, weight: 0, address, candidates, winners: NO_CANDIDATES });
-    } else {
-      const isOwn = ({ source }: ReverseCandidate) => `${source.namespace}/${source.name}` === service;
-      const own = record.candidates.every(isOwn) ? record.candidates : record.candidates.filter(isOwn);
+  #replaceOne(service: string, id: AddressId, candidates: readonly ReverseCandidate[]): void {
+    const { trie } = this;
+    const value = trie.get(id);
+    const isOwn = ({ source }: ReverseCandidate) => isOfService(source, service);
+    if (value === undefined) this.#add(id, candidates);
+    else if (value instanceof AddressRecord) {
+      const own = value.candidates.every(isOwn) ? value.candidates : value.candidates.filter(isOwn);
       if (areSameCandidates(own, candidates)) return;
-      record.candidates =
-        own.length === record.candidates.length
+      value.candidates =
+        own.length === value.candidates.length
           ? candidates
-          : [...record.candidates.filter((candidate) => !isOwn(candidate)), ...candidates];
+          : [...value.candidates.filter((candidate) => !isOwn(candidate)), ...candidates];
+      this.#undecided.add(value);
+    } else if (candidates.length === 1 && this.#isSame(id, value, candidates[0]!))
+      trie.put(id, isFresh(value) ? candidates[0]! : candidates[0]!.source);
+    else {
+      const record = this.#expand(id, value);
+      record.candidates = [...record.candidates.filter((candidate) => !isOwn(candidate)), ...candidates];
     }
-    this.#undecided.add(address);
+  }
+
+  #add(id: AddressId, candidates: readonly ReverseCandidate[]): void {
+    const [only] = candidates;
+    if (only === undefined) return;
+    if (candidates.length > 1 || this.#hasOrder(id)) {
+      const record = new AddressRecord(id, candidates, NO_CANDIDATES);
+      this.trie.put(id, record);
+      this.#undecided.add(record);
+    } else {
+      this.trie.put(id, only);
+      this.trie.weigh(id, 0, 1);
+    }
+  }
+
+  #hasOrder(id: AddressId): boolean {
+    const orders = this.#orders;
+    return orders.size > 0 && orders.has(keyOfId(id));
+  }
+
+  /** Whether a candidate is what is held of an ordinary address. */
+  #isSame(id: AddressId, value: CandidateSource | ReverseCandidate, candidate: ReverseCandidate): boolean {
+    if (isFresh(value)) return areSameCandidates([value], [candidate]);
+    if (!areSameSources(value, candidate.source)) return false;
+    const { label } = this.trie.candidateOf(id, value);
+    return (
+      label === candidate.label || (label === undefined && candidate.label === addressLabel(octetsOfId(id)))
+    );
+  }
+
+  /** Makes a record of an ordinary address, which is to be decided again. */
+  #expand(id: AddressId, value: CandidateSource | ReverseCandidate): AddressRecord {
+    const { trie } = this;
+    // What nobody wanted before this compilation had no winner before it.
+    const candidates = [isFresh(value) ? value : trie.candidateOf(id, value)];
+    const record = new AddressRecord(id, candidates, isFresh(value) ? NO_CANDIDATES : candidates);
+    trie.put(id, record);
+    if (isFresh(value)) trie.weigh(id, 1, 0);
+    this.#undecided.add(record);
+    return record;
   }
 
   /**
@@ -101,83 +146,93 @@ export class ReverseIndex<Result> {
     touched: ReadonlySet<string> | undefined,
   ): Generator<void> {
     this.#contested.follow(history.orders);
-    if (touched === undefined) for (const [address] of history.orders) this.#undecided.add(address);
+    if (touched === undefined) for (const [address] of history.orders) this.#reconsider(address);
     for (const service of touched ?? [])
-      for (const address of this.#contested.of(service)) this.#undecided.add(address);
+      for (const address of this.#contested.of(service)) this.#reconsider(address);
     const orders: OrderChanges = new Map();
     let decided = 0;
-    for (const address of this.#undecided) {
-      this.#decideOne(address, history, live, orders);
-      if (++decided % 500 === 0) yield;
+    for (const record of this.#undecided) {
+      this.#decideOne(record, history, live, orders);
+      if (++decided % ADDRESSES_IN_STEP === 0) yield;
     }
     this.#undecided.clear();
     this.#orders = history.orders.with(orders);
+    this.#isDecided = true;
+  }
+
+  #reconsider(address: AddressKey): void {
+    const id = idOfKey(address);
+    const value = this.trie.get(id);
+    if (value instanceof AddressRecord) this.#undecided.add(value);
+    else if (value !== undefined) this.#expand(id, value);
+    else this.#undecided.add(new AddressRecord(id, NO_CANDIDATES, NO_CANDIDATES));
   }
 
   #decideOne(
-    address: AddressKey,
+    record: AddressRecord,
     history: ReverseHistory,
     live: ReadonlySet<string>,
     orders: OrderChanges,
   ): void {
-    const record = this.#records.get(address);
-    const candidates = record?.candidates ?? NO_CANDIDATES;
-    if (record !== undefined && candidates.length === 1 && !history.orders.has(address)) {
+    const { address, candidates } = record;
+    const known = history.orders.get(address);
+    if (candidates.length === 1 && known === undefined) {
       this.#losses.set(address, LOST, []);
-      this.#award(record, candidates);
+      this.#award(record, candidates, true);
       return;
     }
     const contenders = contendersOf(candidates);
-    const current = contenders.flatMap(currentOf);
+    const current = currentOf(contenders);
     const staysOn = (claim: ReverseClaim) => !live.has(claimant(claim)) || history.reports(claim, address);
-    let winner = contenders[0];
+    let order = known;
+    let winner: Contender | undefined = contenders[0];
     if (contenders.length > 1) {
-      const known = history.orders.get(address) ?? knownOf(history, addressOf(address), current);
-      const order = orderClaims(known, current, staysOn);
-      if (order !== history.orders.get(address)) orders.set(address, order);
-      const first = order.find(
-        (claim) => claim === LOST || contenders.some(({ source }) => source.claims.includes(claim)),
-      )!;
-      winner = contenders.find(({ source }) => source.claims.includes(first));
-      this.#losses.set(address, first, losersOf(contenders, winner, first));
+      order = orderClaims(known ?? knownOf(history, record, current), current, staysOn);
+      const decided = firstOf(order, contenders);
+      winner = decided.winner;
+      this.#losses.set(address, decided.first, losersOf(contenders, winner, decided.first));
     } else {
       this.#losses.set(address, LOST, []);
-      const known = history.orders.get(address);
       if (known !== undefined) {
-        const order = orderClaims(known, current, staysOn);
-        if (!isNeeded(order, winner?.source.claims ?? [])) orders.set(address, undefined);
-        else if (order !== known) orders.set(address, order);
+        order = orderClaims(known, current, staysOn);
+        if (!isNeeded(order, winner?.claims ?? NO_CLAIMS)) order = undefined;
       }
     }
-    if (record !== undefined)
-      this.#award(record, [...(winner === undefined ? [] : [winner]), ...ofViews(candidates)]);
+    if (order !== known) orders.set(address, order);
+    const winners = [...(winner === undefined ? [] : [winner.candidate]), ...ofViews(candidates)];
+    this.#award(record, winners, order === undefined);
   }
 
-  #award(record: AddressRecord, winners: readonly ReverseCandidate[]): void {
+  /** @param isForgotten whether no order is known of the address */
+  #award(record: AddressRecord, winners: readonly ReverseCandidate[], isForgotten: boolean): void {
     const { trie } = this;
-    const weight = winners.length;
-    if (!areSameCandidates(record.winners, winners)) {
-      const isNew = record.winners.length === 0;
-      record.winners = areSameCandidates(record.candidates, winners) ? record.candidates : winners;
-      if (isNew) {
-        record.weight = weight;
-        trie.add(record);
-      } else if (weight === 0) {
-        trie.remove(record);
-        record.weight = 0;
-      } else trie.change(record, weight);
-    }
-    if (record.candidates.length === 0) this.#records.delete(record.address);
+    const { id, winners: before, candidates } = record;
+    const isSame = areSameCandidates(before, winners);
+    record.winners = areSameCandidates(candidates, winners) ? candidates : winners;
+    record.isOrdinary = isForgotten && candidates.length === 1 && record.winners === candidates;
+    if (isSame && record.isOrdinary) trie.put(id, candidates[0]!.source);
+    if (!isSame) trie.weigh(id, before.length, winners.length);
+    if (candidates.length === 0) trie.remove(id);
   }
 
   /** What the next generation is compiled with. */
   history(): ReverseHistory {
     return {
       orders: this.#orders,
-      claimsOn: (octets) => this.#records.get(addressKey(octets))?.winners[0]?.source.claims ?? [],
+      claimsOn: (octets) => this.#claimsOn(this.trie.get(addressId(octets))),
       restored: new Set(),
       reports: () => false,
     };
+  }
+
+  #claimsOn(value: AddressValue | undefined): readonly ReverseClaim[] {
+    if (value === undefined) return NO_CLAIMS;
+    if (value instanceof AddressRecord) {
+      const [winner] = value.winners;
+      return winner === undefined ? NO_CLAIMS : claimsOf(winner.source);
+    }
+    if (!isFresh(value)) return claimsOf(value);
+    return this.#isDecided ? claimsOf(value.source) : NO_CLAIMS;
   }
 
   /** The same list until one changes. */
@@ -186,67 +241,11 @@ export class ReverseIndex<Result> {
   }
 }
 
-/** The entry of an address in its segment. */
-export function entryOf({ address, winners }: AddressRecord): ReverseEntry {
-  return {
-    octets: addressOf(address),
-    targets: winners.map(({ source, label }) => ({
-      ...{ view: source.view, ttl: source.ttl, clusters: source.clusters, tree: source.tree },
-      label,
-      above: source.above,
-    })),
-  };
-}
-
-/** The candidates that claim the address for all views, one for each claim, by service. */
-function contendersOf(candidates: readonly ReverseCandidate[]): ReverseCandidate[] {
-  const byClaims = new Map<string, ReverseCandidate>();
-  const claiming = candidates.filter(({ source }) => source.view === undefined);
-  for (const candidate of claiming.length > 1 ? claiming.sort(compareCandidates) : claiming) {
-    const key = candidate.source.claims.join("|");
-    if (!byClaims.has(key)) byClaims.set(key, candidate);
-  }
-  return [...byClaims.values()];
-}
-
-/** The first candidate for each single view, by the view's name. */
-function ofViews(candidates: readonly ReverseCandidate[]): ReverseCandidate[] {
-  const byView = new Map<string, ReverseCandidate>();
-  for (const candidate of candidates
-    .filter(({ source }) => source.view !== undefined)
-    .sort(compareCandidates)) {
-    const view = candidate.source.view!;
-    if (!byView.has(view)) byView.set(view, candidate);
-  }
-  return [...byView].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, candidate]) => candidate);
-}
-
-function currentOf({ source: { claims, since } }: ReverseCandidate): CurrentClaim[] {
-  return claims.map((claim) => ({ claim, since }));
-}
-
-/** The claims that lost an address to the claim `first` of another cluster and another name. */
-function losersOf(
-  contenders: readonly ReverseCandidate[],
-  winner: ReverseCandidate | undefined,
-  first: ReverseClaim,
-): ReverseClaim[] {
-  return contenders.flatMap((contender) => {
-    const loser = contender.source.claims[0]!;
-    const isOfWinner = winner !== undefined && nameOf(contender) === nameOf(winner);
-    return isOfWinner || claimant(loser) === claimant(first) ? [] : loser;
-  });
-}
-
-function nameOf({ source, label }: ReverseCandidate): string {
-  return [source.tree, label, ...source.above].join(".");
-}
-
 function knownOf(
   history: ReverseHistory,
-  octets: Uint8Array,
+  { id }: AddressRecord,
   current: readonly CurrentClaim[],
 ): readonly ReverseClaim[] {
-  const before = history.claimsOn(octets);
+  const before = history.claimsOn(octetsOfId(id));
   return before.length > 0 ? before : orderRestored(current, history.restored);
 }

@@ -67,9 +67,29 @@ export class HeapWriter {
     for (let index = 0; index < octets.length; index++) bytes[at + index] = octets[index]!;
   }
 
+  /** Writes the bytes from `start` to `end` of others. */
+  writeRange(from: Uint8Array, start: number, end: number): void {
+    const at = this.#reserve(end - start);
+    const bytes = this.#bytes;
+    for (let index = start; index < end; index++) bytes[at + index - start] = from[index]!;
+  }
+
+  /** Writes another 16-bit number over what is at an offset. */
+  put16(at: number, value: number): void {
+    this.#bytes[at] = value >>> 8;
+    this.#bytes[at + 1] = value;
+  }
+
+  /** Writes a label of ASCII characters with its length byte. */
+  writeLabel(label: string): void {
+    this.write8(label.length);
+    this.writeAscii(label);
+  }
+
   /** Writes ASCII text without a length. */
   writeAscii(text: string): void {
     const at = this.#reserve(text.length);
-    for (let index = 0; index < text.length; index++) this.#bytes[at + index] = text.charCodeAt(index);
+    const bytes = this.#bytes;
+    for (let index = 0; index < text.length; index++) bytes[at + index] = text.charCodeAt(index);
   }
 }

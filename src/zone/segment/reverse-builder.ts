@@ -1,8 +1,10 @@
 import { addressLabel } from "../kinds/service-labels.ts";
 import { CapacityError } from "./blob.ts";
 import { HeapWriter } from "./heap-writer.ts";
-import { ADDRESS_LABEL, ANY_ASKER, BlobKind, SLOT_ENTRY } from "./layout.ts";
+import { ADDRESS_LABEL, ANY_ASKER, BlobKind, type SegmentTables, SLOT_ENTRY, TargetField } from "./layout.ts";
 import { hashAddress } from "./name-hash.ts";
+import { read16 } from "./record-block.ts";
+import { type ReverseSegment, targetEnd } from "./reverse-segment.ts";
 import { packSegment, TableBuilder } from "./segment-builder.ts";
 import { type SeededSlots, takeSlot } from "./slots.ts";
 import type { TreeKey } from "./tree-key.ts";
@@ -24,63 +26,109 @@ export interface ReverseTarget {
   readonly above: readonly string[];
 }
 
-/** An address with its targets, at most one for each view. */
-export interface ReverseEntry {
-  readonly octets: Uint8Array;
-  readonly targets: readonly ReverseTarget[];
+/** The indices of another segment's tables here; undefined for those that were not needed yet. */
+interface Indices {
+  readonly views: number[];
+  readonly leaseGroups: number[];
+  readonly trees: number[];
 }
 
-/** The bytes of a reverse segment. Equal entries in the same order give equal bytes. */
-export function buildReverseSegment(
-  entries: readonly ReverseEntry[],
-  trees: readonly TreeKey[],
-): Uint8Array<ArrayBuffer> {
-  const heap = new HeapWriter();
-  const tables = new TableBuilder(trees);
-  const offsets: number[] = [];
-  for (const { octets, targets } of entries) {
-    offsets.push(heap.length);
+/** Writes the bytes of a reverse segment. Equal entries in the same order give equal bytes, whether they are written or copied. */
+export class ReverseBuilder {
+  readonly #heap = new HeapWriter();
+  readonly #tables: TableBuilder;
+  readonly #entries: number[] = [];
+  readonly #indices = new Map<ReverseSegment, Indices>();
+
+  /** @param trees their keys, in the order of their indices */
+  constructor(trees: readonly TreeKey[]) {
+    this.#tables = new TableBuilder(trees);
+  }
+
+  /** Adds an address with its targets, at most one for each view. */
+  write(octets: Uint8Array, targets: readonly ReverseTarget[]): void {
+    const heap = this.#heap;
+    this.#entries.push(heap.length);
     heap.write8(octets.length);
     heap.writeBytes(octets);
     heap.writeCount(targets.length);
-    const derived = addressLabel(octets);
-    for (const target of targets) writeTarget(heap, tables, target, derived);
+    for (const target of targets) this.#writeTarget(target, octets);
   }
-  if (heap.length > SLOT_ENTRY) throw new CapacityError(`a reverse segment has at most ${SLOT_ENTRY} bytes`);
-  return packSegment(BlobKind.reverse, heap, NO_NODES, place(entries, offsets), tables.finish());
-}
 
-/** Slots with the first seed with which a search finds every address. */
-function place(entries: readonly ReverseEntry[], offsets: readonly number[]): SeededSlots {
-  let size = 4;
-  while (size < entries.length * 2) size *= 2;
-  // Seed 0 selected the segment: its addresses have hashes with equal bits.
-  for (let seed = 1; ; seed++) {
-    const slots = new Uint32Array(size);
-    if (
-      entries.every(({ octets }, index) =>
-        takeSlot(slots, hashAddress(octets, octets.length, seed), offsets[index]!),
-      )
-    )
-      return { slots, seed };
+  #writeTarget({ view, ttl, clusters, tree, label, above }: ReverseTarget, octets: Uint8Array): void {
+    const heap = this.#heap;
+    const tables = this.#tables;
+    const isDerived = label === undefined || label === addressLabel(octets);
+    let labelBytes = isDerived ? 0 : 1 + label.length;
+    for (const one of above) labelBytes += 1 + one.length;
+    heap.write16(view === undefined ? ANY_ASKER : tables.view(view) + 1);
+    heap.write32(ttl);
+    heap.write16(tables.leaseGroup(clusters));
+    heap.write16(tables.tree(tree) | (isDerived ? ADDRESS_LABEL : 0));
+    heap.write8(labelBytes);
+    if (!isDerived) heap.writeLabel(label);
+    for (const one of above) heap.writeLabel(one);
   }
-}
 
-function writeTarget(
-  heap: HeapWriter,
-  tables: TableBuilder,
-  { view, ttl, clusters, tree, label, above }: ReverseTarget,
-  derived: string,
-): void {
-  const isDerived = label === undefined || label === derived;
-  const written = isDerived ? above : [label, ...above];
-  heap.write16(view === undefined ? ANY_ASKER : tables.view(view) + 1);
-  heap.write32(ttl);
-  heap.write16(tables.leaseGroup(clusters));
-  heap.write16(tables.tree(tree) | (isDerived ? ADDRESS_LABEL : 0));
-  heap.write8(written.reduce((sum, label) => sum + 1 + label.length, 0));
-  for (const label of written) {
-    heap.write8(label.length);
-    heap.writeAscii(label);
+  /** Adds the address of an entry of another segment with its targets. */
+  copy(from: ReverseSegment, entry: number): void {
+    const heap = this.#heap;
+    const at = heap.length;
+    const end = from.entryEnd(entry);
+    this.#entries.push(at);
+    heap.writeRange(from.bytes, entry, end);
+    for (let target = from.firstTarget(entry); target < end; target = targetEnd(from.bytes, target))
+      this.#renumber(from, target, at + target - entry);
+  }
+
+  /** Writes the indices of a copied target's view, lease group and tree. */
+  #renumber(from: ReverseSegment, target: number, at: number): void {
+    const { views, leaseGroups, trees } = this.#indicesOf(from);
+    const heap = this.#heap;
+    const tables = this.#tables;
+    const asker = read16(from.bytes, target);
+    if (asker !== ANY_ASKER) {
+      views[asker] ??= tables.view(from.views[asker - 1]!) + 1;
+      heap.put16(at, views[asker]);
+    }
+    const group = read16(from.bytes, target + TargetField.leaseGroup);
+    leaseGroups[group] ??= tables.leaseGroup(from.leaseGroups[group]!);
+    heap.put16(at + TargetField.leaseGroup, leaseGroups[group]);
+    const named = read16(from.bytes, target + TargetField.tree);
+    const tree = named & ~ADDRESS_LABEL;
+    trees[tree] ??= tables.tree(from.trees[tree]!);
+    heap.put16(at + TargetField.tree, trees[tree] | (named & ADDRESS_LABEL));
+  }
+
+  #indicesOf(segment: ReverseSegment): Indices {
+    const known = this.#indices.get(segment);
+    if (known !== undefined) return known;
+    const indices = { views: [], leaseGroups: [], trees: [] };
+    this.#indices.set(segment, indices);
+    return indices;
+  }
+
+  /** @throws {CapacityError} if it would have more bytes than its slots can refer to */
+  finish(): { readonly bytes: Uint8Array<ArrayBuffer>; readonly tables: SegmentTables } {
+    const heap = this.#heap;
+    if (heap.length > SLOT_ENTRY)
+      throw new CapacityError(`a reverse segment has at most ${SLOT_ENTRY} bytes`);
+    const tables = this.#tables.finish();
+    return { bytes: packSegment(BlobKind.reverse, heap, NO_NODES, this.#place(), tables), tables };
+  }
+
+  /** Slots with the first seed with which a search finds every address. */
+  #place(): SeededSlots {
+    const entries = this.#entries;
+    const { bytes } = this.#heap;
+    let size = 4;
+    while (size < entries.length * 2) size *= 2;
+    // Seed 0 selected the segment: its addresses have hashes with equal bits.
+    for (let seed = 1; ; seed++) {
+      const slots = new Uint32Array(size);
+      const hashOf = (entry: number) =>
+        hashAddress(bytes.subarray(entry + 1, entry + 1 + bytes[entry]!), bytes[entry]!, seed);
+      if (entries.every((entry) => takeSlot(slots, hashOf(entry), entry))) return { slots, seed };
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { MAX_NAME_BYTES } from "../../dns/codes.ts";
 import { addressLabel } from "../kinds/service-labels.ts";
-import { check, readBlob } from "./blob.ts";
+import { align, check, readBlob } from "./blob.ts";
 import {
   ADDRESS_LABEL,
   ANY_ASKER,
@@ -8,6 +8,8 @@ import {
   HEAP_START,
   LONG_COUNT,
   MOST_PROBES,
+  SegmentHeader,
+  type SegmentTables,
   SLOT_ENTRY,
   TARGET_HEADER_BYTES,
   TargetField,
@@ -29,6 +31,7 @@ export class ReverseSegment {
   readonly hash: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly trees: readonly TreeKey[];
+  readonly views: readonly string[];
   readonly leaseGroups: readonly (readonly string[])[];
   readonly #slots: Uint32Array;
   readonly #seed: number;
@@ -38,11 +41,13 @@ export class ReverseSegment {
     bytes: Uint8Array<ArrayBuffer>,
     hash: string,
     slots: Uint32Array,
-    { seed, tables: { trees, views, leaseGroups } }: SegmentLayout,
+    seed: number,
+    { trees, views, leaseGroups }: SegmentTables,
   ) {
     this.bytes = bytes;
     this.hash = hash;
     this.trees = trees;
+    this.views = views;
     this.leaseGroups = leaseGroups;
     this.#slots = slots;
     this.#seed = seed;
@@ -62,11 +67,28 @@ export class ReverseSegment {
     let checked = 0;
     for (const slot of slots) if (slot !== 0) checked += checkEntry(bytes, slot & SLOT_ENTRY, layout);
     check(checked <= bytes.length, "reverse entries overlap");
-    return new ReverseSegment(bytes, hash, slots, layout);
+    return new ReverseSegment(bytes, hash, slots, layout.seed, layout.tables);
+  }
+
+  /**
+   * Bytes that were just built, without checking them. @param tables those of the bytes: the texts in them are shared, since tables that are read
+   * take half as much memory as the bytes
+   */
+  static compiled(bytes: Uint8Array<ArrayBuffer>, hash: string, tables: SegmentTables): ReverseSegment {
+    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);
+    const slotsAt = align(words[SegmentHeader.heapEnd]!) >> 2;
+    const slots = words.subarray(slotsAt, slotsAt + words[SegmentHeader.slots]!);
+    return new ReverseSegment(bytes, hash, slots, words[SegmentHeader.seed]!, tables);
   }
 
   /** The offset of the target of an address for a view by its name, or 0. */
   find(octets: Uint8Array, length: number, view: string | undefined): number {
+    const entry = this.entryOf(octets, length);
+    return entry === 0 ? 0 : this.#targetFor(entry + 1 + length, view);
+  }
+
+  /** The offset of the entry of an address, or 0. */
+  entryOf(octets: Uint8Array, length: number): number {
     const { bytes } = this;
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -78,7 +100,7 @@ export class ReverseSegment {
       if (!mayHave(slot, hash) || bytes[entry] !== length) continue;
       let index = 0;
       while (index < length && bytes[entry + 1 + index] === octets[index]) index++;
-      if (index === length) return this.#targetFor(entry + 1 + length, view);
+      if (index === length) return entry;
     }
     return 0;
   }
@@ -95,6 +117,29 @@ export class ReverseSegment {
       if (own === ANY_ASKER) forAnyone = target;
     }
     return forAnyone;
+  }
+
+  /** The offset of the first target of an entry. */
+  firstTarget(entry: number): number {
+    return countEnd(this.bytes, entry + 1 + this.bytes[entry]!);
+  }
+
+  /** The offset after an entry. */
+  entryEnd(entry: number): number {
+    const { bytes } = this;
+    let at = this.firstTarget(entry);
+    for (let left = readCount(bytes, entry + 1 + bytes[entry]!); left > 0; left--) at = targetEnd(bytes, at);
+    return at;
+  }
+
+  /** The first label of a target's name; undefined for the address with dashes. */
+  labelOf(target: number): string | undefined {
+    const { bytes } = this;
+    if ((read16(bytes, target + TargetField.tree) & ADDRESS_LABEL) !== 0) return undefined;
+    const start = target + TARGET_HEADER_BYTES + 1;
+    let label = "";
+    for (let at = start; at < start + bytes[start - 1]!; at++) label += String.fromCharCode(bytes[at]!);
+    return label;
   }
 
   /** The tree in which a target is a name. */
@@ -124,7 +169,8 @@ export class ReverseSegment {
   }
 }
 
-function targetEnd(bytes: Uint8Array, target: number): number {
+/** The offset after a target. */
+export function targetEnd(bytes: Uint8Array, target: number): number {
   return target + TARGET_HEADER_BYTES + bytes[target + TargetField.labelBytes]!;
 }
 
@@ -136,7 +182,6 @@ function checkEntry(bytes: Uint8Array, entry: number, { heapEnd, tables }: Segme
   check(length === 4 || length === 16, "an address has neither 4 nor 16 bytes");
   const targets = entry + 1 + length;
   check(targets + (bytes[targets] === LONG_COUNT ? 3 : 1) <= heapEnd, outside);
-  const label = addressLabel(bytes.subarray(entry + 1, targets));
   let at = countEnd(bytes, targets);
   for (let left = readCount(bytes, targets); left > 0; left--) {
     check(at + TARGET_HEADER_BYTES <= heapEnd, outside);
@@ -147,7 +192,8 @@ function checkEntry(bytes: Uint8Array, entry: number, { heapEnd, tables }: Segme
     check((tree & ~ADDRESS_LABEL) < tables.trees.length, "a reverse target has an unknown tree");
     const end = targetEnd(bytes, at);
     check(end <= heapEnd, outside);
-    const labelBytes = (tree & ADDRESS_LABEL) === 0 ? 0 : 1 + label.length;
+    const labelBytes =
+      (tree & ADDRESS_LABEL) === 0 ? 0 : 1 + addressLabel(bytes.subarray(entry + 1, targets)).length;
     check(
       bytes[at + TargetField.labelBytes]! + labelBytes < MAX_NAME_BYTES,
       "the name of a reverse target is too long",

@@ -39,8 +39,9 @@ export class TableBuilder {
 
   /** The index of the lease group of these clusters. */
   leaseGroup(clusterIds: readonly string[]): number {
-    const members = clusterIds.length === 1 ? clusterIds : [...new Set(clusterIds)].sort();
-    const group = intern(this.#leaseGroups, members.join(" "), "sets of clusters");
+    const isOne = clusterIds.length === 1;
+    const members = isOne ? clusterIds : [...new Set(clusterIds)].sort();
+    const group = intern(this.#leaseGroups, isOne ? members[0]! : members.join(" "), "sets of clusters");
     if (group === this.#leaseMembers.length) this.#leaseMembers.push(members);
     return group;
   }

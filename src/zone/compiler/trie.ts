@@ -1,0 +1,129 @@
+import { MOST_BITS } from "../generation/directory.ts";
+
+/** A node of a trie: a leaf with items, or two nodes that the next bit of a hash selects. */
+export class TrieNode<Items, Result> {
+  readonly depth: number;
+  /** The lowest `depth` bits that its items' hashes share. */
+  readonly prefix: number;
+  weight = 0;
+  count = 0;
+  /** Undefined for nodes that are no leaf. */
+  items: Items | undefined;
+  children: readonly [TrieNode<Items, Result>, TrieNode<Items, Result>] | undefined;
+  /** What was compiled from a leaf, or from the leaves below; undefined since they changed. */
+  result: Result | undefined;
+
+  constructor(depth: number, prefix: number, items: Items) {
+    this.depth = depth;
+    this.prefix = prefix;
+    this.items = items;
+  }
+
+  /** The child on the way to a hash. */
+  childFor(hash: number): TrieNode<Items, Result> {
+    return this.children![((hash >>> this.depth) & 1) as 0 | 1];
+  }
+}
+
+/**
+ * A binary trie by hash whose leaves hold items of a limited weight: a node has children exactly when what is below it weighs more than the target,
+ * is more than one item, and hashes have bits left. So equal items give equal leaves, in whatever order they came and went.
+ */
+export abstract class Trie<Items, Result> {
+  readonly top: TrieNode<Items, Result>;
+  /** Leaves without a result. */
+  readonly changed: Set<TrieNode<Items, Result>>;
+  /** Results of leaves that changed or are gone. */
+  dropped: Result[] = [];
+  readonly #target: number;
+
+  constructor(target: number) {
+    this.top = new TrieNode<Items, Result>(0, 0, this.createItems());
+    this.changed = new Set([this.top]);
+    this.#target = target;
+  }
+
+  protected abstract createItems(): Items;
+
+  /** Gives the items of a leaf to its new children, with their weight and count. */
+  protected abstract divide(items: Items, node: TrieNode<Items, Result>): void;
+
+  /** Adds the items of a leaf that is gone to others. */
+  protected abstract join(into: Items, from: Items): void;
+
+  /** The leaf for a hash. */
+  protected leafFor(hash: number): TrieNode<Items, Result> {
+    let node = this.top;
+    while (node.children !== undefined) node = node.childFor(hash);
+    return node;
+  }
+
+  /** Takes over that what a hash selects weighs more. @returns its leaf, which may be to be divided (`settle`) */
+  protected pass(hash: number, weight: number, count: -1 | 0 | 1): TrieNode<Items, Result> {
+    let node = this.top;
+    for (;;) {
+      node.weight += weight;
+      node.count += count;
+      this.#drop(node);
+      if (node.children === undefined) break;
+      if (this.#isLeaf(node)) {
+        this.#join(node);
+        break;
+      }
+      node = node.childFor(hash);
+    }
+    this.changed.add(node);
+    return node;
+  }
+
+  /** Divides a leaf as long as it is too large. */
+  protected settle(node: TrieNode<Items, Result>): void {
+    if (this.#isLeaf(node)) return;
+    const { depth, prefix, items } = node;
+    const children = [
+      new TrieNode<Items, Result>(depth + 1, prefix, this.createItems()),
+      new TrieNode<Items, Result>(depth + 1, prefix | (1 << depth), this.createItems()),
+    ] as const;
+    node.children = children;
+    node.items = undefined;
+    this.divide(items!, node);
+    this.changed.delete(node);
+    for (const child of children) {
+      this.changed.add(child);
+      this.settle(child);
+    }
+  }
+
+  /** Takes over that the results of all leaves are out of date. */
+  changeAll(): void {
+    const change = (node: TrieNode<Items, Result>) => {
+      this.#drop(node);
+      if (node.children === undefined) this.changed.add(node);
+      else for (const child of node.children) change(child);
+    };
+    change(this.top);
+  }
+
+  #drop(node: TrieNode<Items, Result>): void {
+    if (node.result !== undefined && node.children === undefined) this.dropped.push(node.result);
+    node.result = undefined;
+  }
+
+  #isLeaf({ weight, count, depth }: TrieNode<Items, Result>): boolean {
+    return weight <= this.#target || count <= 1 || depth === MOST_BITS;
+  }
+
+  /** Makes a leaf of a node, whose children are gone. */
+  #join(node: TrieNode<Items, Result>): void {
+    const items = this.createItems();
+    const gather = (from: TrieNode<Items, Result>) => {
+      this.changed.delete(from);
+      this.#drop(from);
+      if (from.items !== undefined) this.join(items, from.items);
+      for (const child of from.children ?? []) gather(child);
+    };
+    gather(node);
+    node.children = undefined;
+    node.items = items;
+  }
+}

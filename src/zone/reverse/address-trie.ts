@@ -1,0 +1,124 @@
+import { Trie, type TrieNode } from "../compiler/trie.ts";
+import type { ReverseSegment } from "../segment/reverse-segment.ts";
+import { type AddressId, hashOfId, octetsOfId } from "./address-id.ts";
+import { AddressRecord } from "./address-record.ts";
+import { AddressTable } from "./address-table.ts";
+import type { CandidateSource, ReverseCandidate } from "./reverse-candidate.ts";
+
+/**
+ * What is held of an address:
+ *
+ * - a source: one service wants the address, and its target is in a segment of the leaf. So nearly every address takes 12 bytes;
+ * - a candidate: one service wants the address since the last compilation, and nobody did before;
+ * - a record: anything else.
+ */
+export type AddressValue = CandidateSource | ReverseCandidate | AddressRecord;
+
+/** Whether a value is a candidate that was not compiled yet. */
+export function isFresh(value: AddressValue): value is ReverseCandidate {
+  return "source" in value;
+}
+
+/** The addresses of a leaf. */
+export class AddressLeaf {
+  readonly v4 = new AddressTable<AddressValue>(1);
+  readonly v6 = new AddressTable<AddressValue>(4);
+  /** The segments that have the targets of its sources: one, unless it was divided or joined since it was compiled. */
+  segments: readonly ReverseSegment[] = [];
+
+  tableFor(id: AddressId): AddressTable<AddressValue> {
+    return typeof id === "number" ? this.v4 : this.v6;
+  }
+
+  /** Calls back for each address, in the order of their bytes: an IPv4 address before the IPv6 addresses that start with it. */
+  forEach(visit: (table: AddressTable<AddressValue>, index: number) => void): void {
+    const { v4, v6 } = this;
+    let six = 0;
+    for (let four = 0; four < v4.size; four++) {
+      for (; six < v6.size && v6.firstWordAt(six) < v4.firstWordAt(four); six++) visit(v6, six);
+      visit(v4, four);
+    }
+    for (; six < v6.size; six++) visit(v6, six);
+  }
+
+  /** The segment that has an address, and the offset of its entry. */
+  entryOf(octets: Uint8Array): { readonly segment: ReverseSegment; readonly entry: number } {
+    for (const segment of this.segments) {
+      const entry = segment.entryOf(octets, octets.length);
+      if (entry !== 0) return { segment, entry };
+    }
+    throw new Error("no segment of the leaf has the address");
+  }
+}
+
+/** Addresses in leaves that are reverse segments. It does not weigh what it is given: see `weigh`. */
+export class AddressTrie<Result> extends Trie<AddressLeaf, Result> {
+  protected override createItems(): AddressLeaf {
+    return new AddressLeaf();
+  }
+
+  protected override divide(items: AddressLeaf, node: TrieNode<AddressLeaf, Result>): void {
+    for (const { items: own } of node.children!) own!.segments = items.segments;
+    items.forEach((table, index) => {
+      const id = table.idAt(index);
+      const value = table.values[index]!;
+      const child = node.childFor(hashOfId(id));
+      const weight = weightOf(value);
+      const own = child.items!.tableFor(id);
+      own.insert(own.size, id, value);
+      child.weight += weight;
+      if (weight > 0) child.count++;
+    });
+  }
+
+  protected override join(into: AddressLeaf, from: AddressLeaf): void {
+    into.segments = [...new Set([...into.segments, ...from.segments])];
+    from.forEach((table, index) => {
+      put(into, table.idAt(index), table.values[index]!);
+    });
+  }
+
+  /** The leaf in which an address is, or would be. */
+  leafOf(id: AddressId): AddressLeaf {
+    return this.leafFor(hashOfId(id)).items!;
+  }
+
+  get(id: AddressId): AddressValue | undefined {
+    const table = this.leafOf(id).tableFor(id);
+    return table.values[table.find(id)];
+  }
+
+  /** Adds an address, or replaces its value. */
+  put(id: AddressId, value: AddressValue): void {
+    put(this.leafOf(id), id, value);
+  }
+
+  remove(id: AddressId): void {
+    const table = this.leafOf(id).tableFor(id);
+    const index = table.find(id);
+    if (index >= 0) table.remove(index);
+  }
+
+  /** Takes over that the targets of an address changed. @param before how many it had @param now how many it has */
+  weigh(id: AddressId, before: number, now: number): void {
+    const count = (Math.sign(now) - Math.sign(before)) as -1 | 0 | 1;
+    this.settle(this.pass(hashOfId(id), now - before, count));
+  }
+
+  /** What one service wanted with an address before, and still does where nothing else is held. */
+  candidateOf(id: AddressId, source: CandidateSource): ReverseCandidate {
+    const { segment, entry } = this.leafOf(id).entryOf(octetsOfId(id));
+    return { source, label: segment.labelOf(segment.firstTarget(entry)) };
+  }
+}
+
+function put(leaf: AddressLeaf, id: AddressId, value: AddressValue): void {
+  const table = leaf.tableFor(id);
+  const index = table.find(id);
+  if (index >= 0) table.values[index] = value;
+  else table.insert(-1 - index, id, value);
+}
+
+function weightOf(value: AddressValue): number {
+  return value instanceof AddressRecord ? value.winners.length : 1;
+}

@@ -1,0 +1,76 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type AddressId,
+  addressId,
+  hashOfId,
+  idOfKey,
+  keyOfId,
+  octetsOfId,
+} from "../../src/zone/reverse/address-id.ts";
+import { AddressTable } from "../../src/zone/reverse/address-table.ts";
+import { addressKey } from "../../src/zone/reverse/reverse-order.ts";
+import { AddressList } from "../../src/zone/reverse/wanted-addresses.ts";
+import { hashAddress } from "../../src/zone/segment/name-hash.ts";
+
+const octets = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
+const anyOctets = fc.oneof(octets(4), octets(16));
+
+describe("an address", () => {
+  it("has an id that stands for its bytes, its key and its hash", () => {
+    fc.assert(
+      fc.property(anyOctets, (given) => {
+        const id = addressId(given);
+        expect(octetsOfId(id)).toEqual(given);
+        expect(keyOfId(id)).toBe(addressKey(given));
+        expect(idOfKey(addressKey(given))).toBe(id);
+        expect(hashOfId(id)).toBe(hashAddress(given, given.length, 0));
+      }),
+    );
+  });
+
+  it("is kept in a list, however long that is", () => {
+    const many = Array.from({ length: 10_000 }, (_, index) =>
+      addressId(Uint8Array.of(10, 0, index >> 8, index)),
+    );
+    expect([...AddressList.of(many)]).toEqual(many);
+    fc.assert(
+      fc.property(fc.array(anyOctets), (given) => {
+        const keys = given.map(addressKey).sort();
+        expect(Array.from(AddressList.of(given.map(addressId)), keyOfId).sort()).toEqual(keys);
+      }),
+    );
+  });
+});
+
+describe.each([4, 16] as const)("a table of addresses of %d bytes", (length) => {
+  /** Few, so that they are often added again and removed. */
+  const address = fc.integer({ min: 0, max: 60 }).map((number) => {
+    const own = new Uint8Array(length).fill(number * 37);
+    own[length - 1] = number;
+    return addressId(own);
+  });
+  const step = fc.record({ do: fc.constantFrom("put", "put", "remove", "trim"), address });
+
+  it("has what was put in and not removed, by ascending address", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const table = new AddressTable<number>(length === 4 ? 1 : 4);
+        const model = new Map<AddressId, number>();
+        for (const [value, { do: what, address: id }] of steps.entries()) {
+          const index = table.find(id);
+          expect(index >= 0).toBe(model.has(id));
+          if (what === "put" && index >= 0) table.values[index] = value;
+          if (what === "put" && index < 0) table.insert(-1 - index, id, value);
+          if (what === "put") model.set(id, value);
+          if (what === "remove" && index >= 0) table.remove(index);
+          if (what === "remove") model.delete(id);
+          if (what === "trim") table.trim();
+        }
+        const held = table.values.map((value, index) => [keyOfId(table.idAt(index)), value] as const);
+        const expected = Array.from(model, ([id, value]) => [keyOfId(id), value] as const);
+        expect(held).toEqual(expected.sort(([one], [other]) => (one < other ? -1 : 1)));
+      }),
+    );
+  });
+});
