@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { drain } from "../../src/snapshot/drain.ts";
+import { Pace } from "../../src/zone/pace.ts";
 import { MOST_PROBES, SegmentHeader } from "../../src/zone/segment/layout.ts";
 import { apexHash, hashAddress, hashLabel, treeHash } from "../../src/zone/segment/name-hash.ts";
 import { ReverseBuilder } from "../../src/zone/segment/reverse-builder.ts";
@@ -68,7 +70,7 @@ describe("addresses that were chosen so that their hashes collide", () => {
   const target = { view: undefined, ttl: 5, clusters: [], tree: TREE, label: "web", above: ["shop", "svc"] };
   const builder = new ReverseBuilder([TREE]);
   for (const octets of addresses) builder.write(octets, [target]);
-  const { bytes } = builder.finish();
+  const { bytes } = drain(builder.finish(new Pace()));
 
   it("are hashed with another seed, and found", () => {
     const segment = ReverseSegment.load(bytes, "");

@@ -3,7 +3,11 @@ import { describe, expect, it } from "vitest";
 import { drain } from "../../src/snapshot/drain.ts";
 import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
 import { ZoneCompiler } from "../../src/zone/compiler/zone-compiler.ts";
+import { Pace, UNITS_IN_STEP } from "../../src/zone/pace.ts";
+import { addressId } from "../../src/zone/reverse/address-id.ts";
+import { AddressLeaf } from "../../src/zone/reverse/address-trie.ts";
 import { ClaimOrders } from "../../src/zone/reverse/claim-orders.ts";
+import { compileLeaf } from "../../src/zone/reverse/compile-leaf.ts";
 import { NO_HISTORY } from "../../src/zone/reverse/reverse-history.ts";
 import { hashBlob } from "../../src/zone/segment/hash.ts";
 import { ReverseSegment } from "../../src/zone/segment/reverse-segment.ts";
@@ -165,6 +169,43 @@ describe("reverse names of services with many addresses", () => {
         expect(segment.find(octets, octets.length, undefined)).toBe(
           loaded.find(octets, octets.length, undefined),
         );
+    }
+  });
+});
+
+describe("a leaf with any number of addresses", () => {
+  const ADDRESSES_OF_LEAF = 20_000;
+  const leaf = new AddressLeaf();
+  const names = { namespace: "shop", name: "web", above: ["web", "shop", "svc"], tree: "clusterset", ttl: 5 };
+  const cluster = { clusters: ["east"], claimants: ["east"], since: 0, view: undefined, rank: 2 as const };
+  const candidate = { source: { ...names, ...cluster }, label: undefined };
+  for (let index = 0; index < ADDRESSES_OF_LEAF; index++)
+    leaf.v4.insert(index, addressId(Uint8Array.of(10, index >> 16, index >> 8, index)), candidate);
+
+  /** The most entries that are written, copied or placed between two yields. */
+  function mostInStep(): number {
+    let most = 0;
+    let own = 0;
+    const pace = new Pace();
+    const counted = {
+      isOver: (units: number) => {
+        own++;
+        most = Math.max(most, own);
+        const isOver = pace.isOver(units);
+        if (isOver) own = 0;
+        return isOver;
+      },
+    };
+    drain(compileLeaf(leaf, counted as Pace));
+    return most;
+  }
+
+  it("is compiled in steps, when it is written and when it is copied", () => {
+    for (const _ of ["written", "copied"]) {
+      const most = mostInStep();
+      expect(most).toBeGreaterThan(100);
+      expect(most).toBeLessThanOrEqual(UNITS_IN_STEP);
+      expect([...leaf.segments[0]!.addresses()]).toHaveLength(ADDRESSES_OF_LEAF);
     }
   });
 });

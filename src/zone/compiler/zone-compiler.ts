@@ -112,7 +112,7 @@ export class ZoneCompiler {
     const from = { context: state.context, source, clusters, pace: new Pace() };
     yield* compileNames(state, from, touched, isEachKeyOther);
     yield* state.reverse.decide(history, new Set(clusters.keys()), asked.clusters ? undefined : touched);
-    yield* compileReverse(state);
+    yield* compileReverse(state, from.pace);
     state.trunk = followTrunk(state, state.context, frame!);
     const generation = new Generation(
       serial,
@@ -228,10 +228,10 @@ function* compileNames(
   names.trie.changed.clear();
 }
 
-function* compileReverse({ reverse }: State): Generator<void> {
+function* compileReverse({ reverse }: State, pace: Pace): Generator<void> {
   const { trie } = reverse;
   for (const node of trie.changed) {
-    node.result = { branch: compileLeaf(node.items!) };
+    node.result = { branch: yield* compileLeaf(node.items!, pace) };
     yield;
   }
   trie.changed.clear();

@@ -30,15 +30,16 @@ export class AddressLeaf {
     return typeof id === "number" ? this.v4 : this.v6;
   }
 
-  /** Calls back for each address, in the order of their bytes: an IPv4 address before the IPv6 addresses that start with it. */
-  forEach(visit: (table: AddressTable<AddressValue>, index: number) => void): void {
+  /** All addresses, in the order of their bytes: an IPv4 address before the IPv6 addresses that start with it. */
+  *inOrder(): Generator<{ readonly table: AddressTable<AddressValue>; readonly index: number }> {
     const { v4, v6 } = this;
     let six = 0;
     for (let four = 0; four < v4.size; four++) {
-      for (; six < v6.size && v6.firstWordAt(six) < v4.firstWordAt(four); six++) visit(v6, six);
-      visit(v4, four);
+      for (; six < v6.size && v6.firstWordAt(six) < v4.firstWordAt(four); six++)
+        yield { table: v6, index: six };
+      yield { table: v4, index: four };
     }
-    for (; six < v6.size; six++) visit(v6, six);
+    for (; six < v6.size; six++) yield { table: v6, index: six };
   }
 
   /** The segment that has an address, and the offset of its entry. */
@@ -59,7 +60,7 @@ export class AddressTrie<Result> extends Trie<AddressLeaf, Result> {
 
   protected override divide(items: AddressLeaf, node: TrieNode<AddressLeaf, Result>): void {
     for (const { items: own } of node.children!) own!.segments = items.segments;
-    items.forEach((table, index) => {
+    for (const { table, index } of items.inOrder()) {
       const id = table.idAt(index);
       const value = table.values[index]!;
       const child = node.childFor(hashOfId(id));
@@ -68,14 +69,12 @@ export class AddressTrie<Result> extends Trie<AddressLeaf, Result> {
       own.insert(own.size, id, value);
       child.weight += weight;
       if (weight > 0) child.count++;
-    });
+    }
   }
 
   protected override join(into: AddressLeaf, from: AddressLeaf): void {
     into.segments = [...new Set([...into.segments, ...from.segments])];
-    from.forEach((table, index) => {
-      put(into, table.idAt(index), table.values[index]!);
-    });
+    for (const { table, index } of from.inOrder()) put(into, table.idAt(index), table.values[index]!);
   }
 
   /** The leaf in which an address is, or would be. */

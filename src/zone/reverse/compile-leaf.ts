@@ -1,19 +1,32 @@
-import { hashBlob } from "../segment/hash.ts";
+import type { Pace } from "../pace.ts";
+import { hashInSteps } from "../segment/hash.ts";
 import { ReverseBuilder, type ReverseTarget } from "../segment/reverse-builder.ts";
 import { ReverseSegment } from "../segment/reverse-segment.ts";
 import type { TreeKey } from "../segment/tree-key.ts";
 import { octetsOfId } from "./address-id.ts";
 import { AddressRecord } from "./address-record.ts";
-import { type AddressLeaf, isFresh } from "./address-trie.ts";
+import { type AddressLeaf, type AddressValue, isFresh } from "./address-trie.ts";
 import type { ReverseCandidate } from "./reverse-candidate.ts";
 
+/** What copying an entry costs, in units of a pace. */
+const ENTRY_UNITS = 4;
+
 /**
- * Compiles the reverse segment of a leaf: entries that did not change are copied from its segments before. Equal addresses with equal winners give
- * equal bytes. From then on the segment has what is known of ordinary addresses.
+ * Compiles the reverse segment of a leaf, in steps: addresses may be chosen so that a leaf has any number of them. Entries that did not change are
+ * copied from its segments before. Equal addresses with equal winners give equal bytes. From then on the segment has what is known of ordinary
+ * addresses.
  */
-export function compileLeaf(leaf: AddressLeaf): ReverseSegment {
-  const builder = new ReverseBuilder(treesOf(leaf));
-  leaf.forEach((table, index) => {
+export function* compileLeaf(leaf: AddressLeaf, pace: Pace): Generator<void, ReverseSegment> {
+  const trees = new Set<TreeKey>();
+  for (const { values } of [leaf.v4, leaf.v6])
+    for (const value of values) {
+      if (pace.isOver(1)) yield;
+      addTrees(trees, value);
+    }
+  // In an order of their own.
+  const builder = new ReverseBuilder([...trees].sort());
+  for (const { table, index } of leaf.inOrder()) {
+    if (pace.isOver(ENTRY_UNITS)) yield;
     const value = table.values[index]!;
     const octets = octetsOfId(table.idAt(index));
     if (value instanceof AddressRecord) {
@@ -26,23 +39,18 @@ export function compileLeaf(leaf: AddressLeaf): ReverseSegment {
       const { segment, entry } = leaf.entryOf(octets);
       builder.copy(segment, entry);
     }
-  });
-  const { bytes, tables } = builder.finish();
-  const segment = ReverseSegment.compiled(bytes, hashBlob(bytes), tables);
+  }
+  const { bytes, tables } = yield* builder.finish(pace);
+  const segment = ReverseSegment.compiled(bytes, yield* hashInSteps(bytes), tables);
   leaf.segments = [segment];
   leaf.v4.trim();
   leaf.v6.trim();
   return segment;
 }
 
-/** The trees of all targets, in an order of their own. */
-function treesOf(leaf: AddressLeaf): TreeKey[] {
-  const trees = new Set<TreeKey>();
-  for (const { values } of [leaf.v4, leaf.v6])
-    for (const value of values)
-      if (value instanceof AddressRecord) for (const { source } of value.winners) trees.add(source.tree);
-      else trees.add((isFresh(value) ? value.source : value).tree);
-  return [...trees].sort();
+function addTrees(trees: Set<TreeKey>, value: AddressValue): void {
+  if (value instanceof AddressRecord) for (const { source } of value.winners) trees.add(source.tree);
+  else trees.add((isFresh(value) ? value.source : value).tree);
 }
 
 function targetOf({ source, label }: ReverseCandidate): ReverseTarget {

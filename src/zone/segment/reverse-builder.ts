@@ -1,4 +1,5 @@
 import { addressLabel } from "../kinds/service-labels.ts";
+import type { Pace } from "../pace.ts";
 import { CapacityError } from "./blob.ts";
 import { HeapWriter } from "./heap-writer.ts";
 import { ADDRESS_LABEL, ANY_ASKER, BlobKind, type SegmentTables, SLOT_ENTRY, TargetField } from "./layout.ts";
@@ -109,16 +110,18 @@ export class ReverseBuilder {
   }
 
   /** @throws {CapacityError} if it would have more bytes than its slots can refer to */
-  finish(): { readonly bytes: Uint8Array<ArrayBuffer>; readonly tables: SegmentTables } {
+  *finish(
+    pace: Pace,
+  ): Generator<void, { readonly bytes: Uint8Array<ArrayBuffer>; readonly tables: SegmentTables }> {
     const heap = this.#heap;
     if (heap.length > SLOT_ENTRY)
       throw new CapacityError(`a reverse segment has at most ${SLOT_ENTRY} bytes`);
     const tables = this.#tables.finish();
-    return { bytes: packSegment(BlobKind.reverse, heap, NO_NODES, this.#place(), tables), tables };
+    return { bytes: packSegment(BlobKind.reverse, heap, NO_NODES, yield* this.#place(pace), tables), tables };
   }
 
   /** Slots with the first seed with which a search finds every address. */
-  #place(): SeededSlots {
+  *#place(pace: Pace): Generator<void, SeededSlots> {
     const entries = this.#entries;
     const { bytes } = this.#heap;
     let size = 4;
@@ -128,7 +131,12 @@ export class ReverseBuilder {
       const slots = new Uint32Array(size);
       const hashOf = (entry: number) =>
         hashAddress(bytes.subarray(entry + 1, entry + 1 + bytes[entry]!), bytes[entry]!, seed);
-      if (entries.every((entry) => takeSlot(slots, hashOf(entry), entry))) return { slots, seed };
+      let placed = 0;
+      while (placed < entries.length && takeSlot(slots, hashOf(entries[placed]!), entries[placed]!)) {
+        placed++;
+        if (pace.isOver(1)) yield;
+      }
+      if (placed === entries.length) return { slots, seed };
     }
   }
 }
