@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { checkout } from "../../harness/cli.ts";
 import { objectsIn } from "../../harness/infra.ts";
 import type { KubeObject } from "../../servers/kubernetes/objects.ts";
-import { helmProgram, versions } from "../../servers/tools/go-tools.ts";
+import { helmProgram } from "../../servers/tools/go-tools.ts";
 
 /** The charts of `infra/helm`, with the release and namespace for which each equals its base. */
 export const charts = {
@@ -30,8 +30,7 @@ export function rendered(
   values: Readonly<Record<string, string>> = {},
 ): KubeObject[] {
   const { folder, release, namespace } = charts[chart];
-  // A helm that go builds without flags has an old Kubernetes as its default.
-  const args = ["template", release, folder, "--namespace", namespace, "--kube-version", versions.kubernetes];
+  const args = ["template", release, folder, "--namespace", namespace];
   const set = Object.entries(values).flatMap(([path, value]) => ["--set", `${path}=${value}`]);
   return objectsIn(helm(...args, ...set));
 }

@@ -1,0 +1,180 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { blocksIn } from "../../../docs/pages.ts";
+import { stepsIn, stepsOf } from "../../../docs/steps.ts";
+import { world } from "../../commands/exported.ts";
+import { eventualAnswer, eventually } from "../../harness/answers.ts";
+import { checkout, cliPath, runProgram } from "../../harness/cli.ts";
+import { type GatewayClient, gatewayClient } from "../../harness/gateway-client.ts";
+import { infraManifests } from "../../harness/infra.ts";
+import { certificateFor } from "../../servers/certificate.ts";
+import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-server.ts";
+import { freePort } from "../../servers/ports.ts";
+import type { ServerProcess } from "../../servers/process.ts";
+import { temporaryFolder } from "../../servers/tools/folders.ts";
+import { ensureTools } from "../../servers/tools/tools.ts";
+import { startPod } from "./pod.ts";
+
+const PAGE = "docs/how-to/deploy/kubernetes.md";
+const HELM = "## With Helm";
+const KUSTOMIZE = "## With kustomize";
+const GATEWAY_NAMESPACE = "clusterset-doh-gateway";
+const WORKER_NAMESPACE = "clusterset-doh";
+
+describe(`${PAGE}: the commands of a reader, then those of the pods`, () => {
+  const folder = temporaryFolder("reader");
+  const running: ServerProcess[] = [];
+  let port: number;
+  let east: ApiServer;
+  let west: ApiServer;
+  let certificate: Awaited<ReturnType<typeof certificateFor>>;
+  let gateway: GatewayClient;
+
+  beforeAll(async () => {
+    const tools = await ensureTools();
+    [east, west, port, certificate] = await Promise.all([
+      startApiServer({ name: "east" }),
+      startApiServer({ name: "west" }),
+      freePort(),
+      certificateFor(folder),
+    ]);
+    mkdirSync(join(folder, "bin"));
+    for (const program of [tools.helm, tools.kubectl])
+      symlinkSync(program, join(folder, "bin", program.split("/").at(-1)!));
+    const script = (name: string, command: string) =>
+      writeFileSync(join(folder, "bin", name), `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
+    script("npx", "");
+    script("clusterset-doh", `${process.execPath} ${cliPath}`);
+    symlinkSync(join(checkout, "infra"), join(folder, "infra"));
+    // No cluster has a ClusterProperty: its id is what the reader sets.
+    await east.admin.apply(...world("shop", { web: { endpoints: ["10.1.0.1"] } }));
+    await west.admin.apply(...world("shop", { web: { endpoints: ["10.2.0.1"] } }));
+    gateway = gatewayClient(
+      `https://localhost:${port}`,
+      () => certificate.cert,
+      (clusterId) => join(folder, `${clusterId}.token`),
+    );
+  });
+
+  afterAll(async () => {
+    await Promise.all(running.map((process) => process.stop()));
+    await Promise.all([east?.stop(), west?.stop()]);
+  });
+
+  /** The reader's kubeconfig; `central` is one of the two clusters. */
+  function kubeconfig(central: ApiServer): string {
+    const path = join(folder, "kubeconfig");
+    const clusters = Object.entries({ central, east, west }).map(([name, { url, ca }]) => {
+      const data = Buffer.from(ca).toString("base64");
+      return { name, cluster: { server: url, "certificate-authority-data": data } };
+    });
+    const contexts = clusters.map(({ name }) => ({ name, context: { cluster: name, user: "admin" } }));
+    const users = [{ name: "admin", user: { token: "admin-of-the-end-to-end-tests" } }];
+    writeFileSync(path, JSON.stringify({ apiVersion: "v1", kind: "Config", clusters, contexts, users }));
+    return path;
+  }
+
+  /** Runs a line of the page; the gateway listens on a port of its own here. */
+  async function run(line: string, central: ApiServer): Promise<void> {
+    const text = line.replaceAll("=https://doh.example.org", `=https://localhost:${port}`);
+    const environment = [`PATH=${join(folder, "bin")}:${process.env.PATH}`, `HOME=${folder}`];
+    const command = ["env", ...environment, `KUBECONFIG=${kubeconfig(central)}`, "bash", "-ec", text];
+    const { code, stderr } = await runProgram(command[0]!, command.slice(1), { cwd: folder });
+    expect([code, code === 0 ? "" : stderr], line).toEqual([0, ""]);
+  }
+
+  /** Carries out the steps between two headings. */
+  async function carryOut(from: string | undefined, until: string, central: ApiServer): Promise<number> {
+    const before = from === undefined ? 0 : stepsOf(PAGE, from).length;
+    const steps = stepsOf(PAGE, until).slice(before);
+    for (const step of steps) {
+      if (step.kind !== "file") await run(step.line, central);
+      else {
+        mkdirSync(dirname(join(folder, step.path)), { recursive: true });
+        const text = step.text.replaceAll(
+          "gateway=https://doh.example.org",
+          `gateway=https://localhost:${port}`,
+        );
+        writeFileSync(join(folder, step.path), text);
+      }
+    }
+    return steps.length;
+  }
+
+  const gatewayPod = async (server: ApiServer, at: number) => {
+    const client = gatewayClient(`https://localhost:${at}`, () => certificate.cert, gateway.tokenFileFor);
+    const pod = await startPod(server, GATEWAY_NAMESPACE, "statefulsets", "gateway", {
+      replaced: { ":8443": `127.0.0.1:${at}` },
+      ready: async () => (await client.http("/healthz")).status === 200,
+    });
+    running.push(pod);
+    return pod;
+  };
+  const workerPod = async (server: ApiServer, replaced: Record<string, string> = {}) => {
+    const env = { NODE_EXTRA_CA_CERTS: certificate.certPath };
+    const pod = await startPod(server, WORKER_NAMESPACE, "deployments", "sync-worker", { replaced, env });
+    running.push(pod);
+    return pod;
+  };
+
+  test("by Helm: the gateway's pod answers for the cluster whose worker pushes", async () => {
+    expect(await carryOut(undefined, HELM, east)).toBeGreaterThan(2);
+    expect(await carryOut(HELM, KUSTOMIZE, east)).toBeGreaterThan(2);
+    await gatewayPod(east, port);
+    expect((await gateway.http("/readyz")).status).toBe(503);
+    await workerPod(east);
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1"]);
+  });
+
+  test("by kustomize: the worker's pod of another cluster pushes to the same gateway", async () => {
+    expect(await carryOut(KUSTOMIZE, "## Reach it", west)).toBeGreaterThan(4);
+    const pod = await workerPod(west);
+    await eventualAnswer(gateway, "web.shop").toEqual(["10.1.0.1", "10.2.0.1"]);
+    expect(pod.log()).toContain("snapshot acknowledged");
+    expect(pod.log()).not.toMatch(/"level":"(?:warn|error)"/);
+  });
+
+  test("by kustomize: the gateway's pod starts with the same config and tokens", async () => {
+    // Its Secret gateway-tls is the reader's first step in this cluster.
+    const [create] = stepsOf(PAGE, HELM).filter(
+      (step) => step.kind === "run" && step.line.includes("secret tls"),
+    );
+    await run(create!.kind === "run" ? create!.line : "", west);
+    const other = await freePort();
+    await gatewayPod(west, other);
+    const client = gatewayClient(`https://localhost:${other}`, () => certificate.cert, gateway.tokenFileFor);
+    for (const clusterId of ["east", "west"]) {
+      const headers = { authorization: `Bearer ${client.tokenFor(clusterId)}` };
+      // The token is known: the cluster has not pushed yet.
+      expect((await client.http(`/api/v1/clusters/${clusterId}`, { headers })).status).toBe(404);
+    }
+  });
+
+  test("without the cluster id the gateway rejects the worker, and with an empty one the worker says what to set", async () => {
+    const unnamed = await workerPod(west, { "--cluster-id=west": "--lease=60" });
+    await eventually(() => unnamed.log()).toContain("OTHER_CLUSTER");
+    await unnamed.stop();
+    const [deployment] = infraManifests().filter(({ kind }) => kind === "Deployment");
+    const [container] = (deployment!.spec as { template: { spec: { containers: { args: string[] }[] } } })
+      .template.spec.containers;
+    const args = container!.args.map((arg) =>
+      arg.replace("$(GATEWAY)", gateway.url).replace("$(CLUSTER_ID)", ""),
+    );
+    expect(await runProgram(process.execPath, [cliPath, ...args])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--cluster-id is empty"),
+    });
+  });
+
+  test("the commands of README.md render", async () => {
+    const steps = blocksIn("README.md", "sh").flatMap(stepsIn);
+    const lines = steps.flatMap((step) =>
+      step.kind === "run" && step.line.startsWith("helm ") ? [step.line] : [],
+    );
+    expect(lines).toHaveLength(2);
+    await run("clusterset-doh token > cluster-a.token", east);
+    for (const line of lines)
+      await run(`${line.replace("upgrade --install", "template").replace("--create-namespace", "")}`, east);
+  });
+});
