@@ -24,13 +24,14 @@ export function helm(...args: string[]): string {
   return execFileSync(helmProgram, args, { encoding: "utf8", stdio: "pipe" });
 }
 
-/** What `helm template` renders with these values, by their paths: `{ "image.tag": "0.2.0" }`. */
+/** What `helm template` renders with these values, by their paths (`{ "image.tag": "0.2.0" }`) and in files. */
 export function rendered(
   chart: keyof typeof charts,
   values: Readonly<Record<string, string>> = {},
+  files: readonly string[] = [],
 ): KubeObject[] {
   const { folder, release, namespace } = charts[chart];
   const args = ["template", release, folder, "--namespace", namespace];
   const set = Object.entries(values).flatMap(([path, value]) => ["--set", `${path}=${value}`]);
-  return objectsIn(helm(...args, ...set));
+  return objectsIn(helm(...args, ...files.flatMap((file) => ["--values", file]), ...set));
 }

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
+import { readServeConfig } from "../../../../src/hosts/node/config/config.ts";
+import { blocksIn } from "../../../docs/pages.ts";
 import { runProgram } from "../../harness/cli.ts";
 import { gatewayFolder, kustomized, workerFolder } from "../../harness/infra.ts";
 import { type ApiServer, startApiServer } from "../../servers/kubernetes/api-server.ts";
@@ -142,18 +144,42 @@ test("helm lint finds no error, and each chart fails with what is missing", () =
   expect(() => rendered("gateway", { "ingress.enabled": "true" })).toThrow(/host: give the name/);
 });
 
-test("a rule in config.access does not leave the gateway open", () => {
-  const configOf = (values: Record<string, string>) =>
-    (comparable(rendered("gateway", values))["ConfigMap gateway"] as { data: Record<string, unknown> }).data;
-  expect(configOf({})["gateway.yaml"]).toMatchObject({ access: { public: true } });
-  const rule = {
-    "config.access.rules[0].name": "office",
-    "config.access.rules[0].addresses[0]": "192.0.2.0/24",
-  };
-  expect(configOf(rule)["gateway.yaml"]).toMatchObject({
-    access: { rules: [{ name: "office", addresses: ["192.0.2.0/24"] }] },
+describe("the config file that the chart renders", () => {
+  /** As the gateway reads it. */
+  function configOf(values: Readonly<Record<string, string>>, files: readonly string[] = []) {
+    const config = rendered("gateway", values, files).find(({ kind }) => kind === "ConfigMap");
+    const file = join(temporaryFolder("config"), "gateway.yaml");
+    writeFileSync(file, (config!.data as Record<string, string>)["gateway.yaml"]!);
+    return readServeConfig({ config: file });
+  }
+
+  test("answers every client, unless config.access says otherwise: the documented rule does not leave the gateway open", () => {
+    expect(configOf({}).access).toMatchObject({ public: true });
+    const [values] = blocksIn("docs/how-to/deploy/kubernetes.md", "yaml").filter((block) =>
+      block.startsWith("# values.yaml"),
+    );
+    const file = join(temporaryFolder("values"), "values.yaml");
+    writeFileSync(file, values!);
+    const { access, zones } = configOf({}, [file]);
+    expect(access.public).not.toBe(true);
+    expect(access.rules).toMatchObject([{ name: "office" }]);
+    expect(zones).toContain("clusterset.example.org");
   });
-  expect(JSON.stringify(configOf(rule))).not.toContain("public:");
+
+  test("has a credential for each cluster: the file of its token, or what else is given", () => {
+    const oidc = {
+      issuer: "https://issuer.example",
+      subject: "worker",
+      jwksFile: "/etc/clusterset-doh/keys/west",
+    };
+    const given = Object.entries(oidc).map(([key, value]) => [`clusters.west.oidc.${key}`, value]);
+    const { credentials } = configOf({ "clusters.east.token": "secret", ...Object.fromEntries(given) }).push;
+    expect(credentials).toMatchObject([
+      { clusterId: "east", tokenFile: "/etc/clusterset-doh/tokens/east" },
+      { clusterId: "west", oidc },
+    ]);
+    expect(JSON.stringify(credentials)).not.toContain("secret");
+  });
 });
 
 describe("a real API server with the CRDs of cert-manager, Gateway API and the Prometheus operator", () => {
