@@ -73,7 +73,10 @@ export interface Platform
 
 /** A primary: takes pushes, stores snapshots, compiles generations. */
 export interface PrimaryParts
-  extends Pick<GatewayDependencies<Generation>, "store" | "damage" | "remembered" | "watchLeases"> {
+  extends Pick<
+    GatewayDependencies<Generation>,
+    "store" | "damage" | "remembered" | "watchLeases" | "generations"
+  > {
   /** Rejects pushes without a credential of the cluster. */
   readonly authority: PushAuthority;
   /** The grants of clusters. Default: each speaks for all. */

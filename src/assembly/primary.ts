@@ -23,19 +23,25 @@ export interface PrimarySurroundings {
   readonly clientAddress?: ClientAddress | undefined;
 }
 
+/** A primary, with its gateway. */
+export interface PrimaryAnswers extends Answers {
+  readonly gateway: Gateway<Generation>;
+}
+
 /**
  * Opens a primary over its store. It answers from all stored live snapshots at once.
  * @throws {StoreError} if the store cannot be loaded
  */
 export async function openPrimary(
   { config, stages, rules, counters, clock, log, audit, clientAddress }: PrimarySurroundings,
-  { store, damage, remembered, watchLeases, authority, transfer, transferKey }: PrimaryParts,
-): Promise<Answers> {
+  { store, damage, remembered, watchLeases, generations, authority, transfer, transferKey }: PrimaryParts,
+): Promise<PrimaryAnswers> {
   const gateway = await Gateway.open({
     ...{ store, stages, clock },
     ...(damage && { damage }),
     ...(remembered && { remembered }),
     ...(watchLeases && { watchLeases }),
+    ...(generations && { generations }),
     onEvent: logGateway(log),
     limits: { ...config.limits, lease: config.lease },
     scopes: visibilitiesOf(rules),

@@ -11,6 +11,7 @@ import { type Clock, unixTime } from "./clock.ts";
 import type { ScopedGateway, ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { Acknowledgement, GatewayStatus } from "./gateway-types.ts";
+import type { GenerationStore } from "./keeping/generation-store.ts";
 import { HeldCluster } from "./leases/held-cluster.ts";
 import type { LeaseWatch } from "./leases/lease-timer.ts";
 import { resumed } from "./leases/stored-lease.ts";
@@ -38,6 +39,8 @@ export interface GatewayDependencies<Generation extends ServedGeneration> {
   readonly watchLeases?: (onDue: () => void) => LeaseWatch;
   /** What the stores found damaged, for metrics. */
   readonly damage?: DamageCounters;
+  /** Keeps what is compiled. Default: generations end with the process. */
+  readonly generations?: GenerationStore<Generation> | undefined;
   /** The scopes that it answers in, beside everything. Default: none. */
   readonly scopes?: readonly Visibility[];
 }
@@ -60,7 +63,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
     precedence: Precedence,
     reverse: ReverseMemory,
   ) {
-    const { stages, clock, onEvent, watchLeases, scopes = [] } = dependencies;
+    const { stages, clock, onEvent, watchLeases, generations, scopes = [] } = dependencies;
     const limits = { ...DEFAULT_GATEWAY_LIMITS, ...dependencies.limits };
     this.#store = dependencies.store;
     this.#clock = clock;
@@ -70,6 +73,7 @@ export class Gateway<Generation extends ServedGeneration> implements ScopedGatew
       clock,
       onEvent,
       mostLapsed: limits.clusters,
+      generations,
       scopes,
       remembered: precedence,
       reverse,

@@ -1,19 +1,19 @@
-import type { ClusterFinding } from "../merge/clusterset.ts";
-import { compareFindings, MergedServices } from "../merge/index/merged-services.ts";
+import { MergedServices } from "../merge/index/merged-services.ts";
 import type { ServiceIndex } from "../merge/index/service-index.ts";
 import { type Visibility, visibilityKey } from "../merge/visibility/visibility.ts";
-import type { Leases } from "../resolve/leases.ts";
 import { NO_HISTORY, type ReverseHistory } from "../zone/reverse/reverse-history.ts";
 import type { Clock } from "./clock.ts";
 import type { ServedZone } from "./doh-gateway.ts";
 import type { OnGatewayEvent } from "./gateway-events.ts";
 import type { GatewayStatus } from "./gateway-types.ts";
 import { IndexSource } from "./index-source.ts";
+import type { GenerationStore } from "./keeping/generation-store.ts";
 import type { HeldCluster } from "./leases/held-cluster.ts";
 import { LeaseTables } from "./leases/lease-tables.ts";
 import { LiveClusters } from "./leases/live-clusters.ts";
 import { reportedIn } from "./remembered/reported-addresses.ts";
 import { withoutCluster } from "./remembered/reverse-memory.ts";
+import { zoneOf } from "./served-zone.ts";
 import type { GatewayStages, ScopeCompiler, ServedGeneration } from "./stages.ts";
 
 /** What scopes are served with. */
@@ -23,6 +23,8 @@ export interface ScopeParts<Generation extends ServedGeneration> {
   readonly onEvent: OnGatewayEvent;
   /** Clusters whose lease ran out that are remembered. */
   readonly mostLapsed: number;
+  /** Default: generations end with the process. */
+  readonly generations?: GenerationStore<Generation> | undefined;
 }
 
 /**
@@ -41,8 +43,8 @@ export class ServedScope<Generation extends ServedGeneration> {
   #failedAt: number | undefined;
   /** Whether the served generation knows every cluster that denying a name needs. */
   #ready = false;
-  /** The live clusters that the served generation was compiled from. */
-  #compiled: ReadonlySet<string> = new Set();
+  /** The live clusters that the served generation was compiled from, with the generation of each one's push. */
+  #compiled: ReadonlyMap<string, number> = new Map();
   /** Who has which address, as of the newest compilation. */
   #reverse: ReverseHistory = NO_HISTORY;
 
@@ -105,8 +107,9 @@ export class ServedScope<Generation extends ServedGeneration> {
   /**
    * Compiles what the index has, in steps, unless that is what is served. A generation with the content of the one that is served does not replace
    * it. Must not throw, so that the other scopes are compiled whatever becomes of this one.
+   * @param pushes the generation of each live cluster's push that the index has
    */
-  *compile(): Generator<void> {
+  *compile(pushes: ReadonlyMap<string, number>): Generator<void> {
     const { clusters } = this;
     const services = this.#services;
     services.withAbsent = clusters.hasLapsed;
@@ -115,8 +118,11 @@ export class ServedScope<Generation extends ServedGeneration> {
       return;
     }
     if (services.hasChanged || this.#served === undefined || this.#error !== undefined)
-      yield* this.#compileChange();
-    else this.#renewServed();
+      yield* this.#compileChange(pushes);
+    else {
+      this.#renewServed();
+      this.#takePushes(pushes);
+    }
     if (clusters.unknown) this.#ready = false;
     else if (this.#error === undefined) this.#ready = true;
   }
@@ -140,11 +146,9 @@ export class ServedScope<Generation extends ServedGeneration> {
     };
   }
 
-  *#compileChange(): Generator<void> {
+  *#compileChange(pushes: ReadonlyMap<string, number>): Generator<void> {
     const { clock, onEvent } = this.#parts;
     const services = this.#services;
-    const key = visibilityKey(this.#scope);
-    const named = key === "" ? {} : { scope: key };
     const startedAt = clock.now();
     try {
       const change = yield* services.settle();
@@ -165,13 +169,17 @@ export class ServedScope<Generation extends ServedGeneration> {
       const before = this.#served?.generation;
       const changed = before?.rootHash !== compiled.rootHash;
       const generation = changed || before === undefined ? compiled : before;
+      const live = new Map(
+        this.#source.clusters.map(({ clusterId }) => [clusterId, pushes.get(clusterId) ?? 0]),
+      );
+      this.#keep(generation, live);
       this.#served = zoneOf(generation, new LeaseTables(this.clusters.expiresAt), services, findings);
-      this.#compiled = new Set(this.#source.clusters.map(({ clusterId }) => clusterId));
+      this.#compiled = live;
       this.#error = undefined;
       this.#failedAt = undefined;
       onEvent({
         event: "compiled",
-        ...named,
+        ...this.#named,
         changed,
         rootHash: generation.rootHash,
         generationBytes: generation.byteLength,
@@ -179,10 +187,44 @@ export class ServedScope<Generation extends ServedGeneration> {
         milliseconds: clock.now() - startedAt,
       });
     } catch (error) {
-      this.#failedAt ??= startedAt;
-      this.#error = error instanceof Error ? error.message : String(error);
-      onEvent({ event: "compile-failed", ...named, error });
+      this.#failed(error, startedAt);
     }
+  }
+
+  /** Takes over pushes that change nothing in the scope. */
+  #takePushes(pushes: ReadonlyMap<string, number>): void {
+    const served = this.#served;
+    const live = new Map(Array.from(this.#compiled.keys(), (id) => [id, pushes.get(id) ?? 0]));
+    if (served === undefined || isEqual(live, this.#compiled)) return;
+    try {
+      this.#keep(served.generation, live);
+      this.#compiled = live;
+    } catch (error) {
+      this.#failed(error, this.#parts.clock.now());
+    }
+  }
+
+  #keep(generation: Generation, live: ReadonlyMap<string, number>): void {
+    const { generations } = this.#parts;
+    if (generations === undefined) return;
+    const services = this.#services;
+    const clusters = Array.from(live, ([clusterId, push]) => {
+      const { exports, imports } = services.countsOf(clusterId);
+      return { clusterId, generation: push, exports, imports };
+    });
+    generations.keep(visibilityKey(this.#scope), generation, { services: services.size, clusters });
+  }
+
+  #failed(error: unknown, startedAt: number): void {
+    this.#failedAt ??= startedAt;
+    this.#error = error instanceof Error ? error.message : String(error);
+    this.#parts.onEvent({ event: "compile-failed", ...this.#named, error });
+  }
+
+  /** The scope, for events. */
+  get #named(): { readonly scope?: string } {
+    const key = visibilityKey(this.#scope);
+    return key === "" ? {} : { scope: key };
   }
 
   #renewServed(): void {
@@ -191,27 +233,8 @@ export class ServedScope<Generation extends ServedGeneration> {
   }
 }
 
-/** What is served. Its lists are joined when somebody asks for them. */
-function zoneOf<Generation extends ServedGeneration>(
-  generation: Generation,
-  leases: Leases,
-  services: MergedServices,
-  found: readonly ClusterFinding[],
-): ServedZone<Generation> {
-  let joined: { readonly of: unknown; readonly findings: readonly ClusterFinding[] } | undefined;
-  return {
-    generation,
-    leases,
-    services: services.size,
-    merged: services,
-    get conflicts() {
-      return services.list().conflicts;
-    },
-    get findings() {
-      const { findings } = services.list();
-      if (joined?.of !== findings)
-        joined = { of: findings, findings: [...findings, ...found.toSorted(compareFindings)] };
-      return joined.findings;
-    },
-  };
+function isEqual(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): boolean {
+  if (one.size !== other.size) return false;
+  for (const [key, value] of one) if (other.get(key) !== value) return false;
+  return true;
 }

@@ -197,7 +197,8 @@ export class Serving<Generation extends ServedGeneration> {
 
   *#compile(): Generator<void> {
     yield* this.#update();
-    for (const servedScope of this.#servedScopes) yield* servedScope.compile();
+    const pushes = new Map(Array.from(this.clusters.live, ([id, { meta }]) => [id, meta.generation]));
+    for (const servedScope of this.#servedScopes) yield* servedScope.compile(pushes);
     this.#parts.reverse.update(this.#servedScopes[0]!.reverse.orders);
   }
 

@@ -1,4 +1,4 @@
-import type { ScopedGateway } from "../gateway/doh-gateway.ts";
+import type { GatewayStatus, ServingStatus } from "../gateway/gateway-types.ts";
 import type { Generation } from "../zone/generation/generation.ts";
 import { BlobHeader, BlobKind } from "../zone/segment/layout.ts";
 import { KeptParts } from "./parts/kept-parts.ts";
@@ -9,7 +9,13 @@ import { ServedParts } from "./parts/served-parts.ts";
 import type { TransferState } from "./transfer-state.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
-type ScopeState = Pick<ScopedGateway<Generation>, "status" | "current">;
+
+/** What transfers need of a gateway in one scope. */
+export interface ScopeState {
+  status(): ServingStatus & Partial<Pick<GatewayStatus, "conflicts" | "findings">>;
+  /** What is served at `now` (Unix milliseconds); undefined while names cannot be denied. */
+  current(now: number): { readonly generation: Generation } | undefined;
+}
 
 /** What transfers need of the gateway that compiles. */
 export interface TransferGateway extends ScopeState {

@@ -157,28 +157,39 @@ export async function openPair(
   const secondary = open();
 
   /** Waits for something, letting time pass as long as it takes. */
-  const done = async <Result>(promise: Promise<Result>): Promise<Result> => {
-    let settled = false;
-    const end = () => {
-      settled = true;
-    };
-    promise.then(end, end);
-    for (await settle(); !settled; await settle()) await clock.advance(1);
-    return promise;
-  };
+  const done = <Result>(promise: Promise<Result>): Promise<Result> => passUntil(clock, promise);
 
   /** Asks as a host does. */
-  const ask = async (name = WEB, type = "A", of = secondary): Promise<Seen> => {
-    const fresh = of.freshen(clock.now());
-    if (fresh !== undefined) await done(fresh);
-    const answer = of.answer(encodeQuery(name, type), undefined, clock.now());
-    return see((answer instanceof Promise ? await done(answer) : answer)!);
-  };
+  const ask = (name = WEB, type = "A", of = secondary): Promise<Seen> => askSecondary(of, clock, name, type);
   /** Has a cluster serve `shop/web` with that many addresses. */
   const push = (clusterId: string, endpoints: number, leaseSeconds = 60) =>
     done(gateway.replace(clusterId, shopSnapshot(clusterId, endpoints), leaseSeconds));
 
   return { clock, gateway, primary, source, secondary, events, open, done, ask, push };
+}
+
+/** Waits for something, letting time pass as long as it takes. */
+async function passUntil<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
+  let settled = false;
+  const end = () => {
+    settled = true;
+  };
+  promise.then(end, end);
+  for (await settle(); !settled; await settle()) await clock.advance(1);
+  return promise;
+}
+
+/** Asks a secondary as a host does. */
+export async function askSecondary(
+  secondary: Secondary,
+  clock: FakeClock,
+  name = WEB,
+  type = "A",
+): Promise<Seen> {
+  const fresh = secondary.freshen(clock.now());
+  if (fresh !== undefined) await passUntil(clock, fresh);
+  const answer = secondary.answer(encodeQuery(name, type), undefined, clock.now());
+  return see((answer instanceof Promise ? await passUntil(clock, answer) : answer)!);
 }
 
 /** A pair whose secondary has just taken over a generation, and did not ask since. */

@@ -1,48 +1,110 @@
 import { DurableObject } from "cloudflare:workers";
 import { Hono } from "hono";
+import { visibilitiesOf } from "../../access/rules/access-rule.ts";
 import { auditToLog, createAudit } from "../../assembly/audit.ts";
 import { type Log, logJson, logStore } from "../../assembly/log.ts";
 import { openPrimary } from "../../assembly/primary.ts";
 import { createStages } from "../../assembly/stages.ts";
 import { systemClock } from "../../gateway/clock.ts";
+import { inSlices } from "../../gateway/in-slices.ts";
+import { createTransferRoutes } from "../../http/transfer-routes.ts";
 import { createMirroredStore } from "../../store/remembered/mirrored-store.ts";
 import { createTextTable } from "../../store/remembered/text-table.ts";
 import { createDurableObjectStore } from "../../store/rows/durable-object-store.ts";
+import { resume } from "../../transfer/stored/resume.ts";
+import type { StartingGateway } from "../../transfer/stored/starting-gateway.ts";
+import type { StoredGenerations } from "../../transfer/stored/stored-generations.ts";
 import { type Environment, readSettings, type WorkerSettings } from "./environment.ts";
 import { LeaseAlarm } from "./lease-alarm.ts";
+import { settingsKey } from "./settings-key.ts";
 
 /** Cloudflare stops the clock while a Worker computes, so the duration of a compilation is not known here. */
 const log: Log = (level, event, message, { milliseconds: _, ...fields } = {}) =>
   logJson(level, event, message, fields);
 
+const TRANSFER = "/api/v1/transfer";
+
+/** What an object is opened with. */
+interface ObjectParts {
+  readonly storage: DurableObjectStorage;
+  readonly settings: WorkerSettings;
+  readonly leases: LeaseAlarm;
+  readonly store: ReturnType<typeof createDurableObjectStore>;
+  readonly generations: StoredGenerations;
+}
+
 /**
  * The primary: takes pushes, keeps snapshots, compiles generations and hands them out. There is one for the whole clusterset, and only
- * the Worker reaches it.
+ * the Worker reaches it. It hands out the stored generation at once, and loads and compiles snapshots in turns with these requests; pushes and
+ * alarms wait for that.
  */
 export class ClustersetObject extends DurableObject<Environment> {
   /** Set before the first request, see the constructor. */
-  #app = new Hono();
-  #leases: LeaseAlarm | undefined;
+  #starting: StartingGateway | undefined;
+  #transfer = new Hono();
+  readonly #opened: Promise<{ readonly pushes: Hono; readonly leases: LeaseAlarm }>;
 
   constructor(state: DurableObjectState, environment: Environment) {
     super(state, environment);
-    state.blockConcurrencyWhile(() => this.#open(state.storage, readSettings(environment)));
+    const settings = readSettings(environment);
+    const resumed = state.blockConcurrencyWhile(() => this.#resume(state.storage, settings));
+    // Requests that have come by now get their turn first.
+    const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
+    this.#opened = resumed.then(async (parts) => {
+      await turn();
+      return this.#open(parts);
+    });
+    this.#opened.catch((err) => {
+      log("error", "object-failed", "the object could not load its snapshots, and starts again", { err });
+      state.abort("the object could not load its snapshots");
+    });
   }
 
   override async fetch(request: Request): Promise<Response> {
-    return this.#app.fetch(request);
+    const { pathname, searchParams } = new URL(request.url);
+    const isTransfer = pathname.startsWith(`${TRANSFER}/`);
+    if (isTransfer && this.#starting!.serves(searchParams.get("scope") ?? ""))
+      return this.#transfer.fetch(request);
+    const { pushes } = await this.#opened;
+    return isTransfer ? this.#transfer.fetch(request) : pushes.fetch(request);
   }
 
-  override alarm(): void {
-    this.#leases?.ring();
+  override async alarm(): Promise<void> {
+    (await this.#opened).leases.ring();
   }
 
-  async #open(storage: DurableObjectStorage, settings: WorkerSettings): Promise<void> {
-    const { config, authority, grants, exportLimits, access } = settings;
+  async #resume(storage: DurableObjectStorage, settings: WorkerSettings): Promise<ObjectParts> {
+    const { config, access } = settings;
     const leases = new LeaseAlarm(storage, await storage.getAlarm(), (err) =>
       log("error", "alarm-failed", "the object's alarm for the next lease could not be set", { err }),
     );
-    const { gateway, pushRoutes, transferRoutes } = await openPrimary(
+    const store = createDurableObjectStore(storage, {
+      onWarning: logStore(log),
+      mostCharacters: config.limits.allSnapshotCharacters,
+    });
+    const { generations, starting } = resume(storage, {
+      settings: settingsKey(settings),
+      scopes: visibilitiesOf(access.rules),
+      metas: store.metas(),
+      mostBehind: config.limits.pushDelaySeconds * 1000,
+      clock: systemClock,
+      onDamage: ({ hash, message }) => log("warn", "part-damaged", message, { hash }),
+    });
+    this.#starting = starting;
+    this.#transfer = new Hono().route(
+      TRANSFER,
+      createTransferRoutes({
+        gateway: starting,
+        clock: systemClock.now,
+        onError: (err) => log("error", "request-failed", "a request failed", { err }),
+      }),
+    );
+    return { storage, settings, leases, store, generations };
+  }
+
+  async #open({ storage, settings, leases, store, generations }: ObjectParts) {
+    const { config, authority, grants, exportLimits, access } = settings;
+    const { gateway, pushRoutes } = await openPrimary(
       {
         ...{
           config,
@@ -56,10 +118,7 @@ export class ClustersetObject extends DurableObject<Environment> {
         clientAddress: (request) => request.header("cf-connecting-ip") ?? undefined,
       },
       {
-        store: createDurableObjectStore(storage, {
-          onWarning: logStore(log),
-          mostCharacters: config.limits.allSnapshotCharacters,
-        }),
+        store,
         remembered: createMirroredStore([
           createTextTable(storage, "export_precedence"),
           createTextTable(storage, "export_precedence_copy"),
@@ -68,14 +127,15 @@ export class ClustersetObject extends DurableObject<Environment> {
           leases.onDue = onDue;
           return leases;
         },
+        generations,
         authority,
-        transfer: "public",
       },
     );
-    this.#app.route("/api/v1/clusters", pushRoutes);
-    this.#app.route("/api/v1/transfer", transferRoutes!);
-    this.#leases = leases;
+    this.#starting!.open(gateway);
+    await inSlices(systemClock, generations.sweep());
+    const pushes = new Hono().route("/api/v1/clusters", pushRoutes);
     const clusters = gateway.status().clusters.length;
     log("info", "object-started", "the object loaded its snapshots", { clusters });
+    return { pushes, leases };
   }
 }

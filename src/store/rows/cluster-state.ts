@@ -23,9 +23,13 @@ export function readState(table: RowTable, clusterId: string): ClusterState {
   const row = table.read(clusterId, STATE_ROW);
   if (row === undefined) throw new DamagedRow("its state is missing");
   const state = ClusterState.parse(JSON.parse(row.text));
-  if (table.count(clusterId, ...ENTRY_ROWS) !== state.parts) throw new DamagedRow("rows are missing");
   const renewed = readLease(table, clusterId);
   return renewed?.generation === state.meta.generation ? { ...state, meta: renewed } : state;
+}
+
+/** @throws {DamagedRow} if rows of entries are missing: all of them are counted */
+export function checkRows(table: RowTable, clusterId: string, { parts }: ClusterState): void {
+  if (table.count(clusterId, ...ENTRY_ROWS) !== parts) throw new DamagedRow("rows are missing");
 }
 
 /** The row with a cluster's state. */

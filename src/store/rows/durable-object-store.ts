@@ -4,7 +4,7 @@ import type { ClusterSnapshot } from "../../snapshot/schema.ts";
 import { SnapshotDraft } from "../snapshot-draft.ts";
 import type { ClusterMeta, SnapshotStore, StoreChange, StoredCluster } from "../store.ts";
 import { messageOf, type OnStoreWarning, StoreError } from "../store-error.ts";
-import { type ClusterState, ENTRY_ROWS, leaseRow, readState, stateRow } from "./cluster-state.ts";
+import { type ClusterState, checkRows, ENTRY_ROWS, leaseRow, readState, stateRow } from "./cluster-state.ts";
 import { linesOfRow } from "./entry-rows.ts";
 import { patchRows, type RowChanges, replaceRows } from "./row-changes.ts";
 import { RowReader } from "./row-reader.ts";
@@ -19,8 +19,8 @@ export interface DurableObjectStoreOptions {
   readonly mostCharacters?: number;
 }
 
-/** Rows that are compared in one turn. */
-const ROWS_AT_ONCE = 256;
+/** Rows that are read or compared in one turn. */
+const STEPS_AT_ONCE = 256;
 
 /** A store in the SQLite storage of a Durable Object. */
 export function createDurableObjectStore(
@@ -59,10 +59,12 @@ export class DurableObjectStore implements SnapshotStore {
 
   async *load(): AsyncGenerator<StoredCluster> {
     const states = this.#readStates();
-    for (const [clusterId, { meta }] of states) {
+    for (const [clusterId, state] of states) {
+      const { meta } = state;
       let snapshot: ClusterSnapshot;
       try {
-        snapshot = this.#draft(clusterId).parse();
+        checkRows(this.#table, clusterId, state);
+        snapshot = await inTurns(this.#read(clusterId));
       } catch (error) {
         states.delete(clusterId);
         this.#report(clusterId, error);
@@ -120,14 +122,8 @@ export class DurableObjectStore implements SnapshotStore {
     this.#closed = true;
   }
 
-  async #replace(clusterId: string, lines: Iterable<PatchLine>): Promise<RowChanges> {
-    const steps = replaceRows(this.#table, clusterId, lines, this.#table.names(clusterId, ...ENTRY_ROWS));
-    for (let count = 1; ; count++) {
-      const step = steps.next();
-      if (step.done) return step.value;
-      // By count: in an object the clock stands still between inputs.
-      if (count % ROWS_AT_ONCE === 0) await new Promise((resolve) => setTimeout(resolve, 0));
-    }
+  #replace(clusterId: string, lines: Iterable<PatchLine>): Promise<RowChanges> {
+    return inTurns(replaceRows(this.#table, clusterId, lines, this.#table.names(clusterId, ...ENTRY_ROWS)));
   }
 
   #patch(clusterId: string, lines: Iterable<PatchLine>): RowChanges {
@@ -153,11 +149,14 @@ export class DurableObjectStore implements SnapshotStore {
     return states;
   }
 
-  #draft(clusterId: string): SnapshotDraft {
+  /** A cluster as its rows have it, in steps. @throws {DamagedRow} @throws {SnapshotError} */
+  *#read(clusterId: string): Generator<void, ClusterSnapshot> {
     const draft = new SnapshotDraft(clusterId);
-    for (const { name, text } of this.#table.readAll(clusterId, ...ENTRY_ROWS))
+    for (const { name, text } of this.#table.readAll(clusterId, ...ENTRY_ROWS)) {
       for (const line of linesOfRow(name, JSON.parse(text))) draft.apply(line);
-    return draft;
+      yield;
+    }
+    return yield* draft.parseInSteps();
   }
 
   /** @throws {StoreError} STORE_FULL */
@@ -178,5 +177,14 @@ export class DurableObjectStore implements SnapshotStore {
 
   #refuseUnlessOpen(): void {
     if (this.#closed) throw new StoreError("STORE_CLOSED", "the store is closed");
+  }
+}
+
+/** Runs steps, and lets requests be answered between some of them: by count, since the clock of an object stands still between inputs. */
+async function inTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
+  for (let count = 1; ; count++) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    if (count % STEPS_AT_ONCE === 0) await new Promise((resolve) => setTimeout(resolve, 0));
   }
 }

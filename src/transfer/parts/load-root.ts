@@ -7,7 +7,12 @@ import { Segment } from "../../zone/segment/segment.ts";
 import type { AnySegment } from "./any-segment.ts";
 import { checkHash } from "./part-fetcher.ts";
 import { readRootDocument } from "./root-document.ts";
-import type { SegmentCache } from "./segment-cache.ts";
+
+/** Holds segments of both kinds. */
+export interface SegmentsInMemory {
+  /** Those of one kind; a hash of another kind is not there. */
+  of<Kind extends AnySegment>(isOfKind: (segment: AnySegment) => segment is Kind): SegmentMemory<Kind>;
+}
 
 /**
  * The generation of a root's document, without the segments that the one before does not have. What both have is taken over: bytes and
@@ -19,7 +24,7 @@ export function loadRoot(
   hash: string,
   serial: number,
   before: Generation | undefined,
-  cache?: SegmentCache<AnySegment>,
+  cache?: SegmentsInMemory,
 ): Generation {
   const blobs = readRootDocument(document);
   const hashes = readRoot(checkHash(blobs.root, hash, "the root"));
@@ -46,11 +51,11 @@ export function loadRoot(
   );
 }
 
-function isOfNames(segment: AnySegment): segment is Segment {
+export function isOfNames(segment: AnySegment): segment is Segment {
   return segment instanceof Segment;
 }
 
-function isOfReverseNames(segment: AnySegment): segment is ReverseSegment {
+export function isOfReverseNames(segment: AnySegment): segment is ReverseSegment {
   return segment instanceof ReverseSegment;
 }
 

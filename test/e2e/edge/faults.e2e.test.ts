@@ -115,6 +115,8 @@ describe("an altered row of one cluster", () => {
     file.close();
     expect(changes).toBeGreaterThan(0);
     await worker.restart();
+    // Until the snapshots are loaded, the stored generation answers, which is sound.
+    await seeUntil(worker, "web.shop", ["10.0.0.0"]);
     expect(await see(worker, "web.shop")).toMatchObject({ answer: ["10.0.0.0"], stale: false });
     await expect(worker.clusterStatus("cluster-a")).rejects.toThrow("404");
     await eventually(() => worker.events("store-damage")).toMatchObject([

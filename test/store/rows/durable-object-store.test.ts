@@ -317,7 +317,7 @@ describe("what cannot be kept is not acknowledged, and loses nothing", () => {
       ...database,
       sql: {
         exec(query, ...bindings) {
-          if (query.includes("SELECT DISTINCT")) throw new Error("the database is malformed");
+          if (query.includes("SELECT cluster_id FROM")) throw new Error("the database is malformed");
           return database.sql.exec(query, ...bindings);
         },
       },

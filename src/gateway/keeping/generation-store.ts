@@ -1,0 +1,27 @@
+/** A cluster as it is in a generation. */
+export interface CompiledCluster {
+  readonly clusterId: string;
+  /** That of the push that the generation has. */
+  readonly generation: number;
+  /** How many exports and imports of it exist in the scope. */
+  readonly exports: number;
+  readonly imports: number;
+}
+
+/** What is known of a generation beside itself. */
+export interface GenerationFacts {
+  readonly services: number;
+  /** The live clusters that it was compiled from. */
+  readonly clusters: readonly CompiledCluster[];
+}
+
+/** Keeps the newest generation of each scope, so that a process that starts again need not compile before it serves. */
+export interface GenerationStore<Generation> {
+  /**
+   * Keeps a generation in place of the one before, whole or not at all. Called in the turn in which it becomes the one that is served, so
+   * before any push in it is acknowledged.
+   * @param scope as `visibilityKey` has it
+   * @throws {Error} if it cannot be kept: then it is not served
+   */
+  keep(scope: string, generation: Generation, facts: GenerationFacts): void;
+}

@@ -1,0 +1,159 @@
+import * as z from "zod";
+import type { GenerationFacts, GenerationStore } from "../../gateway/keeping/generation-store.ts";
+import type { PartTable } from "../../store/rows/part-table.ts";
+import { type Blob, Page, type SegmentMemory } from "../../zone/generation/directory.ts";
+import type { Generation } from "../../zone/generation/generation.ts";
+import { followParts, type PartFollower } from "../parts/follow-parts.ts";
+import { isOfNames, isOfReverseNames, loadRoot } from "../parts/load-root.ts";
+import { writeRootDocument } from "../parts/root-document.ts";
+import type { StoredParts } from "./stored-parts.ts";
+
+const StoredRecord = z.strictObject({
+  /** What the generation was compiled with, see `StoredGenerationsOptions`. */
+  settings: z.string(),
+  rootHash: z.string(),
+  serial: z.int(),
+  /** Unix milliseconds. */
+  keptAt: z.number(),
+  generationBytes: z.int(),
+  services: z.int(),
+  clusters: z.array(
+    z.strictObject({ clusterId: z.string(), generation: z.int(), exports: z.int(), imports: z.int() }),
+  ),
+});
+
+/** A generation from the store, with what is known of it. Its segments are read when they are asked for. */
+export interface StoredGeneration extends GenerationFacts {
+  readonly generation: Generation;
+  readonly generationBytes: number;
+  /** When it was kept, in Unix milliseconds. */
+  readonly keptAt: number;
+}
+
+/** How generations are stored. */
+export interface StoredGenerationsOptions {
+  readonly table: PartTable;
+  readonly parts: StoredParts;
+  /** A text of everything beside pushes that a generation depends on: one that was compiled with another text is not loaded. */
+  readonly settings: string;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+}
+
+/** How long parts that no generation has any more stay, for secondaries that are about to fetch them, in milliseconds. */
+const KEPT_FOR = 30_000;
+/** Parts that are removed in one turn, with each generation that is kept. */
+const MOST_REMOVED = 256;
+/** Hashes of one step of a sweep. */
+const HASHES_AT_ONCE = 256;
+
+/**
+ * The newest generation of each scope in rows: its parts by hash, which scopes share, and a record that names its root. A generation is written in
+ * one transaction, so that a crash leaves the one before or this one, whole.
+ */
+export class StoredGenerations implements GenerationStore<Generation> {
+  readonly #options: StoredGenerationsOptions;
+  readonly #newest = new Map<string, Generation>();
+  /** How often the newest generations of all scopes have each part. */
+  readonly #uses = new Map<string, number>();
+  /** Parts that none of them has, with when that was noticed. The oldest first. */
+  readonly #unused = new Map<string, number>();
+
+  constructor(options: StoredGenerationsOptions) {
+    this.#options = options;
+  }
+
+  /** The newest generation of a scope; undefined where there is none that is whole and compiled with these settings. */
+  load(scope: string): StoredGeneration | undefined {
+    const { table, parts, settings } = this.#options;
+    const text = table.readGeneration(scope);
+    const record = text === undefined ? undefined : StoredRecord.safeParse(JSON.parse(text)).data;
+    if (record?.settings !== settings) return undefined;
+    const { rootHash, serial } = record;
+    return parts.loaded(rootHash, (root) => {
+      const document = writeRootDocument(root, (hash) => parts.read(hash));
+      if (document === undefined) return undefined;
+      const generation = loadRoot(document, rootHash, serial, undefined, parts);
+      return this.#loadPages(generation) ? { ...record, generation } : undefined;
+    });
+  }
+
+  keep(scope: string, generation: Generation, facts: GenerationFacts): void {
+    const { table, settings, clock } = this.#options;
+    const keptAt = clock();
+    const record: z.infer<typeof StoredRecord> = {
+      ...{ settings, rootHash: generation.rootHash, serial: generation.serial, keptAt },
+      ...{ generationBytes: generation.byteLength, services: facts.services },
+      clusters: [...facts.clusters],
+    };
+    const before = this.#newest.get(scope);
+    const [used, dropped]: [string[], string[]] = [[], []];
+    const follower: PartFollower = {
+      use: (hash, read) => {
+        used.push(hash);
+        table.write(hash, read()!);
+      },
+      drop: (hash) => void dropped.push(hash),
+    };
+    table.transaction(() => {
+      followParts(follower, generation, before);
+      table.writeGeneration(scope, JSON.stringify(record));
+    });
+    this.#newest.set(scope, generation);
+    for (const hash of used) this.#use(hash);
+    for (const hash of dropped) this.#drop(hash, keptAt);
+    this.#removeUnused(keptAt);
+  }
+
+  /** Notes the parts that no generation has, in steps: those of a process that died. To be called when every scope has a generation. */
+  *sweep(): Generator<void> {
+    const { table, clock } = this.#options;
+    let count = 0;
+    for (const hash of table.hashes()) {
+      if (!this.#uses.has(hash) && !this.#unused.has(hash)) this.#unused.set(hash, clock());
+      if (++count % HASHES_AT_ONCE === 0) yield;
+    }
+  }
+
+  #use(hash: string): void {
+    this.#uses.set(hash, (this.#uses.get(hash) ?? 0) + 1);
+    this.#unused.delete(hash);
+  }
+
+  #drop(hash: string, now: number): void {
+    const uses = this.#uses.get(hash)! - 1;
+    if (uses > 0) {
+      this.#uses.set(hash, uses);
+      return;
+    }
+    this.#uses.delete(hash);
+    this.#unused.set(hash, now);
+  }
+
+  #removeUnused(now: number): void {
+    let left = MOST_REMOVED;
+    for (const [hash, since] of this.#unused) {
+      if (Math.abs(now - since) < KEPT_FOR || left-- === 0) return;
+      this.#options.table.remove(hash);
+      this.#unused.delete(hash);
+    }
+  }
+
+  /** Brings the pages below the top pages into memory. @returns whether all of them are there */
+  #loadPages({ names, reverse }: Generation): boolean {
+    const { parts } = this.#options;
+    return (
+      this.#loadBelow(names, parts.of(isOfNames)) && this.#loadBelow(reverse, parts.of(isOfReverseNames))
+    );
+  }
+
+  #loadBelow<Content extends Blob>({ entries }: Page<Content>, memory: SegmentMemory<Content>): boolean {
+    return entries.every(({ branch }) => {
+      if (branch.kind !== "page") return true;
+      const bytes = this.#options.parts.read(branch.hash);
+      if (bytes === undefined) return false;
+      branch.page = Page.load(bytes, branch.hash, false, memory);
+      return true;
+    });
+  }
+}

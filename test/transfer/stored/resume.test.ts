@@ -1,0 +1,205 @@
+import { describe, expect, test } from "vitest";
+import type { SqlDatabase } from "../../../src/store/rows/sql-database.ts";
+import { FakeClock } from "../../gateway/fake-clock.ts";
+import { shopSnapshot } from "../../snapshot/worlds.ts";
+import { sqliteDouble } from "../../store/rows/sqlite-double.ts";
+import { askSecondary } from "../pair.ts";
+import { MOST_BEHIND, partsIn, passUntil, secondaryOf, startOver } from "./stored-gateway.ts";
+
+/** A database to which "west" pushed that many endpoints, and "east" one. */
+async function pushedDatabase(endpoints = 3, leaseSeconds = 600) {
+  const database = sqliteDouble();
+  const clock = new FakeClock();
+  const gateway = await startOver(database, clock).open();
+  await passUntil(clock, gateway.replace("west", shopSnapshot("west", endpoints), leaseSeconds));
+  await passUntil(clock, gateway.replace("east", shopSnapshot("east", 1), leaseSeconds));
+  return { database, clock, gateway };
+}
+
+const damage = (database: SqlDatabase, hash: string) =>
+  database.sql.exec("UPDATE generation_parts SET body = zeroblob(length(body)) WHERE hash = ?", hash);
+
+describe("a process over the rows of another one, before it has loaded a snapshot", () => {
+  test("hands out the state, the root and every segment of the generation that was served last", async () => {
+    const { database, clock, gateway } = await pushedDatabase();
+    const { starting, primary } = startOver(database, clock);
+    expect(starting.serves("")).toBe(true);
+    const { conflicts: _, findings: __, ...status } = gateway.status();
+    expect(primary.of("")!.state().status).toEqual(status);
+    expect(await askSecondary(secondaryOf(primary.of("")!, clock), clock)).toMatchObject({
+      addresses: ["10.0.0.0", "10.0.0.1", "10.0.0.2"],
+    });
+  });
+
+  test("goes on with the same root once it has compiled", async () => {
+    const { database, clock, gateway } = await pushedDatabase();
+    const { starting, primary, open } = startOver(database, clock);
+    const { rootHash } = gateway.status();
+    await open();
+    expect(primary.of("")!.state().status.rootHash).toBe(rootHash);
+    expect(starting.status().conflicts).toBeDefined();
+  });
+
+  test("serves nothing that was compiled with other settings", async () => {
+    const { database, clock } = await pushedDatabase();
+    const { starting, open } = startOver(database, clock, { settings: "others" });
+    expect(starting.serves("")).toBe(false);
+    await open();
+    expect(starting.serves("")).toBe(true);
+  });
+
+  test("serves nothing before the first generation", () => {
+    expect(startOver(sqliteDouble(), new FakeClock()).starting.serves("")).toBe(false);
+  });
+});
+
+describe("leases while a process starts", () => {
+  test("are those of the store: a cluster whose lease expired is not live, and makes answers stale once they should lack it", async () => {
+    const { database, clock, gateway } = await pushedDatabase(3, 60);
+    await passUntil(clock, gateway.replace("west", shopSnapshot("west", 3), 600));
+    clock.stall(60_000);
+    const { primary } = startOver(database, clock);
+    const state = () => primary.of("")!.state().status;
+    expect(state().clusters).toMatchObject([
+      { clusterId: "east", live: false },
+      { clusterId: "west", live: true },
+    ]);
+    expect(state().behindSince).toBeUndefined();
+    clock.stall(MOST_BEHIND + 1);
+    expect(state().behindSince).toBe(state().clusters[0]!.expiresAt);
+  });
+
+  test("are those of the last renewal", async () => {
+    const { database, clock, gateway } = await pushedDatabase(3, 60);
+    const [, west] = gateway.status().clusters;
+    clock.stall(50_000);
+    await passUntil(clock, gateway.renew("west", west!.generation, 600));
+    clock.stall(50_000);
+    const [, now] = startOver(database, clock).primary.of("")!.state().status.clusters;
+    expect(now).toMatchObject({ clusterId: "west", live: true, expiresAt: clock.now() + 550_000 });
+  });
+
+  test("leave a generation unserved of which no cluster is live", async () => {
+    const { database, clock } = await pushedDatabase(3, 60);
+    const before = startOver(database, clock);
+    clock.stall(60_000);
+    expect(before.primary.of("")!.state()).toMatchObject({ status: { ready: false, clusters: [] } });
+    expect(startOver(database, clock).starting.serves("")).toBe(false);
+  });
+});
+
+test("a push that was stored and not compiled makes answers stale once they should have it", async () => {
+  const { database, clock } = await pushedDatabase();
+  const record = database.sql.exec("SELECT body, digest FROM generations").toArray()[0]!;
+  const gateway = await startOver(database, clock).open();
+  clock.stall(1000);
+  const { generation } = await passUntil(clock, gateway.replace("west", shopSnapshot("west", 5), 600));
+  database.sql.exec("UPDATE generations SET body = ?, digest = ?", record.body!, record.digest!);
+  const { primary, open } = startOver(database, clock);
+  const state = () => primary.of("")!.state().status;
+  expect(state().clusters[1]).toMatchObject({ clusterId: "west", generation, live: true });
+  expect(state().behindSince).toBeUndefined();
+  clock.stall(MOST_BEHIND + 1);
+  expect(state().behindSince).toBe(state().clusters[1]!.pushedAt);
+  await open();
+  expect(state().behindSince).toBeUndefined();
+  expect((await askSecondary(secondaryOf(primary.of("")!, clock), clock)).addresses).toHaveLength(5);
+});
+
+describe("damaged rows of a generation", () => {
+  test("each part alone: it is not served, nothing else is in its place, and the next compilation replaces it", async () => {
+    const { database, clock, gateway } = await pushedDatabase();
+    const { rootHash } = gateway.status();
+    const served = startOver(database, clock).primary.of("")!;
+    const parts = partsIn(database).filter((hash) => served.segment(hash, "") !== undefined);
+    expect(parts.length).toBeGreaterThan(4);
+    for (const hash of parts) {
+      damage(database, hash);
+      const { starting, primary, open, damaged } = startOver(database, clock);
+      if (starting.serves("")) {
+        expect(primary.of("")!.segment(hash, "")).toBeUndefined();
+        expect(primary.of("")!.root(rootHash!, "")).toBeDefined();
+      }
+      expect(damaged).toContain(hash);
+      await open();
+      const after = startOver(database, clock);
+      expect(after.starting.serves("")).toBe(true);
+      expect(await askSecondary(secondaryOf(after.primary.of("")!, clock), clock)).toMatchObject({
+        addresses: ["10.0.0.0", "10.0.0.1", "10.0.0.2"],
+      });
+      expect(after.damaged).toEqual([]);
+    }
+  });
+
+  test("a part under the hash of another one is rejected", async () => {
+    const { database, clock } = await pushedDatabase();
+    const [one, other] = partsIn(database);
+    database.sql.exec(
+      "UPDATE generation_parts SET body = (SELECT body FROM generation_parts WHERE hash = ?) WHERE hash = ?",
+      ...[one!, other!],
+    );
+    const { primary, starting, damaged } = startOver(database, clock);
+    if (starting.serves("")) expect(primary.of("")!.segment(other!, "")).toBeUndefined();
+    expect(damaged).toContain(other);
+  });
+
+  test("an altered record names no generation", async () => {
+    const { database, clock } = await pushedDatabase();
+    database.sql.exec("UPDATE generations SET body = replace(body, '\"exports\":1', '\"exports\":2')");
+    expect(startOver(database, clock).starting.serves("")).toBe(false);
+  });
+});
+
+describe("rows of parts that no generation has any more", () => {
+  test("stay for secondaries that are about to fetch them, and go with a later generation", async () => {
+    const { database, clock, gateway } = await pushedDatabase();
+    const before = partsIn(database);
+    await passUntil(clock, gateway.replace("west", shopSnapshot("west", 4), 600));
+    expect(partsIn(database)).toEqual(expect.arrayContaining(before));
+    clock.stall(30_000);
+    await passUntil(clock, gateway.replace("west", shopSnapshot("west", 5), 600));
+    clock.stall(30_000);
+    await passUntil(clock, gateway.replace("west", shopSnapshot("west", 6), 600));
+    const fresh = sqliteDouble();
+    const other = await startOver(fresh, clock).open();
+    await passUntil(clock, other.replace("east", shopSnapshot("east", 1), 600));
+    await passUntil(clock, other.replace("west", shopSnapshot("west", 6), 600));
+    const gone = before.filter((hash) => !partsIn(fresh).includes(hash));
+    expect(gone.length).toBeGreaterThan(0);
+    expect(partsIn(database).filter((hash) => gone.includes(hash))).toEqual([]);
+  });
+
+  test("go as well if the process that knew of them died", async () => {
+    const { database, clock, gateway } = await pushedDatabase();
+    await passUntil(clock, gateway.replace("west", shopSnapshot("west", 4), 600));
+    const orphans = partsIn(database);
+    const next = await startOver(database, clock).open();
+    clock.stall(30_000);
+    await passUntil(clock, next.replace("west", shopSnapshot("west", 5), 600));
+    clock.stall(30_000);
+    await passUntil(clock, next.replace("west", shopSnapshot("west", 6), 600));
+    expect(partsIn(database).length).toBeLessThan(orphans.length * 2);
+    const kept = new Set(partsIn(database));
+    clock.stall(30_000);
+    await passUntil(clock, next.replace("west", shopSnapshot("west", 7), 600));
+    expect(orphans.some((hash) => !kept.has(hash))).toBe(true);
+  });
+});
+
+test("a scope is served its own parts only", async () => {
+  const scopes = [{ namespaces: ["shop"] }, { namespaces: ["nothing-in-it"] }];
+  const database = sqliteDouble();
+  const clock = new FakeClock();
+  const gateway = await startOver(database, clock, { scopes }).open();
+  await passUntil(clock, gateway.replace("west", shopSnapshot("west", 3), 600));
+  const { primary, starting } = startOver(database, clock, { scopes });
+  const [, shop, other] = [...starting.scopes.keys()];
+  expect(starting.serves(shop!)).toBe(true);
+  const [ofShop, ofOther] = [primary.of(shop!)!, primary.of(other!)!];
+  const own = partsIn(database).filter((hash) => ofShop.segment(hash, "") !== undefined);
+  const others = partsIn(database).filter((hash) => ofOther.segment(hash, "") !== undefined);
+  expect(own.length).toBeGreaterThan(others.filter((hash) => own.includes(hash)).length);
+  expect(ofOther.root(ofShop.state().status.rootHash!, "")).toBeUndefined();
+  expect(starting.serves("namespaces=unknown")).toBe(true);
+  expect(primary.of("namespaces=unknown")).toBeUndefined();
+});

@@ -1,0 +1,75 @@
+import { setImmediate } from "node:timers/promises";
+import { Gateway } from "../../../src/gateway/gateway.ts";
+import type { Visibility } from "../../../src/merge/visibility/visibility.ts";
+import { createMirroredStore } from "../../../src/store/remembered/mirrored-store.ts";
+import { createTextTable } from "../../../src/store/remembered/text-table.ts";
+import { createDurableObjectStore } from "../../../src/store/rows/durable-object-store.ts";
+import type { SqlDatabase } from "../../../src/store/rows/sql-database.ts";
+import { Primary, type ScopeTransfer } from "../../../src/transfer/primary.ts";
+import { Secondary } from "../../../src/transfer/secondary.ts";
+import { resume } from "../../../src/transfer/stored/resume.ts";
+import type { TransferSource } from "../../../src/transfer/transfer-state.ts";
+import type { FakeClock } from "../../gateway/fake-clock.ts";
+import { realStages } from "../../gateway/real-stages.ts";
+
+/** Milliseconds after which a change that is not in the answers makes them stale. */
+export const MOST_BEHIND = 5000;
+
+/** What a process over a database begins with, as an object does: it is not opened yet. */
+export function startOver(
+  database: SqlDatabase,
+  clock: FakeClock,
+  { settings = "settings", scopes = [] }: { settings?: string; scopes?: readonly Visibility[] } = {},
+) {
+  const damaged: string[] = [];
+  const warnings: string[] = [];
+  const store = createDurableObjectStore(database, { onWarning: ({ code }) => warnings.push(code) });
+  const { generations, starting } = resume(database, {
+    ...{ settings, scopes, clock },
+    metas: store.metas(),
+    mostBehind: MOST_BEHIND,
+    onDamage: ({ hash }) => damaged.push(hash),
+  });
+  const primary = new Primary(starting, () => clock.now());
+  const open = async () => {
+    const opening = Gateway.open({
+      ...{ store, generations, scopes, clock, stages: realStages(), onEvent: () => {} },
+      remembered: createMirroredStore([createTextTable(database, "one"), createTextTable(database, "other")]),
+    });
+    const gateway = await passUntil(clock, opening);
+    starting.open(gateway);
+    for (const _ of generations.sweep());
+    return gateway;
+  };
+  return { starting, primary, open, damaged, warnings };
+}
+
+/** Waits for something, letting time pass as long as it takes: records are hashed outside of JavaScript. */
+export async function passUntil<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
+  let settled = false;
+  const end = () => {
+    settled = true;
+  };
+  promise.then(end, end);
+  for (await setImmediate(); !settled; await setImmediate()) await clock.advance(1);
+  return promise;
+}
+
+/** A secondary that has nothing yet, and holds everything it is answered from. */
+export function secondaryOf(transfer: ScopeTransfer, clock: FakeClock): Secondary {
+  const source: TransferSource = {
+    state: async () => transfer.state(),
+    root: async (hash) => {
+      const part = transfer.root(hash, "");
+      return part && { bytes: part.bytes, segments: [] };
+    },
+    segment: async (hash) => transfer.segment(hash, "")?.bytes,
+  };
+  return new Secondary({ source, stages: realStages(), clock });
+}
+
+/** The hashes of the parts that a database keeps. */
+export function partsIn(database: SqlDatabase): string[] {
+  const rows = database.sql.exec("SELECT DISTINCT hash FROM generation_parts ORDER BY hash").toArray();
+  return rows.map(({ hash }) => String(hash));
+}
