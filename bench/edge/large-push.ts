@@ -132,6 +132,8 @@ async function measureRound(
   const started = performance.now();
   await primaryRoot(object);
   samples.add("the object starts again: serves its root after", "ms", performance.now() - started);
+  await client.clusterStatus(ChangingCluster.id);
+  samples.add("it has compiled its snapshots after", "ms", performance.now() - started);
   const restarted = await WatchedIsolate.connect(inspectorPort, "object", pidOf(object.server), object.url);
   samples.add(PEAK_RESTART, "MiB", (await restarted.settled()).isolate / MEBIBYTE);
   restarted.close();

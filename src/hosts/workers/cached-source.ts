@@ -1,6 +1,7 @@
 import { MOST_PART_BYTES } from "../../transfer/http-source.ts";
 import { readBounded } from "../../transfer/parts/bounded-body.ts";
 import type { TransferCounters } from "../../transfer/parts/transfer-counters.ts";
+import { newNonce } from "../../transfer/signature.ts";
 import type {
   NamedBytes,
   PartKind,
@@ -34,14 +35,27 @@ export interface CachedSourceOptions {
   readonly sleep: (milliseconds: number) => Promise<void>;
 }
 
-/** A state in the cache, and the time since when an isolate has been fetching a newer one. */
+/** A state in the cache, and the note of the isolate that has been fetching a newer one. */
 interface KeptState {
   readonly state?: TransferState;
   readonly askedSince?: number;
+  readonly askedBy?: string;
+}
+
+/** That an isolate requests something, and since when, in Unix milliseconds. */
+interface Note {
+  readonly at: number;
+  readonly by: string;
+}
+
+function readNote(response: Response): Promise<Note> {
+  return response.json() as Promise<Note>;
 }
 
 /** How long others count on the isolate that requests the state, a root or a segment, in milliseconds. */
 const PATIENCE = 400;
+/** Notes that an isolate writes for one request: a cache may give old entries. */
+const MOST_NOTES = 3;
 /** Pauses of those others: they double. */
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 500;
@@ -51,8 +65,8 @@ const KEEP_PART = 30 * 86_400;
 
 /**
  * One location's isolates share what they transfer, so that thousands of them ask the object like one. The cache has no atomic
- * operations: an isolate writes a note into it before it requests something, and the
- * others wait for what comes of that, but not for ever. Where
+ * operations: an isolate writes a note into it before it requests something, and looks whether another one has written its own
+ * in the meantime. The isolate whose note stays requests it, and the others wait for what comes of that, but not for ever. Where
  * the cache keeps nothing (on workers.dev), each isolate asks for itself.
  */
 export class CachedTransferSource implements TransferSource {
@@ -65,17 +79,23 @@ export class CachedTransferSource implements TransferSource {
   async state(maximumAge: number, signal?: AbortSignal): Promise<TransferState> {
     const { source, clock } = this.#options;
     let kept = await this.#keptState();
+    let notes = 0;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
       const { state, askedSince } = kept;
       // Clocks of two machines may differ, so an age may be below zero.
       if (state !== undefined && Math.abs(clock() - state.at) < maximumAge) return state;
       const patience = PATIENCE - Math.abs(clock() - (askedSince ?? 0));
-      if (patience <= 0) break;
+      if (patience <= 0) {
+        const askedBy = newNonce();
+        await this.#keepState({ ...kept, askedSince: clock(), askedBy });
+        kept = await this.#keptState();
+        if (++notes === MOST_NOTES || !this.#isOfAnother(kept.askedSince, kept.askedBy, askedBy)) break;
+        continue;
+      }
       await this.#options.sleep(Math.min(pause, patience));
       signal?.throwIfAborted();
       kept = await this.#keptState();
     }
-    await this.#keepState({ ...kept, askedSince: clock() });
     const state = await source.state(maximumAge, signal);
     this.#options.background(this.#keepState({ state }));
     return state;
@@ -108,6 +128,7 @@ export class CachedTransferSource implements TransferSource {
     const { clock, counters, sleep } = this.#options;
     const url = this.#partUrl(kind, hash);
     const note = `${url}/asked-for`;
+    let notes = 0;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
       const found = await this.#match(url, (response) =>
         readBounded(response, MOST_PART_BYTES, `the ${kind}`),
@@ -116,14 +137,23 @@ export class CachedTransferSource implements TransferSource {
         counters?.count("cache", kind === "segment" ? 1 : 0, found.length);
         return found;
       }
-      const asked = await this.#match(note, (response) => response.text());
-      const patience = PATIENCE - Math.abs(clock() - Number(asked ?? 0));
-      if (patience <= 0) break;
+      const asked = await this.#match(note, readNote);
+      const patience = PATIENCE - Math.abs(clock() - (asked?.at ?? 0));
+      if (patience <= 0) {
+        const by = newNonce();
+        await this.#put(note, JSON.stringify({ at: clock(), by }), KEEP_STATE);
+        const written = await this.#match(note, readNote);
+        if (++notes === MOST_NOTES || !this.#isOfAnother(written?.at, written?.by, by)) return undefined;
+        continue;
+      }
       await sleep(Math.min(pause, patience));
       signal?.throwIfAborted();
     }
-    await this.#put(note, String(clock()), KEEP_STATE);
-    return undefined;
+  }
+
+  /** Whether a note that was read after one's own is that of another isolate, which requests something now. */
+  #isOfAnother(at: number | undefined, by: string | undefined, own: string): boolean {
+    return by !== undefined && by !== own && Math.abs(this.#options.clock() - (at ?? 0)) < PATIENCE;
   }
 
   #keep(kind: PartKind, { hash, bytes }: NamedBytes): void {

@@ -167,6 +167,19 @@ async function runLocation(isolates: number, milliseconds: number, cacheKeeps = 
 }
 
 describe("many isolates ask the object like few", () => {
+  test("100 cold isolates that are asked at once: the state, the root and a segment once each", async () => {
+    const { clock, object, cache, shared, hash, segment } = await openLocation();
+    cache.latency = 4;
+    object.stateLatency = object.rootLatency = object.segmentLatency = 80;
+    const states = Array.from({ length: 100 }, () => shared().state(1000));
+    for (const state of await done(clock, Promise.all(states))) expect(state.status.rootHash).toBe(hash());
+    await done(clock, Promise.all(states.map(() => shared().root(hash()))));
+    await done(clock, Promise.all(states.map(() => shared().segment(segment()))));
+    expect(object.states).toHaveLength(1);
+    expect(object.roots).toEqual([hash()]);
+    expect(object.segments).toEqual([segment()]);
+  });
+
   test("200 isolates of a location: about a state a second, and the root and the changed segments once", async () => {
     const { object, seen, newest, secondaries } = await runLocation(200, 10_000);
     // Without sharing it would be 2,000.
