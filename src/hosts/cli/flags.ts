@@ -51,3 +51,14 @@ export function logLevel(): Option {
   const option = new Option("--log-level <level>", "how much is logged, as JSON lines on stderr");
   return option.choices(["debug", "info", "warn", "error"]);
 }
+
+/** `--server` with credentials and trust, of commands that ask a gateway. */
+export function connectionOptions(): Option[] {
+  return [
+    new Option("--server <url>", "the gateway's address, such as https://doh.example:8443"),
+    new Option("--token-file <file>", "file with a bearer token that the gateway admits"),
+    new Option("--client-cert-file <file>", "client certificate chain in PEM"),
+    new Option("--client-key-file <file>", "its private key in PEM"),
+    new Option("--ca-file <file>", "certificates in PEM to trust for the gateway, such as a self-signed one"),
+  ];
+}

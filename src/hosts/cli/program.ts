@@ -6,6 +6,7 @@ import { VERSION } from "../node/version.ts";
 import { checkCommand } from "./check-command.ts";
 import { demoCommand } from "./demo-command.ts";
 import { exportCommand } from "./export-command.ts";
+import { queryCommand } from "./query-command.ts";
 import { serveCommand } from "./serve-command.ts";
 import { syncCommand } from "./sync-command.ts";
 import { tokenCommand } from "./token-command.ts";
@@ -29,7 +30,7 @@ export async function run(
       "DNS over HTTPS for Kubernetes clustersets: clusterset.local names, answered outside the cluster",
     )
     .version(VERSION)
-    .addCommand(serveCommand(startServer))
+    .addCommand(serveCommand(output, startServer))
     .addCommand(syncCommand())
     .addCommand(
       checkCommand(output, (code) => {
@@ -38,6 +39,11 @@ export async function run(
     )
     .addCommand(
       exportCommand(output, (code) => {
+        exitCode = code;
+      }),
+    )
+    .addCommand(
+      queryCommand(output, (code) => {
         exitCode = code;
       }),
     )

@@ -1,12 +1,13 @@
 import { Command } from "commander";
 import { endOnUncaught } from "../commands/end-on-uncaught.ts";
+import type { Output } from "../commands/output.ts";
 import { stopSignal } from "../commands/stop-signal.ts";
 import { createLogger } from "../node/logger.ts";
 import type { StartServer } from "../node/server/node-server.ts";
 import { logLevel, repeat } from "./flags.ts";
 
 /** `clusterset-doh serve`. @param startServer the runtime's own server; default: Node's */
-export function serveCommand(startServer?: StartServer): Command {
+export function serveCommand(output: Output, startServer?: StartServer): Command {
   return new Command("serve")
     .description("starts the gateway: takes pushes of clusters and answers DNS over HTTPS")
     .option("--config <file>", "config file, YAML or JSON; docs/reference/configuration.md has its keys")
@@ -44,21 +45,27 @@ export function serveCommand(startServer?: StartServer): Command {
       "also answer DNS over TLS here, with the same certificate; repeatable",
       repeat,
     )
+    .option("--check-config", "read the config file and the files that it names, then exit")
     .addOption(logLevel())
     .addHelpText(
       "after",
       `
 Example:
-  clusterset-doh token > cluster-a.token
+  clusterset-doh token --out cluster-a.token
   clusterset-doh serve --listen :8443 --public --zone clusterset.example.org --cluster-token cluster-a=cluster-a.token \\
     --dns 127.0.0.1:5353 --dot :853
 
-Stops cleanly on SIGTERM. Exit codes: 0 stopped, 1 failed, 2 wrong options or config.`,
+Stops cleanly on SIGTERM. Exit codes: 0 stopped, or --check-config found nothing wrong; 1 failed, 2 wrong options or config.`,
     )
     .action(async (flags) => {
       const { readServeConfig } = await import("../node/config/config.ts");
-      const { startGateway } = await import("../node/gateway-host.ts");
       const config = readServeConfig(flags);
+      if (flags.checkConfig === true) {
+        const { checkConfigFiles } = await import("../commands/check-config.ts");
+        output.out(await checkConfigFiles(config));
+        return;
+      }
+      const { startGateway } = await import("../node/gateway-host.ts");
       const logger = createLogger("serve", config.logLevel);
       const stop = stopSignal();
       const running = await startGateway(config, logger, startServer);

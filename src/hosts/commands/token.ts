@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { UsageError } from "../../config/values/usage-error.ts";
 
 const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
 
@@ -11,6 +13,20 @@ export function makeToken(): { readonly token: string; readonly sha256: string }
 export function makeHostNameToken(): { readonly token: string; readonly sha256: string } {
   // Five bits of each byte, all equally likely.
   return withHash(Array.from(randomBytes(32), (octet) => BASE32[octet & 31]).join(""));
+}
+
+/**
+ * Writes a token into a new file that only its owner may read.
+ * @throws {UsageError} if the file exists or cannot be made
+ */
+export async function writeToken(file: string, token: string): Promise<void> {
+  await writeFile(file, `${token}\n`, { flag: "wx", mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(
+      error.code === "EEXIST"
+        ? `${file} exists, and may be in use: --out makes new files only`
+        : `--out ${file}: the file cannot be made: ${error.message}`,
+    );
+  });
 }
 
 function withHash(token: string) {

@@ -48,6 +48,23 @@ describe("a look-up", () => {
     expect(decode(message).answers).toMatchObject([{ data: "fd00::c8:1" }]);
   });
 
+  it("shows the explanation first, and folds the wire format away", async () => {
+    const { html, text, links } = await world.page(`/?name=${WEB}&type=A`);
+    expect(text).toContain("10.200.0.1 A: east");
+    expect(text).toContain("the lease of west expires in 60 s, unless its worker renews it");
+    expect(text).toContain("type ClusterSetIP east it has the oldest ServiceExport");
+    expect(links).toContain(`/explain?name=${WEB}&type=A`);
+    const folded = html.indexOf("<details><summary>Wire format and JSON</summary>");
+    expect(folded).toBeGreaterThan(html.indexOf("Who decides"));
+    expect(html.indexOf("in hex")).toBeGreaterThan(folded);
+  });
+
+  it("links names that were perhaps meant", async () => {
+    const { links, text } = await world.page("/?name=wbe.shop.svc.clusterset.test&type=A&view=west");
+    expect(text).toContain("Did you mean:");
+    expect(links).toContain(`/?name=${WEB}.&type=A&view=west#answer`);
+  });
+
   it("has the view of the chosen cluster, and keeps the typed values", async () => {
     const { text, html, links } = await world.page(`/?name=${WEB}&type=A&view=west`);
     expect(text).toContain("Seen from west");

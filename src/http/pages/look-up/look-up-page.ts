@@ -1,5 +1,7 @@
 import { html } from "hono/html";
 import { describeUnanswered } from "../../doh/answer-response.ts";
+import { explainAnswer } from "../../explain/explain-answer.ts";
+import { jsonExplanation } from "../../explain/json-explanation.ts";
 import { describeAnswered } from "../../json/freshness-comment.ts";
 import { type ReadAnswer, readAnswer } from "../../json/json-answer.ts";
 import { JsonQuestionError, readJsonQuestion } from "../../json/json-question.ts";
@@ -77,7 +79,7 @@ function more(total: number, shown: number, path: string, nouns: string): Html |
 
 /** Asks like the JSON form; an invalid question becomes an error next to the form. */
 async function lookUp(
-  { answerQuery, endpointAt, gateway, clock }: LookUpPageParts,
+  { answerQuery, endpointAt, gateway, clock, listed }: LookUpPageParts,
   typed: TypedQuestion,
   request: HttpRequest,
 ): Promise<{ readonly fault: string } | { readonly body: Html }> {
@@ -107,8 +109,10 @@ async function lookUp(
     if (!isForwarded && answered.origin === undefined) throw error;
     return { fault: "another name server sent an unreadable answer" };
   }
+  const explanation = explainAnswer({ listed, status: () => gateway.status() }, answered, read.json);
   return {
     body: lookUpResult({
+      explanation: jsonExplanation(explanation, read.json, answered.view, clock()),
       query,
       answer: answer.bytes,
       read,

@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import { ResponseCode } from "../../../dns/codes.ts";
+import type { JsonExplanation } from "../../explain/json-explanation.ts";
 import type { JsonRecord, ReadAnswer } from "../../json/json-answer.ts";
 import type { Html } from "../page.ts";
 import {
@@ -10,6 +11,7 @@ import {
   nameOfCode,
   nameOfType,
 } from "../words.ts";
+import { explanationView } from "./explanation-view.ts";
 import { messageView, toBase64url } from "./message-view.ts";
 
 /** A question and its answer. */
@@ -17,6 +19,7 @@ export interface LookedUp {
   readonly query: Uint8Array;
   readonly answer: Uint8Array;
   readonly read: ReadAnswer;
+  readonly explanation: JsonExplanation;
   /** The freshness of the answer in seconds. */
   readonly freshness: number;
   /** The view and the age of the answer as text. */
@@ -31,7 +34,7 @@ export interface LookedUp {
 const MOST_RECORDS = 100;
 const MOST_CHARACTERS = 6000;
 
-/** An answer: a sentence, its records, its wire and JSON forms side by side, and the meaning of its parts. */
+/** An answer: a sentence, its explanation, its records; folded away its wire and JSON forms side by side, and the meaning of its parts. */
 export function lookUpResult(looked: LookedUp): Html {
   const { json, isAuthoritative, extendedErrors } = looked.read;
   const asked = json.Question[0] ?? { name: ".", type: 0 };
@@ -45,7 +48,9 @@ ${extendedErrors.map(
     html`<p>Extended DNS Error ${code}: ${describeExtendedError(code)}.${text === "" ? "" : html` The gateway says: “${text}”.`}</p>`,
 )}
 <p class="soft">${looked.comment.slice(0, 1).toUpperCase()}${looked.comment.slice(1)}.</p>
+${explanationView(looked.explanation, looked.path, looked.search)}
 ${recordTable(json)}
+<details><summary>Wire format and JSON</summary>
 <div class="halves">
 <div><h3>Wire format</h3>
 ${messageView(looked.answer)}
@@ -68,7 +73,7 @@ ${describeFlags({ ...json, AA: isAuthoritative }).map(([flag, meaning]) => html`
 <dt>Authority</dt><dd>the zone of the answer: in a negative answer, the SOA record with its negative TTL</dd>
 <dt>Additional</dt><dd>records for the client's next queries, such as addresses of SRV targets</dd>
 </dl></div>
-</div>
+</div></details>
 </section>`;
 }
 

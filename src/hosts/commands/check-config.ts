@@ -1,0 +1,24 @@
+import type { ServeConfig } from "../../config/serve-config.ts";
+import { loadAccess } from "../node/access/load-access.ts";
+import { createLogger } from "../node/logger.ts";
+import { openTlsSource } from "../node/tls/tls-source.ts";
+import { openUpstreams } from "../node/upstreams/configured-upstreams.ts";
+import { UpstreamConnector } from "../node/upstreams/connect.ts";
+
+/**
+ * Reads the files that a checked configuration names: certificates, keys, tokens. Writes nothing, listens nowhere, and leaves the state folder alone,
+ * so that it can run beside the gateway.
+ * @returns a sentence
+ * @throws {UsageError} naming the setting or the file that is wrong
+ */
+export async function checkConfigFiles(config: ServeConfig): Promise<string> {
+  const { tls, zones, push, access } = config;
+  // Without files the gateway makes a certificate itself, in its state folder.
+  if (typeof tls === "object" && tls.certificateFile !== undefined) await openTlsSource(config, undefined);
+  const loaded = await loadAccess(config, createLogger("serve", "error"));
+  await loaded.close();
+  await UpstreamConnector.load(config.stub.upstreams);
+  await (await openUpstreams(config.forward)).close();
+  const clients = access.public === true ? "every client" : `${access.rules.length} access rules`;
+  return `the configuration is valid: zones ${zones.join(", ")}; ${push.credentials.length} credentials for pushing; ${clients}`;
+}

@@ -1,0 +1,125 @@
+import { type Dispatcher, Pool } from "undici";
+import { UsageError } from "../../config/values/usage-error.ts";
+import { JSON_TYPE } from "../../http/messages/media-type.ts";
+import { explainCertificate } from "../../sync/push/certificate-failures.ts";
+import { readToken } from "../node/access/token-file.ts";
+import { readCertificates, readIdentity } from "../node/tls/tls.ts";
+
+/** Flags of commands that ask a gateway. */
+export interface ConnectionFlags {
+  readonly server?: string | undefined;
+  readonly tokenFile?: string | undefined;
+  readonly clientCertFile?: string | undefined;
+  readonly clientKeyFile?: string | undefined;
+  readonly caFile?: string | undefined;
+}
+
+/** A request that a gateway did not answer with 200. */
+export class RequestFailed extends Error {
+  /** `UNREACHABLE`, a code of certificates, or the gateway's. */
+  readonly code: string;
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** A response with status 200. */
+export interface GatewayResponse {
+  readonly body: Buffer<ArrayBuffer>;
+  readonly milliseconds: number;
+}
+
+/** Asks one gateway. */
+export interface GatewayConnection {
+  /** Scheme, host and path. */
+  readonly name: string;
+  /** @throws {RequestFailed} */
+  get(path: string, accept: string): Promise<GatewayResponse>;
+  /** @throws {RequestFailed} */
+  post(path: string, type: string, body: Uint8Array): Promise<GatewayResponse>;
+  close(): Promise<void>;
+}
+
+const TIMEOUT = 10_000;
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** @throws {UsageError} for an address, a certificate or a token file that is none */
+export async function connectTo(server: string, flags: ConnectionFlags): Promise<GatewayConnection> {
+  const url = URL.canParse(server) ? new URL(server) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.username !== "")
+    throw new UsageError(
+      `--server ${JSON.stringify(server)} is not an address such as https://doh.example:8443`,
+    );
+  const { caFile, tokenFile, clientCertFile, clientKeyFile } = flags;
+  if ((clientCertFile === undefined) !== (clientKeyFile === undefined))
+    throw new UsageError("--client-cert-file and --client-key-file go together");
+  const ca = caFile === undefined ? undefined : await readCertificates(caFile);
+  const identity =
+    clientCertFile === undefined ? undefined : await readIdentity(clientCertFile, clientKeyFile!);
+  const token = tokenFile === undefined ? undefined : await readToken(tokenFile);
+  const prefix = url.pathname.replace(/\/+$/, "");
+  const name = url.origin + prefix;
+  const pool = new Pool(url.origin, {
+    connections: 1,
+    connect: { timeout: TIMEOUT, ...(ca !== undefined && { ca }), ...identity },
+  });
+
+  const request = async (
+    method: Dispatcher.HttpMethod,
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    content: Uint8Array | null,
+  ): Promise<GatewayResponse> => {
+    const started = performance.now();
+    let status: number;
+    let body: Buffer<ArrayBuffer>;
+    try {
+      const response = await pool.request({
+        ...{ method, path: prefix + path, body: content, signal: AbortSignal.timeout(TIMEOUT) },
+        headers: { ...fields, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+      });
+      status = response.statusCode;
+      body = await readBody(response.body);
+    } catch (cause) {
+      const rejected = await explainCertificate(url.origin, ca !== undefined, cause);
+      const { code = "UNREACHABLE", message } = rejected ?? {};
+      throw new RequestFailed(code, message ?? `${name} cannot be reached: ${(cause as Error).message}`, {
+        cause,
+      });
+    }
+    if (status === 200) return { body, milliseconds: Math.round(performance.now() - started) };
+    throw failure(name, status, body.toString("utf8"));
+  };
+  return {
+    name,
+    get: (path, accept) => request("GET", path, { accept }, null),
+    // Errors are JSON for clients that take it.
+    post: (path, type, body) =>
+      request("POST", path, { accept: `${type}, ${JSON_TYPE};q=0.1`, "content-type": type }, body),
+    close: () => pool.close(),
+  };
+}
+
+function failure(name: string, status: number, text: string): RequestFailed {
+  let [code, message] = [`HTTP_${status}`, text.trim().slice(0, 300)];
+  try {
+    const error = JSON.parse(text) as { code?: unknown; message?: unknown } | null;
+    if (typeof error?.code === "string") code = error.code;
+    if (typeof error?.message === "string") message = error.message;
+  } catch {
+    // From a gateway to a client that takes no JSON, or from a proxy: the message quotes its text.
+  }
+  return new RequestFailed(code, `${name} answered ${status} ${code}: ${message}`);
+}
+
+async function readBody(body: Dispatcher.ResponseData["body"]): Promise<Buffer<ArrayBuffer>> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of body as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > MOST_BYTES) throw new Error(`its answer is longer than ${MOST_BYTES} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,109 @@
+import { UsageError } from "../../../config/values/usage-error.ts";
+import { usableAddress } from "../../../dns/address.ts";
+import { formatReverseName } from "../../../dns/reverse.ts";
+import type { JsonExplanation } from "../../../http/explain/json-explanation.ts";
+import { renderJsonAnswer } from "../../../http/json/json-answer.ts";
+import { JsonQuestionError, readJsonQuestion } from "../../../http/json/json-question.ts";
+import { DNS_MESSAGE, JSON_TYPE } from "../../../http/messages/media-type.ts";
+import { readCheckInputs } from "../check/check-input.ts";
+import type { PinFlags } from "../flags/pin-flags.ts";
+import { type ConnectionFlags, connectTo } from "../gateway-connection.ts";
+import type { Output } from "../output.ts";
+import { openOffline } from "./offline.ts";
+import { answerLines, explanationLines } from "./query-lines.ts";
+import type { QueryQuestion, QueryResult } from "./query-result.ts";
+import { readStateFolder } from "./state-folder.ts";
+
+/** Flags of `query`. */
+export interface QueryFlags extends ConnectionFlags, PinFlags {
+  readonly manifests?: readonly string[] | undefined;
+  readonly stateDir?: string | undefined;
+  readonly view?: string | undefined;
+  readonly zone?: readonly string[] | undefined;
+  /** `CLUSTER=*` or `CLUSTER=CLUSTER,…` each. */
+  readonly speaksFor?: readonly string[] | undefined;
+  readonly explain?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** 0: records, 1: SERVFAIL, REFUSED and other errors, 3: no records. */
+export type QueryExitCode = 0 | 1 | 3;
+
+/**
+ * Looks a name up and prints the answer.
+ * @throws {UsageError} for wrong flags, a malformed question, and inputs that cannot be read
+ * @throws {RequestFailed} if the gateway does not answer
+ */
+export async function query(
+  name: string,
+  type: string | undefined,
+  flags: QueryFlags,
+  output: Output,
+): Promise<QueryExitCode> {
+  const question = readQuestion(name, type);
+  const result = await lookUp(question, flags);
+  const { answer, explanation } = result;
+  if (flags.json === true)
+    output.out(JSON.stringify({ answer, ...(explanation && { explanation }) }, undefined, 2));
+  else {
+    for (const line of answerLines(result)) output.out(line);
+    if (explanation !== undefined) for (const line of explanationLines(explanation)) output.out(line);
+  }
+  if (answer.Status !== 0 && answer.Status !== 3) return 1;
+  return (answer.Answer ?? []).length > 0 ? 0 : 3;
+}
+
+async function lookUp(question: QueryQuestion, flags: QueryFlags): Promise<QueryResult> {
+  const { server, manifests = [], stateDir, view, zone = [] } = flags;
+  const sources = [server !== undefined, manifests.length > 0, stateDir !== undefined];
+  if (sources.filter(Boolean).length !== 1)
+    throw new UsageError("name one source: --server, --manifests or --state-dir");
+  if (server !== undefined) {
+    if (zone.length > 0)
+      throw new UsageError("--zone is for --manifests and --state-dir: a gateway has its own zones");
+    return askGateway(server, question, flags);
+  }
+  const state = stateDir === undefined ? undefined : await readStateFolder(stateDir);
+  const read = await readCheckInputs(manifests, undefined, undefined);
+  const offline = openOffline(
+    ...([state?.snapshots ?? read.map(({ snapshot }) => snapshot), flags, state?.remembered] as const),
+  );
+  const source = stateDir === undefined ? manifests.join(", ") : stateDir;
+  return { ...offline(question, view, flags.explain === true), source };
+}
+
+async function askGateway(
+  server: string,
+  { search, message }: QueryQuestion,
+  flags: QueryFlags,
+): Promise<QueryResult> {
+  const connection = await connectTo(server, flags);
+  const at = flags.view === undefined ? "" : `/clusters/${encodeURIComponent(flags.view)}`;
+  try {
+    const { body, milliseconds } = await connection.post(`${at}/dns-query`, DNS_MESSAGE, message);
+    const answer = renderJsonAnswer(new Uint8Array(body), "");
+    const explained =
+      flags.explain === true ? await connection.get(`${at}/explain?${search}`, JSON_TYPE) : undefined;
+    const explanation = explained && (JSON.parse(explained.body.toString("utf8")) as JsonExplanation);
+    // In wire format an answer has its Extended DNS Errors only.
+    const Comment = explanation?.comment ?? answer.Comment.replace(/; $/, "");
+    return { answer: { ...answer, Comment }, explanation, source: `${connection.name}, ${milliseconds} ms` };
+  } finally {
+    await connection.close();
+  }
+}
+
+function readQuestion(name: string, type: string | undefined): QueryQuestion {
+  const octets = usableAddress(name);
+  const asked = octets === undefined ? name : formatReverseName(octets);
+  const search = new URLSearchParams({
+    name: asked,
+    type: type ?? (octets === undefined ? "A" : "PTR"),
+  }).toString();
+  try {
+    return { search, message: readJsonQuestion(`?${search}`).query };
+  } catch (error) {
+    if (error instanceof JsonQuestionError) throw new UsageError(error.message.replace("the parameter ", ""));
+    throw error;
+  }
+}

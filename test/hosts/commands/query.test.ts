@@ -1,0 +1,157 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { run as runProgram } from "../../../src/hosts/cli/program.ts";
+
+const EXAMPLES = new URL("../../../examples/", import.meta.url).pathname;
+const BOTH = ["--manifests", join(EXAMPLES, "cluster-a"), "--manifests", join(EXAMPLES, "cluster-b")];
+const WEB = "web.shop.svc.clusterset.local";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "clusterset-doh-query-test-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+async function run(...args: string[]) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const argv = ["node", "clusterset-doh", ...args];
+  const status = await runProgram(argv, { out: (line) => out.push(line), err: (line) => err.push(line) });
+  return { status, stdout: out.join("\n"), stderr: err.join("\n") };
+}
+
+describe("query in manifests", () => {
+  it("prints the answer as a zone file", async () => {
+    const { status, stdout } = await run("query", ...BOTH, WEB);
+    expect(status).toBe(0);
+    const records = stdout.split("\n").filter((line) => !line.startsWith(";"));
+    expect(records).toEqual([`${WEB}.\t5\tIN\tA\t10.96.1.10`, `${WEB}.\t5\tIN\tA\t10.97.1.10`]);
+    expect(stdout).toMatch(/^; NOERROR, from /);
+  });
+
+  it("explains who reports each record and who decides", async () => {
+    const { stdout } = await run("query", ...BOTH, "--explain", WEB);
+    expect(stdout).toContain("; record A 10.97.1.10: from cluster-b");
+    expect(stdout).toContain("; type: ClusterSetIP, decided by cluster-a: it has the oldest ServiceExport");
+    expect(stdout).not.toContain("lease");
+  });
+
+  it("has the view of a cluster, and looks addresses up by their reverse name", async () => {
+    const seen = await run("query", ...BOTH, "--view", "cluster-b", WEB);
+    expect(seen.stdout).toContain("10.97.1.10");
+    expect(seen.stdout).not.toContain("10.96.1.10");
+    const reverse = await run("query", ...BOTH, "10.96.1.10");
+    expect(reverse.status).toBe(0);
+    expect(reverse.stdout).toContain(`\tIN\tPTR\t${WEB}.`);
+  });
+
+  it("exits with 3 and a suggestion where there is no record, with 1 where the answer is REFUSED", async () => {
+    const missing = await run("query", ...BOTH, "--explain", "wbe.shop.svc.clusterset.local");
+    expect(missing.status).toBe(3);
+    expect(missing.stdout).toContain(`; did you mean ${WEB}.`);
+    expect((await run("query", ...BOTH, WEB, "TXT")).status).toBe(3);
+    const outside = await run("query", ...BOTH, "--explain", "web.shop.svc.clusterst.local");
+    expect(outside.status).toBe(1);
+    expect(outside.stdout).toContain(`; did you mean ${WEB}.`);
+  });
+
+  it("prints JSON with answer and explanation", async () => {
+    const { stdout } = await run("query", ...BOTH, "--explain", "--json", WEB);
+    expect(JSON.parse(stdout)).toMatchObject({
+      answer: { Status: 0, Answer: [{ data: "10.96.1.10" }, { data: "10.97.1.10" }] },
+      explanation: {
+        code: "ANSWERED",
+        service: { exporters: [{ clusterId: "cluster-a" }, { clusterId: "cluster-b" }] },
+      },
+    });
+    expect(Object.keys(JSON.parse((await run("query", ...BOTH, "--json", WEB)).stdout))).toEqual(["answer"]);
+  });
+
+  it("applies --zone, --owner and --exports as serve does", async () => {
+    const other = await run("query", ...BOTH, "--zone", "corp.example", "web.shop.svc.corp.example");
+    expect(other.status).toBe(0);
+    const owned = await run("query", ...BOTH, "--owner", "shop/web=cluster-b", "--explain", WEB);
+    expect(owned.stdout).toContain("decided by cluster-b: the setting services names it as the owner");
+    const limited = await run("query", ...BOTH, "--exports", "cluster-b=other", "--explain", WEB);
+    expect(limited.stdout).toContain("ExportNotAllowed");
+  });
+
+  it.each([
+    [[WEB], "name one source"],
+    [[...BOTH, "--state-dir", "x", WEB], "name one source"],
+    [[...BOTH, "a..b"], "empty label"],
+    [[...BOTH, WEB, "NOTHING"], "neither an RR type"],
+    [[...BOTH, "--view", "nowhere", WEB], "not one of the clusters: cluster-a, cluster-b"],
+    [["--manifests", "/nonexistent", WEB], "/nonexistent"],
+    [["--state-dir", "/nonexistent", WEB], "is not the state folder of a gateway"],
+    [["--server", "doh.example", WEB], "is not an address such as"],
+    [["--server", "https://doh.example", "--zone", "x.example", WEB], "a gateway has its own zones"],
+    [["--server", "https://doh.example", "--client-key-file", "k", WEB], "go together"],
+  ])("%j is a usage error", async (args, message) => {
+    const { status, stderr } = await run("query", ...(args as string[]));
+    expect(stderr).toContain(message);
+    expect(status).toBe(2);
+  });
+
+  it("exits with 1 where the gateway cannot be reached", async () => {
+    const { status, stderr } = await run("query", "--server", "https://127.0.0.1:9", WEB);
+    expect(status).toBe(1);
+    expect(stderr).toContain("https://127.0.0.1:9 cannot be reached");
+  });
+});
+
+describe("token --out", () => {
+  it("makes a file that only its owner may read, and prints the hash alone", async () => {
+    const file = join(folder, "cluster-a.token");
+    const { status, stdout, stderr } = await run("token", "--out", file);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "utf8")).toMatch(/^[\w-]{43}\n$/);
+    expect(stderr).toMatch(/^tokenSha256: [0-9a-f]{64}$/);
+  });
+
+  it("never replaces a file", async () => {
+    const file = join(folder, "used.token");
+    writeFileSync(file, "in use\n");
+    const { status, stdout, stderr } = await run("token", "--out", file);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toContain("makes new files only");
+    expect(readFileSync(file, "utf8")).toBe("in use\n");
+  });
+});
+
+describe("serve --check-config", () => {
+  const check = (text: string, ...args: string[]) => {
+    const file = join(folder, "gateway.yaml");
+    writeFileSync(file, text);
+    return run("serve", "--check-config", "--config", file, "--state-dir", join(folder, "state"), ...args);
+  };
+
+  it("prints that a configuration is valid, and writes nothing", async () => {
+    const { status, stdout } = await check("zones: [corp.example]\naccess: { public: true }\n");
+    expect(status).toBe(0);
+    expect(stdout).toContain("the configuration is valid: zones");
+    expect(stdout).toContain("corp.example");
+    expect(existsSync(join(folder, "state"))).toBe(false);
+    expect(readdirSync(folder)).toEqual(["gateway.yaml"]);
+  });
+
+  it.each([
+    ["zones: [a..b]\n", "zones"],
+    [
+      "push: { credentials: [{ clusterId: east, tokenFile: /nonexistent/east.token }] }\n",
+      "/nonexistent/east.token",
+    ],
+    ["tls: { certificateFile: /nonexistent/a.crt, keyFile: /nonexistent/a.key }\n", "/nonexistent/a.crt"],
+    [
+      "forward: { upstreams: [{ server: https://dns.example/dns-query, tokenFile: /nonexistent/t }] }\n",
+      "/nonexistent/t",
+    ],
+  ])("exits with 2 for %j", async (text, message) => {
+    const { status, stderr } = await check(text);
+    expect(stderr).toContain(message);
+    expect(status).toBe(2);
+  });
+});
