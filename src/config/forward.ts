@@ -11,7 +11,7 @@ const milliseconds = count;
 export const OutsideZones = z.enum(["refuse", "nxdomain", "forward"]);
 
 /** First segments of paths with another use. */
-const TAKEN = ["api", "explain", "federations", "healthz", "metrics", "readyz", "setup", "tokens"];
+const TAKEN = ["api", "explain", "federations", "healthz", "metrics", "readyz", "setup", "status", "tokens"];
 /** Paths whose policy may be set, but that have no further DNS resources below. */
 const ENDS = ["/clusters", "/resolve"];
 

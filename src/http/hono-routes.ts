@@ -72,5 +72,6 @@ export function createHono(
 function answersGet(app: Hono<AppEnvironment>, path: string, answers: RuleAnswers | undefined): boolean {
   const [handlers] = app.router.match("GET", path);
   if (handlers.length === 0 || path === "/healthz" || path === "/readyz") return handlers.length > 0;
+  if (path === "/status") return answers !== undefined;
   return path === "/metrics" ? answers?.metrics !== undefined : answers?.pages !== undefined;
 }

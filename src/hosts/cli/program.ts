@@ -8,6 +8,7 @@ import { demoCommand } from "./demo-command.ts";
 import { exportCommand } from "./export-command.ts";
 import { queryCommand } from "./query-command.ts";
 import { serveCommand } from "./serve-command.ts";
+import { statusCommand } from "./status-command.ts";
 import { syncCommand } from "./sync-command.ts";
 import { tokenCommand } from "./token-command.ts";
 
@@ -44,6 +45,11 @@ export async function run(
     )
     .addCommand(
       queryCommand(output, (code) => {
+        exitCode = code;
+      }),
+    )
+    .addCommand(
+      statusCommand(output, (code) => {
         exitCode = code;
       }),
     )

@@ -1,11 +1,14 @@
 import type { Hono } from "hono";
 import type { ServingStatus } from "../../gateway/gateway-types.ts";
 import { describeStale } from "../json/freshness-comment.ts";
+import { jsonResponse } from "../messages/api-error.ts";
 import type { AppEnvironment } from "../messages/environment.ts";
+import { statusReport } from "./status-report.ts";
 
 const HEADERS = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
 
 /**
+ * `/status`: clusters, services, conflicts and findings in JSON, as far as they exist for the client.
  * `/healthz`: the process answers. `/readyz`: queries get answers (200), or not (503); clients who see everything also get the number of clusters and
  * services, or the reason. `/metrics`, for clients who see everything.
  * @param gateway the gateway whose readiness is public
@@ -22,6 +25,11 @@ export function mountHealthRoutes(
     const status = (detailed?.gateway ?? gateway).status();
     const text = detailed === undefined ? (status.ready ? "ready" : "not ready") : describe(status, clock());
     return new Response(`${text}\n`, { status: status.ready ? 200 : 503, headers: HEADERS });
+  });
+  app.get("/status", (c) => {
+    const answers = c.env?.answers;
+    if (answers === undefined) return c.notFound();
+    return jsonResponse(200, statusReport(answers.gateway.status(), answers.listed(), clock()));
   });
   app.get("/metrics", async (c) => {
     const metrics = c.env?.answers?.metrics;

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../servers/tools/folders.ts";
 
 const WEB = "web.shop.svc.clusterset.local";
 
-describe("clusterset-doh query, at a gateway with two clusters", () => {
+describe("clusterset-doh query and status, at a gateway with two clusters", () => {
   let gateway: GatewayProcess;
   const workers: SyncProcess[] = [];
   const query = (...args: string[]) =>
@@ -57,6 +57,21 @@ describe("clusterset-doh query, at a gateway with two clusters", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("; record A 10.97.1.10: from cluster-b");
     expect((await query(WEB)).code).toBe(0);
+  });
+
+  test("status prints its clusters, services and conflicts", async () => {
+    const args = ["status", "--server", gateway.url, "--ca-file", gateway.caFile];
+    const { code, stdout } = await runCli(args);
+    expect(code).toBe(0);
+    expect(stdout).toContain("ready: 2 of 2 clusters live, ");
+    expect(stdout).toMatch(/^cluster-b +live +\d+ s ago +in \d+ s +\d+ +\d+$/m);
+    expect(stdout).toContain("3 conflicts");
+    const report = JSON.parse((await runCli([...args, "--json"])).stdout);
+    expect(report).toMatchObject({
+      ready: true,
+      conflicts: { total: 3 },
+      clusters: [{ live: true }, { live: true }],
+    });
   });
 
   test("names --ca-file and the fingerprint where it does not trust the certificate", async () => {

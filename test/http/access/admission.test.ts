@@ -46,6 +46,7 @@ const EVERY_PATH: readonly (readonly [string, string, RequestInit?])[] = [
   ["an explanation", `/explain?name=${WEB}`],
   ["a cluster's view, explained", `/clusters/west/explain?name=${WEB}`],
   ["a cluster's view in JSON", `/clusters/west${json(WEB)}`],
+  ["the status", "/status"],
   ["the page /", "/"],
   ["the page /services", "/services"],
   ["the page /clusters", "/clusters"],

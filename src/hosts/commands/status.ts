@@ -1,0 +1,89 @@
+import { UsageError } from "../../config/values/usage-error.ts";
+import { JSON_TYPE } from "../../http/messages/media-type.ts";
+import type { StatusReport } from "../../http/metrics/status-report.ts";
+import { counted } from "../../http/pages/words.ts";
+import { type ConnectionFlags, connectTo } from "./gateway-connection.ts";
+import type { Output } from "./output.ts";
+
+/** Flags of `status`. */
+export interface StatusFlags extends ConnectionFlags {
+  readonly json?: boolean | undefined;
+}
+
+/**
+ * Prints the status of a gateway.
+ * @returns 0 if it is ready, else 1
+ * @throws {UsageError} for wrong flags
+ * @throws {RequestFailed} if the gateway does not answer
+ */
+export async function status(flags: StatusFlags, output: Output): Promise<0 | 1> {
+  if (flags.server === undefined) throw new UsageError("name the gateway: --server https://doh.example:8443");
+  const connection = await connectTo(flags.server, flags);
+  try {
+    const { body } = await connection.get("/status", JSON_TYPE);
+    const report = JSON.parse(body.toString("utf8")) as StatusReport;
+    if (flags.json === true) output.out(JSON.stringify(report, undefined, 2));
+    else for (const line of statusLines(report)) output.out(line);
+    return report.ready ? 0 : 1;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** A status as text: a sentence, a table of clusters, then conflicts and findings. */
+export function statusLines({
+  ready,
+  stale,
+  services,
+  clusters,
+  conflicts,
+  findings,
+}: StatusReport): string[] {
+  const live = clusters.filter((cluster) => cluster.live).length;
+  const first = `${ready ? "ready" : "not ready"}: ${live} of ${counted(clusters.length, "cluster")} live, ${counted(services, "service")}`;
+  const rows = clusters.map((cluster) => [
+    cluster.clusterId,
+    cluster.live ? "live" : "withdrawn",
+    `${cluster.lastSeenSeconds} s ago`,
+    cluster.live ? `in ${cluster.expiresInSeconds} s` : "-",
+    String(cluster.exports),
+    String(cluster.imports),
+  ]);
+  return [
+    [first, ...stale].join("; "),
+    ...(rows.length === 0
+      ? []
+      : ["", ...table([["CLUSTER", "STATE", "LAST SEEN", "LEASE EXPIRES", "EXPORTS", "IMPORTS"], ...rows])]),
+    "",
+    ...listLines("conflict", conflicts, ({ namespace, name, message }) => `${namespace}/${name}: ${message}`),
+    ...listLines("finding", findings, ({ clusterId, kind, namespace, name, reason, message }) => {
+      const object = namespace === undefined ? name : `${namespace}/${name}`;
+      return `${clusterId}: ${kind} ${object}: ${reason}: ${message}`;
+    }),
+  ];
+}
+
+function listLines<Entry>(
+  noun: string,
+  list: { readonly total: number; readonly entries: readonly Entry[] } | null,
+  describe: (entry: Entry) => string,
+): string[] {
+  if (list === null) return [`${noun}s: not known to this gateway`];
+  const rest = list.total - list.entries.length;
+  return [
+    counted(list.total, noun),
+    ...list.entries.map((entry) => `  ${describe(entry)}`),
+    ...(rest > 0 ? [`  ${rest} more`] : []),
+  ];
+}
+
+/** Columns as wide as their longest cell. */
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join("  ")
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,61 @@
+import type { ServingStatus } from "../../gateway/gateway-types.ts";
+import type { ClusterFinding, Conflict } from "../../merge/clusterset.ts";
+import { describeStale } from "../json/freshness-comment.ts";
+import type { ListedGeneration } from "../pages/directory.ts";
+
+/** The most entries of a list. */
+const MOST_LISTED = 100;
+
+/** A list, or its beginning. */
+export interface StatusList<Entry> {
+  readonly total: number;
+  /** At most 100. */
+  readonly entries: readonly Entry[];
+}
+
+/** A gateway as its clients may see it, in JSON: what `/status` returns. */
+export interface StatusReport {
+  /** Whether queries get answers. */
+  readonly ready: boolean;
+  /** Why answers say that they are stale; empty if they do not. */
+  readonly stale: readonly string[];
+  readonly services: number;
+  readonly clusters: readonly {
+    readonly clusterId: string;
+    readonly live: boolean;
+    /** Seconds since its worker was last seen. */
+    readonly lastSeenSeconds: number;
+    /** Seconds until its lease expires; 0 if it has. */
+    readonly expiresInSeconds: number;
+    readonly exports: number;
+    readonly imports: number;
+  }[];
+  /** Null on hosts that do not know them. */
+  readonly conflicts: StatusList<Conflict> | null;
+  readonly findings: StatusList<ClusterFinding> | null;
+}
+
+/** @param now Unix milliseconds by the gateway's clock */
+export function statusReport(
+  status: ServingStatus,
+  listed: ListedGeneration | undefined,
+  now: number,
+): StatusReport {
+  const seconds = (milliseconds: number) => Math.max(0, Math.round(milliseconds / 1000));
+  return {
+    ready: status.ready,
+    stale: describeStale(status, now),
+    services: status.services,
+    clusters: status.clusters.map(({ clusterId, live, renewedAt, expiresAt, exports, imports }) => ({
+      ...{ clusterId, live, exports, imports },
+      lastSeenSeconds: seconds(now - renewedAt),
+      expiresInSeconds: live ? seconds(expiresAt - now) : 0,
+    })),
+    conflicts: listOf(listed?.conflicts),
+    findings: listOf(listed?.findings),
+  };
+}
+
+function listOf<Entry>(entries: readonly Entry[] | undefined): StatusList<Entry> | null {
+  return entries === undefined ? null : { total: entries.length, entries: entries.slice(0, MOST_LISTED) };
+}
