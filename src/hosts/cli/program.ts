@@ -4,6 +4,7 @@ import type { Output } from "../commands/output.ts";
 import type { StartServer } from "../node/server/node-server.ts";
 import { VERSION } from "../node/version.ts";
 import { checkCommand } from "./check-command.ts";
+import { completionCommand } from "./completion-command.ts";
 import { demoCommand } from "./demo-command.ts";
 import { exportCommand } from "./export-command.ts";
 import { queryCommand } from "./query-command.ts";
@@ -54,7 +55,8 @@ export async function run(
       }),
     )
     .addCommand(tokenCommand(output))
-    .addCommand(demoCommand(output));
+    .addCommand(demoCommand(output))
+    .addCommand(completionCommand(output));
   for (const command of [program, ...program.commands])
     command
       .exitOverride()
