@@ -157,7 +157,7 @@ function servicesIn(namespace: string, { keys = [], frame }: KnownNames): Sugges
 }
 
 /** Services that are looked at for a namespace. */
-const MOST_COMPARED = 20_000;
+const MOST_COMPARED = 5000;
 
 function told(code: Verdict["code"], message: string, suggestions: readonly Suggestion[] = []): Verdict {
   return { code, message, suggestions };

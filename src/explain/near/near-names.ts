@@ -14,8 +14,11 @@ export interface KnownNames {
   hasService(key: string): boolean;
 }
 
-/** The most names that are compared for one question: with more services, some near names are not found. */
-const MOST_COMPARED = 20_000;
+/**
+ * The most names that are compared for one question: with more services, some near names are not found. 20,000 that are all near took
+ * 94 ms on a busy machine, and 20,000 others 1.4 ms.
+ */
+const MOST_COMPARED = 5000;
 const MOST_SUGGESTED = 5;
 /** The most changed characters; of short texts one, since everything is near them. */
 const distanceOf = (wanted: string, name: string) => editDistance(wanted, name, wanted.length < 4 ? 1 : 2);
