@@ -19,6 +19,7 @@ const REPORTS = "reports/mutation";
 interface Options {
   readonly concurrency: number;
   readonly files: string;
+  readonly isolated?: boolean;
   readonly atLeast?: number;
 }
 
@@ -31,12 +32,16 @@ await new Command("npm run mutate --")
   )
   .option("--files <pattern>", "only these files of each folder, such as '{ports,pods}.ts'", "**/*.ts")
   .option("--concurrency <number>", "test processes at a time", positive, 1)
+  .option("--isolated", "start a worker for each mutant: some hundred times slower, and shares no state")
   .option("--at-least <percent>", "exit with 1 if a folder's score is lower", positive)
   .addHelpText(
     "after",
     `
 Example:
   npm run mutate -- limits snapshot
+
+All tests of a folder are loaded once, into one process, in which each mutant runs those that reach it. If a test that
+failed also fails without the mutant, the process is replaced and the mutant tried again.
 
 A folder's score is the share of its mutants that its own tests kill (scripts/mutation/folders.ts lists them). A mutant
 that loops counts as killed if Stryker detects it by counting. A mutant that timed out counts for neither side, since
@@ -47,14 +52,11 @@ Exit codes: 0 measured, 1 a score is lower than --at-least or the tests fail wit
   .action(mutate)
   .parseAsync();
 
-async function mutate(
-  folders: readonly string[],
-  { concurrency, files, atLeast = 0 }: Options,
-): Promise<void> {
+async function mutate(folders: readonly string[], { atLeast = 0, ...options }: Options): Promise<void> {
   const chosen = folders.length > 0 ? folders : Object.keys(MUTATED_FOLDERS);
   const scores = new Map<string, Score>();
   for (const folder of chosen) {
-    const mutants = await runStryker(folder, files, concurrency).catch((error: Error) => {
+    const mutants = await runStryker(folder, options).catch((error: Error) => {
       console.error(`${folder}: ${error.message}`);
       process.exitCode = 1;
     });
@@ -69,19 +71,22 @@ async function mutate(
   if ([...scores.values()].some((score) => percentOf(score) < atLeast)) process.exitCode = 1;
 }
 
-function runStryker(folder: string, files: string, concurrency: number): Promise<MutantResult[]> {
+function runStryker(
+  folder: string,
+  { files, concurrency, isolated = false }: Options,
+): Promise<MutantResult[]> {
   mkdirSync(REPORTS, { recursive: true });
   process.env.MUTATED_FOLDER = folder;
   return new Stryker({
     mutate: [`src/${folder}/${files}`],
-    testRunner: "vitest",
+    testRunner: isolated ? "vitest" : "one-worker",
     // The table lists the tests; Stryker must not add others that import the folder.
     vitest: { configFile: "scripts/mutation/vitest.config.ts", related: false },
-    plugins: ["@stryker-mutator/vitest-runner"],
+    plugins: ["@stryker-mutator/vitest-runner", "./scripts/mutation/one-worker/runner.ts"],
     concurrency,
     // Far more than the tests need on a busy machine.
-    timeoutMS: 20_000,
-    timeoutFactor: 10,
+    timeoutMS: 10_000,
+    timeoutFactor: 4,
     dryRunTimeoutMinutes: 30,
     // Static mutants, such as tables of a module: each would need all tests in a new process.
     ignoreStatic: true,

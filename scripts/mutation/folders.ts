@@ -20,5 +20,16 @@ export const MUTATED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
     "test/resolve/tables/*-tables.test.ts",
     "test/resolve/tables/federation-places.test.ts",
   ],
-  resolve: ["test/resolve/**"],
+  resolve: ["test/resolve/**", "!test/resolve/model.test.ts"],
 };
+
+/** The patterns of a folder's tests, as Vitest takes them. */
+export function foldersTests(folder: string): { readonly include: string[]; readonly exclude: string[] } {
+  const patterns = (MUTATED_FOLDERS[folder] ?? []).map((pattern) =>
+    pattern.endsWith("**") ? `${pattern}/*.test.ts` : pattern,
+  );
+  return {
+    include: patterns.filter((pattern) => !pattern.startsWith("!")),
+    exclude: patterns.flatMap((pattern) => (pattern.startsWith("!") ? pattern.slice(1) : [])),
+  };
+}
