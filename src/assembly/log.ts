@@ -39,7 +39,7 @@ export function logGateway(log: Log): OnGatewayEvent {
     if ("error" in fields) {
       const { error, ...rest } = fields;
       log("error", event, describeError(error), { ...rest, err: error });
-    } else if (happened.event === "lease-ran-out") {
+    } else if (happened.event === "lease-expired") {
       log("warn", event, `the lease of ${happened.clusterId} expired: its names leave the answers`, fields);
     } else {
       log(levelOf(happened), event, event.replaceAll("-", " "), fields);

@@ -9,7 +9,7 @@ export type GatewayEvent =
       readonly kind: "snapshot" | "patch";
     }
   | { readonly event: "left"; readonly clusterId: string }
-  | { readonly event: "lease-ran-out"; readonly clusterId: string; readonly expiredAt: number }
+  | { readonly event: "lease-expired"; readonly clusterId: string; readonly expiredAt: number }
   | {
       readonly event: "compiled";
       /** The scope that the generation is for, as `visibilityKey` has it, without its view; absent for everything. */
@@ -40,7 +40,7 @@ export type GatewayEvent =
 export type OnGatewayEvent = (event: GatewayEvent) => void;
 
 const WARNINGS: ReadonlySet<GatewayEvent["event"]> = new Set([
-  "lease-ran-out",
+  "lease-expired",
   "memory-damaged",
   "memory-lost",
   "founding-void",

@@ -234,7 +234,7 @@ export class Pushes<Generation extends ServedGeneration> {
   forget(expired: readonly HeldCluster[]): void {
     const { onEvent, serving, clock } = this.#parts;
     for (const { clusterId, meta } of expired) {
-      onEvent({ event: "lease-ran-out", clusterId, expiredAt: unixTime(clock, meta.expiresAt) });
+      onEvent({ event: "lease-expired", clusterId, expiredAt: unixTime(clock, meta.expiresAt) });
       this.#queue
         .run(clusterId, async () => {
           // It may have pushed again before its turn.

@@ -102,7 +102,7 @@ describe("the Worker in workerd, with its Durable Object", () => {
     const { expiresAt } = await push(worker, "east", 2, 20);
     await eventualAnswer(worker, NAME).toEqual(["10.0.0.0", "10.0.0.1"]);
     const starts = worker.events("object-started").length;
-    await eventually(() => worker.events("lease-ran-out")).toMatchObject([
+    await eventually(() => worker.events("lease-expired")).toMatchObject([
       { clusterId: "east", expiredAt: expiresAt },
     ]);
     expect(worker.events("object-started").length).toBe(starts + 1);

@@ -15,7 +15,7 @@ describe("a lease", () => {
     await clock.advance(1);
     expect(served()).toBe("east:e");
     expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["east"]);
-    expect(events.filter(({ event }) => event === "lease-ran-out")).toHaveLength(1);
+    expect(events.filter(({ event }) => event === "lease-expired")).toHaveLength(1);
     expect(gateway.status().clusters.map(({ clusterId, live }) => [clusterId, live])).toEqual([
       ["east", true],
       ["west", false],

@@ -74,7 +74,7 @@ describe("leases run out by the object's alarm", () => {
     clock.stall(10_000);
     alarm.ring();
     await settle();
-    expect(events).toContain("lease-ran-out");
+    expect(events).toContain("lease-expired");
     expect((await listAll(store)).map(({ snapshot }) => snapshot.clusterId)).toEqual(["west"]);
     expect(set).toEqual([west.expiresAt, north.expiresAt, west.expiresAt]);
   });
@@ -86,12 +86,12 @@ describe("leases run out by the object's alarm", () => {
     const renewed = await gateway.renew("north", north.generation, 20);
     clock.stall(5000);
     alarm.ring();
-    expect(events).not.toContain("lease-ran-out");
+    expect(events).not.toContain("lease-expired");
     expect(set).toEqual([north.expiresAt, renewed.expiresAt]);
     clock.stall(20_000);
     alarm.ring();
     await settle();
-    expect(events).toContain("lease-ran-out");
+    expect(events).toContain("lease-expired");
     expect(set).toHaveLength(2);
   });
 
