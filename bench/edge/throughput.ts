@@ -36,14 +36,14 @@ export async function measureThroughput(
   progress: Progress,
 ): Promise<Table[]> {
   const measured = { GET: emptyMeasured(), POST: emptyMeasured() };
-  let octets = 0;
+  let bytes = 0;
   // Each round has processes of its own: where one lies in memory makes it a few per cent faster or slower for as long as it lives.
   for (let round = 1; round <= rounds; round++) {
     progress(`throughput: round ${round} of ${rounds}, starting the Worker and those that send fixed bytes`);
     const contestants: Contestant[] = [];
     try {
       const answer = await startContestants(scripts, contestants);
-      octets = answer.body.length;
+      bytes = answer.body.length;
       for (const method of ["GET", "POST"] as const) {
         progress(`throughput: round ${round} of ${rounds}, ${method}`);
         const taking = contestants.filter(({ name }) => method === "POST" || name !== FIXED_AFTER_BODY);
@@ -54,8 +54,8 @@ export async function measureThroughput(
     }
   }
   return [
-    ...tablesOf("GET", FIXED, measured.GET, octets),
-    ...tablesOf("POST", FIXED_AFTER_BODY, measured.POST, octets),
+    ...tablesOf("GET", FIXED, measured.GET, bytes),
+    ...tablesOf("POST", FIXED_AFTER_BODY, measured.POST, bytes),
   ];
 }
 
@@ -96,11 +96,11 @@ function add(samples: Map<string, number[]>, name: string, sample: number): void
   samples.set(name, [...(samples.get(name) ?? []), sample]);
 }
 
-function tablesOf(method: Method, baseline: string, { perSecond, cpu }: Measured, octets: number): Table[] {
+function tablesOf(method: Method, baseline: string, { perSecond, cpu }: Measured, bytes: number): Table[] {
   const rowsOf = (samples: Map<string, number[]>, unit: string): Row[] =>
     [...samples].map(([name, own]) => ({ name, unit, samples: own }));
   const asked = method === "GET" ? `${ASKED.length} names in turn` : "one name";
-  const load = `By h2load over HTTP/1.1 on ${CONNECTIONS} connections, in turns of ${SLICE.toLocaleString("en")} requests, with new processes for each sample; type A, ${asked}; ${LOADED_WORLD.services} services; answers of ${octets} bytes.`;
+  const load = `By h2load over HTTP/1.1 on ${CONNECTIONS} connections, in turns of ${SLICE.toLocaleString("en")} requests, with new processes for each sample; type A, ${asked}; ${LOADED_WORLD.services} services; answers of ${bytes} bytes.`;
   const beside =
     method === "GET"
       ? "The fixed bytes are an answer of the gateway with the header fields that it sets."

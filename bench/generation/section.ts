@@ -117,10 +117,10 @@ function timeRows(compilations: readonly Compilation[], loadings: readonly Loadi
 }
 
 function memoryRows(name: string, uses: readonly MemoryUse[]): Row[] {
-  const row = (part: string, octets: (use: MemoryUse) => number): Row => ({
+  const row = (part: string, bytes: (use: MemoryUse) => number): Row => ({
     name: `${name}: ${part}`,
     unit: "MiB",
-    samples: uses.map((use) => octets(use) / MEBIBYTE),
+    samples: uses.map((use) => bytes(use) / MEBIBYTE),
   });
   return [
     row("heap", ({ heap }) => heap),

@@ -2,10 +2,10 @@
 import { createSocket } from "node:dgram";
 
 const [port, answer] = process.argv.slice(2) as [string, string];
-const octets = Buffer.from(answer, "base64");
+const bytes = Buffer.from(answer, "base64");
 const socket = createSocket("udp4");
 socket.on("message", (query, client) => {
-  const own = Buffer.from(octets);
+  const own = Buffer.from(bytes);
   query.copy(own, 0, 0, 2);
   socket.send(own, client.port, client.address);
 });

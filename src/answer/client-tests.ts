@@ -49,7 +49,7 @@ export class ClientTests {
   look(query: Uint8Array, view: string | undefined, now: number): void {
     if (query[HEADER_BYTES] !== LABEL_BYTES) return;
     let at = HEADER_BYTES + 1;
-    for (const octet of PREFIX_BYTES) if (FOLD[query[at++]!] !== octet) return;
+    for (const byte of PREFIX_BYTES) if (FOLD[query[at++]!] !== byte) return;
     const token = String.fromCharCode(...query.subarray(at, at + DIGITS)).toLowerCase();
     if (!isToken(token) || this.#seen.has(token)) return;
     if (this.#seen.size >= MOST_KEPT) this.#seen.delete(this.#seen.keys().next().value!);

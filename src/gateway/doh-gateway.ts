@@ -12,7 +12,7 @@ export interface DohGateway {
    * Answers one DNS message. The bytes of `query` are only lent: they are overwritten by the next query.
    * @param view the cluster id of the client, or the view of a place (`localityView`); undefined for outside
    * @param now Unix milliseconds
-   * @param transport how the answer travels; DNS over HTTPS unless told
+   * @param transport how the answer travels; DNS over HTTPS unless given
    * @returns undefined where `query` is no DNS query at all; a promise where a part of what is answered from has to come into memory first
    */
   answer(

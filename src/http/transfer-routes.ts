@@ -49,7 +49,7 @@ export function createTransferRoutes(dependencies: TransferDependencies): Hono<A
       auditAnswers(audited, action),
     );
 
-  /** A part as it is sent: it never changes, so whoever has its entity tag has it. */
+  /** A part as it is sent: it never changes, so a client with its entity tag has it. */
   const sendPart = (context: TransferContext, etag: string, bytes: Bytes, fields: Fields = {}): Response => {
     const headers = { "cache-control": immutable, etag, ...fields };
     if (isCurrent(context, etag)) return new Response(null, { status: 304, headers });

@@ -32,16 +32,3 @@ export function filterRecord<Value>(
 export function filterList<Element>(list: Element[], keep: (element: Element) => boolean): Element[] {
   return list.every(keep) ? list : list.filter(keep);
 }
-
-/** Whether two objects have the same entries, by identity. */
-export function sameEntries(
-  one: Readonly<Record<string, unknown>>,
-  other: Readonly<Record<string, unknown>>,
-): boolean {
-  if (one === other) return true;
-  const keys = Object.keys(one);
-  return (
-    keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && other[key] === one[key])
-  );
-}

@@ -78,8 +78,8 @@ function answerBindings(
 ): Answer {
   const target = parseName(designated.name);
   const bindings = bindingsFor(designated, target, view);
-  const octets = bindings.reduce((sum, binding) => sum + RECORD_HEADER_BYTES + binding.length, 0);
-  if (!writer.hasRoom(octets)) return end(writer, query, "answer");
+  const length = bindings.reduce((sum, binding) => sum + RECORD_HEADER_BYTES + binding.length, 0);
+  if (!writer.hasRoom(length)) return end(writer, query, "answer");
   let targetAt = 0;
   for (const binding of bindings) {
     writer.writeRecordHeader(HEADER_BYTES, RecordType.SVCB, TTL, binding.length);
@@ -102,11 +102,11 @@ function writeTargetAddresses(
   { addresses }: DesignatedResolver,
   targetAt: number,
 ): void {
-  for (const octets of addresses) {
-    if (writer.position + RECORD_HEADER_BYTES + octets.length > writer.limit) return;
-    const type = octets.length === 4 ? RecordType.A : RecordType.AAAA;
-    writer.writeRecordHeader(targetAt, type, TTL, octets.length);
-    writer.writeBytes(octets, 0, octets.length);
+  for (const address of addresses) {
+    if (writer.position + RECORD_HEADER_BYTES + address.length > writer.limit) return;
+    const type = address.length === 4 ? RecordType.A : RecordType.AAAA;
+    writer.writeRecordHeader(targetAt, type, TTL, address.length);
+    writer.writeBytes(address, 0, address.length);
     writer.additionals++;
   }
 }
@@ -134,9 +134,9 @@ function bindingsFor(
 
 /** The SOA record of a locally served zone (RFC 6303 section 3). @returns the number of written records: 0 if it does not fit */
 function writeLocalSoa(writer: MessageWriter, apexAt: number): 0 | 1 {
-  const octets = POINTER_BYTES + NOBODY.length + SOA_NUMBERS_BYTES;
-  if (!writer.hasRoom(RECORD_HEADER_BYTES + octets)) return 0;
-  writer.writeRecordHeader(apexAt, RecordType.SOA, TTL, octets);
+  const length = POINTER_BYTES + NOBODY.length + SOA_NUMBERS_BYTES;
+  if (!writer.hasRoom(RECORD_HEADER_BYTES + length)) return 0;
+  writer.writeRecordHeader(apexAt, RecordType.SOA, TTL, length);
   writer.write16(0xc000 | apexAt);
   writer.writeBytes(NOBODY, 0, NOBODY.length);
   for (const value of [SERIAL, SOA_TIMERS.refresh, SOA_TIMERS.retry, SOA_TIMERS.expire, TTL])
@@ -151,7 +151,7 @@ function end(writer: MessageWriter, query: Query, outcome: "answer" | "nodata"):
 }
 
 function startsWithDns({ octets }: FoldedName): boolean {
-  return DNS_LABEL.every((octet, index) => octets[index] === octet);
+  return DNS_LABEL.every((byte, index) => octets[index] === byte);
 }
 
 function isServiceOf(name: FoldedName, designated: DesignatedResolver): boolean {

@@ -69,11 +69,11 @@ function readClusterId(message: Uint8Array, start: number, end: number): string 
   if (end === start || end - start > MOST_CLUSTER_ID_BYTES) return undefined;
   let text = "";
   for (let index = start; index < end; index++) {
-    const octet = message[index]!;
-    const isLetter = octet >= 0x61 && octet <= 0x7a;
-    const isDigit = octet >= 0x30 && octet <= 0x39;
-    if (!isLetter && !isDigit && octet !== 0x2d && octet !== 0x2e) return undefined;
-    text += String.fromCharCode(octet);
+    const byte = message[index]!;
+    const isLetter = byte >= 0x61 && byte <= 0x7a;
+    const isDigit = byte >= 0x30 && byte <= 0x39;
+    if (!isLetter && !isDigit && byte !== 0x2d && byte !== 0x2e) return undefined;
+    text += String.fromCharCode(byte);
   }
   return text;
 }

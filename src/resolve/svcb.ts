@@ -22,9 +22,9 @@ const Key = { ALPN: 1, PORT: 3, IPV4HINT: 4, IPV6HINT: 6, DOHPATH: 7 } as const;
 /** The RDATA of an SVCB record (RFC 9460 section 2.2): priority, target, then the parameters in the order of their keys. */
 export function encodeServiceBinding(binding: ServiceBinding): Uint8Array<ArrayBuffer> {
   const { priority, target, alpn, port, ipv4Hints, ipv6Hints, dohPath } = binding;
-  const octets = [...word(priority), ...target];
+  const bytes = [...word(priority), ...target];
   const parameter = (key: number, value: readonly number[]) => {
-    if (value.length > 0) octets.push(...word(key), ...word(value.length), ...value);
+    if (value.length > 0) bytes.push(...word(key), ...word(value.length), ...value);
   };
   parameter(
     Key.ALPN,
@@ -40,7 +40,7 @@ export function encodeServiceBinding(binding: ServiceBinding): Uint8Array<ArrayB
     ipv6Hints.flatMap((address) => [...address]),
   );
   parameter(Key.DOHPATH, dohPath === undefined ? [] : ascii(dohPath));
-  return Uint8Array.from(octets);
+  return Uint8Array.from(bytes);
 }
 
 function word(value: number): number[] {

@@ -48,7 +48,7 @@ export class ResourceFeed {
   /** When the API server last confirmed the reported objects, by `performance.now()`; undefined if nothing is served. */
   confirmedAt: number | undefined;
   readonly #context: FeedContext;
-  readonly #told = new Map<string, KubernetesObject>();
+  readonly #reported = new Map<string, KubernetesObject>();
   #run: Run | undefined;
   #failures = 0;
   #failedAt = 0;
@@ -128,9 +128,9 @@ export class ResourceFeed {
   clear(): void {
     this.stop();
     this.confirmedAt = undefined;
-    const changed = !this.synced || this.#told.size > 0;
-    for (const object of this.#told.values()) this.#context.listener.delete(object);
-    this.#told.clear();
+    const changed = !this.synced || this.#reported.size > 0;
+    for (const object of this.#reported.values()) this.#context.listener.delete(object);
+    this.#reported.clear();
     this.synced = true;
     if (changed) this.#context.listener.changed();
   }
@@ -167,21 +167,21 @@ export class ResourceFeed {
 
   #replace(run: Run, objects: readonly KubernetesObject[]): void {
     const kept = new Set(objects.map(objectKey));
-    for (const [key, object] of this.#told) if (!kept.has(key)) this.#delete(run, object);
+    for (const [key, object] of this.#reported) if (!kept.has(key)) this.#delete(run, object);
     for (const object of objects) this.#upsert(run, object);
   }
 
   /** Reports an object; false if that changes nothing. */
   #upsert(run: Run, object: KubernetesObject): boolean {
     const key = objectKey(object);
-    if (this.#run !== run || this.#told.get(key) === object) return false;
-    this.#told.set(key, object);
+    if (this.#run !== run || this.#reported.get(key) === object) return false;
+    this.#reported.set(key, object);
     this.#context.listener.upsert(object);
     return true;
   }
 
   #delete(run: Run, object: KubernetesObject): boolean {
-    if (this.#run !== run || !this.#told.delete(objectKey(object))) return false;
+    if (this.#run !== run || !this.#reported.delete(objectKey(object))) return false;
     this.#context.listener.delete(object);
     return true;
   }

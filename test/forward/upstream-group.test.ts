@@ -208,7 +208,7 @@ describe("answers that do not say what a name has", () => {
     ["SERVFAIL, DNSSEC Bogus (RFC 8914 section 4.7)", says({ rcode: 2, ...withError(6) }), "one"],
     ["REFUSED, Blocked (RFC 8914 section 4.16)", says({ rcode: 5, ...withError(15) }), "one"],
     ["NXDOMAIN", says({ rcode: 3 }), "one"],
-    ["an answer of too many octets", async (query) => answerTo(query, { answers: [text(600)] }), "two"],
+    ["an answer of too many bytes", async (query) => answerTo(query, { answers: [text(600)] }), "two"],
   ])("%s: %3$s answers", async (_, exchange, expected) => {
     const { asking, events } = group({ one: exchange, two: other }, { answerBytes: 512 });
     expect(await asking.ask(QUERY)).toMatchObject({ upstream: expected });
@@ -223,7 +223,7 @@ describe("answers that do not say what a name has", () => {
   });
 });
 
-function text(octets: number) {
-  const strings = Array.from({ length: Math.ceil(octets / 255) }, () => "x".repeat(255));
+function text(bytes: number) {
+  const strings = Array.from({ length: Math.ceil(bytes / 255) }, () => "x".repeat(255));
   return { type: "TXT" as const, name: "www.example.com", ttl: 60, data: strings };
 }

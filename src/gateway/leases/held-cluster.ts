@@ -68,13 +68,13 @@ export class HeldCluster {
     this.#totals = totals;
   }
 
-  /** What its worker is told, with times of the wall clock. */
+  /** What its worker gets, with times of the wall clock. */
   acknowledgement(clock: Clock): Acknowledgement {
     const { generation, expiresAt } = this.meta;
     return { clusterId: this.clusterId, generation, expiresAt: unixTime(clock, expiresAt) };
   }
 
-  /** @param visible how many exports and imports exist for whoever the status is for */
+  /** @param visible how many exports and imports exist for the client that gets the status */
   status(live: boolean, visible: Pick<ClusterStatus, "exports" | "imports">): ClusterStatus {
     return { clusterId: this.clusterId, ...this.meta, live, ...visible };
   }

@@ -38,7 +38,7 @@ function* addressesOf({ exported, imported }: Contribution): Generator<AddressKe
     for (const { address, ready } of Object.values(members))
       if (ready !== false || evenIfNotReady) texts.push(address);
   for (const text of texts) {
-    const octets = usableAddress(text);
-    if (octets !== undefined) yield addressKey(octets);
+    const bytes = usableAddress(text);
+    if (bytes !== undefined) yield addressKey(bytes);
   }
 }

@@ -164,7 +164,7 @@ const ACCESS_STATUS: Readonly<Record<AccessRejection, number>> = {
 
 const WITHOUT_TOKEN: ReadonlySet<AccessRejection> = new Set(["TOKEN_REQUIRED", "CERTIFICATE_REFUSED"]);
 
-/** The error that a client is told of; undefined for one that nobody foresaw. */
+/** The error that a client gets; undefined for an unexpected one. */
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof AccessRejected) return accessError(error);

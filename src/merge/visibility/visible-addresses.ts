@@ -35,8 +35,8 @@ export function createVisibleAddresses(visibility: Visibility): VisibleAddresses
   const comesFrom = (source: VisibleAddressSource) => sources?.has(source) ?? true;
   const isInRanges = (text: string) => {
     if (ranges === undefined) return true;
-    const octets = parseAddress(text);
-    return octets !== undefined && ranges.some((range) => isInRange(octets, range));
+    const bytes = parseAddress(text);
+    return bytes !== undefined && ranges.some((range) => isInRange(bytes, range));
   };
   const domains = targets?.map(canonicalDomain);
   const isTarget = (name: string) => domains === undefined || isInAny(canonicalDomain(name), domains);

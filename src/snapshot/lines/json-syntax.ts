@@ -22,19 +22,19 @@ export class JsonShape {
     let inString = this.#inString;
     let escaped = this.#escaped;
     for (let index = 0; index < part.length; index++) {
-      const octet = part[index]!;
+      const byte = part[index]!;
       if (inString) {
         if (escaped) escaped = false;
-        else if (octet === BACKSLASH) escaped = true;
-        else if (octet === QUOTE) inString = false;
-      } else if (octet === QUOTE) inString = true;
-      else if (octet === COMMA) values++;
-      else if (octet === COLON) members++;
+        else if (byte === BACKSLASH) escaped = true;
+        else if (byte === QUOTE) inString = false;
+      } else if (byte === QUOTE) inString = true;
+      else if (byte === COMMA) values++;
+      else if (byte === COLON) members++;
       // "[" and "{" differ in one bit, and so do "]" and "}".
-      else if ((octet | 0x20) === 0x7b) {
+      else if ((byte | 0x20) === 0x7b) {
         values++;
         if (++depth > deepest) deepest = depth;
-      } else if ((octet | 0x20) === 0x7d) depth--;
+      } else if ((byte | 0x20) === 0x7d) depth--;
     }
     this.deepest = deepest;
     this.values = values;

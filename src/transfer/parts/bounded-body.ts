@@ -1,6 +1,6 @@
 /**
  * Reads a response's body into one buffer.
- * @throws {Error} where it is longer than `most` octets, or ends early
+ * @throws {Error} where it is longer than `most` bytes, or ends early
  */
 export async function readBounded(
   response: Response,
@@ -11,12 +11,12 @@ export async function readBounded(
   const length = encoded ? undefined : declaredLength(response);
   if (length !== undefined && length > most) {
     await response.body?.cancel();
-    throw tooLong(what, most, `${length} octets`);
+    throw tooLong(what, most, `${length} bytes`);
   }
   if (length === undefined) return readChunks(response, most, what);
   const body = new Uint8Array(await response.arrayBuffer());
   if (body.length !== length)
-    throw new Error(`${what} ended after ${body.length} of ${length} octets: it is cut off`);
+    throw new Error(`${what} ended after ${body.length} of ${length} bytes: it is cut off`);
   return body;
 }
 
@@ -25,7 +25,7 @@ function declaredLength(response: Response): number | undefined {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Without a length that can be trusted, octets are counted while they arrive. */
+/** Without a length that can be trusted, bytes are counted while they arrive. */
 async function readChunks(response: Response, most: number, what: string): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -49,5 +49,5 @@ async function readChunks(response: Response, most: number, what: string): Promi
 }
 
 function tooLong(what: string, most: number, has: string): Error {
-  return new Error(`${what} may have ${most} octets and has ${has}: raise the limit, or serve less`);
+  return new Error(`${what} may have ${most} bytes and has ${has}: raise the limit, or serve less`);
 }

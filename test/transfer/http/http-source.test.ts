@@ -126,11 +126,7 @@ describe("a state", () => {
       () => new Response(null, { status: 302, headers: { location: "https://evil.example" } }),
       /answered 302: without a word/,
     ],
-    [
-      "far too much",
-      () => new Response(new Uint8Array(9 * 1024 * 1024)),
-      /the state may have 8388608 octets/,
-    ],
+    ["far too much", () => new Response(new Uint8Array(9 * 1024 * 1024)), /the state may have 8388608 bytes/],
     ["no connection", () => Promise.reject(new TypeError("fetch failed")), /fetch failed/],
   ])("that is none is an error: %s", async (_, answer, message) => {
     await expect(sourceOf(answer).source.state(0)).rejects.toThrow(message);
@@ -216,18 +212,18 @@ describe.each(["root", "segment"] as const)("a %s", (kind) => {
   });
 
   it.each([
-    ["by its length, unread", () => sent(6), new RegExp(`the ${kind} may have 4 octets and has 6 octets`)],
+    ["by its length, unread", () => sent(6), new RegExp(`the ${kind} may have 4 bytes and has 6 bytes`)],
     [
       "by what comes",
       () => sent(undefined, chunked(bytes.slice(0, 3), bytes.slice(3))),
-      /may have 4 octets and has more/,
+      /may have 4 bytes and has more/,
     ],
   ])("beyond the limit is refused: %s", async (_, answer, message) => {
     await expect(sourceOf(answer, { partBytes: 4 }).source[kind](HASH)).rejects.toThrow(message);
   });
 
   it("that is cut off is an error", async () => {
-    await expect(sourceOf(() => sent(9)).source[kind](HASH)).rejects.toThrow(/ended after 5 of 9 octets/);
+    await expect(sourceOf(() => sent(9)).source[kind](HASH)).rejects.toThrow(/ended after 5 of 9 bytes/);
   });
 
   it("that is replaced is undefined; any other 404 is an error", async () => {

@@ -57,7 +57,7 @@ function forEachLetter(message: Uint8Array, visit: (at: number) => void): void {
 }
 
 function isName(message: Uint8Array, start: number, name: Uint8Array): boolean {
-  for (const [index, octet] of name.entries())
-    if (FOLD[message[start + index] ?? 0] !== FOLD[octet]) return false;
+  for (const [index, byte] of name.entries())
+    if (FOLD[message[start + index] ?? 0] !== FOLD[byte]) return false;
   return true;
 }

@@ -37,25 +37,23 @@ function skipQuestion(message: Uint8Array, at: number): number {
 }
 
 /** Bytes in a line of hex: few enough for a phone's width. */
-const LINE_OCTETS = 8;
+const LINE_BYTES = 8;
 
 /** Bytes in hex and as ASCII, with their offsets in the message. */
 export function hexLines(message: Uint8Array, start: number, end: number): string {
   const lines: string[] = [];
-  for (let at = start; at < end; at += LINE_OCTETS) {
-    const octets = [...message.subarray(at, Math.min(at + LINE_OCTETS, end))];
-    const hex = octets.map((octet) => octet.toString(16).padStart(2, "0")).join(" ");
-    const text = octets
-      .map((octet) => (octet > 0x20 && octet < 0x7f ? String.fromCharCode(octet) : "."))
-      .join("");
-    lines.push(`${at.toString(16).padStart(4, "0")}  ${hex.padEnd(LINE_OCTETS * 3 - 1)}  ${text}`);
+  for (let at = start; at < end; at += LINE_BYTES) {
+    const bytes = [...message.subarray(at, Math.min(at + LINE_BYTES, end))];
+    const hex = bytes.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+    const text = bytes.map((byte) => (byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".")).join("");
+    lines.push(`${at.toString(16).padStart(4, "0")}  ${hex.padEnd(LINE_BYTES * 3 - 1)}  ${text}`);
   }
   return lines.join("\n");
 }
 
 /** Bytes in base64url without padding (RFC 4648 section 5), as in `?dns=`. */
-export function toBase64url(octets: Uint8Array): string {
-  const base64 = btoa(octets.reduce((text, octet) => text + String.fromCharCode(octet), ""));
+export function toBase64url(bytes: Uint8Array): string {
+  const base64 = btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), ""));
   return base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
@@ -64,7 +62,7 @@ export function messageView(message: Uint8Array): Html {
   const shown = message.subarray(0, MOST_SHOWN);
   const parts = splitMessage(message).filter(({ start }) => start < shown.length);
   return html`${parts.map(
-    ({ title, start, end }) => html`<p class="hint">${title}, ${end - start} octets</p>
+    ({ title, start, end }) => html`<p class="hint">${title}, ${end - start} bytes</p>
 <pre tabindex="0" aria-label="${title} in hex">${hexLines(message, start, Math.min(end, shown.length))}</pre>`,
   )}
 ${shown.length < message.length ? html`<p class="hint">The first ${shown.length} of ${message.length} bytes.</p>` : ""}

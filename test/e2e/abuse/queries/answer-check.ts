@@ -17,15 +17,15 @@ export function faultOfAnswer(
   expected: Judgement,
   isDatagram: boolean,
 ): string | undefined {
-  if (answer.length < HEADER) return `an answer of ${answer.length} octets`;
+  if (answer.length < HEADER) return `an answer of ${answer.length} bytes`;
   if (answer.readUInt16BE(0) !== query.readUInt16BE(0)) return "the ID of another query";
   if ((answer[2]! & 0x80) === 0) return "an answer without QR";
   if ((answer[2]! & 0x78) !== (query[2]! & 0x78)) return "another opcode";
   if (((answer[2]! ^ query[2]!) & 0x01) !== 0) return "RD is not that of the query";
   const isTruncated = (answer[2]! & 0x02) !== 0;
-  if (isTruncated && !isDatagram) return "a truncated answer, where there is room for 65,535 octets";
+  if (isTruncated && !isDatagram) return "a truncated answer, where there is room for 65,535 bytes";
   const most = isDatagram ? Math.min(expected.payloadBytes, LongestAnswer.payload) : LongestAnswer.message;
-  if (answer.length > most) return `${answer.length} octets; the client takes ${most}`;
+  if (answer.length > most) return `${answer.length} bytes; the client takes ${most}`;
 
   const [questions, ...records] = [4, 6, 8, 10].map((at) => answer.readUInt16BE(at));
   if (questions !== (expected.question.length > 0 ? 1 : 0)) return `${questions} questions`;
@@ -40,7 +40,7 @@ export function faultOfAnswer(
     if (answer.readUInt16BE(owner) === OPT) opts.push(answer[owner + 4]!);
     at = owner + 10 + answer.readUInt16BE(owner + 8);
   }
-  if (at !== answer.length) return `${answer.length - at} octets behind the last record`;
+  if (at !== answer.length) return `${answer.length - at} bytes behind the last record`;
   if (opts.length !== (expected.hasOpt ? 1 : 0)) return `${opts.length} OPT records`;
   const rcode = ((opts[0] ?? 0) << 4) | (answer[3]! & 0x0f);
   if (!expected.rcodes.includes(rcode)) return `rcode ${rcode} instead of ${expected.rcodes.join(" or ")}`;

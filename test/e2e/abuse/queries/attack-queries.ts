@@ -125,18 +125,18 @@ export const attackQueries: readonly AttackQuery[] = [
   },
   { title: "a label type of old", query: message(Buffer.of(0x41, 1, 2, 0)), gets: Rcode.FORMERR },
   {
-    title: "a name of 256 octets",
+    title: "a name of 256 bytes",
     query: message(`${"a".repeat(63)}.${"a".repeat(63)}.${"a".repeat(63)}.${"a".repeat(62)}`),
     gets: Rcode.FORMERR,
   },
   {
-    title: "an EDNS option of 60,000 octets",
+    title: "an EDNS option of 60,000 bytes",
     query: message(WEB, { counts: [1, 0, 0, 1], behind: opt(option(65_001, 60_000)) }),
     gets: Rcode.NOERROR,
     most: 1000,
   },
   {
-    title: "padding of 60,000 octets",
+    title: "padding of 60,000 bytes",
     query: message(WEB, { counts: [1, 0, 0, 1], behind: opt(option(12, 60_000)) }),
     gets: Rcode.NOERROR,
     most: 1000,
@@ -169,7 +169,7 @@ export const attackQueries: readonly AttackQuery[] = [
   },
   { title: "somebody else's name", query: message("www.example.com"), gets: Rcode.REFUSED },
   {
-    title: "octets behind the question",
+    title: "bytes behind the question",
     query: message(WEB, { behind: Buffer.alloc(60_000) }),
     gets: Rcode.FORMERR,
   },

@@ -52,7 +52,7 @@ function hold(socket: Socket): void {
   socket.resume = () => socket;
 }
 
-/** Undoes `hold`, unless the request before an upgrade was the last one: then whoever takes the connection reads on. */
+/** Undoes `hold`, unless the request before an upgrade was the last one: then the new protocol reads on. */
 function letGo(socket: Socket): void {
   delete (socket as Partial<Pick<Socket, "resume">>).resume;
   if (socket.readableFlowing === false) socket.resume();
