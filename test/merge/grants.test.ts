@@ -118,6 +118,30 @@ describe("what a cluster imports that neither exports the service nor has a gran
     );
   });
 
+  it("is a finding of that ServiceImport", () => {
+    const { findings } = mergeClusterset([exporting("b", { endpoints: at("10.2.0.1") }), hostile], {
+      grants: NOBODY,
+    });
+    for (const finding of findings)
+      expect(finding).toMatchObject({
+        clusterId: "a",
+        kind: "ServiceImport",
+        namespace: "shop",
+        name: "web",
+      });
+    expect(findings).not.toHaveLength(0);
+  });
+
+  it("has no finding for its spec.ips where those of another cluster count", () => {
+    const hub = importing("hub", { ips: ["172.16.0.9"] });
+    const { addresses, findings } = judged(
+      [hub, importing("a", { ips: ["198.51.100.66"] })],
+      new Map([["hub", "*"]]),
+    );
+    expect(addresses).toEqual(["172.16.0.9"]);
+    expect(findings).toEqual([]);
+  });
+
   it("comes after a cluster that speaks for others: type, ports, addresses and lease are the hub's", () => {
     const hub = importing("hub", { ...headless({ east: "10.1.0.1" }), ports: [port("http", 80)] });
     for (const grant of ["*", new Set(["east"])] as const) {
@@ -137,4 +161,49 @@ it("clusters that export a service count with what they import of it, too", () =
     });
   const merged = judged([both("a", "172.16.0.1"), both("b", "172.16.0.2")]);
   expect(merged).toMatchObject({ addresses: ["172.16.0.1", "172.16.0.2"], findings: [] });
+});
+
+describe("whose spec.ips count (docs/reference/push-api.md, For whom a cluster speaks)", () => {
+  const withIp = (clusterId: string, ip: string, sources: Record<string, string>) =>
+    importing(clusterId, { ...headless(sources), type: "ClusterSetIP", ips: [ip] });
+
+  it("not those of a cluster with a grant for some exporters only", () => {
+    const hub = withIp("hub", "172.16.0.9", {});
+    const exporters = [
+      exporting("east", { endpoints: at("10.1.0.1") }),
+      exporting("west", { endpoints: at("10.2.0.1") }),
+    ];
+    const one = judged([...exporters, hub], new Map([["hub", new Set(["east"])]]));
+    expect(one.addresses).toEqual(["10.1.0.1", "10.2.0.1"]);
+    const both = judged([...exporters, hub], new Map([["hub", new Set(["east", "west"])]]));
+    expect(both.addresses).toEqual(["172.16.0.9"]);
+  });
+
+  it("without exporters those of a grant for all, before those of a grant for every source", () => {
+    const sources = { east: "10.1.0.1" };
+    const grants: Grants = new Map<string, "*" | Set<string>>([
+      ["hub", "*"],
+      ["other", new Set(["east"])],
+    ]);
+    const world = [withIp("hub", "172.16.0.9", sources), withIp("other", "172.16.0.8", sources)];
+    expect(judged(world, grants).addresses).toEqual(["172.16.0.9"]);
+  });
+
+  it("without exporters a cluster needs no grant for itself to cover every source", () => {
+    const grants: Grants = new Map([
+      ["hub", new Set(["east"])],
+      ["other", new Set(["hub"])],
+    ]);
+    const world = [
+      withIp("hub", "172.16.0.9", { east: "10.1.0.1" }),
+      withIp("other", "172.16.0.8", { hub: "10.3.0.1" }),
+    ];
+    expect(judged(world, grants).addresses).toEqual(["172.16.0.9"]);
+  });
+});
+
+it("endpoints of a source cluster are missed if any of its groups has one", () => {
+  const groups = { "dns/UDP/53": { ports: [port("dns", 53, "UDP")], members: {} }, ...at("10.1.0.1") };
+  const hub = importing("hub", { type: "Headless", endpoints: { east: groups } });
+  expect(judged([hub]).findings).toEqual([expect.stringContaining('"east"')]);
 });

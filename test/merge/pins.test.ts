@@ -31,6 +31,16 @@ describe("a pattern of services", () => {
     expect(table.mayExport("west", service)).toBe(true);
   });
 
+  it.each(["", "/", "shop/", "/web", "Shop", "shop/web/x", "shop web"])("rejects %j", (pattern) => {
+    const rejected = { name: "RangeError", message: `${JSON.stringify(pattern)} is no pattern of services` };
+    expect(() => createPinTable({ exports: new Map([["east", [pattern]]]) })).toThrow(
+      expect.objectContaining(rejected),
+    );
+    expect(() => createPinTable({ owners: [{ service: pattern, owner: "east" }] })).toThrow(
+      expect.objectContaining(rejected),
+    );
+  });
+
   it("fits what the same regular expression fits", () => {
     const part = (letters: string) =>
       fc.array(fc.constantFrom(...letters), { minLength: 1, maxLength: 6 }).map((all) => all.join(""));
