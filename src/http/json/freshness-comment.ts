@@ -1,7 +1,7 @@
 import type { View } from "../../access/view/view.ts";
 import type { Answered } from "../../answer/answer-query.ts";
 import type { AnswerOrigin } from "../../forward/outside-answer.ts";
-import type { ServingStatus } from "../../gateway/gateway-types.ts";
+import type { ClusterStatus, ServingStatus } from "../../gateway/gateway-types.ts";
 
 /** The most clusters that the comment names; others are summarized. */
 const NAMED_CLUSTERS = 5;
@@ -29,14 +29,15 @@ function describeFreshness(status: ServingStatus, view: View, now: number): stri
   ];
   for (const cluster of clusters.slice(0, NAMED_CLUSTERS)) {
     const age = Math.max(0, Math.round((now - cluster.renewedAt) / 1000));
-    parts.push(
-      cluster.live
-        ? `${cluster.clusterId} last seen ${age} s ago`
-        : `${cluster.clusterId} silent for ${age} s, withdrawn`,
-    );
+    parts.push(`${cluster.clusterId} ${describeCluster(cluster, age, now)}`);
   }
   if (clusters.length > NAMED_CLUSTERS) parts.push("the others more recently");
   return parts.join("; ");
+}
+
+function describeCluster({ live, expiresAt }: ClusterStatus, age: number, now: number): string {
+  if (live) return `last seen ${age} s ago`;
+  return expiresAt > now ? `pushed ${age} s ago, not in the answers yet` : `silent for ${age} s, withdrawn`;
 }
 
 /** `stale: the primary last answered 12 s ago`, `stale: a change waits for 12 s`; empty where answers are not stale. */

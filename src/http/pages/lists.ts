@@ -9,17 +9,22 @@ import { counted, duration } from "./words.ts";
 /** Clusters with their age; those with problems come first. */
 export function clusterList(clusters: readonly ClusterStatus[], now: number): Html {
   return html`<ul class="list">${clusters.map(
-    (cluster) => html`<li><p class="entry"><code>${cluster.clusterId}</code> ${
-      cluster.live
-        ? html`<span class="good">live</span>`
-        : html`<span class="bad">expired, its names are withdrawn</span>`
-    }</p>
+    (cluster) => html`<li><p class="entry"><code>${cluster.clusterId}</code> ${describeState(
+      cluster,
+      now,
+    )}</p>
 <p>Snapshot ${duration(now - cluster.pushedAt)} old. Last seen ${duration(now - cluster.renewedAt)} ago. ${
-      cluster.live
+      cluster.expiresAt > now
         ? `Lease: ${duration(cluster.expiresAt - now)} left.`
         : `Lease: expired ${duration(now - cluster.expiresAt)} ago.`
     } ${counted(cluster.exports, "export")}, ${counted(cluster.imports, "import")}.</p></li>`,
   )}</ul>`;
+}
+
+function describeState({ live, expiresAt }: ClusterStatus, now: number): Html {
+  if (live) return html`<span class="good">live</span>`;
+  if (expiresAt > now) return html`<span>pushed, not in the answers yet</span>`;
+  return html`<span class="bad">expired, its names are withdrawn</span>`;
 }
 
 /** Clusters with an expired lease come first, then those that were last seen longest ago. */

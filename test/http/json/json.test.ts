@@ -101,7 +101,7 @@ describe("the JSON form", () => {
       ...gateway.state,
       clusters: [
         cluster("cluster-a"),
-        cluster("cluster-b", { live: false, renewedAt: NOW - 95_000 }),
+        cluster("cluster-b", { live: false, renewedAt: NOW - 95_000, expiresAt: NOW - 35_000 }),
         ...["c", "d", "e", "f"].map((id) => cluster(id, { renewedAt: NOW })),
       ],
     };
@@ -112,6 +112,14 @@ describe("the JSON form", () => {
       "seen from cluster-a; 5 of 6 clusters live; cluster-b silent for 95 s, withdrawn; cluster-a last seen 3 s ago; " +
         "c last seen 0 s ago; d last seen 0 s ago; e last seen 0 s ago; the others more recently",
     );
+  });
+
+  it("says of a cluster that has pushed, and is not in the answers yet, that it has pushed", async () => {
+    const pushed = cluster("cluster-b", { live: false, renewedAt: NOW - 2_000 });
+    gateway.state = { ...gateway.state, clusters: [pushed] };
+    expect(await (await get(`/resolve?name=${NAME}`)).json()).toMatchObject({
+      Comment: "seen from outside; 0 of 1 cluster live; cluster-b pushed 2 s ago, not in the answers yet",
+    });
   });
 });
 

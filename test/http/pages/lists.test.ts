@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { clusterList } from "../../../src/http/pages/lists.ts";
 import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
 import { exported, imported, port, snapshot } from "../../merge/fixtures.ts";
 import { twoClusters } from "../../resolve/world.ts";
@@ -45,6 +46,25 @@ describe("/", () => {
     expect(text).toContain("east expired, its names are withdrawn");
     expect(text).toContain("Lease: expired 35 s ago");
     expect(text.indexOf("east")).toBeLessThan(text.indexOf("west"));
+  });
+
+  it("distinguishes a cluster whose first push is not in the answers yet from an expired one", () => {
+    const [generation, pushedAt, renewedAt] = [1, 8_000, 8_000];
+    const pushed = {
+      clusterId: "east",
+      generation,
+      pushedAt,
+      renewedAt,
+      live: false,
+      exports: 1,
+      imports: 0,
+    };
+    const text = String(clusterList([{ ...pushed, expiresAt: 68_000 }], 10_000));
+    expect(text).toContain("pushed, not in the answers yet");
+    expect(text).toContain("Lease: 58 s left.");
+    const expired = String(clusterList([{ ...pushed, expiresAt: 9_000 }], 10_000));
+    expect(expired).toContain("expired, its names are withdrawn");
+    expect(expired).toContain("Lease: expired 1 s ago.");
   });
 
   it("is small with 10,000 services, and shows their number", async () => {
