@@ -147,3 +147,28 @@ describe("KEP-1645 Using EndpointSlice objects: endpoints that importers tell of
     expect(list(both)).toEqual(["a 10.0.0.1"]);
   });
 });
+
+describe("what one importer reports twice of a source cluster is one endpoint", () => {
+  const one = (zone: string) => endpoints({ address: "10.0.0.1", zone });
+  const importedBy = (spellings: Record<string, ReturnType<typeof endpoints>>) =>
+    web(mergeClusterset([importing("hub", { type: "Headless", endpoints: spellings })])).endpoints.map(
+      ({ clusterId, zone }) => `${clusterId} ${zone}`,
+    );
+
+  it.each([
+    ["the spelling that sorts first", { west: one("a"), West: one("b") }, "West b"],
+    ["in whatever order they come", { West: one("b"), west: one("a") }, "West b"],
+  ])("%s", (_, spellings, expected) => {
+    expect(importedBy(spellings)).toEqual([expected]);
+  });
+
+  it("the zone that sorts first", () => {
+    const both = (first: string, second: string) => {
+      const group = one(first)["http/TCP/8080"]!;
+      const twin = { ...Object.values(group.members)[0]!, zone: second };
+      return { "http/TCP/8080": { ...group, members: { ...group.members, twin } } };
+    };
+    expect(importedBy({ west: both("b", "a") })).toEqual(["west a"]);
+    expect(importedBy({ west: both("a", "b") })).toEqual(["west a"]);
+  });
+});

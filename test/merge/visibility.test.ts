@@ -45,6 +45,14 @@ describe("the key of a scope", () => {
   });
 });
 
+it.each<[string, Visibility, Visibility]>([
+  ["ranges", { addressRanges: ["10.0.0.0/8"] }, { addressRanges: ["11.0.0.0/8"] }],
+  ["lengths of ranges", { addressRanges: ["10.0.0.0/8"] }, { addressRanges: ["10.0.0.0/9"] }],
+  ["domains", { targets: ["a.example"] }, { targets: ["b.example"] }],
+])("the key of a scope tells %s apart", (_, one, other) => {
+  expect(visibilityKey(one)).not.toBe(visibilityKey(other));
+});
+
 describe("a scope is refused", () => {
   it.each<[string, Visibility, RegExp]>([
     [
