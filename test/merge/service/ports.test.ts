@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { mergeClusterset } from "../../src/merge/merge.ts";
-import type { ServicePort } from "../../src/snapshot/schema.ts";
-import { day, exporting, importing, port, web } from "./fixtures.ts";
+import { mergeClusterset } from "../../../src/merge/merge.ts";
+import type { ServicePort } from "../../../src/snapshot/schema.ts";
+import { day, exporting, importing, port, web } from "../fixtures.ts";
 
 function mergePorts(...ports: ServicePort[][]) {
   const merged = mergeClusterset(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { mergeClusterset } from "../../src/merge/merge.ts";
-import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { day, endpoints, exported, exporting, imported, importing, snapshot, web } from "./fixtures.ts";
+import { mergeClusterset } from "../../../src/merge/merge.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { day, endpoints, exported, exporting, imported, importing, snapshot, web } from "../fixtures.ts";
 
 const one = (address: string) => endpoints({ address });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type AddressSource, mergeClusterset } from "../../src/merge/merge.ts";
-import type { ClusterSnapshot } from "../../src/snapshot/schema.ts";
-import { endpoints, exported, exporting, imported, importing, snapshot, web } from "./fixtures.ts";
+import { type AddressSource, mergeClusterset } from "../../../src/merge/merge.ts";
+import type { ClusterSnapshot } from "../../../src/snapshot/schema.ts";
+import { endpoints, exported, exporting, imported, importing, snapshot, web } from "../fixtures.ts";
 
 const pod = endpoints({ address: "10.0.0.1" }, { address: "10.0.0.2", ready: false });
 

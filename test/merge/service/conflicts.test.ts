@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { mergeClusterset } from "../../src/merge/merge.ts";
-import type { ExportedService } from "../../src/snapshot/schema.ts";
-import { day, exporting, importing, port, web } from "./fixtures.ts";
+import { mergeClusterset } from "../../../src/merge/merge.ts";
+import type { ExportedService } from "../../../src/snapshot/schema.ts";
+import { day, exporting, importing, port, web } from "../fixtures.ts";
 
 /** Merges exporters `c1`, `c2`, …, the first the oldest. */
 function mergeExports(...parts: Partial<ExportedService>[]) {
